@@ -1,0 +1,209 @@
+//! Every struct that both engines share, once.
+//!
+//! The same structs stand in `shaders/shared/layout.wgsl`; `tests/shaders.rs` holds that file to
+//! this one, field by field, with naga. All of them are multiples of 16 bytes, as WGSL asks of
+//! structs with a `vec3`, and the arrays that are read at random are 32 bytes: one memory sector.
+//!
+//! Units are SI. A point is a cell of the grid (`cell`) and a place in it (`offset`, metres, each
+//! component in `[0, cell_size]`). Overlaps are 1e-3 to 1e-5 of a radius, so a plain `f32`
+//! coordinate would be too coarse a few hundred radii away from the origin; differences of
+//! (cell, offset) pairs are as fine there as anywhere.
+
+use bytemuck::{Pod, Zeroable};
+use glam::{IVec3, Quat, Vec3};
+
+/// Threads in a workgroup, of every pass.
+pub const WORKGROUP_SIZE: u32 = 64;
+
+/// Elements that one workgroup of the scan sums: four for each thread.
+pub const SCAN_BLOCK: u32 = 4 * WORKGROUP_SIZE;
+
+/// `Params::integrator` of semi-implicit Euler: velocity first, then position with the new velocity.
+pub const SEMI_IMPLICIT: u32 = 0;
+/// `Params::integrator` of explicit (forward) Euler: position with the old velocity.
+pub const EXPLICIT: u32 = 1;
+
+/// What holds for the whole run; a uniform on the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, encase::ShaderType)]
+pub struct Params {
+    /// Acceleration of gravity, m/s².
+    pub gravity: Vec3,
+    /// Time step, s.
+    pub time_step: f32,
+    /// Side of a grid cell, m; more than twice the largest radius, so that a sphere touches only
+    /// spheres of the 27 cells around its own.
+    pub cell_size: f32,
+    /// Number of bodies.
+    pub body_count: u32,
+    /// Number of spheres of all bodies.
+    pub sphere_count: u32,
+    /// Number of hash buckets, a power of two and at least 4.
+    pub bucket_count: u32,
+    /// Number of planes.
+    pub plane_count: u32,
+    /// Number of materials; the pair table has its square.
+    pub material_count: u32,
+    /// [`SEMI_IMPLICIT`] or [`EXPLICIT`].
+    pub integrator: u32,
+}
+
+/// The state of a body: all that a step carries over to the next.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Body {
+    /// Centre of mass within its cell, m.
+    pub offset: Vec3,
+    /// Zero.
+    pub _pad0: u32,
+    /// Cell of the centre of mass.
+    pub cell: IVec3,
+    /// Zero.
+    pub _pad1: u32,
+    /// World from body frame (the principal frame), a unit quaternion.
+    pub orientation: Quat,
+    /// Velocity of the centre of mass, m/s.
+    pub velocity: Vec3,
+    /// Zero.
+    pub _pad2: u32,
+    /// Angular momentum about the centre of mass in the world frame, kg m²/s. The angular velocity
+    /// follows from it, so a free body keeps it exactly.
+    pub angular_momentum: Vec3,
+    /// Zero.
+    pub _pad3: u32,
+}
+
+/// What a body keeps for the whole run.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct BodyProperties {
+    /// Inverse principal moments of inertia, 1/(kg m²); zero for a fixed body.
+    pub inverse_inertia: Vec3,
+    /// Inverse mass, 1/kg; zero for a fixed body.
+    pub inverse_mass: f32,
+    /// Index of its first sphere; the spheres of a body are contiguous.
+    pub first_sphere: u32,
+    /// Number of its spheres.
+    pub sphere_count: u32,
+    /// Zero.
+    pub _pad: [u32; 2],
+}
+
+/// A sphere as a member of its body, for the whole run.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Member {
+    /// Centre in the body frame, m.
+    pub center: Vec3,
+    /// Radius, m.
+    pub radius: f32,
+    /// Index of the body.
+    pub body: u32,
+    /// Index of the material.
+    pub material: u32,
+    /// Zero.
+    pub _pad: [u32; 2],
+}
+
+/// Where a sphere is: all that the search for contacts reads of a candidate.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Sphere {
+    /// Centre within its cell, m.
+    pub offset: Vec3,
+    /// Radius, m.
+    pub radius: f32,
+    /// Cell of the centre.
+    pub cell: IVec3,
+    /// Index of the body.
+    pub body: u32,
+}
+
+/// How a sphere moves: what a contact reads besides [`Sphere`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Motion {
+    /// Velocity of the centre, m/s.
+    pub velocity: Vec3,
+    /// Inverse mass of the body, 1/kg.
+    pub inverse_mass: f32,
+    /// Angular velocity of the body, rad/s.
+    pub angular_velocity: Vec3,
+    /// Index of the material.
+    pub material: u32,
+}
+
+/// What contacts do to a sphere, or to a body, in one step.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Load {
+    /// Force, N.
+    pub force: Vec3,
+    /// Largest overlap of its contacts, m.
+    pub max_overlap: f32,
+    /// Torque about the centre of the sphere, or about the body's centre of mass, N m.
+    pub torque: Vec3,
+    /// Number of contacts. Of a sphere: those with spheres in the low 16 bits, those with planes
+    /// in the high 16 (see [`Load::sphere_contacts`]). Of a body: the sum of both.
+    pub contacts: u32,
+}
+
+impl Load {
+    /// Contacts with other spheres, of a sphere's load.
+    pub fn sphere_contacts(&self) -> u32 {
+        self.contacts & 0xffff
+    }
+
+    /// Contacts with planes, of a sphere's load.
+    pub fn plane_contacts(&self) -> u32 {
+        self.contacts >> 16
+    }
+}
+
+/// An infinite plane; spheres live on the side to which the normal points.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Plane {
+    /// A point of the plane within its cell, m.
+    pub offset: Vec3,
+    /// Index of the material.
+    pub material: u32,
+    /// Cell of that point.
+    pub cell: IVec3,
+    /// Zero.
+    pub _pad0: u32,
+    /// Unit normal.
+    pub normal: Vec3,
+    /// Zero.
+    pub _pad1: u32,
+}
+
+/// Contact parameters of a pair of materials; element `a * material_count + b` of the table.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Pair {
+    /// Normal stiffness, N/m.
+    pub stiffness: f32,
+    /// Damping ratio of the normal dashpot (1 is critical), from the coefficient of restitution.
+    pub damping_ratio: f32,
+    /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
+    pub damping: f32,
+    /// Tangential stiffness, N/m.
+    pub tangential_stiffness: f32,
+    /// Coefficient of friction.
+    pub friction: f32,
+    /// Zero.
+    pub _pad: [u32; 3],
+}
+
+/// What is gathered over a run by all threads.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct Stats {
+    /// Bits of the largest overlap so far as a fraction of the smaller radius; the bits of
+    /// non-negative floats are ordered as the floats are, so an integer maximum serves.
+    pub max_overlap_fraction: u32,
+    /// One more than the largest index of a body whose state is not finite; 0 if there is none.
+    pub not_finite: u32,
+    /// Zero.
+    pub _pad: [u32; 2],
+}

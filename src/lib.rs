@@ -1,0 +1,4 @@
+pub mod clump;
+pub mod layout;
+pub mod model;
+pub mod pass;

@@ -1,0 +1,43 @@
+//! The passes of a step, in their order.
+
+/// A pass. Its name is that of its shader (`shaders/<name>.wgsl`), of its twin on the CPU
+/// (`src/cpu/<name>.rs`), of its timer and of its parity test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pass {
+    /// Position and velocity of each sphere, from its body.
+    Pose,
+    /// Hash bucket of each sphere, and the number of spheres in each bucket.
+    Bin,
+    /// Exclusive prefix sum of those numbers: where each bucket starts.
+    Scan,
+    /// Counting sort of the spheres into buckets, by index inside each bucket.
+    Scatter,
+    /// Contacts of each sphere: force, torque, overlap, number.
+    Contacts,
+    /// Sums the spheres of each body and moves it by one time step.
+    Integrate,
+}
+
+impl Pass {
+    /// The passes in the order in which a step runs them.
+    pub const ALL: [Pass; 6] = [
+        Pass::Pose,
+        Pass::Bin,
+        Pass::Scan,
+        Pass::Scatter,
+        Pass::Contacts,
+        Pass::Integrate,
+    ];
+
+    /// Name in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pass::Pose => "pose",
+            Pass::Bin => "bin",
+            Pass::Scan => "scan",
+            Pass::Scatter => "scatter",
+            Pass::Contacts => "contacts",
+            Pass::Integrate => "integrate",
+        }
+    }
+}
