@@ -15,8 +15,8 @@ use glam::{IVec3, Quat, Vec3};
 /// Threads in a workgroup, of every pass.
 pub const WORKGROUP_SIZE: u32 = 64;
 
-/// Elements that one workgroup of the scan sums: four for each thread.
-pub const SCAN_BLOCK: u32 = 4 * WORKGROUP_SIZE;
+/// Elements that one workgroup of the scan sums: sixteen for each thread.
+pub const SCAN_BLOCK: u32 = 16 * WORKGROUP_SIZE;
 
 /// `Params::integrator` of semi-implicit Euler: velocity first, then position with the new velocity.
 pub const SEMI_IMPLICIT: u32 = 0;

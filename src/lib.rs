@@ -1,4 +1,15 @@
 pub mod clump;
+pub mod compare;
+pub mod contact;
+pub mod cpu;
+pub mod error;
+pub mod gpu;
+pub mod grid;
 pub mod layout;
 pub mod model;
 pub mod pass;
+pub mod rotation;
+pub mod simulation;
+pub mod state;
+pub mod summary;
+pub mod trace;

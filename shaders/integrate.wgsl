@@ -1,0 +1,64 @@
+// import: layout, dispatch, grid, rotation
+
+// Sums the spheres of each body and moves it by one time step. One thread a body.
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> properties: array<BodyProperties>;
+@group(0) @binding(2) var<storage, read> members: array<Member>;
+@group(0) @binding(5) var<storage, read_write> bodies: array<Body>;
+@group(0) @binding(13) var<storage, read> sphere_loads: array<Load>;
+@group(0) @binding(14) var<storage, read_write> body_loads: array<Load>;
+@group(0) @binding(15) var<storage, read_write> stats: Stats;
+
+// By the exponent's bits: a compiler may assume that floats are finite.
+fn is_finite(value: vec3<f32>) -> bool {
+    return all((bitcast<vec3<u32>>(value) & vec3<u32>(0x7f800000u)) != vec3<u32>(0x7f800000u));
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn integrate(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let index = thread_index(workgroup, workgroups, local);
+    if index >= params.body_count {
+        return;
+    }
+    var body = bodies[index];
+    let constant = properties[index];
+
+    var sum: Load;
+    for (var k = 0u; k < constant.sphere_count; k++) {
+        let load = sphere_loads[constant.first_sphere + k];
+        let arm = rotate(body.orientation, members[constant.first_sphere + k].center);
+        sum.force += load.force;
+        sum.torque += load.torque + cross(arm, load.force);
+        sum.max_overlap = max(sum.max_overlap, load.max_overlap);
+        sum.contacts += (load.contacts & 0xffffu) + (load.contacts >> 16u);
+    }
+    body_loads[index] = sum;
+    if constant.inverse_mass == 0.0 {
+        return;
+    }
+
+    var velocity = body.velocity;
+    var angular_momentum = body.angular_momentum;
+    body.velocity += (sum.force * constant.inverse_mass + params.gravity) * params.time_step;
+    body.angular_momentum += sum.torque * params.time_step;
+    if params.integrator == SEMI_IMPLICIT {
+        velocity = body.velocity;
+        angular_momentum = body.angular_momentum;
+    }
+    let place = settle(body.cell, body.offset + velocity * params.time_step, params.cell_size);
+    body.cell = place.cell;
+    body.offset = place.offset;
+    body.orientation =
+        advance(body.orientation, angular_momentum, constant.inverse_inertia, params.time_step);
+    bodies[index] = body;
+
+    if !(is_finite(body.offset) && is_finite(body.orientation.xyz) && is_finite(body.velocity)
+        && is_finite(body.angular_momentum)) {
+        atomicMax(&stats.not_finite, index + 1u);
+    }
+}

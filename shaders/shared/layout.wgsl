@@ -1,0 +1,82 @@
+// The structs of src/layout.rs, where their fields and units are described.
+
+struct Params {
+    gravity: vec3<f32>,
+    time_step: f32,
+    cell_size: f32,
+    body_count: u32,
+    sphere_count: u32,
+    bucket_count: u32,
+    plane_count: u32,
+    material_count: u32,
+    integrator: u32,
+}
+
+struct Body {
+    offset: vec3<f32>,
+    cell: vec3<i32>,
+    orientation: vec4<f32>,
+    velocity: vec3<f32>,
+    angular_momentum: vec3<f32>,
+}
+
+struct BodyProperties {
+    inverse_inertia: vec3<f32>,
+    inverse_mass: f32,
+    first_sphere: u32,
+    sphere_count: u32,
+}
+
+struct Member {
+    center: vec3<f32>,
+    radius: f32,
+    body: u32,
+    material: u32,
+}
+
+struct Sphere {
+    offset: vec3<f32>,
+    radius: f32,
+    cell: vec3<i32>,
+    body: u32,
+}
+
+struct Motion {
+    velocity: vec3<f32>,
+    inverse_mass: f32,
+    angular_velocity: vec3<f32>,
+    material: u32,
+}
+
+struct Load {
+    force: vec3<f32>,
+    max_overlap: f32,
+    torque: vec3<f32>,
+    contacts: u32,
+}
+
+struct Plane {
+    offset: vec3<f32>,
+    material: u32,
+    cell: vec3<i32>,
+    normal: vec3<f32>,
+}
+
+struct Pair {
+    stiffness: f32,
+    damping_ratio: f32,
+    damping: f32,
+    tangential_stiffness: f32,
+    friction: f32,
+    // A multiple of 16 bytes, as in src/layout.rs.
+    _pad0: f32,
+    _pad1: f32,
+    _pad2: f32,
+}
+
+struct Stats {
+    max_overlap_fraction: atomic<u32>,
+    not_finite: atomic<u32>,
+    _pad0: u32,
+    _pad1: u32,
+}

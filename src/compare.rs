@@ -1,0 +1,236 @@
+//! How far two states of one model are apart: one engine against the other.
+
+use glam::{DVec3, Vec3};
+
+use crate::layout::{Body, Load};
+use crate::pass::Pass;
+use crate::state::{State, body_orientation};
+
+/// A quantity in which two states may differ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// What is compared.
+    pub quantity: &'static str,
+    /// Largest difference: for integers the number of elements that differ, for positions as a
+    /// fraction of a cell, for orientations in radians, for all else as a fraction of the largest
+    /// value.
+    pub value: f64,
+    /// The value up to which the two count as equal.
+    pub tolerance: f64,
+}
+
+impl Difference {
+    /// Whether the two states count as different. A difference that is not a number does.
+    pub fn is_beyond_tolerance(&self) -> bool {
+        self.value.is_nan() || self.value > self.tolerance
+    }
+}
+
+/// Tolerance of what one pass computes in `f32` from the same input: some tens of roundings.
+pub const PASS_TOLERANCE: f64 = 1e-5;
+
+/// Tolerance of forces from the same input. The overlap is a small difference of large numbers,
+/// so its rounding is larger relative to it.
+pub const FORCE_TOLERANCE: f64 = 1e-4;
+
+/// What `pass` wrote to `a`, against what it wrote to `b`.
+pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
+    match pass {
+        Pass::Pose => {
+            let places = a
+                .spheres
+                .iter()
+                .zip(&b.spheres)
+                .map(|(a_sphere, b_sphere)| {
+                    apart(
+                        (a_sphere.cell, a_sphere.offset),
+                        (b_sphere.cell, b_sphere.offset),
+                        a,
+                    )
+                });
+            let constant = |state: &State| -> Vec<u32> {
+                let spheres = state.spheres.iter().map(|s| (s.radius.to_bits(), s.body));
+                let motions = state
+                    .motions
+                    .iter()
+                    .map(|m| (m.inverse_mass.to_bits(), m.material));
+                spheres.chain(motions).flat_map(|(x, y)| [x, y]).collect()
+            };
+            let motions = a.motions.iter().zip(&b.motions);
+            vec![
+                float("position", largest(places), PASS_TOLERANCE),
+                float(
+                    "velocity",
+                    relative(motions.clone().map(|(a, b)| (a.velocity, b.velocity))),
+                    PASS_TOLERANCE,
+                ),
+                float(
+                    "angular velocity",
+                    relative(motions.map(|(a, b)| (a.angular_velocity, b.angular_velocity))),
+                    PASS_TOLERANCE,
+                ),
+                exact("radius, body, mass, material", &constant(a), &constant(b)),
+            ]
+        }
+        Pass::Bin => vec![
+            exact("bucket", &a.buckets, &b.buckets),
+            exact("spheres in a bucket", &a.bucket_starts, &b.bucket_starts),
+        ],
+        Pass::Scan => vec![exact(
+            "start of a bucket",
+            &a.bucket_starts,
+            &b.bucket_starts,
+        )],
+        Pass::Scatter => vec![exact("sorted spheres", &a.sorted, &b.sorted)],
+        Pass::Contacts => {
+            let fraction = |state: &State| f32::from_bits(state.stats[0].max_overlap_fraction);
+            let fraction = (fraction(a) - fraction(b)).abs();
+            let contacts = |state: &State| -> Vec<u32> {
+                state
+                    .sphere_loads
+                    .iter()
+                    .map(|load| load.contacts)
+                    .collect()
+            };
+            let mut all = loads(a, &a.sphere_loads, &b.sphere_loads);
+            all.push(float(
+                "largest overlap so far",
+                fraction.into(),
+                PASS_TOLERANCE,
+            ));
+            all.push(exact("contacts", &contacts(a), &contacts(b)));
+            all
+        }
+        Pass::Integrate => {
+            let contacts = |state: &State| -> Vec<u32> {
+                state.body_loads.iter().map(|load| load.contacts).collect()
+            };
+            let momenta = a.bodies.iter().zip(&b.bodies);
+            let momenta = momenta.map(|(a, b)| (a.angular_momentum, b.angular_momentum));
+            let mut all = vec![
+                float("position", positions(a, b), PASS_TOLERANCE),
+                float("orientation", orientations(a, b), PASS_TOLERANCE),
+                float("velocity", velocities(a, b), PASS_TOLERANCE),
+                float("angular momentum", relative(momenta), PASS_TOLERANCE),
+            ];
+            all.extend(loads(a, &a.body_loads, &b.body_loads));
+            all.push(exact("contacts", &contacts(a), &contacts(b)));
+            all.push(exact(
+                "not finite",
+                &[a.stats[0].not_finite],
+                &[b.stats[0].not_finite],
+            ));
+            all
+        }
+    }
+}
+
+/// Largest difference in position, orientation, velocity and contact force of the bodies of two
+/// states, each with the tolerance given.
+pub fn trajectories(a: &State, b: &State, tolerance: f64) -> Vec<Difference> {
+    let forces = a
+        .body_loads
+        .iter()
+        .zip(&b.body_loads)
+        .map(|(a, b)| (a.force, b.force));
+    vec![
+        float("position", positions(a, b), tolerance),
+        float("orientation", orientations(a, b), tolerance),
+        float("velocity", velocities(a, b), tolerance),
+        float("force", relative(forces), tolerance),
+    ]
+}
+
+fn positions(a: &State, b: &State) -> f64 {
+    let bodies = a.bodies.iter().zip(&b.bodies);
+    largest(bodies.map(|(x, y)| apart((x.cell, x.offset), (y.cell, y.offset), a)))
+}
+
+fn orientations(a: &State, b: &State) -> f64 {
+    let turned = |(x, y): (&Body, &Body)| {
+        let between = body_orientation(x).conjugate() * body_orientation(y);
+        2.0 * between.xyz().length()
+    };
+    largest(a.bodies.iter().zip(&b.bodies).map(turned))
+}
+
+fn velocities(a: &State, b: &State) -> f64 {
+    relative(
+        a.bodies
+            .iter()
+            .zip(&b.bodies)
+            .map(|(a, b)| (a.velocity, b.velocity)),
+    )
+}
+
+/// Force, torque and overlap; relative to the largest, and overlaps to a cell.
+fn loads(state: &State, a: &[Load], b: &[Load]) -> Vec<Difference> {
+    let pairs = a.iter().zip(b);
+    let overlaps = pairs.clone().map(|(a, b)| {
+        f64::from((a.max_overlap - b.max_overlap).abs()) / f64::from(state.params.cell_size)
+    });
+    vec![
+        float(
+            "force",
+            relative(pairs.clone().map(|(a, b)| (a.force, b.force))),
+            FORCE_TOLERANCE,
+        ),
+        float(
+            "torque",
+            relative(pairs.map(|(a, b)| (a.torque, b.torque))),
+            FORCE_TOLERANCE,
+        ),
+        float("overlap", largest(overlaps), PASS_TOLERANCE),
+    ]
+}
+
+fn float(quantity: &'static str, value: f64, tolerance: f64) -> Difference {
+    Difference {
+        quantity,
+        value,
+        tolerance,
+    }
+}
+
+fn exact(quantity: &'static str, a: &[u32], b: &[u32]) -> Difference {
+    let differing = a.iter().zip(b).filter(|(a, b)| a != b).count() + a.len().abs_diff(b.len());
+    Difference {
+        quantity,
+        value: differing as f64,
+        tolerance: 0.0,
+    }
+}
+
+/// Distance of two places as a fraction of a cell.
+fn apart(a: (glam::IVec3, Vec3), b: (glam::IVec3, Vec3), state: &State) -> f64 {
+    let cell_size = f64::from(state.params.cell_size);
+    let cells: DVec3 = (a.0 - b.0).as_dvec3();
+    (cells + (a.1.as_dvec3() - b.1.as_dvec3()) / cell_size).length()
+}
+
+/// Largest difference as a fraction of the largest vector.
+fn relative(pairs: impl Iterator<Item = (Vec3, Vec3)>) -> f64 {
+    let (mut difference, mut scale) = (0.0, 0.0);
+    for (a, b) in pairs {
+        difference = worse(difference, (a.as_dvec3() - b.as_dvec3()).length());
+        scale = worse(scale, a.as_dvec3().length());
+    }
+    if difference == 0.0 {
+        0.0
+    } else {
+        difference / scale
+    }
+}
+
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, worse)
+}
+
+/// The larger of two, or NaN if one of them is: `f64::max` would hide it.
+fn worse(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        f64::NAN
+    } else {
+        a.max(b)
+    }
+}

@@ -1,0 +1,21 @@
+use crate::grid::bucket;
+use crate::state::State;
+
+/// Hash bucket of each sphere, and the number of spheres in each bucket.
+pub fn bin(state: &mut State) {
+    let State {
+        params,
+        spheres,
+        buckets,
+        slots,
+        bucket_starts,
+        ..
+    } = state;
+    bucket_starts.fill(0);
+    for ((sphere, home), slot) in spheres.iter().zip(buckets).zip(slots) {
+        *home = bucket(sphere.cell, params.bucket_count);
+        let count = &mut bucket_starts[*home as usize];
+        *slot = *count;
+        *count += 1;
+    }
+}

@@ -1,0 +1,76 @@
+use rayon::prelude::*;
+
+use super::GRAIN;
+use super::pose::settle;
+use crate::layout::{Body, Load, SEMI_IMPLICIT};
+use crate::rotation::advance;
+use crate::state::State;
+
+/// Sums the spheres of each body and moves it by one time step.
+pub fn integrate(state: &mut State) {
+    let State {
+        params,
+        bodies,
+        properties,
+        members,
+        sphere_loads,
+        body_loads,
+        stats,
+        ..
+    } = state;
+    let time_step = params.time_step;
+    let not_finite = (bodies, body_loads, properties)
+        .into_par_iter()
+        .with_min_len(GRAIN)
+        .enumerate()
+        .map(|(index, (body, load, properties))| {
+            let mut sum = Load::default();
+            let first = properties.first_sphere as usize;
+            let range = first..first + properties.sphere_count as usize;
+            for (member, sphere) in members[range.clone()].iter().zip(&sphere_loads[range]) {
+                let arm = body.orientation * member.center;
+                sum.force += sphere.force;
+                sum.torque += sphere.torque + arm.cross(sphere.force);
+                sum.max_overlap = sum.max_overlap.max(sphere.max_overlap);
+                sum.contacts += sphere.sphere_contacts() + sphere.plane_contacts();
+            }
+            *load = sum;
+            if properties.inverse_mass == 0.0 {
+                return 0;
+            }
+
+            let Body {
+                velocity,
+                angular_momentum,
+                ..
+            } = *body;
+            body.velocity += (sum.force * properties.inverse_mass + params.gravity) * time_step;
+            body.angular_momentum += sum.torque * time_step;
+            let (velocity, angular_momentum) = if params.integrator == SEMI_IMPLICIT {
+                (body.velocity, body.angular_momentum)
+            } else {
+                (velocity, angular_momentum)
+            };
+            (body.cell, body.offset) = settle(
+                body.cell,
+                body.offset + velocity * time_step,
+                params.cell_size,
+            );
+            body.orientation = advance(
+                body.orientation,
+                angular_momentum,
+                properties.inverse_inertia,
+                time_step,
+            );
+            if is_finite(body) { 0 } else { index as u32 + 1 }
+        })
+        .reduce(|| 0, u32::max);
+    stats[0].not_finite = stats[0].not_finite.max(not_finite);
+}
+
+fn is_finite(body: &Body) -> bool {
+    body.offset.is_finite()
+        && body.orientation.is_finite()
+        && body.velocity.is_finite()
+        && body.angular_momentum.is_finite()
+}

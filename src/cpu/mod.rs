@@ -1,0 +1,44 @@
+//! The CPU engine: the passes of a step on a [`State`], the reference that the GPU is tested
+//! against.
+//!
+//! Each pass computes each of its elements from its inputs alone and in a fixed order, so the
+//! result does not depend on the number of threads.
+
+mod bin;
+mod contacts;
+mod integrate;
+mod pose;
+mod scan;
+mod scatter;
+
+pub use bin::bin;
+pub use contacts::contacts;
+pub use integrate::integrate;
+pub use pose::pose;
+pub use scan::scan;
+pub use scatter::scatter;
+
+use crate::pass::Pass;
+use crate::state::State;
+
+/// Least number of elements that a thread takes at a time; less costs more than it gains.
+const GRAIN: usize = 256;
+
+/// Runs one pass.
+pub fn run(pass: Pass, state: &mut State) {
+    match pass {
+        Pass::Pose => pose(state),
+        Pass::Bin => bin(state),
+        Pass::Scan => scan(state),
+        Pass::Scatter => scatter(state),
+        Pass::Contacts => contacts(state),
+        Pass::Integrate => integrate(state),
+    }
+}
+
+/// Runs one step.
+pub fn step(state: &mut State) {
+    for pass in Pass::ALL {
+        run(pass, state);
+    }
+}

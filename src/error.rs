@@ -1,0 +1,86 @@
+//! What can go wrong in a simulation, as opposed to in a scene (see [`crate::scene::SceneError`]).
+
+use thiserror::Error;
+
+/// An error of a simulation; its text is a sentence with a remedy.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// No adapter that may be used was found.
+    #[error("{0}")]
+    NoAdapter(String),
+    /// The adapter refuses to open.
+    #[error(
+        "the adapter {adapter} cannot be opened: {reason}; choose another one with --adapter (`rockfall adapters` lists them) or use --backend cpu"
+    )]
+    Device {
+        /// Name of the adapter.
+        adapter: String,
+        /// What it answered.
+        reason: String,
+    },
+    /// A buffer of the scene is larger than the adapter allows or has memory for.
+    #[error(
+        "the scene needs a buffer `{buffer}` of {needed} bytes, and {adapter} {limit}; use fewer bodies, another adapter, or --backend cpu"
+    )]
+    TooLarge {
+        /// Name of the buffer.
+        buffer: &'static str,
+        /// Its size, bytes.
+        needed: u64,
+        /// Name of the adapter.
+        adapter: String,
+        /// What stands against it.
+        limit: String,
+    },
+    /// A shader does not compile.
+    #[error("the shader {name} is wrong; this is a bug in Rockfall:\n{message}")]
+    Shader {
+        /// Name of the shader.
+        name: &'static str,
+        /// What naga says.
+        message: String,
+    },
+    /// The device stopped working.
+    #[error(
+        "the device {adapter} was lost during the run: {reason}; a driver that resets long submissions is the usual cause, fewer bodies or --backend cpu help"
+    )]
+    Lost {
+        /// Name of the adapter.
+        adapter: String,
+        /// What it answered.
+        reason: String,
+    },
+    /// The state of a body is no longer finite.
+    #[error(
+        "body {body} ({shape}) has a position or velocity that is not finite, between steps {after} and {before}; the time step is too large or the contact too stiff: lower contact.time_step or raise contact.max_overlap"
+    )]
+    NotFinite {
+        /// Index of the body; the largest, if there are several.
+        body: usize,
+        /// Name of its shape.
+        shape: String,
+        /// Last step after which all was well.
+        after: u64,
+        /// First step after which it was not, at the latest.
+        before: u64,
+    },
+    /// A body index that does not exist.
+    #[error("there is no body {body}: the scene has {count}, numbered from 0")]
+    NoSuchBody {
+        /// The index asked for.
+        body: u32,
+        /// Number of bodies.
+        count: usize,
+    },
+    /// The thread pool of the CPU engine.
+    #[error("the CPU engine cannot start {threads} threads: {reason}")]
+    Threads {
+        /// The number asked for.
+        threads: usize,
+        /// What the system answered.
+        reason: String,
+    },
+}
+
+/// A result whose error is [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;

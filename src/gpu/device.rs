@@ -1,0 +1,199 @@
+use wgpu::{Backend, DeviceType, DownlevelFlags, Features, Limits};
+
+use crate::error::{Error, Result};
+
+/// Storage buffers that the largest pass binds: WebGPU's default limit.
+const STORAGE_BUFFERS: u32 = 8;
+
+/// An open device.
+#[derive(Clone)]
+pub struct Context {
+    /// Name, backend and driver of the adapter, for people.
+    pub adapter: String,
+    /// The device.
+    pub device: wgpu::Device,
+    /// Its queue.
+    pub queue: wgpu::Queue,
+}
+
+/// An adapter that wgpu sees.
+pub struct Adapter {
+    adapter: wgpu::Adapter,
+    info: wgpu::AdapterInfo,
+}
+
+impl Adapter {
+    /// All adapters, those that `auto` would prefer first.
+    pub fn all() -> Vec<Adapter> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            // Errors of validation cost time in each call, and our tests catch them.
+            flags: wgpu::InstanceFlags::from_build_config().with_env(),
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        });
+        let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+        let mut adapters: Vec<Adapter> = adapters
+            .into_iter()
+            .map(|adapter| Adapter {
+                info: adapter.get_info(),
+                adapter,
+            })
+            .collect();
+        adapters.sort_by_key(|adapter| (adapter.kind_rank(), adapter.backend_rank()));
+        adapters
+    }
+
+    /// The adapter that `wanted` names, or the best real GPU.
+    ///
+    /// # Errors
+    /// With a sentence on what there is, if none fits. A software adapter is taken only by name.
+    pub fn choose(wanted: Option<&str>) -> Result<Adapter> {
+        let mut adapters = Adapter::all();
+        let found = adapters.iter().position(|adapter| match wanted {
+            Some(text) => adapter.matches(text) && adapter.lacks().is_empty(),
+            None => !adapter.is_software() && adapter.lacks().is_empty(),
+        });
+        if let Some(index) = found {
+            return Ok(adapters.swap_remove(index));
+        }
+        let seen: Vec<String> = adapters
+            .iter()
+            .map(|adapter| match adapter.lacks().as_slice() {
+                [] => adapter.describe(),
+                lacks => format!(
+                    "{}, which lacks {}",
+                    adapter.describe(),
+                    lacks.join(" and ")
+                ),
+            })
+            .collect();
+        let seen = if seen.is_empty() {
+            "none".to_owned()
+        } else {
+            seen.join("; ")
+        };
+        Err(Error::NoAdapter(match wanted {
+            Some(text) => format!(
+                "no usable adapter matches \"{text}\"; wgpu sees: {seen}; give --adapter a part of \
+                 one of these names, or use --backend cpu"
+            ),
+            None => format!(
+                "no GPU was found; wgpu sees: {seen}; install the GPU's Vulkan driver, name a \
+                 software adapter with --adapter, or use --backend cpu"
+            ),
+        }))
+    }
+
+    /// Name, kind, backend and driver, for people.
+    pub fn describe(&self) -> String {
+        let wgpu::AdapterInfo {
+            name,
+            driver,
+            driver_info,
+            ..
+        } = &self.info;
+        let driver = format!("{driver} {driver_info}");
+        let driver = match driver.trim() {
+            "" => String::new(),
+            driver => format!(", {driver}"),
+        };
+        format!("{name} ({}, {}{driver})", self.kind(), self.info.backend)
+    }
+
+    /// Whether the adapter is a program on the CPU.
+    pub fn is_software(&self) -> bool {
+        self.info.device_type == DeviceType::Cpu
+    }
+
+    /// Whether the device can time passes.
+    pub fn has_timestamps(&self) -> bool {
+        self.adapter.features().contains(Features::TIMESTAMP_QUERY)
+    }
+
+    /// Largest buffer that a shader can use, bytes.
+    pub fn largest_buffer(&self) -> u64 {
+        let limits = self.adapter.limits();
+        limits
+            .max_storage_buffer_binding_size
+            .min(limits.max_buffer_size)
+    }
+
+    /// What Rockfall needs and the adapter does not have; empty if it can be used.
+    pub fn lacks(&self) -> Vec<String> {
+        let mut lacks = Vec::new();
+        let capabilities = self.adapter.get_downlevel_capabilities();
+        if !capabilities.flags.contains(DownlevelFlags::COMPUTE_SHADERS) {
+            lacks.push("compute shaders".to_owned());
+        }
+        let limits = self.adapter.limits();
+        let buffers = limits.max_storage_buffers_per_shader_stage;
+        if buffers < STORAGE_BUFFERS {
+            lacks.push(format!(
+                "storage buffers ({buffers} of {STORAGE_BUFFERS} a shader)"
+            ));
+        }
+        lacks
+    }
+
+    /// Opens the adapter with all that it can do.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn open(&self) -> Result<Context> {
+        let limits = self.adapter.limits();
+        let (device, queue) =
+            pollster::block_on(self.adapter.request_device(&wgpu::DeviceDescriptor {
+                label: Some("rockfall"),
+                required_features: self.adapter.features() & Features::TIMESTAMP_QUERY,
+                required_limits: Limits {
+                    max_buffer_size: limits.max_buffer_size,
+                    max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
+                    ..Limits::default().or_worse_values_from(&limits)
+                },
+                memory_hints: wgpu::MemoryHints::MemoryUsage,
+                ..Default::default()
+            }))
+            .map_err(|error| Error::Device {
+                adapter: self.describe(),
+                reason: error.to_string(),
+            })?;
+        Ok(Context {
+            adapter: self.describe(),
+            device,
+            queue,
+        })
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        self.describe()
+            .to_lowercase()
+            .contains(&text.to_lowercase())
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.info.device_type {
+            DeviceType::DiscreteGpu => "discrete GPU",
+            DeviceType::IntegratedGpu => "integrated GPU",
+            DeviceType::VirtualGpu => "virtual GPU",
+            DeviceType::Cpu => "software",
+            DeviceType::Other => "other",
+        }
+    }
+
+    fn kind_rank(&self) -> u8 {
+        match self.info.device_type {
+            DeviceType::DiscreteGpu => 0,
+            DeviceType::IntegratedGpu => 1,
+            DeviceType::VirtualGpu => 2,
+            DeviceType::Other => 3,
+            DeviceType::Cpu => 4,
+        }
+    }
+
+    fn backend_rank(&self) -> u8 {
+        match self.info.backend {
+            Backend::Vulkan | Backend::Metal => 0,
+            Backend::Dx12 => 1,
+            _ => 2,
+        }
+    }
+}

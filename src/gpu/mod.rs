@@ -1,0 +1,248 @@
+//! The GPU engine: the passes of a step as WGSL compute shaders.
+//!
+//! Many steps go into one submission, and nothing is read back inside a step: the host sees the
+//! state only when it asks.
+
+mod buffers;
+mod device;
+mod dispatch;
+mod kernels;
+mod sampler;
+pub mod shaders;
+
+pub use device::{Adapter, Context};
+pub use dispatch::workgroups_for;
+
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::pass::Pass;
+use crate::state::{Field, State};
+use crate::trace::{Sample, Trace};
+use buffers::Buffers;
+use kernels::Kernels;
+use sampler::Sampler;
+
+/// Submissions grow until one takes about this long: long enough that the host's part does not
+/// matter, short enough for a driver's watchdog and for a progress bar.
+const SUBMISSION: Duration = Duration::from_millis(100);
+
+/// Most steps of a submission.
+const MOST_STEPS: u64 = 1024;
+
+/// A simulation on a device.
+pub struct GpuEngine {
+    context: Context,
+    buffers: Buffers,
+    kernels: Kernels,
+    sampler: Option<Sampler>,
+    steps_per_submission: u64,
+}
+
+impl GpuEngine {
+    /// Uploads `state` and compiles the passes.
+    ///
+    /// # Errors
+    /// If a buffer is larger than the adapter allows, or than it has memory for.
+    pub fn new(context: &Context, state: &State) -> Result<GpuEngine> {
+        let buffers = Buffers::new(context, state)?;
+        let kernels = Kernels::new(context, &buffers)?;
+        Ok(GpuEngine {
+            context: context.clone(),
+            buffers,
+            kernels,
+            sampler: None,
+            steps_per_submission: 1,
+        })
+    }
+
+    /// The device that this runs on.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Size of all buffers, bytes.
+    pub fn size(&self) -> u64 {
+        self.buffers.size()
+    }
+
+    /// Overwrites all buffers with those of `state`, which must have the same sizes.
+    pub fn upload(&mut self, state: &State) {
+        self.buffers.upload(&self.context, state);
+    }
+
+    /// Copies one buffer of the device into `state`, which must have the same sizes.
+    ///
+    /// # Errors
+    /// If the device was lost.
+    pub fn download(&self, field: Field, state: &mut State) -> Result<()> {
+        self.buffers
+            .download(&self.context, field, state.bytes_mut(field))
+    }
+
+    /// Runs one pass and waits for it.
+    ///
+    /// # Errors
+    /// If the device was lost.
+    pub fn run(&mut self, pass: Pass) -> Result<()> {
+        let mut encoder = self.encoder();
+        self.kernels.encode(pass, &self.buffers, &mut encoder, None);
+        self.context.queue.submit([encoder.finish()]);
+        self.context.wait()
+    }
+
+    /// From now on, samples the bodies of `trace` after every step number that is a multiple of
+    /// its interval.
+    pub fn set_trace(&mut self, trace: &Trace) {
+        self.sampler = Some(Sampler::new(&self.context, trace));
+    }
+
+    /// Runs `steps` steps, of which the first has the number `first`, and waits for them. The
+    /// samples of the trace are added to `samples`.
+    ///
+    /// # Errors
+    /// If the device was lost.
+    pub fn step(&mut self, first: u64, steps: u64, samples: &mut Vec<Sample>) -> Result<()> {
+        let end = first + steps;
+        let mut next = first;
+        while next < end {
+            let start = Instant::now();
+            let mut encoder = self.encoder();
+            let wanted = self.steps_per_submission.min(end - next);
+            let mut done = 0;
+            while done < wanted && !self.sampler.as_ref().is_some_and(Sampler::is_full) {
+                self.kernels.encode_step(&self.buffers, &mut encoder);
+                if let Some(sampler) = &mut self.sampler {
+                    sampler.sample(next + done, &self.buffers, &mut encoder);
+                }
+                done += 1;
+            }
+            self.context.queue.submit([encoder.finish()]);
+            self.context.wait()?;
+            next += done;
+            if let Some(sampler) = &mut self.sampler
+                && (sampler.is_full() || next == end)
+            {
+                sampler.drain(&self.context, samples)?;
+            }
+            if done == wanted && start.elapsed() < SUBMISSION / 2 {
+                self.steps_per_submission = (self.steps_per_submission * 2).min(MOST_STEPS);
+            } else if start.elapsed() > SUBMISSION * 2 {
+                self.steps_per_submission = (self.steps_per_submission / 2).max(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one step and returns the time of each pass, in the order of [`Pass::ALL`]; `None`
+    /// where the adapter has no timestamps.
+    ///
+    /// # Errors
+    /// If the device was lost.
+    pub fn profile_step(&mut self) -> Result<Option<[Duration; Pass::ALL.len()]>> {
+        let Some(timer) = Timer::new(&self.context) else {
+            return Ok(None);
+        };
+        let mut encoder = self.encoder();
+        for (index, pass) in Pass::ALL.into_iter().enumerate() {
+            self.kernels.encode(
+                pass,
+                &self.buffers,
+                &mut encoder,
+                Some((&timer.queries, index)),
+            );
+        }
+        timer.resolve(&mut encoder);
+        self.context.queue.submit([encoder.finish()]);
+        timer.read(&self.context).map(Some)
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        self.context
+            .device
+            .create_command_encoder(&Default::default())
+    }
+}
+
+/// A timestamp before and after each pass of one step.
+struct Timer {
+    queries: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+}
+
+impl Timer {
+    const COUNT: usize = 2 * Pass::ALL.len();
+
+    fn new(context: &Context) -> Option<Timer> {
+        let device = &context.device;
+        device
+            .features()
+            .contains(wgpu::Features::TIMESTAMP_QUERY)
+            .then(|| Timer {
+                queries: device.create_query_set(&wgpu::QuerySetDescriptor {
+                    label: Some("passes"),
+                    ty: wgpu::QueryType::Timestamp,
+                    count: Self::COUNT as u32,
+                }),
+                resolved: device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("timestamps"),
+                    size: 8 * Self::COUNT as u64,
+                    usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+                    mapped_at_creation: false,
+                }),
+            })
+    }
+
+    fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.resolve_query_set(&self.queries, 0..Self::COUNT as u32, &self.resolved, 0);
+    }
+
+    fn read(&self, context: &Context) -> Result<[Duration; Pass::ALL.len()]> {
+        let mut ticks = [0_u64; Self::COUNT];
+        context.read(&self.resolved, 0, bytemuck::cast_slice_mut(&mut ticks))?;
+        let period = f64::from(context.queue.get_timestamp_period());
+        Ok(std::array::from_fn(|index| {
+            let ticks = ticks[2 * index + 1].saturating_sub(ticks[2 * index]);
+            Duration::from_nanos((ticks as f64 * period) as u64)
+        }))
+    }
+}
+
+impl Context {
+    /// Waits until all that was submitted is done.
+    fn wait(&self) -> Result<()> {
+        self.device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .map(|_| ())
+            .map_err(|error| Error::Lost {
+                adapter: self.adapter.clone(),
+                reason: error.to_string(),
+            })
+    }
+
+    /// Copies bytes of a buffer, from `offset` on, to the host.
+    fn read(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        /// Larger copies go in pieces: the staging buffer is memory too.
+        const PIECE: usize = 64 << 20;
+        for (index, piece) in bytes.chunks_mut(PIECE).enumerate() {
+            let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("staging"),
+                size: piece.len() as u64,
+                usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+                mapped_at_creation: false,
+            });
+            let mut encoder = self.device.create_command_encoder(&Default::default());
+            let start = offset + (index * PIECE) as u64;
+            encoder.copy_buffer_to_buffer(buffer, start, &staging, 0, piece.len() as u64);
+            self.queue.submit([encoder.finish()]);
+            staging.map_async(wgpu::MapMode::Read, .., |_| ());
+            self.wait()?;
+            let view = staging.get_mapped_range(..).map_err(|error| Error::Lost {
+                adapter: self.adapter.clone(),
+                reason: error.to_string(),
+            })?;
+            piece.copy_from_slice(&view);
+        }
+        Ok(())
+    }
+}

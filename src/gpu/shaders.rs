@@ -1,0 +1,67 @@
+//! The WGSL of each pass, put together from its file and what that imports.
+
+use crate::grid::{HASH_Y, HASH_Z};
+use crate::layout::{SCAN_BLOCK, SEMI_IMPLICIT, WORKGROUP_SIZE};
+use crate::pass::Pass;
+
+/// The file of a pass, as it stands in `shaders/`.
+fn file(pass: Pass) -> &'static str {
+    match pass {
+        Pass::Pose => include_str!("../../shaders/pose.wgsl"),
+        Pass::Bin => include_str!("../../shaders/bin.wgsl"),
+        Pass::Scan => include_str!("../../shaders/scan.wgsl"),
+        Pass::Scatter => include_str!("../../shaders/scatter.wgsl"),
+        Pass::Contacts => include_str!("../../shaders/contacts.wgsl"),
+        Pass::Integrate => include_str!("../../shaders/integrate.wgsl"),
+    }
+}
+
+const SHARED: [(&str, &str); 5] = [
+    ("layout", include_str!("../../shaders/shared/layout.wgsl")),
+    (
+        "dispatch",
+        include_str!("../../shaders/shared/dispatch.wgsl"),
+    ),
+    ("grid", include_str!("../../shaders/shared/grid.wgsl")),
+    (
+        "rotation",
+        include_str!("../../shaders/shared/rotation.wgsl"),
+    ),
+    ("contact", include_str!("../../shaders/shared/contact.wgsl")),
+];
+
+/// The complete WGSL of a pass: the constants, the files that its first line imports, its own.
+///
+/// # Panics
+/// If the file does not start with `// import:` and names of `shaders/shared/`.
+pub fn source(pass: Pass) -> String {
+    let file = file(pass);
+    let imports = file
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix("// import: "))
+        .unwrap_or_else(|| panic!("shaders/{}.wgsl must start with an import", pass.name()));
+    let mut source = constants();
+    for import in imports.split(", ") {
+        let (_, text) = SHARED
+            .iter()
+            .find(|(name, _)| *name == import)
+            .unwrap_or_else(|| panic!("shaders/shared/{import}.wgsl does not exist"));
+        source.push_str(text);
+    }
+    source + file
+}
+
+/// The constants that the shaders share with the host, from where the host has them.
+fn constants() -> String {
+    [
+        ("WORKGROUP_SIZE", WORKGROUP_SIZE),
+        ("SCAN_BLOCK", SCAN_BLOCK),
+        ("HASH_Y", HASH_Y),
+        ("HASH_Z", HASH_Z),
+        ("SEMI_IMPLICIT", SEMI_IMPLICIT),
+    ]
+    .iter()
+    .map(|(name, value)| format!("const {name}: u32 = {value}u;\n"))
+    .collect()
+}

@@ -1,0 +1,344 @@
+//! A simulation on either engine.
+
+use std::time::Duration;
+
+use glam::{DQuat, DVec3};
+use rayon::ThreadPool;
+
+use crate::cpu;
+use crate::error::{Error, Result};
+use crate::gpu::{Adapter, Context, GpuEngine};
+use crate::layout::Stats;
+use crate::model::Model;
+use crate::pass::Pass;
+use crate::state::{Field, State, angular_velocity, body_orientation};
+use crate::summary::Summary;
+use crate::trace::{Sample, Trace};
+
+/// Which engine to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// A real GPU if there is one, else the CPU.
+    #[default]
+    Auto,
+    /// A GPU.
+    Gpu,
+    /// The CPU.
+    Cpu,
+}
+
+/// Where a simulation runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Which engine to use.
+    pub backend: Backend,
+    /// Part of the name of the adapter to use; it may name a software one, which is not used
+    /// otherwise. With [`Backend::Auto`], naming an adapter asks for the GPU engine.
+    pub adapter: Option<String>,
+    /// Threads of the CPU engine; all cores by default.
+    pub threads: Option<usize>,
+}
+
+/// A body, as it is reported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyState {
+    /// Index of the body.
+    pub index: usize,
+    /// Index of its shape in [`Model::shapes`].
+    pub shape: usize,
+    /// Mass, kg.
+    pub mass: f64,
+    /// Whether the body is fixed.
+    pub fixed: bool,
+    /// Centre of mass, m.
+    pub position: DVec3,
+    /// Origin of the shape's own axes, m.
+    pub origin: DVec3,
+    /// World from the shape's own axes.
+    pub orientation: DQuat,
+    /// Velocity of the centre of mass, m/s.
+    pub velocity: DVec3,
+    /// Angular velocity in the world frame, rad/s.
+    pub angular_velocity: DVec3,
+}
+
+enum Engine {
+    Cpu(ThreadPool),
+    Gpu(Box<GpuEngine>),
+}
+
+/// A simulation: a model, the engine that steps it, and how far it has come.
+pub struct Simulation {
+    model: Model,
+    /// The state itself with the CPU engine, and the host's copy of it with the GPU.
+    state: State,
+    engine: Engine,
+    steps: u64,
+    trace: Option<Trace>,
+    samples: Vec<Sample>,
+}
+
+impl Simulation {
+    /// Starts a simulation of `model`.
+    ///
+    /// # Errors
+    /// If the backend asked for cannot be had, or cannot hold the model.
+    ///
+    /// # Examples
+    /// See the [crate's page](crate).
+    pub fn new(model: Model, options: &Options) -> Result<Simulation> {
+        let wanted = options.adapter.as_deref();
+        match options.backend {
+            Backend::Cpu => Self::on_cpu(model, options.threads),
+            Backend::Gpu => Self::on_gpu(model, &Adapter::choose(wanted)?.open()?),
+            Backend::Auto => match Adapter::choose(wanted) {
+                Ok(adapter) => Self::on_gpu(model, &adapter.open()?),
+                Err(error) if wanted.is_some() => Err(error),
+                Err(_) => Self::on_cpu(model, options.threads),
+            },
+        }
+    }
+
+    /// Starts a simulation on the CPU engine, on `threads` threads (all cores if `None`).
+    ///
+    /// # Errors
+    /// If the threads cannot be started.
+    pub fn on_cpu(model: Model, threads: Option<usize>) -> Result<Simulation> {
+        let threads = threads.unwrap_or(0);
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|error| Error::Threads {
+                threads,
+                reason: error.to_string(),
+            })?;
+        Ok(Self::start(State::new(&model), model, Engine::Cpu(pool)))
+    }
+
+    /// Starts a simulation on an open device.
+    ///
+    /// # Errors
+    /// If the device cannot hold the model.
+    pub fn on_gpu(model: Model, context: &Context) -> Result<Simulation> {
+        let state = State::new(&model);
+        let engine = Engine::Gpu(Box::new(GpuEngine::new(context, &state)?));
+        Ok(Self::start(state, model, engine))
+    }
+
+    fn start(state: State, model: Model, engine: Engine) -> Simulation {
+        Simulation {
+            model,
+            state,
+            engine,
+            steps: 0,
+            trace: None,
+            samples: Vec::new(),
+        }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// `"cpu"` or `"gpu"`.
+    pub fn backend(&self) -> &'static str {
+        match self.engine {
+            Engine::Cpu(_) => "cpu",
+            Engine::Gpu(_) => "gpu",
+        }
+    }
+
+    /// What it runs on: the adapter, or the CPU with its number of threads.
+    pub fn adapter(&self) -> String {
+        match &self.engine {
+            Engine::Cpu(pool) => match pool.current_num_threads() {
+                1 => "CPU, 1 thread".to_owned(),
+                threads => format!("CPU, {threads} threads"),
+            },
+            Engine::Gpu(engine) => engine.context().adapter.clone(),
+        }
+    }
+
+    /// Number of steps taken.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Simulated time, s.
+    pub fn time(&self) -> f64 {
+        self.steps as f64 * self.model.time_step
+    }
+
+    /// Size of all buffers of the engine, bytes.
+    pub fn memory(&self) -> u64 {
+        match &self.engine {
+            Engine::Cpu(_) => self.state.size(),
+            Engine::Gpu(engine) => engine.size(),
+        }
+    }
+
+    /// Takes `steps` steps and waits for them.
+    ///
+    /// # Errors
+    /// If a body's state is not finite afterwards, or if the device is lost.
+    pub fn step(&mut self, steps: u64) -> Result<()> {
+        let after = self.steps;
+        match &mut self.engine {
+            Engine::Cpu(pool) => {
+                let (state, samples, trace) = (&mut self.state, &mut self.samples, &self.trace);
+                pool.install(|| {
+                    for step in after + 1..=after + steps {
+                        cpu::step(state);
+                        if let Some(trace) = trace {
+                            sample(state, trace, step, samples);
+                        }
+                    }
+                });
+            }
+            Engine::Gpu(engine) => {
+                engine.step(after + 1, steps, &mut self.samples)?;
+                engine.download(Field::Stats, &mut self.state)?;
+            }
+        }
+        self.steps += steps;
+        match self.stats().not_finite {
+            0 => Ok(()),
+            body => Err(self.not_finite(body as usize - 1, after)),
+        }
+    }
+
+    /// Takes one step and returns the time that each pass took, in the order of [`Pass::ALL`];
+    /// `None` for an adapter without timestamps.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn profile_step(&mut self) -> Result<Option<[Duration; Pass::ALL.len()]>> {
+        self.steps += 1;
+        match &mut self.engine {
+            Engine::Cpu(pool) => {
+                let state = &mut self.state;
+                Ok(Some(pool.install(|| {
+                    Pass::ALL.map(|pass| {
+                        let start = std::time::Instant::now();
+                        cpu::run(pass, state);
+                        start.elapsed()
+                    })
+                })))
+            }
+            Engine::Gpu(engine) => {
+                let times = engine.profile_step()?;
+                if times.is_none() {
+                    engine.step(self.steps, 1, &mut self.samples)?;
+                }
+                Ok(times)
+            }
+        }
+    }
+
+    /// From now on, samples some bodies over time; see [`Simulation::take_samples`].
+    ///
+    /// # Errors
+    /// If a body does not exist.
+    pub fn set_trace(&mut self, trace: Trace) -> Result<()> {
+        let count = self.model.bodies.len();
+        if let Some(&body) = trace.bodies.iter().find(|&&body| body as usize >= count) {
+            return Err(Error::NoSuchBody { body, count });
+        }
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.set_trace(&trace);
+        }
+        self.trace = Some(trace);
+        Ok(())
+    }
+
+    /// The samples taken since the last call, in the order of the steps and, in a step, of
+    /// [`Trace::bodies`].
+    pub fn take_samples(&mut self) -> Vec<Sample> {
+        std::mem::take(&mut self.samples)
+    }
+
+    /// All buffers as they are now, copied from the device if need be.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn state(&mut self) -> Result<&State> {
+        self.fetch(&Field::ALL)?;
+        Ok(&self.state)
+    }
+
+    /// All bodies as they are now.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn bodies(&mut self) -> Result<Vec<BodyState>> {
+        self.fetch(&[Field::Bodies])?;
+        let bodies = self.state.bodies.iter().enumerate();
+        Ok(bodies
+            .map(|(index, body)| self.report(index, body))
+            .collect())
+    }
+
+    /// A body's state as it is reported: the centre of mass, and the shape's own axes.
+    pub fn report(&self, index: usize, body: &crate::layout::Body) -> BodyState {
+        let start = &self.model.bodies[index];
+        let clump = &self.model.shapes[start.shape];
+        let position = self.state.position(body);
+        let orientation = body_orientation(body);
+        BodyState {
+            index,
+            shape: start.shape,
+            mass: clump.mass,
+            fixed: start.fixed,
+            position,
+            origin: clump.origin(position, orientation),
+            orientation: clump.shape_orientation(orientation),
+            velocity: body.velocity.as_dvec3(),
+            angular_velocity: angular_velocity(body, clump.inertia),
+        }
+    }
+
+    /// Energy, momentum, contacts and the hash of the state as it is now.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn summary(&mut self) -> Result<Summary> {
+        self.fetch(&[Field::Bodies, Field::SphereLoads, Field::Stats])?;
+        Ok(Summary::new(&self.model, &self.state))
+    }
+
+    fn fetch(&mut self, fields: &[Field]) -> Result<()> {
+        if let Engine::Gpu(engine) = &self.engine {
+            for &field in fields {
+                engine.download(field, &mut self.state)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stats(&self) -> Stats {
+        self.state.stats[0]
+    }
+
+    fn not_finite(&self, body: usize, after: u64) -> Error {
+        let shape = &self.model.shapes[self.model.bodies[body].shape];
+        Error::NotFinite {
+            body,
+            shape: shape.name.clone(),
+            after,
+            before: self.steps,
+        }
+    }
+}
+
+/// Takes a sample of the CPU engine's state after `step`.
+fn sample(state: &State, trace: &Trace, step: u64, samples: &mut Vec<Sample>) {
+    if step.is_multiple_of(trace.every) {
+        samples.extend(trace.bodies.iter().map(|&body| Sample {
+            step,
+            body,
+            state: state.bodies[body as usize],
+            load: state.body_loads[body as usize],
+        }));
+    }
+}

@@ -1,0 +1,332 @@
+//! The buffers of a simulation, as structs of arrays.
+//!
+//! The CPU engine works on a [`State`]; the GPU engine holds one buffer for each [`Field`] of it,
+//! with the same bytes.
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use glam::{DMat3, DQuat, DVec3, IVec3};
+
+use crate::layout::{
+    Body, BodyProperties, EXPLICIT, Load, Member, Motion, Pair, Params, Plane, SEMI_IMPLICIT,
+    Sphere, Stats,
+};
+use crate::model::{Integrator, Model};
+
+/// A cell is this much larger than the largest diameter, so that rounding of an offset to the
+/// border of its cell cannot hide a neighbour two cells away.
+const CELL_MARGIN: f64 = 1.001;
+
+/// All buffers of a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// What holds for the whole run.
+    pub params: Params,
+    /// What each body keeps; `body_count` elements.
+    pub properties: Vec<BodyProperties>,
+    /// Each sphere in its body; `sphere_count` elements.
+    pub members: Vec<Member>,
+    /// Planes; at least one element, `plane_count` of them in use.
+    pub planes: Vec<Plane>,
+    /// Pair table; `material_count²` elements.
+    pub pairs: Vec<Pair>,
+
+    /// State of each body: the input and the outcome of a step.
+    pub bodies: Vec<Body>,
+
+    /// `pose`: where each sphere is.
+    pub spheres: Vec<Sphere>,
+    /// `pose`: how each sphere moves.
+    pub motions: Vec<Motion>,
+    /// `bin`: hash bucket of each sphere.
+    pub buckets: Vec<u32>,
+    /// `bin`: place of each sphere among those of its bucket, in no particular order.
+    pub slots: Vec<u32>,
+    /// `bin`: number of spheres in each bucket; `scan`: where each bucket starts.
+    /// `bucket_count + 1` elements; the last is 0 after `bin`, `sphere_count` after `scan`.
+    pub bucket_starts: Vec<u32>,
+    /// `scatter`, in between: sphere indices by bucket, in no particular order inside it.
+    pub unsorted: Vec<u32>,
+    /// `scatter`: sphere indices by bucket and, inside a bucket, by index.
+    pub sorted: Vec<u32>,
+    /// `contacts`: what contacts do to each sphere.
+    pub sphere_loads: Vec<Load>,
+    /// `integrate`: what contacts do to each body.
+    pub body_loads: Vec<Load>,
+    /// What was gathered over the run; one element.
+    pub stats: Vec<Stats>,
+}
+
+/// A buffer of [`State`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "each is the field of State of the same name")]
+pub enum Field {
+    Properties,
+    Members,
+    Planes,
+    Pairs,
+    Bodies,
+    Spheres,
+    Motions,
+    Buckets,
+    Slots,
+    BucketStarts,
+    Unsorted,
+    Sorted,
+    SphereLoads,
+    BodyLoads,
+    Stats,
+}
+
+impl Field {
+    /// All buffers.
+    pub const ALL: [Field; 15] = [
+        Field::Properties,
+        Field::Members,
+        Field::Planes,
+        Field::Pairs,
+        Field::Bodies,
+        Field::Spheres,
+        Field::Motions,
+        Field::Buckets,
+        Field::Slots,
+        Field::BucketStarts,
+        Field::Unsorted,
+        Field::Sorted,
+        Field::SphereLoads,
+        Field::BodyLoads,
+        Field::Stats,
+    ];
+
+    /// Name of the field of [`State`], and of the variable in the shaders.
+    pub fn name(self) -> &'static str {
+        match self {
+            Field::Properties => "properties",
+            Field::Members => "members",
+            Field::Planes => "planes",
+            Field::Pairs => "pairs",
+            Field::Bodies => "bodies",
+            Field::Spheres => "spheres",
+            Field::Motions => "motions",
+            Field::Buckets => "buckets",
+            Field::Slots => "slots",
+            Field::BucketStarts => "bucket_starts",
+            Field::Unsorted => "unsorted",
+            Field::Sorted => "sorted",
+            Field::SphereLoads => "sphere_loads",
+            Field::BodyLoads => "body_loads",
+            Field::Stats => "stats",
+        }
+    }
+}
+
+impl State {
+    /// The start of a simulation of `model`.
+    pub fn new(model: &Model) -> State {
+        let largest = model
+            .bodies
+            .iter()
+            .flat_map(|body| &model.shapes[body.shape].spheres)
+            .map(|sphere| sphere.radius)
+            .fold(0.0, f64::max);
+        let cell_size = (2.0 * largest * CELL_MARGIN) as f32;
+        let body_count = model.bodies.len();
+        let sphere_count = model.sphere_count();
+        let bucket_count = sphere_count.next_power_of_two().max(4);
+
+        let mut properties = Vec::with_capacity(body_count);
+        let mut members = Vec::with_capacity(sphere_count);
+        let mut bodies = Vec::with_capacity(body_count);
+        for (index, body) in model.bodies.iter().enumerate() {
+            let clump = &model.shapes[body.shape];
+            properties.push(BodyProperties {
+                inverse_inertia: if body.fixed {
+                    glam::Vec3::ZERO
+                } else {
+                    (1.0 / clump.inertia).as_vec3()
+                },
+                inverse_mass: if body.fixed {
+                    0.0
+                } else {
+                    (1.0 / clump.mass) as f32
+                },
+                first_sphere: members.len() as u32,
+                sphere_count: clump.spheres.len() as u32,
+                ..Default::default()
+            });
+            members.extend(clump.spheres.iter().map(|sphere| Member {
+                center: sphere.center.as_vec3(),
+                radius: sphere.radius as f32,
+                body: index as u32,
+                material: clump.material as u32,
+                ..Default::default()
+            }));
+            let (cell, offset) = locate(body.position, cell_size);
+            let inertia = world_inertia(body.orientation, clump.inertia);
+            bodies.push(Body {
+                offset,
+                cell,
+                orientation: body.orientation.as_quat().normalize(),
+                velocity: body.velocity.as_vec3(),
+                angular_momentum: (inertia * body.angular_velocity).as_vec3(),
+                ..Default::default()
+            });
+        }
+
+        let center = center_of(model);
+        let mut planes: Vec<Plane> = model
+            .planes
+            .iter()
+            .map(|plane| {
+                // The point of the plane nearest to the bodies, so that distances to it are exact
+                // where they matter.
+                let normal = plane.normal.normalize();
+                let point = center - normal * (center - plane.point).dot(normal);
+                let (cell, offset) = locate(point, cell_size);
+                Plane {
+                    offset,
+                    material: plane.material as u32,
+                    cell,
+                    normal: normal.as_vec3(),
+                    ..Default::default()
+                }
+            })
+            .collect();
+        if planes.is_empty() {
+            // A storage buffer cannot be empty.
+            planes.push(Plane::default());
+        }
+
+        State {
+            params: Params {
+                gravity: model.gravity.as_vec3(),
+                time_step: model.time_step as f32,
+                cell_size,
+                body_count: body_count as u32,
+                sphere_count: sphere_count as u32,
+                bucket_count: bucket_count as u32,
+                plane_count: model.planes.len() as u32,
+                material_count: model.materials.len() as u32,
+                integrator: match model.integrator {
+                    Integrator::SemiImplicit => SEMI_IMPLICIT,
+                    Integrator::Explicit => EXPLICIT,
+                },
+            },
+            pairs: model
+                .pairs
+                .iter()
+                .map(|pair| Pair {
+                    stiffness: pair.stiffness as f32,
+                    damping_ratio: pair.damping_ratio as f32,
+                    damping: pair.damping as f32,
+                    tangential_stiffness: pair.tangential_stiffness as f32,
+                    friction: pair.friction as f32,
+                    ..Default::default()
+                })
+                .collect(),
+            spheres: vec![Sphere::default(); sphere_count],
+            motions: vec![Motion::default(); sphere_count],
+            buckets: vec![0; sphere_count],
+            slots: vec![0; sphere_count],
+            bucket_starts: vec![0; bucket_count + 1],
+            unsorted: vec![0; sphere_count],
+            sorted: vec![0; sphere_count],
+            sphere_loads: vec![Load::default(); sphere_count],
+            body_loads: vec![Load::default(); body_count],
+            stats: vec![Stats::default()],
+            properties,
+            members,
+            planes,
+            bodies,
+        }
+    }
+
+    /// The bytes of a buffer.
+    pub fn bytes(&self, field: Field) -> &[u8] {
+        match field {
+            Field::Properties => cast_slice(&self.properties),
+            Field::Members => cast_slice(&self.members),
+            Field::Planes => cast_slice(&self.planes),
+            Field::Pairs => cast_slice(&self.pairs),
+            Field::Bodies => cast_slice(&self.bodies),
+            Field::Spheres => cast_slice(&self.spheres),
+            Field::Motions => cast_slice(&self.motions),
+            Field::Buckets => cast_slice(&self.buckets),
+            Field::Slots => cast_slice(&self.slots),
+            Field::BucketStarts => cast_slice(&self.bucket_starts),
+            Field::Unsorted => cast_slice(&self.unsorted),
+            Field::Sorted => cast_slice(&self.sorted),
+            Field::SphereLoads => cast_slice(&self.sphere_loads),
+            Field::BodyLoads => cast_slice(&self.body_loads),
+            Field::Stats => cast_slice(&self.stats),
+        }
+    }
+
+    /// The bytes of a buffer, to be overwritten.
+    pub fn bytes_mut(&mut self, field: Field) -> &mut [u8] {
+        match field {
+            Field::Properties => cast_slice_mut(&mut self.properties),
+            Field::Members => cast_slice_mut(&mut self.members),
+            Field::Planes => cast_slice_mut(&mut self.planes),
+            Field::Pairs => cast_slice_mut(&mut self.pairs),
+            Field::Bodies => cast_slice_mut(&mut self.bodies),
+            Field::Spheres => cast_slice_mut(&mut self.spheres),
+            Field::Motions => cast_slice_mut(&mut self.motions),
+            Field::Buckets => cast_slice_mut(&mut self.buckets),
+            Field::Slots => cast_slice_mut(&mut self.slots),
+            Field::BucketStarts => cast_slice_mut(&mut self.bucket_starts),
+            Field::Unsorted => cast_slice_mut(&mut self.unsorted),
+            Field::Sorted => cast_slice_mut(&mut self.sorted),
+            Field::SphereLoads => cast_slice_mut(&mut self.sphere_loads),
+            Field::BodyLoads => cast_slice_mut(&mut self.body_loads),
+            Field::Stats => cast_slice_mut(&mut self.stats),
+        }
+    }
+
+    /// Size of all buffers, bytes.
+    pub fn size(&self) -> u64 {
+        Field::ALL
+            .iter()
+            .map(|&field| self.bytes(field).len() as u64)
+            .sum()
+    }
+
+    /// World position of a body's centre of mass, m.
+    pub fn position(&self, body: &Body) -> DVec3 {
+        place(body.cell, body.offset, self.params.cell_size)
+    }
+}
+
+/// Angular velocity in the world frame, rad/s, of a body with the principal moments of inertia
+/// `inertia` (kg m²): ω = R I⁻¹ Rᵀ L.
+pub fn angular_velocity(body: &Body, inertia: DVec3) -> DVec3 {
+    let orientation = body_orientation(body);
+    let momentum = body.angular_momentum.as_dvec3();
+    orientation * ((orientation.conjugate() * momentum) / inertia)
+}
+
+/// World from body frame.
+pub fn body_orientation(body: &Body) -> DQuat {
+    body.orientation.as_dquat().normalize()
+}
+
+/// Cell of a point and its offset in it, for cells of side `cell_size`.
+pub fn locate(point: DVec3, cell_size: f32) -> (IVec3, glam::Vec3) {
+    let size = f64::from(cell_size);
+    let cell = (point / size).floor();
+    (cell.as_ivec3(), (point - cell * size).as_vec3())
+}
+
+/// The point at `offset` in `cell`.
+pub fn place(cell: IVec3, offset: glam::Vec3, cell_size: f32) -> DVec3 {
+    cell.as_dvec3() * f64::from(cell_size) + offset.as_dvec3()
+}
+
+fn world_inertia(orientation: DQuat, inertia: DVec3) -> DMat3 {
+    let axes = DMat3::from_quat(orientation);
+    axes * DMat3::from_diagonal(inertia) * axes.transpose()
+}
+
+fn center_of(model: &Model) -> DVec3 {
+    let sum: DVec3 = model.bodies.iter().map(|body| body.position).sum();
+    sum / model.bodies.len().max(1) as f64
+}

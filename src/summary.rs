@@ -1,0 +1,59 @@
+//! Numbers that sum a state up.
+
+use glam::DVec3;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::layout::Load;
+use crate::model::Model;
+use crate::state::{Field, State, angular_velocity, body_orientation};
+
+/// What a state amounts to; sums are in `f64`, over bodies that are not fixed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// Kinetic energy of translation and rotation, J.
+    pub kinetic_energy: f64,
+    /// Momentum, kg m/s.
+    pub momentum: DVec3,
+    /// Angular momentum about the origin, kg m²/s.
+    pub angular_momentum: DVec3,
+    /// Largest overlap in the whole run, as a fraction of the smaller radius.
+    pub max_overlap_fraction: f64,
+    /// Contacts in the last step: pairs of spheres, and spheres with planes.
+    pub contacts: u64,
+    /// Hash of the state of all bodies, bit for bit (XXH3).
+    pub state_hash: u64,
+}
+
+impl Summary {
+    /// Sums up `state`, which belongs to `model`.
+    pub fn new(model: &Model, state: &State) -> Summary {
+        let mut kinetic_energy = 0.0;
+        let mut momentum = DVec3::ZERO;
+        let mut angular_momentum = DVec3::ZERO;
+        for (body, start) in state.bodies.iter().zip(&model.bodies) {
+            if start.fixed {
+                continue;
+            }
+            let clump = &model.shapes[start.shape];
+            let velocity = body.velocity.as_dvec3();
+            let spin = angular_velocity(body, clump.inertia);
+            let body_spin = body_orientation(body).conjugate() * spin;
+            kinetic_energy += 0.5 * clump.mass * velocity.length_squared()
+                + 0.5 * (clump.inertia * body_spin).dot(body_spin);
+            momentum += clump.mass * velocity;
+            angular_momentum += body.angular_momentum.as_dvec3()
+                + clump.mass * state.position(body).cross(velocity);
+        }
+        // A pair of spheres is counted at both, a plane once.
+        let sides =
+            |load: &Load| u64::from(load.sphere_contacts()) + 2 * u64::from(load.plane_contacts());
+        Summary {
+            kinetic_energy,
+            momentum,
+            angular_momentum,
+            max_overlap_fraction: f32::from_bits(state.stats[0].max_overlap_fraction).into(),
+            contacts: state.sphere_loads.iter().map(sides).sum::<u64>() / 2,
+            state_hash: xxh3_64(state.bytes(Field::Bodies)),
+        }
+    }
+}

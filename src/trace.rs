@@ -1,0 +1,26 @@
+//! Samples of chosen bodies over time.
+
+use crate::layout::{Body, Load};
+
+/// Which bodies to sample, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Indices of the bodies.
+    pub bodies: Vec<u32>,
+    /// A sample is taken at the end of every step whose number, counted from 1, is a multiple of
+    /// this.
+    pub every: u64,
+}
+
+/// A body at the end of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Number of the step, counted from 1: its end is at `step * time_step`.
+    pub step: u64,
+    /// Index of the body.
+    pub body: u32,
+    /// Its state at the end of the step.
+    pub state: Body,
+    /// What contacts did to it in the step.
+    pub load: Load,
+}

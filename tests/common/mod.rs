@@ -1,0 +1,141 @@
+//! What several test files need.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::sync::LazyLock;
+
+use glam::{DQuat, DVec3};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use rockfall::clump::{Clump, ClumpSphere, summed_spheres};
+use rockfall::gpu::{Adapter, Context};
+use rockfall::model::{Integrator, Model, ModelBody, ModelPlane, PairLaw};
+
+/// The device of the GPU tests: a real GPU, or the software adapter, which the test command
+/// installs. There is no third case: without either, the tests fail and say why.
+pub fn device() -> &'static Context {
+    static DEVICE: LazyLock<Context> = LazyLock::new(|| {
+        let wanted = std::env::var("ROCKFALL_TEST_ADAPTER").ok();
+        let adapter = match &wanted {
+            Some(text) => Adapter::choose(Some(text)),
+            None => Adapter::choose(None).or_else(|_| Adapter::choose(Some("software"))),
+        };
+        let adapter = adapter.unwrap_or_else(|error| {
+            panic!("the GPU tests need an adapter: {error}; `cargo xtask test` installs one")
+        });
+        adapter.open().unwrap()
+    });
+    &DEVICE
+}
+
+/// Random numbers for test models.
+pub struct Random(ChaCha8Rng);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0.next_u64() % end
+    }
+
+    pub fn range(&mut self, min: f64, max: f64) -> f64 {
+        min + (max - min) * (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    pub fn vector(&mut self, half: f64) -> DVec3 {
+        DVec3::from_array(std::array::from_fn(|_| self.range(-half, half)))
+    }
+
+    pub fn orientation(&mut self) -> DQuat {
+        loop {
+            let [x, y, z, w] = std::array::from_fn(|_| self.range(-1.0, 1.0));
+            let quaternion = DQuat::from_xyzw(x, y, z, w);
+            if (0.01..1.0).contains(&quaternion.length_squared()) {
+                return quaternion.normalize();
+            }
+        }
+    }
+}
+
+/// A clump of `count` spheres of radius 0.5 to 1, at random around the origin.
+pub fn random_clump(random: &mut Random, count: usize, material: usize) -> Clump {
+    let spread = 0.7 * (count as f64).cbrt() - 0.6;
+    let spheres: Vec<ClumpSphere> = (0..count)
+        .map(|_| ClumpSphere {
+            center: random.vector(spread),
+            radius: random.range(0.5, 1.0),
+        })
+        .collect();
+    Clump::new(
+        format!("clump of {count}"),
+        material,
+        &spheres,
+        summed_spheres(&spheres, 1000.0),
+    )
+}
+
+/// A crowd of overlapping bodies of 1 to 8 spheres (and one of 500 where there is room), `spheres`
+/// spheres in all, around `center`, of two materials, with two planes, some of them fixed, all of
+/// them moving and turning.
+pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
+    let mut random = Random::new(seed);
+    let mut shapes: Vec<Clump> = (1..=8)
+        .map(|count| random_clump(&mut random, count, count % 2))
+        .collect();
+    shapes.push(random_clump(&mut random, 500, 0));
+    // About one and a half sphere volumes a sphere: everything overlaps something.
+    let half = 0.5 * (4.0 * spheres as f64).cbrt();
+    let mut bodies = Vec::new();
+    let mut left = spheres;
+    while left > 0 {
+        let shape = if left >= 1000 && bodies.len() == 3 {
+            8
+        } else {
+            (random.below(8) as usize).min(left - 1)
+        };
+        left -= shapes[shape].spheres.len();
+        let fixed = random.below(10) == 0;
+        let moving = f64::from(u8::from(!fixed));
+        bodies.push(ModelBody {
+            shape,
+            position: center + random.vector(half),
+            orientation: random.orientation(),
+            velocity: moving * random.vector(2.0),
+            angular_velocity: moving * random.vector(5.0),
+            fixed,
+        });
+    }
+    let law = |stiffness: f64, friction: f64| PairLaw {
+        stiffness,
+        damping_ratio: 0.2,
+        damping: 3.0,
+        tangential_stiffness: 2.0 / 7.0 * stiffness,
+        friction,
+    };
+    Model {
+        name: "crowd".to_owned(),
+        gravity: DVec3::new(0.5, -9.81, 0.1),
+        duration: 1.0,
+        time_step: 1e-4,
+        integrator: Integrator::SemiImplicit,
+        materials: vec!["stone".to_owned(), "steel".to_owned()],
+        pairs: vec![law(1e6, 0.5), law(2e6, 0.4), law(2e6, 0.4), law(3e6, 0.1)],
+        shapes,
+        planes: vec![
+            ModelPlane {
+                point: center - DVec3::Y * half * 0.8,
+                normal: DVec3::Y,
+                material: 0,
+            },
+            ModelPlane {
+                point: center - DVec3::new(0.5, 0.3, -0.2).normalize() * half,
+                normal: DVec3::new(0.5, 0.3, -0.2).normalize(),
+                material: 1,
+            },
+        ],
+        bodies,
+    }
+}

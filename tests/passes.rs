@@ -1,0 +1,225 @@
+//! Every pass, on the GPU against the CPU, from the same input.
+
+mod common;
+
+use common::{crowd, device};
+use glam::{DVec3, IVec3};
+use rockfall::compare::{Difference, differences};
+use rockfall::cpu;
+use rockfall::gpu::GpuEngine;
+use rockfall::grid::bucket;
+use rockfall::pass::Pass;
+use rockfall::state::{Field, State};
+
+const SIZES: [usize; 7] = [1, 2, 63, 64, 65, 1000, 65_537];
+
+/// Runs the passes before `pass` on the CPU, then `pass` on both engines from what they left.
+fn both(pass: Pass, mut state: State) -> (State, State) {
+    for before in Pass::ALL.into_iter().take_while(|&before| before != pass) {
+        cpu::run(before, &mut state);
+    }
+    let mut engine = GpuEngine::new(device(), &state).unwrap();
+    let mut on_gpu = state.clone();
+    if pass == Pass::Scatter {
+        // The order of slots is free; have the GPU sort what is not sorted already.
+        for (index, slot) in on_gpu.slots.iter_mut().enumerate() {
+            let home = state.buckets[index] as usize;
+            let count = state.bucket_starts[home + 1] - state.bucket_starts[home];
+            *slot = count - 1 - *slot;
+        }
+        engine.upload(&on_gpu);
+    }
+    engine.run(pass).unwrap();
+    for field in Field::ALL {
+        engine.download(field, &mut on_gpu).unwrap();
+    }
+    cpu::run(pass, &mut state);
+    (state, on_gpu)
+}
+
+fn beyond(differences: &[Difference]) -> Vec<&Difference> {
+    differences
+        .iter()
+        .filter(|difference| difference.is_beyond_tolerance())
+        .collect()
+}
+
+fn agree(pass: Pass, state: State, what: &str) -> (State, State) {
+    let (on_cpu, on_gpu) = both(pass, state);
+    let differences = differences(pass, &on_cpu, &on_gpu);
+    assert!(
+        beyond(&differences).is_empty(),
+        "{} differs, {what}: {:?}",
+        pass.name(),
+        beyond(&differences)
+    );
+    (on_cpu, on_gpu)
+}
+
+fn agree_at_all_sizes(pass: Pass) {
+    for spheres in SIZES {
+        let center = DVec3::new(3.0, -7.0, 1.0);
+        agree(
+            pass,
+            State::new(&crowd(spheres, center, spheres as u64)),
+            &format!("{spheres}"),
+        );
+    }
+    let far = DVec3::new(-1e4, 1e4, 1e4);
+    agree(
+        pass,
+        State::new(&crowd(1000, far, 9)),
+        "far from the origin",
+    );
+    agree(pass, crowded_table(1000), "cells that share buckets");
+}
+
+/// A state whose hash table is far too small, so that most cells share a bucket with others.
+fn crowded_table(spheres: usize) -> State {
+    let mut state = State::new(&crowd(spheres, DVec3::ZERO, 5));
+    state.params.bucket_count = 16;
+    state.bucket_starts = vec![0; 17];
+    state
+}
+
+#[test]
+fn pose_agrees() {
+    agree_at_all_sizes(Pass::Pose);
+}
+
+#[test]
+fn bin_agrees() {
+    agree_at_all_sizes(Pass::Bin);
+}
+
+#[test]
+fn scan_agrees() {
+    agree_at_all_sizes(Pass::Scan);
+}
+
+#[test]
+fn scatter_agrees() {
+    agree_at_all_sizes(Pass::Scatter);
+}
+
+#[test]
+fn contacts_agrees() {
+    agree_at_all_sizes(Pass::Contacts);
+}
+
+#[test]
+fn integrate_agrees() {
+    agree_at_all_sizes(Pass::Integrate);
+}
+
+/// Each comparison must be able to fail: it does when one element of one side is off by little.
+#[test]
+fn every_comparison_sees_a_perturbation() {
+    type Perturbation = fn(&mut State);
+    let cases: [(Pass, &str, Perturbation); 14] = [
+        (Pass::Pose, "position", |s| s.spheres[700].offset.y += 1e-4),
+        (Pass::Pose, "position", |s| s.spheres[700].cell.z += 1),
+        (Pass::Pose, "velocity", |s| s.motions[3].velocity.x += 1e-3),
+        (Pass::Pose, "angular velocity", |s| {
+            s.motions[3].angular_velocity.x += 1e-3
+        }),
+        (Pass::Bin, "bucket", |s| s.buckets[999] ^= 1),
+        (Pass::Bin, "spheres in a bucket", |s| {
+            s.bucket_starts[7] += 1
+        }),
+        (Pass::Scan, "start of a bucket", |s| {
+            s.bucket_starts[1024] += 1
+        }),
+        (Pass::Scatter, "sorted spheres", |s| s.sorted.swap(10, 11)),
+        (Pass::Contacts, "force", |s| {
+            s.sphere_loads[500].force *= 1.01
+        }),
+        (Pass::Contacts, "torque", |s| {
+            s.sphere_loads[500].torque.x += 1e6
+        }),
+        (Pass::Contacts, "contacts", |s| {
+            s.sphere_loads[0].contacts += 1
+        }),
+        (Pass::Integrate, "position", |s| {
+            s.bodies[20].offset.x += 1e-4
+        }),
+        (Pass::Integrate, "orientation", |s| {
+            s.bodies[20].orientation = glam::Quat::IDENTITY
+        }),
+        (Pass::Integrate, "velocity", |s| {
+            s.bodies[20].velocity.x = f32::NAN
+        }),
+    ];
+    for (pass, quantity, perturb) in cases {
+        let (on_cpu, mut on_gpu) = agree(pass, State::new(&crowd(1000, DVec3::ZERO, 2)), "");
+        perturb(&mut on_gpu);
+        let differences = differences(pass, &on_cpu, &on_gpu);
+        let seen = beyond(&differences);
+        assert!(
+            seen.iter()
+                .any(|difference| difference.quantity == quantity),
+            "{}: {quantity} was perturbed, and only {seen:?} was seen",
+            pass.name()
+        );
+    }
+}
+
+/// The GPU and the CPU could miss the same contacts; all pairs cannot.
+#[test]
+fn contacts_are_those_of_all_pairs() {
+    for (mut state, what) in [
+        (
+            State::new(&crowd(1000, DVec3::ZERO, 3)),
+            "around the origin",
+        ),
+        (
+            State::new(&crowd(1000, DVec3::splat(-1e4), 3)),
+            "far from the origin",
+        ),
+        (crowded_table(1000), "cells that share buckets"),
+    ] {
+        for pass in [
+            Pass::Pose,
+            Pass::Bin,
+            Pass::Scan,
+            Pass::Scatter,
+            Pass::Contacts,
+        ] {
+            cpu::run(pass, &mut state);
+        }
+        let mut total = 0;
+        for (index, sphere) in state.spheres.iter().enumerate() {
+            let touching = |other: &&rockfall::layout::Sphere| {
+                let cells = (other.cell - sphere.cell).as_dvec3();
+                let apart = cells * f64::from(state.params.cell_size)
+                    + (other.offset - sphere.offset).as_dvec3();
+                let inverse_mass = |body: u32| state.properties[body as usize].inverse_mass;
+                let free = inverse_mass(other.body) + inverse_mass(sphere.body) > 0.0;
+                other.body != sphere.body
+                    && free
+                    && apart.length() < f64::from(sphere.radius + other.radius)
+            };
+            let expected = state.spheres.iter().filter(touching).count() as u32;
+            assert_eq!(
+                state.sphere_loads[index].sphere_contacts(),
+                expected,
+                "{what}: {index}"
+            );
+            total += expected;
+        }
+        assert!(
+            total > 1000,
+            "{what}: the crowd must touch to mean anything"
+        );
+    }
+}
+
+#[test]
+fn distinct_cells_share_a_bucket_and_rows_are_adjacent() {
+    let cell = IVec3::new(-3, 5, -8);
+    assert_eq!(bucket(cell, 64), bucket(cell + IVec3::X * 64, 64));
+    for x in 0..3 {
+        let expected = (bucket(cell, 1024) + x) % 1024;
+        assert_eq!(bucket(cell + IVec3::X * x as i32, 1024), expected);
+    }
+}

@@ -1,0 +1,234 @@
+//! The shaders, with naga alone: no GPU is needed.
+
+use std::collections::HashMap;
+use std::mem::offset_of;
+
+use encase::ShaderType;
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::{AddressSpace, Module, TypeInner};
+use rockfall::gpu::shaders::source;
+use rockfall::layout::{
+    Body, BodyProperties, Load, Member, Motion, Pair, Params, Plane, Sphere, Stats,
+};
+use rockfall::pass::Pass;
+
+fn parse(source: &str) -> Module {
+    naga::front::wgsl::parse_str(source)
+        .unwrap_or_else(|error| panic!("{}", error.emit_to_string(source)))
+}
+
+#[test]
+fn every_shader_is_valid_with_no_optional_capability() {
+    for pass in Pass::ALL {
+        let source = source(pass);
+        let module = parse(&source);
+        Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .unwrap_or_else(|error| panic!("{}: {}", pass.name(), error.emit_to_string(&source)));
+        let name = pass.name();
+        assert!(
+            module
+                .entry_points
+                .iter()
+                .all(|entry| entry.name.starts_with(name)),
+            "the entry points of {name}.wgsl start with its name"
+        );
+    }
+}
+
+#[test]
+fn every_pass_fits_webgpus_default_limits() {
+    for pass in Pass::ALL {
+        let module = parse(&source(pass));
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .unwrap();
+        for (index, entry) in module.entry_points.iter().enumerate() {
+            let uses = info.get_entry_point(index);
+            let buffers = module
+                .global_variables
+                .iter()
+                .filter(|(handle, variable)| {
+                    matches!(variable.space, AddressSpace::Storage { .. })
+                        && !uses[*handle].is_empty()
+                })
+                .count();
+            assert!(buffers <= 8, "{}: {buffers} storage buffers", entry.name);
+            assert!(entry.workgroup_size.iter().product::<u32>() <= 256);
+        }
+    }
+}
+
+#[test]
+fn a_variable_has_one_binding_in_all_shaders() {
+    let mut bindings: HashMap<String, u32> = HashMap::new();
+    for pass in Pass::ALL {
+        for (_, variable) in parse(&source(pass)).global_variables.iter() {
+            let Some(binding) = &variable.binding else {
+                continue;
+            };
+            let name = variable.name.clone().unwrap();
+            let first = *bindings.entry(name.clone()).or_insert(binding.binding);
+            assert_eq!(first, binding.binding, "{name} in {}", pass.name());
+        }
+    }
+    let mut numbers: Vec<u32> = bindings.values().copied().collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(
+        numbers.len(),
+        bindings.len(),
+        "two variables share a binding"
+    );
+}
+
+/// A struct of the host: name, size, and the offset of each field that is not padding.
+type Layout = (&'static str, usize, Vec<(&'static str, usize)>);
+
+macro_rules! layout {
+    ($name:ident { $($field:ident),* }) => {
+        (stringify!($name), size_of::<$name>(),
+         vec![$((stringify!($field), offset_of!($name, $field))),*])
+    };
+}
+
+fn layouts() -> Vec<Layout> {
+    let names = [
+        "gravity",
+        "time_step",
+        "cell_size",
+        "body_count",
+        "sphere_count",
+        "bucket_count",
+        "plane_count",
+        "material_count",
+        "integrator",
+    ];
+    let offsets = names
+        .iter()
+        .enumerate()
+        .map(|(index, &name)| (name, Params::METADATA.offset(index) as usize));
+    vec![
+        (
+            "Params",
+            Params::min_size().get() as usize,
+            offsets.collect(),
+        ),
+        layout!(Body {
+            offset,
+            cell,
+            orientation,
+            velocity,
+            angular_momentum
+        }),
+        layout!(BodyProperties {
+            inverse_inertia,
+            inverse_mass,
+            first_sphere,
+            sphere_count
+        }),
+        layout!(Member {
+            center,
+            radius,
+            body,
+            material
+        }),
+        layout!(Sphere {
+            offset,
+            radius,
+            cell,
+            body
+        }),
+        layout!(Motion {
+            velocity,
+            inverse_mass,
+            angular_velocity,
+            material
+        }),
+        layout!(Load {
+            force,
+            max_overlap,
+            torque,
+            contacts
+        }),
+        layout!(Plane {
+            offset,
+            material,
+            cell,
+            normal
+        }),
+        layout!(Pair {
+            stiffness,
+            damping_ratio,
+            damping,
+            tangential_stiffness,
+            friction
+        }),
+        layout!(Stats {
+            max_overlap_fraction,
+            not_finite
+        }),
+    ]
+}
+
+/// How the structs of a shader differ from those of the host.
+fn mismatches(module: &Module) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, size, fields) in layouts() {
+        let shader = module
+            .types
+            .iter()
+            .find(|(_, ty)| ty.name.as_deref() == Some(name));
+        let Some((_, ty)) = shader else {
+            found.push(format!("{name} is missing"));
+            continue;
+        };
+        let TypeInner::Struct { members, span } = &ty.inner else {
+            found.push(format!("{name} is no struct"));
+            continue;
+        };
+        if *span as usize != size {
+            found.push(format!("{name}: {span} bytes in WGSL, {size} on the host"));
+        }
+        let members: Vec<(&str, usize)> = members
+            .iter()
+            .map(|member| (member.name.as_deref().unwrap(), member.offset as usize))
+            .filter(|(name, _)| !name.starts_with("_pad"))
+            .collect();
+        if members != fields {
+            found.push(format!(
+                "{name}: {members:?} in WGSL, {fields:?} on the host"
+            ));
+        }
+    }
+    found
+}
+
+#[test]
+fn structs_of_the_host_are_laid_out_as_nagas() {
+    for pass in Pass::ALL {
+        assert_eq!(
+            mismatches(&parse(&source(pass))),
+            [""; 0],
+            "{}",
+            pass.name()
+        );
+    }
+}
+
+#[test]
+fn a_struct_that_differs_is_seen() {
+    let source = source(Pass::Contacts);
+    for (from, to) in [
+        (
+            "velocity: vec3<f32>,\n    inverse_mass: f32,",
+            "inverse_mass: f32,\n    velocity: vec3<f32>,",
+        ),
+        ("_pad1: f32,", ""),
+        ("gravity: vec3<f32>,", "gravity: vec4<f32>,"),
+    ] {
+        assert!(source.contains(from), "{from}");
+        let changed = mismatches(&parse(&source.replacen(from, to, 1)));
+        assert!(!changed.is_empty(), "{from} -> {to}");
+    }
+}
