@@ -1,1 +1,18 @@
-fn main() {}
+//! The command line of Rockfall: an outline over the library of the same name.
+
+mod cli;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use cli::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Run(arguments) => cli::run::run(&arguments),
+        Command::Check(arguments) => cli::check::run(&arguments),
+        Command::Schema(arguments) => cli::schema::run(&arguments),
+        Command::Adapters(arguments) => cli::adapters::run(&arguments),
+    };
+    cli::failure::exit_code(outcome)
+}

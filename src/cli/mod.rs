@@ -1,0 +1,103 @@
+//! What each command takes and does.
+
+pub mod adapters;
+pub mod check;
+pub mod failure;
+pub mod run;
+pub mod schema;
+pub mod terminal;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use rockfall::simulation::{Backend, Options};
+
+use failure::{Failure, Outcome};
+
+/// Simulates massive piles of rigid bodies by the discrete element method, on any GPU or on the
+/// CPU.
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  rockfall run pile.json                 run a scene on the GPU, or on the CPU without one
+  rockfall run pile.json --steps 1000    run only 1000 steps of it
+  rockfall check pile.json               see whether a scene is right
+  rockfall adapters                      see which GPUs there are
+
+Exit codes:
+  0  all went well
+  1  the run failed
+  2  the arguments or the scene are wrong";
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(run::Arguments),
+    Check(check::Arguments),
+    Schema(schema::Arguments),
+    Adapters(adapters::Arguments),
+}
+
+/// Which engine a command uses.
+#[derive(Clone, Debug, Args)]
+pub struct EngineArguments {
+    /// The engine
+    #[arg(long, value_enum, default_value_t = BackendName::Auto)]
+    pub backend: BackendName,
+
+    /// Use the GPU adapter whose description contains TEXT (`rockfall adapters` lists them); a
+    /// software adapter is used only if it is named so
+    #[arg(long, value_name = "TEXT")]
+    pub adapter: Option<String>,
+
+    /// Threads of the CPU engine; the result does not depend on them [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+}
+
+/// An engine, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    /// A real GPU if there is one, else the CPU
+    Auto,
+    /// A GPU
+    Gpu,
+    /// The CPU
+    Cpu,
+}
+
+impl EngineArguments {
+    /// What the library makes a simulation with.
+    ///
+    /// # Errors
+    /// If the arguments contradict each other.
+    pub fn options(&self) -> Outcome<Options> {
+        let backend = match self.backend {
+            BackendName::Auto => Backend::Auto,
+            BackendName::Gpu => Backend::Gpu,
+            BackendName::Cpu => Backend::Cpu,
+        };
+        if backend == Backend::Cpu && self.adapter.is_some() {
+            return Err(Failure::Usage(
+                "--adapter names a GPU, and --backend cpu uses none; leave one of them out".into(),
+            ));
+        }
+        if backend == Backend::Gpu && self.threads.is_some() {
+            return Err(Failure::Usage(
+                "--threads is for the CPU engine, and --backend gpu does not use it; leave one of \
+                 them out"
+                    .into(),
+            ));
+        }
+        Ok(Options {
+            backend,
+            adapter: self.adapter.clone(),
+            threads: self.threads.map(usize::from),
+        })
+    }
+}

@@ -1,0 +1,22 @@
+//! `rockfall schema`.
+
+use clap::Args;
+
+use super::failure::Outcome;
+
+/// Print the JSON Schema of scenes, for editors.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {}
+
+const EXAMPLES: &str = "\
+Examples:
+  rockfall schema > rockfall.schema.json
+
+  A scene that begins with { \"$schema\": \"rockfall.schema.json\", \"version\": 1, ... is then
+  completed and checked by editors that know JSON Schema, such as VS Code.";
+
+/// Runs the command.
+pub fn run(_: &Arguments) -> Outcome {
+    todo!("scenes")
+}

@@ -1,0 +1,48 @@
+//! Results go to standard output, all else to standard error; colour only on a terminal.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+
+use anstream::{stderr, stdout};
+use clap::builder::styling::{AnsiColor, Style};
+
+use super::failure::{Failure, Outcome};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+
+/// Writes a line of results to standard output. A reader that went away is no failure: it has seen
+/// enough.
+pub fn print(line: impl Display) -> Outcome {
+    accept(writeln!(stdout(), "{line}"))
+}
+
+/// Judges what came of writing to standard output, as [`print`] does.
+pub fn accept(outcome: io::Result<()>) -> Outcome {
+    match outcome {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Run(format!(
+            "standard output cannot be written: {error}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Tells the user something that is no result.
+pub fn say(line: impl Display) {
+    tell(format_args!("{line}"));
+}
+
+/// Tells the user of something that may be wrong.
+pub fn warn(sentence: impl Display) {
+    tell(format_args!("{WARNING}warning:{WARNING:#} {sentence}"));
+}
+
+/// Tells the user of something that is wrong.
+pub fn error(sentence: impl Display) {
+    tell(format_args!("{ERROR}error:{ERROR:#} {sentence}"));
+}
+
+/// Whoever closes standard error does not want to be told, so that a failure to do so is none.
+fn tell(line: impl Display) {
+    let _ = writeln!(stderr(), "{line}");
+}
