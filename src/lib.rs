@@ -7,6 +7,7 @@ pub mod gpu;
 pub mod grid;
 pub mod layout;
 pub mod model;
+pub mod output;
 pub mod pass;
 pub mod rotation;
 pub mod simulation;

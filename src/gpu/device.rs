@@ -1,4 +1,4 @@
-use wgpu::{Backend, DeviceType, DownlevelFlags, Features, Limits};
+use wgpu::{Backend, Backends, DeviceType, DownlevelFlags, Features, Limits};
 
 use crate::error::{Error, Result};
 
@@ -25,13 +25,17 @@ pub struct Adapter {
 impl Adapter {
     /// All adapters, those that `auto` would prefer first.
     pub fn all() -> Vec<Adapter> {
+        Adapter::of(Backends::all())
+    }
+
+    fn of(backends: Backends) -> Vec<Adapter> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends,
             // Errors of validation cost time in each call, and our tests catch them.
             flags: wgpu::InstanceFlags::from_build_config().with_env(),
             ..wgpu::InstanceDescriptor::new_without_display_handle()
         });
-        let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
-        let mut adapters: Vec<Adapter> = adapters
+        let mut adapters: Vec<Adapter> = pollster::block_on(instance.enumerate_adapters(backends))
             .into_iter()
             .map(|adapter| Adapter {
                 info: adapter.get_info(),
@@ -47,13 +51,18 @@ impl Adapter {
     /// # Errors
     /// With a sentence on what there is, if none fits. A software adapter is taken only by name.
     pub fn choose(wanted: Option<&str>) -> Result<Adapter> {
-        let mut adapters = Adapter::all();
-        let found = adapters.iter().position(|adapter| match wanted {
+        let suits = |adapter: &Adapter| match wanted {
             Some(text) => adapter.matches(text) && adapter.lacks().is_empty(),
-            None => !adapter.is_software() && adapter.lacks().is_empty(),
-        });
-        if let Some(index) = found {
-            return Ok(adapters.swap_remove(index));
+            None => adapter.suits_auto(),
+        };
+        let mut adapters = Vec::new();
+        // OpenGL last, and only if need be: it takes time to start, and offers the same GPUs.
+        for backends in [Backends::PRIMARY, Backends::SECONDARY] {
+            let mut more = Adapter::of(backends);
+            if let Some(index) = more.iter().position(suits) {
+                return Ok(more.swap_remove(index));
+            }
+            adapters.append(&mut more);
         }
         let seen: Vec<String> = adapters
             .iter()
@@ -102,6 +111,11 @@ impl Adapter {
     /// Whether the adapter is a program on the CPU.
     pub fn is_software(&self) -> bool {
         self.info.device_type == DeviceType::Cpu
+    }
+
+    /// Whether it may be chosen without being named: a real GPU that lacks nothing.
+    pub fn suits_auto(&self) -> bool {
+        !self.is_software() && self.lacks().is_empty()
     }
 
     /// Whether the device can time passes.

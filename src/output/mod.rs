@@ -1,0 +1,9 @@
+//! Writers of results, one format a file.
+
+mod state;
+mod summary;
+mod trace;
+
+pub use state::write_state;
+pub use summary::RunSummary;
+pub use trace::TraceWriter;

@@ -1,0 +1,64 @@
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::model::Model;
+use crate::simulation::BodyState;
+
+/// Version of the format.
+const VERSION: u32 = 1;
+
+/// A body in the file. Units are SI; vectors are x, y, z in the world frame.
+#[derive(Serialize)]
+struct Record<'a> {
+    index: usize,
+    shape: &'a str,
+    mass: f64,
+    fixed: bool,
+    /// Centre of mass.
+    position: [f64; 3],
+    /// Origin of the shape's own axes.
+    origin: [f64; 3],
+    /// World from the shape's own axes: x, y, z, w.
+    orientation: [f64; 4],
+    velocity: [f64; 3],
+    angular_velocity: [f64; 3],
+}
+
+/// Writes the bodies of `model` as they are at `time` (s) as JSON, one body a line:
+/// `{"version": 1, "time": …, "bodies": [{"index", "shape", "mass", "fixed", "position", "origin",
+/// "orientation", "velocity", "angular_velocity"}, …]}`.
+///
+/// `position` is the centre of mass, `origin` that of the shape's own axes, and `orientation` (a
+/// quaternion x, y, z, w) turns those axes into the world's. Numbers have as many digits as it
+/// takes to read the same `f64` back.
+///
+/// # Errors
+/// If `writer` fails.
+pub fn write_state(
+    mut writer: impl Write,
+    model: &Model,
+    time: f64,
+    bodies: &[BodyState],
+) -> io::Result<()> {
+    write!(writer, "{{\"version\":{VERSION},\"time\":")?;
+    serde_json::to_writer(&mut writer, &time)?;
+    write!(writer, ",\"bodies\":[")?;
+    for (count, body) in bodies.iter().enumerate() {
+        writer.write_all(if count == 0 { b"\n" } else { b",\n" })?;
+        let record = Record {
+            index: body.index,
+            shape: &model.shapes[body.shape].name,
+            mass: body.mass,
+            fixed: body.fixed,
+            position: body.position.to_array(),
+            origin: body.origin.to_array(),
+            orientation: body.orientation.to_array(),
+            velocity: body.velocity.to_array(),
+            angular_velocity: body.angular_velocity.to_array(),
+        };
+        serde_json::to_writer(&mut writer, &record)?;
+    }
+    writer.write_all(b"\n]}\n")?;
+    writer.flush()
+}

@@ -1,0 +1,128 @@
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::simulation::Simulation;
+
+/// What a run came to. Serialized, it is the JSON object of `rockfall run --json`; displayed, it
+/// is text for people.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// Name of the scene.
+    pub scene: String,
+    /// `"cpu"` or `"gpu"`.
+    pub backend: &'static str,
+    /// The adapter, or the CPU with its number of threads.
+    pub adapter: String,
+    /// Number of bodies.
+    pub bodies: usize,
+    /// Number of spheres of all bodies.
+    pub spheres: usize,
+    /// Number of steps taken.
+    pub steps: u64,
+    /// Time step, s.
+    pub dt: f64,
+    /// Simulated time, s.
+    pub simulated_s: f64,
+    /// Time that the steps took, s.
+    pub wall_s: f64,
+    /// Spheres times steps by wall time, 1/s; 0 if no step was taken.
+    pub sphere_steps_per_s: f64,
+    /// Kinetic energy at the end, of translation and rotation, J.
+    pub kinetic_energy_j: f64,
+    /// Largest overlap in the whole run, as a fraction of the smaller radius.
+    pub max_overlap_fraction: f64,
+    /// Contacts in the last step.
+    pub contacts: u64,
+    /// Momentum at the end, kg m/s.
+    pub momentum: [f64; 3],
+    /// Angular momentum about the origin at the end, kg m²/s.
+    pub angular_momentum: [f64; 3],
+    /// Hash of the state of all bodies at the end, bit for bit: 16 hexadecimal digits.
+    pub state_hash: String,
+}
+
+impl RunSummary {
+    /// Sums up a simulation whose steps took `wall`.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn new(simulation: &mut Simulation, wall: Duration) -> Result<RunSummary> {
+        let summary = simulation.summary()?;
+        let model = simulation.model();
+        let spheres = model.sphere_count();
+        let steps = simulation.steps();
+        let wall_s = wall.as_secs_f64();
+        Ok(RunSummary {
+            scene: model.name.clone(),
+            backend: simulation.backend(),
+            adapter: simulation.adapter(),
+            bodies: model.bodies.len(),
+            spheres,
+            steps,
+            dt: model.time_step,
+            simulated_s: simulation.time(),
+            wall_s,
+            sphere_steps_per_s: if steps == 0 {
+                0.0
+            } else {
+                spheres as f64 * steps as f64 / wall_s
+            },
+            kinetic_energy_j: summary.kinetic_energy,
+            max_overlap_fraction: summary.max_overlap_fraction,
+            contacts: summary.contacts,
+            momentum: summary.momentum.to_array(),
+            angular_momentum: summary.angular_momentum.to_array(),
+            state_hash: format!("{:016x}", summary.state_hash),
+        })
+    }
+}
+
+impl fmt::Display for RunSummary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "scene            {}", self.scene)?;
+        writeln!(formatter, "bodies           {}", self.bodies)?;
+        writeln!(formatter, "spheres          {}", self.spheres)?;
+        writeln!(formatter, "steps            {}", self.steps)?;
+        writeln!(formatter, "time step        {} s", Digits(self.dt))?;
+        writeln!(formatter, "simulated time   {} s", Digits(self.simulated_s))?;
+        writeln!(formatter, "wall time        {} s", Digits(self.wall_s))?;
+        let (rate, unit) = match self.sphere_steps_per_s {
+            rate if rate < 1e6 => (rate, "sphere-steps/s"),
+            rate => (rate * 1e-6, "million sphere-steps/s"),
+        };
+        writeln!(formatter, "throughput       {} {unit}", Digits(rate))?;
+        writeln!(
+            formatter,
+            "kinetic energy   {} J",
+            Digits(self.kinetic_energy_j)
+        )?;
+        writeln!(
+            formatter,
+            "largest overlap  {} of the radius (in the whole run)",
+            Digits(self.max_overlap_fraction)
+        )?;
+        writeln!(formatter, "contacts         {}", self.contacts)?;
+        write!(formatter, "state hash       {}", self.state_hash)
+    }
+}
+
+/// A number with about four significant digits.
+struct Digits(f64);
+
+impl fmt::Display for Digits {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Digits(number) = *self;
+        match number.abs() {
+            0.0 => write!(formatter, "0"),
+            size if !(1e-3..1e6).contains(&size) => write!(formatter, "{number:.3e}"),
+            size => {
+                let before_point = size.log10().floor() as i32 + 1;
+                let after_point = (4 - before_point).max(0) as usize;
+                write!(formatter, "{number:.after_point$}")
+            }
+        }
+    }
+}
