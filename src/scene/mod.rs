@@ -1,0 +1,5 @@
+//! What the user writes, made ready.
+
+pub mod fill;
+pub mod overlap;
+pub mod shapes;
