@@ -10,6 +10,7 @@ pub mod model;
 pub mod output;
 pub mod pass;
 pub mod rotation;
+pub mod scene;
 pub mod simulation;
 pub mod state;
 pub mod summary;

@@ -1,0 +1,126 @@
+//! Planes and single bodies.
+
+use glam::{DQuat, DVec3};
+
+use super::super::error::Problem;
+use super::super::format::{self, SceneFile};
+use super::check::{Check, Names, Sign, list, vector};
+use crate::clump::Clump;
+use crate::model::{ModelBody, ModelPlane};
+
+impl Check {
+    pub(super) fn planes(&mut self, file: &SceneFile, materials: &Names) -> Vec<ModelPlane> {
+        let planes = file.planes.iter().enumerate().filter_map(|(index, plane)| {
+            let path = format!("planes[{index}]");
+            self.vector(
+                format_args!("{path}.point"),
+                &plane.point,
+                "a coordinate, m",
+            );
+            let normal = self.direction(format_args!("{path}.normal"), &plane.normal, "a normal");
+            let material =
+                self.resolve(format_args!("{path}.material"), &plane.material, materials);
+            Some(ModelPlane {
+                point: vector(&plane.point),
+                normal: normal?,
+                material: material?,
+            })
+        });
+        planes.collect()
+    }
+
+    /// The bodies that are right.
+    pub(super) fn bodies(
+        &mut self,
+        file: &SceneFile,
+        names: &Names,
+        shapes: &[Option<Clump>],
+    ) -> Vec<ModelBody> {
+        let bodies = file.bodies.iter().enumerate().filter_map(|(index, body)| {
+            let path = format!("bodies[{index}]");
+            let shape = self.resolve(format_args!("{path}.shape"), &body.shape, names);
+            let orientation = self.orientation(&path, body);
+            self.vector(
+                format_args!("{path}.position"),
+                &body.position,
+                "a coordinate, m",
+            );
+            for (field, velocity, what) in [
+                ("velocity", &body.velocity, "a velocity, m/s"),
+                (
+                    "angular_velocity",
+                    &body.angular_velocity,
+                    "an angular velocity, rad/s",
+                ),
+            ] {
+                let path = format_args!("{path}.{field}");
+                self.vector(path, velocity, what);
+                if body.fixed && velocity.0 != [0.0; 3] {
+                    self.problems.push(
+                        Problem::new(
+                            path,
+                            list(&velocity.0),
+                            "[0, 0, 0], since the body is fixed",
+                        )
+                        .help(format!("leave out \"{field}\" or \"fixed\"")),
+                    );
+                }
+            }
+            let (shape, orientation) = (shape?, orientation?);
+            let clump = shapes[shape].as_ref()?;
+            Some(ModelBody {
+                shape,
+                position: clump.position_of(vector(&body.position), orientation),
+                orientation: clump.body_orientation(orientation),
+                velocity: vector(&body.velocity),
+                angular_velocity: vector(&body.angular_velocity),
+                fixed: body.fixed,
+            })
+        });
+        bodies.collect()
+    }
+
+    /// World from shape axes.
+    fn orientation(&mut self, path: &str, body: &format::Body) -> Option<DQuat> {
+        match (&body.orientation, &body.axis, body.angle) {
+            (None, None, None) => Some(DQuat::IDENTITY),
+            (Some(orientation), None, None) => {
+                self.quaternion(format_args!("{path}.orientation"), orientation)
+            }
+            (None, Some(axis), Some(angle)) => {
+                let axis = self.direction(format_args!("{path}.axis"), axis, "an axis");
+                let path = format_args!("{path}.angle");
+                let fits = self.number(path, angle, "an angle, rad", Sign::Any);
+                let half = 0.5 * angle;
+                let turned = |axis: DVec3| {
+                    DQuat::from_vec4((axis * libm::sin(half)).extend(libm::cos(half)))
+                };
+                axis.filter(|_| fits).map(turned)
+            }
+            (None, Some(_), None) => {
+                self.problem(
+                    format_args!("{path}.angle"),
+                    "nothing",
+                    "an angle (rad), since the body gives an axis",
+                );
+                None
+            }
+            (None, None, Some(_)) => {
+                self.problem(
+                    format_args!("{path}.axis"),
+                    "nothing",
+                    "an axis [x, y, z], since the body gives an angle",
+                );
+                None
+            }
+            (Some(_), _, _) => {
+                self.problem(
+                    format_args!("{path}.orientation"),
+                    "an orientation besides an axis or angle",
+                    "\"orientation\", or \"axis\" and \"angle\"",
+                );
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Bodies that overlap at the start.
+
+use super::super::error::{Problem, rounded};
+use super::super::fill::Fill;
+use super::super::format::{InitialOverlap, SceneFile};
+use super::super::overlap::{self, Overlap, Partner};
+use super::DEEP_OVERLAP;
+use super::check::Check;
+use crate::clump::Clump;
+use crate::model::{ModelBody, ModelPlane};
+
+impl Check {
+    pub(super) fn initial_overlap(
+        &mut self,
+        file: &SceneFile,
+        mut bodies: Vec<ModelBody>,
+        fills: &[Fill],
+        shapes: &[Clump],
+        planes: &[ModelPlane],
+    ) -> Result<Vec<ModelBody>, Vec<Problem>> {
+        let deep = overlap::overlaps(&bodies, shapes, planes, DEEP_OVERLAP);
+        if deep.is_empty() {
+            return Ok(bodies);
+        }
+        let counts = std::iter::once(file.bodies.len()).chain(fills.iter().map(|fill| fill.count));
+        let counts: Vec<usize> = counts.collect();
+        let describe = |overlap: &Overlap| overlapping(overlap, &counts);
+        if file.initial_overlap == InitialOverlap::Error {
+            return Err(deep.iter().map(describe).collect());
+        }
+        let (tolerance, sweeps) = (overlap::RELAX_TOLERANCE, overlap::RELAX_SWEEPS);
+        let report = overlap::relax(&mut bodies, shapes, planes, tolerance, sweeps).map_err(
+            |unrelaxed| {
+                let worst = describe(&unrelaxed.worst);
+                vec![
+                    Problem::new(
+                        "initial_overlap",
+                        format!(
+                            "{} overlaps after {} sweeps of easing bodies apart; in the deepest, of {}, {}",
+                            unrelaxed.remaining, unrelaxed.sweeps, worst.path, worst.found
+                        ),
+                        "room for all bodies",
+                    )
+                    .help("start with fewer bodies, or farther apart"),
+                ]
+            },
+        )?;
+        self.notes.push(format!(
+            "{} overlaps eased: {} bodies moved, by at most {} m",
+            deep.len(),
+            report.moved,
+            rounded(report.largest_move)
+        ));
+        Ok(bodies)
+    }
+}
+
+/// An overlap as a problem; `counts` are the numbers of bodies under `bodies` and in each fill.
+fn overlapping(overlap: &Overlap, counts: &[usize]) -> Problem {
+    let name = |body: usize| {
+        let mut index = body;
+        for (source, count) in counts.iter().enumerate() {
+            if index < *count {
+                return match source {
+                    0 => format!("bodies[{index}]"),
+                    _ => format!("fills[{}] body {index}", source - 1),
+                };
+            }
+            index -= count;
+        }
+        format!("body {body}")
+    };
+    let partner = match overlap.partner {
+        Partner::Body(body) => name(body),
+        Partner::Plane(plane) => format!("planes[{plane}]"),
+    };
+    Problem::new(
+        name(overlap.body),
+        format!(
+            "an overlap of {} m ({} % of the smaller radius) with {partner}",
+            rounded(overlap.depth),
+            rounded(100.0 * overlap.fraction)
+        ),
+        "at most 5 % at the start",
+    )
+    .help("move one of them, or write \"initial_overlap\": \"relax\" to ease them apart")
+}

@@ -1,0 +1,91 @@
+//! What is in use: how large it is, how far away, and what is not.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt;
+
+use super::super::error::{exact, rounded};
+use super::super::format::{SceneFile, Vector};
+use super::MAX_DISTANCE;
+use super::check::{Check, Names};
+use crate::clump::Clump;
+
+/// Ratio of the largest to the smallest radius that draws a warning.
+const WIDE_RADIUS_RATIO: f64 = 1000.0;
+
+impl Check {
+    /// Sizes and distances of all that is in use.
+    pub(super) fn extent(&mut self, file: &SceneFile, names: &Names, shapes: &[Option<Clump>]) {
+        let named = file.bodies.iter().map(|body| body.shape.as_str());
+        let mixed = file.fills.iter().flat_map(|fill| fill.shapes.names());
+        let used: BTreeSet<usize> = named.chain(mixed).filter_map(|n| names.get(n)).collect();
+        let mut smallest = (f64::INFINITY, 0);
+        let mut largest = (0.0, 0);
+        for &index in &used {
+            for sphere in shapes[index].iter().flat_map(|clump| &clump.spheres) {
+                if sphere.radius < smallest.0 {
+                    smallest = (sphere.radius, index);
+                }
+                if sphere.radius > largest.0 {
+                    largest = (sphere.radius, index);
+                }
+            }
+        }
+        if largest.0 == 0.0 {
+            return;
+        }
+        if largest.0 / smallest.0 > WIDE_RADIUS_RATIO {
+            self.warnings.push(format!(
+                "shapes.{}: found the radius {} m, {} times the smallest ({} m, of shapes.{}), \
+                 expected at most {WIDE_RADIUS_RATIO} times; the search for contacts will be slow",
+                names.list[largest.1],
+                exact(largest.0),
+                rounded(largest.0 / smallest.0),
+                exact(smallest.0),
+                names.list[smallest.1],
+            ));
+        }
+        let limit = MAX_DISTANCE * largest.0;
+        let mut within = |path: fmt::Arguments, point: &Vector| {
+            if let Some(far) = point.0.iter().find(|coordinate| coordinate.abs() > limit) {
+                let expected = format!(
+                    "a coordinate of at most {} m, {:e} times the largest radius",
+                    rounded(limit),
+                    MAX_DISTANCE
+                );
+                self.problem(path, format!("{} m", exact(*far)), expected);
+            }
+        };
+        for (index, body) in file.bodies.iter().enumerate() {
+            within(format_args!("bodies[{index}].position"), &body.position);
+        }
+        for (index, plane) in file.planes.iter().enumerate() {
+            within(format_args!("planes[{index}].point"), &plane.point);
+        }
+        for (index, fill) in file.fills.iter().enumerate() {
+            within(format_args!("fills[{index}].region.min"), &fill.region.min);
+            within(format_args!("fills[{index}].region.max"), &fill.region.max);
+        }
+    }
+
+    pub(super) fn unused(&mut self, file: &SceneFile) {
+        let of_shapes = file
+            .shapes
+            .0
+            .iter()
+            .map(|(_, shape)| shape.material.as_str());
+        let of_planes = file.planes.iter().map(|plane| plane.material.as_str());
+        let materials: HashSet<&str> = of_shapes.chain(of_planes).collect();
+        for name in file.materials.names().filter(|n| !materials.contains(n)) {
+            self.warnings.push(format!(
+                "materials.{name}: no shape and no plane is of this material"
+            ));
+        }
+        let of_bodies = file.bodies.iter().map(|body| body.shape.as_str());
+        let of_fills = file.fills.iter().flat_map(|fill| fill.shapes.names());
+        let shapes: HashSet<&str> = of_bodies.chain(of_fills).collect();
+        for name in file.shapes.names().filter(|n| !shapes.contains(n)) {
+            self.warnings
+                .push(format!("shapes.{name}: no body and no fill has this shape"));
+        }
+    }
+}

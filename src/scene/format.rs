@@ -1,0 +1,761 @@
+//! What the user writes: the scene file, version 1.
+//!
+//! The structs mirror the JSON one to one, and their documentation is the description in the JSON
+//! Schema that [`schema`](super::schema) gives. They hold what stands in the file, right or wrong;
+//! [`parse`](super::parse) checks it and makes a [`Model`](crate::model::Model) of it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use super::strict::{self, given, keywords, objects};
+pub use super::strict::{List, Table};
+
+/// Three numbers: x, y, z.
+pub type Vector = List<f64, 3>;
+
+/// A scene for Rockfall: materials, shapes made of spheres, bodies, planes, and how they touch.
+///
+/// SI units throughout (m, kg, s, rad, N); y is up; quaternions are x, y, z, w.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "SceneFile", deny_unknown_fields)]
+#[schemars(title = "Rockfall scene", extend("anyOf" = [{"required": ["bodies"]}, {"required": ["fills"]}]))]
+pub struct SceneFile {
+    /// Address of the JSON Schema, for editors; Rockfall does not read it.
+    #[serde(
+        rename = "$schema",
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub schema: Option<String>,
+    /// Version of the format: 1.
+    pub version: Version,
+    /// Name of the scene. Default: the name of the file without its ending.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub name: Option<String>,
+    /// What the scene is about; Rockfall does not read it.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub description: Option<String>,
+    /// Acceleration of gravity, m/s². Default: 0, -9.81, 0.
+    #[serde(default = "earth")]
+    pub gravity: Vector,
+    /// Simulated time that a run covers unless told otherwise, s. Default: 1.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0))]
+    pub duration: f64,
+    /// How positions and velocities are advanced.
+    #[serde(default)]
+    pub integrator: Integrator,
+    /// What to do about bodies that overlap at the start by more than 5 % of the smaller radius.
+    #[serde(default)]
+    pub initial_overlap: InitialOverlap,
+    /// How bodies touch.
+    #[serde(default)]
+    pub contact: Contact,
+    /// Materials by name.
+    pub materials: Table<Material>,
+    /// Pairs of materials whose parameters are given instead of mixed.
+    ///
+    /// A pair that is not listed mixes those of its two materials: friction and restitution by the
+    /// geometric mean, sqrt(a b); damping by the arithmetic mean, (a + b)/2. Where one material
+    /// gives a restitution and the other a damping, the dashpot is the mean of the two dashpots.
+    /// Equal values mix to themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<Pair>,
+    /// Shapes by name.
+    pub shapes: Table<Shape>,
+    /// Planes that bodies cannot pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planes: Vec<Plane>,
+    /// Bodies, one by one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bodies: Vec<Body>,
+    /// Many bodies from few lines. A scene needs at least one body, here or under `bodies`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fills: Vec<Fill>,
+}
+
+fn earth() -> Vector {
+    List([0.0, -9.81, 0.0])
+}
+
+fn two() -> u32 {
+    2
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// The version of the format that this program reads: 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Version;
+
+impl Version {
+    const NUMBER: u64 = 1;
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u64::deserialize(deserializer)? {
+            Self::NUMBER => Ok(Self),
+            other => Err(strict::custom(
+                other,
+                "1, the version that this program reads",
+            )),
+        }
+    }
+}
+
+impl Serialize for Version {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(Self::NUMBER)
+    }
+}
+
+impl JsonSchema for Version {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Version".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "const": Self::NUMBER })
+    }
+}
+
+/// How positions and velocities are advanced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Integrator", rename_all = "kebab-case")]
+pub enum Integrator {
+    /// Velocity first, then position with the new velocity (symplectic Euler).
+    #[default]
+    SemiImplicit,
+    /// Position with the old velocity (forward Euler). It gains energy; it is there to show that.
+    Explicit,
+}
+
+/// What to do about bodies that overlap deeply at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "InitialOverlap", rename_all = "kebab-case")]
+pub enum InitialOverlap {
+    /// Say so, and do not run.
+    #[default]
+    Error,
+    /// Ease them apart before the first step.
+    Relax,
+}
+
+/// How bodies touch.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Contact", deny_unknown_fields)]
+#[schemars(extend("not" = {"required": ["stiffness", "max_overlap"]}))]
+pub struct Contact {
+    /// Contact law.
+    #[serde(default)]
+    pub law: Law,
+    /// Normal stiffness, N/m, equal for all pairs of materials. Default: derived from `max_overlap`.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub stiffness: Option<f64>,
+    /// Wanted largest overlap as a fraction of the smallest radius, from which the stiffness of
+    /// each pair of materials follows; not together with `stiffness`. Default: 0.01.
+    ///
+    /// k = m v²/(f R)²: m is the largest effective mass of two bodies of these materials, R their
+    /// smallest radius, f this fraction, and v the fastest closing speed to be expected,
+    /// v² = v0² + 2 |g| h. v0 is the largest difference of initial velocities, spin included; h is
+    /// how deep a body can fall, onto a plane or past the other bodies.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub max_overlap: Option<f64>,
+    /// Tangential stiffness, N/m, equal for all pairs of materials. Default: 2/7 of the normal
+    /// stiffness of the pair.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub tangential_stiffness: Option<f64>,
+    /// Time step, s. Default: a fiftieth of the shortest contact, t_c = pi / sqrt(k/m - (c/2m)²) with
+    /// the smallest effective mass m of two bodies, or half of what is stable if that is less.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub time_step: Option<f64>,
+}
+
+/// Contact law.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Law", rename_all = "kebab-case")]
+pub enum Law {
+    /// Normal spring and dashpot, viscous shear, both capped by Coulomb friction. The contact ends
+    /// where the overlap does, so the dashpot may pull.
+    #[default]
+    Linear,
+}
+
+/// A material: its density, and how it touches itself. It gives either `restitution` or `damping`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Material", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["restitution"]}, {"required": ["damping"]}]))]
+pub struct Material {
+    /// Density, kg/m³.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub density: f64,
+    /// Coefficient of restitution: speed after a head-on contact over the speed before it, 0 to 1.
+    ///
+    /// It sets the damping ratio of the dashpot, zeta = -ln e / sqrt(pi² + ln² e); 0 is taken as
+    /// critical damping, zeta = 1.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0, max = 1))]
+    pub restitution: Option<f64>,
+    /// Normal dashpot, N s/m, given directly.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub damping: Option<f64>,
+    /// Coefficient of (Coulomb) friction.
+    #[schemars(range(min = 0))]
+    pub friction: f64,
+}
+
+/// Parameters of a pair of materials. What is left out is mixed from the two materials.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Pair", deny_unknown_fields)]
+#[schemars(extend("not" = {"required": ["restitution", "damping"]}))]
+pub struct Pair {
+    /// The two materials; they may be the same one.
+    pub between: List<String, 2>,
+    /// Coefficient of restitution, 0 to 1; not together with `damping`.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0, max = 1))]
+    pub restitution: Option<f64>,
+    /// Normal dashpot, N s/m, given directly.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub damping: Option<f64>,
+    /// Coefficient of friction.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub friction: Option<f64>,
+}
+
+/// A shape: a rigid composite of spheres, all of one material. It gives exactly one of `sphere`,
+/// `cube`, `tetrahedron`, `rod`, `torus` and `spheres`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Shape", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [
+    {"required": ["sphere"]}, {"required": ["cube"]}, {"required": ["tetrahedron"]},
+    {"required": ["rod"]}, {"required": ["torus"]}, {"required": ["spheres"]},
+]))]
+pub struct Shape {
+    /// One sphere.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub sphere: Option<Sphere>,
+    /// n x n x n spheres on a cubic lattice, centred on the origin.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cube: Option<Lattice>,
+    /// A regular tetrahedron of spheres, n along each edge, centred on the origin.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub tetrahedron: Option<Lattice>,
+    /// n spheres in a row along x, centred on the origin.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub rod: Option<Lattice>,
+    /// n spheres on a ring around the y axis, centred on the origin.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub torus: Option<Torus>,
+    /// Spheres, one by one, in the shape's own axes.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(length(min = 1))]
+    pub spheres: Option<Vec<CenteredSphere>>,
+    /// Name of the material.
+    pub material: String,
+    /// Where mass, centre of mass and inertia come from.
+    #[serde(default)]
+    pub mass_properties: MassProperties,
+}
+
+/// A sphere about the origin of its shape.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Sphere", deny_unknown_fields)]
+pub struct Sphere {
+    /// Radius, m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: f64,
+}
+
+/// Equal spheres in a regular arrangement.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Lattice", deny_unknown_fields)]
+pub struct Lattice {
+    /// Number of spheres along an edge. Default: 2.
+    #[serde(default = "two")]
+    #[schemars(range(min = 1))]
+    pub n: u32,
+    /// Radius of each sphere, m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: f64,
+    /// Distance between the centres of neighbours, m. Default: twice the radius, so that they touch.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub spacing: Option<f64>,
+}
+
+/// Equal spheres on a ring.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Torus", deny_unknown_fields)]
+pub struct Torus {
+    /// Number of spheres.
+    #[schemars(range(min = 2))]
+    pub n: u32,
+    /// Radius of each sphere, m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: f64,
+    /// Radius of the ring on which their centres lie, m. Default: such that neighbours touch.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub ring_radius: Option<f64>,
+}
+
+/// A sphere of an explicit list.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "CenteredSphere", deny_unknown_fields)]
+pub struct CenteredSphere {
+    /// Centre in the shape's own axes, m.
+    pub center: Vector,
+    /// Radius, m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: f64,
+}
+
+/// Where mass, centre of mass and inertia of a shape come from. Default: "spheres".
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum MassProperties {
+    /// From the spheres and the density of the material.
+    Computed(Volume),
+    /// Given.
+    Given(GivenMass),
+}
+
+impl Default for MassProperties {
+    fn default() -> Self {
+        Self::Computed(Volume::Spheres)
+    }
+}
+
+/// What counts as the volume of a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Volume", rename_all = "kebab-case")]
+pub enum Volume {
+    /// Summed spheres, each with its own 2/5 m r²; where spheres overlap, the overlap counts twice.
+    Spheres,
+    /// The exact union of the spheres; where they overlap, the overlap counts once.
+    Union,
+}
+
+/// Mass, centre of mass and inertia as given.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "GivenMass", deny_unknown_fields)]
+pub struct GivenMass {
+    /// Mass, kg.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub mass: f64,
+    /// Centre of mass in the shape's own axes, m. Default: the shape's origin.
+    #[serde(default = "origin")]
+    pub center_of_mass: Vector,
+    /// Inertia about the centre of mass in the shape's own axes, kg m².
+    pub inertia: Inertia,
+}
+
+fn origin() -> Vector {
+    List([0.0; 3])
+}
+
+/// Inertia about the centre of mass in the shape's own axes, kg m².
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Inertia {
+    /// [Ixx, Iyy, Izz]; the products of inertia are zero.
+    Diagonal(Vector),
+    /// The symmetric 3 x 3 tensor, row by row.
+    Tensor(List<Vector, 3>),
+}
+
+/// An infinite plane; bodies live on the side to which its normal points.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Plane", deny_unknown_fields)]
+pub struct Plane {
+    /// A point of the plane, m.
+    pub point: Vector,
+    /// Normal of any length but zero.
+    pub normal: Vector,
+    /// Name of the material.
+    pub material: String,
+}
+
+/// A body. Its orientation is given by `orientation`, or by `axis` and `angle`; without either, the
+/// shape's axes are those of the world.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Body", deny_unknown_fields)]
+#[schemars(extend(
+    "dependentRequired" = {"axis": ["angle"], "angle": ["axis"]},
+    "not" = {"required": ["orientation", "axis"]},
+))]
+pub struct Body {
+    /// Name of the shape.
+    pub shape: String,
+    /// Where the shape's own origin is, m. Default: 0, 0, 0.
+    #[serde(default = "origin")]
+    pub position: Vector,
+    /// Quaternion x, y, z, w that turns the shape's own axes into the world; it is normalised.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub orientation: Option<List<f64, 4>>,
+    /// Axis of rotation, of any length but zero.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub axis: Option<Vector>,
+    /// Angle about `axis`, rad.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub angle: Option<f64>,
+    /// Velocity of the centre of mass, m/s. Default: 0, 0, 0.
+    #[serde(default = "origin")]
+    pub velocity: Vector,
+    /// Angular velocity in world axes, rad/s. Default: 0, 0, 0.
+    #[serde(default = "origin")]
+    pub angular_velocity: Vector,
+    /// Whether the body stays where it is, whatever pushes it. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fixed: bool,
+}
+
+/// Many bodies from few lines. The same seed gives the same bodies on every machine.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Fill", deny_unknown_fields)]
+pub struct Fill {
+    /// Number of bodies.
+    #[schemars(range(min = 1))]
+    pub count: u64,
+    /// Shapes by name, each with its weight in the mix: `{"block": 3, "ball": 1}` makes three
+    /// blocks for each ball, on average.
+    #[schemars(extend(
+        "minProperties" = 1,
+        "additionalProperties" = {"type": "number", "exclusiveMinimum": 0},
+    ))]
+    pub shapes: Table<f64>,
+    /// How the bodies are placed.
+    #[serde(default)]
+    pub placement: Placement,
+    /// Distance between the points of the grid, m; only with the placement "grid". Default: as wide
+    /// as the largest body.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub spacing: Option<f64>,
+    /// How far a body may stray from its grid point, m; only with the placement "grid".
+    /// Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub jitter: Option<f64>,
+    /// The box that holds the bodies, whole bodies and not only their centres.
+    pub region: Region,
+    /// Orientation of the bodies. Default: "random".
+    #[serde(default)]
+    pub orientation: FillOrientation,
+    /// Velocity of the centres of mass, m/s. Default: 0, 0, 0.
+    #[serde(default)]
+    pub velocity: Range,
+    /// Angular velocity in world axes, rad/s. Default: 0, 0, 0.
+    #[serde(default)]
+    pub angular_velocity: Range,
+    /// Seed of the random numbers. Default: 0.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// How the bodies of a fill are placed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Placement", rename_all = "kebab-case")]
+pub enum Placement {
+    /// On a cubic grid, from the bottom up.
+    #[default]
+    Grid,
+    /// At random, without overlap.
+    Random,
+}
+
+/// A box along the axes.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Region", deny_unknown_fields)]
+pub struct Region {
+    /// Corner with the smallest coordinates, m.
+    pub min: Vector,
+    /// Corner with the largest coordinates, m.
+    pub max: Vector,
+}
+
+/// Orientation of the bodies of a fill.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum FillOrientation {
+    /// Each its own, all equally likely.
+    #[default]
+    #[serde(serialize_with = "serialize_random")]
+    #[schemars(with = "Random")]
+    Random,
+    /// The same for all: quaternion x, y, z, w that turns a shape's own axes into the world.
+    Fixed(List<f64, 4>),
+}
+
+/// The keyword "random".
+#[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Random", rename_all = "kebab-case")]
+enum Random {
+    Random,
+}
+
+fn serialize_random<S: serde::Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+    Random::Random.serialize(serializer)
+}
+
+/// A vector, or a range from which each component is drawn evenly.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Range {
+    /// The same for all bodies.
+    Same(Vector),
+    /// Between `min` and `max`, component by component.
+    Between(Region),
+}
+
+impl Default for Range {
+    fn default() -> Self {
+        Self::Same(origin())
+    }
+}
+
+objects! {
+    SceneFile: "a scene: an object with \"version\", \"materials\", \"shapes\" and \"bodies\" or \"fills\"",
+    Contact: "an object such as {\"law\": \"linear\", \"max_overlap\": 0.01}",
+    Material: "an object such as {\"density\": 2500, \"restitution\": 0.5, \"friction\": 0.5}",
+    Pair: "an object such as {\"between\": [\"stone\", \"steel\"], \"friction\": 0.4}",
+    Shape: "an object such as {\"sphere\": {\"radius\": 0.05}, \"material\": \"stone\"}",
+    Sphere: "an object such as {\"radius\": 0.05}",
+    Lattice: "an object such as {\"n\": 2, \"radius\": 0.03}",
+    Torus: "an object such as {\"n\": 8, \"radius\": 0.03}",
+    CenteredSphere: "an object such as {\"center\": [0, 0, 0], \"radius\": 0.05}",
+    GivenMass: "an object such as {\"mass\": 2, \"inertia\": [1, 1, 1]}",
+    Plane: "an object such as {\"point\": [0, 0, 0], \"normal\": [0, 1, 0], \"material\": \"stone\"}",
+    Body: "an object such as {\"shape\": \"ball\", \"position\": [0, 1, 0]}",
+    Fill: "an object such as {\"count\": 100, \"shapes\": {\"ball\": 1}, \"region\": {\"min\": [-1, 0, -1], \"max\": [1, 2, 1]}}",
+    Region: "an object such as {\"min\": [-1, 0, -1], \"max\": [1, 2, 1]}",
+}
+
+keywords! {
+    Integrator: "\"semi-implicit\" or \"explicit\"",
+    InitialOverlap: "\"error\" or \"relax\"",
+    Law: "\"linear\"",
+    Volume: "\"spheres\", \"union\" or an object with \"mass\" and \"inertia\"",
+    Placement: "\"grid\" or \"random\"",
+    Random: "\"random\" or a quaternion [x, y, z, w]",
+}
+
+// What may be written in two ways tells them apart by the JSON type. (serde's untagged enums would
+// do the same, and lose both the place of an error and what it was.)
+
+impl<'de> Deserialize<'de> for MassProperties {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = MassProperties;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter
+                    .write_str("\"spheres\", \"union\" or an object with \"mass\" and \"inertia\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Volume::deserialize(StrDeserializer::new(text)).map(MassProperties::Computed)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                GivenMass::deserialize(MapAccessDeserializer::new(map)).map(MassProperties::Given)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl<'de> Deserialize<'de> for FillOrientation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = FillOrientation;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("\"random\" or a quaternion [x, y, z, w]")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Random::deserialize(StrDeserializer::new(text)).map(|_| FillOrientation::Random)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                List::deserialize(SeqAccessDeserializer::new(list)).map(FillOrientation::Fixed)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl<'de> Deserialize<'de> for Range {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Range;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("[x, y, z] or {\"min\": [x, y, z], \"max\": [x, y, z]}")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                List::deserialize(SeqAccessDeserializer::new(list)).map(Range::Same)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                Region::deserialize(MapAccessDeserializer::new(map)).map(Range::Between)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl<'de> Deserialize<'de> for Inertia {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// A component of the diagonal, or a row of the tensor.
+        enum Entry {
+            Moment(f64),
+            Row(Vector),
+        }
+        impl<'de> Deserialize<'de> for Entry {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Either;
+                impl<'de> Visitor<'de> for Either {
+                    type Value = Entry;
+                    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        formatter.write_str("a number, or a row of three numbers")
+                    }
+                    fn visit_f64<E: Error>(self, number: f64) -> Result<Entry, E> {
+                        Ok(Entry::Moment(number))
+                    }
+                    fn visit_u64<E: Error>(self, number: u64) -> Result<Entry, E> {
+                        Ok(Entry::Moment(number as f64))
+                    }
+                    fn visit_i64<E: Error>(self, number: i64) -> Result<Entry, E> {
+                        Ok(Entry::Moment(number as f64))
+                    }
+                    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Entry, A::Error> {
+                        List::deserialize(SeqAccessDeserializer::new(list)).map(Entry::Row)
+                    }
+                }
+                deserializer.deserialize_any(Either)
+            }
+        }
+        match List::<Entry, 3>::deserialize(deserializer)?.0 {
+            [Entry::Moment(x), Entry::Moment(y), Entry::Moment(z)] => {
+                Ok(Self::Diagonal(List([x, y, z])))
+            }
+            [Entry::Row(x), Entry::Row(y), Entry::Row(z)] => Ok(Self::Tensor(List([x, y, z]))),
+            _ => Err(strict::custom(
+                "numbers and rows",
+                "[Ixx, Iyy, Izz] or three rows of three numbers",
+            )),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What the user writes: a scene, read from JSON, checked, and made ready for simulation.
+//!
+//! ```text
+//! text  --reading-->  format::SceneFile  --build-->  Scene { model, warnings, notes }
+//! ```
+//!
+//! [`format`] is the file as it is written, `build` checks it and makes a [`Model`] of it: clumps
+//! from [`shapes`], bodies from [`fill`], overlaps found or eased by [`overlap`], stiffness, dashpots
+//! and the time step by [`contact`]. Whatever is wrong comes back as a [`SceneError`] that names the
+//! file, the place, what was found and what was expected; nothing is guessed, nothing is dropped.
+//!
+//! ```
+//! let text = r#"{
+//!     "version": 1,
+//!     "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+//!     "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "stone" } },
+//!     "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" } ],
+//!     "bodies": [ { "shape": "ball", "position": [0, 1, 0] } ]
+//! }"#;
+//! let scene = rockfall::scene::parse(text, "ball.json".as_ref())?;
+//! assert_eq!(scene.model.name, "ball");
+//!
+//! let error = rockfall::scene::parse(&text.replace("0.05", "-0.05"), "ball.json".as_ref());
+//! assert_eq!(
+//!     error.unwrap_err().to_string(),
+//!     "ball.json: shapes.ball.sphere.radius: found -0.05, expected a length greater than 0 (m)"
+//! );
+//! # Ok::<(), rockfall::scene::SceneError>(())
+//! ```
+
+mod build;
+pub mod contact;
+mod error;
+pub mod fill;
+pub mod format;
+pub mod overlap;
+mod reading;
+pub mod shapes;
+mod strict;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+
+use crate::model::Model;
+
+pub use build::{DEEP_OVERLAP, MAX_DISTANCE, MAX_MATERIALS, MAX_SPHERES, MAX_SPHERES_OF_SHAPE};
+pub use error::{Problem, SceneError};
+
+/// A scene that can be simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    /// The scene made ready.
+    pub model: Model,
+    /// What is doubtful, a sentence each, with the place in front.
+    pub warnings: Vec<String>,
+    /// What was derived, a sentence each: stiffnesses, the time step and where it comes from.
+    pub notes: Vec<String>,
+}
+
+/// Reads a scene file.
+///
+/// # Errors
+///
+/// If the file cannot be read, or [`parse`] finds something wrong in it.
+pub fn load(path: &Path) -> Result<Scene, SceneError> {
+    let bytes = fs::read(path).map_err(|error| SceneError::one(path, unreadable(path, &error)))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let found = format!(
+            "a byte that is no UTF-8 text, number {}",
+            error.utf8_error().valid_up_to()
+        );
+        SceneError::one(path, Problem::new("", found, "a scene, in JSON"))
+    })?;
+    parse(&text, path)
+}
+
+/// Reads a scene from text; `file` is named in errors, and its stem is the name of the scene unless
+/// the scene has one.
+///
+/// # Errors
+///
+/// Everything that is wrong with the scene, as far as one thing does not hide another.
+pub fn parse(text: &str, file: &Path) -> Result<Scene, SceneError> {
+    let scene = reading::read(text).map_err(|problem| SceneError::one(file, problem))?;
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    build::build(&scene, &stem).map_err(|problems| SceneError {
+        file: file.to_owned(),
+        problems,
+    })
+}
+
+/// The JSON Schema of a scene file.
+pub fn schema() -> serde_json::Value {
+    SchemaSettings::draft2020_12()
+        .with_transform(RecursiveTransform(strict::tidy))
+        .into_generator()
+        .into_root_schema_for::<format::SceneFile>()
+        .to_value()
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Problem {
+    let expected = "a scene file";
+    if path.is_dir() {
+        return Problem::new("", "a directory", expected);
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            let problem = Problem::new("", "no such file", expected);
+            match neighbour(path) {
+                Some(meant) => problem.help(format!("did you mean {}?", meant.display())),
+                None => problem,
+            }
+        }
+        io::ErrorKind::PermissionDenied => {
+            Problem::new("", "a file that may not be read", expected)
+        }
+        _ => Problem::new(
+            "",
+            format!("a file that cannot be read ({error})"),
+            expected,
+        ),
+    }
+}
+
+/// The scene file beside a missing one with the most similar name.
+fn neighbour(path: &Path) -> Option<PathBuf> {
+    let directory = match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return None,
+    };
+    let stems = fs::read_dir(directory).ok()?.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let stem = path.file_stem()?.to_str()?.to_owned();
+        (path.extension()? == "json").then_some(stem)
+    });
+    let stems: Vec<String> = stems.collect();
+    let missing = path.file_stem()?.to_str()?;
+    let stem = error::closest(missing, stems.iter().map(String::as_str))?;
+    Some(path.with_file_name(format!("{stem}.json")))
+}

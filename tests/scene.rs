@@ -1,0 +1,1136 @@
+//! Scenes: what loads, what it becomes, and what each mistake is told.
+
+#[path = "support/json_schema.rs"]
+mod json_schema;
+
+use std::f64::consts::PI;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use glam::{DQuat, DVec3};
+use proptest::prelude::*;
+use rockfall::model::{Integrator, PairLaw};
+use rockfall::scene::{self, Problem, Scene, contact, format};
+use serde_json::{Value, json};
+
+/// A ball above a floor.
+fn ball() -> Value {
+    json!({
+        "version": 1,
+        "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "stone" } },
+        "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }],
+        "bodies": [{ "shape": "ball", "position": [0, 1, 0] }],
+    })
+}
+
+/// Balls in a box, by a fill.
+fn balls() -> Value {
+    let mut scene = ball();
+    scene["fills"] = json!([{
+        "count": 10, "shapes": { "ball": 1 },
+        "region": { "min": [-1, 2, -1], "max": [1, 3, 1] },
+    }]);
+    scene
+}
+
+fn parse(scene: &Value) -> Result<Scene, scene::SceneError> {
+    scene::parse(&scene.to_string(), Path::new("test.json"))
+}
+
+fn loaded(scene: &Value) -> Scene {
+    match parse(scene) {
+        Ok(scene) => scene,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn problems(scene: &Value) -> Vec<Problem> {
+    match parse(scene) {
+        Ok(_) => panic!("accepted: {scene}"),
+        Err(error) => error.problems,
+    }
+}
+
+fn problem(scene: &Value) -> Problem {
+    let mut problems = problems(scene);
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    problems.remove(0)
+}
+
+fn problem_in(text: &str) -> Problem {
+    let mut problems = scene::parse(text, Path::new("test.json"))
+        .unwrap_err()
+        .problems;
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    problems.remove(0)
+}
+
+/// `scene` with a value put at a place, as a JSON pointer.
+fn with(mut scene: Value, pointer: &str, value: Value) -> Value {
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    match scene.pointer_mut(parent).unwrap() {
+        Value::Array(list) => list[key.parse::<usize>().unwrap()] = value,
+        object => object[key] = value,
+    }
+    scene
+}
+
+fn without(mut scene: Value, pointer: &str) -> Value {
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    let parent = scene.pointer_mut(parent).unwrap();
+    parent.as_object_mut().unwrap().remove(key).unwrap();
+    scene
+}
+
+fn scenes() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes");
+    let entries = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut scenes: Vec<PathBuf> = entries.collect();
+    scenes.sort();
+    assert!(scenes.len() >= 9);
+    scenes
+}
+
+fn close(value: f64, expected: f64, tolerance: f64) -> bool {
+    (value - expected).abs() <= tolerance * expected.abs()
+}
+
+#[track_caller]
+fn assert_close(value: f64, expected: f64) {
+    assert!(
+        close(value, expected, 1e-9),
+        "{value} instead of {expected}"
+    );
+}
+
+// What loads.
+
+#[test]
+fn every_scene_of_the_repository_loads_without_warnings_and_fits_the_schema() {
+    let schema = scene::schema();
+    for path in scenes() {
+        let scene = scene::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(scene.warnings, [""; 0], "{}", path.display());
+        assert!(
+            scene
+                .notes
+                .iter()
+                .any(|note| note.starts_with("time step "))
+        );
+        let json = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        json_schema::validate(&schema, &json).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    }
+}
+
+#[test]
+fn every_scene_of_the_repository_survives_being_written_and_read() {
+    for path in scenes() {
+        let text = fs::read_to_string(&path).unwrap();
+        let file: format::SceneFile = serde_json::from_str(&text).unwrap();
+        let written = serde_json::to_string(&file).unwrap();
+        assert_eq!(scene::parse(&written, &path), scene::parse(&text, &path));
+        let json = serde_json::from_str(&written).unwrap();
+        json_schema::validate(&scene::schema(), &json).unwrap();
+    }
+}
+
+fn mixed_pile() -> Scene {
+    scene::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/mixed_pile.json")).unwrap()
+}
+
+#[test]
+fn the_mixed_pile_has_the_masses_and_places_computed_by_hand() {
+    let model = mixed_pile().model;
+    assert_eq!(model.name, "mixed pile");
+    assert_eq!(model.gravity, DVec3::new(0.0, -9.81, 0.0));
+    assert_eq!(model.duration, 2.0);
+    assert_eq!(model.integrator, Integrator::SemiImplicit);
+    assert_eq!(model.materials, ["stone", "steel"]);
+    assert_eq!(model.bodies.len(), 1002);
+    let names: Vec<&str> = model.shapes.iter().map(|shape| &*shape.name).collect();
+    assert_eq!(names, ["ball", "block", "dumbbell"]);
+
+    let volume = |radius: f64| 4.0 / 3.0 * PI * radius.powi(3);
+    let large = 2500.0 * volume(0.05);
+    let small = 2500.0 * volume(0.03);
+    let block = 8.0 * 7800.0 * volume(0.03);
+    for (shape, mass) in model.shapes.iter().zip([large, block, large + small]) {
+        assert_close(shape.mass, mass);
+    }
+    assert_close(large, 1.308996939);
+    assert_close(block, 7.0572737370);
+
+    // The dumbbell lies along its x axis, turned by 0.3 rad about z.
+    let dumbbell = &model.shapes[2];
+    let center = 0.05 * (small - large) / (small + large);
+    assert!(
+        dumbbell
+            .center_of_mass
+            .abs_diff_eq(DVec3::X * center, 1e-15)
+    );
+    let along = 0.4 * (large * 0.05f64.powi(2) + small * 0.03f64.powi(2));
+    let mut moments = dumbbell.inertia.to_array();
+    moments.sort_by(f64::total_cmp);
+    assert_close(moments[0], along);
+    assert_close(moments[1], along + large * small / (large + small) * 0.01);
+
+    let body = &model.bodies[0];
+    let turned = DVec3::new(0.3f64.cos(), 0.3f64.sin(), 0.0);
+    assert!(body.position.abs_diff_eq(DVec3::Y + turned * center, 1e-14));
+    assert_eq!(body.velocity, DVec3::X);
+    assert_eq!(body.angular_velocity, DVec3::Z * 5.0);
+    assert!(!body.fixed);
+    let shape = dumbbell.shape_orientation(body.orientation);
+    let expected = DQuat::from_xyzw(0.0, 0.0, 0.15f64.sin(), 0.15f64.cos());
+    assert!(shape.dot(expected).abs() > 1.0 - 1e-14);
+    assert!(
+        dumbbell
+            .origin(body.position, body.orientation)
+            .abs_diff_eq(DVec3::Y, 1e-14)
+    );
+    assert!(model.bodies[1].fixed);
+
+    // Three blocks for each ball, whole in their region.
+    let blocks = model.bodies[2..]
+        .iter()
+        .filter(|body| body.shape == 1)
+        .count();
+    assert!((700..800).contains(&blocks), "{blocks}");
+    for body in &model.bodies[2..] {
+        for sphere in &model.shapes[body.shape].spheres {
+            let center = body.position + body.orientation * sphere.center;
+            let radius = DVec3::splat(sphere.radius * (1.0 - 1e-9));
+            assert!((center - radius).cmpge(DVec3::new(-1.0, 0.3, -1.0)).all());
+            assert!((center + radius).cmple(DVec3::new(1.0, 4.0, 1.0)).all());
+        }
+    }
+}
+
+#[test]
+fn the_mixed_pile_has_the_pair_table_computed_by_hand() {
+    let model = mixed_pile().model;
+    let [stone, mixed, mixed_again, steel] = model.pairs.as_slice() else {
+        panic!("{:?}", model.pairs);
+    };
+    assert_eq!(mixed, mixed_again);
+
+    // zeta = -ln e / sqrt(pi² + ln² e) of 0.5, 0.6 (given) and 0.8.
+    for (law, ratio, friction) in [
+        (stone, 0.215_453_762, 0.5),
+        (mixed, 0.160_493_047, 0.4),
+        (steel, 0.070_850_300, 0.3),
+    ] {
+        assert!(close(law.damping_ratio, ratio, 1e-8), "{law:?}");
+        assert_eq!((law.friction, law.damping), (friction, 0.0));
+    }
+
+    // k = m v²/(f R)². The dumbbell moves at 1 m/s and spins at 5 rad/s, reaching 0.1122 m from its
+    // centre of mass; the highest body falls on the plane.
+    let initial = 1.0 + 5.0 * 0.112_236_842;
+    let highest = model
+        .bodies
+        .iter()
+        .map(|body| body.position.y)
+        .fold(0.0, f64::max);
+    let speed_squared = initial * initial + 2.0 * 9.81 * highest;
+    let stiffness = |mass: f64| mass * speed_squared / (0.01 * 0.03f64).powi(2);
+    // The heaviest that can meet: the dumbbell and a stone plane, a block and that plane, two blocks.
+    let (ball, block, dumbbell) = (1.308_996_939, 7.057_273_737, 1.591_740_278);
+    for (law, mass) in [(stone, dumbbell), (mixed, block), (steel, 0.5 * block)] {
+        assert!(close(law.stiffness, stiffness(mass), 1e-7), "{law:?}");
+        assert_close(law.tangential_stiffness, 2.0 / 7.0 * law.stiffness);
+    }
+
+    // t_c = pi / sqrt(k/m - (c/2m)²) = pi sqrt(m/k) / sqrt(1 - zeta²) of the lightest that can meet.
+    let time = |law: &PairLaw, mass: f64| {
+        PI * (mass / law.stiffness).sqrt() / (1.0 - law.damping_ratio.powi(2)).sqrt()
+    };
+    let shortest = [
+        time(stone, 0.5 * ball),
+        time(mixed, 1.0 / (1.0 / ball + 1.0 / block)),
+        time(steel, 0.5 * block),
+    ];
+    assert_close(
+        model.time_step,
+        shortest.into_iter().fold(1.0, f64::min) / 50.0,
+    );
+}
+
+#[test]
+fn what_is_left_out_has_the_documented_default() {
+    let Scene {
+        model,
+        warnings,
+        notes,
+    } = loaded(&ball());
+    assert_eq!(model.name, "test");
+    assert_eq!(model.gravity, DVec3::new(0.0, -9.81, 0.0));
+    assert_eq!(model.duration, 1.0);
+    assert_eq!(model.integrator, Integrator::SemiImplicit);
+    assert_eq!(model.bodies[0].velocity, DVec3::ZERO);
+    assert_eq!(warnings, [""; 0]);
+    // k = m 2 g h/(f R)²
+    let expected = model.shapes[0].mass * 2.0 * 9.81 / (0.01 * 0.05f64).powi(2);
+    assert_close(model.pairs[0].stiffness, expected);
+    assert_eq!(notes.len(), 2);
+    assert_eq!(
+        notes[0],
+        "stiffness 1.027e8 N/m of stone on stone: stops 1.309 kg at 4.429 m/s within 5e-4 m"
+    );
+    assert_eq!(
+        notes[1],
+        "time step 7.263e-6 s: t_c/50 of the stiffest contact (stone on stone, 1.309 kg)"
+    );
+}
+
+#[test]
+fn a_byte_order_mark_a_schema_address_and_a_description_are_fine() {
+    let mut scene = ball();
+    scene["$schema"] = json!("rockfall.schema.json");
+    scene["description"] = json!("a ball");
+    scene::parse(&format!("\u{feff}{scene}"), Path::new("test.json")).unwrap();
+}
+
+#[test]
+fn an_orientation_may_be_given_in_two_ways() {
+    let axis = with(ball(), "/bodies/0/axis", json!([0, 3, 0]));
+    let axis = with(axis, "/bodies/0/angle", json!(1.0));
+    let half = 0.5f64;
+    let quaternion = json!([0, half.sin(), 0, half.cos()]);
+    let quaternion = with(ball(), "/bodies/0/orientation", quaternion);
+    let orientation = |scene| loaded(scene).model.bodies[0].orientation;
+    assert!(orientation(&axis).abs_diff_eq(orientation(&quaternion), 1e-15));
+    assert!(loaded(&quaternion).warnings.is_empty());
+
+    let long = with(ball(), "/bodies/0/orientation", json!([0, 0, 0, 1e200]));
+    let scene = loaded(&long);
+    assert_eq!(scene.model.bodies[0].orientation, DQuat::IDENTITY);
+    assert_eq!(
+        scene.warnings,
+        [
+            "bodies[0].orientation: found the quaternion [0, 0, 0, 1e200] of length 1e200, \
+          expected length 1; it was normalised"
+        ]
+    );
+}
+
+#[test]
+fn mass_properties_may_be_given() {
+    let given = |value| with(ball(), "/shapes/ball/mass_properties", value);
+    let tensor = json!({ "mass": 2, "center_of_mass": [0.01, 0, 0],
+                         "inertia": [[2, 0.5, 0], [0.5, 2, 0], [0, 0, 3]] });
+    let shape = &loaded(&given(tensor)).model.shapes[0];
+    assert_eq!((shape.mass, shape.center_of_mass), (2.0, DVec3::X * 0.01));
+    let mut moments = shape.inertia.to_array();
+    moments.sort_by(f64::total_cmp);
+    for (moment, expected) in moments.into_iter().zip([1.5, 2.5, 3.0]) {
+        assert_close(moment, expected);
+    }
+    let diagonal = json!({ "mass": 2, "inertia": [1, 2, 3] });
+    let shape = &loaded(&given(diagonal)).model.shapes[0];
+    assert_close(shape.inertia.element_sum(), 6.0);
+
+    // Two spheres in the same place weigh as much as one by their union, and twice by their sum.
+    let twins =
+        json!([{ "center": [0, 0, 0], "radius": 0.05 }, { "center": [0, 0, 0], "radius": 0.05 }]);
+    let mut twins = with(ball(), "/shapes/ball/spheres", twins);
+    twins["shapes"]["ball"]
+        .as_object_mut()
+        .unwrap()
+        .remove("sphere");
+    let mass = |how| {
+        let scene = with(twins.clone(), "/shapes/ball/mass_properties", json!(how));
+        loaded(&scene).model.shapes[0].mass
+    };
+    assert_close(mass("spheres"), 2.0 * mass("union"));
+}
+
+#[test]
+fn the_shapes_have_their_numbers_of_spheres() {
+    for (form, count) in [
+        (json!({ "cube": { "n": 3, "radius": 0.01 } }), 27),
+        (json!({ "tetrahedron": { "radius": 0.01 } }), 4),
+        (
+            json!({ "rod": { "n": 5, "radius": 0.01, "spacing": 0.015 } }),
+            5,
+        ),
+        (
+            json!({ "torus": { "n": 9, "radius": 0.01, "ring_radius": 0.04 } }),
+            9,
+        ),
+    ] {
+        let mut scene = without(ball(), "/shapes/ball/sphere");
+        let ball = scene["shapes"]["ball"].as_object_mut().unwrap();
+        ball.extend(form.as_object().unwrap().clone());
+        assert_eq!(loaded(&scene).model.sphere_count(), count);
+    }
+}
+
+#[test]
+fn a_fill_takes_all_its_options() {
+    let mut scene = balls();
+    scene["fills"][0] = json!({
+        "count": 50, "shapes": { "ball": 0.5 }, "placement": "grid", "spacing": 0.15,
+        "jitter": 0.01, "region": { "min": [-1, 2, -1], "max": [1, 3, 1] },
+        "orientation": [0, 0, 1, 0], "velocity": { "min": [-1, 0, 0], "max": [1, 0, 2] },
+        "angular_velocity": [0, 3, 0], "seed": 5,
+    });
+    let model = loaded(&scene).model;
+    let fill = &model.bodies[1..];
+    assert_eq!(fill.len(), 50);
+    for body in fill {
+        let velocity = body.velocity;
+        assert!(velocity.x.abs() <= 1.0 && velocity.y == 0.0 && (0.0..=2.0).contains(&velocity.z));
+        assert_eq!(body.angular_velocity, DVec3::Y * 3.0);
+        assert!(
+            body.orientation
+                .abs_diff_eq(DQuat::from_xyzw(0.0, 0.0, 1.0, 0.0), 1e-15)
+        );
+    }
+    assert!(fill.iter().any(|body| body.velocity.x < 0.0));
+    assert_ne!(fill[0].velocity, fill[1].velocity);
+    assert_eq!(loaded(&scene).model, model);
+    let other = loaded(&with(scene, "/fills/0/seed", json!(6))).model;
+    assert_ne!(other.bodies, model.bodies);
+}
+
+// Contact parameters.
+
+/// A ball of each of two materials.
+fn two_materials(a: Value, b: Value) -> Value {
+    let mut scene = ball();
+    scene["materials"] = json!({ "a": a, "b": b });
+    scene["shapes"] = json!({
+        "one": { "sphere": { "radius": 0.05 }, "material": "a" },
+        "two": { "sphere": { "radius": 0.05 }, "material": "b" },
+    });
+    scene["planes"] = json!([]);
+    scene["bodies"] = json!([
+        { "shape": "one", "velocity": [1, 0, 0] },
+        { "shape": "two", "position": [1, 0, 0] },
+    ]);
+    scene
+}
+
+#[test]
+fn a_pair_that_is_not_listed_is_mixed() {
+    let pair = |a: Value, b: Value| {
+        let model = loaded(&two_materials(a, b)).model;
+        assert_eq!(model.pairs[1], model.pairs[2]);
+        model.pairs[1]
+    };
+    let bouncy = json!({ "density": 1000, "restitution": 0.8, "friction": 0.2 });
+    let dull = json!({ "density": 1000, "restitution": 0.2, "friction": 0.8 });
+    let damped = json!({ "density": 1000, "damping": 3, "friction": 0 });
+
+    let mixed = pair(bouncy.clone(), dull.clone());
+    assert_close(mixed.damping_ratio, contact::damping_ratio(0.4));
+    assert_close(mixed.friction, 0.4);
+    assert_eq!(mixed.damping, 0.0);
+
+    let mixed = pair(bouncy.clone(), damped.clone());
+    assert_close(mixed.damping_ratio, 0.5 * contact::damping_ratio(0.8));
+    assert_eq!((mixed.damping, mixed.friction), (1.5, 0.0));
+
+    let softer = json!({ "density": 1000, "damping": 1, "friction": 0 });
+    assert_eq!(pair(damped.clone(), softer).damping, 2.0);
+
+    // Equal values mix to themselves, to the bit.
+    let odd = json!({ "density": 1000, "restitution": 0.3, "friction": 0.7 });
+    let mixed = pair(odd.clone(), odd);
+    assert_eq!(mixed.friction, 0.7);
+    assert_eq!(mixed.damping_ratio, contact::damping_ratio(0.3));
+    assert_eq!(pair(damped.clone(), damped).damping, 3.0);
+}
+
+#[test]
+fn a_listed_pair_overrides_what_it_names_only() {
+    let bouncy = json!({ "density": 1000, "restitution": 0.8, "friction": 0.2 });
+    let dull = json!({ "density": 1000, "restitution": 0.2, "friction": 0.8 });
+    let scene = |pair| {
+        with(
+            two_materials(bouncy.clone(), dull.clone()),
+            "/pairs",
+            json!([pair]),
+        )
+    };
+    let pair = |pair| loaded(&scene(pair)).model.pairs[2];
+
+    let law = pair(json!({ "between": ["b", "a"], "restitution": 1 }));
+    assert_eq!(law.damping_ratio, 0.0);
+    assert_close(law.friction, 0.4);
+    let law = pair(json!({ "between": ["a", "b"], "friction": 0.1 }));
+    assert_close(law.damping_ratio, contact::damping_ratio(0.4));
+    assert_eq!(law.friction, 0.1);
+    let law = pair(json!({ "between": ["a", "b"], "damping": 7 }));
+    assert_eq!((law.damping, law.damping_ratio), (7.0, 0.0));
+    let same = loaded(&scene(json!({ "between": ["a", "a"], "friction": 0.9 }))).model;
+    assert_eq!((same.pairs[0].friction, same.pairs[3].friction), (0.9, 0.8));
+}
+
+#[test]
+fn a_dashpot_of_the_damping_ratio_leaves_the_restitution() {
+    for restitution in [0.05, 0.2, 0.5, 0.9, 0.999] {
+        let (stiffness, mass) = (1e5, 0.3f64);
+        let damping = 2.0 * contact::damping_ratio(restitution) * (stiffness * mass).sqrt();
+        let time = contact::contact_time(stiffness, mass, damping);
+        let left = (-damping * time / (2.0 * mass)).exp();
+        // The time is cut at twice the undamped one, which a restitution below 0.005 would reach.
+        assert!(close(left, restitution, 1e-9), "{restitution}: {left}");
+    }
+    assert_eq!(contact::damping_ratio(1.0), 0.0);
+    assert_eq!(contact::damping_ratio(0.0), 1.0);
+    let undamped = contact::contact_time(1e5, 0.3, 0.0);
+    assert_close(undamped, PI * (0.3f64 / 1e5).sqrt());
+    assert_close(contact::contact_time(1e5, 0.3, 1e9), 2.0 * undamped);
+}
+
+#[test]
+fn a_push_at_the_end_of_a_rod_meets_less_than_its_mass() {
+    let mut scene = without(ball(), "/shapes/ball/sphere");
+    scene["shapes"]["ball"]["rod"] = json!({ "n": 2, "radius": 0.05 });
+    let shape = &loaded(&scene).model.shapes[0];
+    // Two spheres of m/2 at 1 R: I = m R² + 2/5 m R²; 1/m_c = 1/m + R²/I = (1 + 5/7)/m.
+    let mass = contact::contact_mass(shape);
+    assert!(close(mass, shape.mass * 7.0 / 12.0, 1e-7), "{mass}");
+    let sphere = &loaded(&ball()).model.shapes[0];
+    assert_eq!(contact::contact_mass(sphere), sphere.mass);
+}
+
+#[test]
+fn stiffness_follows_from_the_wanted_overlap() {
+    // Two equal balls that approach at 3 m/s, free of gravity: k = m/2 v²/(f R)².
+    let mut scene = ball();
+    scene["planes"] = json!([]);
+    scene["gravity"] = json!([0, 0, 0]);
+    scene["contact"] = json!({ "max_overlap": 0.02 });
+    scene["bodies"] = json!([
+        { "shape": "ball", "velocity": [1, 0, 0] },
+        { "shape": "ball", "position": [1, 0, 0], "velocity": [-2, 0, 0] },
+    ]);
+    let model = loaded(&scene).model;
+    let expected = 0.5 * model.shapes[0].mass * 9.0 / (0.02 * 0.05f64).powi(2);
+    assert_close(model.pairs[0].stiffness, expected);
+
+    // A wall stops no fall, and a fixed floor of spheres does.
+    scene["gravity"] = json!([0, -10, 0]);
+    scene["planes"] = json!([{ "point": [-1, -100, 0], "normal": [1, 0, 0], "material": "stone" }]);
+    scene["bodies"] = json!([
+        { "shape": "ball", "position": [0, 5, 0] },
+        { "shape": "ball", "position": [0, 1, 0], "fixed": true },
+    ]);
+    let model = loaded(&scene).model;
+    let expected = model.shapes[0].mass * 2.0 * 10.0 * 4.0 / (0.02 * 0.05f64).powi(2);
+    assert_close(model.pairs[0].stiffness, expected);
+
+    scene["contact"] = json!({ "stiffness": 123.0, "tangential_stiffness": 45 });
+    let law = loaded(&scene).model.pairs[0];
+    assert_eq!((law.stiffness, law.tangential_stiffness), (123.0, 45.0));
+}
+
+#[test]
+fn the_time_step_resolves_the_stiffest_contact() {
+    let step = |contact: Value, material: Value| {
+        let mut scene = ball();
+        scene["contact"] = contact;
+        scene["materials"]["stone"] = material;
+        loaded(&scene)
+    };
+    let elastic = json!({ "density": 2500, "restitution": 1, "friction": 0.5 });
+    let scene = step(json!({ "stiffness": 1e5 }), elastic.clone());
+    let mass = scene.model.shapes[0].mass;
+    assert_close(scene.model.time_step, PI * (mass / 1e5).sqrt() / 50.0);
+
+    // Critical damping has no end; what counts is twice the undamped time.
+    let dead = json!({ "density": 2500, "restitution": 0, "friction": 0.5 });
+    let scene = step(json!({ "stiffness": 1e5 }), dead);
+    assert_close(scene.model.time_step, 2.0 * PI * (mass / 1e5).sqrt() / 50.0);
+
+    // A strong dashpot limits the step by m/c.
+    let damped = json!({ "density": 2500, "damping": 1e5, "friction": 0.5 });
+    let scene = step(json!({ "stiffness": 1e5 }), damped);
+    assert_close(scene.model.time_step, 0.5 * mass / 1e5);
+    assert!(
+        scene.notes[0].contains("half of what is stable"),
+        "{:?}",
+        scene.notes
+    );
+
+    // t_c is 0.01136 s: 1e-4 is fine, 1e-3 is coarse.
+    let fine = step(
+        json!({ "stiffness": 1e5, "time_step": 1e-4 }),
+        elastic.clone(),
+    );
+    assert_eq!((fine.model.time_step, fine.warnings.len()), (1e-4, 0));
+    let coarse = step(json!({ "stiffness": 1e5, "time_step": 1e-3 }), elastic);
+    assert_eq!(
+        coarse.warnings,
+        [
+            "contact.time_step: found 0.001 s, expected at most 1/20 of the shortest contact (stone on \
+          stone), which this gives only 11.4 steps; 2.273e-4 s is recommended"
+        ]
+    );
+}
+
+#[test]
+fn a_time_step_needs_no_contact() {
+    let mut scene = ball();
+    scene["planes"] = json!([]);
+    scene["duration"] = json!(2);
+    scene["gravity"] = json!([0, 0, 0]);
+    assert_eq!(loaded(&scene).model.time_step, 2e-3);
+    scene["bodies"][0]["angular_velocity"] = json!([0, 0, 100]);
+    assert_eq!(loaded(&scene).model.time_step, 1e-4);
+    scene["contact"] = json!({ "time_step": 0.5 });
+    assert_eq!(loaded(&scene).model.time_step, 0.5);
+}
+
+// What each mistake is told.
+
+#[test]
+fn errors_are_sentences_with_file_place_finding_and_expectation() {
+    let sentence = |scene: Value| parse(&scene).unwrap_err().to_string();
+    assert_eq!(
+        sentence(with(ball(), "/shapes/ball/sphere/radius", json!(-0.05))),
+        "test.json: shapes.ball.sphere.radius: found -0.05, expected a length greater than 0 (m)"
+    );
+    assert_eq!(
+        sentence(with(
+            ball(),
+            "/shapes/ball/sphere",
+            json!({ "radus": 0.05 })
+        )),
+        "test.json: shapes.ball.sphere.radus: found the unknown field \"radus\", expected \
+         \"radius\"; did you mean \"radius\"?"
+    );
+    let two = with(ball(), "/bodies/0/shape", json!("bal"));
+    let two = with(two, "/duration", json!(-1));
+    assert_eq!(
+        sentence(two),
+        "test.json: duration: found -1, expected a time of 0 or more (s)\n\
+         test.json: bodies[0].shape: found the undefined shape \"bal\", expected \"ball\", the \
+         only shape; did you mean \"ball\"?"
+    );
+    let mut many = ball();
+    many["bodies"] = json!(vec![json!({ "shape": "brick" }); 30]);
+    let sentence = sentence(many);
+    assert_eq!(sentence.lines().count(), 21);
+    assert!(sentence.ends_with("test.json: and 10 more problems"));
+}
+
+/// Each line of the table is one problem, told in exactly these words.
+#[test]
+fn one_mistake_is_one_problem_at_its_place() {
+    let table = include_str!("data/scene_mistakes.txt");
+    let mut cases = 0;
+    for line in table.lines().filter(|line| line.starts_with('/')) {
+        let (place, rest) = line.split_once(" = ").unwrap();
+        let (value, sentence) = rest.split_once(" => ").unwrap();
+        let scene = if place.starts_with("/fills") {
+            balls()
+        } else {
+            ball()
+        };
+        let problem = problem(&with(scene, place, serde_json::from_str(value).unwrap()));
+        assert_eq!(problem.to_string(), sentence, "{line}");
+        cases += 1;
+    }
+    assert!(cases > 100, "{cases}");
+}
+
+#[test]
+fn random_placement_takes_no_grid_options_and_says_when_it_is_too_crowded() {
+    let random = with(balls(), "/fills/0/placement", json!("random"));
+    let problem_of = |pointer, value| problem(&with(random.clone(), pointer, value));
+    let spaced = problem_of("/fills/0/spacing", json!(0.2));
+    assert_eq!(spaced.path, "fills[0].spacing");
+    assert!(
+        spaced
+            .to_string()
+            .contains("nothing with the placement \"random\"")
+    );
+    let crowded = problem_of("/fills/0/count", json!(5000));
+    assert_eq!(crowded.path, "fills[0].region");
+    assert!(
+        crowded.to_string().contains("room for 5000 bodies"),
+        "{crowded}"
+    );
+}
+
+#[test]
+fn a_required_field_that_is_missing_is_named() {
+    for (pointer, path) in [
+        ("/version", "version"),
+        ("/materials", "materials"),
+        ("/shapes", "shapes"),
+        ("/materials/stone/density", "materials.stone.density"),
+        ("/shapes/ball/material", "shapes.ball.material"),
+        ("/planes/0/normal", "planes[0].normal"),
+        ("/bodies/0/shape", "bodies[0].shape"),
+        ("/fills/0/count", "fills[0].count"),
+        ("/fills/0/region/min", "fills[0].region.min"),
+    ] {
+        let problem = problem(&without(balls(), pointer));
+        assert_eq!(
+            (problem.path.as_str(), problem.found.as_str()),
+            (path, "nothing")
+        );
+    }
+    let empty = problem(&without(ball(), "/bodies"));
+    assert_eq!(empty.path, "bodies");
+    assert_eq!(empty.found, "neither bodies nor fills");
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let mut scene = balls();
+    scene["duration"] = json!(-1);
+    scene["materials"]["stone"]["friction"] = json!(-1);
+    scene["shapes"]["ball"]["sphere"]["radius"] = json!(0);
+    scene["planes"][0]["normal"] = json!([0, 0, 0]);
+    scene["bodies"][0]["orientation"] = json!([0, 0, 0, 0]);
+    scene["fills"][0]["shapes"] = json!({ "brick": 1 });
+    let paths: Vec<String> = problems(&scene).into_iter().map(|p| p.path).collect();
+    let expected = [
+        "duration",
+        "materials.stone.friction",
+        "shapes.ball.sphere.radius",
+        "planes[0].normal",
+        "bodies[0].orientation",
+        "fills[0].shapes.brick",
+    ];
+    assert_eq!(paths, expected);
+}
+
+#[test]
+fn a_name_occurs_once() {
+    let text = ball().to_string();
+    let twice = text.replace(
+        "\"shapes\":{",
+        "\"shapes\":{\"ball\":{\"sphere\":{\"radius\":1},\"material\":\"stone\"},",
+    );
+    let problem = problem_in(&twice);
+    assert_eq!(
+        problem.to_string(),
+        "shapes: found \"ball\" twice, expected each name once"
+    );
+    let problem = problem_in(&text.replace("\"version\":1", "\"version\":1,\"version\":1"));
+    assert_eq!(
+        problem.to_string(),
+        "version: found \"version\" twice, expected it once"
+    );
+}
+
+#[test]
+fn what_is_no_json_is_shown_with_line_and_column() {
+    for (text, sentence) in [
+        (
+            "",
+            "$: found the end of the file at line 1, column 0, expected the rest of a value",
+        ),
+        (
+            "{\"version\": 1",
+            "$: found the end of the file at line 1, column 13, expected the rest of an object",
+        ),
+        (
+            "{\"version\": 1,\n \"gravity\": [0, NaN, 0]}",
+            "gravity[1]: found NaN at line 2, column 17, expected a number; JSON has no NaN and no \
+             infinity; write a finite number",
+        ),
+        (
+            "{\"duration\": -Infinity}",
+            "duration: found -Infinity at line 1, column 15, expected a number; JSON has no NaN and \
+             no infinity; write a finite number",
+        ),
+        (
+            "{\"duration\": 1e999}",
+            "duration: found `1e999` at line 1, column 18, expected a number below 1.8e308",
+        ),
+        (
+            "{\"duration\": .5}",
+            "duration: found `.5` at line 1, column 14, expected a value: a number, a string in \
+             double quotes, true, false, null, [...] or {...}",
+        ),
+        (
+            "{\"version\": 1,}",
+            "$: found a comma after the last entry at line 1, column 15, expected none there",
+        ),
+        (
+            "{'version': 1}",
+            "$: found `'` at line 1, column 2, expected a name in double quotes",
+        ),
+        (
+            "{ // a scene\n}",
+            "$: found a comment at line 1, column 3, expected JSON; JSON has no comments; \
+             \"description\" may hold one",
+        ),
+        (
+            "{\"version\" 1}",
+            "$: found `1` at line 1, column 12, expected `:`",
+        ),
+        (
+            "[]",
+            "$: found a list, expected a scene: an object with \"version\", \"materials\", \
+                \"shapes\" and \"bodies\" or \"fills\"",
+        ),
+    ] {
+        assert_eq!(problem_in(text).to_string(), sentence);
+    }
+    let trailing = problem_in(&format!("{} x", ball()));
+    assert_eq!(trailing.expected, "the end of the file");
+    let deep = problem_in(&"[".repeat(100_000));
+    assert_eq!(deep.path, "$");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let sentence = |name: &str| {
+        let path = directory.path().join(name);
+        let sentence = scene::load(&path).unwrap_err().to_string();
+        sentence.replace(&directory.path().display().to_string(), "DIR")
+    };
+    fs::write(directory.path().join("pile.json"), "{").unwrap();
+    fs::write(directory.path().join("bytes.json"), b"{\"name\": \"\xff\"}").unwrap();
+    assert_eq!(
+        sentence("plie.json"),
+        "DIR/plie.json: found no such file, expected a scene file; did you mean DIR/pile.json?"
+    );
+    assert_eq!(
+        sentence("other.json"),
+        "DIR/other.json: found no such file, expected a scene file"
+    );
+    assert_eq!(
+        sentence(""),
+        "DIR/: found a directory, expected a scene file"
+    );
+    assert_eq!(
+        sentence("bytes.json"),
+        "DIR/bytes.json: found a byte that is no UTF-8 text, number 10, expected a scene, in JSON"
+    );
+}
+
+#[test]
+fn bodies_that_overlap_deeply_are_named() {
+    let mut scene = ball();
+    let at = |x: f64, y: f64| json!({ "shape": "ball", "position": [x, y, 0] });
+    scene["bodies"] = json!([at(0.0, 1.0), at(1.0, 1.0), at(1.1, 1.0), at(0.03, 1.0)]);
+    let problem_of_two = problem(&scene);
+    assert_eq!(
+        problem_of_two.to_string(),
+        "bodies[0]: found an overlap of 0.07 m (140 % of the smaller radius) with bodies[3], \
+         expected at most 5 % at the start; move one of them, or write \"initial_overlap\": \
+         \"relax\" to ease them apart"
+    );
+
+    // 8 % of the radius is too much, 4 % is not.
+    scene["bodies"] = json!([at(0.0, 1.0), at(0.096, 1.0)]);
+    assert_eq!(problem(&scene).path, "bodies[0]");
+    scene["bodies"] = json!([at(0.0, 1.0), at(0.098, 1.0)]);
+    loaded(&scene);
+
+    // In and behind a plane; fixed bodies may be.
+    for (y, fixed, bad) in [
+        (0.046, false, true),
+        (-3.0, false, true),
+        (0.0, true, false),
+    ] {
+        scene["bodies"] = json!([at(0.0, y), at(1.0, 1.0)]);
+        scene["bodies"][0]["fixed"] = json!(fixed);
+        match parse(&scene) {
+            Ok(_) => assert!(!bad, "{y}"),
+            Err(error) => {
+                assert!(bad, "{error}");
+                assert_eq!(error.problems[0].path, "bodies[0]");
+                assert!(
+                    error.problems[0].found.contains("with planes[0]"),
+                    "{error}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn overlapping_bodies_are_eased_apart_on_request() {
+    let mut scene = ball();
+    scene["initial_overlap"] = json!("relax");
+    let at = |x: f64| json!({ "shape": "ball", "position": [x, 0.04, 0] });
+    scene["bodies"] = json!([at(0.0), at(0.03), at(0.03)]);
+    let Scene { model, notes, .. } = loaded(&scene);
+    for (index, body) in model.bodies.iter().enumerate() {
+        assert!(body.position.y > 0.05 * (1.0 - 2e-3));
+        for other in &model.bodies[..index] {
+            assert!(body.position.distance(other.position) > 0.1 * (1.0 - 2e-3));
+        }
+    }
+    assert!(notes[0].contains("3 bodies moved"), "{notes:?}");
+
+    // Two that cannot be parted: between planes closer than a ball is wide.
+    scene["planes"] = json!([
+        { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" },
+        { "point": [0, 0.08, 0], "normal": [0, -1, 0], "material": "stone" },
+    ]);
+    let problem = problem(&scene);
+    assert_eq!(problem.path, "initial_overlap");
+    assert!(
+        problem.to_string().contains("room for all bodies"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn doubts_are_warnings() {
+    let mut scene = ball();
+    scene["materials"]["wood"] = json!({ "density": 700, "restitution": 0.5, "friction": 0.5 });
+    scene["shapes"]["grain"] = json!({ "sphere": { "radius": 1e-5 }, "material": "stone" });
+    assert_eq!(
+        loaded(&scene).warnings,
+        [
+            "materials.wood: no shape and no plane is of this material",
+            "shapes.grain: no body and no fill has this shape",
+        ]
+    );
+    scene["bodies"] = json!([
+        { "shape": "ball", "position": [0, 1, 0] },
+        { "shape": "grain", "position": [0, 2, 0] },
+    ]);
+    let warnings = loaded(&scene).warnings;
+    assert_eq!(warnings.len(), 2);
+    assert_eq!(
+        warnings[0],
+        "shapes.ball: found the radius 0.05 m, 5000 times the smallest (0.00001 m, of shapes.grain), \
+         expected at most 1000 times; the search for contacts will be slow"
+    );
+    let fixed = with(ball(), "/bodies/0/fixed", json!(true));
+    let warnings = loaded(&fixed).warnings;
+    assert_eq!(
+        warnings,
+        ["bodies: all of them are fixed, so nothing will move"]
+    );
+}
+
+// What nobody thought of.
+
+/// A small scene with every field of the format in it.
+fn everything() -> Value {
+    json!({
+        "$schema": "s", "version": 1, "name": "all", "description": "d", "gravity": [0, -9.81, 0],
+        "duration": 0.5, "integrator": "explicit", "initial_overlap": "relax",
+        "contact": { "law": "linear", "stiffness": 1e5, "tangential_stiffness": 1e4, "time_step": 1e-5 },
+        "materials": {
+            "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
+            "mud": { "density": 1500, "damping": 2, "friction": 0.1 },
+        },
+        "pairs": [{ "between": ["stone", "mud"], "restitution": 0.1, "friction": 0.9 }],
+        "shapes": {
+            "ball": { "sphere": { "radius": 0.05 }, "material": "stone",
+                      "mass_properties": { "mass": 1, "center_of_mass": [0, 0, 0], "inertia": [1, 2, 3] } },
+            "cube": { "cube": { "n": 2, "radius": 0.05, "spacing": 0.1 }, "material": "mud", "mass_properties": "union" },
+            "peak": { "tetrahedron": { "n": 3, "radius": 0.02 }, "material": "mud" },
+            "rod": { "rod": { "n": 3, "radius": 0.02 }, "material": "stone", "mass_properties": "spheres" },
+            "ring": { "torus": { "n": 5, "radius": 0.02, "ring_radius": 0.05 }, "material": "stone" },
+            "pear": { "spheres": [{ "center": [0, 0, 0], "radius": 0.05 }, { "center": [0.05, 0, 0], "radius": 0.02 }],
+                      "material": "stone",
+                      "mass_properties": { "mass": 1, "inertia": [[2, 0.5, 0], [0.5, 2, 0], [0, 0, 3]] } },
+        },
+        "planes": [{ "point": [0, 0, 0], "normal": [0, 2, 0], "material": "mud" }],
+        "bodies": [
+            { "shape": "pear", "position": [0, 1, 0], "axis": [0, 0, 1], "angle": 1, "velocity": [1, 0, 0], "angular_velocity": [0, 1, 0] },
+            { "shape": "rod", "position": [1, 1, 0], "orientation": [0, 0, 0, 1] },
+            { "shape": "ring", "position": [1, 0.1, 0], "fixed": true },
+        ],
+        "fills": [
+            { "count": 12, "shapes": { "cube": 1, "peak": 2 }, "placement": "grid", "spacing": 0.3, "jitter": 0.01,
+              "region": { "min": [-1, 2, -1], "max": [1, 4, 1] }, "orientation": [0, 0, 0, 1],
+              "velocity": { "min": [0, 0, 0], "max": [1, 1, 1] }, "angular_velocity": [0, 0, 1], "seed": 3 },
+            { "count": 3, "shapes": { "ball": 1 }, "placement": "random", "orientation": "random",
+              "region": { "min": [-1, 4, -1], "max": [1, 5, 1] } },
+        ],
+    })
+}
+
+/// Pointers to all values below `value`, itself left out.
+fn places(value: &Value, at: &str, places: &mut Vec<String>) {
+    let children: Vec<(String, &Value)> = match value {
+        Value::Object(object) => object.iter().map(|(k, v)| (k.clone(), v)).collect(),
+        Value::Array(list) => list
+            .iter()
+            .enumerate()
+            .map(|(i, v)| (i.to_string(), v))
+            .collect(),
+        _ => Vec::new(),
+    };
+    for (key, child) in children {
+        let place = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
+        self::places(child, &place, places);
+        places.push(place);
+    }
+}
+
+fn replacements() -> Vec<Value> {
+    vec![
+        json!(null),
+        json!(true),
+        json!("abc"),
+        json!(""),
+        json!([]),
+        json!({}),
+        json!(0),
+        json!(-1),
+        json!(1),
+        json!(3),
+        json!(0.5),
+        json!(-0.25),
+        json!(40),
+        json!(1e-7),
+        json!(1e-30),
+        json!(1e-45),
+        json!(1e-300),
+        json!(1e6),
+        json!(-1e6),
+        json!(1e20),
+        json!(1e39),
+        json!(1e300),
+        json!(-1e308),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!(50_000_000),
+        json!([0, 0, 0]),
+        json!([0, 0, 0, 0]),
+        json!([1, 2, 3]),
+        json!([1e30, -1e30, 1e-30]),
+        json!([[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
+        json!(["stone", "stone"]),
+        json!("random"),
+        json!("union"),
+        json!({ "min": [0, 0, 0], "max": [1, 1, 1] }),
+        json!({ "ball": 1 }),
+        json!({ "radius": 0.1 }),
+        json!({ "n": 3, "radius": 0.1 }),
+    ]
+}
+
+fn mutate(scene: &mut Value, place: &prop::sample::Index, change: &Option<Value>) {
+    let mut all = Vec::new();
+    places(scene, "", &mut all);
+    if all.is_empty() {
+        return;
+    }
+    let place = place.get(&all);
+    match change {
+        Some(value) => *scene.pointer_mut(place).unwrap() = value.clone(),
+        None => {
+            let (parent, key) = place.rsplit_once('/').unwrap();
+            match scene.pointer_mut(parent).unwrap() {
+                Value::Array(list) => drop(list.remove(key.parse().unwrap())),
+                Value::Object(object) => drop(object.remove(key)),
+                _ => unreachable!(),
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    /// Whatever stands in a scene, it loads and fits the schema, or the error says where it is wrong.
+    #[test]
+    fn a_mangled_scene_never_panics_and_its_errors_name_a_place(
+        changes in prop::collection::vec(
+            (any::<prop::sample::Index>(), prop::option::weighted(0.8, prop::sample::select(replacements()))),
+            1..4,
+        ),
+    ) {
+        let mut scene = everything();
+        for (place, change) in &changes {
+            mutate(&mut scene, place, change);
+        }
+        match parse(&scene) {
+            Ok(_) => {
+                let fits = json_schema::validate(&scene::schema(), &scene);
+                prop_assert!(fits.is_ok(), "{fits:?}: {scene}");
+            }
+            Err(error) => {
+                prop_assert!(!error.problems.is_empty());
+                for problem in &error.problems {
+                    prop_assert!(!problem.path.is_empty(), "{problem}");
+                    prop_assert!(!problem.found.is_empty() && !problem.expected.is_empty());
+                }
+            }
+        }
+    }
+
+    /// The same for text that is hardly JSON any more.
+    #[test]
+    fn mangled_text_never_panics(
+        at in any::<prop::sample::Index>(),
+        length in 0usize..20,
+        insert in "[\\[\\]{}\",:0-9eE.+\\-truefalsnN/ ü\u{1f}\n]{0,6}",
+    ) {
+        let text: Vec<char> = everything().to_string().chars().collect();
+        let at = at.index(text.len());
+        let end = (at + length).min(text.len());
+        let mangled: String = text[..at].iter().copied().chain(insert.chars()).chain(text[end..].iter().copied()).collect();
+        if let Err(error) = scene::parse(&mangled, Path::new("test.json")) {
+            for problem in &error.problems {
+                prop_assert!(!problem.path.is_empty(), "{problem}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_the_format_refuses() {
+    let schema = scene::schema();
+    json_schema::validate(&schema, &everything()).unwrap();
+    loaded(&everything());
+    for (pointer, value) in [
+        ("/version", json!(2)),
+        ("/gravty", json!([0, 0, 0])),
+        ("/gravity", json!([0, 0])),
+        ("/integrator", json!("euler")),
+        ("/contact/stiffness", json!(-1)),
+        ("/contact/max_overlap", json!(0.1)),
+        ("/materials/stone/damping", json!(1)),
+        ("/shapes/ball/cube", json!({ "radius": 1 })),
+        ("/shapes/ball/sphere", json!({ "radius": 0 })),
+        ("/shapes/ball/mass_properties", json!("exact")),
+        ("/bodies/0/orientation", json!([0, 0, 0, 1])),
+        ("/bodies/1/angle", json!(1)),
+        ("/fills/0/shapes/cube", json!(-1)),
+        ("/fills/0/velocity", json!("fast")),
+        ("/fills/0/seed", json!(-1)),
+    ] {
+        let scene = with(everything(), pointer, value);
+        assert!(json_schema::validate(&schema, &scene).is_err(), "{pointer}");
+        assert!(parse(&scene).is_err(), "{pointer}");
+    }
+}
+
+#[test]
+fn every_field_of_the_schema_is_described() {
+    let schema = scene::schema();
+    let mut objects: Vec<&Value> = schema["$defs"].as_object().unwrap().values().collect();
+    objects.push(&schema);
+    let mut fields = 0;
+    for object in objects {
+        assert!(object["description"].is_string(), "{object}");
+        let Some(properties) = object["properties"].as_object() else {
+            continue;
+        };
+        assert_eq!(object["additionalProperties"], false);
+        for (name, field) in properties {
+            assert!(field["description"].is_string(), "{name}");
+            fields += 1;
+        }
+    }
+    assert!(fields > 50, "{fields}");
+    let pairs = schema["properties"]["pairs"]["description"]
+        .as_str()
+        .unwrap();
+    assert!(pairs.contains("geometric mean") && pairs.contains("Equal values mix to themselves"));
+}
