@@ -50,14 +50,17 @@ fn integrate(
         velocity = body.velocity;
         angular_momentum = body.angular_momentum;
     }
-    let place = settle(body.cell, body.offset + velocity * params.time_step, params.cell_size);
+    let way = velocity * params.time_step;
+    let place = travel(body.cell, body.offset, way, params.cell_size);
     body.cell = place.cell;
     body.offset = place.offset;
     body.orientation =
         advance(body.orientation, angular_momentum, constant.inverse_inertia, params.time_step);
     bodies[index] = body;
 
-    if !(is_finite(body.offset) && is_finite(body.orientation.xyz) && is_finite(body.velocity)
+    // Numbers farther than 2^20 cells a step are the end of a simulation too.
+    let sane = is_finite(way) && all(abs(way) < vec3<f32>(1048576.0 * params.cell_size));
+    if !(sane && is_finite(body.orientation.xyz) && is_finite(body.velocity)
         && is_finite(body.angular_momentum)) {
         atomicMax(&stats.not_finite, index + 1u);
     }

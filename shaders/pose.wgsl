@@ -24,7 +24,7 @@ fn pose(
     let constant = properties[member.body];
     let arm = rotate(body.orientation, member.center);
     let spin = angular_velocity(body.orientation, body.angular_momentum, constant.inverse_inertia);
-    let place = settle(body.cell, body.offset + arm, params.cell_size);
+    let place = settle(body.cell, metres(body.offset, params.cell_size) + arm, params.cell_size);
     spheres[index] = Sphere(place.offset, member.radius, place.cell, member.body);
     motions[index] =
         Motion(body.velocity + cross(spin, arm), constant.inverse_mass, spin, member.material);

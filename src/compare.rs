@@ -143,7 +143,8 @@ pub fn trajectories(a: &State, b: &State, tolerance: f64) -> Vec<Difference> {
 
 fn positions(a: &State, b: &State) -> f64 {
     let bodies = a.bodies.iter().zip(&b.bodies);
-    largest(bodies.map(|(x, y)| apart((x.cell, x.offset), (y.cell, y.offset), a)))
+    let cell_size = f64::from(a.params.cell_size);
+    largest(bodies.map(|(x, y)| (a.position(x) - a.position(y)).length() / cell_size))
 }
 
 fn orientations(a: &State, b: &State) -> f64 {

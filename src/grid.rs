@@ -1,6 +1,6 @@
-//! The spatial hash; the twin of `shaders/shared/grid.wgsl`.
+//! The grid: places in it and its spatial hash; the twin of `shaders/shared/grid.wgsl`.
 
-use glam::IVec3;
+use glam::{IVec3, UVec3, Vec3};
 
 /// Hash factor of a cell's y; odd, near 2^32 / golden ratio.
 pub const HASH_Y: u32 = 0x9e37_79b1;
@@ -32,4 +32,70 @@ pub fn row_ranges(center: IVec3, dy: i32, dz: i32, bucket_starts: &[u32]) -> [(u
         ),
         (0, bucket_starts[wrapped as usize]),
     ]
+}
+
+/// Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again.
+pub fn settle(cell: IVec3, offset: Vec3, cell_size: f32) -> (IVec3, Vec3) {
+    let cells = (offset / cell_size).floor();
+    (cell + cells.as_ivec3(), offset - cells * cell_size)
+}
+
+/// The metres that a body's `offset` stands for.
+pub fn metres(offset: UVec3, cell_size: f32) -> Vec3 {
+    offset.as_vec3() * (FRACTION * cell_size)
+}
+
+/// A body's cell and offset after it has moved by `way` (m).
+pub fn travel(cell: IVec3, offset: UVec3, way: Vec3, cell_size: f32) -> (IVec3, UVec3) {
+    let cells = way / cell_size;
+    let whole = cells.round();
+    let part = ((cells - whole) / FRACTION)
+        .round()
+        .clamp(Vec3::splat(-MOST), Vec3::splat(MOST));
+    let part = part.as_ivec3();
+    let moved = offset.wrapping_add(part.as_uvec3());
+    let over = part.cmpgt(IVec3::ZERO) & moved.cmplt(offset);
+    let under = part.cmplt(IVec3::ZERO) & moved.cmpgt(offset);
+    let carry = IVec3::select(over, IVec3::ONE, IVec3::ZERO)
+        - IVec3::select(under, IVec3::ONE, IVec3::ZERO);
+    (cell.wrapping_add(whole.as_ivec3() + carry), moved)
+}
+
+/// Whether a body may move by `way` (m) in one step: numbers farther than 2²⁰ cells, or that are no
+/// numbers, are the end of a simulation.
+pub fn is_sane(way: Vec3, cell_size: f32) -> bool {
+    way.is_finite() && way.abs().max_element() < 1_048_576.0 * cell_size
+}
+
+/// The unit of a body's offset, as a fraction of a cell: 2⁻³².
+pub const FRACTION: f32 = 1.0 / 4_294_967_296.0;
+
+/// The largest `f32` that an `i32` can hold.
+const MOST: f32 = 2_147_483_520.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journey_in_small_steps_ends_where_one_step_does() {
+        let (mut cell, mut offset) = (IVec3::new(-5, 0, 7), UVec3::new(1 << 31, 0, u32::MAX));
+        let step = Vec3::new(-3e-7, 2e-7, 1e-6);
+        for _ in 0..1_000_000 {
+            (cell, offset) = travel(cell, offset, step, 0.1);
+        }
+        let exact = glam::DVec3::new(-4.5, 0.0, 8.0) * 0.1 + step.as_dvec3() * 1e6;
+        let got = cell.as_dvec3() * 0.1 + offset.as_dvec3() * f64::from(FRACTION) * 0.1;
+        assert!((got - exact).length() < 1e-5, "{got} and {exact}");
+    }
+
+    #[test]
+    fn cells_are_carried_both_ways() {
+        let start = (IVec3::ZERO, UVec3::splat(10));
+        let there = travel(start.0, start.1, Vec3::new(-0.4, 2.6, 0.5), 1.0);
+        assert_eq!(there.0, IVec3::new(-1, 2, 0));
+        let back = travel(there.0, there.1, Vec3::new(0.4, -2.6, -0.5), 1.0);
+        assert_eq!(back.0, start.0);
+        assert!((back.1.as_ivec3() - start.1.as_ivec3()).abs().max_element() < 1024);
+    }
 }

@@ -4,13 +4,14 @@
 //! this one, field by field, with naga. All of them are multiples of 16 bytes, as WGSL asks of
 //! structs with a `vec3`, and the arrays that are read at random are 32 bytes: one memory sector.
 //!
-//! Units are SI. A point is a cell of the grid (`cell`) and a place in it (`offset`, metres, each
-//! component in `[0, cell_size]`). Overlaps are 1e-3 to 1e-5 of a radius, so a plain `f32`
-//! coordinate would be too coarse a few hundred radii away from the origin; differences of
-//! (cell, offset) pairs are as fine there as anywhere.
+//! Units are SI. A point is a cell of the grid (`cell`) and a place in it (`offset`). Overlaps are
+//! 1e-3 to 1e-5 of a radius, so a plain `f32` coordinate would be too coarse a few hundred radii
+//! away from the origin; differences of (cell, offset) pairs are as fine there as anywhere. The
+//! offset of a sphere is in metres. That of a body is a 32-bit fraction of a cell: what a slow body
+//! moves in a step is far less than what an `f32` offset can resolve.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{IVec3, Quat, Vec3};
+use glam::{IVec3, Quat, UVec3, Vec3};
 
 /// Threads in a workgroup, of every pass.
 pub const WORKGROUP_SIZE: u32 = 64;
@@ -51,8 +52,8 @@ pub struct Params {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Body {
-    /// Centre of mass within its cell, m.
-    pub offset: Vec3,
+    /// Centre of mass within its cell, in units of 2⁻³² of a cell.
+    pub offset: UVec3,
     /// Zero.
     pub _pad0: u32,
     /// Cell of the centre of mass.

@@ -6,6 +6,8 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 use glam::{DMat3, DQuat, DVec3, IVec3};
 
+use crate::grid::FRACTION;
+
 use crate::layout::{
     Body, BodyProperties, EXPLICIT, Load, Member, Motion, Pair, Params, Plane, SEMI_IMPLICIT,
     Sphere, Stats,
@@ -160,7 +162,8 @@ impl State {
                 material: clump.material as u32,
                 ..Default::default()
             }));
-            let (cell, offset) = locate(body.position, cell_size);
+            let (cell, part) = locate(body.position, cell_size);
+            let offset = (part / f64::from(FRACTION)).round().as_uvec3();
             let inertia = world_inertia(body.orientation, clump.inertia);
             bodies.push(Body {
                 offset,
@@ -181,9 +184,9 @@ impl State {
                 // where they matter.
                 let normal = plane.normal.normalize();
                 let point = center - normal * (center - plane.point).dot(normal);
-                let (cell, offset) = locate(point, cell_size);
+                let (cell, part) = locate(point, cell_size);
                 Plane {
-                    offset,
+                    offset: (part * f64::from(cell_size)).as_vec3(),
                     material: plane.material as u32,
                     cell,
                     normal: normal.as_vec3(),
@@ -292,7 +295,8 @@ impl State {
 
     /// World position of a body's centre of mass, m.
     pub fn position(&self, body: &Body) -> DVec3 {
-        place(body.cell, body.offset, self.params.cell_size)
+        let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);
+        cells * f64::from(self.params.cell_size)
     }
 }
 
@@ -309,16 +313,10 @@ pub fn body_orientation(body: &Body) -> DQuat {
     body.orientation.as_dquat().normalize()
 }
 
-/// Cell of a point and its offset in it, for cells of side `cell_size`.
-pub fn locate(point: DVec3, cell_size: f32) -> (IVec3, glam::Vec3) {
-    let size = f64::from(cell_size);
-    let cell = (point / size).floor();
-    (cell.as_ivec3(), (point - cell * size).as_vec3())
-}
-
-/// The point at `offset` in `cell`.
-pub fn place(cell: IVec3, offset: glam::Vec3, cell_size: f32) -> DVec3 {
-    cell.as_dvec3() * f64::from(cell_size) + offset.as_dvec3()
+/// Cell of a point, and its place in it as a fraction of the cell's side.
+fn locate(point: DVec3, cell_size: f32) -> (IVec3, DVec3) {
+    let cells = point / f64::from(cell_size);
+    (cells.floor().as_ivec3(), cells - cells.floor())
 }
 
 fn world_inertia(orientation: DQuat, inertia: DVec3) -> DMat3 {

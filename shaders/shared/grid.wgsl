@@ -1,4 +1,4 @@
-// The spatial hash; the twin of src/grid.rs.
+// The grid: places in it and its spatial hash; the twin of src/grid.rs.
 
 // Linear in x, so that the three cells of a row lie in adjacent buckets.
 fn bucket(cell: vec3<i32>, bucket_count: u32) -> u32 {
@@ -6,7 +6,7 @@ fn bucket(cell: vec3<i32>, bucket_count: u32) -> u32 {
     return (bitcast<u32>(cell.x) + row) & (bucket_count - 1u);
 }
 
-// Moves whole cells from `offset` to `cell`, so that the offset lies within its cell again.
+// Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again.
 struct Place {
     cell: vec3<i32>,
     offset: vec3<f32>,
@@ -15,4 +15,33 @@ struct Place {
 fn settle(cell: vec3<i32>, offset: vec3<f32>, cell_size: f32) -> Place {
     let cells = floor(offset / cell_size);
     return Place(cell + vec3<i32>(cells), offset - cells * cell_size);
+}
+
+// The unit of a body's offset, as a fraction of a cell.
+const FRACTION: f32 = 1.0 / 4294967296.0;
+
+// The largest f32 that an i32 can hold.
+const MOST: f32 = 2147483520.0;
+
+// The metres that a body's offset stands for.
+fn metres(offset: vec3<u32>, cell_size: f32) -> vec3<f32> {
+    return vec3<f32>(offset) * (FRACTION * cell_size);
+}
+
+struct BodyPlace {
+    cell: vec3<i32>,
+    offset: vec3<u32>,
+}
+
+// A body's cell and offset after it has moved by `way` (m).
+fn travel(cell: vec3<i32>, offset: vec3<u32>, way: vec3<f32>, cell_size: f32) -> BodyPlace {
+    let cells = way / cell_size;
+    let whole = round(cells);
+    let part = vec3<i32>(
+        clamp(round((cells - whole) / FRACTION), vec3<f32>(-MOST), vec3<f32>(MOST)));
+    let moved = offset + bitcast<vec3<u32>>(part);
+    let over = (part > vec3<i32>(0)) & (moved < offset);
+    let under = (part < vec3<i32>(0)) & (moved > offset);
+    let carry = select(vec3<i32>(0), vec3<i32>(1), over) - select(vec3<i32>(0), vec3<i32>(1), under);
+    return BodyPlace(cell + vec3<i32>(whole) + carry, moved);
 }

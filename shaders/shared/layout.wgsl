@@ -13,7 +13,7 @@ struct Params {
 }
 
 struct Body {
-    offset: vec3<f32>,
+    offset: vec3<u32>,
     cell: vec3<i32>,
     orientation: vec4<f32>,
     velocity: vec3<f32>,

@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::GRAIN;
-use super::pose::settle;
+use crate::grid::{is_sane, travel};
 use crate::layout::{Body, Load, SEMI_IMPLICIT};
 use crate::rotation::advance;
 use crate::state::State;
@@ -51,26 +51,24 @@ pub fn integrate(state: &mut State) {
             } else {
                 (velocity, angular_momentum)
             };
-            (body.cell, body.offset) = settle(
-                body.cell,
-                body.offset + velocity * time_step,
-                params.cell_size,
-            );
+            let way = velocity * time_step;
+            (body.cell, body.offset) = travel(body.cell, body.offset, way, params.cell_size);
             body.orientation = advance(
                 body.orientation,
                 angular_momentum,
                 properties.inverse_inertia,
                 time_step,
             );
-            if is_finite(body) { 0 } else { index as u32 + 1 }
+            if is_sane(way, params.cell_size) && is_finite(body) {
+                0
+            } else {
+                index as u32 + 1
+            }
         })
         .reduce(|| 0, u32::max);
     stats[0].not_finite = stats[0].not_finite.max(not_finite);
 }
 
 fn is_finite(body: &Body) -> bool {
-    body.offset.is_finite()
-        && body.orientation.is_finite()
-        && body.velocity.is_finite()
-        && body.angular_momentum.is_finite()
+    body.orientation.is_finite() && body.velocity.is_finite() && body.angular_momentum.is_finite()
 }

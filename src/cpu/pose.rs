@@ -1,7 +1,7 @@
-use glam::Vec3;
 use rayon::prelude::*;
 
 use super::GRAIN;
+use crate::grid::{metres, settle};
 use crate::layout::{Body, BodyProperties, Motion, Sphere};
 use crate::rotation::angular_velocity;
 use crate::state::State;
@@ -29,7 +29,11 @@ pub fn pose(state: &mut State) {
             } = properties[member.body as usize];
             let arm = body.orientation * member.center;
             let spin = angular_velocity(body.orientation, body.angular_momentum, inverse_inertia);
-            let (cell, offset) = settle(body.cell, body.offset + arm, params.cell_size);
+            let (cell, offset) = settle(
+                body.cell,
+                metres(body.offset, params.cell_size) + arm,
+                params.cell_size,
+            );
             *sphere = Sphere {
                 offset,
                 radius: member.radius,
@@ -43,10 +47,4 @@ pub fn pose(state: &mut State) {
                 material: member.material,
             };
         });
-}
-
-/// Moves whole cells from `offset` to `cell`, so that the offset lies within its cell again.
-pub(super) fn settle(cell: glam::IVec3, offset: Vec3, cell_size: f32) -> (glam::IVec3, Vec3) {
-    let cells = (offset / cell_size).floor();
-    (cell + cells.as_ivec3(), offset - cells * cell_size)
 }
