@@ -11,6 +11,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use rockfall::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::gpu::{Adapter, Context};
 use rockfall::model::{Integrator, Model, ModelBody, ModelPlane, PairLaw};
+use rockfall::trace::{Sample, Trace};
+use rockfall::{Simulation, scene};
 
 /// The device of the GPU tests: a real GPU, or the software adapter, which the test command
 /// installs. There is no third case: without either, the tests fail and say why.
@@ -138,4 +140,39 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         ],
         bodies,
     }
+}
+
+/// A simulation of a scene's text on the CPU.
+pub fn simulate(text: &str) -> Simulation {
+    Simulation::on_cpu(model(text), None).unwrap()
+}
+
+/// Runs `check` on a simulation of a scene's text on each engine.
+pub fn on_both(text: &str, check: impl Fn(Simulation, &str)) {
+    check(simulate(text), "cpu");
+    check(Simulation::on_gpu(model(text), device()).unwrap(), "gpu");
+}
+
+/// The model of a scene's text.
+pub fn model(text: &str) -> Model {
+    scene::parse(text, "test.json".as_ref())
+        .unwrap_or_else(|error| panic!("{error}"))
+        .model
+}
+
+/// Takes `steps` steps and returns a sample of each of `bodies` at every `every`th.
+pub fn trace_of(
+    simulation: &mut Simulation,
+    bodies: &[u32],
+    every: u64,
+    steps: u64,
+) -> Vec<Sample> {
+    simulation
+        .set_trace(Trace {
+            bodies: bodies.to_vec(),
+            every,
+        })
+        .unwrap();
+    simulation.step(steps).unwrap();
+    simulation.take_samples()
 }
