@@ -4,7 +4,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use super::{Overlap, depth_in_plane, for_each_pair, grid_of, overlaps, spheres_of};
+use super::{Overlap, depth_in_plane, for_each_pair, grid_of, overlaps, short, spheres_of};
 use crate::clump::Clump;
 use crate::model::{ModelBody, ModelPlane};
 
@@ -37,7 +37,7 @@ pub struct RelaxReport {
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error(
     "{remaining} overlaps are left after {sweeps} sweeps of easing bodies apart; the deepest is \
-     {:.1} % of the smaller radius ({:.3e} m)", 100.0 * worst.fraction, worst.depth
+     {:.1} % of the smaller radius ({} m)", 100.0 * worst.fraction, short(worst.depth)
 )]
 pub struct Unrelaxed {
     /// Sweeps over all overlaps.
@@ -399,7 +399,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .contains("50.0 % of the smaller radius (5.000e-2 m)"),
+                .contains("50.0 % of the smaller radius (0.05 m)"),
             "{error}"
         );
     }
