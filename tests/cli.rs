@@ -401,17 +401,14 @@ fn a_run_that_fails_exits_with_1_and_gives_no_result() {
         assert_eq!(place.read("s"), "");
         assert!(!place.read("t").to_lowercase().contains("nan"));
     }
+    // What fails before the run leaves earlier results alone.
+    fs::write(place.path("s"), "earlier").unwrap();
     for backend in ["gpu", "auto"] {
+        let adapter = ["--backend", backend, "--adapter", "no such"];
         place
-            .rockfall(&[
-                "run",
-                "ball.json",
-                "--backend",
-                backend,
-                "--adapter",
-                "no such",
-            ])
+            .rockfall(&[&["run", "ball.json", "--state", "s"][..], &adapter].concat())
             .failed(1, &["\"no such\"", "--adapter"]);
+        assert_eq!(place.read("s"), "earlier");
     }
 }
 

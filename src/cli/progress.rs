@@ -70,10 +70,12 @@ impl Drop for Progress {
 }
 
 fn describe(steps: u64, of: u64, time_step: f64, per_second: f64, eta: Duration) -> String {
-    let end = Rounded(of as f64 * time_step);
-    let now = Rounded(steps as f64 * time_step);
+    let end = of as f64 * time_step;
+    let now = steps as f64 * time_step;
+    // As many decimals as give the end four digits, so that the text keeps its width.
+    let decimals = (3.0 - end.log10().floor()).clamp(0.0, 12.0) as usize;
     format!(
-        "t = {now} of {end} s, {} steps/s, ETA {}",
+        "t = {now:.decimals$} of {end:.decimals$} s, {} steps/s, ETA {}",
         Rounded(per_second),
         FormattedDuration(eta)
     )
