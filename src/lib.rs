@@ -1,3 +1,5 @@
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod clump;
 pub mod compare;
 pub mod contact;
