@@ -176,3 +176,43 @@ pub fn trace_of(
     simulation.step(steps).unwrap();
     simulation.take_samples()
 }
+
+/// One ball of radius `large` that falls into a heap of `small_count` balls of radius 1, on a floor.
+pub fn large_among_small(large: f64, small_count: usize) -> Model {
+    let mut model = crowd(1, DVec3::ZERO, 1);
+    let ball = |radius: f64| {
+        let spheres = [ClumpSphere {
+            center: DVec3::ZERO,
+            radius,
+        }];
+        Clump::new("ball", 0, &spheres, summed_spheres(&spheres, 1000.0))
+    };
+    model.shapes = vec![ball(1.0), ball(large)];
+    model.gravity = DVec3::NEG_Y * 9.81;
+    model.planes = vec![ModelPlane {
+        point: DVec3::ZERO,
+        normal: DVec3::Y,
+        material: 0,
+    }];
+    let mut random = Random::new(4);
+    let side = (small_count as f64).cbrt().ceil() as usize;
+    let at = |shape, position| ModelBody {
+        shape,
+        position,
+        orientation: DQuat::IDENTITY,
+        velocity: DVec3::ZERO,
+        angular_velocity: DVec3::ZERO,
+        fixed: false,
+    };
+    model.bodies = (0..small_count)
+        .map(|k| {
+            let site = [k % side, k / side / side, k / side % side].map(|c| c as f64);
+            let center = DVec3::new(0.5, 0.0, 0.5) * (side as f64 - 1.0);
+            let place = 1.99 * (DVec3::from_array(site) - center) + DVec3::Y;
+            at(0, place + random.vector(0.004))
+        })
+        .collect();
+    let above = 2.0 * (small_count as f64 / side as f64 / side as f64).ceil() + large + 0.1;
+    model.bodies.push(at(1, DVec3::new(0.3, above, 0.2)));
+    model
+}
