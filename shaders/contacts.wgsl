@@ -19,6 +19,9 @@ struct Sum {
 }
 
 fn add(sum: ptr<function, Sum>, contact: Contact, arm: vec3<f32>, radius: f32, pair: u32, count: u32) {
+    if contact.presence == 0.0 {
+        return;
+    }
     let force = linear(contact, pairs[pair]);
     (*sum).load.force += force;
     (*sum).load.torque += cross(arm, force);
@@ -34,8 +37,14 @@ fn add_sphere(sum: ptr<function, Sum>, sphere: Sphere, other: Sphere, overlap: f
     let relative_velocity = other.velocity + cross(other.angular_velocity, other_arm)
         - sphere.velocity
         - cross(sphere.angular_velocity, arm);
-    let effective_mass = 1.0 / (sphere.inverse_mass + other.inverse_mass);
-    let contact = Contact(overlap, normal, relative_velocity, effective_mass);
+    let contact = Contact(
+        max(overlap, 0.0),
+        presence(overlap, dot(relative_velocity, normal), params.time_step),
+        normal,
+        relative_velocity,
+        1.0 / (sphere.inverse_mass + other.inverse_mass),
+        params.time_step,
+    );
     let pair = sphere.material * params.material_count + other.material;
     add(sum, contact, arm, min(sphere.radius, other.radius), pair, 1u);
 }
@@ -45,7 +54,14 @@ fn add_plane(sum: ptr<function, Sum>, sphere: Sphere, plane: Plane, overlap: f32
     // The radius of the undeformed sphere, so that rolling is exact.
     let arm = sphere.radius * normal;
     let relative_velocity = -sphere.velocity - cross(sphere.angular_velocity, arm);
-    let contact = Contact(overlap, normal, relative_velocity, 1.0 / sphere.inverse_mass);
+    let contact = Contact(
+        max(overlap, 0.0),
+        presence(overlap, dot(relative_velocity, normal), params.time_step),
+        normal,
+        relative_velocity,
+        1.0 / sphere.inverse_mass,
+        params.time_step,
+    );
     let pair = sphere.material * params.material_count + plane.material;
     add(sum, contact, arm, sphere.radius, pair, 1u << 16u);
 }
@@ -68,7 +84,8 @@ fn contacts(
         let neighbour = spheres[other];
         let cells = vec3<f32>(neighbour.cell - sphere.cell);
         let apart = cells * params.cell_size + neighbour.offset - sphere.offset;
-        let reach = sphere.radius + neighbour.radius;
+        let radii = sphere.radius + neighbour.radius;
+        let reach = radii + params.touch_margin;
         let square = dot(apart, apart);
         if square < reach * reach {
             let distance = sqrt(square);
@@ -76,7 +93,7 @@ fn contacts(
             if distance > 0.0 {
                 normal = apart / distance;
             }
-            add_sphere(&sum, sphere, neighbour, reach - distance, normal);
+            add_sphere(&sum, sphere, neighbour, radii - distance, normal);
         }
     }
 
@@ -86,7 +103,7 @@ fn contacts(
             let cells = vec3<f32>(sphere.cell - plane.cell);
             let from_plane = cells * params.cell_size + sphere.offset - plane.offset;
             let distance = dot(from_plane, plane.normal);
-            if distance < sphere.radius {
+            if distance < sphere.radius + params.touch_margin {
                 add_plane(&sum, sphere, plane, sphere.radius - distance);
             }
         }

@@ -34,10 +34,11 @@ fn integrate(
     var body = bodies[index];
     let constant = properties[index];
 
+    let orientation = quaternion(body.orientation);
     var sum: Load;
     for (var k = 0u; k < constant.sphere_count; k++) {
         let load = sphere_loads[constant.first_sphere + k];
-        let arm = rotate(body.orientation, members[constant.first_sphere + k].center);
+        let arm = rotate(orientation, members[constant.first_sphere + k].center);
         sum.force += load.force;
         sum.torque += load.torque + cross(arm, load.force);
         sum.max_overlap = max(sum.max_overlap, load.max_overlap);
@@ -71,10 +72,12 @@ fn integrate(
     }
     bodies[index] = body;
 
-    // Numbers farther than 2^20 cells a step are the end of a simulation too.
-    let sane = is_finite(way) && all(abs(way) < vec3<f32>(1048576.0 * params.cell_size));
-    if !(sane && is_finite(body.orientation.xyz) && is_finite(body.velocity)
-        && is_finite(body.angular_momentum)) {
+    // Farther than 2^20 cells or 3 rad in a step is the end of a simulation, and so is no number.
+    let turn = turned.spin * params.time_step;
+    let followed = is_finite(way) && is_finite(turn)
+        && all(abs(way) < vec3<f32>(1048576.0 * params.cell_size))
+        && length(turn) < 3.0;
+    if !followed {
         atomicMax(&stats.not_finite, index + 1u);
     }
 }

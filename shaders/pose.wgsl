@@ -40,8 +40,9 @@ fn pose(
     let member = members[index];
     let body = bodies[member.body];
     let constant = properties[member.body];
-    let arm = rotate(body.orientation, member.center);
-    let spin = angular_velocity(body.orientation, body.angular_momentum, constant.inverse_inertia);
+    let orientation = quaternion(body.orientation);
+    let arm = rotate(orientation, member.center);
+    let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
     let center = metres(body.offset, params.cell_size) + arm;
     let place = settle(body.cell, center, params.cell_size);
     spheres[index] = Sphere(

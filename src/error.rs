@@ -52,7 +52,7 @@ pub enum Error {
     },
     /// The state of a body is no longer finite.
     #[error(
-        "body {body} ({shape}) has a position or velocity that is not finite, between steps {after} and {before}; the time step is too large or the contact too stiff: lower contact.time_step or raise contact.max_overlap"
+        "body {body} ({shape}) moves or turns too fast to be followed, between steps {after} and {before}: more than 3 rad or a million diameters in a step, or its velocity is no number; lower contact.time_step, and see that forces and speeds of the scene are what you mean"
     )]
     NotFinite {
         /// Index of the body; the largest, if there are several.

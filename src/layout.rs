@@ -7,11 +7,14 @@
 //! Units are SI. A point is a cell of the grid (`cell`) and a place in it (`offset`). Overlaps are
 //! 1e-3 to 1e-5 of a radius, so a plain `f32` coordinate would be too coarse a few hundred radii
 //! away from the origin; differences of (cell, offset) pairs are as fine there as anywhere. The
-//! offset of a sphere is in metres. That of a body is a 32-bit fraction of a cell: what a slow body
-//! moves in a step is far less than what an `f32` offset can resolve.
+//! offset of a sphere is in metres.
+//!
+//! What a body adds up over a run is kept in integers: its offset is a 32-bit fraction of a cell,
+//! and the components of its orientation are in units of 2⁻³⁰. What it moves and turns in a step is
+//! often less than an `f32` of that size resolves, and the rounding of millions of steps adds up.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{IVec3, Quat, UVec3, Vec3};
+use glam::{IVec3, IVec4, UVec3, Vec3};
 
 /// Threads in a workgroup, of every pass.
 pub const WORKGROUP_SIZE: u32 = 64;
@@ -41,6 +44,8 @@ pub struct Params {
     /// The lists hold while no sphere has moved farther than this, m: half the skin, less what
     /// rounding may hide. Below 0, the lists are built in every step.
     pub drift_limit: f32,
+    /// Surfaces closer than this, m, are looked at: they may touch at one end of the step.
+    pub touch_margin: f32,
     /// Number of entries that the neighbour lists have room for.
     pub neighbour_capacity: u32,
     /// Number of bodies.
@@ -69,8 +74,9 @@ pub struct Body {
     pub cell: IVec3,
     /// Zero.
     pub _pad1: u32,
-    /// World from body frame (the principal frame), a unit quaternion.
-    pub orientation: Quat,
+    /// World from body frame (the principal frame), a unit quaternion (x, y, z, w) in units of
+    /// 2⁻³⁰.
+    pub orientation: IVec4,
     /// Velocity of the centre of mass, m/s.
     pub velocity: Vec3,
     /// Zero.

@@ -1,23 +1,41 @@
 //! Rotation of a rigid body; the twin of `shaders/shared/rotation.wgsl`.
 
-use glam::{Quat, Vec3};
+use glam::{DQuat, DVec4, IVec4, Quat, Vec3, Vec4};
 
 /// Angular velocity in the world frame, rad/s: ω = R I⁻¹ Rᵀ L.
 pub fn angular_velocity(orientation: Quat, angular_momentum: Vec3, inverse_inertia: Vec3) -> Vec3 {
     orientation * (inverse_inertia * (orientation.conjugate() * angular_momentum))
 }
 
-/// The orientation after turning with the angular velocity `spin` (world frame, rad/s) for `time`.
+/// A body that turns farther than this in a step, rad, cannot be followed: the end of a simulation.
+pub const MOST_TURN: f32 = 3.0;
+
+/// The unit of a component of an orientation: 2⁻³⁰.
+pub const UNIT: f32 = 1.0 / 1_073_741_824.0;
+
+/// The quaternion that a body's `orientation` stands for.
+pub fn quaternion(orientation: IVec4) -> Quat {
+    Quat::from_vec4(orientation.as_vec4() * UNIT)
+}
+
+/// What a unit quaternion is as a body's `orientation`.
+pub fn orientation(quaternion: DQuat) -> IVec4 {
+    (DVec4::from(quaternion.normalize()) / f64::from(UNIT))
+        .round()
+        .as_ivec4()
+}
+
+/// What turning with the angular velocity `spin` (world frame, rad/s) for `time` adds to the
+/// quaternion `q`.
 ///
 /// The rotation's sine and cosine are Taylor polynomials, good to 1e-6 up to half a radian a step,
 /// because those of WGSL may be wrong by 2^-11.
-pub fn turn(orientation: Quat, spin: Vec3, time: f32) -> Quat {
+fn turn(q: Quat, spin: Vec3, time: f32) -> Vec4 {
     let half = spin * (0.5 * time);
     let square = half.length_squared();
     let sine = 1.0 - square * (1.0 / 6.0 - square * (1.0 / 120.0));
-    let cosine = 1.0 - square * (0.5 - square * (1.0 / 24.0));
-    let rotation = Quat::from_vec4((half * sine).extend(cosine));
-    (rotation * orientation).normalize()
+    let cosine_less_1 = -square * (0.5 - square * (1.0 / 24.0));
+    Vec4::from(Quat::from_vec4((half * sine).extend(cosine_less_1)) * q)
 }
 
 /// The orientation after one time step with constant angular momentum, and the angular velocity
@@ -26,13 +44,20 @@ pub fn turn(orientation: Quat, spin: Vec3, time: f32) -> Quat {
 /// The midpoint rule, second order: the angular velocity changes along with the orientation even
 /// in free flight, and a first-order update loses the tumbling of an asymmetric body.
 pub fn advance(
-    orientation: Quat,
+    orientation: IVec4,
     angular_momentum: Vec3,
     inverse_inertia: Vec3,
     time_step: f32,
-) -> (Quat, Vec3) {
-    let start = angular_velocity(orientation, angular_momentum, inverse_inertia);
-    let middle = turn(orientation, start, 0.5 * time_step);
-    let spin = angular_velocity(middle, angular_momentum, inverse_inertia);
-    (turn(orientation, spin, time_step), spin)
+) -> (IVec4, Vec3) {
+    let start = quaternion(orientation);
+    let spin = angular_velocity(start, angular_momentum, inverse_inertia);
+    let middle = Quat::from_vec4(Vec4::from(start) + turn(start, spin, 0.5 * time_step));
+    let spin = angular_velocity(middle.normalize(), angular_momentum, inverse_inertia);
+    // Back to unit length as it goes: to first order, which is exact for what one step does.
+    let excess = start.length_squared() - 1.0;
+    let change = turn(start, spin, time_step) - 0.5 * excess * Vec4::from(start);
+    (
+        orientation.wrapping_add((change / UNIT).round().as_ivec4()),
+        spin,
+    )
 }

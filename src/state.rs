@@ -12,6 +12,7 @@ use crate::layout::{
     Body, BodyProperties, EXPLICIT, Load, Member, Pair, Params, Plane, SEMI_IMPLICIT, Sphere, Stats,
 };
 use crate::model::{Integrator, Model};
+use crate::rotation;
 
 /// Skin of the neighbour lists as a fraction of the smallest radius. A thicker one makes longer
 /// lists, a thinner one has them built more often.
@@ -20,6 +21,10 @@ const SKIN: f64 = 0.2;
 /// A cell is this much larger than the largest diameter and the skin, so that rounding of an offset
 /// to the border of its cell cannot hide a neighbour.
 const CELL_MARGIN: f64 = 1.001;
+
+/// Part of the skin within which surfaces are looked at closely. Two spheres may come nearer by the
+/// skin before the lists are built again, so the lists have all that are as close as this.
+const TOUCH_MARGIN: f32 = 0.1;
 
 /// Entries of the neighbour lists that there is room for at the start, for each sphere; the lists
 /// grow as they need.
@@ -186,7 +191,7 @@ impl State {
             bodies.push(Body {
                 offset,
                 cell,
-                orientation: body.orientation.as_quat().normalize(),
+                orientation: rotation::orientation(body.orientation),
                 velocity: body.velocity.as_vec3(),
                 angular_momentum: (inertia * body.angular_velocity).as_vec3(),
                 ..Default::default()
@@ -224,7 +229,8 @@ impl State {
                 cell_size,
                 level_count,
                 skin,
-                drift_limit: 0.499 * skin,
+                drift_limit: 0.499 * (1.0 - TOUCH_MARGIN) * skin,
+                touch_margin: TOUCH_MARGIN * skin,
                 neighbour_capacity: neighbour_capacity as u32,
                 body_count: body_count as u32,
                 sphere_count: sphere_count as u32,
@@ -343,7 +349,7 @@ pub fn angular_velocity(body: &Body, inertia: DVec3) -> DVec3 {
 
 /// World from body frame.
 pub fn body_orientation(body: &Body) -> DQuat {
-    body.orientation.as_dquat().normalize()
+    DQuat::from_vec4(body.orientation.as_dvec4()).normalize()
 }
 
 /// The grids of a model, from the finest on.

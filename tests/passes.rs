@@ -8,6 +8,7 @@ use rockfall::compare::{Difference, differences};
 use rockfall::cpu;
 use rockfall::gpu::GpuEngine;
 use rockfall::grid::bucket;
+use rockfall::layout::Sphere;
 use rockfall::pass::Pass;
 use rockfall::state::{Field, State};
 
@@ -153,7 +154,7 @@ fn every_comparison_sees_a_perturbation() {
             s.bodies[20].offset.x ^= 1 << 20
         }),
         (Pass::Integrate, "orientation", |s| {
-            s.bodies[20].orientation = glam::Quat::IDENTITY
+            s.bodies[20].orientation.x ^= 1 << 20
         }),
         (Pass::Integrate, "velocity", |s| {
             s.bodies[20].velocity.x = f32::NAN
@@ -195,23 +196,25 @@ fn contacts_are_those_of_all_pairs() {
         }
         let mut total = 0;
         for (index, sphere) in state.spheres.iter().enumerate() {
-            let touching = |other: &&rockfall::layout::Sphere| {
-                let cells = (other.cell - sphere.cell).as_dvec3();
-                let apart = cells * f64::from(state.params.cell_size)
-                    + (other.offset - sphere.offset).as_dvec3();
-                let inverse_mass = |body: u32| state.properties[body as usize].inverse_mass;
-                let free = inverse_mass(other.body) + inverse_mass(sphere.body) > 0.0;
-                other.body != sphere.body
-                    && free
-                    && apart.length() < f64::from(sphere.radius + other.radius)
+            let closer_than = |gap: f64| {
+                let touching = |other: &&Sphere| {
+                    let cells = (other.cell - sphere.cell).as_dvec3();
+                    let apart = cells * f64::from(state.params.cell_size)
+                        + (other.offset - sphere.offset).as_dvec3();
+                    other.body != sphere.body
+                        && sphere.inverse_mass + other.inverse_mass > 0.0
+                        && apart.length() < f64::from(sphere.radius + other.radius) + gap
+                };
+                state.spheres.iter().filter(touching).count() as u32
             };
-            let expected = state.spheres.iter().filter(touching).count() as u32;
-            assert_eq!(
-                state.sphere_loads[index].sphere_contacts(),
-                expected,
-                "{what}: {index}"
+            // Some of those less than half a step apart touch in the second half.
+            let expected = closer_than(0.0)..=closer_than(1e-2);
+            let found = state.sphere_loads[index].sphere_contacts();
+            assert!(
+                expected.contains(&found),
+                "{what}: {index}: {found}, not {expected:?}"
             );
-            total += expected;
+            total += found;
         }
         assert!(
             total > 1000,

@@ -98,6 +98,7 @@ fn layouts() -> Vec<Layout> {
         "level_count",
         "skin",
         "drift_limit",
+        "touch_margin",
         "neighbour_capacity",
         "body_count",
         "sphere_count",

@@ -1,26 +1,42 @@
-// Contact laws; the twin of src/contact.rs.
+// Contact laws; the twin of src/contact.rs, where they are explained.
 
+// Two surfaces that touch during a step, seen from one of them.
 struct Contact {
-    // m; positive.
+    // m; 0 if they touch at one end of the step only.
     overlap: f32,
+    // The part of the step in which they overlap.
+    presence: f32,
     // Unit vector from this surface to the other.
     normal: vec3<f32>,
     // Of the other surface at the contact relative to this one, m/s.
     relative_velocity: vec3<f32>,
     // 1 / (1/m_a + 1/m_b), kg.
     effective_mass: f32,
+    // s.
+    time_step: f32,
+}
+
+// The part of a step in which two surfaces overlap, from their signed overlap and their speed.
+fn presence(overlap: f32, speed: f32, time_step: f32) -> f32 {
+    let way = abs(speed) * time_step;
+    if way > 2.0 * abs(overlap) {
+        return 0.5 + overlap / way;
+    }
+    return select(0.0, 1.0, overlap > 0.0);
 }
 
 // The linear law: spring, dashpot, and viscous shear capped by Coulomb friction. Force on this
 // surface, N.
 fn linear(contact: Contact, pair: Pair) -> vec3<f32> {
+    let mass = contact.effective_mass;
     let approach = -dot(contact.relative_velocity, contact.normal);
-    let dashpot = pair.damping
-        + 2.0 * pair.damping_ratio * sqrt(pair.stiffness * contact.effective_mass);
+    let nominal = contact.presence
+        * (pair.damping + 2.0 * pair.damping_ratio * sqrt(pair.stiffness * mass));
+    let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step / mass);
     let push = pair.stiffness * contact.overlap + dashpot * approach;
 
     let slip = contact.relative_velocity + approach * contact.normal;
-    let viscosity = pair.tangential_stiffness * sqrt(contact.effective_mass / pair.stiffness);
+    let viscosity = contact.presence * pair.tangential_stiffness * sqrt(mass / pair.stiffness);
     var shear = viscosity * slip;
     let cap = pair.friction * max(push, 0.0);
     let magnitude = length(shear);

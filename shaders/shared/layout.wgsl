@@ -7,6 +7,7 @@ struct Params {
     level_count: u32,
     skin: f32,
     drift_limit: f32,
+    touch_margin: f32,
     neighbour_capacity: u32,
     body_count: u32,
     sphere_count: u32,
@@ -19,7 +20,7 @@ struct Params {
 struct Body {
     offset: vec3<u32>,
     cell: vec3<i32>,
-    orientation: vec4<f32>,
+    orientation: vec4<i32>,
     velocity: vec3<f32>,
     angular_momentum: vec3<f32>,
     drift: f32,

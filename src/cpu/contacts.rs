@@ -2,8 +2,8 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use crate::contact::{Contact, linear};
-use crate::layout::{Load, Pair, Plane, Sphere};
+use crate::contact::{Contact, linear, presence};
+use crate::layout::{Load, Pair, Params, Plane, Sphere};
 use crate::state::State;
 
 /// Contacts of each sphere: force, torque, overlap, number.
@@ -22,17 +22,22 @@ pub fn contacts(state: &mut State) {
         stats,
         ..
     } = state;
-    let law = |a: u32, b: u32| &pairs[(a * params.material_count + b) as usize];
 
     let one = |index: usize| {
         let sphere = &spheres[index];
-        let mut sum = Sum::default();
+        let mut sum = Sum {
+            params,
+            pairs,
+            load: Load::default(),
+            max_fraction: 0.0,
+        };
         let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
         for &other in &neighbours[list] {
             let neighbour = &spheres[other as usize];
             let cells = (neighbour.cell - sphere.cell).as_vec3();
             let apart = cells * params.cell_size + neighbour.offset - sphere.offset;
-            let reach = sphere.radius + neighbour.radius;
+            let radii = sphere.radius + neighbour.radius;
+            let reach = radii + params.touch_margin;
             let square = apart.length_squared();
             if square < reach * reach {
                 let distance = square.sqrt();
@@ -42,18 +47,17 @@ pub fn contacts(state: &mut State) {
                     Vec3::NEG_Y
                 };
                 let normal = if distance > 0.0 { apart / distance } else { up };
-                let pair = law(sphere.material, neighbour.material);
-                sum.add_sphere(sphere, neighbour, reach - distance, normal, pair);
+                sum.add_sphere(sphere, neighbour, radii - distance, normal);
             }
         }
-        for plane in &planes[..params.plane_count as usize] {
-            let from_plane = (sphere.cell - plane.cell).as_vec3() * params.cell_size
-                + sphere.offset
-                - plane.offset;
-            let distance = from_plane.dot(plane.normal);
-            if distance < sphere.radius {
-                let pair = law(sphere.material, plane.material);
-                sum.add_plane(sphere, plane, sphere.radius - distance, pair);
+        if sphere.inverse_mass > 0.0 {
+            for plane in &planes[..params.plane_count as usize] {
+                let cells = (sphere.cell - plane.cell).as_vec3();
+                let from_plane = cells * params.cell_size + sphere.offset - plane.offset;
+                let distance = from_plane.dot(plane.normal);
+                if distance < sphere.radius + params.touch_margin {
+                    sum.add_plane(sphere, plane, sphere.radius - distance);
+                }
             }
         }
         sum
@@ -73,55 +77,81 @@ pub fn contacts(state: &mut State) {
     *largest = (*largest).max(fraction.to_bits());
 }
 
-#[derive(Default)]
-struct Sum {
+/// The sum over the contacts of one sphere.
+struct Sum<'a> {
+    params: &'a Params,
+    pairs: &'a [Pair],
     load: Load,
     max_fraction: f32,
 }
 
-impl Sum {
-    fn add_sphere(
-        &mut self,
-        sphere: &Sphere,
-        other: &Sphere,
-        overlap: f32,
-        normal: Vec3,
-        pair: &Pair,
-    ) {
+impl Sum<'_> {
+    fn add_sphere(&mut self, sphere: &Sphere, other: &Sphere, overlap: f32, normal: Vec3) {
         // The contact lies in the middle of the overlap, the same point for both spheres, so that
         // the pair keeps its angular momentum.
         let arm = (sphere.radius - 0.5 * overlap) * normal;
         let other_arm = (0.5 * overlap - other.radius) * normal;
+        let relative_velocity = other.velocity + other.angular_velocity.cross(other_arm)
+            - sphere.velocity
+            - sphere.angular_velocity.cross(arm);
         let contact = Contact {
-            overlap,
+            overlap: overlap.max(0.0),
+            presence: presence(
+                overlap,
+                relative_velocity.dot(normal),
+                self.params.time_step,
+            ),
             normal,
-            relative_velocity: other.velocity + other.angular_velocity.cross(other_arm)
-                - sphere.velocity
-                - sphere.angular_velocity.cross(arm),
+            relative_velocity,
             effective_mass: 1.0 / (sphere.inverse_mass + other.inverse_mass),
+            time_step: self.params.time_step,
         };
-        self.add(&contact, arm, sphere.radius.min(other.radius), pair, 1);
+        let radius = sphere.radius.min(other.radius);
+        self.add(&contact, arm, radius, sphere.material, other.material, 1);
     }
 
-    fn add_plane(&mut self, sphere: &Sphere, plane: &Plane, overlap: f32, pair: &Pair) {
-        if sphere.inverse_mass == 0.0 {
-            return;
-        }
+    fn add_plane(&mut self, sphere: &Sphere, plane: &Plane, overlap: f32) {
         let normal = -plane.normal;
         // The arm is the radius of the undeformed sphere, so that one that rolls without slip has
         // the speed of its angular velocity times its radius.
         let arm = sphere.radius * normal;
+        let relative_velocity = -sphere.velocity - sphere.angular_velocity.cross(arm);
         let contact = Contact {
-            overlap,
+            overlap: overlap.max(0.0),
+            presence: presence(
+                overlap,
+                relative_velocity.dot(normal),
+                self.params.time_step,
+            ),
             normal,
-            relative_velocity: -sphere.velocity - sphere.angular_velocity.cross(arm),
+            relative_velocity,
             effective_mass: 1.0 / sphere.inverse_mass,
+            time_step: self.params.time_step,
         };
-        self.add(&contact, arm, sphere.radius, pair, 1 << 16);
+        self.add(
+            &contact,
+            arm,
+            sphere.radius,
+            sphere.material,
+            plane.material,
+            1 << 16,
+        );
     }
 
-    fn add(&mut self, contact: &Contact, arm: Vec3, radius: f32, pair: &Pair, count: u32) {
-        let force = linear(contact, pair);
+    fn add(
+        &mut self,
+        contact: &Contact,
+        arm: Vec3,
+        radius: f32,
+        material: u32,
+        other_material: u32,
+        count: u32,
+    ) {
+        if contact.presence == 0.0 {
+            return;
+        }
+        let pair = material * self.params.material_count + other_material;
+        let force = linear(contact, &self.pairs[pair as usize]);
         self.load.force += force;
         self.load.torque += arm.cross(force);
         self.load.max_overlap = self.load.max_overlap.max(contact.overlap);

@@ -3,7 +3,7 @@ use rayon::prelude::*;
 use super::GRAIN;
 use crate::grid::{is_sane, travel};
 use crate::layout::{Body, Load, SEMI_IMPLICIT};
-use crate::rotation::advance;
+use crate::rotation::{MOST_TURN, advance, quaternion};
 use crate::state::State;
 
 /// Sums the spheres of each body and moves it by one time step.
@@ -25,11 +25,12 @@ pub fn integrate(state: &mut State) {
         .with_min_len(GRAIN)
         .enumerate()
         .map(|(index, (body, load, properties))| {
+            let orientation = quaternion(body.orientation);
             let mut sum = Load::default();
             let first = properties.first_sphere as usize;
             let range = first..first + properties.sphere_count as usize;
             for (member, sphere) in members[range.clone()].iter().zip(&sphere_loads[range]) {
-                let arm = body.orientation * member.center;
+                let arm = orientation * member.center;
                 sum.force += sphere.force;
                 sum.torque += sphere.torque + arm.cross(sphere.force);
                 sum.max_overlap = sum.max_overlap.max(sphere.max_overlap);
@@ -64,7 +65,8 @@ pub fn integrate(state: &mut State) {
 
             let drift = if rebuilding { 0.0 } else { body.drift };
             body.drift = drift + way.length() + spin.length() * time_step * properties.reach;
-            let lost = !(is_sane(way, params.cell_size) && is_finite(body));
+            let turn = spin * time_step;
+            let lost = !(is_sane(way, params.cell_size) && turn.length() < MOST_TURN);
             (
                 if lost { index as u32 + 1 } else { 0 },
                 body.drift > params.drift_limit,
@@ -75,8 +77,4 @@ pub fn integrate(state: &mut State) {
     stats.not_finite = stats.not_finite.max(not_finite);
     stats.stale = stale.into();
     stats.steps += 1;
-}
-
-fn is_finite(body: &Body) -> bool {
-    body.orientation.is_finite() && body.velocity.is_finite() && body.angular_momentum.is_finite()
 }

@@ -3,7 +3,7 @@ use rayon::prelude::*;
 use super::GRAIN;
 use crate::grid::{metres, settle};
 use crate::layout::{Body, BodyProperties, Sphere};
-use crate::rotation::angular_velocity;
+use crate::rotation::{angular_velocity, quaternion};
 use crate::state::State;
 
 /// Position and velocity of each sphere, from its body; and the word on whether this step builds
@@ -31,8 +31,9 @@ pub fn pose(state: &mut State) {
                 inverse_mass,
                 ..
             } = properties[member.body as usize];
-            let arm = body.orientation * member.center;
-            let spin = angular_velocity(body.orientation, body.angular_momentum, inverse_inertia);
+            let orientation = quaternion(body.orientation);
+            let arm = orientation * member.center;
+            let spin = angular_velocity(orientation, body.angular_momentum, inverse_inertia);
             let center = metres(body.offset, params.cell_size) + arm;
             let (cell, offset) = settle(body.cell, center, params.cell_size);
             *sphere = Sphere {
