@@ -82,5 +82,5 @@ pub enum Error {
     },
 }
 
-/// A result whose error is [`Error`].
+/// A result whose error is [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
