@@ -267,6 +267,19 @@ impl Simulation {
         Ok(&self.state)
     }
 
+    /// Goes back to `state`, as [`Simulation::state`] gave it after `steps` steps.
+    ///
+    /// # Panics
+    /// If `state` is that of another model.
+    pub fn restore(&mut self, state: &State, steps: u64) {
+        assert_eq!(state.params, self.state.params, "a state of this model");
+        self.state.clone_from(state);
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.upload(state);
+        }
+        self.steps = steps;
+    }
+
     /// All bodies as they are now.
     ///
     /// # Errors
