@@ -8,6 +8,7 @@ use clap::Parser;
 use cli::{Arguments, Command};
 
 fn main() -> ExitCode {
+    cli::quiet_mesa();
     let outcome = match Arguments::parse().command {
         Command::Run(arguments) => cli::run::run(&arguments),
         Command::Check(arguments) => cli::check::run(&arguments),

@@ -3,16 +3,20 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use rockfall::scene;
 
-use super::failure::Outcome;
+use super::failure::{Failure, Outcome};
+use super::terminal;
 
-/// Check scenes without running them.
+/// Check scenes without running them
+///
+/// Prints a line for each scene that is right, and all that is wrong with each that is not.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Scene files
     #[arg(value_name = "SCENE", required = true)]
-    pub scenes: Vec<PathBuf>,
+    scenes: Vec<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -23,6 +27,39 @@ Examples:
 Exit code 2 if any of the scenes is wrong.";
 
 /// Runs the command.
-pub fn run(_: &Arguments) -> Outcome {
-    todo!("scenes")
+pub fn run(arguments: &Arguments) -> Outcome {
+    let mut wrong = 0;
+    for path in &arguments.scenes {
+        let file = path.display();
+        match scene::load(path) {
+            Ok(scene) => {
+                let model = &scene.model;
+                terminal::print(format_args!(
+                    "{file}: {}: bodies {}, spheres {}, time step {:e} s, duration {} s",
+                    model.name,
+                    model.bodies.len(),
+                    model.sphere_count(),
+                    model.time_step,
+                    model.duration,
+                ))?;
+                for note in scene.notes {
+                    terminal::print(format_args!("  {note}"))?;
+                }
+                for warning in scene.warnings {
+                    terminal::warn(format_args!("{file}: {warning}"));
+                }
+            }
+            Err(error) => {
+                wrong += 1;
+                terminal::errors(&error);
+            }
+        }
+    }
+    match wrong {
+        0 => Ok(()),
+        _ => Err(Failure::Scenes {
+            wrong,
+            of: arguments.scenes.len(),
+        }),
+    }
 }

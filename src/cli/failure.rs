@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use rockfall::error::Error;
+use rockfall::scene::SceneError;
 
 use super::terminal;
 
@@ -11,6 +12,15 @@ use super::terminal;
 pub enum Failure {
     /// What the user asked for cannot be, in a sentence: exit code 2.
     Usage(String),
+    /// A scene is wrong: exit code 2.
+    Scene(SceneError),
+    /// Scenes are wrong, and the user has been told how: exit code 2.
+    Scenes {
+        /// How many are wrong.
+        wrong: usize,
+        /// How many there are.
+        of: usize,
+    },
     /// What the user asked for did not work, in a sentence: exit code 1.
     Run(String),
 }
@@ -29,11 +39,19 @@ impl From<Error> for Failure {
 
 /// Says what went wrong, if anything did, and returns the exit code that means it.
 pub fn exit_code(outcome: Outcome) -> ExitCode {
-    let (sentence, code) = match outcome {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Run(sentence)) => (sentence, 1),
-        Err(Failure::Usage(sentence)) => (sentence, 2),
+    let Err(failure) = outcome else {
+        return ExitCode::SUCCESS;
     };
-    terminal::error(sentence);
-    ExitCode::from(code)
+    match &failure {
+        Failure::Usage(sentence) | Failure::Run(sentence) => terminal::error(sentence),
+        Failure::Scene(error) => terminal::errors(error),
+        Failure::Scenes { of: 1, .. } => (),
+        Failure::Scenes { wrong, of } => {
+            terminal::error(format_args!("wrong scenes: {wrong} of {of}"));
+        }
+    }
+    ExitCode::from(match failure {
+        Failure::Run(_) => 1,
+        Failure::Usage(_) | Failure::Scene(_) | Failure::Scenes { .. } => 2,
+    })
 }

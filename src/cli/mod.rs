@@ -3,11 +3,16 @@
 pub mod adapters;
 pub mod check;
 pub mod failure;
+pub mod progress;
 pub mod run;
 pub mod schema;
 pub mod terminal;
 
+use std::env;
+use std::path::Path;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use rockfall::scene::{self, Scene};
 use rockfall::simulation::{Backend, Options};
 
 use failure::{Failure, Outcome};
@@ -99,5 +104,22 @@ impl EngineArguments {
             adapter: self.adapter.clone(),
             threads: self.threads.map(usize::from),
         })
+    }
+}
+
+/// Loads a scene.
+pub fn load(path: &Path) -> Outcome<Scene> {
+    scene::load(path).map_err(Failure::Scene)
+}
+
+/// Keeps Mesa from complaining on standard error that there is no display: its layer that puts the
+/// GPU of the display first asks for one. Without a display there is none to put first.
+///
+/// Call it before anything else: it changes the environment, which no other thread may read then.
+pub fn quiet_mesa() {
+    let is_set = |name: &str| env::var_os(name).is_some();
+    if !is_set("XDG_RUNTIME_DIR") && !is_set("MESA_VK_DEVICE_SELECT") {
+        // SAFETY: the program has only this thread yet.
+        unsafe { env::set_var("NODEVICE_SELECT", "1") };
     }
 }

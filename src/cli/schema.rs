@@ -1,10 +1,12 @@
 //! `rockfall schema`.
 
 use clap::Args;
+use rockfall::scene;
 
 use super::failure::Outcome;
+use super::terminal;
 
-/// Print the JSON Schema of scenes, for editors.
+/// Print the JSON Schema of scenes, for editors
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {}
@@ -13,10 +15,10 @@ const EXAMPLES: &str = "\
 Examples:
   rockfall schema > rockfall.schema.json
 
-  A scene that begins with { \"$schema\": \"rockfall.schema.json\", \"version\": 1, ... is then
-  completed and checked by editors that know JSON Schema, such as VS Code.";
+A scene that begins with { \"$schema\": \"rockfall.schema.json\", \"version\": 1, ... is then
+completed and checked by editors that know JSON Schema, such as VS Code.";
 
 /// Runs the command.
 pub fn run(_: &Arguments) -> Outcome {
-    todo!("scenes")
+    terminal::print(format_args!("{:#}", scene::schema()))
 }

@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind, Write};
 
 use anstream::{stderr, stdout};
 use clap::builder::styling::{AnsiColor, Style};
+use rockfall::scene::SceneError;
+use serde::Serialize;
 
 use super::failure::{Failure, Outcome};
 
@@ -17,8 +19,14 @@ pub fn print(line: impl Display) -> Outcome {
     accept(writeln!(stdout(), "{line}"))
 }
 
-/// Judges what came of writing to standard output, as [`print`] does.
-pub fn accept(outcome: io::Result<()>) -> Outcome {
+/// Writes one JSON value to standard output.
+pub fn print_json(value: &impl Serialize) -> Outcome {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::Run(format!("the result cannot be written as JSON: {error}")))?;
+    print(text)
+}
+
+fn accept(outcome: io::Result<()>) -> Outcome {
     match outcome {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Run(format!(
             "standard output cannot be written: {error}"
@@ -40,6 +48,11 @@ pub fn warn(sentence: impl Display) {
 /// Tells the user of something that is wrong.
 pub fn error(sentence: impl Display) {
     tell(format_args!("{ERROR}error:{ERROR:#} {sentence}"));
+}
+
+/// Tells the user of all that is wrong with a scene.
+pub fn errors(scene: &SceneError) {
+    scene.to_string().lines().for_each(error);
 }
 
 /// Whoever closes standard error does not want to be told, so that a failure to do so is none.

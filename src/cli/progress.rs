@@ -1,0 +1,79 @@
+//! How far a run has come: a bar on a terminal, a plain line now and then elsewhere.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use indicatif::{FormattedDuration, ProgressBar, ProgressState, ProgressStyle};
+
+use super::terminal;
+
+/// Time between plain lines at first; later they come further apart, by a tenth of the
+/// time gone, so that the log of a long run stays short.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// Shows how far a run has come, on standard error.
+pub struct Progress {
+    bar: ProgressBar,
+    time_step: f64,
+    next_line: Duration,
+}
+
+impl Progress {
+    /// For a run of `steps` steps of `time_step` seconds.
+    pub fn new(steps: u64, time_step: f64) -> Progress {
+        let text = move |state: &ProgressState, text: &mut dyn Write| {
+            let len = state.len().unwrap_or_default();
+            let _ = write!(
+                text,
+                "{}",
+                describe(state.pos(), len, time_step, state.per_sec(), state.eta())
+            );
+        };
+        let style = ProgressStyle::with_template("{wide_bar} {percent}% {text}")
+            .expect("the template is right")
+            .with_key("text", text);
+        let bar = ProgressBar::new(steps).with_style(style);
+        bar.tick();
+        Progress {
+            bar,
+            time_step,
+            next_line: INTERVAL,
+        }
+    }
+
+    /// Shows that `steps` steps are done.
+    pub fn update(&mut self, steps: u64) {
+        self.bar.set_position(steps);
+        let elapsed = self.bar.elapsed();
+        if self.bar.is_hidden() && elapsed >= self.next_line {
+            self.next_line = elapsed + INTERVAL.max(elapsed / 10);
+            let len = self.bar.length().unwrap_or_default();
+            terminal::say(format_args!(
+                "step {steps} of {len}: {}",
+                describe(
+                    steps,
+                    len,
+                    self.time_step,
+                    self.bar.per_sec(),
+                    self.bar.eta()
+                )
+            ));
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn describe(steps: u64, of: u64, time_step: f64, per_second: f64, eta: Duration) -> String {
+    let end = of as f64 * time_step;
+    let now = steps as f64 * time_step;
+    let digits = if per_second < 10.0 { 1 } else { 0 };
+    format!(
+        "t = {now:.3} of {end:.3} s, {per_second:.digits$} steps/s, ETA {}",
+        FormattedDuration(eta)
+    )
+}
