@@ -1,3 +1,4 @@
+pub mod bench;
 pub mod clump;
 pub mod compare;
 pub mod contact;

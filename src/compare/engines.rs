@@ -395,10 +395,10 @@ fn jostle(state: &mut State, step: u64) {
         flip(&mut orientation.y);
         flip(&mut orientation.z);
         flip(&mut orientation.w);
-        // The offset of a body is finer than those of its spheres, which are what is rounded: to a
-        // 2⁻²⁴ of a cell at its far end.
+        // The offset of a body is finer than that of its spheres, which rounds by up to 2⁻²⁵ of a
+        // cell.
         for bit in 0..3 {
-            offset[bit] ^= (random as u32 >> bit & 1) << 8;
+            offset[bit] ^= (random as u32 >> bit & 1) << 7;
         }
     }
 }
