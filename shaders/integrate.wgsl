@@ -6,9 +6,9 @@
 @group(0) @binding(1) var<storage, read> properties: array<BodyProperties>;
 @group(0) @binding(2) var<storage, read> members: array<Member>;
 @group(0) @binding(5) var<storage, read_write> bodies: array<Body>;
-@group(0) @binding(13) var<storage, read> sphere_loads: array<Load>;
-@group(0) @binding(14) var<storage, read_write> body_loads: array<Load>;
-@group(0) @binding(15) var<storage, read_write> stats: Stats;
+@group(0) @binding(14) var<storage, read> sphere_loads: array<Load>;
+@group(0) @binding(15) var<storage, read_write> body_loads: array<Load>;
+@group(0) @binding(16) var<storage, read_write> stats: Stats;
 
 // By the exponent's bits: a compiler may assume that floats are finite.
 fn is_finite(value: vec3<f32>) -> bool {
@@ -22,8 +22,14 @@ fn integrate(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = thread_index(workgroup, workgroups, local);
-    if index >= params.body_count {
+    if index >= params.body_count || stats.halted == 1u {
         return;
+    }
+    if index == 0u {
+        stats.steps += 1u;
+    }
+    if params.drift_limit < 0.0 {
+        atomicStore(&stats.stale, 1u);
     }
     var body = bodies[index];
     let constant = properties[index];
@@ -54,8 +60,15 @@ fn integrate(
     let place = travel(body.cell, body.offset, way, params.cell_size);
     body.cell = place.cell;
     body.offset = place.offset;
-    body.orientation =
+    let turned =
         advance(body.orientation, angular_momentum, constant.inverse_inertia, params.time_step);
+    body.orientation = turned.orientation;
+    let drift = select(body.drift, 0.0, stats.rebuilding == 1u);
+    body.drift =
+        drift + length(way) + length(turned.spin) * params.time_step * constant.reach;
+    if body.drift > params.drift_limit && atomicLoad(&stats.stale) == 0u {
+        atomicStore(&stats.stale, 1u);
+    }
     bodies[index] = body;
 
     // Numbers farther than 2^20 cells a step are the end of a simulation too.

@@ -1,13 +1,28 @@
 // import: layout, dispatch, grid, rotation
 
-// Position and velocity of each sphere, from its body. One thread a sphere.
+// Position and velocity of each sphere, from its body; and the word on whether this step builds
+// the neighbour lists. One thread a sphere.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> properties: array<BodyProperties>;
 @group(0) @binding(2) var<storage, read> members: array<Member>;
 @group(0) @binding(5) var<storage, read> bodies: array<Body>;
 @group(0) @binding(6) var<storage, read_write> spheres: array<Sphere>;
-@group(0) @binding(7) var<storage, read_write> motions: array<Motion>;
+@group(0) @binding(16) var<storage, read_write> stats: Stats;
+
+// Workgroups of the passes that build the lists: first what they need, then what they get in this
+// step, which is nothing while the lists hold.
+@group(0) @binding(19) var<storage, read_write> list_dispatch: array<u32>;
+
+fn decide() {
+    let rebuilding = atomicExchange(&stats.stale, 0u);
+    stats.rebuilding = rebuilding;
+    stats.rebuilds += rebuilding;
+    let half = arrayLength(&list_dispatch) / 2u;
+    for (var k = 0u; k < half; k++) {
+        list_dispatch[half + k] = rebuilding * list_dispatch[k];
+    }
+}
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn pose(
@@ -16,6 +31,9 @@ fn pose(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = thread_index(workgroup, workgroups, local);
+    if index == 0u {
+        decide();
+    }
     if index >= params.sphere_count {
         return;
     }
@@ -24,8 +42,16 @@ fn pose(
     let constant = properties[member.body];
     let arm = rotate(body.orientation, member.center);
     let spin = angular_velocity(body.orientation, body.angular_momentum, constant.inverse_inertia);
-    let place = settle(body.cell, metres(body.offset, params.cell_size) + arm, params.cell_size);
-    spheres[index] = Sphere(place.offset, member.radius, place.cell, member.body);
-    motions[index] =
-        Motion(body.velocity + cross(spin, arm), constant.inverse_mass, spin, member.material);
+    let center = metres(body.offset, params.cell_size) + arm;
+    let place = settle(body.cell, center, params.cell_size);
+    spheres[index] = Sphere(
+        place.offset,
+        member.radius,
+        place.cell,
+        member.body,
+        body.velocity + cross(spin, arm),
+        constant.inverse_mass,
+        spin,
+        member.material,
+    );
 }

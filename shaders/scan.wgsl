@@ -1,15 +1,15 @@
-// import: layout, dispatch
+// import: dispatch
 
-// Exclusive prefix sum of the bucket counts: where each bucket starts. Reduce, then scan:
-// barriers hold within a workgroup only, so no workgroup may wait for another.
+// Exclusive prefix sum of counts, in place; the last element gets the sum of all. The buckets'
+// starts and, inside `neighbours`, those of the lists are made by it. Reduce, then scan: barriers
+// hold within a workgroup only, so no workgroup may wait for another.
 //
 //   scan_blocks  one workgroup a block of SCAN_BLOCK counts: scans it, writes its sum
 //   scan_sums    one workgroup: scans the sums of the blocks
 //   scan_add     one workgroup a block: adds the sum of all blocks before it
 
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(10) var<storage, read_write> bucket_starts: array<u32>;
-@group(0) @binding(16) var<storage, read_write> block_sums: array<u32>;
+@group(0) @binding(17) var<storage, read_write> counts: array<u32>;
+@group(0) @binding(18) var<storage, read_write> block_sums: array<u32>;
 
 const PER_THREAD: u32 = SCAN_BLOCK / WORKGROUP_SIZE;
 
@@ -38,17 +38,18 @@ fn scan_blocks(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
+    let count = arrayLength(&counts) - 1u;
     let block = workgroup_index(workgroup, workgroups);
     let first = block * SCAN_BLOCK + local * PER_THREAD;
     var sum = 0u;
-    for (var k = first; k < min(first + PER_THREAD, params.bucket_count); k++) {
-        sum += bucket_starts[k];
+    for (var k = first; k < min(first + PER_THREAD, count); k++) {
+        sum += counts[k];
     }
     var start = sum_before(sum, local);
-    for (var k = first; k < min(first + PER_THREAD, params.bucket_count); k++) {
-        let count = bucket_starts[k];
-        bucket_starts[k] = start;
-        start += count;
+    for (var k = first; k < min(first + PER_THREAD, count); k++) {
+        let next = start + counts[k];
+        counts[k] = start;
+        start = next;
     }
     if local == WORKGROUP_SIZE - 1u && block < arrayLength(&block_sums) {
         block_sums[block] = partial[local];
@@ -57,7 +58,8 @@ fn scan_blocks(
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn scan_sums(@builtin(local_invocation_index) local: u32) {
-    let blocks = (params.bucket_count + SCAN_BLOCK - 1u) / SCAN_BLOCK;
+    let count = arrayLength(&counts) - 1u;
+    let blocks = (count + SCAN_BLOCK - 1u) / SCAN_BLOCK;
     var before = 0u;
     for (var first = 0u; first < blocks; first += WORKGROUP_SIZE) {
         let k = first + local;
@@ -73,7 +75,7 @@ fn scan_sums(@builtin(local_invocation_index) local: u32) {
         workgroupBarrier();
     }
     if local == 0u {
-        bucket_starts[params.bucket_count] = before;
+        counts[count] = before;
     }
 }
 
@@ -83,9 +85,10 @@ fn scan_add(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
+    let count = arrayLength(&counts) - 1u;
     let block = workgroup_index(workgroup, workgroups);
     let first = block * SCAN_BLOCK + local;
-    for (var k = first; k < min((block + 1u) * SCAN_BLOCK, params.bucket_count); k += WORKGROUP_SIZE) {
-        bucket_starts[k] += block_sums[block];
+    for (var k = first; k < min((block + 1u) * SCAN_BLOCK, count); k += WORKGROUP_SIZE) {
+        counts[k] += block_sums[block];
     }
 }

@@ -6,11 +6,11 @@
 //   scatter_rank  to the rank of its index inside its bucket, in an order that does not
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(8) var<storage, read> buckets: array<u32>;
-@group(0) @binding(9) var<storage, read> slots: array<u32>;
-@group(0) @binding(10) var<storage, read> bucket_starts: array<u32>;
-@group(0) @binding(11) var<storage, read_write> unsorted: array<u32>;
-@group(0) @binding(12) var<storage, read_write> sorted: array<u32>;
+@group(0) @binding(7) var<storage, read> buckets: array<u32>;
+@group(0) @binding(8) var<storage, read> slots: array<u32>;
+@group(0) @binding(9) var<storage, read> bucket_starts: array<u32>;
+@group(0) @binding(10) var<storage, read_write> unsorted: array<u32>;
+@group(0) @binding(11) var<storage, read_write> sorted: array<u32>;
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn scatter(

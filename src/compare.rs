@@ -68,27 +68,31 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                     )
                 });
             let constant = |state: &State| -> Vec<u32> {
-                let spheres = state.spheres.iter().map(|s| (s.radius.to_bits(), s.body));
-                let motions = state
-                    .motions
-                    .iter()
-                    .map(|m| (m.inverse_mass.to_bits(), m.material));
-                spheres.chain(motions).flat_map(|(x, y)| [x, y]).collect()
+                let words = state.spheres.iter().map(|sphere| {
+                    let floats = [sphere.radius, sphere.inverse_mass].map(f32::to_bits);
+                    [floats[0], floats[1], sphere.body, sphere.material]
+                });
+                words.flatten().collect()
             };
-            let motions = a.motions.iter().zip(&b.motions);
+            let pairs = a.spheres.iter().zip(&b.spheres);
             vec![
                 float("position", largest(places), PASS_TOLERANCE),
                 float(
                     "velocity",
-                    relative(motions.clone().map(|(a, b)| (a.velocity, b.velocity))),
+                    relative(pairs.clone().map(|(a, b)| (a.velocity, b.velocity))),
                     PASS_TOLERANCE,
                 ),
                 float(
                     "angular velocity",
-                    relative(motions.map(|(a, b)| (a.angular_velocity, b.angular_velocity))),
+                    relative(pairs.map(|(a, b)| (a.angular_velocity, b.angular_velocity))),
                     PASS_TOLERANCE,
                 ),
                 exact("radius, body, mass, material", &constant(a), &constant(b)),
+                exact(
+                    "rebuilding",
+                    &[a.stats[0].rebuilding],
+                    &[b.stats[0].rebuilding],
+                ),
             ]
         }
         Pass::Bin => vec![
@@ -101,6 +105,11 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
             &b.bucket_starts,
         )],
         Pass::Scatter => vec![exact("sorted spheres", &a.sorted, &b.sorted)],
+        Pass::Neighbours => vec![Difference {
+            quantity: "neighbours",
+            value: differing_neighbours(a, b) as f64,
+            tolerance: 0.0,
+        }],
         Pass::Contacts => {
             let fraction = |state: &State| f32::from_bits(state.stats[0].max_overlap_fraction);
             let fraction = (fraction(a) - fraction(b)).abs();
@@ -273,6 +282,36 @@ fn exact(quantity: &'static str, a: &[u32], b: &[u32]) -> Difference {
         value: differing as f64,
         tolerance: 0.0,
     }
+}
+
+/// Number of neighbours that one state has and the other has not; those at the very edge of the
+/// skin, where rounding decides, do not count.
+fn differing_neighbours(a: &State, b: &State) -> usize {
+    let list = |state: &State, index: usize| -> Vec<u32> {
+        let starts = &state.neighbour_starts;
+        state.neighbours[starts[index] as usize..starts[index + 1] as usize].to_vec()
+    };
+    let at_the_edge = |index: usize, other: u32| {
+        let (sphere, other) = (&a.spheres[index], &a.spheres[other as usize]);
+        let reach = f64::from(sphere.radius + other.radius + a.params.skin);
+        let cell_size = f64::from(a.params.cell_size);
+        let apart = apart((sphere.cell, sphere.offset), (other.cell, other.offset), a) * cell_size;
+        (apart / reach - 1.0).abs() < 1e-5
+    };
+    let mut count = 0;
+    for index in 0..a.spheres.len() {
+        let (of_a, of_b) = (list(a, index), list(b, index));
+        let only = |list: &[u32], other: &[u32]| {
+            let missing = list.iter().filter(|id| !other.contains(id));
+            missing.filter(|&&id| !at_the_edge(index, id)).count()
+        };
+        let unsorted = [&of_a, &of_b]
+            .iter()
+            .filter(|list| !list.is_sorted())
+            .count();
+        count += only(&of_a, &of_b) + only(&of_b, &of_a) + unsorted;
+    }
+    count
 }
 
 /// Distance of two places as a fraction of a cell.

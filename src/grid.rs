@@ -1,34 +1,71 @@
-//! The grid: places in it and its spatial hash; the twin of `shaders/shared/grid.wgsl`.
+//! The grids: places in them and their spatial hash; the twin of `shaders/shared/grid.wgsl`.
 
 use glam::{IVec3, UVec3, Vec3};
+
+use crate::layout::{Params, Sphere};
 
 /// Hash factor of a cell's y; odd, near 2^32 / golden ratio.
 pub const HASH_Y: u32 = 0x9e37_79b1;
 /// Hash factor of a cell's z; odd.
 pub const HASH_Z: u32 = 0x85eb_ca77;
 
-/// Bucket of a cell; `bucket_count` is a power of two.
+/// Hash factor of a level; odd.
+pub const HASH_LEVEL: u32 = 0xc2b2_ae3d;
+
+/// Level of a sphere: the finest whose cells are larger than its diameter and the skin.
+pub fn level_of(radius: f32, params: &Params) -> u32 {
+    let (mut level, mut size) = (0, params.cell_size);
+    while size < 2.0 * radius + params.skin && level + 1 < params.level_count {
+        size *= 2.0;
+        level += 1;
+    }
+    level
+}
+
+/// The cell of level `level` that holds the finest cell `cell`.
+pub fn cell_at(cell: IVec3, level: u32) -> IVec3 {
+    cell >> level
+}
+
+/// Bucket of a cell of a level; `bucket_count` is a power of two.
 ///
-/// Linear in x, so that the three cells of a row of a neighbourhood lie in adjacent buckets: 27
-/// look-ups become 9. Distinct cells may share a bucket, so whoever reads one compares cells.
-pub fn bucket(cell: IVec3, bucket_count: u32) -> u32 {
+/// Linear in x, so that the cells of a row of a neighbourhood lie in adjacent buckets: 27 look-ups
+/// become 9. Distinct cells may share a bucket, so whoever reads one compares cells.
+pub fn bucket(cell: IVec3, level: u32, bucket_count: u32) -> u32 {
     let row = (cell.y as u32)
         .wrapping_mul(HASH_Y)
-        .wrapping_add((cell.z as u32).wrapping_mul(HASH_Z));
+        .wrapping_add((cell.z as u32).wrapping_mul(HASH_Z))
+        .wrapping_add(level.wrapping_mul(HASH_LEVEL));
     (cell.x as u32).wrapping_add(row) & (bucket_count - 1)
 }
 
-/// Runs of sorted spheres that hold the three cells of the row of `center` at `(dy, dz)`: two
-/// half-open ranges, the second of them empty unless the row wraps around the end of the table.
-pub fn row_ranges(center: IVec3, dy: i32, dz: i32, bucket_starts: &[u32]) -> [(u32, u32); 2] {
+/// Cells of level `level` in which the neighbours of a sphere lie: the first and the last, in each
+/// direction.
+pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
+    let size = params.cell_size * (1_u32 << level) as f32;
+    let home = cell_at(sphere.cell, level);
+    let fine = (sphere.cell - (home << level)).as_vec3();
+    let place = fine * params.cell_size + sphere.offset;
+    // The largest neighbour there has a diameter of the cell less the skin; a little more, so that
+    // rounding hides none.
+    let reach = sphere.radius + 0.5 * size + 0.51 * params.skin;
+    let first = ((place - reach) / size).floor().as_ivec3();
+    let last = ((place + reach) / size).floor().as_ivec3();
+    (home + first, home + last)
+}
+
+/// Runs of sorted spheres that hold the cells `first` to `last.x` of a row: two half-open ranges,
+/// the second of them empty unless the row wraps around the end of the table.
+pub fn row_ranges(first: IVec3, last_x: i32, level: u32, bucket_starts: &[u32]) -> [(u32, u32); 2] {
     let bucket_count = bucket_starts.len() as u32 - 1;
-    let first = bucket(center + IVec3::new(-1, dy, dz), bucket_count);
-    let last = first + 3;
-    let wrapped = last.saturating_sub(bucket_count);
+    let start = bucket(first, level, bucket_count);
+    // A row longer than the table would meet its own start again.
+    let end = start + ((last_x - first.x) as u32 + 1).min(bucket_count);
+    let wrapped = end.saturating_sub(bucket_count);
     [
         (
-            bucket_starts[first as usize],
-            bucket_starts[last.min(bucket_count) as usize],
+            bucket_starts[start as usize],
+            bucket_starts[end.min(bucket_count) as usize],
         ),
         (0, bucket_starts[wrapped as usize]),
     ]

@@ -31,14 +31,23 @@ pub struct Params {
     pub gravity: Vec3,
     /// Time step, s.
     pub time_step: f32,
-    /// Side of a grid cell, m; more than twice the largest radius, so that a sphere touches only
-    /// spheres of the 27 cells around its own.
+    /// Side of a cell of the finest grid, m; the grid of level l has cells of 2^l times that.
     pub cell_size: f32,
+    /// Number of grid levels; a sphere lives on the finest one whose cells are larger than its
+    /// diameter and the skin.
+    pub level_count: u32,
+    /// Two spheres are neighbours if their surfaces are closer than this, m.
+    pub skin: f32,
+    /// The lists hold while no sphere has moved farther than this, m: half the skin, less what
+    /// rounding may hide. Below 0, the lists are built in every step.
+    pub drift_limit: f32,
+    /// Number of entries that the neighbour lists have room for.
+    pub neighbour_capacity: u32,
     /// Number of bodies.
     pub body_count: u32,
     /// Number of spheres of all bodies.
     pub sphere_count: u32,
-    /// Number of hash buckets, a power of two and at least 4.
+    /// Number of hash buckets, a power of two.
     pub bucket_count: u32,
     /// Number of planes.
     pub plane_count: u32,
@@ -69,8 +78,8 @@ pub struct Body {
     /// Angular momentum about the centre of mass in the world frame, kg m²/s. The angular velocity
     /// follows from it, so a free body keeps it exactly.
     pub angular_momentum: Vec3,
-    /// Zero.
-    pub _pad3: u32,
+    /// How far a sphere of the body may have moved since the neighbour lists were built, m.
+    pub drift: f32,
 }
 
 /// What a body keeps for the whole run.
@@ -85,8 +94,10 @@ pub struct BodyProperties {
     pub first_sphere: u32,
     /// Number of its spheres.
     pub sphere_count: u32,
+    /// Largest distance of a sphere's centre from the centre of mass, m.
+    pub reach: f32,
     /// Zero.
-    pub _pad: [u32; 2],
+    pub _pad: u32,
 }
 
 /// A sphere as a member of its body, for the whole run.
@@ -105,7 +116,7 @@ pub struct Member {
     pub _pad: [u32; 2],
 }
 
-/// Where a sphere is: all that the search for contacts reads of a candidate.
+/// Where a sphere is and how it moves: all that contacts read of it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Sphere {
@@ -117,12 +128,6 @@ pub struct Sphere {
     pub cell: IVec3,
     /// Index of the body.
     pub body: u32,
-}
-
-/// How a sphere moves: what a contact reads besides [`Sphere`].
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Motion {
     /// Velocity of the centre, m/s.
     pub velocity: Vec3,
     /// Inverse mass of the body, 1/kg.
@@ -205,6 +210,16 @@ pub struct Stats {
     pub max_overlap_fraction: u32,
     /// One more than the largest index of a body whose state is not finite; 0 if there is none.
     pub not_finite: u32,
-    /// Zero.
-    pub _pad: [u32; 2],
+    /// 1 if a sphere may have moved out of its skin, so that the next step must build the lists.
+    pub stale: u32,
+    /// 1 in a step that builds the lists.
+    pub rebuilding: u32,
+    /// 1 once the lists had no room: no step is taken until the host has made more.
+    pub halted: u32,
+    /// Number of entries of the neighbour lists when they were last built.
+    pub neighbours: u32,
+    /// Number of steps taken.
+    pub steps: u32,
+    /// Number of steps that built the lists.
+    pub rebuilds: u32,
 }

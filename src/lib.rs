@@ -1,3 +1,58 @@
+//! Rockfall simulates massive piles of rigid bodies on any GPU.
+//!
+//! A rigid body is a *clump*: a rigid composite of spheres. Spheres touch by the discrete element
+//! method (DEM): a normal spring and dashpot, and a tangential force capped by Coulomb friction.
+//! A step is a handful of passes, each of them a WGSL compute shader and, with the same name, a
+//! Rust function: the CPU engine is the reference that the GPU is tested against, and the engine
+//! of a machine without a GPU.
+//!
+//! # Example
+//!
+//! ```
+//! use rockfall::{Backend, Options, Simulation, scene};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let scene = scene::load("scenes/bounce.json".as_ref())?;
+//! let options = Options { backend: Backend::Cpu, ..Options::default() };
+//! let mut simulation = Simulation::new(scene.model, &options)?;
+//! simulation.step(1000)?;
+//! for body in simulation.bodies()? {
+//!     println!("body {} is at {}", body.index, body.position);
+//! }
+//! println!("{:?}", simulation.summary()?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`scene`] is what a user writes; loading it checks it and makes a [`model`] of it, in `f64`:
+//! shapes with their mass properties ([`clump`]), materials, bodies. From the model comes the
+//! [`state`]: flat arrays in the [`layout`] that the shaders share. A [`Simulation`] holds the state
+//! on one of two engines, [`cpu`] and [`gpu`], steps it, and reads it back when asked.
+//!
+//! # A step
+//!
+//! [`Pass::ALL`](pass::Pass::ALL) lists the passes in their order:
+//!
+//! 1. **pose**: a thread for each sphere. The position and velocity of the sphere follow from its
+//!    body: x = X + R r and v = V + ω × R r, where ω = R I⁻¹ Rᵀ L ([`rotation`]). A position is a
+//!    cell of the grid and an offset in it, so that it is as fine far from the origin as near it.
+//! 2. **bin**: a thread for each sphere. The cell is hashed to a bucket ([`grid`]), and the spheres
+//!    of each bucket are counted.
+//! 3. **scan**: the exclusive prefix sum of the counts says where each bucket starts.
+//! 4. **scatter**: a counting sort of the spheres by bucket and, inside a bucket, by index: so that
+//!    the order never depends on timing.
+//! 5. **contacts**: a thread for each sphere. It walks the 27 cells around its own, finds what it
+//!    overlaps, and sums force and torque ([`contact`]); then the planes. Each pair is evaluated
+//!    from both sides, so no thread writes where another does, and the sum has a fixed order:
+//!    the same scene gives the same bits, run after run, on one device.
+//! 6. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
+//!    and angular momentum, then position and orientation.
+//!
+//! The next step's `pose` takes it from there. On the GPU, many steps go into one submission and
+//! nothing is read back in between.
+
+#![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod bench;
 pub mod clump;
 pub mod compare;
@@ -16,3 +71,7 @@ pub mod simulation;
 pub mod state;
 pub mod summary;
 pub mod trace;
+
+pub use error::Error;
+pub use simulation::{Backend, BodyState, Options, Simulation};
+pub use summary::Summary;

@@ -12,6 +12,8 @@ pub enum Pass {
     Scan,
     /// Counting sort of the spheres into buckets, by index inside each bucket.
     Scatter,
+    /// Neighbour list of each sphere: all that it may touch until the lists are built again.
+    Neighbours,
     /// Contacts of each sphere: force, torque, overlap, number.
     Contacts,
     /// Sums the spheres of each body and moves it by one time step.
@@ -20,14 +22,23 @@ pub enum Pass {
 
 impl Pass {
     /// The passes in the order in which a step runs them.
-    pub const ALL: [Pass; 6] = [
+    pub const ALL: [Pass; 7] = [
         Pass::Pose,
         Pass::Bin,
         Pass::Scan,
         Pass::Scatter,
+        Pass::Neighbours,
         Pass::Contacts,
         Pass::Integrate,
     ];
+
+    /// Whether the pass serves to build the neighbour lists: it runs only in steps that need it.
+    pub fn builds_lists(self) -> bool {
+        matches!(
+            self,
+            Pass::Bin | Pass::Scan | Pass::Scatter | Pass::Neighbours
+        )
+    }
 
     /// Name in lower case.
     pub fn name(self) -> &'static str {
@@ -36,6 +47,7 @@ impl Pass {
             Pass::Bin => "bin",
             Pass::Scan => "scan",
             Pass::Scatter => "scatter",
+            Pass::Neighbours => "neighbours",
             Pass::Contacts => "contacts",
             Pass::Integrate => "integrate",
         }

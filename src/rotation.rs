@@ -20,7 +20,8 @@ pub fn turn(orientation: Quat, spin: Vec3, time: f32) -> Quat {
     (rotation * orientation).normalize()
 }
 
-/// The orientation after one time step with constant angular momentum.
+/// The orientation after one time step with constant angular momentum, and the angular velocity
+/// with which it was reached.
 ///
 /// The midpoint rule, second order: the angular velocity changes along with the orientation even
 /// in free flight, and a first-order update loses the tumbling of an asymmetric body.
@@ -29,9 +30,9 @@ pub fn advance(
     angular_momentum: Vec3,
     inverse_inertia: Vec3,
     time_step: f32,
-) -> Quat {
+) -> (Quat, Vec3) {
     let start = angular_velocity(orientation, angular_momentum, inverse_inertia);
     let middle = turn(orientation, start, 0.5 * time_step);
     let spin = angular_velocity(middle, angular_momentum, inverse_inertia);
-    turn(orientation, spin, time_step)
+    (turn(orientation, spin, time_step), spin)
 }

@@ -9,14 +9,21 @@ use glam::{DMat3, DQuat, DVec3, IVec3};
 use crate::grid::FRACTION;
 
 use crate::layout::{
-    Body, BodyProperties, EXPLICIT, Load, Member, Motion, Pair, Params, Plane, SEMI_IMPLICIT,
-    Sphere, Stats,
+    Body, BodyProperties, EXPLICIT, Load, Member, Pair, Params, Plane, SEMI_IMPLICIT, Sphere, Stats,
 };
 use crate::model::{Integrator, Model};
 
-/// A cell is this much larger than the largest diameter, so that rounding of an offset to the
-/// border of its cell cannot hide a neighbour two cells away.
+/// Skin of the neighbour lists as a fraction of the smallest radius. A thicker one makes longer
+/// lists, a thinner one has them built more often.
+const SKIN: f64 = 0.2;
+
+/// A cell is this much larger than the largest diameter and the skin, so that rounding of an offset
+/// to the border of its cell cannot hide a neighbour.
 const CELL_MARGIN: f64 = 1.001;
+
+/// Entries of the neighbour lists that there is room for at the start, for each sphere; the lists
+/// grow as they need.
+const NEIGHBOURS: usize = 12;
 
 /// All buffers of a simulation.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,10 +42,8 @@ pub struct State {
     /// State of each body: the input and the outcome of a step.
     pub bodies: Vec<Body>,
 
-    /// `pose`: where each sphere is.
+    /// `pose`: where each sphere is and how it moves.
     pub spheres: Vec<Sphere>,
-    /// `pose`: how each sphere moves.
-    pub motions: Vec<Motion>,
     /// `bin`: hash bucket of each sphere.
     pub buckets: Vec<u32>,
     /// `bin`: place of each sphere among those of its bucket, in no particular order.
@@ -50,6 +55,12 @@ pub struct State {
     pub unsorted: Vec<u32>,
     /// `scatter`: sphere indices by bucket and, inside a bucket, by index.
     pub sorted: Vec<u32>,
+    /// `neighbours`: where the list of each sphere starts in `neighbours`; `sphere_count + 1`
+    /// elements.
+    pub neighbour_starts: Vec<u32>,
+    /// `neighbours`: indices of the spheres that each sphere may touch, in increasing order;
+    /// `neighbour_capacity` elements.
+    pub neighbours: Vec<u32>,
     /// `contacts`: what contacts do to each sphere.
     pub sphere_loads: Vec<Load>,
     /// `integrate`: what contacts do to each body.
@@ -68,12 +79,13 @@ pub enum Field {
     Pairs,
     Bodies,
     Spheres,
-    Motions,
     Buckets,
     Slots,
     BucketStarts,
     Unsorted,
     Sorted,
+    NeighbourStarts,
+    Neighbours,
     SphereLoads,
     BodyLoads,
     Stats,
@@ -81,19 +93,20 @@ pub enum Field {
 
 impl Field {
     /// All buffers.
-    pub const ALL: [Field; 15] = [
+    pub const ALL: [Field; 16] = [
         Field::Properties,
         Field::Members,
         Field::Planes,
         Field::Pairs,
         Field::Bodies,
         Field::Spheres,
-        Field::Motions,
         Field::Buckets,
         Field::Slots,
         Field::BucketStarts,
         Field::Unsorted,
         Field::Sorted,
+        Field::NeighbourStarts,
+        Field::Neighbours,
         Field::SphereLoads,
         Field::BodyLoads,
         Field::Stats,
@@ -108,12 +121,13 @@ impl Field {
             Field::Pairs => "pairs",
             Field::Bodies => "bodies",
             Field::Spheres => "spheres",
-            Field::Motions => "motions",
             Field::Buckets => "buckets",
             Field::Slots => "slots",
             Field::BucketStarts => "bucket_starts",
             Field::Unsorted => "unsorted",
             Field::Sorted => "sorted",
+            Field::NeighbourStarts => "neighbour_starts",
+            Field::Neighbours => "neighbours",
             Field::SphereLoads => "sphere_loads",
             Field::BodyLoads => "body_loads",
             Field::Stats => "stats",
@@ -124,16 +138,15 @@ impl Field {
 impl State {
     /// The start of a simulation of `model`.
     pub fn new(model: &Model) -> State {
-        let largest = model
-            .bodies
-            .iter()
-            .flat_map(|body| &model.shapes[body.shape].spheres)
-            .map(|sphere| sphere.radius)
-            .fold(0.0, f64::max);
-        let cell_size = (2.0 * largest * CELL_MARGIN) as f32;
+        let Grid {
+            cell_size,
+            level_count,
+            skin,
+        } = Grid::new(model);
         let body_count = model.bodies.len();
         let sphere_count = model.sphere_count();
-        let bucket_count = sphere_count.next_power_of_two().max(4);
+        let bucket_count = sphere_count.next_power_of_two();
+        let neighbour_capacity = NEIGHBOURS * sphere_count;
 
         let mut properties = Vec::with_capacity(body_count);
         let mut members = Vec::with_capacity(sphere_count);
@@ -153,6 +166,11 @@ impl State {
                 },
                 first_sphere: members.len() as u32,
                 sphere_count: clump.spheres.len() as u32,
+                reach: clump
+                    .spheres
+                    .iter()
+                    .map(|s| s.center.length())
+                    .fold(0.0, f64::max) as f32,
                 ..Default::default()
             });
             members.extend(clump.spheres.iter().map(|sphere| Member {
@@ -204,6 +222,10 @@ impl State {
                 gravity: model.gravity.as_vec3(),
                 time_step: model.time_step as f32,
                 cell_size,
+                level_count,
+                skin,
+                drift_limit: 0.499 * skin,
+                neighbour_capacity: neighbour_capacity as u32,
                 body_count: body_count as u32,
                 sphere_count: sphere_count as u32,
                 bucket_count: bucket_count as u32,
@@ -227,15 +249,19 @@ impl State {
                 })
                 .collect(),
             spheres: vec![Sphere::default(); sphere_count],
-            motions: vec![Motion::default(); sphere_count],
             buckets: vec![0; sphere_count],
             slots: vec![0; sphere_count],
             bucket_starts: vec![0; bucket_count + 1],
             unsorted: vec![0; sphere_count],
             sorted: vec![0; sphere_count],
+            neighbour_starts: vec![0; sphere_count + 1],
+            neighbours: vec![0; neighbour_capacity],
             sphere_loads: vec![Load::default(); sphere_count],
             body_loads: vec![Load::default(); body_count],
-            stats: vec![Stats::default()],
+            stats: vec![Stats {
+                stale: 1,
+                ..Default::default()
+            }],
             properties,
             members,
             planes,
@@ -252,12 +278,13 @@ impl State {
             Field::Pairs => cast_slice(&self.pairs),
             Field::Bodies => cast_slice(&self.bodies),
             Field::Spheres => cast_slice(&self.spheres),
-            Field::Motions => cast_slice(&self.motions),
             Field::Buckets => cast_slice(&self.buckets),
             Field::Slots => cast_slice(&self.slots),
             Field::BucketStarts => cast_slice(&self.bucket_starts),
             Field::Unsorted => cast_slice(&self.unsorted),
             Field::Sorted => cast_slice(&self.sorted),
+            Field::NeighbourStarts => cast_slice(&self.neighbour_starts),
+            Field::Neighbours => cast_slice(&self.neighbours),
             Field::SphereLoads => cast_slice(&self.sphere_loads),
             Field::BodyLoads => cast_slice(&self.body_loads),
             Field::Stats => cast_slice(&self.stats),
@@ -273,12 +300,13 @@ impl State {
             Field::Pairs => cast_slice_mut(&mut self.pairs),
             Field::Bodies => cast_slice_mut(&mut self.bodies),
             Field::Spheres => cast_slice_mut(&mut self.spheres),
-            Field::Motions => cast_slice_mut(&mut self.motions),
             Field::Buckets => cast_slice_mut(&mut self.buckets),
             Field::Slots => cast_slice_mut(&mut self.slots),
             Field::BucketStarts => cast_slice_mut(&mut self.bucket_starts),
             Field::Unsorted => cast_slice_mut(&mut self.unsorted),
             Field::Sorted => cast_slice_mut(&mut self.sorted),
+            Field::NeighbourStarts => cast_slice_mut(&mut self.neighbour_starts),
+            Field::Neighbours => cast_slice_mut(&mut self.neighbours),
             Field::SphereLoads => cast_slice_mut(&mut self.sphere_loads),
             Field::BodyLoads => cast_slice_mut(&mut self.body_loads),
             Field::Stats => cast_slice_mut(&mut self.stats),
@@ -291,6 +319,11 @@ impl State {
             .iter()
             .map(|&field| self.bytes(field).len() as u64)
             .sum()
+    }
+
+    /// Room to make for neighbour lists that have grown to `count` entries: they will grow again.
+    pub fn neighbour_room(count: u32) -> u32 {
+        count.saturating_add(count / 4).saturating_add(1024)
     }
 
     /// World position of a body's centre of mass, m.
@@ -311,6 +344,39 @@ pub fn angular_velocity(body: &Body, inertia: DVec3) -> DVec3 {
 /// World from body frame.
 pub fn body_orientation(body: &Body) -> DQuat {
     body.orientation.as_dquat().normalize()
+}
+
+/// The grids of a model, from the finest on.
+struct Grid {
+    cell_size: f32,
+    level_count: u32,
+    skin: f32,
+}
+
+impl Grid {
+    fn new(model: &Model) -> Grid {
+        let radii = || {
+            let spheres = model
+                .bodies
+                .iter()
+                .flat_map(|body| &model.shapes[body.shape].spheres);
+            spheres.map(|sphere| sphere.radius)
+        };
+        let (smallest, largest) = (
+            radii().fold(f64::MAX, f64::min),
+            radii().fold(0.0, f64::max),
+        );
+        let skin = SKIN * smallest;
+        let cell = |radius: f64| CELL_MARGIN * (2.0 * radius + skin);
+        // The coarsest grid fits the largest spheres; each finer one has cells half as large, as
+        // long as the smallest spheres fit.
+        let level_count = (cell(largest) / cell(smallest)).log2().floor() as i32 + 1;
+        Grid {
+            cell_size: (cell(largest) / f64::from(level_count - 1).exp2()) as f32,
+            level_count: level_count as u32,
+            skin: skin as f32,
+        }
+    }
 }
 
 /// Cell of a point, and its place in it as a fraction of the cell's side.

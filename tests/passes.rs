@@ -27,7 +27,7 @@ fn both(pass: Pass, mut state: State) -> (State, State) {
             let count = state.bucket_starts[home + 1] - state.bucket_starts[home];
             *slot = count - 1 - *slot;
         }
-        engine.upload(&on_gpu);
+        engine.upload(&on_gpu).unwrap();
     }
     engine.run(pass).unwrap();
     for field in Field::ALL {
@@ -103,6 +103,11 @@ fn scatter_agrees() {
 }
 
 #[test]
+fn neighbours_agrees() {
+    agree_at_all_sizes(Pass::Neighbours);
+}
+
+#[test]
 fn contacts_agrees() {
     agree_at_all_sizes(Pass::Contacts);
 }
@@ -116,12 +121,12 @@ fn integrate_agrees() {
 #[test]
 fn every_comparison_sees_a_perturbation() {
     type Perturbation = fn(&mut State);
-    let cases: [(Pass, &str, Perturbation); 14] = [
+    let cases: [(Pass, &str, Perturbation); 16] = [
         (Pass::Pose, "position", |s| s.spheres[700].offset.y += 1e-4),
         (Pass::Pose, "position", |s| s.spheres[700].cell.z += 1),
-        (Pass::Pose, "velocity", |s| s.motions[3].velocity.x += 1e-3),
+        (Pass::Pose, "velocity", |s| s.spheres[3].velocity.x += 1e-3),
         (Pass::Pose, "angular velocity", |s| {
-            s.motions[3].angular_velocity.x += 1e-3
+            s.spheres[3].angular_velocity.x += 1e-3
         }),
         (Pass::Bin, "bucket", |s| s.buckets[999] ^= 1),
         (Pass::Bin, "spheres in a bucket", |s| {
@@ -131,6 +136,10 @@ fn every_comparison_sees_a_perturbation() {
             s.bucket_starts[1024] += 1
         }),
         (Pass::Scatter, "sorted spheres", |s| s.sorted.swap(10, 11)),
+        (Pass::Neighbours, "neighbours", |s| {
+            s.neighbours.swap(100, 101)
+        }),
+        (Pass::Neighbours, "neighbours", |s| s.neighbours[100] = 999),
         (Pass::Contacts, "force", |s| {
             s.sphere_loads[500].force *= 1.01
         }),
@@ -178,13 +187,10 @@ fn contacts_are_those_of_all_pairs() {
         ),
         (crowded_table(1000), "cells that share buckets"),
     ] {
-        for pass in [
-            Pass::Pose,
-            Pass::Bin,
-            Pass::Scan,
-            Pass::Scatter,
-            Pass::Contacts,
-        ] {
+        for pass in Pass::ALL
+            .into_iter()
+            .take_while(|&pass| pass != Pass::Integrate)
+        {
             cpu::run(pass, &mut state);
         }
         let mut total = 0;
@@ -217,9 +223,14 @@ fn contacts_are_those_of_all_pairs() {
 #[test]
 fn distinct_cells_share_a_bucket_and_rows_are_adjacent() {
     let cell = IVec3::new(-3, 5, -8);
-    assert_eq!(bucket(cell, 64), bucket(cell + IVec3::X * 64, 64));
+    assert_eq!(bucket(cell, 0, 64), bucket(cell + IVec3::X * 64, 0, 64));
+    assert_ne!(
+        bucket(cell, 0, 1 << 20),
+        bucket(cell, 1, 1 << 20),
+        "levels differ"
+    );
     for x in 0..3 {
-        let expected = (bucket(cell, 1024) + x) % 1024;
-        assert_eq!(bucket(cell + IVec3::X * x as i32, 1024), expected);
+        let expected = (bucket(cell, 2, 1024) + x) % 1024;
+        assert_eq!(bucket(cell + IVec3::X * x as i32, 2, 1024), expected);
     }
 }

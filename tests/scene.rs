@@ -855,6 +855,17 @@ fn bodies_that_overlap_deeply_are_named() {
 }
 
 #[test]
+fn bodies_of_too_many_spheres_are_refused() {
+    let mut scene = without(ball(), "/shapes/ball/sphere");
+    scene["shapes"]["ball"]["cube"] = json!({ "n": 46, "radius": 0.001 });
+    scene["bodies"] = json!(vec![json!({ "shape": "ball" }); 520]);
+    assert_eq!(
+        problem(&scene).to_string(),
+        "bodies: found bodies of 5.061e7 spheres, expected a scene of at most 50000000 spheres"
+    );
+}
+
+#[test]
 fn overlapping_bodies_are_eased_apart_on_request() {
     let mut scene = ball();
     scene["initial_overlap"] = json!("relax");
@@ -905,6 +916,13 @@ fn doubts_are_warnings() {
         "shapes.ball: found the radius 0.05 m, 5000 times the smallest (0.00001 m, of shapes.grain), \
          expected at most 1000 times; the search for contacts will be slow"
     );
+    let at =
+        |x: usize| json!({ "shape": "ball", "position": [x, 1, 0], "orientation": [0, 0, 0, 2] });
+    let warnings = loaded(&with(ball(), "/bodies", (0..30).map(at).collect())).warnings;
+    assert_eq!(
+        (warnings.len(), &*warnings[20]),
+        (21, "and 10 more warnings")
+    );
     let fixed = with(ball(), "/bodies/0/fixed", json!(true));
     let warnings = loaded(&fixed).warnings;
     assert_eq!(
@@ -917,40 +935,7 @@ fn doubts_are_warnings() {
 
 /// A small scene with every field of the format in it.
 fn everything() -> Value {
-    json!({
-        "$schema": "s", "version": 1, "name": "all", "description": "d", "gravity": [0, -9.81, 0],
-        "duration": 0.5, "integrator": "explicit", "initial_overlap": "relax",
-        "contact": { "law": "linear", "stiffness": 1e5, "tangential_stiffness": 1e4, "time_step": 1e-5 },
-        "materials": {
-            "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
-            "mud": { "density": 1500, "damping": 2, "friction": 0.1 },
-        },
-        "pairs": [{ "between": ["stone", "mud"], "restitution": 0.1, "friction": 0.9 }],
-        "shapes": {
-            "ball": { "sphere": { "radius": 0.05 }, "material": "stone",
-                      "mass_properties": { "mass": 1, "center_of_mass": [0, 0, 0], "inertia": [1, 2, 3] } },
-            "cube": { "cube": { "n": 2, "radius": 0.05, "spacing": 0.1 }, "material": "mud", "mass_properties": "union" },
-            "peak": { "tetrahedron": { "n": 3, "radius": 0.02 }, "material": "mud" },
-            "rod": { "rod": { "n": 3, "radius": 0.02 }, "material": "stone", "mass_properties": "spheres" },
-            "ring": { "torus": { "n": 5, "radius": 0.02, "ring_radius": 0.05 }, "material": "stone" },
-            "pear": { "spheres": [{ "center": [0, 0, 0], "radius": 0.05 }, { "center": [0.05, 0, 0], "radius": 0.02 }],
-                      "material": "stone",
-                      "mass_properties": { "mass": 1, "inertia": [[2, 0.5, 0], [0.5, 2, 0], [0, 0, 3]] } },
-        },
-        "planes": [{ "point": [0, 0, 0], "normal": [0, 2, 0], "material": "mud" }],
-        "bodies": [
-            { "shape": "pear", "position": [0, 1, 0], "axis": [0, 0, 1], "angle": 1, "velocity": [1, 0, 0], "angular_velocity": [0, 1, 0] },
-            { "shape": "rod", "position": [1, 1, 0], "orientation": [0, 0, 0, 1] },
-            { "shape": "ring", "position": [1, 0.1, 0], "fixed": true },
-        ],
-        "fills": [
-            { "count": 12, "shapes": { "cube": 1, "peak": 2 }, "placement": "grid", "spacing": 0.3, "jitter": 0.01,
-              "region": { "min": [-1, 2, -1], "max": [1, 4, 1] }, "orientation": [0, 0, 0, 1],
-              "velocity": { "min": [0, 0, 0], "max": [1, 1, 1] }, "angular_velocity": [0, 0, 1], "seed": 3 },
-            { "count": 3, "shapes": { "ball": 1 }, "placement": "random", "orientation": "random",
-              "region": { "min": [-1, 4, -1], "max": [1, 5, 1] } },
-        ],
-    })
+    serde_json::from_str(include_str!("data/everything.json")).unwrap()
 }
 
 /// Pointers to all values below `value`, itself left out.
@@ -972,46 +957,14 @@ fn places(value: &Value, at: &str, places: &mut Vec<String>) {
 }
 
 fn replacements() -> Vec<Value> {
-    vec![
-        json!(null),
-        json!(true),
-        json!("abc"),
-        json!(""),
-        json!([]),
-        json!({}),
-        json!(0),
-        json!(-1),
-        json!(1),
-        json!(3),
-        json!(0.5),
-        json!(-0.25),
-        json!(40),
-        json!(1e-7),
-        json!(1e-30),
-        json!(1e-45),
-        json!(1e-300),
-        json!(1e6),
-        json!(-1e6),
-        json!(1e20),
-        json!(1e39),
-        json!(1e300),
-        json!(-1e308),
-        json!(u64::MAX),
-        json!(i64::MIN),
-        json!(50_000_000),
-        json!([0, 0, 0]),
-        json!([0, 0, 0, 0]),
-        json!([1, 2, 3]),
-        json!([1e30, -1e30, 1e-30]),
-        json!([[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
-        json!(["stone", "stone"]),
-        json!("random"),
-        json!("union"),
-        json!({ "min": [0, 0, 0], "max": [1, 1, 1] }),
-        json!({ "ball": 1 }),
-        json!({ "radius": 0.1 }),
-        json!({ "n": 3, "radius": 0.1 }),
-    ]
+    let text = r#"[
+        null, true, "abc", "", [], {}, 0, -1, 1, 3, 0.5, -0.25, 12, 50000000, 1e6, -1e6, 1e20,
+        1e-7, 1e-30, 1e-45, 1e-300, 1e39, 1e300, -1e308, 18446744073709551615, -9223372036854775808,
+        [0, 0, 0], [0, 0, 0, 0], [1, 2, 3], [1e30, -1e30, 1e-30], [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        ["stone", "stone"], "random", "union", { "min": [0, 0, 0], "max": [1, 1, 1] }, { "ball": 1 },
+        { "radius": 0.1 }, { "n": 3, "radius": 0.1 }
+    ]"#;
+    serde_json::from_str(text).unwrap()
 }
 
 fn mutate(scene: &mut Value, place: &prop::sample::Index, change: &Option<Value>) {

@@ -1,9 +1,45 @@
-// The grid: places in it and its spatial hash; the twin of src/grid.rs.
+// The grids: places in them and their spatial hash; the twin of src/grid.rs.
 
-// Linear in x, so that the three cells of a row lie in adjacent buckets.
-fn bucket(cell: vec3<i32>, bucket_count: u32) -> u32 {
-    let row = bitcast<u32>(cell.y) * HASH_Y + bitcast<u32>(cell.z) * HASH_Z;
+// Level of a sphere: the finest whose cells are larger than its diameter and the skin.
+fn level_of(radius: f32, params: Params) -> u32 {
+    var level = 0u;
+    var size = params.cell_size;
+    while size < 2.0 * radius + params.skin && level + 1u < params.level_count {
+        size *= 2.0;
+        level += 1u;
+    }
+    return level;
+}
+
+// The cell of a level that holds a cell of the finest grid.
+fn cell_at(cell: vec3<i32>, level: u32) -> vec3<i32> {
+    return cell >> vec3<u32>(level);
+}
+
+// Bucket of a cell of a level. Linear in x, so that the cells of a row lie in adjacent buckets.
+fn bucket(cell: vec3<i32>, level: u32, bucket_count: u32) -> u32 {
+    let row = bitcast<u32>(cell.y) * HASH_Y + bitcast<u32>(cell.z) * HASH_Z + level * HASH_LEVEL;
     return (bitcast<u32>(cell.x) + row) & (bucket_count - 1u);
+}
+
+// Cells of a level in which the neighbours of a sphere lie.
+struct Reach {
+    first: vec3<i32>,
+    last: vec3<i32>,
+}
+
+fn reach(sphere: Sphere, level: u32, params: Params) -> Reach {
+    let size = params.cell_size * f32(1u << level);
+    let home = cell_at(sphere.cell, level);
+    let fine = vec3<f32>(sphere.cell - (home << vec3<u32>(level)));
+    let place = fine * params.cell_size + sphere.offset;
+    // The largest neighbour there has a diameter of the cell less the skin; a little more, so that
+    // rounding hides none.
+    let reach = sphere.radius + 0.5 * size + 0.51 * params.skin;
+    return Reach(
+        home + vec3<i32>(floor((place - reach) / size)),
+        home + vec3<i32>(floor((place + reach) / size)),
+    );
 }
 
 // Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again.

@@ -4,6 +4,10 @@ struct Params {
     gravity: vec3<f32>,
     time_step: f32,
     cell_size: f32,
+    level_count: u32,
+    skin: f32,
+    drift_limit: f32,
+    neighbour_capacity: u32,
     body_count: u32,
     sphere_count: u32,
     bucket_count: u32,
@@ -18,6 +22,7 @@ struct Body {
     orientation: vec4<f32>,
     velocity: vec3<f32>,
     angular_momentum: vec3<f32>,
+    drift: f32,
 }
 
 struct BodyProperties {
@@ -25,6 +30,7 @@ struct BodyProperties {
     inverse_mass: f32,
     first_sphere: u32,
     sphere_count: u32,
+    reach: f32,
 }
 
 struct Member {
@@ -39,9 +45,6 @@ struct Sphere {
     radius: f32,
     cell: vec3<i32>,
     body: u32,
-}
-
-struct Motion {
     velocity: vec3<f32>,
     inverse_mass: f32,
     angular_velocity: vec3<f32>,
@@ -77,6 +80,10 @@ struct Pair {
 struct Stats {
     max_overlap_fraction: atomic<u32>,
     not_finite: atomic<u32>,
-    _pad0: u32,
-    _pad1: u32,
+    stale: atomic<u32>,
+    rebuilding: u32,
+    halted: u32,
+    neighbours: u32,
+    steps: u32,
+    rebuilds: u32,
 }

@@ -31,15 +31,20 @@ fn turn(orientation: vec4<f32>, spin: vec3<f32>, time: f32) -> vec4<f32> {
     return normalize(multiply(vec4<f32>(half * sine, cosine), orientation));
 }
 
+struct Turned {
+    orientation: vec4<f32>,
+    spin: vec3<f32>,
+}
+
 // The midpoint rule, second order in the time step.
 fn advance(
     orientation: vec4<f32>,
     angular_momentum: vec3<f32>,
     inverse_inertia: vec3<f32>,
     time_step: f32,
-) -> vec4<f32> {
+) -> Turned {
     let start = angular_velocity(orientation, angular_momentum, inverse_inertia);
     let middle = turn(orientation, start, 0.5 * time_step);
     let spin = angular_velocity(middle, angular_momentum, inverse_inertia);
-    return turn(orientation, spin, time_step);
+    return Turned(turn(orientation, spin, time_step), spin);
 }

@@ -41,7 +41,7 @@ const REPEAT: Duration = Duration::from_secs(1);
 const FEWEST_STEPS: u64 = 10;
 
 /// Steps that are timed pass by pass.
-const PROFILED_STEPS: u64 = 30;
+const PROFILED_STEPS: u64 = 100;
 
 /// Steps between two looks at the clock.
 const SLICE: u64 = 32;
@@ -326,7 +326,7 @@ impl Bench {
 
 /// Goes back to the start of a repeat and warms up.
 fn again(simulation: &mut Simulation, start: &State, steps: u64, warm_up: u64) -> Result<()> {
-    simulation.restore(start, steps);
+    simulation.restore(start, steps)?;
     simulation.step(warm_up)
 }
 

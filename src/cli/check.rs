@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use rockfall::output::Rounded;
 use rockfall::scene;
 
 use super::failure::{Failure, Outcome};
@@ -35,12 +36,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
             Ok(scene) => {
                 let model = &scene.model;
                 terminal::print(format_args!(
-                    "{file}: {}: bodies {}, spheres {}, time step {:e} s, duration {} s",
+                    "{file}: {}: bodies {}, spheres {}, time step {} s, duration {} s",
                     model.name,
                     model.bodies.len(),
                     model.sphere_count(),
-                    model.time_step,
-                    model.duration,
+                    Rounded(model.time_step),
+                    Rounded(model.duration),
                 ))?;
                 for note in scene.notes {
                     terminal::print(format_args!("  {note}"))?;

@@ -4,11 +4,12 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use indicatif::{FormattedDuration, ProgressBar, ProgressState, ProgressStyle};
+use rockfall::output::Rounded;
 
 use super::terminal;
 
-/// Time between plain lines at first; later they come further apart, by a tenth of the
-/// time gone, so that the log of a long run stays short.
+/// Time between plain lines at first; later they come a tenth of the time gone apart, so that the
+/// log of a long run stays short.
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// Shows how far a run has come, on standard error.
@@ -71,9 +72,11 @@ impl Drop for Progress {
 fn describe(steps: u64, of: u64, time_step: f64, per_second: f64, eta: Duration) -> String {
     let end = of as f64 * time_step;
     let now = steps as f64 * time_step;
-    let digits = if per_second < 10.0 { 1 } else { 0 };
+    // As many decimals as give the end four digits, so that the text keeps its width.
+    let decimals = (3.0 - end.log10().floor()).clamp(0.0, 12.0) as usize;
     format!(
-        "t = {now:.3} of {end:.3} s, {per_second:.digits$} steps/s, ETA {}",
+        "t = {now:.decimals$} of {end:.decimals$} s, {} steps/s, ETA {}",
+        Rounded(per_second),
         FormattedDuration(eta)
     )
 }

@@ -95,9 +95,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
         (None, duration) => model.steps_for(duration.unwrap_or(model.duration)),
     };
     let trace = arguments.trace(&model)?;
-    let outputs = Outputs::create(arguments)?;
-
     let mut simulation = Simulation::new(model, &options)?;
+    // Not before the engine stands: a file of an earlier run survives an adapter that there is not.
+    let mut outputs = Outputs::create(arguments)?;
+
     let engine = simulation.adapter();
     terminal::say(match (simulation.backend(), options.backend) {
         ("gpu", _) => format!("engine: GPU, {engine}"),
@@ -110,30 +111,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
         simulation.set_trace(trace)?;
     }
 
-    let mut trace_output = outputs.trace;
     let start = Instant::now();
-    advance(
-        &mut simulation,
-        steps,
-        |simulation, samples| match &mut trace_output {
-            Some((path, writer)) => writer
-                .write(simulation, samples)
-                .map_err(|error| unwritten(path, &error)),
-            None => Ok(()),
-        },
-    )?;
+    advance(&mut simulation, steps, &mut outputs)?;
     let wall = start.elapsed();
 
-    if let Some((path, file)) = outputs.state {
-        let bodies = simulation.bodies()?;
-        write_state(
-            BufWriter::new(file),
-            simulation.model(),
-            simulation.time(),
-            &bodies,
-        )
-        .map_err(|error| unwritten(&path, &error))?;
-    }
+    outputs.finish(&mut simulation)?;
     let summary = RunSummary::new(&mut simulation, wall)?;
     if arguments.json {
         terminal::print_json(&summary)
@@ -142,12 +124,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Takes `steps` steps, showing how far it has come, and hands samples on as they arrive.
-fn advance(
-    simulation: &mut Simulation,
-    steps: u64,
-    mut keep: impl FnMut(&Simulation, &[Sample]) -> Outcome,
-) -> Outcome {
+/// Takes `steps` steps, showing how far it has come and writing samples as they arrive.
+fn advance(simulation: &mut Simulation, steps: u64, outputs: &mut Outputs) -> Outcome {
     let mut progress = Progress::new(steps, simulation.model().time_step);
     let mut slice = 1;
     while simulation.steps() < steps {
@@ -155,7 +133,7 @@ fn advance(
         let start = Instant::now();
         simulation.step(count)?;
         let samples = simulation.take_samples();
-        keep(simulation, &samples)?;
+        outputs.add(simulation, &samples)?;
         progress.update(simulation.steps());
         if count == slice && start.elapsed() < SLICE / 2 {
             slice *= 2;
@@ -230,6 +208,27 @@ impl Outputs {
             trace = Some((path.clone(), writer));
         }
         Ok(Outputs { state, trace })
+    }
+
+    /// Writes samples that were taken.
+    fn add(&mut self, simulation: &Simulation, samples: &[Sample]) -> Outcome {
+        let Some((path, writer)) = &mut self.trace else {
+            return Ok(());
+        };
+        writer
+            .write(simulation, samples)
+            .map_err(|error| unwritten(path, &error))
+    }
+
+    /// Writes what there is at the end.
+    fn finish(self, simulation: &mut Simulation) -> Outcome {
+        let Some((path, file)) = self.state else {
+            return Ok(());
+        };
+        let bodies = simulation.bodies()?;
+        let (model, time) = (simulation.model(), simulation.time());
+        write_state(BufWriter::new(file), model, time, &bodies)
+            .map_err(|error| unwritten(&path, &error))
     }
 }
 

@@ -209,7 +209,7 @@ pub fn compare_from(
         }
         if pass_moments.contains(&done) {
             passes.extend(compare_passes(&mut engine, &runs.cpu, done)?);
-            engine.upload(&runs.gpu);
+            engine.upload(&runs.gpu)?;
         }
         progress(done);
         let all = pass_moments.iter().chain(&trajectory_moments);
@@ -264,10 +264,14 @@ fn compare_passes(engine: &mut GpuEngine, start: &State, step: u64) -> Result<Ve
     let mut on_cpu = start.clone();
     let mut on_gpu = start.clone();
     for pass in Pass::ALL {
-        engine.upload(&on_cpu);
+        let mut input = on_cpu.clone();
+        cpu::run(pass, &mut on_cpu);
+        // The CPU engine makes room for longer neighbour lists as it goes; a pass on the GPU cannot.
+        input.params.neighbour_capacity = on_cpu.params.neighbour_capacity;
+        input.neighbours.resize(on_cpu.neighbours.len(), 0);
+        engine.upload(&input)?;
         engine.run(pass)?;
         download(engine, &mut on_gpu)?;
-        cpu::run(pass, &mut on_cpu);
         all.extend(
             differences(pass, &on_cpu, &on_gpu)
                 .into_iter()

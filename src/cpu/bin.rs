@@ -1,4 +1,4 @@
-use crate::grid::bucket;
+use crate::grid::{bucket, cell_at, level_of};
 use crate::state::State;
 
 /// Hash bucket of each sphere, and the number of spheres in each bucket.
@@ -13,7 +13,8 @@ pub fn bin(state: &mut State) {
     } = state;
     bucket_starts.fill(0);
     for ((sphere, home), slot) in spheres.iter().zip(buckets).zip(slots) {
-        *home = bucket(sphere.cell, params.bucket_count);
+        let level = level_of(sphere.radius, params);
+        *home = bucket(cell_at(sphere.cell, level), level, params.bucket_count);
         let count = &mut bucket_starts[*home as usize];
         *slot = *count;
         *count += 1;

@@ -19,7 +19,8 @@ pub fn integrate(state: &mut State) {
         ..
     } = state;
     let time_step = params.time_step;
-    let not_finite = (bodies, body_loads, properties)
+    let rebuilding = stats[0].rebuilding == 1;
+    let (not_finite, stale) = (bodies, body_loads, properties)
         .into_par_iter()
         .with_min_len(GRAIN)
         .enumerate()
@@ -36,7 +37,7 @@ pub fn integrate(state: &mut State) {
             }
             *load = sum;
             if properties.inverse_mass == 0.0 {
-                return 0;
+                return (0, params.drift_limit < 0.0);
             }
 
             let Body {
@@ -53,20 +54,27 @@ pub fn integrate(state: &mut State) {
             };
             let way = velocity * time_step;
             (body.cell, body.offset) = travel(body.cell, body.offset, way, params.cell_size);
-            body.orientation = advance(
+            let spin;
+            (body.orientation, spin) = advance(
                 body.orientation,
                 angular_momentum,
                 properties.inverse_inertia,
                 time_step,
             );
-            if is_sane(way, params.cell_size) && is_finite(body) {
-                0
-            } else {
-                index as u32 + 1
-            }
+
+            let drift = if rebuilding { 0.0 } else { body.drift };
+            body.drift = drift + way.length() + spin.length() * time_step * properties.reach;
+            let lost = !(is_sane(way, params.cell_size) && is_finite(body));
+            (
+                if lost { index as u32 + 1 } else { 0 },
+                body.drift > params.drift_limit,
+            )
         })
-        .reduce(|| 0, u32::max);
-    stats[0].not_finite = stats[0].not_finite.max(not_finite);
+        .reduce(|| (0, false), |a, b| (a.0.max(b.0), a.1 || b.1));
+    let stats = &mut stats[0];
+    stats.not_finite = stats.not_finite.max(not_finite);
+    stats.stale = stale.into();
+    stats.steps += 1;
 }
 
 fn is_finite(body: &Body) -> bool {

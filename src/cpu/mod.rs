@@ -7,6 +7,7 @@
 mod bin;
 mod contacts;
 mod integrate;
+mod neighbours;
 mod pose;
 mod scan;
 mod scatter;
@@ -14,6 +15,7 @@ mod scatter;
 pub use bin::bin;
 pub use contacts::contacts;
 pub use integrate::integrate;
+pub use neighbours::neighbours;
 pub use pose::pose;
 pub use scan::scan;
 pub use scatter::scatter;
@@ -31,14 +33,23 @@ pub fn run(pass: Pass, state: &mut State) {
         Pass::Bin => bin(state),
         Pass::Scan => scan(state),
         Pass::Scatter => scatter(state),
+        Pass::Neighbours => neighbours(state),
         Pass::Contacts => contacts(state),
         Pass::Integrate => integrate(state),
     }
 }
 
+/// Whether a step that has come to `pass` runs it: those that build the neighbour lists only when a
+/// sphere may have moved out of its skin.
+pub fn is_due(pass: Pass, state: &State) -> bool {
+    !pass.builds_lists() || state.stats[0].rebuilding == 1
+}
+
 /// Runs one step.
 pub fn step(state: &mut State) {
     for pass in Pass::ALL {
-        run(pass, state);
+        if is_due(pass, state) {
+            run(pass, state);
+        }
     }
 }

@@ -2,11 +2,12 @@ use rayon::prelude::*;
 
 use super::GRAIN;
 use crate::grid::{metres, settle};
-use crate::layout::{Body, BodyProperties, Motion, Sphere};
+use crate::layout::{Body, BodyProperties, Sphere};
 use crate::rotation::angular_velocity;
 use crate::state::State;
 
-/// Position and velocity of each sphere, from its body.
+/// Position and velocity of each sphere, from its body; and the word on whether this step builds
+/// the neighbour lists.
 pub fn pose(state: &mut State) {
     let State {
         params,
@@ -14,13 +15,16 @@ pub fn pose(state: &mut State) {
         properties,
         members,
         spheres,
-        motions,
+        stats,
         ..
     } = state;
-    (spheres, motions, members)
+    stats[0].rebuilding = stats[0].stale;
+    stats[0].stale = 0;
+    stats[0].rebuilds += stats[0].rebuilding;
+    (spheres, members)
         .into_par_iter()
         .with_min_len(GRAIN)
-        .for_each(|(sphere, motion, member)| {
+        .for_each(|(sphere, member)| {
             let body: &Body = &bodies[member.body as usize];
             let BodyProperties {
                 inverse_inertia,
@@ -29,18 +33,13 @@ pub fn pose(state: &mut State) {
             } = properties[member.body as usize];
             let arm = body.orientation * member.center;
             let spin = angular_velocity(body.orientation, body.angular_momentum, inverse_inertia);
-            let (cell, offset) = settle(
-                body.cell,
-                metres(body.offset, params.cell_size) + arm,
-                params.cell_size,
-            );
+            let center = metres(body.offset, params.cell_size) + arm;
+            let (cell, offset) = settle(body.cell, center, params.cell_size);
             *sphere = Sphere {
                 offset,
                 radius: member.radius,
                 cell,
                 body: member.body,
-            };
-            *motion = Motion {
                 velocity: body.velocity + spin.cross(arm),
                 inverse_mass,
                 angular_velocity: spin,

@@ -1,44 +1,57 @@
+use bytemuck::cast_slice;
 use encase::UniformBuffer;
 use wgpu::BufferUsages;
 
 use super::device::Context;
+use super::kernels::Threads;
 use crate::error::{Error, Result};
-use crate::layout::SCAN_BLOCK;
+use crate::layout::{Params, SCAN_BLOCK};
 use crate::state::{Field, State};
 
-/// The buffers of a simulation on the device: one for each [`Field`], and two of the GPU's own.
+/// The buffers of a simulation on the device: one for each [`Field`], and some of the GPU's own.
 pub(super) struct Buffers {
-    pub params: wgpu::Buffer,
+    params: wgpu::Buffer,
+    /// What `params` holds.
+    pub params_value: Params,
     fields: Vec<wgpu::Buffer>,
     /// Sums of the blocks of the scan.
     block_sums: wgpu::Buffer,
-    pub body_count: u32,
-    pub sphere_count: u32,
-    pub bucket_count: u32,
+    /// Workgroups of the passes that build the neighbour lists; see `shaders/pose.wgsl`.
+    pub list_dispatch: wgpu::Buffer,
 }
+
+const STORAGE: BufferUsages = BufferUsages::STORAGE
+    .union(BufferUsages::COPY_SRC)
+    .union(BufferUsages::COPY_DST);
 
 impl Buffers {
     pub fn new(context: &Context, state: &State) -> Result<Buffers> {
-        let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         let mut fields = Vec::with_capacity(Field::ALL.len());
         for field in Field::ALL {
             let size = state.bytes(field).len() as u64;
-            fields.push(context.create_buffer(field.name(), size, storage)?);
+            fields.push(context.create_buffer(field.name(), size, STORAGE)?);
         }
-        let blocks = u64::from(state.params.bucket_count.div_ceil(SCAN_BLOCK));
-        let params = context.create_buffer(
-            "params",
-            uniform(state).len() as u64,
-            BufferUsages::UNIFORM | BufferUsages::COPY_DST,
+        let scanned = state.params.bucket_count.max(state.params.sphere_count);
+        let blocks = u64::from(scanned.div_ceil(SCAN_BLOCK));
+        let needs = Threads::OF_LISTS.map(|threads| threads.workgroups(&state.params));
+        let list_dispatch = context.create_buffer(
+            "list_dispatch",
+            2 * size_of_val(&needs) as u64,
+            STORAGE | BufferUsages::INDIRECT,
         )?;
-        let block_sums = context.create_buffer("block_sums", 4 * blocks, storage)?;
-        let buffers = Buffers {
-            params,
+        context
+            .queue
+            .write_buffer(&list_dispatch, 0, cast_slice(&needs));
+        let mut buffers = Buffers {
+            params: context.create_buffer(
+                "params",
+                uniform(&state.params).len() as u64,
+                BufferUsages::UNIFORM | BufferUsages::COPY_DST,
+            )?,
+            params_value: state.params,
             fields,
-            block_sums,
-            body_count: state.params.body_count,
-            sphere_count: state.params.sphere_count,
-            bucket_count: state.params.bucket_count,
+            block_sums: context.create_buffer("block_sums", 4 * blocks, STORAGE)?,
+            list_dispatch,
         };
         buffers.upload(context, state);
         Ok(buffers)
@@ -48,11 +61,13 @@ impl Buffers {
         &self.fields[field as usize]
     }
 
-    /// The buffer that a shader calls `name`.
-    pub fn by_name(&self, name: &str) -> Option<&wgpu::Buffer> {
+    /// The buffer that a shader calls `name`, if the scan's `counts` are those of `counts`.
+    pub fn by_name(&self, name: &str, counts: Field) -> Option<&wgpu::Buffer> {
         match name {
             "params" => Some(&self.params),
+            "counts" => Some(self.field(counts)),
             "block_sums" => Some(&self.block_sums),
+            "list_dispatch" => Some(&self.list_dispatch),
             _ => Field::ALL
                 .iter()
                 .find(|field| field.name() == name)
@@ -61,12 +76,13 @@ impl Buffers {
     }
 
     pub fn size(&self) -> u64 {
-        let own = self.params.size() + self.block_sums.size();
+        let own = self.params.size() + self.block_sums.size() + self.list_dispatch.size();
         own + self.fields.iter().map(wgpu::Buffer::size).sum::<u64>()
     }
 
-    pub fn upload(&self, context: &Context, state: &State) {
-        context.queue.write_buffer(&self.params, 0, &uniform(state));
+    /// Overwrites all buffers, which must have the sizes that `state` has.
+    pub fn upload(&mut self, context: &Context, state: &State) {
+        self.set_params(context, state.params);
         for field in Field::ALL {
             context
                 .queue
@@ -74,16 +90,30 @@ impl Buffers {
         }
     }
 
-    pub fn download(&self, context: &Context, field: Field, bytes: &mut [u8]) -> Result<()> {
-        context.read(self.field(field), 0, bytes)
+    /// Replaces the neighbour lists by empty ones with room for `capacity` entries.
+    pub fn resize_neighbours(&mut self, context: &Context, capacity: u32) -> Result<()> {
+        let field = Field::Neighbours;
+        self.fields[field as usize] =
+            context.create_buffer(field.name(), 4 * u64::from(capacity), STORAGE)?;
+        let params = Params {
+            neighbour_capacity: capacity,
+            ..self.params_value
+        };
+        self.set_params(context, params);
+        Ok(())
+    }
+
+    fn set_params(&mut self, context: &Context, params: Params) {
+        self.params_value = params;
+        context
+            .queue
+            .write_buffer(&self.params, 0, &uniform(&params));
     }
 }
 
-fn uniform(state: &State) -> Vec<u8> {
+fn uniform(params: &Params) -> Vec<u8> {
     let mut buffer = UniformBuffer::new(Vec::new());
-    buffer
-        .write(&state.params)
-        .expect("a vector grows to any size");
+    buffer.write(params).expect("a vector grows to any size");
     buffer.into_inner()
 }
 

@@ -7,46 +7,114 @@ use super::device::Context;
 use super::dispatch::{grid, workgroups_for};
 use super::shaders;
 use crate::error::{Error, Result};
-use crate::layout::SCAN_BLOCK;
+use crate::layout::{Params, SCAN_BLOCK};
 use crate::pass::Pass;
 use crate::state::Field;
 
 /// How many threads a kernel wants.
-#[derive(Clone, Copy)]
-enum Threads {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Threads {
     /// One for each sphere.
     Spheres,
     /// One for each body.
     Bodies,
-    /// One workgroup for each block of the scan.
-    Blocks,
+    /// One for each bucket, and one more.
+    Buckets,
+    /// One workgroup for each block of buckets that the scan takes.
+    BucketBlocks,
+    /// One workgroup for each block of spheres that the scan takes.
+    SphereBlocks,
     /// One workgroup.
     Group,
 }
 
+impl Threads {
+    /// What the passes that build the neighbour lists want, in the order of `list_dispatch`.
+    pub const OF_LISTS: [Threads; 5] = [
+        Threads::Spheres,
+        Threads::Buckets,
+        Threads::BucketBlocks,
+        Threads::SphereBlocks,
+        Threads::Group,
+    ];
+
+    pub fn workgroups(self, params: &Params) -> [u32; 3] {
+        match self {
+            Threads::Spheres => workgroups_for(params.sphere_count.into()),
+            Threads::Bodies => workgroups_for(params.body_count.into()),
+            Threads::Buckets => workgroups_for(u64::from(params.bucket_count) + 1),
+            Threads::BucketBlocks => grid(params.bucket_count.div_ceil(SCAN_BLOCK).into()),
+            Threads::SphereBlocks => grid(params.sphere_count.div_ceil(SCAN_BLOCK).into()),
+            Threads::Group => [1, 1, 1],
+        }
+    }
+
+    /// Place of the arguments of an indirect dispatch in `list_dispatch`, bytes: the second half
+    /// of that buffer holds what a step gets.
+    fn indirect_offset(self) -> u64 {
+        let of_lists = Self::OF_LISTS;
+        let place = of_lists.iter().position(|&threads| threads == self);
+        let place = place.expect("a pass that builds lists has its threads in OF_LISTS");
+        12 * (of_lists.len() + place) as u64
+    }
+}
+
+/// An entry point of a pass.
+struct Entry {
+    name: &'static str,
+    /// The pass whose file it stands in.
+    file: Pass,
+    threads: Threads,
+    /// What the scan scans.
+    counts: Field,
+}
+
 /// The entry points of each pass, in their order.
-fn entry_points(pass: Pass) -> &'static [(&'static str, Threads)] {
+fn entries(pass: Pass) -> Vec<Entry> {
+    use Threads::{Bodies, BucketBlocks, Buckets, Group, SphereBlocks, Spheres};
+    let own = |name, threads| Entry {
+        name,
+        file: pass,
+        threads,
+        counts: Field::BucketStarts,
+    };
+    let scan = |counts, blocks| {
+        [
+            ("scan_blocks", blocks),
+            ("scan_sums", Group),
+            ("scan_add", blocks),
+        ]
+        .map(|(name, threads)| Entry {
+            name,
+            file: Pass::Scan,
+            threads,
+            counts,
+        })
+    };
     match pass {
-        Pass::Pose => &[("pose", Threads::Spheres)],
-        Pass::Bin => &[("bin", Threads::Spheres)],
-        Pass::Scan => &[
-            ("scan_blocks", Threads::Blocks),
-            ("scan_sums", Threads::Group),
-            ("scan_add", Threads::Blocks),
-        ],
-        Pass::Scatter => &[
-            ("scatter", Threads::Spheres),
-            ("scatter_rank", Threads::Spheres),
-        ],
-        Pass::Contacts => &[("contacts", Threads::Spheres)],
-        Pass::Integrate => &[("integrate", Threads::Bodies)],
+        Pass::Pose => vec![own("pose", Spheres)],
+        Pass::Bin => vec![own("bin_clear", Buckets), own("bin", Spheres)],
+        Pass::Scan => scan(Field::BucketStarts, BucketBlocks).into(),
+        Pass::Scatter => vec![own("scatter", Spheres), own("scatter_rank", Spheres)],
+        Pass::Neighbours => {
+            let mut entries = vec![own("neighbours_count", Spheres)];
+            entries.extend(scan(Field::NeighbourStarts, SphereBlocks));
+            entries.push(own("neighbours_fill", Spheres));
+            entries
+        }
+        Pass::Contacts => vec![own("contacts", Spheres)],
+        Pass::Integrate => vec![own("integrate", Bodies)],
     }
 }
 
 /// A compiled entry point with its buffers.
 struct Kernel {
     pipeline: wgpu::ComputePipeline,
+    /// Binding and name of each variable that it uses.
+    variables: Vec<(u32, String)>,
+    counts: Field,
     bind_group: wgpu::BindGroup,
+    threads: Threads,
     workgroups: [u32; 3],
 }
 
@@ -64,24 +132,43 @@ impl Kernels {
         Ok(Kernels { passes })
     }
 
-    /// All passes of a step.
-    pub fn encode_step(&self, buffers: &Buffers, encoder: &mut wgpu::CommandEncoder) {
-        for pass in Pass::ALL {
-            self.encode(pass, buffers, encoder, None);
+    /// Binds the buffers again, after one of them was replaced.
+    pub fn bind(&mut self, context: &Context, buffers: &Buffers) {
+        for kernel in self.passes.values_mut().flatten() {
+            kernel.bind_group = bind(
+                context,
+                &kernel.pipeline,
+                &kernel.variables,
+                kernel.counts,
+                buffers,
+            );
         }
     }
 
-    /// One pass; with `timer`, the query set and the place of the pass in it.
+    /// All passes of a step. Those that build the neighbour lists get their threads from the
+    /// device: none, while the lists hold.
+    pub fn encode_step(
+        &self,
+        buffers: &Buffers,
+        encoder: &mut wgpu::CommandEncoder,
+        timer: Option<&wgpu::QuerySet>,
+    ) {
+        for (index, pass) in Pass::ALL.into_iter().enumerate() {
+            let timer = timer.map(|queries| (queries, index));
+            let indirect = pass.builds_lists().then_some(&buffers.list_dispatch);
+            self.encode(pass, indirect, encoder, timer);
+        }
+    }
+
+    /// One pass, with all the threads that it wants or with those that `indirect` has for it;
+    /// with `timer`, the query set and the place of the pass in it.
     pub fn encode(
         &self,
         pass: Pass,
-        buffers: &Buffers,
+        indirect: Option<&wgpu::Buffer>,
         encoder: &mut wgpu::CommandEncoder,
         timer: Option<(&wgpu::QuerySet, usize)>,
     ) {
-        if pass == Pass::Bin {
-            encoder.clear_buffer(buffers.field(Field::BucketStarts), 0, None);
-        }
         let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some(pass.name()),
             timestamp_writes: timer.map(|(query_set, index)| wgpu::ComputePassTimestampWrites {
@@ -94,7 +181,12 @@ impl Kernels {
             compute.set_pipeline(&kernel.pipeline);
             compute.set_bind_group(0, &kernel.bind_group, &[]);
             let [x, y, z] = kernel.workgroups;
-            compute.dispatch_workgroups(x, y, z);
+            match indirect {
+                Some(buffer) => {
+                    compute.dispatch_workgroups_indirect(buffer, kernel.threads.indirect_offset());
+                }
+                None => compute.dispatch_workgroups(x, y, z),
+            }
         }
     }
 }
@@ -102,47 +194,49 @@ impl Kernels {
 /// Compiles the entry points of a pass and binds each one's buffers, by the names of the variables
 /// that it uses: the shader's own declarations are the only list of them.
 fn compile(pass: Pass, context: &Context, buffers: &Buffers) -> Result<Vec<Kernel>> {
-    let source = shaders::source(pass);
-    let wrong = |message: String| Error::Shader {
-        name: pass.name(),
-        message,
-    };
-    let module = naga::front::wgsl::parse_str(&source)
-        .map_err(|error| wrong(error.emit_to_string(&source)))?;
-    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
-        .validate(&module)
-        .map_err(|error| wrong(error.emit_to_string(&source)))?;
-    let shader = context
-        .device
-        .create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(pass.name()),
-            source: wgpu::ShaderSource::Wgsl(source.into()),
-        });
-
     let mut kernels = Vec::new();
-    for &(name, threads) in entry_points(pass) {
+    for Entry {
+        name,
+        file,
+        threads,
+        counts,
+    } in entries(pass)
+    {
+        let source = shaders::source(file);
+        let wrong = |message: String| Error::Shader {
+            name: file.name(),
+            message,
+        };
+        let module = naga::front::wgsl::parse_str(&source)
+            .map_err(|error| wrong(error.emit_to_string(&source)))?;
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .map_err(|error| wrong(error.emit_to_string(&source)))?;
+        let shader = context
+            .device
+            .create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: Some(name),
+                source: wgpu::ShaderSource::Wgsl(source.into()),
+            });
         let index = module
             .entry_points
             .iter()
             .position(|entry| entry.name == name)
             .ok_or_else(|| wrong(format!("there is no entry point `{name}`")))?;
         let uses = info.get_entry_point(index);
-        let mut entries = Vec::new();
-        for (handle, variable) in module.global_variables.iter() {
-            let Some(binding) = &variable.binding else {
-                continue;
-            };
-            if uses[handle].is_empty() {
-                continue;
-            }
-            let name = variable.name.as_deref().unwrap_or_default();
-            let buffer = buffers
-                .by_name(name)
-                .ok_or_else(|| wrong(format!("there is no buffer `{name}`")))?;
-            entries.push(wgpu::BindGroupEntry {
-                binding: binding.binding,
-                resource: buffer.as_entire_binding(),
-            });
+        let variables: Vec<(u32, String)> = module
+            .global_variables
+            .iter()
+            .filter(|(handle, _)| !uses[*handle].is_empty())
+            .filter_map(|(_, variable)| {
+                Some((variable.binding.as_ref()?.binding, variable.name.clone()?))
+            })
+            .collect();
+        if let Some((_, name)) = variables
+            .iter()
+            .find(|(_, name)| buffers.by_name(name, counts).is_none())
+        {
+            return Err(wrong(format!("there is no buffer `{name}`")));
         }
         let pipeline = context
             .device
@@ -154,24 +248,40 @@ fn compile(pass: Pass, context: &Context, buffers: &Buffers) -> Result<Vec<Kerne
                 compilation_options: Default::default(),
                 cache: None,
             });
-        let bind_group = context
-            .device
-            .create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some(name),
-                layout: &pipeline.get_bind_group_layout(0),
-                entries: &entries,
-            });
-        let workgroups = match threads {
-            Threads::Spheres => workgroups_for(buffers.sphere_count.into()),
-            Threads::Bodies => workgroups_for(buffers.body_count.into()),
-            Threads::Blocks => grid(buffers.bucket_count.div_ceil(SCAN_BLOCK).into()),
-            Threads::Group => [1, 1, 1],
-        };
         kernels.push(Kernel {
+            bind_group: bind(context, &pipeline, &variables, counts, buffers),
             pipeline,
-            bind_group,
-            workgroups,
+            variables,
+            counts,
+            threads,
+            workgroups: threads.workgroups(&buffers.params_value),
         });
     }
     Ok(kernels)
+}
+
+fn bind(
+    context: &Context,
+    pipeline: &wgpu::ComputePipeline,
+    variables: &[(u32, String)],
+    counts: Field,
+    buffers: &Buffers,
+) -> wgpu::BindGroup {
+    let entries: Vec<wgpu::BindGroupEntry> = variables
+        .iter()
+        .filter_map(|(binding, name)| {
+            let resource = buffers.by_name(name, counts)?.as_entire_binding();
+            Some(wgpu::BindGroupEntry {
+                binding: *binding,
+                resource,
+            })
+        })
+        .collect();
+    context
+        .device
+        .create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &pipeline.get_bind_group_layout(0),
+            entries: &entries,
+        })
 }

@@ -15,7 +15,10 @@ pub use dispatch::workgroups_for;
 
 use std::time::{Duration, Instant};
 
+use bytemuck::{bytes_of, bytes_of_mut};
+
 use crate::error::{Error, Result};
+use crate::layout::Stats;
 use crate::pass::Pass;
 use crate::state::{Field, State};
 use crate::trace::{Sample, Trace};
@@ -66,27 +69,39 @@ impl GpuEngine {
         self.buffers.size()
     }
 
-    /// Overwrites all buffers with those of `state`, which must have the same sizes.
-    pub fn upload(&mut self, state: &State) {
+    /// Overwrites all buffers with those of `state`, a state of the same model.
+    ///
+    /// # Errors
+    /// If the neighbour lists of `state` are larger than the adapter allows.
+    pub fn upload(&mut self, state: &State) -> Result<()> {
+        if state.params.neighbour_capacity != self.buffers.params_value.neighbour_capacity {
+            self.resize_neighbours(state.params.neighbour_capacity)?;
+        }
         self.buffers.upload(&self.context, state);
+        Ok(())
     }
 
-    /// Copies one buffer of the device into `state`, which must have the same sizes.
+    /// Copies one buffer of the device into `state`, a state of the same model.
     ///
     /// # Errors
     /// If the device was lost.
     pub fn download(&self, field: Field, state: &mut State) -> Result<()> {
-        self.buffers
-            .download(&self.context, field, state.bytes_mut(field))
+        if field == Field::Neighbours {
+            let capacity = self.buffers.params_value.neighbour_capacity;
+            state.neighbours.resize(capacity as usize, 0);
+            state.params.neighbour_capacity = capacity;
+        }
+        self.context
+            .read(self.buffers.field(field), 0, state.bytes_mut(field))
     }
 
-    /// Runs one pass and waits for it.
+    /// Runs one pass, whether or not the neighbour lists hold, and waits for it.
     ///
     /// # Errors
     /// If the device was lost.
     pub fn run(&mut self, pass: Pass) -> Result<()> {
         let mut encoder = self.encoder();
-        self.kernels.encode(pass, &self.buffers, &mut encoder, None);
+        self.kernels.encode(pass, None, &mut encoder, None);
         self.context.queue.submit([encoder.finish()]);
         self.context.wait()
     }
@@ -101,31 +116,33 @@ impl GpuEngine {
     /// samples of the trace are added to `samples`.
     ///
     /// # Errors
-    /// If the device was lost.
+    /// If the device was lost, or has no memory for larger neighbour lists.
     pub fn step(&mut self, first: u64, steps: u64, samples: &mut Vec<Sample>) -> Result<()> {
         let end = first + steps;
         let mut next = first;
+        let mut before = self.stats()?.steps;
         while next < end {
             let start = Instant::now();
             let mut encoder = self.encoder();
             let wanted = self.steps_per_submission.min(end - next);
-            let mut done = 0;
-            while done < wanted && !self.sampler.as_ref().is_some_and(Sampler::is_full) {
-                self.kernels.encode_step(&self.buffers, &mut encoder);
+            let mut encoded = 0;
+            while encoded < wanted && !self.sampler.as_ref().is_some_and(Sampler::is_full) {
+                self.kernels.encode_step(&self.buffers, &mut encoder, None);
                 if let Some(sampler) = &mut self.sampler {
-                    sampler.sample(next + done, &self.buffers, &mut encoder);
+                    sampler.sample(next + encoded, &self.buffers, &mut encoder);
                 }
-                done += 1;
+                encoded += 1;
             }
             self.context.queue.submit([encoder.finish()]);
-            self.context.wait()?;
-            next += done;
-            if let Some(sampler) = &mut self.sampler
-                && (sampler.is_full() || next == end)
-            {
-                sampler.drain(&self.context, samples)?;
+            let stats = self.stats()?;
+            next += u64::from(stats.steps.wrapping_sub(before));
+            before = stats.steps;
+            if let Some(sampler) = &mut self.sampler {
+                sampler.drain(&self.context, next, samples)?;
             }
-            if done == wanted && start.elapsed() < SUBMISSION / 2 {
+            if stats.halted == 1 {
+                self.make_room(stats)?;
+            } else if start.elapsed() < SUBMISSION / 2 {
                 self.steps_per_submission = (self.steps_per_submission * 2).min(MOST_STEPS);
             } else if start.elapsed() > SUBMISSION * 2 {
                 self.steps_per_submission = (self.steps_per_submission / 2).max(1);
@@ -135,26 +152,58 @@ impl GpuEngine {
     }
 
     /// Runs one step and returns the time of each pass, in the order of [`Pass::ALL`]; `None`
-    /// where the adapter has no timestamps.
+    /// where the adapter has no timestamps: then no step was taken.
     ///
     /// # Errors
-    /// If the device was lost.
+    /// If the device was lost, or has no memory for larger neighbour lists.
     pub fn profile_step(&mut self) -> Result<Option<[Duration; Pass::ALL.len()]>> {
         let Some(timer) = Timer::new(&self.context) else {
             return Ok(None);
         };
-        let mut encoder = self.encoder();
-        for (index, pass) in Pass::ALL.into_iter().enumerate() {
-            self.kernels.encode(
-                pass,
-                &self.buffers,
-                &mut encoder,
-                Some((&timer.queries, index)),
-            );
+        loop {
+            let mut encoder = self.encoder();
+            self.kernels
+                .encode_step(&self.buffers, &mut encoder, Some(&timer.queries));
+            timer.resolve(&mut encoder);
+            self.context.queue.submit([encoder.finish()]);
+            let stats = self.stats()?;
+            if stats.halted == 0 {
+                return timer.read(&self.context).map(Some);
+            }
+            self.make_room(stats)?;
         }
-        timer.resolve(&mut encoder);
-        self.context.queue.submit([encoder.finish()]);
-        timer.read(&self.context).map(Some)
+    }
+
+    fn stats(&self) -> Result<Stats> {
+        let mut stats = Stats::default();
+        self.context.read(
+            self.buffers.field(Field::Stats),
+            0,
+            bytes_of_mut(&mut stats),
+        )?;
+        Ok(stats)
+    }
+
+    /// Makes room for the neighbour lists, after a step had none and was not taken: it is the next
+    /// to be taken.
+    fn make_room(&mut self, stats: Stats) -> Result<()> {
+        self.resize_neighbours(State::neighbour_room(stats.neighbours))?;
+        let again = Stats {
+            halted: 0,
+            stale: 1,
+            rebuilds: stats.rebuilds - 1,
+            ..stats
+        };
+        self.context
+            .queue
+            .write_buffer(self.buffers.field(Field::Stats), 0, bytes_of(&again));
+        Ok(())
+    }
+
+    fn resize_neighbours(&mut self, capacity: u32) -> Result<()> {
+        self.buffers.resize_neighbours(&self.context, capacity)?;
+        self.kernels.bind(&self.context, &self.buffers);
+        Ok(())
     }
 
     fn encoder(&self) -> wgpu::CommandEncoder {

@@ -72,8 +72,10 @@ impl Sampler {
         self.steps.push(step);
     }
 
-    /// Moves the samples to the host.
-    pub fn drain(&mut self, context: &Context, samples: &mut Vec<Sample>) -> Result<()> {
+    /// Moves the samples of the steps before `next`, which were taken, to the host, and forgets
+    /// those of later ones, which were not.
+    pub fn drain(&mut self, context: &Context, next: u64, samples: &mut Vec<Sample>) -> Result<()> {
+        self.steps.retain(|&step| step < next);
         let count = self.trace.bodies.len();
         let size = count * (BODY + LOAD) as usize;
         let mut bytes = vec![0; self.steps.len() * size];

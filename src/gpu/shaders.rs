@@ -1,12 +1,13 @@
 //! The WGSL of each pass, put together from its file and what that imports.
 
-use crate::grid::{HASH_Y, HASH_Z};
+use crate::grid::{HASH_LEVEL, HASH_Y, HASH_Z};
 use crate::layout::{SCAN_BLOCK, SEMI_IMPLICIT, WORKGROUP_SIZE};
 use crate::pass::Pass;
 
 /// The file of a pass, as it stands in `shaders/`.
 fn file(pass: Pass) -> &'static str {
     match pass {
+        Pass::Neighbours => include_str!("../../shaders/neighbours.wgsl"),
         Pass::Pose => include_str!("../../shaders/pose.wgsl"),
         Pass::Bin => include_str!("../../shaders/bin.wgsl"),
         Pass::Scan => include_str!("../../shaders/scan.wgsl"),
@@ -59,6 +60,7 @@ fn constants() -> String {
         ("SCAN_BLOCK", SCAN_BLOCK),
         ("HASH_Y", HASH_Y),
         ("HASH_Z", HASH_Z),
+        ("HASH_LEVEL", HASH_LEVEL),
         ("SEMI_IMPLICIT", SEMI_IMPLICIT),
     ]
     .iter()

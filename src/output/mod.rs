@@ -1,9 +1,11 @@
 //! Writers of results, one format a file.
 
+mod rounded;
 mod state;
 mod summary;
 mod trace;
 
+pub use rounded::Rounded;
 pub use state::write_state;
 pub use summary::RunSummary;
 pub use trace::TraceWriter;

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::Rounded;
 use crate::error::Result;
 use crate::simulation::Simulation;
 
@@ -86,43 +87,29 @@ impl fmt::Display for RunSummary {
         writeln!(formatter, "bodies           {}", self.bodies)?;
         writeln!(formatter, "spheres          {}", self.spheres)?;
         writeln!(formatter, "steps            {}", self.steps)?;
-        writeln!(formatter, "time step        {} s", Digits(self.dt))?;
-        writeln!(formatter, "simulated time   {} s", Digits(self.simulated_s))?;
-        writeln!(formatter, "wall time        {} s", Digits(self.wall_s))?;
+        writeln!(formatter, "time step        {} s", Rounded(self.dt))?;
+        writeln!(
+            formatter,
+            "simulated time   {} s",
+            Rounded(self.simulated_s)
+        )?;
+        writeln!(formatter, "wall time        {} s", Rounded(self.wall_s))?;
         let (rate, unit) = match self.sphere_steps_per_s {
             rate if rate < 1e6 => (rate, "sphere-steps/s"),
             rate => (rate * 1e-6, "million sphere-steps/s"),
         };
-        writeln!(formatter, "throughput       {} {unit}", Digits(rate))?;
+        writeln!(formatter, "throughput       {} {unit}", Rounded(rate))?;
         writeln!(
             formatter,
             "kinetic energy   {} J",
-            Digits(self.kinetic_energy_j)
+            Rounded(self.kinetic_energy_j)
         )?;
         writeln!(
             formatter,
             "largest overlap  {} of the radius (in the whole run)",
-            Digits(self.max_overlap_fraction)
+            Rounded(self.max_overlap_fraction)
         )?;
         writeln!(formatter, "contacts         {}", self.contacts)?;
         write!(formatter, "state hash       {}", self.state_hash)
-    }
-}
-
-/// A number with about four significant digits.
-struct Digits(f64);
-
-impl fmt::Display for Digits {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Digits(number) = *self;
-        match number.abs() {
-            0.0 => write!(formatter, "0"),
-            size if !(1e-3..1e6).contains(&size) => write!(formatter, "{number:.3e}"),
-            size => {
-                let before_point = size.log10().floor() as i32 + 1;
-                let after_point = (4 - before_point).max(0) as usize;
-                write!(formatter, "{number:.after_point$}")
-            }
-        }
     }
 }

@@ -214,8 +214,8 @@ pub struct Contact {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Law", rename_all = "kebab-case")]
 pub enum Law {
-    /// Normal spring and dashpot, viscous shear, both capped by Coulomb friction. The contact ends
-    /// where the overlap does, so the dashpot may pull.
+    /// Normal spring and dashpot, and viscous shear capped by Coulomb friction. The contact ends where
+    /// the overlap does, so the dashpot may pull.
     #[default]
     Linear,
 }

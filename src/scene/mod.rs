@@ -4,7 +4,7 @@
 //! text  --reading-->  format::SceneFile  --build-->  Scene { model, warnings, notes }
 //! ```
 //!
-//! [`format`] is the file as it is written, `build` checks it and makes a [`Model`] of it: clumps
+//! [`mod@format`] is the file as it is written, `build` checks it and makes a [`Model`] of it: clumps
 //! from [`shapes`], bodies from [`fill`], overlaps found or eased by [`overlap`], stiffness, dashpots
 //! and the time step by [`contact`]. Whatever is wrong comes back as a [`SceneError`] that names the
 //! file, the place, what was found and what was expected; nothing is guessed, nothing is dropped.

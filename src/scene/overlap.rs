@@ -101,6 +101,11 @@ pub(super) fn depth_in_plane(plane: &ModelPlane, center: DVec3, radius: f64) -> 
     radius - (center - plane.point).dot(plane.normal)
 }
 
+/// A number rounded to six digits, for sentences.
+pub(super) fn short(number: f64) -> f64 {
+    format!("{number:.5e}").parse().unwrap_or(number)
+}
+
 fn grid_of(bodies: &[ModelBody], shapes: &[Clump]) -> SphereGrid {
     let mut grid = SphereGrid::new(
         shapes

@@ -11,6 +11,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use rockfall::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::gpu::{Adapter, Context};
 use rockfall::model::{Integrator, Model, ModelBody, ModelPlane, PairLaw};
+use rockfall::trace::{Sample, Trace};
+use rockfall::{Simulation, scene};
 
 /// The device of the GPU tests: a real GPU, or the software adapter, which the test command
 /// installs. There is no third case: without either, the tests fail and say why.
@@ -138,4 +140,79 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         ],
         bodies,
     }
+}
+
+/// A simulation of a scene's text on the CPU.
+pub fn simulate(text: &str) -> Simulation {
+    Simulation::on_cpu(model(text), None).unwrap()
+}
+
+/// Runs `check` on a simulation of a scene's text on each engine.
+pub fn on_both(text: &str, check: impl Fn(Simulation, &str)) {
+    check(simulate(text), "cpu");
+    check(Simulation::on_gpu(model(text), device()).unwrap(), "gpu");
+}
+
+/// The model of a scene's text.
+pub fn model(text: &str) -> Model {
+    scene::parse(text, "test.json".as_ref())
+        .unwrap_or_else(|error| panic!("{error}"))
+        .model
+}
+
+/// Takes `steps` steps and returns a sample of each of `bodies` at every `every`th.
+pub fn trace_of(
+    simulation: &mut Simulation,
+    bodies: &[u32],
+    every: u64,
+    steps: u64,
+) -> Vec<Sample> {
+    simulation
+        .set_trace(Trace {
+            bodies: bodies.to_vec(),
+            every,
+        })
+        .unwrap();
+    simulation.step(steps).unwrap();
+    simulation.take_samples()
+}
+
+/// One ball of radius `large` that falls into a heap of `small_count` balls of radius 1, on a floor.
+pub fn large_among_small(large: f64, small_count: usize) -> Model {
+    let mut model = crowd(1, DVec3::ZERO, 1);
+    let ball = |radius: f64| {
+        let spheres = [ClumpSphere {
+            center: DVec3::ZERO,
+            radius,
+        }];
+        Clump::new("ball", 0, &spheres, summed_spheres(&spheres, 1000.0))
+    };
+    model.shapes = vec![ball(1.0), ball(large)];
+    model.gravity = DVec3::NEG_Y * 9.81;
+    model.planes = vec![ModelPlane {
+        point: DVec3::ZERO,
+        normal: DVec3::Y,
+        material: 0,
+    }];
+    let mut random = Random::new(4);
+    let side = (small_count as f64).cbrt().ceil() as usize;
+    let at = |shape, position| ModelBody {
+        shape,
+        position,
+        orientation: DQuat::IDENTITY,
+        velocity: DVec3::ZERO,
+        angular_velocity: DVec3::ZERO,
+        fixed: false,
+    };
+    model.bodies = (0..small_count)
+        .map(|k| {
+            let site = [k % side, k / side / side, k / side % side].map(|c| c as f64);
+            let center = DVec3::new(0.5, 0.0, 0.5) * (side as f64 - 1.0);
+            let place = 1.99 * (DVec3::from_array(site) - center) + DVec3::Y;
+            at(0, place + random.vector(0.004))
+        })
+        .collect();
+    let above = 2.0 * (small_count as f64 / side as f64 / side as f64).ceil() + large + 0.1;
+    model.bodies.push(at(1, DVec3::new(0.3, above, 0.2)));
+    model
 }

@@ -10,6 +10,8 @@ use super::super::format::{List, Vector};
 
 /// Deviation of a quaternion's length from 1 that draws a warning.
 const LENGTH_TOLERANCE: f64 = 1e-3;
+/// Warnings that a scene gives.
+const WARNINGS: usize = 20;
 /// Names that an error lists.
 const LISTED: usize = 8;
 
@@ -58,7 +60,7 @@ impl Check {
         self.problems.push(Problem::new(path, found, expected));
     }
 
-    /// A number that single precision can hold; more than zero, if `positive`.
+    /// A number that single precision can hold; `what` is what it measures, a comma, and its unit.
     pub(super) fn number(
         &mut self,
         path: impl Display,
@@ -166,6 +168,16 @@ impl Check {
             );
         }
         index
+    }
+
+    /// The warnings, unless they are too many to read: then the first of them, and how many more.
+    pub(super) fn readable_warnings(&mut self) -> Vec<String> {
+        let more = self.warnings.len().saturating_sub(WARNINGS);
+        if more > 0 {
+            self.warnings.truncate(WARNINGS);
+            self.warnings.push(format!("and {more} more warnings"));
+        }
+        std::mem::take(&mut self.warnings)
     }
 
     pub(super) fn length(&mut self, path: impl Display, length: f64) -> bool {

@@ -26,6 +26,11 @@ impl Check {
         };
         let listed = file.bodies.iter().filter_map(|body| names.get(&body.shape));
         let mut total: f64 = listed.map(spheres_of).sum();
+        let scene = format!("a scene of at most {MAX_SPHERES} spheres");
+        if total > MAX_SPHERES as f64 {
+            let found = format!("bodies of {} spheres", rounded(total));
+            self.problem("bodies", found, &scene);
+        }
         let mut fills = Vec::new();
         for (index, fill) in file.fills.iter().enumerate() {
             let path = format!("fills[{index}]");
@@ -61,7 +66,7 @@ impl Check {
                 self.problem(
                     format_args!("{path}.count"),
                     format!("{} bodies of {} spheres", fill.count, rounded(spheres)),
-                    format!("a scene of at most {MAX_SPHERES} spheres"),
+                    &scene,
                 );
             }
             if self.problems.len() > before {

@@ -15,7 +15,7 @@ use super::error::{Problem, rounded};
 use super::format::{self, SceneFile};
 use crate::clump::Clump;
 use crate::model::{Integrator, Model, PairLaw};
-use check::{Check, Names, vector};
+use check::{Check, Names, Sign, vector};
 
 /// Spheres that a scene may have.
 pub const MAX_SPHERES: u64 = 50_000_000;
@@ -76,6 +76,15 @@ pub(super) fn build(file: &SceneFile, stem: &str) -> Result<Scene, Vec<Problem>>
     let time_step = encounters
         .time_step(file.contact.time_step, file.duration, &laws, &names)
         .map_err(|problem| vec![problem])?;
+    check.number(
+        "contact.time_step",
+        time_step.seconds,
+        "a time, s",
+        Sign::Positive,
+    );
+    if !check.problems.is_empty() {
+        return Err(check.problems);
+    }
     check.notes.push(time_step.note);
     check.warnings.extend(time_step.warning);
 
@@ -96,7 +105,7 @@ pub(super) fn build(file: &SceneFile, stem: &str) -> Result<Scene, Vec<Problem>>
     };
     Ok(Scene {
         model,
-        warnings: check.warnings,
+        warnings: check.readable_warnings(),
         notes: check.notes,
     })
 }

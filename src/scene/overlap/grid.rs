@@ -227,35 +227,43 @@ mod tests {
     use super::*;
     use crate::scene::overlap::tests::random;
 
+    /// A search so wide that four cells are looked into along an axis.
+    const MARGIN: f64 = 0.5;
+
     #[test]
     fn each_pair_is_shown_once_though_cells_share_buckets() {
-        // As many spheres as there are buckets, in twice as many cells.
         let mut random = random(4);
-        let spheres: Vec<(DVec3, f64)> = (0..64)
-            .map(|_| {
-                let center = DVec3::new(random(), random(), random()) - 0.5;
-                (center, 0.06 + 0.04 * random())
-            })
-            .collect();
-        let mut grid = SphereGrid::new(spheres.iter().map(|sphere| sphere.1));
-        for (index, &(center, radius)) in spheres.iter().enumerate() {
-            grid.insert(center, radius, index as u32);
+        for _ in 0..50 {
+            // As many spheres as there are buckets, in three times as many cells.
+            let spheres: Vec<(DVec3, f64)> = (0..64)
+                .map(|_| {
+                    let center = DVec3::new(random(), random(), random()) - 0.5;
+                    (center, 0.06 + 0.04 * random())
+                })
+                .collect();
+            let mut grid = SphereGrid::new(spheres.iter().map(|sphere| sphere.1));
+            for (index, &(center, radius)) in spheres.iter().enumerate() {
+                grid.insert(center, radius, index as u32);
+            }
+            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            for (a, &(center, radius)) in spheres.iter().enumerate() {
+                grid.for_each_near(center, radius, a as u32, MARGIN, |other| {
+                    found.push((a, other.owner as usize));
+                    ControlFlow::Continue(())
+                });
+                let near = |other: &(DVec3, f64)| {
+                    let gap = center.distance(other.0) - radius - other.1;
+                    gap < MARGIN * radius.min(other.1)
+                };
+                expected.extend(
+                    (a + 1..spheres.len())
+                        .filter(|&b| near(&spheres[b]))
+                        .map(|b| (a, b)),
+                );
+            }
+            found.sort_unstable();
+            assert!(expected.len() > 20);
+            assert_eq!(found, expected);
         }
-        let (mut found, mut expected) = (Vec::new(), Vec::new());
-        for (a, &(center, radius)) in spheres.iter().enumerate() {
-            grid.for_each_near(center, radius, a as u32, 0.0, |other| {
-                found.push((a, other.owner as usize));
-                ControlFlow::Continue(())
-            });
-            let touches = |other: &(DVec3, f64)| center.distance(other.0) < radius + other.1;
-            expected.extend(
-                (a + 1..spheres.len())
-                    .filter(|&b| touches(&spheres[b]))
-                    .map(|b| (a, b)),
-            );
-        }
-        found.sort_unstable();
-        assert!(expected.len() > 20);
-        assert_eq!(found, expected);
     }
 }

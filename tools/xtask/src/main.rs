@@ -1,1 +1,202 @@
-fn main() {}
+//! `cargo xtask test`: everything that must hold, from a machine with nothing but Rust.
+//!
+//! It has no dependencies, so that it starts within a second of a clean clone.
+
+mod tools;
+mod vulkan;
+
+use std::ffi::OsStr;
+use std::io;
+use std::process::{Command, ExitCode, ExitStatus};
+use std::time::Instant;
+
+const HELP: &str = "\
+Runs every check of Rockfall.
+
+Usage: cargo xtask test [--long]
+
+  test      provides what the tests need, then checks format, lints, documentation and runs every
+            test, those of the GPU engine included; stops at the first failure
+  --long    afterwards also runs the slow physics tests, in release mode
+  --help    prints this
+
+The GPU tests take a real GPU if there is one, else the software Vulkan driver of Mesa, which this
+command installs on Debian and Ubuntu where it runs as root or sudo asks for no password. To name
+the adapter, set ROCKFALL_TEST_ADAPTER to a part of its name:
+
+  ROCKFALL_TEST_ADAPTER=llvmpipe cargo xtask test
+
+Exit code: 0 if all is well, 1 if a check fails, 2 if the arguments are wrong.
+";
+
+#[derive(Debug, PartialEq)]
+enum Task {
+    Help,
+    Test { long: bool },
+}
+
+/// A cargo command that must succeed.
+#[derive(Debug, PartialEq)]
+struct Step {
+    arguments: &'static [&'static str],
+    variable: Option<(&'static str, &'static str)>,
+    /// What to do about a failure.
+    remedy: &'static str,
+}
+
+/// The tests come last, so that a run that succeeds ends with cargo's own account of them.
+const STEPS: [Step; 4] = [
+    Step {
+        arguments: &["fmt", "--all", "--check"],
+        variable: None,
+        remedy: "`cargo fmt --all` formats the code",
+    },
+    Step {
+        arguments: &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        variable: None,
+        remedy: "each warning above names its place and what to change",
+    },
+    Step {
+        arguments: &["doc", "--workspace", "--no-deps"],
+        variable: Some(("RUSTDOCFLAGS", "-D warnings")),
+        remedy: "each warning above names its place and what to change",
+    },
+    Step {
+        arguments: &["test", "--workspace"],
+        variable: None,
+        remedy: "the failing tests are listed above",
+    },
+];
+
+const LONG: Step = Step {
+    arguments: &["test", "--workspace", "--release", "--", "--ignored"],
+    variable: None,
+    remedy: "the failing tests are listed above",
+};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    let (outcome, code) = match parse(&arguments) {
+        Ok(Task::Help) => {
+            print!("{HELP}");
+            (Ok(()), 0)
+        }
+        Ok(Task::Test { long }) => (test(long), 1),
+        Err(sentence) => (Err(sentence), 2),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            eprintln!("error: {sentence}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<Task, String> {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if arguments.iter().any(|&a| a == "--help" || a == "-h") {
+        return Ok(Task::Help);
+    }
+    match arguments.as_slice() {
+        ["test"] => Ok(Task::Test { long: false }),
+        ["test", "--long"] => Ok(Task::Test { long: true }),
+        [] => Err("no task given; `cargo xtask test` is the one there is".to_owned()),
+        ["test", other, ..] => Err(format!(
+            "`test` knows no `{other}`; it takes at most one `--long` (see `cargo xtask --help`)"
+        )),
+        [other, ..] => Err(format!(
+            "there is no task `{other}`; `cargo xtask test` is the one there is"
+        )),
+    }
+}
+
+fn test(long: bool) -> Result<(), String> {
+    let start = Instant::now();
+    let announce = |what: &str| eprintln!("[{:6.1} s] {what}", start.elapsed().as_secs_f64());
+    announce("an adapter for the GPU tests");
+    vulkan::provide()?;
+    announce("rustfmt and clippy");
+    tools::provide()?;
+    for step in STEPS.iter().chain(long.then_some(&LONG)) {
+        announce(&step.to_string());
+        run(step)?;
+    }
+    Ok(())
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        if let Some((name, value)) = self.variable {
+            write!(f, "{name}=\"{value}\" ")?;
+        }
+        write!(f, "cargo {}", self.arguments.join(" "))
+    }
+}
+
+fn run(step: &Step) -> Result<(), String> {
+    outcome(step, cargo(step.arguments).envs(step.variable).status())
+}
+
+fn outcome(step: &Step, status: io::Result<ExitStatus>) -> Result<(), String> {
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{step}` failed ({status}); {}", step.remedy)),
+        Err(error) => Err(format!("`{step}` does not start: {error}")),
+    }
+}
+
+/// The cargo that runs this, so that a chosen toolchain stays chosen.
+fn cargo(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Task, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&words)
+    }
+
+    #[test]
+    fn arguments_are_understood() {
+        assert_eq!(parsed("test"), Ok(Task::Test { long: false }));
+        assert_eq!(parsed("test --long"), Ok(Task::Test { long: true }));
+        assert_eq!(parsed("--help"), Ok(Task::Help));
+        assert_eq!(parsed("test --long -h"), Ok(Task::Help));
+    }
+
+    #[test]
+    fn wrong_arguments_are_named() {
+        assert!(parsed("").unwrap_err().contains("cargo xtask test"));
+        assert!(parsed("tset").unwrap_err().contains("`tset`"));
+        assert!(parsed("test --lnog").unwrap_err().contains("`--lnog`"));
+    }
+
+    #[test]
+    fn a_failing_step_is_an_error_that_quotes_it() {
+        let step = &STEPS[2];
+        let status = |arguments: &[&str]| cargo(arguments).stderr(Stdio::null()).status();
+        let sentence = outcome(step, status(&["no-such-subcommand"])).unwrap_err();
+        let quoted = "`RUSTDOCFLAGS=\"-D warnings\" cargo doc --workspace --no-deps` failed";
+        assert!(sentence.starts_with(quoted), "{sentence}");
+        assert!(sentence.ends_with(step.remedy), "{sentence}");
+        assert_eq!(outcome(step, status(&["--version"])), Ok(()));
+    }
+}

@@ -1,0 +1,110 @@
+// import: layout, dispatch, grid
+
+// Neighbour list of each sphere: all that it may touch until the lists are built again, in the
+// order of their indices, so that the sum of the contact forces does not depend on when they were
+// built. One thread a sphere, twice, with a scan of the counts in between:
+//
+//   neighbours_count  counts
+//   neighbours_fill   writes, unless there is no room: then the host has to make more
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
+@group(0) @binding(9) var<storage, read> bucket_starts: array<u32>;
+@group(0) @binding(11) var<storage, read> sorted: array<u32>;
+@group(0) @binding(12) var<storage, read_write> neighbour_starts: array<u32>;
+@group(0) @binding(13) var<storage, read_write> neighbours: array<u32>;
+@group(0) @binding(16) var<storage, read_write> stats: Stats;
+
+// Whether two spheres are closer than the skin, belong to different bodies, and can be moved.
+fn are_neighbours(sphere: Sphere, other: Sphere) -> bool {
+    let cells = vec3<f32>(other.cell - sphere.cell);
+    let apart = cells * params.cell_size + other.offset - sphere.offset;
+    let reach = sphere.radius + other.radius + params.skin;
+    return dot(apart, apart) < reach * reach
+        && sphere.body != other.body
+        && sphere.inverse_mass + other.inverse_mass > 0.0;
+}
+
+// Number of neighbours of a sphere, in the order in which the grid has them; written from `start`
+// on if `write`.
+fn find(index: u32, start: u32, write: bool) -> u32 {
+    let sphere = spheres[index];
+    var count = 0u;
+    for (var level = 0u; level < params.level_count; level++) {
+        let cells = reach(sphere, level, params);
+        // A row longer than the table would meet its own start again.
+        let length = min(u32(cells.last.x - cells.first.x) + 1u, params.bucket_count);
+        for (var z = cells.first.z; z <= cells.last.z; z++) {
+            for (var y = cells.first.y; y <= cells.last.y; y++) {
+                let row = bucket(vec3<i32>(cells.first.x, y, z), level, params.bucket_count);
+                let last = row + length;
+                // The row may wrap around the end of the table: then it has a second part.
+                let wrapped = select(0u, last - params.bucket_count, last > params.bucket_count);
+                var begin = bucket_starts[row];
+                var end = bucket_starts[min(last, params.bucket_count)];
+                for (var part = 0u; part < 2u; part++) {
+                    for (var k = begin; k < end; k++) {
+                        let other = sorted[k];
+                        let neighbour = spheres[other];
+                        // Another cell's spheres, of this level or another, may share the bucket.
+                        let cell = cell_at(neighbour.cell, level);
+                        let in_row = cell.y == y && cell.z == z
+                            && cell.x >= cells.first.x && cell.x <= cells.last.x
+                            && level_of(neighbour.radius, params) == level;
+                        if in_row && are_neighbours(sphere, neighbour) {
+                            if write {
+                                neighbours[start + count] = other;
+                            }
+                            count += 1u;
+                        }
+                    }
+                    begin = 0u;
+                    end = bucket_starts[wrapped];
+                }
+            }
+        }
+    }
+    return count;
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn neighbours_count(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let index = thread_index(workgroup, workgroups, local);
+    if index < params.sphere_count {
+        neighbour_starts[index] = find(index, 0u, false);
+    }
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn neighbours_fill(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let index = thread_index(workgroup, workgroups, local);
+    let total = neighbour_starts[params.sphere_count];
+    let full = total > params.neighbour_capacity;
+    if index == 0u {
+        stats.neighbours = total;
+        stats.halted = u32(full);
+    }
+    if index >= params.sphere_count || full {
+        return;
+    }
+    let start = neighbour_starts[index];
+    let end = start + find(index, start, true);
+    // By insertion: the lists are short, and nearly sorted by cells.
+    for (var k = start + 1u; k < end; k++) {
+        let moved = neighbours[k];
+        var place = k;
+        while place > start && neighbours[place - 1u] > moved {
+            neighbours[place] = neighbours[place - 1u];
+            place -= 1u;
+        }
+        neighbours[place] = moved;
+    }
+}

@@ -1,0 +1,898 @@
+//! The command line: arguments, what is printed where, files written, exit codes.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const COMMANDS: [&str; 4] = ["run", "check", "schema", "adapters"];
+
+/// A folder for the files of a test, in which the program runs.
+struct Place(TempDir);
+
+/// What came of running the program.
+struct Outcome {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Writes a scene.
+    fn with(self, name: &str, scene: &Value) -> Place {
+        fs::write(self.path(name), scene.to_string()).unwrap();
+        self
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(assert_cmd::cargo_bin!("rockfall"));
+        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(variable);
+        }
+        command.current_dir(self.0.path()).args(arguments);
+        command
+    }
+
+    fn rockfall(&self, arguments: &[&str]) -> Outcome {
+        Outcome::of(self.command(arguments))
+    }
+
+    /// Runs the program, which must succeed, and returns its standard output as JSON.
+    fn json(&self, arguments: &[&str]) -> Value {
+        let outcome = self.rockfall(arguments);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        serde_json::from_str(&outcome.stdout).unwrap()
+    }
+
+    /// Runs a scene on the CPU, with further arguments, and returns the summary.
+    fn run(&self, scene: &str, arguments: &[&str]) -> Value {
+        self.json(&[&["run", scene, "--json", "--backend", "cpu"], arguments].concat())
+    }
+}
+
+impl Outcome {
+    fn of(mut command: Command) -> Outcome {
+        let output = command.output().unwrap();
+        Outcome {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// The command failed with `code`, saying why in a sentence with each of `parts` in it.
+    fn failed(&self, code: i32, parts: &[&str]) {
+        assert_eq!(self.code, Some(code), "{}", self.stderr);
+        assert_eq!(self.stdout, "");
+        assert!(self.stderr.contains("error: "), "{}", self.stderr);
+        for part in parts {
+            assert!(self.stderr.contains(part), "no {part:?}: {}", self.stderr);
+        }
+    }
+}
+
+/// A ball of 1 kg that falls onto a floor, 1000 steps a second.
+fn ball() -> Value {
+    json!({
+        "version": 1,
+        "name": "falling ball",
+        "duration": 0.5,
+        "contact": { "stiffness": 1e4, "time_step": 1e-3 },
+        "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": {
+            "sphere": { "radius": 0.1 }, "material": "stone",
+            "mass_properties": { "mass": 1, "inertia": [0.004, 0.004, 0.004] },
+        } },
+        "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }],
+        "bodies": [{ "shape": "ball", "position": [0, 0.5, 0] }],
+    })
+}
+
+/// The ball without floor and gravity, flying along x and turning about z, off its shape's origin.
+fn free_ball() -> Value {
+    let mut scene = ball();
+    scene["gravity"] = json!([0, 0, 0]);
+    scene["planes"] = json!([]);
+    scene["shapes"]["ball"] = json!({
+        "spheres": [{ "center": [0.5, 0, 0], "radius": 0.25 }],
+        "material": "stone",
+        "mass_properties": { "mass": 2, "center_of_mass": [0.5, 0, 0], "inertia": [4, 4, 4] },
+    });
+    scene["bodies"] = json!([{
+        "shape": "ball", "position": [-0.5, 0, 0], "velocity": [3, 0, 0],
+        "angular_velocity": [0, 0, 0.5],
+    }]);
+    scene
+}
+
+/// Two balls on the floor and a fixed one between them, and `falling` more that come down in a
+/// second.
+fn balls(falling: usize) -> Value {
+    let mut scene = ball();
+    scene["bodies"] = json!([
+        { "shape": "ball", "position": [-0.5, 0.1, 0] },
+        { "shape": "ball", "position": [0, 0.1, 0], "fixed": true },
+        { "shape": "ball", "position": [0.5, 0.1, 0] },
+    ]);
+    scene["fills"] = json!([{
+        "count": falling, "shapes": { "ball": 1 },
+        "region": { "min": [-1, 6, -1], "max": [1, 8, 1] },
+    }]);
+    scene
+}
+
+/// Arguments that choose a GPU: a real one where there is one, else the software adapter, which
+/// the test command installs.
+fn gpu() -> &'static [String] {
+    static GPU: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let adapter = std::env::var("ROCKFALL_TEST_ADAPTER").ok().or_else(|| {
+            let listing = Place::new().json(&["adapters", "--json"]);
+            (listing["cpu"]["auto"] == true).then(|| "software".to_owned())
+        });
+        let adapter = adapter.map(|text| ["--adapter".to_owned(), text]);
+        ["--backend".to_owned(), "gpu".to_owned()]
+            .into_iter()
+            .chain(adapter.into_iter().flatten())
+            .collect()
+    });
+    &GPU
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+/// The columns and the rows of a trace.
+fn table(text: &str) -> (Vec<String>, Vec<Vec<f64>>) {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let columns = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .map(str::to_owned)
+        .collect();
+    let rows = reader
+        .records()
+        .map(|row| {
+            row.unwrap()
+                .iter()
+                .map(|cell| cell.parse().unwrap())
+                .collect()
+        })
+        .collect();
+    (columns, rows)
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let place = Place::new();
+    let all = place.rockfall(&["--help"]);
+    for command in COMMANDS {
+        assert!(
+            all.stdout.contains(&format!("\n  {command} ")),
+            "{}",
+            all.stdout
+        );
+        for flag in ["-h", "--help"] {
+            let help = place.rockfall(&[command, flag]);
+            assert_eq!(help.code, Some(0));
+            assert!(help.stdout.contains("Usage: rockfall"), "{}", help.stdout);
+            assert!(
+                help.stdout.contains("Examples:\n  rockfall"),
+                "{}",
+                help.stdout
+            );
+            assert!(help.stdout.lines().all(|line| line.chars().count() <= 100));
+        }
+    }
+    assert!(all.stdout.contains("Exit codes:"));
+    let version = place.rockfall(&["--version"]).stdout;
+    assert_eq!(version, format!("rockfall {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn wrong_usage_exits_with_2_and_says_why() {
+    let place = Place::new()
+        .with("ball.json", &ball())
+        .with("balls.json", &balls(14));
+    let cases: [(&[&str], &[&str]); 24] = [
+        (&["rnu"], &["unrecognized subcommand 'rnu'"]),
+        (&["run"], &["<SCENE>"]),
+        (&["check"], &["<SCENE>"]),
+        (
+            &["run", "ball.json", "--bakend", "cpu"],
+            &["'--bakend'", "'--backend'"],
+        ),
+        (
+            &["run", "ball.json", "--backend", "cuda"],
+            &["'cuda'", "auto, gpu, cpu"],
+        ),
+        (
+            &["run", "ball.json", "--backend", "cpu", "--adapter", "x"],
+            &["--adapter", "--backend cpu"],
+        ),
+        (
+            &["run", "ball.json", "--backend", "gpu", "--threads", "2"],
+            &["--threads", "--backend gpu"],
+        ),
+        (
+            &["run", "ball.json", "--threads", "0"],
+            &["'0'", "--threads"],
+        ),
+        (
+            &["run", "ball.json", "--threads", "many"],
+            &["'many'", "--threads"],
+        ),
+        (
+            &["run", "ball.json", "--steps", "10", "--duration", "1"],
+            &["--steps", "--duration"],
+        ),
+        (
+            &["run", "ball.json", "--steps", "1.5"],
+            &["'1.5'", "--steps"],
+        ),
+        (
+            &["run", "ball.json", "--duration", "-1"],
+            &["'-1'", "a number of seconds"],
+        ),
+        (
+            &["run", "ball.json", "--duration", "NaN"],
+            &["'NaN'", "a number of seconds"],
+        ),
+        (
+            &["run", "ball.json", "--duration", "1e999"],
+            &["'1e999'", "a number of seconds"],
+        ),
+        (
+            &["run", "ball.json", "--duration", "2s"],
+            &["'2s'", "a number of seconds"],
+        ),
+        (
+            &["run", "ball.json", "--trace-bodies", "0"],
+            &["--trace <FILE>"],
+        ),
+        (
+            &["run", "ball.json", "--trace-every", "2"],
+            &["--trace <FILE>"],
+        ),
+        (
+            &["run", "ball.json", "--trace", "t", "--trace-every", "0"],
+            &["'0'", "--trace-every"],
+        ),
+        (
+            &["run", "ball.json", "--trace", "t", "--trace-bodies", "3-1"],
+            &["'3-1'", "0-9,42"],
+        ),
+        (
+            &["run", "ball.json", "--trace", "t", "--trace-bodies", "0,,1"],
+            &["''", "0-9,42"],
+        ),
+        (
+            &["run", "ball.json", "--trace", "t", "--trace-bodies", "0,1"],
+            &["no body 1", "has 1"],
+        ),
+        (
+            &[
+                "run",
+                "ball.json",
+                "--trace",
+                "t",
+                "--trace-bodies",
+                "0-4294967295",
+            ],
+            &["no body 4294967295"],
+        ),
+        (
+            &["run", "balls.json", "--trace", "t"],
+            &["17 bodies", "--trace-bodies", "0-16"],
+        ),
+        (
+            &["schema", "ball.json"],
+            &["unexpected argument 'ball.json'"],
+        ),
+    ];
+    for (arguments, parts) in cases {
+        place.rockfall(arguments).failed(2, parts);
+    }
+    assert!(!place.path("t").exists(), "files are made only for a run");
+}
+
+#[test]
+fn a_missing_or_wrong_scene_exits_with_2_and_writes_nothing() {
+    let mut negative = ball();
+    negative["shapes"]["ball"]["sphere"]["radius"] = json!(-0.1);
+    let mut misspelt = ball();
+    misspelt["gravty"] = json!([0, 0, 0]);
+    let place = Place::new()
+        .with("negative.json", &negative)
+        .with("misspelt.json", &misspelt);
+    let cases: [(&str, &[&str]); 4] = [
+        ("missing.json", &["missing.json"]),
+        (".", &["."]),
+        (
+            "negative.json",
+            &["negative.json", "shapes.ball.sphere.radius", "-0.1"],
+        ),
+        (
+            "misspelt.json",
+            &["misspelt.json", "gravty", "did you mean", "gravity"],
+        ),
+    ];
+    for (scene, parts) in cases {
+        place
+            .rockfall(&[
+                "run",
+                scene,
+                "--state",
+                "state.json",
+                "--trace",
+                "trace.csv",
+            ])
+            .failed(2, parts);
+        place.rockfall(&["check", scene]).failed(2, parts);
+    }
+    assert!(!place.path("state.json").exists());
+    assert!(!place.path("trace.csv").exists());
+}
+
+#[test]
+fn a_file_that_cannot_be_written_exits_with_2_before_the_run() {
+    let place = Place::new().with("ball.json", &ball());
+    let scene = place.read("ball.json");
+    for flag in ["--state", "--trace"] {
+        for path in ["missing/file", "."] {
+            let outcome = place.rockfall(&["run", "ball.json", flag, path]);
+            outcome.failed(2, &[flag, path, "cannot be written"]);
+            assert!(!outcome.stderr.contains("engine"), "{}", outcome.stderr);
+        }
+        place
+            .rockfall(&["run", "ball.json", flag, "./ball.json"])
+            .failed(2, &[flag, "the scene"]);
+        assert_eq!(place.read("ball.json"), scene);
+    }
+    place
+        .rockfall(&["run", "ball.json", "--state", "same", "--trace", "./same"])
+        .failed(2, &["--trace", "--state"]);
+}
+
+#[test]
+fn a_run_that_fails_exits_with_1_and_gives_no_result() {
+    let mut hurled = free_ball();
+    hurled["gravity"] = json!([0, -3e38, 0]);
+    hurled["contact"]["time_step"] = json!(0.1);
+    let place = Place::new()
+        .with("hurled.json", &hurled)
+        .with("ball.json", &ball());
+    let arguments = [
+        "run",
+        "hurled.json",
+        "--backend",
+        "cpu",
+        "--state",
+        "s",
+        "--trace",
+        "t",
+    ];
+    for arguments in [&arguments[..], &[&arguments[..], &["--json"]].concat()] {
+        place
+            .rockfall(arguments)
+            .failed(1, &["body 0 (ball)", "not finite"]);
+        assert_eq!(place.read("s"), "");
+        assert!(!place.read("t").to_lowercase().contains("nan"));
+    }
+    // What fails before the run leaves earlier results alone.
+    fs::write(place.path("s"), "earlier").unwrap();
+    for backend in ["gpu", "auto"] {
+        let adapter = ["--backend", backend, "--adapter", "no such"];
+        place
+            .rockfall(&[&["run", "ball.json", "--state", "s"][..], &adapter].concat())
+            .failed(1, &["\"no such\"", "--adapter"]);
+        assert_eq!(place.read("s"), "earlier");
+    }
+}
+
+#[test]
+fn the_summary_as_json_has_exactly_the_keys_promised() {
+    let place = Place::new().with("balls.json", &balls(5));
+    let outcome = place.rockfall(&[
+        "run",
+        "balls.json",
+        "--json",
+        "--backend",
+        "cpu",
+        "--threads",
+        "2",
+    ]);
+    assert_eq!(outcome.code, Some(0));
+    assert!(
+        outcome.stderr.contains("engine: CPU, 2 threads"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(outcome.stderr.contains("time step"), "{}", outcome.stderr);
+    let summary: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(
+        keys(&summary),
+        [
+            "scene",
+            "backend",
+            "adapter",
+            "bodies",
+            "spheres",
+            "steps",
+            "dt",
+            "simulated_s",
+            "wall_s",
+            "sphere_steps_per_s",
+            "kinetic_energy_j",
+            "max_overlap_fraction",
+            "contacts",
+            "momentum",
+            "angular_momentum",
+            "state_hash",
+        ]
+    );
+    assert_eq!(summary["scene"], "falling ball");
+    assert_eq!(summary["backend"], "cpu");
+    assert_eq!(summary["adapter"], "CPU, 2 threads");
+    assert_eq!(summary["bodies"], 8);
+    assert_eq!(summary["spheres"], 8);
+    assert_eq!(summary["steps"], 500);
+    assert_eq!(summary["dt"], 1e-3);
+    assert_eq!(summary["simulated_s"], 0.5);
+    assert!(summary["kinetic_energy_j"].as_f64().unwrap() > 0.0);
+    let overlap = summary["max_overlap_fraction"].as_f64().unwrap();
+    // Set down without overlap, a ball sinks in by up to twice that at rest, m g/k.
+    assert!((1.0..2.0).contains(&(overlap / 9.81e-3)), "{overlap}");
+    assert_eq!(summary["contacts"], 2);
+    let rate = 8.0 * 500.0 / summary["wall_s"].as_f64().unwrap();
+    let stated = summary["sphere_steps_per_s"].as_f64().unwrap();
+    assert!((rate / stated - 1.0).abs() < 1e-9, "{rate} {stated}");
+    let hash = summary["state_hash"].as_str().unwrap();
+    assert!(
+        hash.len() == 16 && u64::from_str_radix(hash, 16).is_ok(),
+        "{hash}"
+    );
+}
+
+#[test]
+fn the_summary_for_people_goes_to_standard_output_and_the_rest_to_standard_error() {
+    let place = Place::new().with("ball.json", &ball());
+    let outcome = place.rockfall(&["run", "ball.json", "--backend", "cpu"]);
+    assert_eq!(outcome.code, Some(0));
+    let summary = place.run("ball.json", &[]);
+    let names: Vec<&str> = outcome
+        .stdout
+        .lines()
+        .map(|line| line[..15].trim_end())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "scene",
+            "bodies",
+            "spheres",
+            "steps",
+            "time step",
+            "simulated time",
+            "wall time",
+            "throughput",
+            "kinetic energy",
+            "largest overlap",
+            "contacts",
+            "state hash",
+        ]
+    );
+    assert!(
+        outcome.stdout.contains("simulated time   0.5000 s\n"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        outcome
+            .stdout
+            .contains(summary["state_hash"].as_str().unwrap())
+    );
+    assert!(
+        outcome.stderr.starts_with("engine: CPU, "),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn auto_says_what_it_chose() {
+    let place = Place::new().with("ball.json", &ball());
+    let outcome = place.rockfall(&["run", "ball.json", "--steps", "1"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let first = outcome.stderr.lines().next().unwrap();
+    if place.json(&["adapters", "--json"])["cpu"]["auto"] == true {
+        assert!(first.starts_with("engine: CPU, "), "{first}");
+        assert!(first.ends_with("(no GPU was found)"), "{first}");
+    } else {
+        assert!(first.starts_with("engine: GPU, "), "{first}");
+    }
+}
+
+#[test]
+fn steps_and_duration_decide_how_far_it_goes() {
+    let place = Place::new().with("ball.json", &ball());
+    let steps = |arguments: &[&str]| place.run("ball.json", arguments)["steps"].as_u64();
+    assert_eq!(steps(&[]), Some(500));
+    assert_eq!(steps(&["--steps", "7"]), Some(7));
+    assert_eq!(steps(&["--duration", "0.0204"]), Some(20));
+    assert_eq!(steps(&["--duration", "0"]), Some(0));
+
+    let none = place.run("ball.json", &["--steps", "0", "--state", "state.json"]);
+    assert_eq!(none["steps"], 0);
+    for key in [
+        "simulated_s",
+        "sphere_steps_per_s",
+        "kinetic_energy_j",
+        "max_overlap_fraction",
+    ] {
+        assert_eq!(none[key], 0.0, "{key}");
+    }
+    let state: Value = serde_json::from_str(&place.read("state.json")).unwrap();
+    assert_eq!(state["time"], 0.0);
+    let height = state["bodies"][0]["position"][1].as_f64().unwrap();
+    assert!((height - 0.5).abs() < 1e-9, "{height}");
+}
+
+#[test]
+fn a_free_body_keeps_momentum_and_angular_momentum_exactly() {
+    let place = Place::new().with("free.json", &free_ball());
+    let summary = place.run("free.json", &[]);
+    assert_eq!(summary["momentum"], json!([6.0, 0.0, 0.0]));
+    assert_eq!(summary["angular_momentum"], json!([0.0, 0.0, 2.0]));
+    // 2/2 3² + 4/2 0.5²
+    let energy = summary["kinetic_energy_j"].as_f64().unwrap();
+    assert!((energy - 9.5).abs() < 1e-6, "{energy}");
+}
+
+#[test]
+fn the_final_state_places_centre_of_mass_and_origin() {
+    let place = Place::new().with("free.json", &free_ball());
+    place.run("free.json", &["--state", "state.json"]);
+    let state: Value = serde_json::from_str(&place.read("state.json")).unwrap();
+    assert_eq!(keys(&state), ["version", "time", "bodies"]);
+    assert_eq!(state["version"], 1);
+    assert_eq!(state["time"], 0.5);
+    let bodies = state["bodies"].as_array().unwrap();
+    assert_eq!(bodies.len(), 1);
+    let body = &bodies[0];
+    assert_eq!(
+        keys(body),
+        [
+            "index",
+            "shape",
+            "mass",
+            "fixed",
+            "position",
+            "origin",
+            "orientation",
+            "velocity",
+            "angular_velocity",
+        ]
+    );
+    assert_eq!(body["index"], 0);
+    assert_eq!(body["shape"], "ball");
+    assert_eq!(body["mass"], 2.0);
+    assert_eq!(body["fixed"], false);
+    // The centre of mass flies straight; the body turns about it, by 0.25 rad.
+    let angle: f64 = 0.25;
+    let expected = [
+        ("position", vec![1.5, 0.0, 0.0]),
+        (
+            "origin",
+            vec![1.5 - 0.5 * angle.cos(), -0.5 * angle.sin(), 0.0],
+        ),
+        (
+            "orientation",
+            vec![0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()],
+        ),
+        ("velocity", vec![3.0, 0.0, 0.0]),
+        ("angular_velocity", vec![0.0, 0.0, 0.5]),
+    ];
+    for (key, expected) in expected {
+        let found = body[key].as_array().unwrap();
+        assert_eq!(found.len(), expected.len(), "{key}");
+        for (found, expected) in found.iter().zip(expected) {
+            let error = found.as_f64().unwrap() - expected;
+            assert!(error.abs() < 1e-5, "{key}: {found} instead of {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_state_lists_all_bodies_in_order() {
+    let place = Place::new().with("balls.json", &balls(30));
+    place.run("balls.json", &["--steps", "3", "--state", "state.json"]);
+    let state: Value = serde_json::from_str(&place.read("state.json")).unwrap();
+    let bodies = state["bodies"].as_array().unwrap();
+    assert_eq!(bodies.len(), 33);
+    for (index, body) in bodies.iter().enumerate() {
+        assert_eq!(body["index"], index);
+        assert_eq!(body["fixed"], index == 1);
+    }
+    assert_eq!(bodies[1]["velocity"], json!([0.0, 0.0, 0.0]));
+}
+
+#[test]
+fn a_trace_has_a_row_for_each_body_at_each_multiple() {
+    let place = Place::new().with("balls.json", &balls(20));
+    let arguments = [
+        "--steps",
+        "950",
+        "--state",
+        "state.json",
+        "--trace",
+        "trace.csv",
+    ];
+    let chosen = ["--trace-bodies", "4,0-1,0", "--trace-every", "400"];
+    place.run("balls.json", &[&arguments[..], &chosen].concat());
+    let text = place.read("trace.csv");
+    assert_eq!(
+        text.lines().next().unwrap(),
+        "time,body,position_x,position_y,position_z,\
+         orientation_x,orientation_y,orientation_z,orientation_w,\
+         velocity_x,velocity_y,velocity_z,\
+         angular_velocity_x,angular_velocity_y,angular_velocity_z,\
+         contact_force_x,contact_force_y,contact_force_z,\
+         contact_torque_x,contact_torque_y,contact_torque_z,max_overlap,contacts"
+    );
+    let (_, rows) = table(&text);
+    let when: Vec<(f64, f64)> = rows.iter().map(|row| (row[0], row[1])).collect();
+    let times = [400.0 * 1e-3, 800.0 * 1e-3];
+    let expected: Vec<(f64, f64)> = times
+        .iter()
+        .flat_map(|&time| [(time, 0.0), (time, 1.0), (time, 4.0)])
+        .collect();
+    assert_eq!(when, expected);
+    // At rest on the floor: the contact bears the weight (mass 1), at the overlap m g/k.
+    let resting = &rows[3];
+    assert!((resting[16] - 9.81).abs() < 0.01, "{resting:?}");
+    assert!((resting[21] - 9.81 / 1e4).abs() < 1e-5, "{resting:?}");
+    assert_eq!(resting[22], 1.0);
+}
+
+#[test]
+fn a_trace_ends_in_the_final_state_and_follows_the_contact() {
+    let place = Place::new().with("ball.json", &ball());
+    place.run(
+        "ball.json",
+        &["--state", "state.json", "--trace", "trace.csv"],
+    );
+    let (columns, rows) = table(&place.read("trace.csv"));
+    assert_eq!(rows.len(), 500);
+    let state: Value = serde_json::from_str(&place.read("state.json")).unwrap();
+    let body = &state["bodies"][0];
+    let last = rows.last().unwrap();
+    assert_eq!(last[0], state["time"].as_f64().unwrap());
+    for (at, key) in [
+        (2, "position"),
+        (5, "orientation"),
+        (9, "velocity"),
+        (12, "angular_velocity"),
+    ] {
+        for (value, cell) in body[key].as_array().unwrap().iter().zip(&last[at..]) {
+            assert_eq!(value.as_f64().unwrap(), *cell, "{key}");
+        }
+    }
+    let column = |name: &str| columns.iter().position(|column| column == name).unwrap();
+    let (velocity, force) = (column("velocity_y"), column("contact_force_y"));
+    let (overlap, contacts) = (column("max_overlap"), column("contacts"));
+    for pair in rows.windows(2) {
+        // Semi-implicit Euler, with 1 kg: the force is that of the step that ends here.
+        let change = pair[1][velocity] - pair[0][velocity];
+        let expected = (pair[1][force] - 9.81) * 1e-3;
+        assert!(
+            (change - expected).abs() < 1e-5,
+            "{change} instead of {expected}"
+        );
+        let touching = pair[1][contacts] == 1.0;
+        assert_eq!(touching, pair[1][overlap] > 0.0);
+        assert!(touching || pair[1][force] == 0.0);
+    }
+    let touching = rows.iter().filter(|row| row[contacts] == 1.0).count();
+    assert!((10..100).contains(&touching), "{touching}");
+}
+
+#[test]
+fn a_trace_on_the_gpu_is_that_on_the_cpu() {
+    let place = Place::new().with("ball.json", &ball());
+    place.run("ball.json", &["--trace", "cpu.csv", "--trace-every", "7"]);
+    let arguments = [
+        "run",
+        "ball.json",
+        "--json",
+        "--trace",
+        "gpu.csv",
+        "--trace-every",
+        "7",
+    ];
+    let gpu: Vec<&str> = gpu().iter().map(String::as_str).collect();
+    let summary = place.json(&[&arguments[..], &gpu].concat());
+    assert_eq!(summary["backend"], "gpu");
+    let (columns, on_cpu) = table(&place.read("cpu.csv"));
+    let (_, on_gpu) = table(&place.read("gpu.csv"));
+    assert_eq!(on_cpu.len(), 500 / 7);
+    assert_eq!(on_gpu.len(), on_cpu.len());
+    for (cpu, gpu) in on_cpu.iter().zip(&on_gpu) {
+        assert_eq!(cpu[..2], gpu[..2]);
+        for (index, name) in columns.iter().enumerate() {
+            // The largest force is some 300 N; the rest is of the order of 1.
+            let scale = if name.starts_with("contact_force") {
+                300.0
+            } else {
+                1.0
+            };
+            let error = (cpu[index] - gpu[index]).abs() / scale;
+            assert!(
+                error < 1e-4,
+                "{name} at {} s: {} {}",
+                cpu[0],
+                cpu[index],
+                gpu[index]
+            );
+        }
+    }
+}
+
+#[test]
+fn the_same_scene_gives_the_same_hash_on_any_number_of_threads() {
+    let mut crowd = balls(40);
+    crowd["fills"][0]["region"] = json!({ "min": [-1, 0.3, -1], "max": [1, 2, 1] });
+    let place = Place::new().with("balls.json", &crowd);
+    let hash = |threads| place.run("balls.json", &["--threads", threads])["state_hash"].clone();
+    assert_eq!(hash("1"), hash("2"));
+    assert_eq!(hash("2"), hash("2"));
+    let shorter = place.run("balls.json", &["--steps", "499"]);
+    assert_ne!(shorter["state_hash"], hash("1"));
+}
+
+#[test]
+fn check_judges_each_scene() {
+    let mut wrong = ball();
+    wrong["materials"]["stone"]["density"] = json!(-1);
+    wrong["bodies"][0]["shape"] = json!("bal");
+    let place = Place::new()
+        .with("good.json", &balls(5))
+        .with("wrong.json", &wrong);
+
+    let good = place.rockfall(&["check", "good.json"]);
+    assert_eq!((good.code, good.stderr.as_str()), (Some(0), ""));
+    let line = good.stdout.lines().next().unwrap();
+    assert_eq!(
+        line,
+        "good.json: falling ball: bodies 8, spheres 8, time step 0.001000 s, duration 0.5000 s"
+    );
+    assert!(good.stdout.contains("\n  time step"), "{}", good.stdout);
+
+    let both = place.rockfall(&["check", "wrong.json", "good.json"]);
+    assert_eq!(both.code, Some(2));
+    assert_eq!(both.stdout, good.stdout);
+    let errors: Vec<&str> = both.stderr.lines().collect();
+    assert_eq!(errors.len(), 3, "{errors:#?}");
+    assert!(errors[0].starts_with("error: wrong.json: "), "{errors:#?}");
+    assert!(
+        errors[..2]
+            .iter()
+            .any(|line| line.contains("materials.stone.density"))
+    );
+    assert!(
+        errors[..2]
+            .iter()
+            .any(|line| line.contains("\"bal\"") && line.contains("\"ball\""))
+    );
+    assert_eq!(errors[2], "error: wrong scenes: 1 of 2");
+}
+
+#[test]
+fn every_scene_of_the_repository_is_right() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scenes");
+    let mut arguments = vec!["check".to_owned()];
+    arguments.extend(
+        fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().display().to_string()),
+    );
+    assert!(arguments.len() > 5);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = Place::new().rockfall(&arguments);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+}
+
+#[test]
+fn schema_prints_a_json_schema() {
+    let schema = Place::new().json(&["schema"]);
+    assert!(
+        schema["$schema"]
+            .as_str()
+            .unwrap()
+            .contains("json-schema.org")
+    );
+    assert!(schema["properties"]["bodies"].is_object());
+}
+
+#[test]
+fn adapters_are_listed_with_what_auto_would_choose() {
+    let place = Place::new();
+    let listing = place.json(&["adapters", "--json"]);
+    assert_eq!(keys(&listing), ["adapters", "cpu"]);
+    let adapters = listing["adapters"].as_array().unwrap();
+    let chosen = adapters
+        .iter()
+        .filter(|adapter| adapter["auto"] == true)
+        .count();
+    assert_eq!(chosen, usize::from(listing["cpu"]["auto"] == false));
+    assert!(listing["cpu"]["threads"].as_u64().unwrap() >= 1);
+    let text = place.rockfall(&["adapters"]);
+    assert_eq!((text.code, text.stderr.as_str()), (Some(0), ""));
+    assert_eq!(text.stdout.lines().count(), adapters.len() + 2);
+    for adapter in adapters {
+        assert!(adapter["largest_buffer_bytes"].as_u64().unwrap() > 0);
+        assert!(text.stdout.contains(adapter["adapter"].as_str().unwrap()));
+    }
+    assert!(text.stdout.contains("the CPU engine"));
+}
+
+#[test]
+fn colour_is_for_terminals_or_on_demand() {
+    let place = Place::new();
+    let arguments = ["run", "missing.json"];
+    assert!(!place.rockfall(&arguments).stderr.contains('\x1b'));
+    let mut forced = place.command(&arguments);
+    forced.env("CLICOLOR_FORCE", "1");
+    let stderr = Outcome::of(forced).stderr;
+    assert!(stderr.starts_with("\x1b["), "{stderr:?}");
+    let mut refused = place.command(&arguments);
+    refused.env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1");
+    assert!(!Outcome::of(refused).stderr.contains('\x1b'));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let place = Place::new().with("ball.json", &ball());
+    for arguments in [
+        &["schema"][..],
+        &["check", "ball.json"],
+        &["run", "ball.json", "--json"],
+    ] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let output = std::process::Command::new(assert_cmd::cargo_bin!("rockfall"))
+            .current_dir(place.0.path())
+            .args(arguments)
+            .stdout(writer)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{stderr}");
+        assert!(
+            !stderr.contains("panic") && !stderr.contains("error"),
+            "{stderr}"
+        );
+    }
+}

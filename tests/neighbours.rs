@@ -1,0 +1,141 @@
+//! Neighbour lists: they hold for many steps, and nothing is missed.
+
+mod common;
+
+use common::{crowd, device, large_among_small};
+use glam::DVec3;
+use rockfall::cpu;
+use rockfall::gpu::GpuEngine;
+use rockfall::layout::{Body, Stats};
+use rockfall::model::Model;
+use rockfall::pass::Pass;
+use rockfall::state::{Field, State};
+
+/// Bodies, without what they drifted, and the statistics after `steps` steps on the CPU.
+fn on_cpu(mut state: State, steps: u64) -> (Vec<Body>, Stats) {
+    for _ in 0..steps {
+        cpu::step(&mut state);
+    }
+    outcome(&state)
+}
+
+/// The same on the GPU.
+fn on_gpu(mut state: State, steps: u64) -> (Vec<Body>, Stats) {
+    let mut engine = GpuEngine::new(device(), &state).unwrap();
+    engine.step(1, steps, &mut Vec::new()).unwrap();
+    engine.download(Field::Bodies, &mut state).unwrap();
+    engine.download(Field::Stats, &mut state).unwrap();
+    outcome(&state)
+}
+
+fn outcome(state: &State) -> (Vec<Body>, Stats) {
+    let bodies = state
+        .bodies
+        .iter()
+        .map(|body| Body {
+            drift: 0.0,
+            ..*body
+        })
+        .collect();
+    (bodies, state.stats[0])
+}
+
+fn always_rebuilding(model: &Model) -> State {
+    let mut state = State::new(model);
+    state.params.drift_limit = -1.0;
+    state
+}
+
+type Engine = fn(State, u64) -> (Vec<Body>, Stats);
+const ENGINES: [(&str, Engine); 2] = [("cpu", on_cpu), ("gpu", on_gpu)];
+
+#[test]
+fn lists_find_what_a_rebuild_at_every_step_finds() {
+    let moving = crowd(800, DVec3::splat(-3.0), 6);
+    for (name, run) in ENGINES {
+        let (always, built) = run(always_rebuilding(&moving), 300);
+        let (with_lists, stats) = run(State::new(&moving), 300);
+        assert_eq!(built.rebuilds, 300, "{name}");
+        assert!(stats.rebuilds < 100, "{name}: {} rebuilds", stats.rebuilds);
+        assert_eq!(stats.steps, 300, "{name}");
+        assert_eq!(always, with_lists, "{name}: bit for bit");
+    }
+}
+
+#[test]
+fn lists_that_are_not_rebuilt_would_miss_contacts() {
+    // The test above can fail: without the displacement bound, contacts are missed.
+    let model = crowd(800, DVec3::splat(-3.0), 6);
+    let mut never = State::new(&model);
+    never.params.drift_limit = f32::MAX;
+    assert_ne!(on_cpu(State::new(&model), 300).0, on_cpu(never, 300).0);
+}
+
+#[test]
+fn lists_that_overflow_grow_and_nothing_is_lost() {
+    let model = crowd(800, DVec3::ZERO, 7);
+    for (name, run) in ENGINES {
+        let mut small = State::new(&model);
+        small.neighbours.truncate(16);
+        small.params.neighbour_capacity = 16;
+        let (grown, stats) = run(small, 200);
+        let (roomy, roomy_stats) = run(State::new(&model), 200);
+        assert!(stats.neighbours > 16, "{name}: there were more");
+        assert_eq!(grown, roomy, "{name}");
+        assert_eq!(stats, roomy_stats, "{name}");
+    }
+}
+
+#[test]
+fn spheres_of_very_different_radii_find_each_other() {
+    for ratio in [3.0, 10.0, 40.0] {
+        let mut state = State::new(&large_among_small(ratio, 2000));
+        state.bodies[2000].velocity.y = -1000.0;
+        for _ in 0..20 {
+            cpu::step(&mut state);
+        }
+        for pass in Pass::ALL
+            .into_iter()
+            .take_while(|&pass| pass != Pass::Integrate)
+        {
+            cpu::run(pass, &mut state);
+        }
+        let large = state.position(&state.bodies[2000]);
+        let touching =
+            |body: &&Body| (state.position(body) - large).length() < f64::from(ratio as f32 + 1.0);
+        let expected = state.bodies[..2000].iter().filter(touching).count() as u32;
+        assert!(
+            expected > 0,
+            "ratio {ratio}: the large ball must have arrived"
+        );
+        assert_eq!(
+            state.sphere_loads[2000].sphere_contacts(),
+            expected,
+            "ratio {ratio}"
+        );
+        let of_small: u32 = state
+            .sphere_loads
+            .iter()
+            .map(|load| load.sphere_contacts())
+            .sum();
+        let mut pairs = expected;
+        for (k, a) in state.bodies[..2000].iter().enumerate() {
+            let place = state.position(a);
+            let near = |b: &&Body| (state.position(b) - place).length() < 2.0;
+            pairs += state.bodies[..k].iter().filter(near).count() as u32;
+        }
+        // Distances of exactly two radii are as good as none; there are none here.
+        assert_eq!(of_small, 2 * pairs, "ratio {ratio}");
+    }
+}
+
+#[test]
+fn engines_agree_on_spheres_of_very_different_radii() {
+    let mut state = State::new(&large_among_small(10.0, 500));
+    state.bodies[500].velocity.y = -1000.0;
+    let (on_cpu, _) = on_cpu(state.clone(), 30);
+    let (on_gpu, _) = on_gpu(state, 30);
+    for (a, b) in on_cpu.iter().zip(&on_gpu) {
+        assert!((a.velocity - b.velocity).length() < 1e-2 * (1.0 + a.velocity.length()));
+    }
+}
