@@ -53,6 +53,7 @@
 #![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+pub mod bench;
 pub mod clump;
 pub mod compare;
 pub mod contact;

@@ -11,6 +11,8 @@ fn main() -> ExitCode {
     cli::quiet_mesa();
     let outcome = match Arguments::parse().command {
         Command::Run(arguments) => cli::run::run(&arguments),
+        Command::Bench(arguments) => cli::bench::run(&arguments),
+        Command::Compare(arguments) => cli::compare::run(&arguments),
         Command::Check(arguments) => cli::check::run(&arguments),
         Command::Schema(arguments) => cli::schema::run(&arguments),
         Command::Adapters(arguments) => cli::adapters::run(&arguments),

@@ -1,6 +1,6 @@
 //! A simulation on either engine.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use glam::{DQuat, DVec3};
 use rayon::ThreadPool;
@@ -220,8 +220,10 @@ impl Simulation {
                 let state = &mut self.state;
                 Ok(Some(pool.install(|| {
                     Pass::ALL.map(|pass| {
-                        let start = std::time::Instant::now();
-                        cpu::run(pass, state);
+                        let start = Instant::now();
+                        if cpu::is_due(pass, state) {
+                            cpu::run(pass, state);
+                        }
                         start.elapsed()
                     })
                 })))
@@ -265,6 +267,24 @@ impl Simulation {
     pub fn state(&mut self) -> Result<&State> {
         self.fetch(&Field::ALL)?;
         Ok(&self.state)
+    }
+
+    /// Goes back to `state`, as [`Simulation::state`] gave it after `steps` steps.
+    ///
+    /// # Errors
+    /// If the device has no memory for the state.
+    ///
+    /// # Panics
+    /// If `state` has other numbers of bodies or spheres: it is that of another model.
+    pub fn restore(&mut self, state: &State, steps: u64) -> Result<()> {
+        let size = |state: &State| (state.bodies.len(), state.spheres.len());
+        assert_eq!(size(state), size(&self.state), "a state of this model");
+        self.state.clone_from(state);
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.upload(state)?;
+        }
+        self.steps = steps;
+        Ok(())
     }
 
     /// All bodies as they are now.

@@ -1,11 +1,14 @@
 //! What each command takes and does.
 
 pub mod adapters;
+pub mod bench;
 pub mod check;
+pub mod compare;
 pub mod failure;
 pub mod progress;
 pub mod run;
 pub mod schema;
+pub mod table;
 pub mod terminal;
 
 use std::env;
@@ -31,18 +34,22 @@ const EXAMPLES: &str = "\
 Examples:
   rockfall run pile.json                 run a scene on the GPU, or on the CPU without one
   rockfall run pile.json --steps 1000    run only 1000 steps of it
+  rockfall bench                         measure how fast this machine is
+  rockfall compare pile.json             hold the GPU against the CPU
   rockfall check pile.json               see whether a scene is right
   rockfall adapters                      see which GPUs there are
 
 Exit codes:
   0  all went well
-  1  the run failed
+  1  the run failed, or `compare` found a difference
   2  the arguments or the scene are wrong";
 
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(run::Arguments),
+    Bench(bench::Arguments),
+    Compare(compare::Arguments),
     Check(check::Arguments),
     Schema(schema::Arguments),
     Adapters(adapters::Arguments),

@@ -259,7 +259,7 @@ fn unwritten(path: &Path, error: &io::Error) -> Failure {
     ))
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if (0.0..=f64::MAX).contains(&number) => Ok(number),
         _ => Err("a number of seconds is expected, 0 or more, such as 2.5".to_owned()),

@@ -39,11 +39,16 @@ pub fn run(pass: Pass, state: &mut State) {
     }
 }
 
-/// Runs one step: all passes, of which those that build the neighbour lists only when a sphere may
-/// have moved out of its skin.
+/// Whether a step that has come to `pass` runs it: those that build the neighbour lists only when a
+/// sphere may have moved out of its skin.
+pub fn is_due(pass: Pass, state: &State) -> bool {
+    !pass.builds_lists() || state.stats[0].rebuilding == 1
+}
+
+/// Runs one step.
 pub fn step(state: &mut State) {
     for pass in Pass::ALL {
-        if !pass.builds_lists() || state.stats[0].rebuilding == 1 {
+        if is_due(pass, state) {
             run(pass, state);
         }
     }

@@ -1,0 +1,284 @@
+//! `rockfall bench`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use rockfall::bench::{
+    Bench, BenchScene, LeftOut, Machine, Measurement, Options, Outcome, Progress,
+};
+use rockfall::model::Model;
+use serde::Serialize;
+
+use super::failure::{self, Failure};
+use super::run::seconds;
+use super::table::{row, table};
+use super::{EngineArguments, terminal};
+
+/// Measure how fast scenes run
+///
+/// Each scene first settles: it runs for its duration. Then the same steps run again and again from
+/// the state that it has then, and the median and the spread of the repeats are shown, along with
+/// what they computed: contacts, the largest overlap, and a hash of the final state, which must be
+/// the same in each repeat.
+///
+/// Without a scene, the default set runs: settled beds of 10k cubes of 8 spheres, 100k spheres, 100k
+/// cubes of 8 spheres, and 1M spheres. A scene that does not fit into the time limit or into memory
+/// is left out, and it is said why.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Scene files [default: the default set]
+    #[arg(value_name = "SCENE")]
+    scenes: Vec<PathBuf>,
+
+    #[command(flatten)]
+    engine: EngineArguments,
+
+    /// Take about S seconds at most, for all scenes together
+    #[arg(long, value_name = "S", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
+    limit: f64,
+
+    /// Repeat the timed steps N times
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    repeats: u32,
+
+    /// Time N steps in each repeat [default: as many as take about a second]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    steps: Option<u64>,
+
+    /// Simulate S seconds before timing [default: the duration of the scene]
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    settle: Option<f64>,
+
+    /// Print the figures as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  rockfall bench                                  the default set, as far as two minutes go
+  rockfall bench --limit 600 --json > bench.json
+  rockfall bench pile.json --backend cpu --threads 1
+  rockfall bench pile.json --settle 0 --steps 500
+      Time the first 500 steps of a scene.
+
+Exit code 1 if a repeat ends in another state than the others.";
+
+/// What all scenes came to.
+#[derive(Serialize)]
+struct Report {
+    machine: Machine,
+    limit_s: f64,
+    scenes: Vec<Measurement>,
+    left_out: Vec<LeftOut>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> failure::Outcome {
+    let options = Options {
+        engine: arguments.engine.options()?,
+        limit: Duration::try_from_secs_f64(arguments.limit).unwrap_or(Duration::MAX),
+        repeats: arguments.repeats,
+        steps: arguments.steps,
+        settle: arguments.settle,
+    };
+    // Wrong scenes are found before the first one is measured.
+    let mut models = Vec::new();
+    for path in &arguments.scenes {
+        let scene = super::load(path)?;
+        scene.warnings.iter().for_each(terminal::warn);
+        models.push(scene.model);
+    }
+
+    let mut report = Report {
+        machine: Machine::this(),
+        limit_s: arguments.limit,
+        scenes: Vec::new(),
+        left_out: Vec::new(),
+    };
+    if report.machine.debug {
+        terminal::warn("this is a debug build, which is slow; build with --release to measure");
+    }
+    let mut bench = Bench::new(options);
+    if arguments.scenes.is_empty() {
+        for scene in BenchScene::ALL {
+            if bench.time_left().is_zero() {
+                report.left_out.push(bench.skip(scene.name));
+            } else {
+                report.measure(&mut bench, scene.model())?;
+            }
+        }
+    } else {
+        for model in models {
+            report.measure(&mut bench, model)?;
+        }
+    }
+
+    if arguments.json {
+        terminal::print_json(&report)?;
+    } else {
+        report.print()?;
+    }
+    let unlike: Vec<&str> = report
+        .scenes
+        .iter()
+        .filter(|scene| !scene.repeatable)
+        .map(|scene| scene.scene.as_str())
+        .collect();
+    match unlike.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Run(format!(
+            "repeats ended in different states: {}; the figures mean nothing",
+            unlike.join(", ")
+        ))),
+    }
+}
+
+impl Report {
+    fn measure(&mut self, bench: &mut Bench, model: Model) -> failure::Outcome {
+        let bar = ProgressBar::new(0).with_style(
+            ProgressStyle::with_template("{msg} {wide_bar} {percent}%")
+                .expect("the template is right"),
+        );
+        let scene = model.name.clone();
+        let mut stage = "";
+        let outcome = bench.measure(model, |progress: Progress| {
+            if stage != progress.stage {
+                stage = progress.stage;
+                let message = format!("{scene}: {stage}");
+                if bar.is_hidden() {
+                    terminal::say(&message);
+                }
+                bar.set_message(message);
+            }
+            bar.set_length(progress.of);
+            bar.set_position(progress.done);
+        });
+        bar.finish_and_clear();
+        match outcome? {
+            Outcome::Measured(measurement) => self.scenes.push(*measurement),
+            Outcome::LeftOut(left_out) => self.left_out.push(left_out),
+        }
+        Ok(())
+    }
+
+    fn print(&self) -> failure::Outcome {
+        let machine = &self.machine;
+        let commit = match &machine.commit {
+            Some(commit) => format!(" ({commit})"),
+            None => String::new(),
+        };
+        terminal::print(format_args!(
+            "Rockfall {}{commit} on {}, cores {}, {}",
+            machine.version, machine.cpu, machine.cores, machine.os
+        ))?;
+        if let Some(first) = self.scenes.first() {
+            terminal::print(format_args!("engine: {}", first.adapter))?;
+            for (title, rows) in [
+                ("Speed, median of the repeats", self.speeds()),
+                ("Time of each pass, ms", self.passes()),
+                ("What was timed, and what came of it", self.results()),
+            ] {
+                terminal::print(format_args!("\n{title}\n{}", table(&rows)))?;
+            }
+        }
+        for left_out in &self.left_out {
+            let LeftOut { scene, reason } = left_out;
+            terminal::print(format_args!("\nleft out: {scene}: {reason}"))?;
+        }
+        Ok(())
+    }
+
+    fn speeds(&self) -> Vec<Vec<String>> {
+        let mut rows = vec![row([
+            "scene",
+            "bodies",
+            "spheres",
+            "repeats x steps",
+            "million sphere-steps/s",
+            "from",
+            "to",
+            "MAD",
+            "ms/step",
+            "bytes/sphere",
+        ])];
+        rows.extend(self.scenes.iter().map(|scene| {
+            let rate = &scene.sphere_steps_per_s;
+            let million = |rate: f64| format!("{:.3}", 1e-6 * rate);
+            vec![
+                scene.scene.clone(),
+                scene.bodies.to_string(),
+                scene.spheres.to_string(),
+                format!("{} x {}", scene.repeats, scene.steps),
+                million(rate.median),
+                million(rate.min),
+                million(rate.max),
+                format!("{:.1} %", 100.0 * rate.mad / rate.median),
+                format!("{:.3}", scene.ms_per_step.median),
+                format!("{:.0}", scene.memory_bytes_per_sphere),
+            ]
+        }));
+        rows
+    }
+
+    fn passes(&self) -> Vec<Vec<String>> {
+        let mut rows = vec![row(["scene"])];
+        for scene in &self.scenes {
+            let mut cells = vec![scene.scene.clone()];
+            match &scene.passes {
+                None => cells.push("the adapter has no timestamps".to_owned()),
+                Some(passes) => {
+                    if rows[0].len() == 1 {
+                        rows[0].extend(passes.iter().map(|pass| pass.pass.to_owned()));
+                        rows[0].push("sum".to_owned());
+                    }
+                    let cell = |ms: f64, fraction| format!("{ms:.3} ({:.0} %)", 100.0 * fraction);
+                    cells.extend(passes.iter().map(|pass| cell(pass.ms, pass.fraction)));
+                    cells.push(format!(
+                        "{:.3}",
+                        passes.iter().map(|pass| pass.ms).sum::<f64>()
+                    ));
+                }
+            }
+            rows.push(cells);
+        }
+        rows
+    }
+
+    fn results(&self) -> Vec<Vec<String>> {
+        let mut rows = vec![row([
+            "scene",
+            "settled for",
+            "at rest",
+            "energy/(m g r)",
+            "contacts/sphere",
+            "contacts",
+            "largest overlap",
+            "state hash",
+        ])];
+        rows.extend(self.scenes.iter().map(|scene| {
+            let settled = &scene.settled;
+            let unlike = if scene.repeatable {
+                ""
+            } else {
+                " not repeatable!"
+            };
+            vec![
+                scene.scene.clone(),
+                format!("{:.3} s", settled.simulated_s),
+                if settled.at_rest { "yes" } else { "no" }.to_owned(),
+                settled
+                    .energy_fraction
+                    .map_or("-".to_owned(), |fraction| format!("{fraction:.1e}")),
+                format!("{:.2}", settled.contacts_per_sphere),
+                scene.contacts.to_string(),
+                format!("{:.2e} r", scene.max_overlap_fraction),
+                format!("{}{unlike}", scene.state_hash),
+            ]
+        }));
+        rows
+    }
+}
