@@ -19,15 +19,15 @@ struct Sum {
 }
 
 fn add(sum: ptr<function, Sum>, contact: Contact, arm: vec3<f32>, radius: f32, pair: u32, count: u32) {
-    if contact.presence == 0.0 {
+    if contact.touch.presence == 0.0 {
         return;
     }
     let force = linear(contact, pairs[pair]);
     (*sum).load.force += force;
     (*sum).load.torque += cross(arm, force);
-    (*sum).load.max_overlap = max((*sum).load.max_overlap, contact.overlap);
+    (*sum).load.max_overlap = max((*sum).load.max_overlap, contact.touch.mean_overlap);
     (*sum).load.contacts += count;
-    (*sum).max_fraction = max((*sum).max_fraction, contact.overlap / radius);
+    (*sum).max_fraction = max((*sum).max_fraction, contact.touch.mean_overlap / radius);
 }
 
 fn add_sphere(sum: ptr<function, Sum>, sphere: Sphere, other: Sphere, overlap: f32, normal: vec3<f32>) {
@@ -39,7 +39,7 @@ fn add_sphere(sum: ptr<function, Sum>, sphere: Sphere, other: Sphere, overlap: f
         - cross(sphere.angular_velocity, arm);
     let contact = Contact(
         max(overlap, 0.0),
-        presence(overlap, dot(relative_velocity, normal), params.time_step),
+        touch(overlap, dot(relative_velocity, normal), params.time_step),
         normal,
         relative_velocity,
         1.0 / (sphere.inverse_mass + other.inverse_mass),
@@ -56,7 +56,7 @@ fn add_plane(sum: ptr<function, Sum>, sphere: Sphere, plane: Plane, overlap: f32
     let relative_velocity = -sphere.velocity - cross(sphere.angular_velocity, arm);
     let contact = Contact(
         max(overlap, 0.0),
-        presence(overlap, dot(relative_velocity, normal), params.time_step),
+        touch(overlap, dot(relative_velocity, normal), params.time_step),
         normal,
         relative_velocity,
         1.0 / sphere.inverse_mass,

@@ -8,8 +8,8 @@ use crate::layout::Pair;
 pub struct Contact {
     /// Overlap, m; 0 if the surfaces are a little apart, and touch at one end of the step only.
     pub overlap: f32,
-    /// The part of the step in which they overlap; see [`presence`].
-    pub presence: f32,
+    /// When they touch.
+    pub touch: Touch,
     /// Unit vector from this surface to the other.
     pub normal: Vec3,
     /// Velocity of the other surface at the contact relative to this one, m/s.
@@ -20,20 +20,41 @@ pub struct Contact {
     pub time_step: f32,
 }
 
-/// The part of a step in which two surfaces overlap, 0 to 1, from their signed overlap (m) in the
-/// middle of the step and the speed (m/s) with which they approach or part.
-///
-/// A step of semi-implicit Euler stands for the time half a step before and after it. A contact
-/// that begins or ends within has its dashpot act for a part of it; if it acted for all or nothing,
-/// the restitution would depend on where in a step the surfaces happen to meet.
-pub fn presence(overlap: f32, speed: f32, time_step: f32) -> f32 {
-    let way = speed.abs() * time_step;
-    if way > 2.0 * overlap.abs() {
-        0.5 + overlap / way
-    } else if overlap > 0.0 {
-        1.0
-    } else {
-        0.0
+/// How two surfaces touch during a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Touch {
+    /// The part of the step in which they overlap, 0 to 1.
+    pub presence: f32,
+    /// Overlap, m, averaged over the step: what is reported.
+    pub mean_overlap: f32,
+}
+
+impl Touch {
+    /// From the signed overlap (m) in the middle of the step and the speed (m/s) with which the
+    /// surfaces approach or part.
+    ///
+    /// A step of semi-implicit Euler stands for the time half a step before and after it. A contact
+    /// that begins or ends within has its dashpot act for a part of it; if it acted for all or
+    /// nothing, the restitution would depend on where in a step the surfaces happen to meet.
+    pub fn new(overlap: f32, speed: f32, time_step: f32) -> Touch {
+        let way = speed.abs() * time_step;
+        if way > 2.0 * overlap.abs() {
+            let presence = 0.5 + overlap / way;
+            Touch {
+                presence,
+                mean_overlap: 0.5 * presence * presence * way,
+            }
+        } else if overlap > 0.0 {
+            Touch {
+                presence: 1.0,
+                mean_overlap: overlap,
+            }
+        } else {
+            Touch {
+                presence: 0.0,
+                mean_overlap: 0.0,
+            }
+        }
     }
 }
 
@@ -55,20 +76,21 @@ pub fn presence(overlap: f32, speed: f32, time_step: f32) -> f32 {
 pub fn linear(contact: &Contact, pair: &Pair) -> Vec3 {
     let Contact {
         overlap,
-        presence,
+        touch,
         normal,
         relative_velocity,
         effective_mass,
         time_step,
     } = *contact;
     let approach = -relative_velocity.dot(normal);
-    let nominal = presence
+    let nominal = touch.presence
         * (pair.damping + 2.0 * pair.damping_ratio * (pair.stiffness * effective_mass).sqrt());
     let dashpot = nominal / (1.0 + 0.25 * nominal * time_step / effective_mass);
     let push = pair.stiffness * overlap + dashpot * approach;
 
     let slip = relative_velocity + approach * normal;
-    let viscosity = presence * pair.tangential_stiffness * (effective_mass / pair.stiffness).sqrt();
+    let viscosity =
+        touch.presence * pair.tangential_stiffness * (effective_mass / pair.stiffness).sqrt();
     let shear = viscosity * slip;
     let cap = pair.friction * push.max(0.0);
     let magnitude = shear.length();
@@ -86,14 +108,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn presence_is_the_part_of_the_step_in_contact() {
-        // From 1 mm apart to 3 mm deep in one step around an overlap of 1 mm.
-        assert!((presence(1e-3, 4.0, 1e-3) - 0.75).abs() < 1e-6);
-        assert!((presence(1e-3, -4.0, 1e-3) - 0.75).abs() < 1e-6);
-        assert!((presence(-1e-3, 4.0, 1e-3) - 0.25).abs() < 1e-6);
-        assert_eq!(presence(1e-3, 1.0, 1e-3), 1.0);
-        assert_eq!(presence(-1e-3, 1.0, 1e-3), 0.0);
-        assert_eq!(presence(1e-3, 0.0, 1e-3), 1.0);
-        assert_eq!(presence(0.0, 0.0, 1e-3), 0.0);
+    fn a_contact_that_begins_or_ends_within_a_step_is_there_for_a_part_of_it() {
+        let touch = |overlap, speed| Touch::new(overlap, speed, 1e-3);
+        // From 1 mm apart to 3 mm deep in one step around an overlap of 1 mm, and back.
+        for speed in [4.0, -4.0] {
+            assert!((touch(1e-3, speed).presence - 0.75).abs() < 1e-6);
+            assert!((touch(1e-3, speed).mean_overlap - 0.75 * 1.5e-3).abs() < 1e-9);
+        }
+        assert!((touch(-1e-3, 4.0).presence - 0.25).abs() < 1e-6);
+        assert_eq!(
+            touch(1e-3, 1.0),
+            Touch {
+                presence: 1.0,
+                mean_overlap: 1e-3
+            }
+        );
+        assert_eq!(
+            touch(1e-3, 0.0),
+            Touch {
+                presence: 1.0,
+                mean_overlap: 1e-3
+            }
+        );
+        assert_eq!(touch(-1e-3, 1.0).presence, 0.0);
+        assert_eq!(touch(0.0, 0.0).presence, 0.0);
     }
 }

@@ -336,7 +336,8 @@ impl Simulation {
         Ok(())
     }
 
-    fn stats(&self) -> Stats {
+    /// What was gathered over the run, as it was after the last call of [`Simulation::step`].
+    pub fn stats(&self) -> Stats {
         self.state.stats[0]
     }
 

@@ -446,7 +446,7 @@ fn the_floor_and_walls_carry_the_weight_of_a_settled_bed() {
         let force = sum / 25.0;
         close(force.y, mass * 9.81, 1e-3, &format!("{engine}: weight"));
         assert!(
-            force.x.hypot(force.z) < 1e-3 * force.y,
+            force.x.hypot(force.z) < 3e-3 * force.y,
             "{engine}: walls balance: {force}"
         );
     });

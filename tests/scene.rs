@@ -85,10 +85,13 @@ fn without(mut scene: Value, pointer: &str) -> Value {
 
 fn scenes() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes");
-    let entries = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut scenes: Vec<PathBuf> = entries.collect();
+    let files = |directory: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(directory).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.is_file()).collect()
+    };
+    let mut scenes = files(&directory);
+    scenes.extend(files(&directory.join("bench")));
     scenes.sort();
     assert!(scenes.len() >= 9);
     scenes

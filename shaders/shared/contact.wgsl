@@ -4,8 +4,8 @@
 struct Contact {
     // m; 0 if they touch at one end of the step only.
     overlap: f32,
-    // The part of the step in which they overlap.
-    presence: f32,
+    // When they touch.
+    touch: Touch,
     // Unit vector from this surface to the other.
     normal: vec3<f32>,
     // Of the other surface at the contact relative to this one, m/s.
@@ -16,13 +16,25 @@ struct Contact {
     time_step: f32,
 }
 
-// The part of a step in which two surfaces overlap, from their signed overlap and their speed.
-fn presence(overlap: f32, speed: f32, time_step: f32) -> f32 {
+// How two surfaces touch during a step.
+struct Touch {
+    // The part of the step in which they overlap, 0 to 1.
+    presence: f32,
+    // m, averaged over the step: what is reported.
+    mean_overlap: f32,
+}
+
+// From the signed overlap in the middle of the step and the speed with which they approach or part.
+fn touch(overlap: f32, speed: f32, time_step: f32) -> Touch {
     let way = abs(speed) * time_step;
     if way > 2.0 * abs(overlap) {
-        return 0.5 + overlap / way;
+        let presence = 0.5 + overlap / way;
+        return Touch(presence, 0.5 * presence * presence * way);
     }
-    return select(0.0, 1.0, overlap > 0.0);
+    if overlap > 0.0 {
+        return Touch(1.0, overlap);
+    }
+    return Touch(0.0, 0.0);
 }
 
 // The linear law: spring, dashpot, and viscous shear capped by Coulomb friction. Force on this
@@ -30,13 +42,13 @@ fn presence(overlap: f32, speed: f32, time_step: f32) -> f32 {
 fn linear(contact: Contact, pair: Pair) -> vec3<f32> {
     let mass = contact.effective_mass;
     let approach = -dot(contact.relative_velocity, contact.normal);
-    let nominal = contact.presence
+    let nominal = contact.touch.presence
         * (pair.damping + 2.0 * pair.damping_ratio * sqrt(pair.stiffness * mass));
     let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step / mass);
     let push = pair.stiffness * contact.overlap + dashpot * approach;
 
     let slip = contact.relative_velocity + approach * contact.normal;
-    let viscosity = contact.presence * pair.tangential_stiffness * sqrt(mass / pair.stiffness);
+    let viscosity = contact.touch.presence * pair.tangential_stiffness * sqrt(mass / pair.stiffness);
     var shear = viscosity * slip;
     let cap = pair.friction * max(push, 0.0);
     let magnitude = length(shear);

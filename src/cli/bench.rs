@@ -37,7 +37,7 @@ pub struct Arguments {
     engine: EngineArguments,
 
     /// Take about S seconds at most, for all scenes together
-    #[arg(long, value_name = "S", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value = "180", value_parser = seconds, allow_negative_numbers = true)]
     limit: f64,
 
     /// Repeat the timed steps N times
@@ -59,7 +59,7 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  rockfall bench                                  the default set, as far as two minutes go
+  rockfall bench                                  the default set, as far as three minutes go
   rockfall bench --limit 600 --json > bench.json
   rockfall bench pile.json --backend cpu --threads 1
   rockfall bench pile.json --settle 0 --steps 500
@@ -203,6 +203,7 @@ impl Report {
             "to",
             "MAD",
             "ms/step",
+            "steps/list",
             "bytes/sphere",
         ])];
         rows.extend(self.scenes.iter().map(|scene| {
@@ -218,6 +219,10 @@ impl Report {
                 million(rate.max),
                 format!("{:.1} %", 100.0 * rate.mad / rate.median),
                 format!("{:.3}", scene.ms_per_step.median),
+                match scene.list_builds {
+                    0 => format!("> {}", scene.steps),
+                    builds => format!("{:.1}", scene.steps as f64 / f64::from(builds)),
+                },
                 format!("{:.0}", scene.memory_bytes_per_sphere),
             ]
         }));

@@ -395,14 +395,13 @@ fn jostle(state: &mut State, step: u64) {
             flip(&mut vector.y);
             flip(&mut vector.z);
         }
-        flip(&mut orientation.x);
-        flip(&mut orientation.y);
-        flip(&mut orientation.z);
-        flip(&mut orientation.w);
-        // The offset of a body is finer than that of its spheres, which rounds by up to 2⁻²⁵ of a
-        // cell.
+        // Offset and orientation of a body are finer than the floats that are made of them, which
+        // round by up to 2⁻²⁵.
         for bit in 0..3 {
             offset[bit] ^= (random as u32 >> bit & 1) << 7;
+        }
+        for bit in 0..4 {
+            orientation[bit] ^= (random as i32 >> (3 + bit) & 1) << 5;
         }
     }
 }

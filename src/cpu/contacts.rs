@@ -2,7 +2,7 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use crate::contact::{Contact, linear, presence};
+use crate::contact::{Contact, Touch, linear};
 use crate::layout::{Load, Pair, Params, Plane, Sphere};
 use crate::state::State;
 
@@ -96,7 +96,7 @@ impl Sum<'_> {
             - sphere.angular_velocity.cross(arm);
         let contact = Contact {
             overlap: overlap.max(0.0),
-            presence: presence(
+            touch: Touch::new(
                 overlap,
                 relative_velocity.dot(normal),
                 self.params.time_step,
@@ -118,7 +118,7 @@ impl Sum<'_> {
         let relative_velocity = -sphere.velocity - sphere.angular_velocity.cross(arm);
         let contact = Contact {
             overlap: overlap.max(0.0),
-            presence: presence(
+            touch: Touch::new(
                 overlap,
                 relative_velocity.dot(normal),
                 self.params.time_step,
@@ -147,15 +147,15 @@ impl Sum<'_> {
         other_material: u32,
         count: u32,
     ) {
-        if contact.presence == 0.0 {
+        if contact.touch.presence == 0.0 {
             return;
         }
         let pair = material * self.params.material_count + other_material;
         let force = linear(contact, &self.pairs[pair as usize]);
         self.load.force += force;
         self.load.torque += arm.cross(force);
-        self.load.max_overlap = self.load.max_overlap.max(contact.overlap);
+        self.load.max_overlap = self.load.max_overlap.max(contact.touch.mean_overlap);
         self.load.contacts += count;
-        self.max_fraction = self.max_fraction.max(contact.overlap / radius);
+        self.max_fraction = self.max_fraction.max(contact.touch.mean_overlap / radius);
     }
 }

@@ -1,0 +1,206 @@
+//! Benchmarks: what they report, and that their repeats start from the same state.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::Command;
+use common::{crowd, device};
+use glam::DVec3;
+use rockfall::Simulation;
+use serde_json::Value;
+
+fn bench(scenes: &[&Path], arguments: &[&str]) -> Output {
+    Command::new(assert_cmd::cargo_bin!("rockfall"))
+        .arg("bench")
+        .args(scenes)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn pile() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/pile.json")
+}
+
+const SHORT: [&str; 7] = [
+    "--json",
+    "--settle",
+    "0.005",
+    "--steps",
+    "10",
+    "--repeats",
+    "3",
+];
+
+#[test]
+fn all_that_makes_a_figure_mean_something_is_reported() {
+    let report = json(&bench(
+        &[&pile()],
+        &[&SHORT[..], &["--backend", "cpu"]].concat(),
+    ));
+    for key in [
+        "cpu",
+        "cores",
+        "memory_bytes",
+        "os",
+        "version",
+        "commit",
+        "debug",
+    ] {
+        assert!(report["machine"].get(key).is_some(), "{key} is missing");
+    }
+    assert_eq!(report["left_out"], Value::Array(Vec::new()));
+    let scene = &report["scenes"][0];
+    for key in [
+        "scene",
+        "backend",
+        "adapter",
+        "bodies",
+        "spheres",
+        "dt",
+        "settled",
+        "warm_up_steps",
+        "steps",
+        "repeats",
+        "sphere_steps_per_s",
+        "ms_per_step",
+        "passes",
+        "list_builds",
+        "memory_bytes",
+        "memory_bytes_per_sphere",
+        "contacts",
+        "max_overlap_fraction",
+        "kinetic_energy_j",
+        "state_hash",
+        "repeatable",
+    ] {
+        assert!(scene.get(key).is_some(), "{key} is missing");
+    }
+    assert_eq!(scene["bodies"], 1000);
+    assert_eq!(
+        (&scene["steps"], &scene["repeats"]),
+        (&10.into(), &3.into())
+    );
+    assert_eq!(scene["repeatable"], true);
+
+    let spread = &scene["sphere_steps_per_s"];
+    let [median, min, max, mad] =
+        ["median", "min", "max", "mad"].map(|key| spread[key].as_f64().unwrap());
+    assert!(0.0 < min && min <= median && median <= max && mad <= max - min);
+    let milliseconds = scene["ms_per_step"]["median"].as_f64().unwrap();
+    let spheres = scene["spheres"].as_f64().unwrap();
+    assert!((1e3 * spheres / milliseconds / median - 1.0).abs() < 1e-9);
+
+    let passes = scene["passes"].as_array().unwrap();
+    let fractions = passes.iter().map(|pass| pass["fraction"].as_f64().unwrap());
+    assert!((fractions.sum::<f64>() - 1.0).abs() < 1e-9);
+    let names: Vec<&str> = passes
+        .iter()
+        .map(|pass| pass["pass"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"contacts") && names.contains(&"integrate"));
+}
+
+#[test]
+fn what_is_computed_depends_on_no_repeat_and_no_thread() {
+    let hash = |threads: &str, steps: &str| {
+        let options = ["--backend", "cpu", "--threads", threads, "--steps", steps];
+        let fixed = ["--json", "--settle", "0.005", "--repeats", "2"];
+        let report = json(&bench(&[&pile()], &[&options[..], &fixed].concat()));
+        let hash = &report["scenes"][0]["state_hash"];
+        hash.as_str().unwrap().to_owned()
+    };
+    let one = hash("1", "20");
+    assert_eq!(one, hash("2", "20"));
+    assert_ne!(one, hash("1", "21"), "the hash sees a step");
+}
+
+#[test]
+fn the_gpu_is_measured_alike() {
+    let adapter = &device().adapter;
+    let report = json(&bench(
+        &[&pile()],
+        &[&SHORT[..], &["--adapter", adapter]].concat(),
+    ));
+    let scene = &report["scenes"][0];
+    assert_eq!(scene["backend"], "gpu");
+    assert_eq!(scene["adapter"], adapter.as_str());
+    assert_eq!(scene["repeatable"], true);
+    assert!(scene["memory_bytes_per_sphere"].as_f64().unwrap() > 100.0);
+}
+
+#[test]
+fn what_does_not_fit_the_limit_is_left_out_with_a_reason() {
+    let report = json(&bench(
+        &[],
+        &["--json", "--backend", "cpu", "--limit", "0.5"],
+    ));
+    assert_eq!(report["scenes"], Value::Array(Vec::new()));
+    let left_out = report["left_out"].as_array().unwrap();
+    let names: Vec<&str> = left_out
+        .iter()
+        .map(|scene| scene["scene"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["cubes_10k", "spheres_100k", "cubes_100k", "spheres_1m"]
+    );
+    for scene in left_out {
+        let reason = scene["reason"].as_str().unwrap();
+        assert!(
+            reason.contains("limit") && reason.contains("--limit"),
+            "{reason}"
+        );
+    }
+
+    let output = bench(&[&pile()], &["--limit", "0", "--backend", "cpu"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("left out: pile: the time limit of 0.0 s"),
+        "{text}"
+    );
+}
+
+#[test]
+fn wrong_scenes_and_arguments_are_refused_before_anything_runs() {
+    let missing = bench(&[&pile(), Path::new("no_such.json")], &[]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("no_such.json"));
+    for arguments in [
+        ["--limit", "-1"],
+        ["--repeats", "0"],
+        ["--steps", "0"],
+        ["--settle", "x"],
+    ] {
+        assert_eq!(bench(&[&pile()], &arguments).status.code(), Some(2));
+    }
+}
+
+#[test]
+fn a_simulation_goes_back_to_where_it_was() {
+    let model = || crowd(500, DVec3::ZERO, 3);
+    for mut simulation in [
+        Simulation::on_cpu(model(), Some(1)).unwrap(),
+        Simulation::on_gpu(model(), device()).unwrap(),
+    ] {
+        let run = |simulation: &mut Simulation| {
+            simulation.step(30).unwrap();
+            simulation.summary().unwrap().state_hash
+        };
+        run(&mut simulation);
+        let start = simulation.state().unwrap().clone();
+        let first = run(&mut simulation);
+        assert_ne!(first, run(&mut simulation));
+        simulation.restore(&start, 30).unwrap();
+        assert_eq!(simulation.steps(), 30);
+        assert_eq!(first, run(&mut simulation));
+    }
+}
