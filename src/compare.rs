@@ -284,8 +284,9 @@ fn exact(quantity: &'static str, a: &[u32], b: &[u32]) -> Difference {
     }
 }
 
-/// Number of neighbours that one state has and the other has not; those at the very edge of the
-/// skin, where rounding decides, do not count.
+/// Number of neighbours that one state has and the other has not, and of lists that are out of order
+/// or have a neighbour twice. Neighbours at the very edge of the skin, where rounding decides, do
+/// not count.
 fn differing_neighbours(a: &State, b: &State) -> usize {
     let list = |state: &State, index: usize| -> Vec<u32> {
         let starts = &state.neighbour_starts;
@@ -307,7 +308,7 @@ fn differing_neighbours(a: &State, b: &State) -> usize {
         };
         let unsorted = [&of_a, &of_b]
             .iter()
-            .filter(|list| !list.is_sorted())
+            .filter(|list| !list.is_sorted_by(|one, next| one < next))
             .count();
         count += only(&of_a, &of_b) + only(&of_b, &of_a) + unsorted;
     }
