@@ -162,21 +162,62 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
     }
 }
 
-/// Largest difference in position, orientation, velocity and contact force of the bodies of two
-/// states, each with the tolerance given. A speed counts as large if it is that of a fall through a
-/// cell.
-pub fn trajectories(a: &State, b: &State, tolerance: f64) -> Vec<Difference> {
-    let forces = a
-        .body_loads
-        .iter()
-        .zip(&b.body_loads)
-        .map(|(a, b)| (a.force, b.force));
-    let fall = 2.0 * f64::from(a.params.gravity.length()) * f64::from(a.params.cell_size);
-    vec![
-        float("position", positions(a, b), tolerance),
-        float("orientation", orientations(a, b), tolerance),
-        float("velocity", velocities(a, b, fall.sqrt()), tolerance),
-        float("force", relative_to(large_force(a), forces), tolerance),
+/// How far the bodies of two states are apart in one quantity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trajectory {
+    /// What is compared.
+    pub quantity: &'static str,
+    /// The difference of each body, in increasing order: for positions as a fraction of a cell, for
+    /// orientations in radians, for all else as a fraction of the largest value (or of what counts
+    /// as one, where all values are small).
+    pub differences: Vec<f64>,
+}
+
+impl Trajectory {
+    fn new(quantity: &'static str, differences: impl Iterator<Item = f64>) -> Trajectory {
+        let mut differences: Vec<f64> = differences.map(f64::abs).collect();
+        differences.sort_by(f64::total_cmp);
+        Trajectory {
+            quantity,
+            differences,
+        }
+    }
+
+    /// The largest difference; NaN if one is.
+    pub fn largest(&self) -> f64 {
+        self.differences.last().copied().unwrap_or(0.0)
+    }
+
+    /// The largest difference but for one body in a hundred.
+    pub fn of_most(&self) -> f64 {
+        let count = self.differences.len();
+        let last = (count - count / 100).checked_sub(1);
+        last.map_or(0.0, |last| self.differences[last])
+    }
+}
+
+/// Differences in position, orientation, velocity and contact force of the bodies of two states. A
+/// speed counts as large if it is that of a fall through a cell.
+pub fn trajectories(a: &State, b: &State) -> [Trajectory; 4] {
+    let bodies = || a.bodies.iter().zip(&b.bodies);
+    let cell_size = f64::from(a.params.cell_size);
+    let fall = (2.0 * f64::from(a.params.gravity.length()) * cell_size).sqrt();
+    let speed = a.bodies.iter().map(|body| body.velocity);
+    let speed = largest(speed.map(|velocity| velocity.as_dvec3().length())).max(fall);
+    let force = a.body_loads.iter().map(|load| load.force);
+    let force = largest(force.map(|force| force.as_dvec3().length())).max(large_force(a));
+    let fraction = move |(a, b): (Vec3, Vec3), large: f64| match a.as_dvec3() - b.as_dvec3() {
+        DVec3::ZERO => 0.0,
+        difference => difference.length() / large,
+    };
+    let velocities = bodies().map(|(a, b)| (a.velocity, b.velocity));
+    let loads = a.body_loads.iter().zip(&b.body_loads);
+    let forces = loads.map(|(a, b)| (a.force, b.force));
+    [
+        Trajectory::new("position", bodies().map(|pair| moved(pair, a))),
+        Trajectory::new("orientation", bodies().map(turned)),
+        Trajectory::new("velocity", velocities.map(|pair| fraction(pair, speed))),
+        Trajectory::new("force", forces.map(|pair| fraction(pair, force))),
     ]
 }
 
@@ -221,17 +262,22 @@ impl Pushes {
 }
 
 fn positions(a: &State, b: &State) -> f64 {
-    let bodies = a.bodies.iter().zip(&b.bodies);
-    let cell_size = f64::from(a.params.cell_size);
-    largest(bodies.map(|(x, y)| (a.position(x) - a.position(y)).length() / cell_size))
+    largest(a.bodies.iter().zip(&b.bodies).map(|pair| moved(pair, a)))
 }
 
 fn orientations(a: &State, b: &State) -> f64 {
-    let turned = |(x, y): (&Body, &Body)| {
-        let between = body_orientation(x).conjugate() * body_orientation(y);
-        2.0 * between.xyz().length()
-    };
     largest(a.bodies.iter().zip(&b.bodies).map(turned))
+}
+
+/// Distance of two bodies of the model of `state` as a fraction of a cell.
+fn moved((a, b): (&Body, &Body), state: &State) -> f64 {
+    (state.position(a) - state.position(b)).length() / f64::from(state.params.cell_size)
+}
+
+/// Angle between two bodies, rad.
+fn turned((a, b): (&Body, &Body)) -> f64 {
+    let between = body_orientation(a).conjugate() * body_orientation(b);
+    2.0 * between.xyz().length()
 }
 
 fn velocities(a: &State, b: &State, large: f64) -> f64 {

@@ -267,7 +267,14 @@ fn the_command_speaks_json() {
         );
     }
     let moment = &comparison["moments"][0];
-    for key in ["quantity", "difference", "tolerance", "shadow", "held"] {
+    for key in [
+        "quantity",
+        "difference",
+        "tolerance",
+        "largest",
+        "shadow",
+        "held",
+    ] {
         assert!(
             moment["trajectories"][0].get(key).is_some(),
             "{key} is missing"

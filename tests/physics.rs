@@ -453,6 +453,51 @@ fn the_floor_and_walls_carry_the_weight_of_a_settled_bed() {
 }
 
 #[test]
+fn a_pile_of_a_thousand_clumps_comes_to_rest() {
+    let text = r#"{ "version": 1, "duration": 1.0,
+        "contact": { "law": "linear", "stiffness": 1e6, "time_step": 2e-4 },
+        "materials": { "m": { "density": 2500, "restitution": 0.3, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.09 }, "material": "m" },
+                    "rod": { "rod": { "n": 3, "radius": 0.06 }, "material": "m" },
+                    "tetrahedron": { "tetrahedron": { "n": 2, "radius": 0.06 }, "material": "m" },
+                    "block": { "cube": { "n": 2, "radius": 0.05 }, "material": "m" } },
+        "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "m" },
+                    { "point": [-1.5, 0, 0], "normal": [1, 0, 0], "material": "m" },
+                    { "point": [1.5, 0, 0], "normal": [-1, 0, 0], "material": "m" },
+                    { "point": [0, 0, -1.5], "normal": [0, 0, 1], "material": "m" },
+                    { "point": [0, 0, 1.5], "normal": [0, 0, -1], "material": "m" } ],
+        "fills": [ { "count": 1000, "shapes": { "ball": 1, "rod": 1, "tetrahedron": 1, "block": 1 },
+                     "placement": "random", "seed": 2,
+                     "region": { "min": [-1.45, 0.05, -1.45], "max": [1.45, 2, 1.45] } } ] }"#;
+    on_both(text, |mut simulation, engine| {
+        let radius = 0.05;
+        let mut energies = Vec::new();
+        for _ in 0..16 {
+            simulation.step(500).unwrap();
+            energies.push(simulation.summary().unwrap().kinetic_energy);
+        }
+        let most = energies.iter().copied().fold(0.0, f64::max);
+        assert!(energies[15] < 2e-3 * most, "{engine}: {energies:?}");
+        // Without static friction a clump tips over now and then, so the mean is what falls.
+        let mean = |range: std::ops::Range<usize>| energies[range].iter().sum::<f64>();
+        assert!(mean(12..16) < 0.8 * mean(8..12), "{engine}: {energies:?}");
+        let state = simulation.state().unwrap();
+        let cell_size = f64::from(state.params.cell_size);
+        let mut below = 0;
+        for sphere in &state.spheres {
+            let height = f64::from(sphere.cell.y) * cell_size + f64::from(sphere.offset.y);
+            assert!(height.is_finite());
+            below += u32::from(height < f64::from(sphere.radius) - 0.1 * radius);
+        }
+        assert_eq!(below, 0, "{engine}: spheres through the floor");
+        assert!(
+            simulation.summary().unwrap().contacts > 2000,
+            "{engine}: it is a pile"
+        );
+    });
+}
+
+#[test]
 fn a_scene_file_and_its_text_are_one() {
     let path = std::path::Path::new("scenes/bounce.json");
     let text = std::fs::read_to_string(path).unwrap();

@@ -455,13 +455,13 @@ mod tests {
             spheres: 1e6,
             settle: 1000,
             steps: None,
-            repeats: 5,
+            repeats: 4,
         };
-        // 1100 steps of 0.1 s, and five repeats of 1.1 s.
+        // 1100 steps of 0.1 s, and four repeats of 1.1 s.
         assert_eq!(work.exceeds(&bench(120.0), 0, 1e7), None);
         let reason = work.exceeds(&bench(100.0), 0, 1e7).unwrap();
         assert!(
-            reason.starts_with("it needs about 116 s at 10.000 million"),
+            reason.starts_with("it needs about 114 s at 10.000 million"),
             "{reason}"
         );
         assert_eq!(work.exceeds(&bench(100.0), 500, 1e7), None);

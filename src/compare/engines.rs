@@ -7,9 +7,12 @@
 //! measured, not guessed: a *shadow*, a second run of the CPU engine, has the last bit of its
 //! bodies' floats flipped at random after each step, as the rounding of another device might.
 //! A quantity is held to its tolerance until the shadow has come [`HORIZON`] away from the CPU's
-//! run in it. Kinetic energy and mean height are held to theirs throughout; see
-//! [`statistical_tolerance`].
+//! run in it. Both hold for all bodies but one in a hundred: a contact's dashpot acts at once, so
+//! that where rounding has a contact begin a step earlier, its two bodies part at a stroke, and in a
+//! large scene that may happen on the GPU at any time, and on the shadow somewhat later. Kinetic
+//! energy and mean height are held to their tolerances throughout; see [`statistical_tolerance`].
 
+use glam::{UVec3, UVec4};
 use serde::Serialize;
 
 use super::{Difference, differences, trajectories};
@@ -91,10 +94,12 @@ pub struct Moment {
 /// How far the bodies of two runs are apart in one quantity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Divergence {
-    /// The GPU against the CPU.
+    /// The GPU against the CPU, all bodies but one in a hundred.
     #[serde(flatten)]
     pub difference: Difference,
-    /// How far the shadow is from the CPU's run: what rounding alone does.
+    /// The GPU against the CPU, all bodies.
+    pub largest: f64,
+    /// The shadow against the CPU's run, all bodies but one in a hundred: what rounding alone does.
     pub shadow: f64,
     /// Whether the tolerance holds: the shadow has kept within [`HORIZON`] so far.
     pub held: bool,
@@ -123,7 +128,7 @@ impl PassComparison {
 impl Divergence {
     /// Whether the engines differ; a difference that is not a number always counts.
     pub fn is_beyond_tolerance(&self) -> bool {
-        self.difference.value.is_nan() || (self.held && self.difference.is_beyond_tolerance())
+        self.largest.is_nan() || (self.held && self.difference.is_beyond_tolerance())
     }
 }
 
@@ -195,7 +200,7 @@ pub fn compare_from(
         cpu: on_cpu,
         gpu: on_gpu,
         largest_energy: 0.0,
-        held: Vec::new(),
+        held: [true; 4],
     };
     let mut passes = Vec::new();
     let mut moments = Vec::new();
@@ -300,30 +305,33 @@ struct Runs<'a> {
     gpu: State,
     largest_energy: f64,
     /// Whether each of the trajectories' quantities is still held to its tolerance.
-    held: Vec<bool>,
+    held: [bool; 4],
 }
 
 impl Runs<'_> {
     fn moment(&mut self, step: u64, tolerance: f64) -> Moment {
-        let by_rounding = trajectories(&self.cpu, &self.shadow, HORIZON);
-        self.held.resize(by_rounding.len(), true);
-        for (held, shadow) in self.held.iter_mut().zip(&by_rounding) {
-            *held &= !shadow.is_beyond_tolerance();
+        let by_rounding = trajectories(&self.cpu, &self.shadow);
+        let differences = trajectories(&self.cpu, &self.gpu);
+        let mut divergences = Vec::new();
+        for ((trajectory, shadow), held) in differences.iter().zip(&by_rounding).zip(&mut self.held)
+        {
+            let shadow = shadow.of_most();
+            *held &= shadow <= HORIZON;
+            divergences.push(Divergence {
+                difference: Difference {
+                    quantity: trajectory.quantity,
+                    value: trajectory.of_most(),
+                    tolerance,
+                },
+                largest: trajectory.largest(),
+                shadow,
+                held: *held,
+            });
         }
-        let trajectories = trajectories(&self.cpu, &self.gpu, tolerance)
-            .into_iter()
-            .zip(by_rounding)
-            .zip(&self.held)
-            .map(|((difference, shadow), &held)| Divergence {
-                difference,
-                shadow: shadow.value,
-                held,
-            })
-            .collect();
         Moment {
             step,
             time: step as f64 * self.model.time_step,
-            trajectories,
+            trajectories: divergences,
             statistics: self.statistics(),
         }
     }
@@ -395,14 +403,14 @@ fn jostle(state: &mut State, step: u64) {
             flip(&mut vector.y);
             flip(&mut vector.z);
         }
-        // Offset and orientation of a body are finer than the floats that are made of them, which
-        // round by up to 2⁻²⁵.
-        for bit in 0..3 {
-            offset[bit] ^= (random as u32 >> bit & 1) << 7;
-        }
-        for bit in 0..4 {
-            orientation[bit] ^= (random as i32 >> (3 + bit) & 1) << 5;
-        }
+        // These are finer than the floats made of them, which round by up to 2⁻²⁵.
+        let mut flip = |value: u32, bit: u32| {
+            random >>= 1;
+            value ^ (random as u32 & 1) << bit
+        };
+        *offset = UVec3::from_array(offset.to_array().map(|part| flip(part, 7)));
+        let parts = orientation.as_uvec4().to_array();
+        *orientation = UVec4::from_array(parts.map(|part| flip(part, 5))).as_ivec4();
     }
 }
 
