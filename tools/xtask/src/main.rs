@@ -192,7 +192,10 @@ mod tests {
     #[test]
     fn a_failing_step_is_an_error_that_quotes_it() {
         let step = &STEPS[2];
-        let status = |arguments: &[&str]| cargo(arguments).stderr(Stdio::null()).status();
+        let status = |arguments: &[&str]| {
+            let mut command = cargo(arguments);
+            command.stdout(Stdio::null()).stderr(Stdio::null()).status()
+        };
         let sentence = outcome(step, status(&["no-such-subcommand"])).unwrap_err();
         let quoted = "`RUSTDOCFLAGS=\"-D warnings\" cargo doc --workspace --no-deps` failed";
         assert!(sentence.starts_with(quoted), "{sentence}");
