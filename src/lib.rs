@@ -40,12 +40,18 @@
 //! 3. **scan**: the exclusive prefix sum of the counts says where each bucket starts.
 //! 4. **scatter**: a counting sort of the spheres by bucket and, inside a bucket, by index: so that
 //!    the order never depends on timing.
-//! 5. **contacts**: a thread for each sphere. It walks the 27 cells around its own, finds what it
-//!    overlaps, and sums force and torque ([`contact`]); then the planes. Each pair is evaluated
-//!    from both sides, so no thread writes where another does, and the sum has a fixed order:
-//!    the same scene gives the same bits, run after run, on one device.
-//! 6. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
-//!    and angular momentum, then position and orientation.
+//! 5. **neighbours**: a thread for each sphere. It walks the cells around its own and lists, by
+//!    index, all spheres that are closer than a skin.
+//! 6. **contacts**: a thread for each sphere. It walks its list, finds what it overlaps, and sums
+//!    force and torque ([`contact`]); then the planes. Each pair is evaluated from both sides, so no
+//!    thread writes where another does, and the sum has a fixed order: the same scene gives the
+//!    same bits, run after run, on one device.
+//! 7. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
+//!    and angular momentum, then position and orientation; and it adds up how far the body may have
+//!    moved since the lists were built.
+//!
+//! Passes 2 to 5 build the neighbour lists. They run only in steps before which some body has moved
+//! by half the skin: on the GPU, the device itself gives them no threads otherwise.
 //!
 //! The next step's `pose` takes it from there. On the GPU, many steps go into one submission and
 //! nothing is read back in between.

@@ -376,10 +376,14 @@ impl Grid {
         let cell = |radius: f64| CELL_MARGIN * (2.0 * radius + skin);
         // The coarsest grid fits the largest spheres; each finer one has cells half as large, as
         // long as the smallest spheres fit.
-        let level_count = (cell(largest) / cell(smallest)).log2().floor() as i32 + 1;
+        let (mut cell_size, mut level_count) = (cell(largest), 1);
+        while 0.5 * cell_size >= cell(smallest) {
+            cell_size *= 0.5;
+            level_count += 1;
+        }
         Grid {
-            cell_size: (cell(largest) / f64::from(level_count - 1).exp2()) as f32,
-            level_count: level_count as u32,
+            cell_size: cell_size as f32,
+            level_count,
             skin: skin as f32,
         }
     }

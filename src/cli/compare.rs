@@ -19,7 +19,7 @@ use super::terminal;
 /// it is shown with its tolerance.
 ///
 /// Then both engines over time, from the same start and each on its own: the difference in position
-/// (as a fraction of a cell, which is about as wide as a sphere), orientation (radians), velocity
+/// (as a fraction of a cell, which is about as wide as the smallest sphere), orientation (radians), velocity
 /// and contact force (as a fraction of the largest), of all bodies but one in a hundred and of all,
 /// and the kinetic energy and the mean height of each.
 ///
