@@ -43,8 +43,11 @@ const FEWEST_STEPS: u64 = 10;
 /// Steps that are timed pass by pass.
 const PROFILED_STEPS: u64 = 100;
 
-/// Steps between two looks at the clock.
-const SLICE: u64 = 32;
+/// Time between two looks at the clock, about.
+const SLICE: Duration = Duration::from_millis(300);
+
+/// How long a first look at the speed takes.
+const PROBE: Duration = Duration::from_millis(100);
 
 /// How to measure.
 #[derive(Clone, Debug)]
@@ -201,7 +204,7 @@ impl Bench {
         if let Some(reason) = work.exceeds_memory(machine::available_memory()) {
             return left_out(reason);
         }
-        if let Some(reason) = self.fastest.and_then(|rate| work.exceeds(self, 0, rate)) {
+        if let Some(reason) = self.fastest.and_then(|rate| work.exceeds(self, rate)) {
             return left_out(reason);
         }
         let mut simulation = match Simulation::new(model, &self.options.engine) {
@@ -209,24 +212,23 @@ impl Bench {
             simulation => simulation?,
         };
 
-        let start = Instant::now();
-        let mut rate = f64::NAN;
+        let start = simulation.state()?.clone();
+        let rate = probe(&mut simulation, &work)?;
+        if let Some(reason) = work.exceeds(self, rate) {
+            return left_out(reason);
+        }
+        simulation.restore(&start, 0)?;
+        drop(start);
+
+        let clock = Instant::now();
+        let slice = work.steps_in(SLICE, rate);
         while simulation.steps() < work.settle {
-            // The first step is slow: buffers are filled, and shaders are compiled.
-            let done = simulation.steps();
-            let steps = if done == 0 { 1 } else { SLICE };
-            let clock = Instant::now();
-            simulation.step(steps.min(work.settle - done))?;
-            rate = work.rate(simulation.steps() - done, clock.elapsed());
+            simulation.step(slice.min(work.settle - simulation.steps()))?;
             progress(Progress {
                 stage: "settling",
                 done: simulation.steps(),
                 of: work.settle,
             });
-            let is_estimate_due = done == 1;
-            if is_estimate_due && let Some(reason) = work.exceeds(self, simulation.steps(), rate) {
-                return left_out(reason);
-            }
             if self.time_left().is_zero() {
                 return left_out(format!(
                     "the time limit of {} was used up after {} of its {} steps of settling; raise \
@@ -237,8 +239,8 @@ impl Bench {
                 ));
             }
         }
-        let settled = Settled::new(&mut simulation, start.elapsed())?;
-        let measurement = self.time(&mut simulation, &work, rate, settled, progress)?;
+        let settled = Settled::new(&mut simulation, clock.elapsed())?;
+        let measurement = self.time(&mut simulation, &work, settled, progress)?;
         let rate = measurement.sphere_steps_per_s.median;
         self.fastest = Some(self.fastest.map_or(rate, |fastest| fastest.max(rate)));
         Ok(Outcome::Measured(Box::new(measurement)))
@@ -249,7 +251,6 @@ impl Bench {
         &self,
         simulation: &mut Simulation,
         work: &Work,
-        settling_rate: f64,
         settled: Settled,
         mut progress: impl FnMut(Progress),
     ) -> Result<Measurement> {
@@ -258,17 +259,10 @@ impl Bench {
         // What is largest in the timed steps counts, not what was when the bodies fell.
         start.stats[0].max_overlap_fraction = 0;
 
-        let rate = match settling_rate.is_nan() {
-            false => settling_rate,
-            true => {
-                simulation.step(1)?;
-                let clock = Instant::now();
-                simulation.step(FEWEST_STEPS)?;
-                work.rate(FEWEST_STEPS, clock.elapsed())
-            }
-        };
+        let rate = probe(simulation, work)?;
         let steps = self.options.steps.unwrap_or_else(|| {
-            round_up((rate * REPEAT.as_secs_f64() / work.spheres) as u64).max(FEWEST_STEPS)
+            let steps = work.steps_in(REPEAT, rate);
+            round_up(steps).max(FEWEST_STEPS)
         });
         let warm_up_steps = (steps / 10).max(1);
 
@@ -329,6 +323,21 @@ impl Bench {
     }
 }
 
+/// Sphere-steps per second of some steps from here on.
+fn probe(simulation: &mut Simulation, work: &Work) -> Result<f64> {
+    // The first step is slow: buffers are filled, and shaders are compiled.
+    simulation.step(1)?;
+    let mut steps = 1;
+    loop {
+        let clock = Instant::now();
+        simulation.step(steps)?;
+        if clock.elapsed() >= PROBE {
+            return Ok(work.rate(steps, clock.elapsed()));
+        }
+        steps *= 2;
+    }
+}
+
 /// Goes back to the start of a repeat and warms up.
 fn again(simulation: &mut Simulation, start: &State, steps: u64, warm_up: u64) -> Result<()> {
     simulation.restore(start, steps)?;
@@ -379,16 +388,20 @@ impl Work {
         self.spheres * steps as f64 / time.as_secs_f64()
     }
 
-    /// Why it does not fit into the time left, if so, at `rate` sphere-steps per second and after
-    /// `done` steps of settling.
-    fn exceeds(&self, bench: &Bench, done: u64, rate: f64) -> Option<String> {
+    /// Number of steps that take `time`, at `rate` sphere-steps per second; at least 1.
+    fn steps_in(&self, time: Duration, rate: f64) -> u64 {
+        ((rate * time.as_secs_f64() / self.spheres) as u64).max(1)
+    }
+
+    /// Why it does not fit into the time left, if so, at `rate` sphere-steps per second.
+    fn exceeds(&self, bench: &Bench, rate: f64) -> Option<String> {
         let step = self.spheres / rate;
         let repeat = self
             .steps
             .map_or(REPEAT.as_secs_f64(), |steps| steps as f64 * step);
         let repeat = 1.1 * repeat.max(FEWEST_STEPS as f64 * step);
         let needed =
-            (self.settle - done + PROFILED_STEPS) as f64 * step + f64::from(self.repeats) * repeat;
+            (self.settle + PROFILED_STEPS) as f64 * step + f64::from(self.repeats) * repeat;
         let left = bench.time_left().as_secs_f64();
         (needed > left).then(|| {
             format!(
@@ -458,13 +471,13 @@ mod tests {
             repeats: 4,
         };
         // 1100 steps of 0.1 s, and four repeats of 1.1 s.
-        assert_eq!(work.exceeds(&bench(120.0), 0, 1e7), None);
-        let reason = work.exceeds(&bench(100.0), 0, 1e7).unwrap();
+        assert_eq!(work.exceeds(&bench(120.0), 1e7), None);
+        let reason = work.exceeds(&bench(100.0), 1e7).unwrap();
         assert!(
             reason.starts_with("it needs about 114 s at 10.000 million"),
             "{reason}"
         );
-        assert_eq!(work.exceeds(&bench(100.0), 500, 1e7), None);
+        assert_eq!(work.exceeds(&bench(100.0), 2e7), None);
     }
 
     #[test]
