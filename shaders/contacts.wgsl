@@ -42,7 +42,7 @@ fn add_sphere(sum: ptr<function, Sum>, sphere: Sphere, other: Sphere, overlap: f
         touch(overlap, dot(relative_velocity, normal), params.time_step),
         normal,
         relative_velocity,
-        1.0 / (sphere.inverse_mass + other.inverse_mass),
+        sphere.inverse_mass + other.inverse_mass,
         params.time_step,
     );
     let pair = sphere.material * params.material_count + other.material;
@@ -59,7 +59,7 @@ fn add_plane(sum: ptr<function, Sum>, sphere: Sphere, plane: Plane, overlap: f32
         touch(overlap, dot(relative_velocity, normal), params.time_step),
         normal,
         relative_velocity,
-        1.0 / sphere.inverse_mass,
+        sphere.inverse_mass,
         params.time_step,
     );
     let pair = sphere.material * params.material_count + plane.material;

@@ -14,8 +14,8 @@ pub struct Contact {
     pub normal: Vec3,
     /// Velocity of the other surface at the contact relative to this one, m/s.
     pub relative_velocity: Vec3,
-    /// Effective mass 1 / (1/m_a + 1/m_b), kg.
-    pub effective_mass: f32,
+    /// Inverse of the effective mass: 1/m_a + 1/m_b, 1/kg.
+    pub inverse_mass: f32,
     /// Time step, s.
     pub time_step: f32,
 }
@@ -71,27 +71,26 @@ impl Touch {
 /// which makes the restitution second order in the time step instead of first.
 ///
 /// The shear viscosity is that of the tangential spring held for the time `t_c / pi` of an undamped
-/// contact, `g = k_t sqrt(m / k)`: the linear law has no memory from which to know the spring's
-/// elongation.
+/// contact, `g = k_t sqrt(m / k) = k_t / k sqrt(k m)`: the linear law has no memory from which to
+/// know the spring's elongation.
 pub fn linear(contact: &Contact, pair: &Pair) -> Vec3 {
     let Contact {
         overlap,
         touch,
         normal,
         relative_velocity,
-        effective_mass,
+        inverse_mass,
         time_step,
     } = *contact;
     let approach = -relative_velocity.dot(normal);
-    let nominal = touch.presence
-        * (pair.damping + 2.0 * pair.damping_ratio * (pair.stiffness * effective_mass).sqrt());
-    let dashpot = nominal / (1.0 + 0.25 * nominal * time_step / effective_mass);
+    // sqrt(k m), half of the critical damping, which sets the viscosity of the shear too.
+    let impedance = touch.presence * (pair.stiffness / inverse_mass).sqrt();
+    let nominal = touch.presence * pair.damping + 2.0 * pair.damping_ratio * impedance;
+    let dashpot = nominal / (1.0 + 0.25 * nominal * time_step * inverse_mass);
     let push = pair.stiffness * overlap + dashpot * approach;
 
     let slip = relative_velocity + approach * normal;
-    let viscosity =
-        touch.presence * pair.tangential_stiffness * (effective_mass / pair.stiffness).sqrt();
-    let shear = viscosity * slip;
+    let shear = pair.tangential_ratio * impedance * slip;
     let cap = pair.friction * push.max(0.0);
     let magnitude = shear.length();
     let shear = if magnitude > cap {

@@ -199,8 +199,8 @@ pub struct Pair {
     pub damping_ratio: f32,
     /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
     pub damping: f32,
-    /// Tangential stiffness, N/m.
-    pub tangential_stiffness: f32,
+    /// Tangential stiffness as a fraction of the normal one.
+    pub tangential_ratio: f32,
     /// Coefficient of friction.
     pub friction: f32,
     /// Zero.

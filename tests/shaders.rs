@@ -164,7 +164,7 @@ fn layouts() -> Vec<Layout> {
             stiffness,
             damping_ratio,
             damping,
-            tangential_stiffness,
+            tangential_ratio,
             friction
         }),
         layout!(Stats {

@@ -10,8 +10,8 @@ struct Contact {
     normal: vec3<f32>,
     // Of the other surface at the contact relative to this one, m/s.
     relative_velocity: vec3<f32>,
-    // 1 / (1/m_a + 1/m_b), kg.
-    effective_mass: f32,
+    // 1/m_a + 1/m_b, 1/kg.
+    inverse_mass: f32,
     // s.
     time_step: f32,
 }
@@ -40,16 +40,15 @@ fn touch(overlap: f32, speed: f32, time_step: f32) -> Touch {
 // The linear law: spring, dashpot, and viscous shear capped by Coulomb friction. Force on this
 // surface, N.
 fn linear(contact: Contact, pair: Pair) -> vec3<f32> {
-    let mass = contact.effective_mass;
     let approach = -dot(contact.relative_velocity, contact.normal);
-    let nominal = contact.touch.presence
-        * (pair.damping + 2.0 * pair.damping_ratio * sqrt(pair.stiffness * mass));
-    let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step / mass);
+    // sqrt(k m), half of the critical damping, which sets the viscosity of the shear too.
+    let impedance = contact.touch.presence * sqrt(pair.stiffness / contact.inverse_mass);
+    let nominal = contact.touch.presence * pair.damping + 2.0 * pair.damping_ratio * impedance;
+    let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step * contact.inverse_mass);
     let push = pair.stiffness * contact.overlap + dashpot * approach;
 
     let slip = contact.relative_velocity + approach * contact.normal;
-    let viscosity = contact.touch.presence * pair.tangential_stiffness * sqrt(mass / pair.stiffness);
-    var shear = viscosity * slip;
+    var shear = pair.tangential_ratio * impedance * slip;
     let cap = pair.friction * max(push, 0.0);
     let magnitude = length(shear);
     if magnitude > cap {

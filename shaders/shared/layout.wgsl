@@ -70,7 +70,7 @@ struct Pair {
     stiffness: f32,
     damping_ratio: f32,
     damping: f32,
-    tangential_stiffness: f32,
+    tangential_ratio: f32,
     friction: f32,
     // A multiple of 16 bytes, as in src/layout.rs.
     _pad0: f32,

@@ -41,12 +41,13 @@ pub fn contacts(state: &mut State) {
             let square = apart.length_squared();
             if square < reach * reach {
                 let distance = square.sqrt();
-                let up = if index < other as usize {
+                let normal = if distance > 0.0 {
+                    apart * distance.recip()
+                } else if index < other as usize {
                     Vec3::Y
                 } else {
                     Vec3::NEG_Y
                 };
-                let normal = if distance > 0.0 { apart / distance } else { up };
                 sum.add_sphere(sphere, neighbour, radii - distance, normal);
             }
         }
@@ -103,7 +104,7 @@ impl Sum<'_> {
             ),
             normal,
             relative_velocity,
-            effective_mass: 1.0 / (sphere.inverse_mass + other.inverse_mass),
+            inverse_mass: sphere.inverse_mass + other.inverse_mass,
             time_step: self.params.time_step,
         };
         let radius = sphere.radius.min(other.radius);
@@ -125,7 +126,7 @@ impl Sum<'_> {
             ),
             normal,
             relative_velocity,
-            effective_mass: 1.0 / sphere.inverse_mass,
+            inverse_mass: sphere.inverse_mass,
             time_step: self.params.time_step,
         };
         self.add(

@@ -190,8 +190,10 @@ pub struct Contact {
     )]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub max_overlap: Option<f64>,
-    /// Tangential stiffness, N/m, equal for all pairs of materials. Default: 2/7 of the normal
-    /// stiffness of the pair.
+    /// Tangential stiffness k_t, N/m, equal for all pairs of materials. Default: 2/7 of the normal
+    /// stiffness k of the pair. The linear law has no memory of slip: its shear force is viscous, of
+    /// the coefficient k_t sqrt(m/k) (N s/m) with the effective mass m of the two bodies, and capped
+    /// by friction.
     #[serde(
         default,
         deserialize_with = "given",
