@@ -3,7 +3,13 @@
 use glam::{DQuat, DVec4, IVec4, Quat, Vec3, Vec4};
 
 /// Angular velocity in the world frame, rad/s: ω = R I⁻¹ Rᵀ L.
+///
+/// A body with three equal moments, such as a sphere, has ω = L / I in any orientation; piles of
+/// them are common, and the two rotations were a fifth of their time.
 pub fn angular_velocity(orientation: Quat, angular_momentum: Vec3, inverse_inertia: Vec3) -> Vec3 {
+    if inverse_inertia.x == inverse_inertia.y && inverse_inertia.y == inverse_inertia.z {
+        return inverse_inertia.x * angular_momentum;
+    }
     orientation * (inverse_inertia * (orientation.conjugate() * angular_momentum))
 }
 

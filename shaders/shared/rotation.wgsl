@@ -18,6 +18,9 @@ fn angular_velocity(
     angular_momentum: vec3<f32>,
     inverse_inertia: vec3<f32>,
 ) -> vec3<f32> {
+    if inverse_inertia.x == inverse_inertia.y && inverse_inertia.y == inverse_inertia.z {
+        return inverse_inertia.x * angular_momentum;
+    }
     let inverse = vec4<f32>(-orientation.xyz, orientation.w);
     return rotate(orientation, inverse_inertia * rotate(inverse, angular_momentum));
 }
