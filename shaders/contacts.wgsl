@@ -37,14 +37,9 @@ fn add_sphere(sum: ptr<function, Sum>, sphere: Sphere, other: Sphere, overlap: f
     let relative_velocity = other.velocity + cross(other.angular_velocity, other_arm)
         - sphere.velocity
         - cross(sphere.angular_velocity, arm);
-    let contact = Contact(
-        max(overlap, 0.0),
-        touch(overlap, dot(relative_velocity, normal), params.time_step),
-        normal,
-        relative_velocity,
-        sphere.inverse_mass + other.inverse_mass,
-        params.time_step,
-    );
+    let inverse_mass = sphere.inverse_mass + other.inverse_mass;
+    let contact =
+        contact_of(overlap, normal, relative_velocity, inverse_mass, params.time_step);
     let pair = sphere.material * params.material_count + other.material;
     add(sum, contact, arm, min(sphere.radius, other.radius), pair, 1u);
 }
@@ -54,14 +49,9 @@ fn add_plane(sum: ptr<function, Sum>, sphere: Sphere, plane: Plane, overlap: f32
     // The radius of the undeformed sphere, so that rolling is exact.
     let arm = sphere.radius * normal;
     let relative_velocity = -sphere.velocity - cross(sphere.angular_velocity, arm);
-    let contact = Contact(
-        max(overlap, 0.0),
-        touch(overlap, dot(relative_velocity, normal), params.time_step),
-        normal,
-        relative_velocity,
-        sphere.inverse_mass,
-        params.time_step,
-    );
+    let inverse_mass = sphere.inverse_mass;
+    let contact =
+        contact_of(overlap, normal, relative_velocity, inverse_mass, params.time_step);
     let pair = sphere.material * params.material_count + plane.material;
     add(sum, contact, arm, sphere.radius, pair, 1u << 16u);
 }

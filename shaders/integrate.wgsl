@@ -78,6 +78,6 @@ fn integrate(
         && all(abs(way) < vec3<f32>(1048576.0 * params.cell_size))
         && length(turn) < 3.0;
     if !followed {
-        atomicMax(&stats.not_finite, index + 1u);
+        atomicMax(&stats.runaway, index + 1u);
     }
 }

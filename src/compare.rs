@@ -153,9 +153,9 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
             all.extend(loads(a, &a.body_loads, &b.body_loads, pushes.force));
             all.push(exact("contacts", &contacts(a), &contacts(b)));
             all.push(exact(
-                "not finite",
-                &[a.stats[0].not_finite],
-                &[b.stats[0].not_finite],
+                "runaway",
+                &[a.stats[0].runaway],
+                &[b.stats[0].runaway],
             ));
             all
         }

@@ -20,6 +20,27 @@ pub struct Contact {
     pub time_step: f32,
 }
 
+impl Contact {
+    /// The contact of two surfaces with the signed overlap `overlap` (m): negative while they are
+    /// apart. The other arguments are the fields of that name.
+    pub fn new(
+        overlap: f32,
+        normal: Vec3,
+        relative_velocity: Vec3,
+        inverse_mass: f32,
+        time_step: f32,
+    ) -> Contact {
+        Contact {
+            overlap: overlap.max(0.0),
+            touch: Touch::new(overlap, relative_velocity.dot(normal), time_step),
+            normal,
+            relative_velocity,
+            inverse_mass,
+            time_step,
+        }
+    }
+}
+
 /// How two surfaces touch during a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touch {

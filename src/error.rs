@@ -50,11 +50,11 @@ pub enum Error {
         /// What it answered.
         reason: String,
     },
-    /// The state of a body is no longer finite.
+    /// A body moves or turns too far in a step to be followed, or its velocity is no number.
     #[error(
         "body {body} ({shape}) moves or turns too fast to be followed, between steps {after} and {before}: more than 3 rad or a million diameters in a step, or its velocity is no number; lower contact.time_step, and see that forces and speeds of the scene are what you mean"
     )]
-    NotFinite {
+    Runaway {
         /// Index of the body; the largest, if there are several.
         body: usize,
         /// Name of its shape.

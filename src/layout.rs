@@ -214,8 +214,9 @@ pub struct Stats {
     /// Bits of the largest overlap so far as a fraction of the smaller radius; the bits of
     /// non-negative floats are ordered as the floats are, so an integer maximum serves.
     pub max_overlap_fraction: u32,
-    /// One more than the largest index of a body whose state is not finite; 0 if there is none.
-    pub not_finite: u32,
+    /// One more than the largest index of a body that moved or turned too far in a step to be
+    /// followed, or whose velocity is no number; 0 if there is none.
+    pub runaway: u32,
     /// 1 if a sphere may have moved out of its skin, so that the next step must build the lists.
     pub stale: u32,
     /// 1 in a step that builds the lists.

@@ -181,7 +181,7 @@ impl Simulation {
     /// Takes `steps` steps and waits for them.
     ///
     /// # Errors
-    /// If a body's state is not finite afterwards, or if the device is lost.
+    /// If a body has moved too fast to be followed, or if the device is lost.
     pub fn step(&mut self, steps: u64) -> Result<()> {
         let after = self.steps;
         match &mut self.engine {
@@ -202,9 +202,9 @@ impl Simulation {
             }
         }
         self.steps += steps;
-        match self.stats().not_finite {
+        match self.stats().runaway {
             0 => Ok(()),
-            body => Err(self.not_finite(body as usize - 1, after)),
+            body => Err(self.runaway(body as usize - 1, after)),
         }
     }
 
@@ -341,9 +341,9 @@ impl Simulation {
         self.state.stats[0]
     }
 
-    fn not_finite(&self, body: usize, after: u64) -> Error {
+    fn runaway(&self, body: usize, after: u64) -> Error {
         let shape = &self.model.shapes[self.model.bodies[body].shape];
-        Error::NotFinite {
+        Error::Runaway {
             body,
             shape: shape.name.clone(),
             after,

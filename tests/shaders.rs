@@ -169,7 +169,7 @@ fn layouts() -> Vec<Layout> {
         }),
         layout!(Stats {
             max_overlap_fraction,
-            not_finite,
+            runaway,
             stale,
             rebuilding,
             halted,

@@ -37,6 +37,18 @@ fn touch(overlap: f32, speed: f32, time_step: f32) -> Touch {
     return Touch(0.0, 0.0);
 }
 
+// The contact of two surfaces with the signed overlap `overlap`: negative while they are apart.
+fn contact_of(
+    overlap: f32,
+    normal: vec3<f32>,
+    relative_velocity: vec3<f32>,
+    inverse_mass: f32,
+    time_step: f32,
+) -> Contact {
+    let touch = touch(overlap, dot(relative_velocity, normal), time_step);
+    return Contact(max(overlap, 0.0), touch, normal, relative_velocity, inverse_mass, time_step);
+}
+
 // The linear law: spring, dashpot, and viscous shear capped by Coulomb friction. Force on this
 // surface, N.
 fn linear(contact: Contact, pair: Pair) -> vec3<f32> {

@@ -80,7 +80,7 @@ struct Pair {
 
 struct Stats {
     max_overlap_fraction: atomic<u32>,
-    not_finite: atomic<u32>,
+    runaway: atomic<u32>,
     stale: atomic<u32>,
     rebuilding: u32,
     halted: u32,

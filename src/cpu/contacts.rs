@@ -2,7 +2,7 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use crate::contact::{Contact, Touch, linear};
+use crate::contact::{Contact, linear};
 use crate::layout::{Load, Pair, Params, Plane, Sphere};
 use crate::state::State;
 
@@ -95,18 +95,13 @@ impl Sum<'_> {
         let relative_velocity = other.velocity + other.angular_velocity.cross(other_arm)
             - sphere.velocity
             - sphere.angular_velocity.cross(arm);
-        let contact = Contact {
-            overlap: overlap.max(0.0),
-            touch: Touch::new(
-                overlap,
-                relative_velocity.dot(normal),
-                self.params.time_step,
-            ),
+        let contact = Contact::new(
+            overlap,
             normal,
             relative_velocity,
-            inverse_mass: sphere.inverse_mass + other.inverse_mass,
-            time_step: self.params.time_step,
-        };
+            sphere.inverse_mass + other.inverse_mass,
+            self.params.time_step,
+        );
         let radius = sphere.radius.min(other.radius);
         self.add(&contact, arm, radius, sphere.material, other.material, 1);
     }
@@ -117,18 +112,13 @@ impl Sum<'_> {
         // the speed of its angular velocity times its radius.
         let arm = sphere.radius * normal;
         let relative_velocity = -sphere.velocity - sphere.angular_velocity.cross(arm);
-        let contact = Contact {
-            overlap: overlap.max(0.0),
-            touch: Touch::new(
-                overlap,
-                relative_velocity.dot(normal),
-                self.params.time_step,
-            ),
+        let contact = Contact::new(
+            overlap,
             normal,
             relative_velocity,
-            inverse_mass: sphere.inverse_mass,
-            time_step: self.params.time_step,
-        };
+            sphere.inverse_mass,
+            self.params.time_step,
+        );
         self.add(
             &contact,
             arm,

@@ -20,7 +20,7 @@ pub fn integrate(state: &mut State) {
     } = state;
     let time_step = params.time_step;
     let rebuilding = stats[0].rebuilding == 1;
-    let (not_finite, stale) = (bodies, body_loads, properties)
+    let (runaway, stale) = (bodies, body_loads, properties)
         .into_par_iter()
         .with_min_len(GRAIN)
         .enumerate()
@@ -74,7 +74,7 @@ pub fn integrate(state: &mut State) {
         })
         .reduce(|| (0, false), |a, b| (a.0.max(b.0), a.1 || b.1));
     let stats = &mut stats[0];
-    stats.not_finite = stats.not_finite.max(not_finite);
+    stats.runaway = stats.runaway.max(runaway);
     stats.stale = stale.into();
     stats.steps += 1;
 }
