@@ -1,4 +1,4 @@
-// import: layout, dispatch, contact
+// import: layout, dispatch, grid, contact
 
 // Contacts of each sphere: force, torque, overlap, number. One thread a sphere. Each pair is
 // evaluated from both sides, neighbours in the order of their indices: no sphere writes to another,
@@ -72,16 +72,15 @@ fn contacts(
     for (var k = neighbour_starts[index]; k < neighbour_starts[index + 1u]; k++) {
         let other = neighbours[k];
         let neighbour = spheres[other];
-        let cells = vec3<f32>(neighbour.cell - sphere.cell);
-        let apart = cells * params.cell_size + neighbour.offset - sphere.offset;
+        let between = apart(sphere, neighbour, params);
         let radii = sphere.radius + neighbour.radius;
         let reach = radii + params.touch_margin;
-        let square = dot(apart, apart);
+        let square = dot(between, between);
         if square < reach * reach {
             let distance = sqrt(square);
             var normal = vec3<f32>(0.0, select(-1.0, 1.0, index < other), 0.0);
             if distance > 0.0 {
-                normal = apart / distance;
+                normal = between / distance;
             }
             add_sphere(&sum, sphere, neighbour, radii - distance, normal);
         }

@@ -17,10 +17,9 @@
 
 // Whether two spheres are closer than the skin, belong to different bodies, and can be moved.
 fn are_neighbours(sphere: Sphere, other: Sphere) -> bool {
-    let cells = vec3<f32>(other.cell - sphere.cell);
-    let apart = cells * params.cell_size + other.offset - sphere.offset;
+    let between = apart(sphere, other, params);
     let reach = sphere.radius + other.radius + params.skin;
-    return dot(apart, apart) < reach * reach
+    return dot(between, between) < reach * reach
         && sphere.body != other.body
         && sphere.inverse_mass + other.inverse_mass > 0.0;
 }

@@ -54,6 +54,13 @@ pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
     (home + first, home + last)
 }
 
+/// From the centre of one sphere to that of another, m. Swapping them changes the sign and no bit
+/// else, so that a contact is the same from both sides.
+pub fn apart(from: &Sphere, to: &Sphere, params: &Params) -> Vec3 {
+    let cells = (to.cell - from.cell).as_vec3();
+    cells * params.cell_size + (to.offset - from.offset)
+}
+
 /// Runs of sorted spheres that hold the cells `first` to `last.x` of a row: two half-open ranges,
 /// the second of them empty unless the row wraps around the end of the table.
 pub fn row_ranges(first: IVec3, last_x: i32, level: u32, bucket_starts: &[u32]) -> [(u32, u32); 2] {

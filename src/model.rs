@@ -3,6 +3,8 @@
 //! Everything here is in `f64` and in SI units; [`crate::state::State`] turns it into the buffers
 //! that the engines work on.
 
+use std::path::PathBuf;
+
 use glam::{DQuat, DVec3};
 
 use crate::clump::Clump;
@@ -16,19 +18,123 @@ pub enum Integrator {
     Explicit,
 }
 
-/// Contact parameters of a pair of materials.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How bodies touch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Law {
+    /// Spring and dashpot along the normal; viscous shear without memory.
+    Linear,
+    /// Spring and dashpot along the normal; a tangential spring that remembers.
+    Hooke,
+    /// Hertz's spring along the normal, Mindlin's across, which remembers.
+    Hertz,
+    /// A law of the user's, in WGSL; on the GPU engine only.
+    Custom(CustomLaw),
+}
+
+/// A contact law of the user's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomLaw {
+    /// The file that it stands in, as errors name it.
+    pub file: PathBuf,
+    /// The text of that file.
+    pub source: String,
+    /// Largest gap between two surfaces at which it still acts, m.
+    pub range: f64,
+}
+
+/// What all contacts of a scene share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContactModel {
+    /// Contact law.
+    pub law: Law,
+    /// Whether the dashpot may pull: if not, spring and dashpot together push or do nothing.
+    pub attraction: bool,
+    /// Tangential dashpot as a fraction of the normal one; of the laws with memory.
+    pub tangential_damping: f64,
+}
+
+impl Default for ContactModel {
+    fn default() -> Self {
+        Self {
+            law: Law::Linear,
+            attraction: true,
+            tangential_damping: 0.5,
+        }
+    }
+}
+
+/// Resistance to rolling.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rolling {
+    /// A constant torque against the relative spin.
+    #[default]
+    Constant,
+    /// A torsional spring that remembers, and yields at the same torque.
+    Spring,
+}
+
+/// Attraction of surfaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Cohesion {
+    /// None.
+    #[default]
+    None,
+    /// A constant force while the surfaces overlap or are closer than a range.
+    Constant {
+        /// N.
+        force: f64,
+        /// m.
+        range: f64,
+    },
+    /// Adhesion of surfaces that have touched, after Johnson, Kendall and Roberts: it takes the force
+    /// 3/2 pi w R to part them.
+    SurfaceEnergy(
+        /// Work of adhesion w, J/m².
+        f64,
+    ),
+}
+
+/// Contact parameters of a pair of materials: the first is that of the sphere, the second that of
+/// the other sphere or of a plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairLaw {
-    /// Normal stiffness, N/m.
+    /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa, with 1/E* = (1-nu_a²)/E_a + (1-nu_b²)/E_b.
     pub stiffness: f64,
+    /// The same of the first material on a plane, which is rigid: with 1/E* = (1-nu_a²)/E_a for the
+    /// law `hertz`, else equal to `stiffness`.
+    pub plane_stiffness: f64,
+    /// Tangential over normal stiffness. Of the law `hertz`, where both are tangents:
+    /// 8 G* sqrt(R d) / (2 E* sqrt(R d)) = 4 G*/E*, with 1/G* = (2-nu_a)/G_a + (2-nu_b)/G_b.
+    pub tangential_ratio: f64,
+    /// The same of the first material on a plane.
+    pub plane_tangential_ratio: f64,
     /// Damping ratio of the normal dashpot, from the coefficient of restitution.
     pub damping_ratio: f64,
     /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
     pub damping: f64,
-    /// Tangential stiffness, N/m.
-    pub tangential_stiffness: f64,
     /// Coefficient of friction.
     pub friction: f64,
+    /// Coefficient of rolling friction: the torque is at most this times R times the normal force, R
+    /// the radius on a plane, R1 R2/(R1 + R2) for two spheres.
+    pub rolling_friction: f64,
+    /// How rolling is resisted.
+    pub rolling: Rolling,
+    /// Coefficient of twisting friction: the torque about the normal is at most this times R times the
+    /// normal force.
+    pub twisting_friction: f64,
+    /// Attraction.
+    pub cohesion: Cohesion,
+}
+
+/// A box that is periodic along some axes: what leaves it on one side comes in on the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Domain {
+    /// Corner with the smallest coordinates, m.
+    pub min: DVec3,
+    /// Corner with the largest coordinates, m.
+    pub max: DVec3,
+    /// Along which axes it is periodic. Along the others its bounds mean nothing.
+    pub periodic: [bool; 3],
 }
 
 /// A plane.
@@ -72,6 +178,10 @@ pub struct Model {
     pub time_step: f64,
     /// Integrator.
     pub integrator: Integrator,
+    /// The periodic box, if there is one.
+    pub domain: Option<Domain>,
+    /// What all contacts share.
+    pub contact: ContactModel,
     /// Names of the materials.
     pub materials: Vec<String>,
     /// Parameters of each pair of materials, row by row: `pairs[a * materials.len() + b]`.

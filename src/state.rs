@@ -11,7 +11,7 @@ use crate::grid::FRACTION;
 use crate::layout::{
     Body, BodyProperties, EXPLICIT, Load, Member, Pair, Params, Plane, SEMI_IMPLICIT, Sphere, Stats,
 };
-use crate::model::{Integrator, Model, PairLaw};
+use crate::model::{Integrator, Model};
 use crate::rotation;
 
 /// Skin of the neighbour lists as a fraction of the smallest radius. A thicker one makes longer
@@ -249,7 +249,7 @@ impl State {
                     stiffness: pair.stiffness as f32,
                     damping_ratio: pair.damping_ratio as f32,
                     damping: pair.damping as f32,
-                    tangential_ratio: tangential_ratio(pair) as f32,
+                    tangential_ratio: pair.tangential_ratio as f32,
                     friction: pair.friction as f32,
                     ..Default::default()
                 })
@@ -350,15 +350,6 @@ pub fn angular_velocity(body: &Body, inertia: DVec3) -> DVec3 {
 /// World from body frame.
 pub fn body_orientation(body: &Body) -> DQuat {
     DQuat::from_vec4(body.orientation.as_dvec4()).normalize()
-}
-
-/// Tangential over normal stiffness; 0 for two materials that cannot meet and have neither.
-fn tangential_ratio(pair: &PairLaw) -> f64 {
-    if pair.stiffness > 0.0 {
-        pair.tangential_stiffness / pair.stiffness
-    } else {
-        0.0
-    }
 }
 
 /// The grids of a model, from the finest on.

@@ -8,13 +8,15 @@ use assert_cmd::Command;
 use common::{Random, device, random_clump};
 use glam::DVec3;
 use rockfall::compare::{Comparison, TRAJECTORY_TOLERANCE, compare, compare_from};
-use rockfall::model::{Integrator, Model, ModelBody, ModelPlane, PairLaw};
+use rockfall::model::{ContactModel, Integrator, Model, ModelBody, ModelPlane, PairLaw};
 use rockfall::state::State;
 use serde_json::Value;
 
 /// An empty model, of one material, with gravity.
 fn empty(time_step: f64) -> Model {
     Model {
+        domain: None,
+        contact: ContactModel::default(),
         name: "test".to_owned(),
         gravity: DVec3::NEG_Y * 9.81,
         duration: 1.0,
@@ -25,8 +27,11 @@ fn empty(time_step: f64) -> Model {
             stiffness: 1e7,
             damping_ratio: 0.2,
             damping: 0.0,
-            tangential_stiffness: 3e6,
+            tangential_ratio: 0.3,
             friction: 0.5,
+            plane_stiffness: 1e7,
+            plane_tangential_ratio: 0.3,
+            ..PairLaw::default()
         }],
         shapes: Vec::new(),
         planes: Vec::new(),

@@ -42,6 +42,12 @@ fn reach(sphere: Sphere, level: u32, params: Params) -> Reach {
     );
 }
 
+// From the centre of one sphere to that of another, m.
+fn apart(origin: Sphere, target_sphere: Sphere, params: Params) -> vec3<f32> {
+    let cells = vec3<f32>(target_sphere.cell - origin.cell);
+    return cells * params.cell_size + (target_sphere.offset - origin.offset);
+}
+
 // Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again.
 struct Place {
     cell: vec3<i32>,

@@ -3,6 +3,7 @@ use rayon::prelude::*;
 
 use super::GRAIN;
 use crate::contact::{Contact, linear};
+use crate::grid::apart;
 use crate::layout::{Load, Pair, Params, Plane, Sphere};
 use crate::state::State;
 
@@ -34,8 +35,7 @@ pub fn contacts(state: &mut State) {
         let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
         for &other in &neighbours[list] {
             let neighbour = &spheres[other as usize];
-            let cells = (neighbour.cell - sphere.cell).as_vec3();
-            let apart = cells * params.cell_size + neighbour.offset - sphere.offset;
+            let apart = apart(sphere, neighbour, params);
             let radii = sphere.radius + neighbour.radius;
             let reach = radii + params.touch_margin;
             let square = apart.length_squared();

@@ -1,6 +1,6 @@
 use rayon::prelude::*;
 
-use crate::grid::{cell_at, level_of, reach, row_ranges};
+use crate::grid::{apart, cell_at, level_of, reach, row_ranges};
 use crate::layout::{Params, Sphere};
 use crate::state::State;
 
@@ -92,10 +92,8 @@ fn find(
 
 /// Whether two spheres are closer than the skin, belong to different bodies, and can be moved.
 fn are_neighbours(params: &Params, sphere: &Sphere, other: &Sphere) -> bool {
-    let cells = (other.cell - sphere.cell).as_vec3();
-    let apart = cells * params.cell_size + other.offset - sphere.offset;
     let reach = sphere.radius + other.radius + params.skin;
-    apart.length_squared() < reach * reach
+    apart(sphere, other, params).length_squared() < reach * reach
         && sphere.body != other.body
         && sphere.inverse_mass + other.inverse_mass > 0.0
 }

@@ -93,11 +93,10 @@ pub(super) fn mix(
         for b in materials {
             let (damping_ratio, damping) = mix_dashpots(a, b);
             pairs.push(PairLaw {
-                stiffness: 0.0,
                 damping_ratio,
                 damping,
-                tangential_stiffness: 0.0,
                 friction: geometric_mean(a.friction, b.friction),
+                ..PairLaw::default()
             });
         }
     }
@@ -254,9 +253,13 @@ impl Encounters {
         };
         for (law, stiffness) in pairs.iter_mut().zip(stiffnesses) {
             law.stiffness = stiffness;
-            law.tangential_stiffness = contact
-                .tangential_stiffness
-                .unwrap_or(TANGENTIAL_RATIO * stiffness);
+            law.plane_stiffness = stiffness;
+            law.tangential_ratio = match contact.tangential_stiffness {
+                Some(tangential) if stiffness > 0.0 => tangential / stiffness,
+                Some(_) => 0.0,
+                None => TANGENTIAL_RATIO,
+            };
+            law.plane_tangential_ratio = law.tangential_ratio;
         }
         Ok(notes)
     }

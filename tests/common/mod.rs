@@ -10,7 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use rockfall::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::gpu::{Adapter, Context};
-use rockfall::model::{Integrator, Model, ModelBody, ModelPlane, PairLaw};
+use rockfall::model::{ContactModel, Integrator, Model, ModelBody, ModelPlane, PairLaw};
 use rockfall::trace::{Sample, Trace};
 use rockfall::{Simulation, scene};
 
@@ -114,10 +114,15 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         stiffness,
         damping_ratio: 0.2,
         damping: 3.0,
-        tangential_stiffness: 2.0 / 7.0 * stiffness,
+        plane_stiffness: stiffness,
+        tangential_ratio: 2.0 / 7.0,
+        plane_tangential_ratio: 2.0 / 7.0,
         friction,
+        ..PairLaw::default()
     };
     Model {
+        domain: None,
+        contact: ContactModel::default(),
         name: "crowd".to_owned(),
         gravity: DVec3::new(0.5, -9.81, 0.1),
         duration: 1.0,

@@ -14,7 +14,7 @@ use super::contact::{self, Encounters};
 use super::error::{Problem, rounded};
 use super::format::{self, SceneFile};
 use crate::clump::Clump;
-use crate::model::{Integrator, Model, PairLaw};
+use crate::model::{ContactModel, Integrator, Model, PairLaw};
 use check::{Check, Names, Sign, vector};
 
 /// Spheres that a scene may have.
@@ -97,6 +97,8 @@ pub(super) fn build(file: &SceneFile, stem: &str) -> Result<Scene, Vec<Problem>>
             format::Integrator::SemiImplicit => Integrator::SemiImplicit,
             format::Integrator::Explicit => Integrator::Explicit,
         },
+        domain: None,
+        contact: ContactModel::default(),
         materials: names,
         pairs: laws,
         shapes,
