@@ -254,12 +254,15 @@ pub fn restitution_converges(engine: Engine) -> Vec<Quantity> {
 /// along x, those downwards, and spins afterwards.
 fn oblique(
     engine: Engine,
-    name: &str,
+    (name, attraction): (&str, Option<&str>),
     ball: &Ball,
     (restitution, friction): (f64, f64),
     launches: &[Launch],
 ) -> Vec<Launch> {
-    let (contact, time_step) = law(name, ball, 200.0);
+    let (mut contact, time_step) = law(name, ball, 200.0);
+    if let Some(attraction) = attraction {
+        contact["attraction"] = json!(attraction);
+    }
     let distance = 10.0 * ball.radius;
     let bodies: Vec<Value> = launches
         .iter()
@@ -316,7 +319,13 @@ pub fn oblique_sliding(engine: Engine) -> Vec<Quantity> {
             spin: 0.0,
         }
     });
-    let after = oblique(engine, "hertz", &ball, (restitution, friction), &launches);
+    let after = oblique(
+        engine,
+        ("hertz", None),
+        &ball,
+        (restitution, friction),
+        &launches,
+    );
     let mut quantities = Vec::new();
     for ((angle, ratio, spin), (before, after)) in rows.into_iter().zip(launches.iter().zip(after))
     {
@@ -355,7 +364,7 @@ pub fn oblique_scaled(engine: Engine) -> Vec<Quantity> {
         normal: ball.speed,
         spin: 0.0,
     });
-    let after = oblique(engine, "hertz", &ball, (1.0, friction), &launches);
+    let after = oblique(engine, ("hertz", None), &ball, (1.0, friction), &launches);
     let mut quantities = Vec::new();
     for (psi, after) in angles.into_iter().zip(after) {
         let slip = after.tangential + ball.radius * after.spin;
@@ -379,7 +388,9 @@ pub fn oblique_scaled(engine: Engine) -> Vec<Quantity> {
 }
 
 pub fn spinning_impacts(engine: Engine) -> Vec<Quantity> {
-    // Fast enough that friction does not stop the slip: each loses mu (1 + e) v_n against it.
+    // Fast enough that friction does not stop the slip: each loses mu (1 + e) v_n against it, e being
+    // the rebound over v_n. That is exact where the normal force does not pull: where it does, there
+    // is no friction, and the sum of the pushes is larger than (1 + e) m v_n.
     let ball = Ball {
         radius: 0.02,
         density: 2500.0,
@@ -387,7 +398,7 @@ pub fn spinning_impacts(engine: Engine) -> Vec<Quantity> {
         poisson: 0.3,
         speed: 2.0,
     };
-    let (friction, restitution) = (0.15, 0.7);
+    let friction = 0.15;
     let spins = [
         ("top spin", 1.0, -400.0),
         ("back spin", 1.0, 400.0),
@@ -399,10 +410,22 @@ pub fn spinning_impacts(engine: Engine) -> Vec<Quantity> {
         normal: ball.speed,
         spin,
     });
-    let lost = friction * (1.0 + restitution) * ball.speed;
+    let laws = [
+        ("linear", None, 1.0),
+        ("hooke", Some("clamped"), 0.7),
+        ("hertz", Some("clamped"), 0.7),
+    ];
     let mut quantities = Vec::new();
-    for law in ["linear", "hooke", "hertz"] {
-        let after = oblique(engine, law, &ball, (restitution, friction), &launches);
+    for (law, attraction, restitution) in laws {
+        let after = oblique(
+            engine,
+            (law, attraction),
+            &ball,
+            (restitution, friction),
+            &launches,
+        );
+        let rebound = clamped_restitution(restitution);
+        let lost = friction * (1.0 + rebound) * ball.speed;
         for ((name, ..), (before, after)) in spins.into_iter().zip(launches.iter().zip(after)) {
             let sign = (before.tangential + ball.radius * before.spin).signum();
             let velocity = before.tangential - sign * lost;
@@ -425,7 +448,7 @@ pub fn spinning_impacts(engine: Engine) -> Vec<Quantity> {
 }
 
 pub fn spin_and_velocity(engine: Engine) -> Vec<Quantity> {
-    // From sticking over partial slip to sliding; of a ball on a plane, then of two balls.
+    // From sticking over partial slip to sliding.
     let ball = Ball {
         radius: 0.02,
         density: 2500.0,
@@ -440,7 +463,7 @@ pub fn spin_and_velocity(engine: Engine) -> Vec<Quantity> {
     });
     let mut quantities = Vec::new();
     for law in ["linear", "hooke", "hertz"] {
-        let after = oblique(engine, law, &ball, (0.8, 0.3), &launches);
+        let after = oblique(engine, (law, None), &ball, (0.8, 0.3), &launches);
         let worst = launches.iter().zip(after).map(|(before, after)| {
             let turned = ball.radius * (after.spin - before.spin);
             let moved = after.tangential - before.tangential;
