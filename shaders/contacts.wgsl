@@ -1,8 +1,11 @@
-// import: layout, dispatch, grid, contact
+// import: layout, dispatch, grid, contact, law
 
-// Contacts of each sphere: force, torque, overlap, number. One thread a sphere. Each pair is
-// evaluated from both sides, neighbours in the order of their indices: no sphere writes to another,
-// and sums have a fixed order.
+// Contacts of each sphere: force, torque, overlap, number, and what each remembers. One thread a
+// sphere. Each pair is evaluated from both sides, neighbours in the order of their indices: no sphere
+// writes to another, and sums have a fixed order.
+
+// Elements of `memory` for each entry of the lists.
+override MEMORY_SIZE: u32 = 0u;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(3) var<storage, read> planes: array<Plane>;
@@ -10,50 +13,124 @@
 @group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
 @group(0) @binding(12) var<storage, read> neighbour_starts: array<u32>;
 @group(0) @binding(13) var<storage, read> neighbours: array<u32>;
-@group(0) @binding(14) var<storage, read_write> sphere_loads: array<Load>;
+@group(0) @binding(14) var<storage, read_write> sphere_loads: array<SphereLoad>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
+@group(0) @binding(20) var<storage, read_write> memory: array<vec4<f32>>;
 
-struct Sum {
-    load: Load,
-    max_fraction: f32,
+// Two surfaces that may be near enough to be looked at.
+struct Near {
+    near: bool,
+    contact: Contact,
+    // From the sphere's centre to the contact, m.
+    arm: vec3<f32>,
+    // The smaller radius, m.
+    radius: f32,
+    // Element of the pair table.
+    pair: u32,
+    plane: bool,
 }
 
-fn add(sum: ptr<function, Sum>, contact: Contact, arm: vec3<f32>, radius: f32, pair: u32, count: u32) {
-    if contact.touch.presence == 0.0 {
-        return;
+fn near_sphere(sphere: Sphere, index: u32, other: u32) -> Near {
+    var near: Near;
+    let neighbour = spheres[other];
+    let between = apart(sphere, neighbour, params);
+    let radii = sphere.radius + neighbour.radius;
+    let reach = radii + params.touch_margin;
+    let square = dot(between, between);
+    if square >= reach * reach {
+        return near;
     }
-    let force = linear(contact, pairs[pair]);
-    (*sum).load.force += force;
-    (*sum).load.torque += cross(arm, force);
-    (*sum).load.max_overlap = max((*sum).load.max_overlap, contact.touch.mean_overlap);
-    (*sum).load.contacts += count;
-    (*sum).max_fraction = max((*sum).max_fraction, contact.touch.mean_overlap / radius);
-}
-
-fn add_sphere(sum: ptr<function, Sum>, sphere: Sphere, other: Sphere, overlap: f32, normal: vec3<f32>) {
+    let distance = sqrt(square);
+    var normal = vec3<f32>(0.0, select(-1.0, 1.0, index < other), 0.0);
+    if distance > 0.0 {
+        normal = between / distance;
+    }
+    let overlap = radii - distance;
     // The same point for both spheres, so that the pair keeps its angular momentum.
     let arm = (sphere.radius - 0.5 * overlap) * normal;
-    let other_arm = (0.5 * overlap - other.radius) * normal;
-    let relative_velocity = other.velocity + cross(other.angular_velocity, other_arm)
-        - sphere.velocity
-        - cross(sphere.angular_velocity, arm);
-    let inverse_mass = sphere.inverse_mass + other.inverse_mass;
-    let contact =
-        contact_of(overlap, normal, relative_velocity, inverse_mass, params.time_step);
-    let pair = sphere.material * params.material_count + other.material;
-    add(sum, contact, arm, min(sphere.radius, other.radius), pair, 1u);
+    let other_arm = (0.5 * overlap - neighbour.radius) * normal;
+    let relative_velocity = (neighbour.velocity - sphere.velocity)
+        + (cross(neighbour.angular_velocity, other_arm) - cross(sphere.angular_velocity, arm));
+    return Near(
+        true,
+        Contact(
+            overlap,
+            touch_of(overlap, dot(relative_velocity, normal), params.time_step),
+            normal,
+            relative_velocity,
+            neighbour.angular_velocity - sphere.angular_velocity,
+            0.5 * dot(neighbour.angular_velocity + sphere.angular_velocity, normal),
+            sphere.radius * neighbour.radius / radii,
+            sphere.inverse_mass + neighbour.inverse_mass,
+            params.time_step,
+        ),
+        arm,
+        min(sphere.radius, neighbour.radius),
+        sphere.material * params.material_count + neighbour.material,
+        false,
+    );
 }
 
-fn add_plane(sum: ptr<function, Sum>, sphere: Sphere, plane: Plane, overlap: f32) {
+fn near_plane(sphere: Sphere, plane: Plane) -> Near {
+    var near: Near;
+    let distance = height(sphere, plane, params);
+    if distance >= sphere.radius + params.touch_margin {
+        return near;
+    }
+    let overlap = sphere.radius - distance;
     let normal = -plane.normal;
     // The radius of the undeformed sphere, so that rolling is exact.
     let arm = sphere.radius * normal;
     let relative_velocity = -sphere.velocity - cross(sphere.angular_velocity, arm);
-    let inverse_mass = sphere.inverse_mass;
-    let contact =
-        contact_of(overlap, normal, relative_velocity, inverse_mass, params.time_step);
-    let pair = sphere.material * params.material_count + plane.material;
-    add(sum, contact, arm, sphere.radius, pair, 1u << 16u);
+    return Near(
+        true,
+        Contact(
+            overlap,
+            touch_of(overlap, dot(relative_velocity, normal), params.time_step),
+            normal,
+            relative_velocity,
+            -sphere.angular_velocity,
+            0.0,
+            sphere.radius,
+            sphere.inverse_mass,
+            params.time_step,
+        ),
+        arm,
+        sphere.radius,
+        sphere.material * params.material_count + plane.material,
+        true,
+    );
+}
+
+fn recall(entry: u32) -> Memory {
+    var recalled: Memory;
+    if MEMORY_SIZE > 0u {
+        recalled.slip = memory[MEMORY_SIZE * entry];
+    }
+    if MEMORY_SIZE > 1u {
+        recalled.roll = memory[MEMORY_SIZE * entry + 1u];
+    }
+    return recalled;
+}
+
+fn remember(entry: u32, remembered: Memory) {
+    if MEMORY_SIZE > 0u {
+        memory[MEMORY_SIZE * entry] = remembered.slip;
+    }
+    if MEMORY_SIZE > 1u {
+        memory[MEMORY_SIZE * entry + 1u] = remembered.roll;
+    }
+}
+
+fn is_empty(remembered: Memory) -> bool {
+    return all(remembered.slip == vec4<f32>()) && all(remembered.roll == vec4<f32>());
+}
+
+// Kahan's summation: x the sum, y what rounding has left out of it.
+fn plus(sum: vec2<f32>, addend: f32) -> vec2<f32> {
+    let term = addend + sum.y;
+    let total = sum.x + term;
+    return vec2<f32>(total, term - (total - sum.x));
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -67,40 +144,60 @@ fn contacts(
         return;
     }
     let sphere = spheres[index];
-    var sum: Sum;
+    var load: SphereLoad;
+    var damping = vec2<f32>(sphere_loads[index].damping, sphere_loads[index].damping_rest);
+    var friction = vec2<f32>(sphere_loads[index].friction, sphere_loads[index].friction_rest);
+    var max_fraction = 0.0;
 
-    for (var k = neighbour_starts[index]; k < neighbour_starts[index + 1u]; k++) {
-        let other = neighbours[k];
-        let neighbour = spheres[other];
-        let between = apart(sphere, neighbour, params);
-        let radii = sphere.radius + neighbour.radius;
-        let reach = radii + params.touch_margin;
-        let square = dot(between, between);
-        if square < reach * reach {
-            let distance = sqrt(square);
-            var normal = vec3<f32>(0.0, select(-1.0, 1.0, index < other), 0.0);
-            if distance > 0.0 {
-                normal = between / distance;
+    for (var entry = neighbour_starts[index]; entry < neighbour_starts[index + 1u]; entry++) {
+        let other = neighbours[entry];
+        var near: Near;
+        if (other & PLANE) == 0u {
+            near = near_sphere(sphere, index, other);
+        } else {
+            near = near_plane(sphere, planes[other & ~PLANE]);
+        }
+        let before = recall(entry);
+        let touches = near.near && near.contact.touch.presence > 0.0;
+        let lasts = MEMORY_SIZE > 0u && !is_empty(before);
+        if !near.near {
+            if lasts {
+                remember(entry, Memory());
             }
-            add_sphere(&sum, sphere, neighbour, radii - distance, normal);
+            continue;
+        }
+        if !touches && !lasts && params.cohesive == 0u {
+            continue;
+        }
+        var pair = pairs[near.pair];
+        if near.plane {
+            pair.stiffness = pair.plane_stiffness;
+            pair.tangential_ratio = pair.plane_tangential_ratio;
+        }
+        let response = contact_law(near.contact, pair, before, params);
+        remember(entry, response.memory);
+
+        load.force += response.force;
+        load.torque += cross(near.arm, response.force) + response.torque;
+        // Both spheres of a pair evaluate the contact, and each has a half of what it costs.
+        let share = select(0.5, 1.0, near.plane);
+        damping = plus(damping, share * response.damping);
+        friction = plus(friction, share * response.friction);
+        if touches {
+            let overlap = near.contact.touch.mean_overlap;
+            load.max_overlap = max(load.max_overlap, overlap);
+            load.contacts += select(1u, 1u << 16u, near.plane);
+            max_fraction = max(max_fraction, overlap / near.radius);
         }
     }
 
-    if sphere.inverse_mass > 0.0 {
-        for (var k = 0u; k < params.plane_count; k++) {
-            let plane = planes[k];
-            let cells = vec3<f32>(sphere.cell - plane.cell);
-            let from_plane = cells * params.cell_size + sphere.offset - plane.offset;
-            let distance = dot(from_plane, plane.normal);
-            if distance < sphere.radius + params.touch_margin {
-                add_plane(&sum, sphere, plane, sphere.radius - distance);
-            }
-        }
-    }
-
-    sphere_loads[index] = sum.load;
+    load.damping = damping.x;
+    load.damping_rest = damping.y;
+    load.friction = friction.x;
+    load.friction_rest = friction.y;
+    sphere_loads[index] = load;
     // A plain look first: the maximum seldom grows, and all threads share it.
-    let bits = bitcast<u32>(sum.max_fraction);
+    let bits = bitcast<u32>(max_fraction);
     if bits > atomicLoad(&stats.max_overlap_fraction) {
         atomicMax(&stats.max_overlap_fraction, bits);
     }

@@ -6,7 +6,7 @@
 @group(0) @binding(1) var<storage, read> properties: array<BodyProperties>;
 @group(0) @binding(2) var<storage, read> members: array<Member>;
 @group(0) @binding(5) var<storage, read_write> bodies: array<Body>;
-@group(0) @binding(14) var<storage, read> sphere_loads: array<Load>;
+@group(0) @binding(14) var<storage, read> sphere_loads: array<SphereLoad>;
 @group(0) @binding(15) var<storage, read_write> body_loads: array<Load>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
 

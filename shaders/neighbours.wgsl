@@ -1,19 +1,51 @@
 // import: layout, dispatch, grid
 
-// Neighbour list of each sphere: all that it may touch until the lists are built again, in the
-// order of their indices, so that the sum of the contact forces does not depend on when they were
-// built. One thread a sphere, twice, with a scan of the counts in between:
+// Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in the
+// order of their indices, then planes, so that the sum of the contact forces does not depend on when
+// they were built. What a contact remembers goes with it. One thread a sphere, in each of:
 //
-//   neighbours_count  counts
+//   neighbours_keep   puts the old lists aside, if contacts remember
+//   neighbours_count  counts; then the counts are scanned
 //   neighbours_fill   writes, unless there is no room: then the host has to make more
+//   neighbours_carry  takes the memory of the old lists over to the new ones
 
 @group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(3) var<storage, read> planes: array<Plane>;
 @group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
 @group(0) @binding(9) var<storage, read> bucket_starts: array<u32>;
 @group(0) @binding(11) var<storage, read> sorted: array<u32>;
 @group(0) @binding(12) var<storage, read_write> neighbour_starts: array<u32>;
 @group(0) @binding(13) var<storage, read_write> neighbours: array<u32>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
+@group(0) @binding(20) var<storage, read_write> memory: array<vec4<f32>>;
+
+// The lists as they were before.
+@group(0) @binding(21) var<storage, read_write> kept_starts: array<u32>;
+@group(0) @binding(22) var<storage, read_write> kept_neighbours: array<u32>;
+@group(0) @binding(23) var<storage, read_write> kept_memory: array<vec4<f32>>;
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn neighbours_keep(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let index = thread_index(workgroup, workgroups, local);
+    if index >= params.sphere_count {
+        return;
+    }
+    kept_starts[index] = neighbour_starts[index];
+    if index + 1u == params.sphere_count {
+        kept_starts[index + 1u] = neighbour_starts[index + 1u];
+    }
+    let size = params.memory_size;
+    for (var k = neighbour_starts[index]; k < neighbour_starts[index + 1u]; k++) {
+        kept_neighbours[k] = neighbours[k];
+        for (var part = size * k; part < size * (k + 1u); part++) {
+            kept_memory[part] = memory[part];
+        }
+    }
+}
 
 // Whether two spheres are closer than the skin, belong to different bodies, and can be moved.
 fn are_neighbours(sphere: Sphere, other: Sphere) -> bool {
@@ -66,6 +98,24 @@ fn find(index: u32, start: u32, write: bool) -> u32 {
     return count;
 }
 
+// Number of planes near a sphere; written from `start` on if `write`.
+fn find_planes(index: u32, start: u32, write: bool) -> u32 {
+    let sphere = spheres[index];
+    var count = 0u;
+    if sphere.inverse_mass == 0.0 {
+        return count;
+    }
+    for (var k = 0u; k < params.plane_count; k++) {
+        if height(sphere, planes[k], params) < sphere.radius + params.skin {
+            if write {
+                neighbours[start + count] = PLANE | k;
+            }
+            count += 1u;
+        }
+    }
+    return count;
+}
+
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn neighbours_count(
     @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -74,7 +124,7 @@ fn neighbours_count(
 ) {
     let index = thread_index(workgroup, workgroups, local);
     if index < params.sphere_count {
-        neighbour_starts[index] = find(index, 0u, false);
+        neighbour_starts[index] = find(index, 0u, false) + find_planes(index, 0u, false);
     }
 }
 
@@ -105,5 +155,34 @@ fn neighbours_fill(
             place -= 1u;
         }
         neighbours[place] = moved;
+    }
+    find_planes(index, end, true);
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn neighbours_carry(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let index = thread_index(workgroup, workgroups, local);
+    if index >= params.sphere_count || stats.halted == 1u {
+        return;
+    }
+    let size = params.memory_size;
+    var old = kept_starts[index];
+    let end = kept_starts[index + 1u];
+    for (var k = neighbour_starts[index]; k < neighbour_starts[index + 1u]; k++) {
+        while old < end && kept_neighbours[old] < neighbours[k] {
+            old += 1u;
+        }
+        let known = old < end && kept_neighbours[old] == neighbours[k];
+        for (var part = 0u; part < size; part++) {
+            if known {
+                memory[size * k + part] = kept_memory[size * old + part];
+            } else {
+                memory[size * k + part] = vec4<f32>();
+            }
+        }
     }
 }

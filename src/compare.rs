@@ -7,10 +7,13 @@ pub use engines::{
     compare, compare_from, statistical_tolerance,
 };
 
-use glam::{DVec3, Vec3};
+use std::collections::HashMap;
+
+use glam::{DVec3, Vec3, Vec4};
 use serde::Serialize;
 
-use crate::layout::{Body, Load};
+use crate::grid::height;
+use crate::layout::{Body, HERTZ, Load, PLANE, SphereLoad};
 use crate::pass::Pass;
 use crate::state::{State, body_orientation};
 
@@ -105,11 +108,18 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
             &b.bucket_starts,
         )],
         Pass::Scatter => vec![exact("sorted spheres", &a.sorted, &b.sorted)],
-        Pass::Neighbours => vec![Difference {
-            quantity: "neighbours",
-            value: differing_neighbours(a, b) as f64,
-            tolerance: 0.0,
-        }],
+        Pass::Neighbours => vec![
+            Difference {
+                quantity: "neighbours",
+                value: differing_neighbours(a, b) as f64,
+                tolerance: 0.0,
+            },
+            Difference {
+                quantity: "memory",
+                value: differing_memory(a, b) as f64,
+                tolerance: 0.0,
+            },
+        ],
         Pass::Contacts => {
             let fraction = |state: &State| f32::from_bits(state.stats[0].max_overlap_fraction);
             let fraction = (fraction(a) - fraction(b)).abs();
@@ -120,7 +130,24 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                     .map(|load| load.contacts)
                     .collect()
             };
-            let mut all = loads(a, &a.sphere_loads, &b.sphere_loads, large_force(a));
+            let pushed = |load: &SphereLoad| (load.force, load.torque, load.max_overlap);
+            let pairs = a.sphere_loads.iter().zip(&b.sphere_loads);
+            let pairs = pairs.map(|(a, b)| (pushed(a), pushed(b)));
+            let mut all = loads(a, pairs, large_force(a));
+            // A spring stretched by the overlap of a large force.
+            let long = LARGE_OVERLAP * f64::from(a.params.cell_size);
+            all.push(float(
+                "memory",
+                relative_to(long, memories(a, b)),
+                FORCE_TOLERANCE,
+            ));
+            let lost = |state: &State| -> f64 {
+                let of_sphere = |load: &SphereLoad| f64::from(load.damping + load.friction);
+                state.sphere_loads.iter().map(of_sphere).sum()
+            };
+            let large_energy = long * large_force(a);
+            let lost = (lost(a) - lost(b)).abs() / lost(a).abs().max(large_energy);
+            all.push(float("dissipated energy", lost, FORCE_TOLERANCE));
             all.push(float(
                 "largest overlap so far",
                 fraction.into(),
@@ -150,7 +177,10 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                     PASS_TOLERANCE,
                 ),
             ];
-            all.extend(loads(a, &a.body_loads, &b.body_loads, pushes.force));
+            let pushed = |load: &Load| (load.force, load.torque, load.max_overlap);
+            let pairs = a.body_loads.iter().zip(&b.body_loads);
+            let pairs = pairs.map(|(a, b)| (pushed(a), pushed(b)));
+            all.extend(loads(a, pairs, pushes.force));
             all.push(exact("contacts", &contacts(a), &contacts(b)));
             all.push(exact(
                 "runaway",
@@ -225,7 +255,12 @@ pub fn trajectories(a: &State, b: &State) -> [Trajectory; 4] {
 fn large_force(state: &State) -> f64 {
     let stiffest = state.pairs.iter().map(|pair| pair.stiffness);
     let stiffest = f64::from(stiffest.fold(0.0, f32::max));
-    LARGE_OVERLAP * f64::from(state.params.cell_size) * stiffest
+    let overlap = LARGE_OVERLAP * f64::from(state.params.cell_size);
+    if state.params.law == HERTZ {
+        let radius = 0.25 * f64::from(state.params.cell_size);
+        return stiffest * (radius * overlap).sqrt() * overlap;
+    }
+    stiffest * overlap
 }
 
 /// The most that one sphere's load does to its body in a step.
@@ -292,21 +327,27 @@ fn velocities(a: &State, b: &State, large: f64) -> f64 {
 
 /// Force, torque and overlap; relative to the largest or, if it is larger, to `large_force` and its
 /// torque at the radius of the largest sphere, and overlaps to a cell.
-fn loads(state: &State, a: &[Load], b: &[Load], large_force: f64) -> Vec<Difference> {
+/// Force, torque and largest overlap of a sphere or a body.
+type Pushed = (Vec3, Vec3, f32);
+
+fn loads(
+    state: &State,
+    pairs: impl Iterator<Item = (Pushed, Pushed)> + Clone,
+    large_force: f64,
+) -> Vec<Difference> {
     let large_torque = 0.5 * f64::from(state.params.cell_size) * large_force;
-    let pairs = a.iter().zip(b);
-    let overlaps = pairs.clone().map(|(a, b)| {
-        f64::from((a.max_overlap - b.max_overlap).abs()) / f64::from(state.params.cell_size)
-    });
+    let overlaps = pairs
+        .clone()
+        .map(|(a, b)| f64::from((a.2 - b.2).abs()) / f64::from(state.params.cell_size));
     vec![
         float(
             "force",
-            relative_to(large_force, pairs.clone().map(|(a, b)| (a.force, b.force))),
+            relative_to(large_force, pairs.clone().map(|(a, b)| (a.0, b.0))),
             FORCE_TOLERANCE,
         ),
         float(
             "torque",
-            relative_to(large_torque, pairs.map(|(a, b)| (a.torque, b.torque))),
+            relative_to(large_torque, pairs.map(|(a, b)| (a.1, b.1))),
             FORCE_TOLERANCE,
         ),
         float("overlap", largest(overlaps), PASS_TOLERANCE),
@@ -330,6 +371,44 @@ fn exact(quantity: &'static str, a: &[u32], b: &[u32]) -> Difference {
     }
 }
 
+/// Whether a plane is at the very edge of the skin of a sphere.
+fn at_the_edge_of_plane(state: &State, sphere: usize, plane: u32) -> bool {
+    let sphere = &state.spheres[sphere];
+    let height = height(sphere, &state.planes[plane as usize], &state.params);
+    let reach = sphere.radius + state.params.skin;
+    (f64::from(height) / f64::from(reach) - 1.0).abs() < 1e-5
+}
+
+/// Number of contacts that are in the lists of both states and remember different things.
+fn differing_memory(a: &State, b: &State) -> usize {
+    let size = a.params.memory_size as usize;
+    let entries = |state: &State, index: usize| -> HashMap<u32, Vec<Vec4>> {
+        let list =
+            state.neighbour_starts[index] as usize..state.neighbour_starts[index + 1] as usize;
+        let memory = |entry: usize| state.memory[entry * size..(entry + 1) * size].to_vec();
+        list.map(|entry| (state.neighbours[entry], memory(entry)))
+            .collect()
+    };
+    let differing = |index: usize| {
+        let (of_a, of_b) = (entries(a, index), entries(b, index));
+        let both = of_a
+            .iter()
+            .filter_map(|(id, of_a)| Some((of_a, of_b.get(id)?)));
+        both.filter(|(a, b)| a != b).count()
+    };
+    (0..a.spheres.len()).map(differing).sum()
+}
+
+/// What the contacts of two states with the same lists remember.
+fn memories<'a>(a: &'a State, b: &'a State) -> impl Iterator<Item = (Vec3, Vec3)> + 'a {
+    let entries = a.neighbour_starts[a.spheres.len()] * a.params.memory_size;
+    let pairs = a.memory.iter().zip(&b.memory).take(entries as usize);
+    pairs.flat_map(|(a, b)| {
+        let last = |v: &Vec4| Vec3::new(v.w, 0.0, 0.0);
+        [(a.truncate(), b.truncate()), (last(a), last(b))]
+    })
+}
+
 /// Number of neighbours that one state has and the other has not, and of lists that are out of order
 /// or have a neighbour twice. Neighbours at the very edge of the skin, where rounding decides, do
 /// not count.
@@ -339,6 +418,9 @@ fn differing_neighbours(a: &State, b: &State) -> usize {
         state.neighbours[starts[index] as usize..starts[index + 1] as usize].to_vec()
     };
     let at_the_edge = |index: usize, other: u32| {
+        if other & PLANE != 0 {
+            return at_the_edge_of_plane(a, index, other & !PLANE);
+        }
         let (sphere, other) = (&a.spheres[index], &a.spheres[other as usize]);
         let reach = f64::from(sphere.radius + other.radius + a.params.skin);
         let cell_size = f64::from(a.params.cell_size);

@@ -1,12 +1,19 @@
 //! Contact laws of the CPU engine; the twin of `shaders/shared/contact.wgsl`.
+//!
+//! A law turns a [`Contact`], the parameters of a pair of materials and what the contact remembers
+//! into a [`Response`]: force, torque, new memory, and the energy that it cost. Each contact is
+//! evaluated from both sides; all formulas change sign, and no bit else, when the sides are swapped.
 
-use glam::Vec3;
+use std::f32::consts::PI;
 
-use crate::layout::Pair;
+use glam::{Vec3, Vec4, Vec4Swizzles};
 
-/// Two surfaces that touch during a step, seen from one of them.
+use crate::layout::{HERTZ, LINEAR, Pair, Params, ROLLING_SPRING};
+
+/// Two surfaces that are close to each other during a step, seen from one of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
-    /// Overlap, m; 0 if the surfaces are a little apart, and touch at one end of the step only.
+    /// Overlap in the middle of the step, m; negative while the surfaces are apart.
     pub overlap: f32,
     /// When they touch.
     pub touch: Touch,
@@ -14,31 +21,17 @@ pub struct Contact {
     pub normal: Vec3,
     /// Velocity of the other surface at the contact relative to this one, m/s.
     pub relative_velocity: Vec3,
-    /// Inverse of the effective mass: 1/m_a + 1/m_b, 1/kg.
+    /// Angular velocity of the other body relative to this one, rad/s.
+    pub relative_spin: Vec3,
+    /// Angular speed about the normal of the two together, rad/s: the mean of a pair of spheres, 0 on
+    /// a plane.
+    pub common_twist: f32,
+    /// Effective radius, m: R1 R2/(R1 + R2) of two spheres, R on a plane.
+    pub radius: f32,
+    /// Inverse of the effective mass: 1/m_a + 1/m_b of the bodies, 1/kg.
     pub inverse_mass: f32,
     /// Time step, s.
     pub time_step: f32,
-}
-
-impl Contact {
-    /// The contact of two surfaces with the signed overlap `overlap` (m): negative while they are
-    /// apart. The other arguments are the fields of that name.
-    pub fn new(
-        overlap: f32,
-        normal: Vec3,
-        relative_velocity: Vec3,
-        inverse_mass: f32,
-        time_step: f32,
-    ) -> Contact {
-        Contact {
-            overlap: overlap.max(0.0),
-            touch: Touch::new(overlap, relative_velocity.dot(normal), time_step),
-            normal,
-            relative_velocity,
-            inverse_mass,
-            time_step,
-        }
-    }
 }
 
 /// How two surfaces touch during a step.
@@ -79,48 +72,349 @@ impl Touch {
     }
 }
 
-/// The `linear` law: force on this surface, N.
+/// What a contact remembers from step to step; all zero before two surfaces touch and after they
+/// part.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Memory {
+    /// Elongation of the tangential spring (x, y, z) and of the torsional one (w), m.
+    pub slip: Vec4,
+    /// Elongation of the rolling spring (x, y, z), m; 1 (w) if the surfaces stick to each other.
+    pub roll: Vec4,
+}
+
+/// What a contact does to one of its sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Response {
+    /// Force on this surface, N.
+    pub force: Vec3,
+    /// Torque on this body besides that of the force, N m.
+    pub torque: Vec3,
+    /// What the contact remembers.
+    pub memory: Memory,
+    /// Energy that dashpots dissipated in this step, J: of the contact, not of a side.
+    pub damping: f32,
+    /// Energy that friction dissipated in this step, J.
+    pub friction: f32,
+}
+
+/// Spring and dashpot along the normal.
 ///
-/// A spring `k d` and a dashpot `c v_n` along the normal, as in Mishra's DEM and GPU Gems 3,
-/// chapter 29, and a viscous shear force `g v_t` that Coulomb friction caps. The contact ends at
-/// overlap 0, so the dashpot may pull just before; the coefficient of restitution then is exactly
-/// the one that `damping_ratio` stands for.
+/// The spring is k d, or 4/3 E* sqrt(R) d^1.5 (Hertz). The dashpot is 2 zeta sqrt(k m), or 2 sqrt(5/6)
+/// zeta sqrt(S m) with the tangent S = 2 E* sqrt(R d) of Hertz's spring (Tsuji, Tanaka and Ishida
+/// 1992, in the form of Antypov and Elliott 2011): with the same zeta both have the same coefficient
+/// of restitution, whatever the speed, if the contact ends at overlap 0 and the dashpot may pull just
+/// before.
 ///
 /// A semi-implicit step damps by the velocity of half a step ago: a dashpot `c` then takes `1 - c dt
 /// / m` of the velocity in each step where `exp(-c dt / m)` is meant, and shortens the contact; the
 /// restitution is that of a dashpot `c (1 + c dt / 4m)`. So the dashpot is `c / (1 + c dt / 4m)`,
 /// which makes the restitution second order in the time step instead of first.
+struct Push {
+    /// Force of the spring, N.
+    spring: f32,
+    /// Slope of the spring, N/m.
+    tangent: f32,
+    /// sqrt(k m), half of the critical damping, for the part of the step in contact, N s/m.
+    impedance: f32,
+    /// N s/m.
+    dashpot: f32,
+    /// Speed of approach, m/s.
+    approach: f32,
+    /// Force of both, N.
+    both: f32,
+}
+
+impl Push {
+    fn new<const LAW: u32>(contact: &Contact, pair: &Pair) -> Push {
+        let approach = -contact.relative_velocity.dot(contact.normal);
+        let presence = contact.touch.presence;
+        let overlap = contact.overlap.max(0.0);
+        let (spring, tangent) = spring::<LAW>(overlap, contact.radius, pair);
+        let impedance = presence * (tangent / contact.inverse_mass).sqrt();
+        let shape = if LAW == HERTZ { TSUJI } else { 1.0 };
+        let nominal = presence * pair.damping + 2.0 * shape * pair.damping_ratio * impedance;
+        let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step * contact.inverse_mass);
+        Push {
+            spring,
+            tangent,
+            impedance,
+            dashpot,
+            approach,
+            both: spring + dashpot * approach,
+        }
+    }
+
+    /// Energy that the dashpot takes in a step, J: its force times the way in the middle of the step,
+    /// to which this contact has slowed the surfaces.
+    fn damping(&self, contact: &Contact) -> f32 {
+        let change = self.both * contact.inverse_mass * contact.time_step;
+        (self.both - self.spring) * (self.approach - 0.5 * change) * contact.time_step
+    }
+}
+
+/// sqrt(5/6): damping of Hertz's spring over that of a linear one of the same slope.
+const TSUJI: f32 = 0.912_870_9;
+
+/// Force (N) and slope (N/m) of the normal spring at the overlap `overlap` (m).
+fn spring<const LAW: u32>(overlap: f32, radius: f32, pair: &Pair) -> (f32, f32) {
+    if LAW == HERTZ {
+        let width = (radius * overlap).sqrt();
+        (
+            pair.stiffness * width * overlap,
+            1.5 * pair.stiffness * width,
+        )
+    } else {
+        (pair.stiffness * overlap, pair.stiffness)
+    }
+}
+
+/// What the contact does, by the law `LAW` of [`crate::layout`].
+pub fn respond<const LAW: u32>(
+    contact: &Contact,
+    pair: &Pair,
+    memory: &Memory,
+    params: &Params,
+) -> Response {
+    if LAW == LINEAR {
+        linear(contact, pair)
+    } else {
+        remembering::<LAW>(contact, pair, memory, params)
+    }
+}
+
+/// The `linear` law: a spring `k d` and a dashpot `c v_n` along the normal, as in Mishra's DEM and
+/// GPU Gems 3, chapter 29, and a viscous shear force `g v_t` that Coulomb friction caps.
+///
+/// The contact ends at overlap 0, so the dashpot may pull just before; the coefficient of restitution
+/// then is exactly the one that `damping_ratio` stands for.
 ///
 /// The shear viscosity is that of the tangential spring held for the time `t_c / pi` of an undamped
 /// contact, `g = k_t sqrt(m / k) = k_t / k sqrt(k m)`: the linear law has no memory from which to
 /// know the spring's elongation.
-pub fn linear(contact: &Contact, pair: &Pair) -> Vec3 {
-    let Contact {
-        overlap,
-        touch,
-        normal,
-        relative_velocity,
-        inverse_mass,
-        time_step,
-    } = *contact;
-    let approach = -relative_velocity.dot(normal);
-    // sqrt(k m), half of the critical damping, which sets the viscosity of the shear too.
-    let impedance = touch.presence * (pair.stiffness / inverse_mass).sqrt();
-    let nominal = touch.presence * pair.damping + 2.0 * pair.damping_ratio * impedance;
-    let dashpot = nominal / (1.0 + 0.25 * nominal * time_step * inverse_mass);
-    let push = pair.stiffness * overlap + dashpot * approach;
-
-    let slip = relative_velocity + approach * normal;
-    let shear = pair.tangential_ratio * impedance * slip;
-    let cap = pair.friction * push.max(0.0);
+fn linear(contact: &Contact, pair: &Pair) -> Response {
+    if contact.touch.presence == 0.0 {
+        return Response::default();
+    }
+    let push = Push::new::<LINEAR>(contact, pair);
+    let slip = contact.relative_velocity + push.approach * contact.normal;
+    let mut shear = pair.tangential_ratio * push.impedance * slip;
+    let cap = pair.friction * push.both.max(0.0);
     let magnitude = shear.length();
-    let shear = if magnitude > cap {
-        shear * (cap / magnitude)
-    } else {
-        shear
+    let slides = magnitude > cap;
+    if slides {
+        shear *= cap / magnitude;
+    }
+    let lost = shear.dot(slip) * contact.time_step;
+    Response {
+        force: shear - push.both * contact.normal,
+        damping: push.damping(contact) + if slides { 0.0 } else { lost },
+        friction: if slides { lost } else { 0.0 },
+        ..Response::default()
+    }
+}
+
+/// The laws `hooke` and `hertz`: spring and dashpot along the normal, a spring across it that
+/// remembers (Cundall and Strack 1979; Mindlin's stiffness for `hertz`), and what is added to either:
+/// resistance to rolling and twisting, and cohesion.
+///
+/// The tangential force k_t s + c_t v_t is capped by Coulomb friction, mu times spring and dashpot
+/// of the normal together; so is the elongation s, which slides along.
+fn remembering<const LAW: u32>(
+    contact: &Contact,
+    pair: &Pair,
+    memory: &Memory,
+    params: &Params,
+) -> Response {
+    let Contact {
+        normal,
+        radius,
+        relative_spin,
+        time_step,
+        touch: Touch { presence, .. },
+        ..
+    } = *contact;
+    let mut push = Push::new::<LAW>(contact, pair);
+    if params.attraction == 0 {
+        push.both = push.both.max(0.0);
+    }
+    let (pull, sticks) = cohesion::<LAW>(contact, pair, memory.roll.w > 0.0);
+    let mut response = Response {
+        force: (pull - push.both) * normal,
+        damping: push.damping(contact),
+        ..Response::default()
+    };
+    response.memory.roll.w = if sticks { 1.0 } else { 0.0 };
+
+    let normal_force = push.both.max(0.0);
+    let stiffness = pair.tangential_ratio * push.tangent;
+    if presence == 0.0 {
+        // What the springs still held is lost.
+        let held = memory.slip.length_squared() + memory.roll.xyz().length_squared();
+        response.friction = 0.5 * stiffness * held;
+        return response;
+    }
+    let dashpot = params.tangential_damping * push.dashpot;
+    let carry = |elongation: Vec3| carried(elongation, normal, contact.common_twist * time_step);
+    let slide = |elongation: Vec3, velocity: Vec3, coefficient: f32| {
+        Slider {
+            stiffness,
+            dashpot,
+            cap: coefficient * normal_force,
+        }
+        .slide(elongation, velocity, presence, time_step)
     };
 
-    shear - push * normal
+    let slip = contact.relative_velocity + push.approach * normal;
+    let shear = slide(carry(memory.slip.xyz()), slip, pair.friction);
+    response.force += shear.force;
+    response.add_losses(&shear);
+    let mut twisted = 0.0;
+    if pair.twisting_friction > 0.0 {
+        let twist = radius * relative_spin.dot(normal);
+        let torsion = slide(
+            memory.slip.w * normal,
+            twist * normal,
+            pair.twisting_friction,
+        );
+        response.torque += radius * torsion.force;
+        response.add_losses(&torsion);
+        twisted = torsion.elongation.dot(normal);
+    }
+    response.memory.slip = shear.elongation.extend(twisted);
+
+    if pair.rolling_friction > 0.0 {
+        let spin = relative_spin - relative_spin.dot(normal) * normal;
+        if pair.rolling == ROLLING_SPRING {
+            let rolling = slide(
+                carry(memory.roll.xyz()),
+                radius * spin,
+                pair.rolling_friction,
+            );
+            response.torque += radius * rolling.force;
+            response.add_losses(&rolling);
+            response.memory.roll = rolling.elongation.extend(response.memory.roll.w);
+        } else {
+            let torque = constant_torque(contact, spin, pair.rolling_friction * normal_force);
+            response.torque += torque;
+            response.friction += torque.dot(spin) * time_step;
+        }
+    }
+    response
+}
+
+impl Response {
+    fn add_losses(&mut self, slid: &Slid) {
+        self.damping += slid.damping;
+        self.friction += slid.friction;
+    }
+}
+
+/// The elongation of a spring that lies in the plane of the contact, carried along as that plane
+/// turns: what sticks out of it now is taken away, its length stays, and it turns by `angle` (rad)
+/// about the normal.
+fn carried(elongation: Vec3, normal: Vec3, angle: f32) -> Vec3 {
+    let out = elongation.dot(normal);
+    let within = elongation - out * normal;
+    let square = within.length_squared();
+    if square == 0.0 {
+        return Vec3::ZERO;
+    }
+    // sqrt(1 + out²/within²) to second order, and exactly 1 where the plane does not turn: a spring
+    // under a constant load must not creep by rounding.
+    let longer = 1.0 + 0.5 * (out * out / square).min(1.0);
+    longer * within + angle * normal.cross(within)
+}
+
+/// A spring and dashpot with a limit to their force, beyond which they slide.
+struct Slider {
+    /// N/m.
+    stiffness: f32,
+    /// N s/m.
+    dashpot: f32,
+    /// Largest force, N.
+    cap: f32,
+}
+
+/// What became of a [`Slider`] in a step.
+struct Slid {
+    /// N.
+    force: Vec3,
+    /// Elongation of the spring, m.
+    elongation: Vec3,
+    /// Energy that the dashpot dissipated, J.
+    damping: f32,
+    /// Energy that sliding dissipated, J.
+    friction: f32,
+}
+
+impl Slider {
+    /// A step in which the ends of the spring part with `velocity` (m/s).
+    fn slide(&self, elongation: Vec3, velocity: Vec3, presence: f32, time_step: f32) -> Slid {
+        let before = elongation.length_squared();
+        let mut elongation = elongation + presence * time_step * velocity;
+        let mut force = self.stiffness * elongation + self.dashpot * velocity;
+        let magnitude = force.length();
+        let slides = magnitude > self.cap;
+        if slides {
+            force *= self.cap / magnitude;
+            let tension = self.stiffness * elongation.length();
+            if tension > self.cap {
+                elongation *= self.cap / tension;
+            }
+        }
+        let stored = 0.5 * self.stiffness * (elongation.length_squared() - before);
+        let lost = force.dot(velocity) * time_step - stored;
+        Slid {
+            force,
+            elongation,
+            damping: if slides { 0.0 } else { lost },
+            friction: if slides { lost } else { 0.0 },
+        }
+    }
+}
+
+/// The part of the relative spin that constant rolling friction may take away in one step from a
+/// sphere of the effective mass and radius: the torque of a sphere that has come to rest must not
+/// turn it back, though a dozen contacts may add theirs.
+const GENTLE: f32 = 0.1;
+
+/// Rolling friction of the size `force` (N) times the effective radius, against the relative spin
+/// `spin` (rad/s): model A of Ai, Chen, Rotter and Ooi 2011.
+fn constant_torque(contact: &Contact, spin: Vec3, force: f32) -> Vec3 {
+    let speed = spin.length();
+    if speed == 0.0 {
+        return Vec3::ZERO;
+    }
+    let radius = contact.radius;
+    let inertia = 0.4 * radius * radius / contact.inverse_mass;
+    let most = GENTLE * inertia * speed / contact.time_step;
+    (force * radius).min(most) / speed * spin
+}
+
+/// Attraction (N) and whether the surfaces stick to each other, of surfaces that do (`sticks`) or
+/// do not yet.
+///
+/// A constant force acts within its range of gaps. Surface energy acts from the first touch: 3/2 pi w
+/// R, the pull-off force of Johnson, Kendall and Roberts 1971, while the surfaces overlap; in a gap, it
+/// is less by what the normal spring would carry at an overlap of that size, until nothing is left.
+fn cohesion<const LAW: u32>(contact: &Contact, pair: &Pair, sticks: bool) -> (f32, bool) {
+    let mut pull = 0.0;
+    if pair.cohesion_force > 0.0 {
+        let speed = contact.relative_velocity.dot(contact.normal);
+        let within = Touch::new(
+            contact.overlap + pair.cohesion_range,
+            speed,
+            contact.time_step,
+        );
+        pull += pair.cohesion_force * within.presence;
+    }
+    if pair.surface_energy > 0.0 && (sticks || contact.touch.presence > 0.0) {
+        let pull_off = 1.5 * PI * pair.surface_energy * contact.radius;
+        let (neck, _) = spring::<LAW>((-contact.overlap).max(0.0), contact.radius, pair);
+        pull += (pull_off - neck).max(0.0);
+        return (pull, neck < pull_off);
+    }
+    (pull, false)
 }
 
 #[cfg(test)]

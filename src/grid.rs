@@ -2,7 +2,7 @@
 
 use glam::{IVec3, UVec3, Vec3};
 
-use crate::layout::{Params, Sphere};
+use crate::layout::{Params, Plane, Sphere};
 
 /// Hash factor of a cell's y; odd, near 2^32 / golden ratio.
 pub const HASH_Y: u32 = 0x9e37_79b1;
@@ -59,6 +59,13 @@ pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
 pub fn apart(from: &Sphere, to: &Sphere, params: &Params) -> Vec3 {
     let cells = (to.cell - from.cell).as_vec3();
     cells * params.cell_size + (to.offset - from.offset)
+}
+
+/// Height of the centre of a sphere above a plane, m.
+pub fn height(sphere: &Sphere, plane: &Plane, params: &Params) -> f32 {
+    let cells = (sphere.cell - plane.cell).as_vec3();
+    let from_plane = cells * params.cell_size + (sphere.offset - plane.offset);
+    from_plane.dot(plane.normal)
 }
 
 /// Runs of sorted spheres that hold the cells `first` to `last.x` of a row: two half-open ranges,

@@ -27,6 +27,23 @@ pub const SEMI_IMPLICIT: u32 = 0;
 /// `Params::integrator` of explicit (forward) Euler: position with the old velocity.
 pub const EXPLICIT: u32 = 1;
 
+/// `Params::law` of [`crate::model::Law::Linear`].
+pub const LINEAR: u32 = 0;
+/// `Params::law` of [`crate::model::Law::Hooke`].
+pub const HOOKE: u32 = 1;
+/// `Params::law` of [`crate::model::Law::Hertz`].
+pub const HERTZ: u32 = 2;
+/// `Params::law` of [`crate::model::Law::Custom`].
+pub const CUSTOM: u32 = 3;
+
+/// An entry of a neighbour list is the index of a sphere or, with this bit set, that of a plane.
+pub const PLANE: u32 = 1 << 31;
+
+/// `Pair::rolling` of [`crate::model::Rolling::Constant`].
+pub const ROLLING_CONSTANT: u32 = 0;
+/// `Pair::rolling` of [`crate::model::Rolling::Spring`].
+pub const ROLLING_SPRING: u32 = 1;
+
 /// What holds for the whole run; a uniform on the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, encase::ShaderType)]
 pub struct Params {
@@ -60,6 +77,16 @@ pub struct Params {
     pub material_count: u32,
     /// [`SEMI_IMPLICIT`] or [`EXPLICIT`].
     pub integrator: u32,
+    /// Contact law: [`LINEAR`], [`HOOKE`], [`HERTZ`] or [`CUSTOM`].
+    pub law: u32,
+    /// Number of `vec4` of memory of each entry of the neighbour lists, 0 to 2.
+    pub memory_size: u32,
+    /// 1 if spring and dashpot together may pull.
+    pub attraction: u32,
+    /// Tangential dashpot as a fraction of the normal one.
+    pub tangential_damping: f32,
+    /// 1 if surfaces that are apart may act on each other.
+    pub cohesive: u32,
 }
 
 /// The state of a body: all that a step carries over to the next.
@@ -144,7 +171,41 @@ pub struct Sphere {
     pub material: u32,
 }
 
-/// What contacts do to a sphere, or to a body, in one step.
+/// What contacts do to a sphere in one step, and what they have cost it so far.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct SphereLoad {
+    /// Force, N.
+    pub force: Vec3,
+    /// Largest overlap of its contacts, m.
+    pub max_overlap: f32,
+    /// Torque about the centre of the sphere, N m.
+    pub torque: Vec3,
+    /// Number of contacts: those with spheres in the low 16 bits, those with planes in the high 16.
+    pub contacts: u32,
+    /// Its share of the energy that dashpots have dissipated since the start, J.
+    pub damping: f32,
+    /// What rounding has left out of `damping` (Kahan's summation), J.
+    pub damping_rest: f32,
+    /// Its share of the energy that friction (sliding, rolling, twisting) has dissipated, J.
+    pub friction: f32,
+    /// What rounding has left out of `friction`, J.
+    pub friction_rest: f32,
+}
+
+impl SphereLoad {
+    /// Contacts with other spheres.
+    pub fn sphere_contacts(&self) -> u32 {
+        self.contacts & 0xffff
+    }
+
+    /// Contacts with planes.
+    pub fn plane_contacts(&self) -> u32 {
+        self.contacts >> 16
+    }
+}
+
+/// What contacts do to a body in one step.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Load {
@@ -152,23 +213,10 @@ pub struct Load {
     pub force: Vec3,
     /// Largest overlap of its contacts, m.
     pub max_overlap: f32,
-    /// Torque about the centre of the sphere, or about the body's centre of mass, N m.
+    /// Torque about the centre of mass, N m.
     pub torque: Vec3,
-    /// Number of contacts. Of a sphere: those with spheres in the low 16 bits, those with planes
-    /// in the high 16 (see [`Load::sphere_contacts`]). Of a body: the sum of both.
+    /// Number of contacts.
     pub contacts: u32,
-}
-
-impl Load {
-    /// Contacts with other spheres, of a sphere's load.
-    pub fn sphere_contacts(&self) -> u32 {
-        self.contacts & 0xffff
-    }
-
-    /// Contacts with planes, of a sphere's load.
-    pub fn plane_contacts(&self) -> u32 {
-        self.contacts >> 16
-    }
 }
 
 /// An infinite plane; spheres live on the side to which the normal points.
@@ -193,18 +241,49 @@ pub struct Plane {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Pair {
-    /// Normal stiffness, N/m.
+    /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa.
     pub stiffness: f32,
+    /// The same on a plane, which is rigid.
+    pub plane_stiffness: f32,
+    /// Tangential stiffness as a fraction of the normal one.
+    pub tangential_ratio: f32,
+    /// The same on a plane.
+    pub plane_tangential_ratio: f32,
     /// Damping ratio of the normal dashpot (1 is critical), from the coefficient of restitution.
     pub damping_ratio: f32,
     /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
     pub damping: f32,
-    /// Tangential stiffness as a fraction of the normal one.
-    pub tangential_ratio: f32,
     /// Coefficient of friction.
     pub friction: f32,
+    /// Coefficient of rolling friction.
+    pub rolling_friction: f32,
+    /// [`ROLLING_CONSTANT`] or [`ROLLING_SPRING`].
+    pub rolling: u32,
+    /// Coefficient of twisting friction.
+    pub twisting_friction: f32,
+    /// Constant attraction, N, while the gap is less than `cohesion_range`.
+    pub cohesion_force: f32,
+    /// m.
+    pub cohesion_range: f32,
+    /// Work of adhesion of surfaces that have touched, J/m².
+    pub surface_energy: f32,
     /// Zero.
     pub _pad: [u32; 3],
+}
+
+impl Pair {
+    /// The parameters of a contact with a sphere, or with a plane.
+    pub fn against(&self, plane: bool) -> Pair {
+        if plane {
+            Pair {
+                stiffness: self.plane_stiffness,
+                tangential_ratio: self.plane_tangential_ratio,
+                ..*self
+            }
+        } else {
+            *self
+        }
+    }
 }
 
 /// What is gathered over a run by all threads.

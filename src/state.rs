@@ -4,17 +4,18 @@
 //! with the same bytes.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use glam::{DMat3, DQuat, DVec3, IVec3};
+use glam::{DMat3, DQuat, DVec3, IVec3, Vec4};
 
 use crate::grid::FRACTION;
 
 use crate::layout::{
-    Body, BodyProperties, EXPLICIT, Load, Member, Pair, Params, Plane, SEMI_IMPLICIT, Sphere, Stats,
+    Body, BodyProperties, CUSTOM, EXPLICIT, HERTZ, HOOKE, LINEAR, Load, Member, Pair, Params,
+    Plane, ROLLING_CONSTANT, ROLLING_SPRING, SEMI_IMPLICIT, Sphere, SphereLoad, Stats,
 };
-use crate::model::{Integrator, Model};
+use crate::model::{Cohesion, Integrator, Law, Model, PairLaw, Rolling};
 use crate::rotation;
 
-/// Skin of the neighbour lists as a fraction of the smallest radius. A thicker one makes longer
+/// Skin of the neighbour lists as a fraction of the smallest radius, beside the range of cohesion. A thicker one makes longer
 /// lists, a thinner one has them built more often.
 const SKIN: f64 = 0.2;
 
@@ -24,7 +25,7 @@ const CELL_MARGIN: f64 = 1.001;
 
 /// Part of the skin within which surfaces are looked at closely. Two spheres may come nearer by the
 /// skin before the lists are built again, so the lists have all that are as close as this.
-const TOUCH_MARGIN: f32 = 0.1;
+const TOUCH_MARGIN: f64 = 0.1;
 
 /// Entries of the neighbour lists that there is room for at the start, for each sphere; the lists
 /// grow as they need.
@@ -63,11 +64,14 @@ pub struct State {
     /// `neighbours`: where the list of each sphere starts in `neighbours`; `sphere_count + 1`
     /// elements.
     pub neighbour_starts: Vec<u32>,
-    /// `neighbours`: indices of the spheres that each sphere may touch, in increasing order;
-    /// `neighbour_capacity` elements.
+    /// `neighbours`: indices of the spheres that each sphere may touch, in increasing order, then
+    /// those of planes with the bit [`PLANE`](crate::layout::PLANE); `neighbour_capacity` elements.
     pub neighbours: Vec<u32>,
+    /// `contacts`: what the contact of each entry of `neighbours` remembers, see
+    /// [`Memory`](crate::contact::Memory); `neighbour_capacity * memory_size` elements, at least one.
+    pub memory: Vec<Vec4>,
     /// `contacts`: what contacts do to each sphere.
-    pub sphere_loads: Vec<Load>,
+    pub sphere_loads: Vec<SphereLoad>,
     /// `integrate`: what contacts do to each body.
     pub body_loads: Vec<Load>,
     /// What was gathered over the run; one element.
@@ -91,6 +95,7 @@ pub enum Field {
     Sorted,
     NeighbourStarts,
     Neighbours,
+    Memory,
     SphereLoads,
     BodyLoads,
     Stats,
@@ -98,7 +103,7 @@ pub enum Field {
 
 impl Field {
     /// All buffers.
-    pub const ALL: [Field; 16] = [
+    pub const ALL: [Field; 17] = [
         Field::Properties,
         Field::Members,
         Field::Planes,
@@ -112,6 +117,7 @@ impl Field {
         Field::Sorted,
         Field::NeighbourStarts,
         Field::Neighbours,
+        Field::Memory,
         Field::SphereLoads,
         Field::BodyLoads,
         Field::Stats,
@@ -133,6 +139,7 @@ impl Field {
             Field::Sorted => "sorted",
             Field::NeighbourStarts => "neighbour_starts",
             Field::Neighbours => "neighbours",
+            Field::Memory => "memory",
             Field::SphereLoads => "sphere_loads",
             Field::BodyLoads => "body_loads",
             Field::Stats => "stats",
@@ -147,6 +154,7 @@ impl State {
             cell_size,
             level_count,
             skin,
+            touch_margin,
         } = Grid::new(model);
         let body_count = model.bodies.len();
         let sphere_count = model.sphere_count();
@@ -222,6 +230,7 @@ impl State {
             planes.push(Plane::default());
         }
 
+        let memory_size = memory_size(model);
         State {
             params: Params {
                 gravity: model.gravity.as_vec3(),
@@ -229,8 +238,8 @@ impl State {
                 cell_size,
                 level_count,
                 skin,
-                drift_limit: 0.499 * (1.0 - TOUCH_MARGIN) * skin,
-                touch_margin: TOUCH_MARGIN * skin,
+                drift_limit: 0.499 * (skin - touch_margin),
+                touch_margin,
                 neighbour_capacity: neighbour_capacity as u32,
                 body_count: body_count as u32,
                 sphere_count: sphere_count as u32,
@@ -241,19 +250,18 @@ impl State {
                     Integrator::SemiImplicit => SEMI_IMPLICIT,
                     Integrator::Explicit => EXPLICIT,
                 },
+                law: match model.contact.law {
+                    Law::Linear => LINEAR,
+                    Law::Hooke => HOOKE,
+                    Law::Hertz => HERTZ,
+                    Law::Custom(_) => CUSTOM,
+                },
+                memory_size,
+                attraction: model.contact.attraction.into(),
+                tangential_damping: model.contact.tangential_damping as f32,
+                cohesive: (range(model) > 0.0).into(),
             },
-            pairs: model
-                .pairs
-                .iter()
-                .map(|pair| Pair {
-                    stiffness: pair.stiffness as f32,
-                    damping_ratio: pair.damping_ratio as f32,
-                    damping: pair.damping as f32,
-                    tangential_ratio: pair.tangential_ratio as f32,
-                    friction: pair.friction as f32,
-                    ..Default::default()
-                })
-                .collect(),
+            pairs: model.pairs.iter().map(pair).collect(),
             spheres: vec![Sphere::default(); sphere_count],
             buckets: vec![0; sphere_count],
             slots: vec![0; sphere_count],
@@ -262,7 +270,9 @@ impl State {
             sorted: vec![0; sphere_count],
             neighbour_starts: vec![0; sphere_count + 1],
             neighbours: vec![0; neighbour_capacity],
-            sphere_loads: vec![Load::default(); sphere_count],
+            // A storage buffer cannot be empty.
+            memory: vec![Vec4::ZERO; (neighbour_capacity * memory_size as usize).max(1)],
+            sphere_loads: vec![SphereLoad::default(); sphere_count],
             body_loads: vec![Load::default(); body_count],
             stats: vec![Stats {
                 stale: 1,
@@ -291,6 +301,7 @@ impl State {
             Field::Sorted => cast_slice(&self.sorted),
             Field::NeighbourStarts => cast_slice(&self.neighbour_starts),
             Field::Neighbours => cast_slice(&self.neighbours),
+            Field::Memory => cast_slice(&self.memory),
             Field::SphereLoads => cast_slice(&self.sphere_loads),
             Field::BodyLoads => cast_slice(&self.body_loads),
             Field::Stats => cast_slice(&self.stats),
@@ -313,6 +324,7 @@ impl State {
             Field::Sorted => cast_slice_mut(&mut self.sorted),
             Field::NeighbourStarts => cast_slice_mut(&mut self.neighbour_starts),
             Field::Neighbours => cast_slice_mut(&mut self.neighbours),
+            Field::Memory => cast_slice_mut(&mut self.memory),
             Field::SphereLoads => cast_slice_mut(&mut self.sphere_loads),
             Field::BodyLoads => cast_slice_mut(&mut self.body_loads),
             Field::Stats => cast_slice_mut(&mut self.stats),
@@ -325,6 +337,15 @@ impl State {
             .iter()
             .map(|&field| self.bytes(field).len() as u64)
             .sum()
+    }
+
+    /// Gives the neighbour lists room for `capacity` entries.
+    pub fn set_neighbour_capacity(&mut self, capacity: u32) {
+        let entries = capacity as usize;
+        let memory = entries * self.params.memory_size as usize;
+        self.neighbours.resize(entries, 0);
+        self.memory.resize(memory.max(1), Vec4::ZERO);
+        self.params.neighbour_capacity = capacity;
     }
 
     /// Room to make for neighbour lists that have grown to `count` entries: they will grow again.
@@ -352,27 +373,100 @@ pub fn body_orientation(body: &Body) -> DQuat {
     DQuat::from_vec4(body.orientation.as_dvec4()).normalize()
 }
 
+/// Parameters of a pair of materials, as the engines read them.
+fn pair(law: &PairLaw) -> Pair {
+    let mut pair = Pair {
+        stiffness: law.stiffness as f32,
+        plane_stiffness: law.plane_stiffness as f32,
+        tangential_ratio: law.tangential_ratio as f32,
+        plane_tangential_ratio: law.plane_tangential_ratio as f32,
+        damping_ratio: law.damping_ratio as f32,
+        damping: law.damping as f32,
+        friction: law.friction as f32,
+        rolling_friction: law.rolling_friction as f32,
+        rolling: match law.rolling {
+            Rolling::Constant => ROLLING_CONSTANT,
+            Rolling::Spring => ROLLING_SPRING,
+        },
+        twisting_friction: law.twisting_friction as f32,
+        ..Pair::default()
+    };
+    match law.cohesion {
+        Cohesion::None => (),
+        Cohesion::Constant { force, range } => {
+            pair.cohesion_force = force as f32;
+            pair.cohesion_range = range as f32;
+        }
+        Cohesion::SurfaceEnergy(energy) => pair.surface_energy = energy as f32,
+    }
+    pair
+}
+
+/// How many `vec4` a contact remembers: none, the tangential and the torsional spring, or those and
+/// the rolling spring and whether the surfaces stick.
+fn memory_size(model: &Model) -> u32 {
+    let second = |pair: &PairLaw| {
+        (pair.rolling == Rolling::Spring && pair.rolling_friction > 0.0)
+            || matches!(pair.cohesion, Cohesion::SurfaceEnergy(energy) if energy > 0.0)
+    };
+    match model.contact.law {
+        Law::Linear => 0,
+        Law::Custom(_) => 2,
+        Law::Hooke | Law::Hertz => 1 + u32::from(model.pairs.iter().any(second)),
+    }
+}
+
+/// The largest gap at which two surfaces act on each other, m.
+fn range(model: &Model) -> f64 {
+    let radius = radii(model).fold(0.0, f64::max);
+    let of_pair = |pair: &PairLaw| match pair.cohesion {
+        Cohesion::None => 0.0,
+        Cohesion::Constant { force, range } if force > 0.0 => range,
+        Cohesion::Constant { .. } => 0.0,
+        Cohesion::SurfaceEnergy(energy) => {
+            // Where the normal spring would carry the pull-off force; see `contact::cohesion`.
+            let length = |stiffness: f64| {
+                let pull_off = 1.5 * std::f64::consts::PI * energy * radius;
+                match model.contact.law {
+                    _ if stiffness <= 0.0 => 0.0,
+                    Law::Hertz => {
+                        libm::cbrt(pull_off * pull_off / (stiffness * stiffness * radius))
+                    }
+                    _ => pull_off / stiffness,
+                }
+            };
+            length(pair.stiffness).max(length(pair.plane_stiffness))
+        }
+    };
+    let of_law = match &model.contact.law {
+        Law::Custom(law) => law.range,
+        _ => 0.0,
+    };
+    model.pairs.iter().map(of_pair).fold(of_law, f64::max)
+}
+
+/// Radii of all spheres of all bodies, m.
+fn radii(model: &Model) -> impl Iterator<Item = f64> {
+    let shapes = model.bodies.iter().map(|body| &model.shapes[body.shape]);
+    shapes.flat_map(|shape| shape.spheres.iter().map(|sphere| sphere.radius))
+}
+
 /// The grids of a model, from the finest on.
 struct Grid {
     cell_size: f32,
     level_count: u32,
     skin: f32,
+    touch_margin: f32,
 }
 
 impl Grid {
     fn new(model: &Model) -> Grid {
-        let radii = || {
-            let spheres = model
-                .bodies
-                .iter()
-                .flat_map(|body| &model.shapes[body.shape].spheres);
-            spheres.map(|sphere| sphere.radius)
-        };
         let (smallest, largest) = (
-            radii().fold(f64::MAX, f64::min),
-            radii().fold(0.0, f64::max),
+            radii(model).fold(f64::MAX, f64::min),
+            radii(model).fold(0.0, f64::max),
         );
-        let skin = SKIN * smallest;
+        let range = range(model);
+        let skin = SKIN * smallest + range;
         let cell = |radius: f64| CELL_MARGIN * (2.0 * radius + skin);
         // The coarsest grid fits the largest spheres; each finer one has cells half as large, as
         // long as the smallest spheres fit.
@@ -385,6 +479,7 @@ impl Grid {
             cell_size: cell_size as f32,
             level_count,
             skin: skin as f32,
+            touch_margin: (TOUCH_MARGIN * SKIN * smallest + range) as f32,
         }
     }
 }

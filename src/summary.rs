@@ -4,7 +4,7 @@ use bytemuck::bytes_of;
 use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::layout::{Body, Load};
+use crate::layout::{Body, SphereLoad};
 use crate::model::Model;
 use crate::state::{State, angular_velocity, body_orientation};
 
@@ -46,8 +46,9 @@ impl Summary {
                 + clump.mass * state.position(body).cross(velocity);
         }
         // A pair of spheres is counted at both, a plane once.
-        let sides =
-            |load: &Load| u64::from(load.sphere_contacts()) + 2 * u64::from(load.plane_contacts());
+        let sides = |load: &SphereLoad| {
+            u64::from(load.sphere_contacts()) + 2 * u64::from(load.plane_contacts())
+        };
         Summary {
             kinetic_energy,
             momentum,

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{crowd, device, large_among_small};
+use common::{crowd, device, large_among_small, remembering_crowd};
 use glam::DVec3;
 use rockfall::cpu;
 use rockfall::gpu::GpuEngine;
 use rockfall::layout::{Body, Stats};
-use rockfall::model::Model;
+use rockfall::model::{Law, Model};
 use rockfall::pass::Pass;
 use rockfall::state::{Field, State};
 
@@ -46,19 +46,31 @@ fn always_rebuilding(model: &Model) -> State {
     state
 }
 
+/// A crowd for each law; those with memory have all that can be added to a law.
+fn all_laws(seed: u64) -> [Model; 3] {
+    let center = DVec3::splat(-3.0);
+    [
+        crowd(800, center, seed),
+        remembering_crowd(Law::Hooke, 800, center, seed),
+        remembering_crowd(Law::Hertz, 800, center, seed),
+    ]
+}
+
 type Engine = fn(State, u64) -> (Vec<Body>, Stats);
 const ENGINES: [(&str, Engine); 2] = [("cpu", on_cpu), ("gpu", on_gpu)];
 
 #[test]
 fn lists_find_what_a_rebuild_at_every_step_finds() {
-    let moving = crowd(800, DVec3::splat(-3.0), 6);
-    for (name, run) in ENGINES {
-        let (always, built) = run(always_rebuilding(&moving), 300);
-        let (with_lists, stats) = run(State::new(&moving), 300);
-        assert_eq!(built.rebuilds, 300, "{name}");
-        assert!(stats.rebuilds < 100, "{name}: {} rebuilds", stats.rebuilds);
-        assert_eq!(stats.steps, 300, "{name}");
-        assert_eq!(always, with_lists, "{name}: bit for bit");
+    for moving in all_laws(6) {
+        for (engine, run) in ENGINES {
+            let name = format!("{engine}, {:?}", moving.contact.law);
+            let (always, built) = run(always_rebuilding(&moving), 300);
+            let (with_lists, stats) = run(State::new(&moving), 300);
+            assert_eq!(built.rebuilds, 300, "{name}");
+            assert!(stats.rebuilds < 100, "{name}: {} rebuilds", stats.rebuilds);
+            assert_eq!(stats.steps, 300, "{name}");
+            assert_eq!(always, with_lists, "{name}: bit for bit");
+        }
     }
 }
 
@@ -71,18 +83,37 @@ fn lists_that_are_not_rebuilt_would_miss_contacts() {
     assert_ne!(on_cpu(State::new(&model), 300).0, on_cpu(never, 300).0);
 }
 
+/// Entries of the lists at the start.
+fn fewest_neighbours(model: &Model) -> u32 {
+    let mut state = State::new(model);
+    cpu::step(&mut state);
+    state.stats[0].neighbours
+}
+
 #[test]
 fn lists_that_overflow_grow_and_nothing_is_lost() {
-    let model = crowd(800, DVec3::ZERO, 7);
-    for (name, run) in ENGINES {
-        let mut small = State::new(&model);
-        small.neighbours.truncate(16);
-        small.params.neighbour_capacity = 16;
-        let (grown, stats) = run(small, 200);
-        let (roomy, roomy_stats) = run(State::new(&model), 200);
-        assert!(stats.neighbours > 16, "{name}: there were more");
-        assert_eq!(grown, roomy, "{name}");
-        assert_eq!(stats, roomy_stats, "{name}");
+    for mut model in all_laws(7) {
+        // It contracts, so that its lists become longer.
+        for body in model.bodies.iter_mut().filter(|body| !body.fixed) {
+            body.velocity = 20.0 * (DVec3::splat(-3.0) - body.position);
+        }
+        for (engine, run) in ENGINES {
+            let name = format!("{engine}, {:?}", model.contact.law);
+            let (roomy, roomy_stats) = run(State::new(&model), 200);
+            // Room for nearly nothing, and for what there is at first, but not later.
+            for capacity in [16, fewest_neighbours(&model)] {
+                let mut small = State::new(&model);
+                small.set_neighbour_capacity(capacity);
+                let (grown, stats) = run(small, 200);
+                assert!(
+                    stats.neighbours > capacity,
+                    "{name}: {}, not more than {capacity}",
+                    stats.neighbours
+                );
+                assert_eq!(grown, roomy, "{name}");
+                assert_eq!(stats, roomy_stats, "{name}");
+            }
+        }
     }
 }
 

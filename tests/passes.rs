@@ -2,13 +2,14 @@
 
 mod common;
 
-use common::{crowd, device};
-use glam::{DVec3, IVec3};
+use common::{crowd, device, remembering_crowd};
+use glam::{DVec3, IVec3, Vec3, Vec4};
 use rockfall::compare::{Difference, differences};
 use rockfall::cpu;
 use rockfall::gpu::GpuEngine;
 use rockfall::grid::bucket;
 use rockfall::layout::{EXPLICIT, SEMI_IMPLICIT, Sphere};
+use rockfall::model::Law;
 use rockfall::pass::Pass;
 use rockfall::state::{Field, State};
 
@@ -73,6 +74,18 @@ fn agree_at_all_sizes(pass: Pass) {
         "far from the origin",
     );
     agree(pass, crowded_table(1000), "cells that share buckets");
+    for law in [Law::Hooke, Law::Hertz] {
+        for attraction in [true, false] {
+            let what = format!("{law:?}, attraction {attraction}, after some steps");
+            let mut model = remembering_crowd(law.clone(), 1000, center, 6);
+            model.contact.attraction = attraction;
+            let mut state = State::new(&model);
+            for _ in 0..40 {
+                cpu::step(&mut state);
+            }
+            agree(pass, state, &what);
+        }
+    }
     // Terms that vanish with the time step would not show at a small one.
     for integrator in [SEMI_IMPLICIT, EXPLICIT] {
         let mut state = State::new(&crowd(1000, center, 4));
@@ -129,7 +142,7 @@ fn integrate_agrees() {
 #[test]
 fn every_comparison_sees_a_perturbation() {
     type Perturbation = fn(&mut State);
-    let cases: [(Pass, &str, Perturbation); 16] = [
+    let cases: [(Pass, &str, Perturbation); 20] = [
         (Pass::Pose, "position", |s| s.spheres[700].offset.y += 1e-4),
         (Pass::Pose, "position", |s| s.spheres[700].cell.z += 1),
         (Pass::Pose, "velocity", |s| s.spheres[3].velocity.x += 1e-3),
@@ -148,6 +161,12 @@ fn every_comparison_sees_a_perturbation() {
             s.neighbours.swap(100, 101)
         }),
         (Pass::Neighbours, "neighbours", |s| s.neighbours[100] = 999),
+        (Pass::Neighbours, "memory", |s| a_memory(s).x += 1e-6),
+        (Pass::Contacts, "memory", |s| a_memory(s).x += 1e-3),
+        (Pass::Contacts, "memory", |s| a_memory(s).w += 1e-3),
+        (Pass::Contacts, "dissipated energy", |s| {
+            s.sphere_loads[500].friction *= 1e3
+        }),
         (Pass::Contacts, "force", |s| {
             s.sphere_loads[500].force *= 1.01
         }),
@@ -167,8 +186,12 @@ fn every_comparison_sees_a_perturbation() {
             s.bodies[20].velocity.x = f32::NAN
         }),
     ];
+    let mut state = State::new(&remembering_crowd(Law::Hooke, 1000, DVec3::ZERO, 2));
+    for _ in 0..20 {
+        cpu::step(&mut state);
+    }
     for (pass, quantity, perturb) in cases {
-        let (on_cpu, mut on_gpu) = agree(pass, State::new(&crowd(1000, DVec3::ZERO, 2)), "");
+        let (on_cpu, mut on_gpu) = agree(pass, state.clone(), "");
         perturb(&mut on_gpu);
         let differences = differences(pass, &on_cpu, &on_gpu);
         let seen = beyond(&differences);
@@ -179,6 +202,12 @@ fn every_comparison_sees_a_perturbation() {
             pass.name()
         );
     }
+}
+
+/// The memory of a contact that has any.
+fn a_memory(state: &mut State) -> &mut Vec4 {
+    let stretched = |memory: &&mut Vec4| memory.truncate() != Vec3::ZERO;
+    state.memory.iter_mut().find(stretched).unwrap()
 }
 
 /// The GPU and the CPU could miss the same contacts; all pairs cannot.

@@ -7,7 +7,9 @@ use encase::ShaderType;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, TypeInner};
 use rockfall::gpu::shaders::source;
-use rockfall::layout::{Body, BodyProperties, Load, Member, Pair, Params, Plane, Sphere, Stats};
+use rockfall::layout::{
+    Body, BodyProperties, Load, Member, Pair, Params, Plane, Sphere, SphereLoad, Stats,
+};
 use rockfall::pass::Pass;
 
 fn parse(source: &str) -> Module {
@@ -106,6 +108,11 @@ fn layouts() -> Vec<Layout> {
         "plane_count",
         "material_count",
         "integrator",
+        "law",
+        "memory_size",
+        "attraction",
+        "tangential_damping",
+        "cohesive",
     ];
     let offsets = names
         .iter()
@@ -148,6 +155,16 @@ fn layouts() -> Vec<Layout> {
             angular_velocity,
             material
         }),
+        layout!(SphereLoad {
+            force,
+            max_overlap,
+            torque,
+            contacts,
+            damping,
+            damping_rest,
+            friction,
+            friction_rest
+        }),
         layout!(Load {
             force,
             max_overlap,
@@ -162,10 +179,18 @@ fn layouts() -> Vec<Layout> {
         }),
         layout!(Pair {
             stiffness,
+            plane_stiffness,
+            tangential_ratio,
+            plane_tangential_ratio,
             damping_ratio,
             damping,
-            tangential_ratio,
-            friction
+            friction,
+            rolling_friction,
+            rolling,
+            twisting_friction,
+            cohesion_force,
+            cohesion_range,
+            surface_energy
         }),
         layout!(Stats {
             max_overlap_fraction,

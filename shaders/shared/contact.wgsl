@@ -1,16 +1,25 @@
-// Contact laws; the twin of src/contact.rs, where they are explained.
+// Contact laws; the twin of src/contact.rs, where they are explained. The pipeline chooses the law,
+// so that the compiler leaves out what others need.
 
-// Two surfaces that touch during a step, seen from one of them.
+override LAW: u32 = LINEAR;
+
+// Two surfaces that are close to each other during a step, seen from one of them.
 struct Contact {
-    // m; 0 if they touch at one end of the step only.
+    // m, in the middle of the step; negative while the surfaces are apart.
     overlap: f32,
     // When they touch.
     touch: Touch,
     // Unit vector from this surface to the other.
     normal: vec3<f32>,
-    // Of the other surface at the contact relative to this one, m/s.
+    // Velocity of the other surface at the contact relative to this one, m/s.
     relative_velocity: vec3<f32>,
-    // 1/m_a + 1/m_b, 1/kg.
+    // Angular velocity of the other body relative to this one, rad/s.
+    relative_spin: vec3<f32>,
+    // Angular speed about the normal of the two together, rad/s: 0 on a plane.
+    common_twist: f32,
+    // Effective radius, m: R1 R2/(R1 + R2) of two spheres, R on a plane.
+    radius: f32,
+    // 1/m_a + 1/m_b of the bodies, 1/kg.
     inverse_mass: f32,
     // s.
     time_step: f32,
@@ -24,8 +33,30 @@ struct Touch {
     mean_overlap: f32,
 }
 
+// What a contact remembers from step to step; all zero before two surfaces touch and after they part.
+struct Memory {
+    // Elongation of the tangential spring (x, y, z) and of the torsional one (w), m.
+    slip: vec4<f32>,
+    // Elongation of the rolling spring (x, y, z), m; 1 (w) if the surfaces stick to each other.
+    roll: vec4<f32>,
+}
+
+// What a contact does to one of its sides.
+struct Response {
+    // Force on this surface, N.
+    force: vec3<f32>,
+    // Torque on this body besides that of the force, N m.
+    torque: vec3<f32>,
+    // What the contact remembers.
+    memory: Memory,
+    // Energy that dashpots dissipated in this step, J: of the contact, not of a side.
+    damping: f32,
+    // Energy that friction dissipated in this step, J.
+    friction: f32,
+}
+
 // From the signed overlap in the middle of the step and the speed with which they approach or part.
-fn touch(overlap: f32, speed: f32, time_step: f32) -> Touch {
+fn touch_of(overlap: f32, speed: f32, time_step: f32) -> Touch {
     let way = abs(speed) * time_step;
     if way > 2.0 * abs(overlap) {
         let presence = 0.5 + overlap / way;
@@ -37,35 +68,230 @@ fn touch(overlap: f32, speed: f32, time_step: f32) -> Touch {
     return Touch(0.0, 0.0);
 }
 
-// The contact of two surfaces with the signed overlap `overlap`: negative while they are apart.
-fn contact_of(
-    overlap: f32,
-    normal: vec3<f32>,
-    relative_velocity: vec3<f32>,
-    inverse_mass: f32,
-    time_step: f32,
-) -> Contact {
-    let touch = touch(overlap, dot(relative_velocity, normal), time_step);
-    return Contact(max(overlap, 0.0), touch, normal, relative_velocity, inverse_mass, time_step);
+// sqrt(5/6): damping of Hertz's spring over that of a linear one of the same slope.
+const TSUJI: f32 = 0.9128709;
+
+// Force (N) and slope (N/m) of the normal spring.
+struct Spring {
+    force: f32,
+    tangent: f32,
 }
 
-// The linear law: spring, dashpot, and viscous shear capped by Coulomb friction. Force on this
-// surface, N.
-fn linear(contact: Contact, pair: Pair) -> vec3<f32> {
-    let approach = -dot(contact.relative_velocity, contact.normal);
-    // sqrt(k m), half of the critical damping, which sets the viscosity of the shear too.
-    let impedance = contact.touch.presence * sqrt(pair.stiffness / contact.inverse_mass);
-    let nominal = contact.touch.presence * pair.damping + 2.0 * pair.damping_ratio * impedance;
-    let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step * contact.inverse_mass);
-    let push = pair.stiffness * contact.overlap + dashpot * approach;
+fn spring(overlap: f32, radius: f32, pair: Pair) -> Spring {
+    if LAW == HERTZ {
+        let width = sqrt(radius * overlap);
+        return Spring(pair.stiffness * width * overlap, 1.5 * pair.stiffness * width);
+    }
+    return Spring(pair.stiffness * overlap, pair.stiffness);
+}
 
-    let slip = contact.relative_velocity + approach * contact.normal;
-    var shear = pair.tangential_ratio * impedance * slip;
-    let cap = pair.friction * max(push, 0.0);
+// Spring and dashpot along the normal.
+struct Push {
+    // N.
+    spring: f32,
+    // N/m.
+    tangent: f32,
+    // N s/m.
+    impedance: f32,
+    // N s/m.
+    dashpot: f32,
+    // m/s.
+    approach: f32,
+    // N.
+    both: f32,
+}
+
+fn push_of(contact: Contact, pair: Pair) -> Push {
+    let approach = -dot(contact.relative_velocity, contact.normal);
+    let presence = contact.touch.presence;
+    let spring = spring(max(contact.overlap, 0.0), contact.radius, pair);
+    let impedance = presence * sqrt(spring.tangent / contact.inverse_mass);
+    let shape = select(1.0, TSUJI, LAW == HERTZ);
+    let nominal = presence * pair.damping + 2.0 * shape * pair.damping_ratio * impedance;
+    let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step * contact.inverse_mass);
+    let both = spring.force + dashpot * approach;
+    return Push(spring.force, spring.tangent, impedance, dashpot, approach, both);
+}
+
+// Energy that the dashpot takes in a step, J.
+fn damping_of(push: Push, contact: Contact) -> f32 {
+    let change = push.both * contact.inverse_mass * contact.time_step;
+    return (push.both - push.spring) * (push.approach - 0.5 * change) * contact.time_step;
+}
+
+// The linear law: spring, dashpot, and viscous shear capped by Coulomb friction.
+fn linear(contact: Contact, pair: Pair) -> Response {
+    var response: Response;
+    if contact.touch.presence == 0.0 {
+        return response;
+    }
+    let push = push_of(contact, pair);
+    let slip = contact.relative_velocity + push.approach * contact.normal;
+    var shear = pair.tangential_ratio * push.impedance * slip;
+    let cap = pair.friction * max(push.both, 0.0);
     let magnitude = length(shear);
-    if magnitude > cap {
+    let slides = magnitude > cap;
+    if slides {
         shear *= cap / magnitude;
     }
+    let lost = dot(shear, slip) * contact.time_step;
+    response.force = shear - push.both * contact.normal;
+    response.damping = damping_of(push, contact) + select(lost, 0.0, slides);
+    response.friction = select(0.0, lost, slides);
+    return response;
+}
 
-    return shear - push * contact.normal;
+// The laws hooke and hertz: a tangential spring that remembers, resistance to rolling and twisting,
+// cohesion.
+fn remembering(contact: Contact, pair: Pair, memory: Memory, params: Params) -> Response {
+    let normal = contact.normal;
+    let radius = contact.radius;
+    var push = push_of(contact, pair);
+    if params.attraction == 0u {
+        push.both = max(push.both, 0.0);
+    }
+    let cohesion = cohesion(contact, pair, memory.roll.w > 0.0);
+    var response: Response;
+    response.force = (cohesion.pull - push.both) * normal;
+    response.damping = damping_of(push, contact);
+    response.memory.roll.w = select(0.0, 1.0, cohesion.sticks);
+
+    let normal_force = max(push.both, 0.0);
+    let stiffness = pair.tangential_ratio * push.tangent;
+    if contact.touch.presence == 0.0 {
+        // What the springs still held is lost.
+        let held = dot(memory.slip, memory.slip) + dot(memory.roll.xyz, memory.roll.xyz);
+        response.friction = 0.5 * stiffness * held;
+        return response;
+    }
+    let dashpot = params.tangential_damping * push.dashpot;
+    let angle = contact.common_twist * contact.time_step;
+
+    let slip = contact.relative_velocity + push.approach * normal;
+    let shear = slide(
+        Slider(stiffness, dashpot, pair.friction * normal_force),
+        carried(memory.slip.xyz, normal, angle), slip, contact);
+    response.force += shear.force;
+    response.damping += shear.damping;
+    response.friction += shear.friction;
+    var twisted = 0.0;
+    if pair.twisting_friction > 0.0 {
+        let twist = radius * dot(contact.relative_spin, normal);
+        let torsion = slide(
+            Slider(stiffness, dashpot, pair.twisting_friction * normal_force),
+            memory.slip.w * normal, twist * normal, contact);
+        response.torque += radius * torsion.force;
+        response.damping += torsion.damping;
+        response.friction += torsion.friction;
+        twisted = dot(torsion.elongation, normal);
+    }
+    response.memory.slip = vec4<f32>(shear.elongation, twisted);
+
+    if pair.rolling_friction > 0.0 {
+        let spin = contact.relative_spin - dot(contact.relative_spin, normal) * normal;
+        if pair.rolling == ROLLING_SPRING {
+            let rolling = slide(
+                Slider(stiffness, dashpot, pair.rolling_friction * normal_force),
+                carried(memory.roll.xyz, normal, angle), radius * spin, contact);
+            response.torque += radius * rolling.force;
+            response.damping += rolling.damping;
+            response.friction += rolling.friction;
+            response.memory.roll = vec4<f32>(rolling.elongation, response.memory.roll.w);
+        } else {
+            let torque = constant_torque(contact, spin, pair.rolling_friction * normal_force);
+            response.torque += torque;
+            response.friction += dot(torque, spin) * contact.time_step;
+        }
+    }
+    return response;
+}
+
+// The elongation of a spring that lies in the plane of the contact, carried along as that plane turns,
+// and turned by `angle` about the normal.
+fn carried(elongation: vec3<f32>, normal: vec3<f32>, angle: f32) -> vec3<f32> {
+    let out = dot(elongation, normal);
+    let within = elongation - out * normal;
+    let square = dot(within, within);
+    if square == 0.0 {
+        return vec3<f32>();
+    }
+    let longer = 1.0 + 0.5 * min(out * out / square, 1.0);
+    return longer * within + angle * cross(normal, within);
+}
+
+// A spring and dashpot with a limit to their force, beyond which they slide.
+struct Slider {
+    // N/m.
+    stiffness: f32,
+    // N s/m.
+    dashpot: f32,
+    // N.
+    cap: f32,
+}
+
+// What became of it in a step.
+struct Slid {
+    // N.
+    force: vec3<f32>,
+    // m.
+    elongation: vec3<f32>,
+    // J.
+    damping: f32,
+    // J.
+    friction: f32,
+}
+
+// A step in which the ends of the spring part with `velocity`.
+fn slide(slider: Slider, start: vec3<f32>, velocity: vec3<f32>, contact: Contact) -> Slid {
+    let before = dot(start, start);
+    var elongation = start + contact.touch.presence * contact.time_step * velocity;
+    var force = slider.stiffness * elongation + slider.dashpot * velocity;
+    let magnitude = length(force);
+    let slides = magnitude > slider.cap;
+    if slides {
+        force *= slider.cap / magnitude;
+        let tension = slider.stiffness * length(elongation);
+        if tension > slider.cap {
+            elongation *= slider.cap / tension;
+        }
+    }
+    let stored = 0.5 * slider.stiffness * (dot(elongation, elongation) - before);
+    let lost = dot(force, velocity) * contact.time_step - stored;
+    return Slid(force, elongation, select(lost, 0.0, slides), select(0.0, lost, slides));
+}
+
+// The part of the relative spin that constant rolling friction may take away in one step.
+const GENTLE: f32 = 0.1;
+
+// Rolling friction of the size `force` times the effective radius, against the relative spin.
+fn constant_torque(contact: Contact, spin: vec3<f32>, force: f32) -> vec3<f32> {
+    let speed = length(spin);
+    if speed == 0.0 {
+        return vec3<f32>();
+    }
+    let inertia = 0.4 * contact.radius * contact.radius / contact.inverse_mass;
+    let most = GENTLE * inertia * speed / contact.time_step;
+    return min(force * contact.radius, most) / speed * spin;
+}
+
+// Attraction (N) and whether the surfaces stick to each other.
+struct Cohesion {
+    pull: f32,
+    sticks: bool,
+}
+
+// Of surfaces that stick to each other already, or do not yet.
+fn cohesion(contact: Contact, pair: Pair, sticks: bool) -> Cohesion {
+    var pull = 0.0;
+    if pair.cohesion_force > 0.0 {
+        let speed = dot(contact.relative_velocity, contact.normal);
+        let within = touch_of(contact.overlap + pair.cohesion_range, speed, contact.time_step);
+        pull += pair.cohesion_force * within.presence;
+    }
+    if pair.surface_energy > 0.0 && (sticks || contact.touch.presence > 0.0) {
+        let pull_off = 1.5 * PI * pair.surface_energy * contact.radius;
+        let neck = spring(max(-contact.overlap, 0.0), contact.radius, pair).force;
+        return Cohesion(pull + max(pull_off - neck, 0.0), neck < pull_off);
+    }
+    return Cohesion(pull, false);
 }

@@ -15,6 +15,11 @@ struct Params {
     plane_count: u32,
     material_count: u32,
     integrator: u32,
+    law: u32,
+    memory_size: u32,
+    attraction: u32,
+    tangential_damping: f32,
+    cohesive: u32,
 }
 
 struct Body {
@@ -52,6 +57,17 @@ struct Sphere {
     material: u32,
 }
 
+struct SphereLoad {
+    force: vec3<f32>,
+    max_overlap: f32,
+    torque: vec3<f32>,
+    contacts: u32,
+    damping: f32,
+    damping_rest: f32,
+    friction: f32,
+    friction_rest: f32,
+}
+
 struct Load {
     force: vec3<f32>,
     max_overlap: f32,
@@ -68,10 +84,18 @@ struct Plane {
 
 struct Pair {
     stiffness: f32,
+    plane_stiffness: f32,
+    tangential_ratio: f32,
+    plane_tangential_ratio: f32,
     damping_ratio: f32,
     damping: f32,
-    tangential_ratio: f32,
     friction: f32,
+    rolling_friction: f32,
+    rolling: u32,
+    twisting_friction: f32,
+    cohesion_force: f32,
+    cohesion_range: f32,
+    surface_energy: f32,
     // A multiple of 16 bytes, as in src/layout.rs.
     _pad0: f32,
     _pad1: f32,

@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::layout::Load;
+use crate::layout::SphereLoad;
 use crate::simulation::Simulation;
 
 /// The most energy of a pile at rest; see [`Settled::energy_fraction`].
@@ -38,7 +38,8 @@ impl Settled {
         let (steps, simulated_s) = (simulation.steps(), simulation.time());
         let kinetic_energy = simulation.summary()?.kinetic_energy;
         let loads = &simulation.state()?.sphere_loads;
-        let contacts = |load: &Load| u64::from(load.sphere_contacts() + load.plane_contacts());
+        let contacts =
+            |load: &SphereLoad| u64::from(load.sphere_contacts() + load.plane_contacts());
         let contacts: u64 = loads.iter().map(contacts).sum();
         let contacts_per_sphere = contacts as f64 / loads.len() as f64;
 

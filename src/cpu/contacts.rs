@@ -1,152 +1,251 @@
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
 use super::GRAIN;
-use crate::contact::{Contact, linear};
-use crate::grid::apart;
-use crate::layout::{Load, Pair, Params, Plane, Sphere};
+use crate::contact::{Contact, Memory, Touch, respond};
+use crate::grid::{apart, height};
+use crate::layout::{HERTZ, HOOKE, LINEAR, PLANE, Pair, Params, Plane, Sphere, SphereLoad};
 use crate::state::State;
 
-/// Contacts of each sphere: force, torque, overlap, number.
+/// Contacts of each sphere: force, torque, overlap, number, and what each remembers.
 ///
 /// Each pair is evaluated from both sides, neighbours in the order of their indices: no sphere
 /// writes to another, and sums have a fixed order.
+///
+/// # Panics
+/// If the contact law is a custom one, which is there for the GPU engine only.
 pub fn contacts(state: &mut State) {
+    match state.params.law {
+        LINEAR => evaluate::<LINEAR>(state),
+        HOOKE => evaluate::<HOOKE>(state),
+        HERTZ => evaluate::<HERTZ>(state),
+        law => panic!("the CPU engine has no contact law {law}"),
+    }
+}
+
+fn evaluate<const LAW: u32>(state: &mut State) {
     let State {
         params,
         spheres,
         neighbour_starts,
         neighbours,
+        memory,
         planes,
         pairs,
         sphere_loads,
         stats,
         ..
     } = state;
+    let size = params.memory_size as usize;
 
-    let one = |index: usize| {
-        let sphere = &spheres[index];
-        let mut sum = Sum {
-            params,
-            pairs,
-            load: Load::default(),
-            max_fraction: 0.0,
-        };
-        let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
-        for &other in &neighbours[list] {
-            let neighbour = &spheres[other as usize];
-            let apart = apart(sphere, neighbour, params);
-            let radii = sphere.radius + neighbour.radius;
-            let reach = radii + params.touch_margin;
-            let square = apart.length_squared();
-            if square < reach * reach {
-                let distance = square.sqrt();
-                let normal = if distance > 0.0 {
-                    apart * distance.recip()
-                } else if index < other as usize {
-                    Vec3::Y
-                } else {
-                    Vec3::NEG_Y
-                };
-                sum.add_sphere(sphere, neighbour, radii - distance, normal);
-            }
-        }
-        if sphere.inverse_mass > 0.0 {
-            for plane in &planes[..params.plane_count as usize] {
-                let cells = (sphere.cell - plane.cell).as_vec3();
-                let from_plane = cells * params.cell_size + sphere.offset - plane.offset;
-                let distance = from_plane.dot(plane.normal);
-                if distance < sphere.radius + params.touch_margin {
-                    sum.add_plane(sphere, plane, sphere.radius - distance);
+    // Each task gets the memory of its spheres' lists: they lie one after the other.
+    let mut tasks = Vec::with_capacity(sphere_loads.len() / GRAIN + 1);
+    let mut rest = &mut memory[..];
+    for (task, loads) in sphere_loads.chunks_mut(GRAIN).enumerate() {
+        let first = task * GRAIN;
+        let list = neighbour_starts[first]..neighbour_starts[first + loads.len()];
+        let own;
+        (own, rest) = rest.split_at_mut(list.len() * size);
+        tasks.push((first, loads, own));
+    }
+
+    let fraction = tasks
+        .into_par_iter()
+        .map(|(first, loads, memory)| {
+            let mut fraction = 0.0_f32;
+            let start = neighbour_starts[first] as usize;
+            for (index, load) in (first..).zip(loads) {
+                let mut sum = Sum::new(params, pairs, load);
+                let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
+                for entry in list {
+                    let other = neighbours[entry];
+                    let at = (entry - start) * size;
+                    let memory = &mut memory[at..at + size];
+                    let near = if other & PLANE == 0 {
+                        near_sphere(params, spheres, index, other as usize)
+                    } else {
+                        near_plane(params, &spheres[index], &planes[(other & !PLANE) as usize])
+                    };
+                    if let Some(near) = near {
+                        sum.add::<LAW>(&near, memory);
+                    } else {
+                        memory.fill(Vec4::ZERO);
+                    }
                 }
+                *load = sum.load;
+                fraction = fraction.max(sum.max_fraction);
             }
-        }
-        sum
-    };
-
-    let fraction = sphere_loads
-        .par_iter_mut()
-        .with_min_len(GRAIN)
-        .enumerate()
-        .map(|(index, load)| {
-            let sum = one(index);
-            *load = sum.load;
-            sum.max_fraction
+            fraction
         })
         .reduce(|| 0.0, f32::max);
     let largest = &mut stats[0].max_overlap_fraction;
     *largest = (*largest).max(fraction.to_bits());
 }
 
+/// Two surfaces that are near enough to be looked at.
+struct Near {
+    contact: Contact,
+    /// From the sphere's centre to the contact, m.
+    arm: Vec3,
+    /// The smaller radius, m.
+    radius: f32,
+    /// Element of the pair table.
+    pair: u32,
+    plane: bool,
+}
+
+fn near_sphere(params: &Params, spheres: &[Sphere], index: usize, other: usize) -> Option<Near> {
+    let sphere = &spheres[index];
+    let neighbour = &spheres[other];
+    let apart = apart(sphere, neighbour, params);
+    let radii = sphere.radius + neighbour.radius;
+    let reach = radii + params.touch_margin;
+    let square = apart.length_squared();
+    if square >= reach * reach {
+        return None;
+    }
+    let distance = square.sqrt();
+    let normal = if distance > 0.0 {
+        apart * distance.recip()
+    } else if index < other {
+        Vec3::Y
+    } else {
+        Vec3::NEG_Y
+    };
+    let overlap = radii - distance;
+    // The contact lies in the middle of the overlap, the same point for both spheres, so that the
+    // pair keeps its angular momentum.
+    let arm = (sphere.radius - 0.5 * overlap) * normal;
+    let other_arm = (0.5 * overlap - neighbour.radius) * normal;
+    let relative_velocity = (neighbour.velocity - sphere.velocity)
+        + (neighbour.angular_velocity.cross(other_arm) - sphere.angular_velocity.cross(arm));
+    Some(Near {
+        contact: Contact {
+            overlap,
+            touch: Touch::new(overlap, relative_velocity.dot(normal), params.time_step),
+            normal,
+            relative_velocity,
+            relative_spin: neighbour.angular_velocity - sphere.angular_velocity,
+            common_twist: 0.5 * (neighbour.angular_velocity + sphere.angular_velocity).dot(normal),
+            radius: sphere.radius * neighbour.radius / radii,
+            inverse_mass: sphere.inverse_mass + neighbour.inverse_mass,
+            time_step: params.time_step,
+        },
+        arm,
+        radius: sphere.radius.min(neighbour.radius),
+        pair: sphere.material * params.material_count + neighbour.material,
+        plane: false,
+    })
+}
+
+fn near_plane(params: &Params, sphere: &Sphere, plane: &Plane) -> Option<Near> {
+    let distance = height(sphere, plane, params);
+    if distance >= sphere.radius + params.touch_margin {
+        return None;
+    }
+    let overlap = sphere.radius - distance;
+    let normal = -plane.normal;
+    // The arm is the radius of the undeformed sphere, so that one that rolls without slip has the
+    // speed of its angular velocity times its radius.
+    let arm = sphere.radius * normal;
+    let relative_velocity = -sphere.velocity - sphere.angular_velocity.cross(arm);
+    Some(Near {
+        contact: Contact {
+            overlap,
+            touch: Touch::new(overlap, relative_velocity.dot(normal), params.time_step),
+            normal,
+            relative_velocity,
+            relative_spin: -sphere.angular_velocity,
+            common_twist: 0.0,
+            radius: sphere.radius,
+            inverse_mass: sphere.inverse_mass,
+            time_step: params.time_step,
+        },
+        arm,
+        radius: sphere.radius,
+        pair: sphere.material * params.material_count + plane.material,
+        plane: true,
+    })
+}
+
 /// The sum over the contacts of one sphere.
 struct Sum<'a> {
     params: &'a Params,
     pairs: &'a [Pair],
-    load: Load,
+    load: SphereLoad,
     max_fraction: f32,
 }
 
-impl Sum<'_> {
-    fn add_sphere(&mut self, sphere: &Sphere, other: &Sphere, overlap: f32, normal: Vec3) {
-        // The contact lies in the middle of the overlap, the same point for both spheres, so that
-        // the pair keeps its angular momentum.
-        let arm = (sphere.radius - 0.5 * overlap) * normal;
-        let other_arm = (0.5 * overlap - other.radius) * normal;
-        let relative_velocity = other.velocity + other.angular_velocity.cross(other_arm)
-            - sphere.velocity
-            - sphere.angular_velocity.cross(arm);
-        let contact = Contact::new(
-            overlap,
-            normal,
-            relative_velocity,
-            sphere.inverse_mass + other.inverse_mass,
-            self.params.time_step,
-        );
-        let radius = sphere.radius.min(other.radius);
-        self.add(&contact, arm, radius, sphere.material, other.material, 1);
+impl<'a> Sum<'a> {
+    fn new(params: &'a Params, pairs: &'a [Pair], before: &SphereLoad) -> Sum<'a> {
+        Sum {
+            params,
+            pairs,
+            load: SphereLoad {
+                force: Vec3::ZERO,
+                max_overlap: 0.0,
+                torque: Vec3::ZERO,
+                contacts: 0,
+                ..*before
+            },
+            max_fraction: 0.0,
+        }
     }
 
-    fn add_plane(&mut self, sphere: &Sphere, plane: &Plane, overlap: f32) {
-        let normal = -plane.normal;
-        // The arm is the radius of the undeformed sphere, so that one that rolls without slip has
-        // the speed of its angular velocity times its radius.
-        let arm = sphere.radius * normal;
-        let relative_velocity = -sphere.velocity - sphere.angular_velocity.cross(arm);
-        let contact = Contact::new(
-            overlap,
-            normal,
-            relative_velocity,
-            sphere.inverse_mass,
-            self.params.time_step,
-        );
-        self.add(
-            &contact,
-            arm,
-            sphere.radius,
-            sphere.material,
-            plane.material,
-            1 << 16,
-        );
-    }
-
-    fn add(
-        &mut self,
-        contact: &Contact,
-        arm: Vec3,
-        radius: f32,
-        material: u32,
-        other_material: u32,
-        count: u32,
-    ) {
-        if contact.touch.presence == 0.0 {
+    fn add<const LAW: u32>(&mut self, near: &Near, stored: &mut [Vec4]) {
+        let mut memory = Memory::default();
+        if let Some(slip) = stored.first() {
+            memory.slip = *slip;
+        }
+        if let Some(roll) = stored.get(1) {
+            memory.roll = *roll;
+        }
+        let contact = &near.contact;
+        if contact.touch.presence == 0.0 && !acts_apart(self.params, &memory) {
             return;
         }
-        let pair = material * self.params.material_count + other_material;
-        let force = linear(contact, &self.pairs[pair as usize]);
-        self.load.force += force;
-        self.load.torque += arm.cross(force);
-        self.load.max_overlap = self.load.max_overlap.max(contact.touch.mean_overlap);
-        self.load.contacts += count;
-        self.max_fraction = self.max_fraction.max(contact.touch.mean_overlap / radius);
+        let pair = self.pairs[near.pair as usize].against(near.plane);
+        let response = respond::<LAW>(contact, &pair, &memory, self.params);
+        if let Some(slip) = stored.first_mut() {
+            *slip = response.memory.slip;
+        }
+        if let Some(roll) = stored.get_mut(1) {
+            *roll = response.memory.roll;
+        }
+
+        let load = &mut self.load;
+        load.force += response.force;
+        load.torque += near.arm.cross(response.force) + response.torque;
+        // Both spheres of a pair evaluate the contact, and each has a half of what it costs.
+        let share = if near.plane { 1.0 } else { 0.5 };
+        add(
+            &mut load.damping,
+            &mut load.damping_rest,
+            share * response.damping,
+        );
+        add(
+            &mut load.friction,
+            &mut load.friction_rest,
+            share * response.friction,
+        );
+        if contact.touch.presence > 0.0 {
+            let overlap = contact.touch.mean_overlap;
+            load.max_overlap = load.max_overlap.max(overlap);
+            load.contacts += if near.plane { 1 << 16 } else { 1 };
+            self.max_fraction = self.max_fraction.max(overlap / near.radius);
+        }
     }
+}
+
+/// Whether surfaces that do not touch may still act on each other, or have memory to be lost.
+fn acts_apart(params: &Params, memory: &Memory) -> bool {
+    params.cohesive == 1 || *memory != Memory::default()
+}
+
+/// Kahan's summation: `rest` is what rounding has left out of `sum`.
+fn add(sum: &mut f32, rest: &mut f32, term: f32) {
+    let term = term + *rest;
+    let total = *sum + term;
+    *rest = term - (total - *sum);
+    *sum = total;
 }

@@ -1,26 +1,38 @@
+use glam::Vec4;
 use rayon::prelude::*;
 
-use crate::grid::{apart, cell_at, level_of, reach, row_ranges};
-use crate::layout::{Params, Sphere};
+use crate::grid::{apart, cell_at, height, level_of, reach, row_ranges};
+use crate::layout::{PLANE, Params, Plane, Sphere};
 use crate::state::State;
 
 /// Spheres whose lists a thread makes in one go.
 const CHUNK: usize = 1024;
 
-/// Neighbour list of each sphere: all that it may touch until the lists are built again, in the
-/// order of their indices, so that the sum of the contact forces does not depend on when they were
-/// built.
+/// Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in
+/// the order of their indices, then planes, so that the sum of the contact forces does not depend on
+/// when they were built. What a contact remembers goes with it from the old lists to the new ones.
 pub fn neighbours(state: &mut State) {
     let State {
         params,
         spheres,
+        planes,
         bucket_starts,
         sorted,
         neighbour_starts,
         neighbours,
+        memory,
         stats,
         ..
     } = state;
+    let size = params.memory_size as usize;
+    let kept = (size > 0).then(|| {
+        let total = neighbour_starts[spheres.len()] as usize;
+        Lists {
+            starts: neighbour_starts.clone(),
+            neighbours: neighbours[..total].to_vec(),
+            memory: memory[..total * size].to_vec(),
+        }
+    });
     let chunks: Vec<Vec<u32>> = neighbour_starts[1..]
         .par_chunks_mut(CHUNK)
         .enumerate()
@@ -30,6 +42,7 @@ pub fn neighbours(state: &mut State) {
                 let start = list.len();
                 find(params, spheres, bucket_starts, sorted, index, &mut list);
                 list[start..].sort_unstable();
+                find_planes(params, &spheres[index], planes, &mut list);
                 *end = list.len() as u32;
             }
             list
@@ -46,6 +59,7 @@ pub fn neighbours(state: &mut State) {
     if neighbours.len() < total as usize {
         let room = State::neighbour_room(total);
         neighbours.resize(room as usize, 0);
+        memory.resize((size * room as usize).max(1), Vec4::ZERO);
         params.neighbour_capacity = room;
     }
     let mut rest = &mut neighbours[..];
@@ -53,6 +67,48 @@ pub fn neighbours(state: &mut State) {
         let (own, others) = rest.split_at_mut(chunk.len());
         own.copy_from_slice(chunk);
         rest = others;
+    }
+    if let Some(kept) = kept {
+        carry(&kept, neighbour_starts, neighbours, memory, size);
+    }
+}
+
+/// Neighbour lists with what their contacts remember.
+struct Lists {
+    starts: Vec<u32>,
+    neighbours: Vec<u32>,
+    memory: Vec<Vec4>,
+}
+
+/// Gives each entry of the new lists the memory that it had in the `kept` ones, or none. Both are
+/// sorted, so one walk along either is enough.
+fn carry(kept: &Lists, starts: &[u32], neighbours: &[u32], memory: &mut [Vec4], size: usize) {
+    for sphere in 0..starts.len() - 1 {
+        let mut old = kept.starts[sphere] as usize;
+        let end = kept.starts[sphere + 1] as usize;
+        for entry in starts[sphere] as usize..starts[sphere + 1] as usize {
+            while old < end && kept.neighbours[old] < neighbours[entry] {
+                old += 1;
+            }
+            let own = &mut memory[entry * size..(entry + 1) * size];
+            if old < end && kept.neighbours[old] == neighbours[entry] {
+                own.copy_from_slice(&kept.memory[old * size..(old + 1) * size]);
+            } else {
+                own.fill(Vec4::ZERO);
+            }
+        }
+    }
+}
+
+/// Appends the planes near a sphere to `list`.
+fn find_planes(params: &Params, sphere: &Sphere, planes: &[Plane], list: &mut Vec<u32>) {
+    if sphere.inverse_mass == 0.0 {
+        return;
+    }
+    for (index, plane) in planes[..params.plane_count as usize].iter().enumerate() {
+        if height(sphere, plane, params) < sphere.radius + params.skin {
+            list.push(PLANE | index as u32);
+        }
     }
 }
 

@@ -18,6 +18,30 @@ pub(super) struct Buffers {
     block_sums: wgpu::Buffer,
     /// Workgroups of the passes that build the neighbour lists; see `shaders/pose.wgsl`.
     pub list_dispatch: wgpu::Buffer,
+    /// The neighbour lists as they were before they were built again, if contacts remember.
+    kept: Kept,
+}
+
+/// Room for the old neighbour lists while new ones are built.
+struct Kept {
+    starts: wgpu::Buffer,
+    neighbours: wgpu::Buffer,
+    memory: wgpu::Buffer,
+}
+
+impl Kept {
+    fn new(context: &Context, params: &Params) -> Result<Kept> {
+        let size = u64::from(params.memory_size);
+        let [starts, entries] = match size {
+            0 => [1, 1],
+            _ => [params.sphere_count + 1, params.neighbour_capacity].map(u64::from),
+        };
+        Ok(Kept {
+            starts: context.create_buffer("kept_starts", 4 * starts, STORAGE)?,
+            neighbours: context.create_buffer("kept_neighbours", 4 * entries, STORAGE)?,
+            memory: context.create_buffer("kept_memory", 16 * entries * size.max(1), STORAGE)?,
+        })
+    }
 }
 
 const STORAGE: BufferUsages = BufferUsages::STORAGE
@@ -52,6 +76,7 @@ impl Buffers {
             fields,
             block_sums: context.create_buffer("block_sums", 4 * blocks, STORAGE)?,
             list_dispatch,
+            kept: Kept::new(context, &state.params)?,
         };
         buffers.upload(context, state);
         Ok(buffers)
@@ -68,6 +93,9 @@ impl Buffers {
             "counts" => Some(self.field(counts)),
             "block_sums" => Some(&self.block_sums),
             "list_dispatch" => Some(&self.list_dispatch),
+            "kept_starts" => Some(&self.kept.starts),
+            "kept_neighbours" => Some(&self.kept.neighbours),
+            "kept_memory" => Some(&self.kept.memory),
             _ => Field::ALL
                 .iter()
                 .find(|field| field.name() == name)
@@ -76,7 +104,20 @@ impl Buffers {
     }
 
     pub fn size(&self) -> u64 {
-        let own = self.params.size() + self.block_sums.size() + self.list_dispatch.size();
+        let Kept {
+            starts,
+            neighbours,
+            memory,
+        } = &self.kept;
+        let own = [
+            &self.params,
+            &self.block_sums,
+            &self.list_dispatch,
+            starts,
+            neighbours,
+            memory,
+        ];
+        let own: u64 = own.into_iter().map(wgpu::Buffer::size).sum();
         own + self.fields.iter().map(wgpu::Buffer::size).sum::<u64>()
     }
 
@@ -90,15 +131,28 @@ impl Buffers {
         }
     }
 
-    /// Replaces the neighbour lists by empty ones with room for `capacity` entries.
+    /// Gives the neighbour lists room for `capacity` entries. They are those of before: the lists
+    /// for which there was no room were not written.
     pub fn resize_neighbours(&mut self, context: &Context, capacity: u32) -> Result<()> {
-        let field = Field::Neighbours;
-        self.fields[field as usize] =
-            context.create_buffer(field.name(), 4 * u64::from(capacity), STORAGE)?;
         let params = Params {
             neighbour_capacity: capacity,
             ..self.params_value
         };
+        let entries = u64::from(capacity);
+        let memory = 16 * (entries * u64::from(params.memory_size)).max(1);
+        let mut encoder = context.device.create_command_encoder(&Default::default());
+        for (field, size) in [(Field::Neighbours, 4 * entries), (Field::Memory, memory)] {
+            let larger = context.create_buffer(field.name(), size, STORAGE)?;
+            let old = std::mem::replace(&mut self.fields[field as usize], larger);
+            let both = old.size().min(size);
+            encoder.copy_buffer_to_buffer(&old, 0, self.field(field), 0, both);
+        }
+        if params.memory_size > 0 {
+            let starts = self.field(Field::NeighbourStarts);
+            encoder.copy_buffer_to_buffer(&self.kept.starts, 0, starts, 0, starts.size());
+            self.kept = Kept::new(context, &params)?;
+        }
+        context.queue.submit([encoder.finish()]);
         self.set_params(context, params);
         Ok(())
     }

@@ -69,8 +69,8 @@ struct Entry {
     counts: Field,
 }
 
-/// The entry points of each pass, in their order.
-fn entries(pass: Pass) -> Vec<Entry> {
+/// The entry points of each pass, in their order; `memory` is whether contacts remember.
+fn entries(pass: Pass, memory: bool) -> Vec<Entry> {
     use Threads::{Bodies, BucketBlocks, Buckets, Group, SphereBlocks, Spheres};
     let own = |name, threads| Entry {
         name,
@@ -97,9 +97,16 @@ fn entries(pass: Pass) -> Vec<Entry> {
         Pass::Scan => scan(Field::BucketStarts, BucketBlocks).into(),
         Pass::Scatter => vec![own("scatter", Spheres), own("scatter_rank", Spheres)],
         Pass::Neighbours => {
-            let mut entries = vec![own("neighbours_count", Spheres)];
+            let mut entries = Vec::new();
+            if memory {
+                entries.push(own("neighbours_keep", Spheres));
+            }
+            entries.push(own("neighbours_count", Spheres));
             entries.extend(scan(Field::NeighbourStarts, SphereBlocks));
             entries.push(own("neighbours_fill", Spheres));
+            if memory {
+                entries.push(own("neighbours_carry", Spheres));
+            }
             entries
         }
         Pass::Contacts => vec![own("contacts", Spheres)],
@@ -195,12 +202,13 @@ impl Kernels {
 /// that it uses: the shader's own declarations are the only list of them.
 fn compile(pass: Pass, context: &Context, buffers: &Buffers) -> Result<Vec<Kernel>> {
     let mut kernels = Vec::new();
+    let params = &buffers.params_value;
     for Entry {
         name,
         file,
         threads,
         counts,
-    } in entries(pass)
+    } in entries(pass, params.memory_size > 0)
     {
         let source = shaders::source(file);
         let wrong = |message: String| Error::Shader {
@@ -238,6 +246,17 @@ fn compile(pass: Pass, context: &Context, buffers: &Buffers) -> Result<Vec<Kerne
         {
             return Err(wrong(format!("there is no buffer `{name}`")));
         }
+        // The law and the size of the memory are known when a pipeline is made: the driver's compiler
+        // then leaves out what others need.
+        let wanted = [("LAW", params.law), ("MEMORY_SIZE", params.memory_size)];
+        let constants: Vec<(&str, f64)> = wanted
+            .into_iter()
+            .filter(|(wanted, _)| {
+                let mut names = module.overrides.iter().map(|(_, o)| o.name.as_deref());
+                names.any(|name| name == Some(wanted))
+            })
+            .map(|(name, value)| (name, value.into()))
+            .collect();
         let pipeline = context
             .device
             .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
@@ -245,7 +264,10 @@ fn compile(pass: Pass, context: &Context, buffers: &Buffers) -> Result<Vec<Kerne
                 layout: None,
                 module: &shader,
                 entry_point: Some(name),
-                compilation_options: Default::default(),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    constants: &constants,
+                    ..Default::default()
+                },
                 cache: None,
             });
         kernels.push(Kernel {

@@ -86,10 +86,8 @@ impl GpuEngine {
     /// # Errors
     /// If the device was lost.
     pub fn download(&self, field: Field, state: &mut State) -> Result<()> {
-        if field == Field::Neighbours {
-            let capacity = self.buffers.params_value.neighbour_capacity;
-            state.neighbours.resize(capacity as usize, 0);
-            state.params.neighbour_capacity = capacity;
+        if matches!(field, Field::Neighbours | Field::Memory) {
+            state.set_neighbour_capacity(self.buffers.params_value.neighbour_capacity);
         }
         self.context
             .read(self.buffers.field(field), 0, state.bytes_mut(field))

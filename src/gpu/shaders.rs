@@ -1,7 +1,9 @@
 //! The WGSL of each pass, put together from its file and what that imports.
 
 use crate::grid::{HASH_LEVEL, HASH_Y, HASH_Z};
-use crate::layout::{SCAN_BLOCK, SEMI_IMPLICIT, WORKGROUP_SIZE};
+use crate::layout::{
+    HERTZ, HOOKE, LINEAR, PLANE, ROLLING_SPRING, SCAN_BLOCK, SEMI_IMPLICIT, WORKGROUP_SIZE,
+};
 use crate::pass::Pass;
 
 /// The file of a pass, as it stands in `shaders/`.
@@ -17,7 +19,7 @@ fn file(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 5] = [
+const SHARED: [(&str, &str); 6] = [
     ("layout", include_str!("../../shaders/shared/layout.wgsl")),
     (
         "dispatch",
@@ -29,6 +31,7 @@ const SHARED: [(&str, &str); 5] = [
         include_str!("../../shaders/shared/rotation.wgsl"),
     ),
     ("contact", include_str!("../../shaders/shared/contact.wgsl")),
+    ("law", include_str!("../../shaders/shared/law.wgsl")),
 ];
 
 /// The complete WGSL of a pass: the constants, the files that its first line imports, its own.
@@ -62,8 +65,14 @@ fn constants() -> String {
         ("HASH_Z", HASH_Z),
         ("HASH_LEVEL", HASH_LEVEL),
         ("SEMI_IMPLICIT", SEMI_IMPLICIT),
+        ("PLANE", PLANE),
+        ("LINEAR", LINEAR),
+        ("HOOKE", HOOKE),
+        ("HERTZ", HERTZ),
+        ("ROLLING_SPRING", ROLLING_SPRING),
     ]
     .iter()
     .map(|(name, value)| format!("const {name}: u32 = {value}u;\n"))
-    .collect()
+    .collect::<String>()
+        + &format!("const PI: f32 = {}f;\n", std::f32::consts::PI)
 }

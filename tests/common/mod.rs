@@ -10,7 +10,9 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use rockfall::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::gpu::{Adapter, Context};
-use rockfall::model::{ContactModel, Integrator, Model, ModelBody, ModelPlane, PairLaw};
+use rockfall::model::{
+    Cohesion, ContactModel, Integrator, Law, Model, ModelBody, ModelPlane, PairLaw, Rolling,
+};
 use rockfall::trace::{Sample, Trace};
 use rockfall::{Simulation, scene};
 
@@ -156,6 +158,34 @@ pub fn simulate(text: &str) -> Simulation {
 pub fn on_both(text: &str, check: impl Fn(Simulation, &str)) {
     check(simulate(text), "cpu");
     check(Simulation::on_gpu(model(text), device()).unwrap(), "gpu");
+}
+
+/// A crowd that touches by a law with memory and all that can be added to it.
+pub fn remembering_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
+    let mut model = crowd(spheres, center, seed);
+    for (index, pair) in model.pairs.iter_mut().enumerate() {
+        if law == Law::Hertz {
+            pair.stiffness *= 2.0;
+            pair.plane_stiffness *= 3.0;
+        }
+        pair.rolling_friction = 0.2;
+        pair.rolling = if index % 3 == 0 {
+            Rolling::Constant
+        } else {
+            Rolling::Spring
+        };
+        pair.twisting_friction = 0.1;
+        pair.cohesion = match index % 3 {
+            0 => Cohesion::Constant {
+                force: 100.0,
+                range: 0.02,
+            },
+            1 => Cohesion::SurfaceEnergy(50.0),
+            _ => Cohesion::None,
+        };
+    }
+    model.contact.law = law;
+    model
 }
 
 /// The model of a scene's text.
