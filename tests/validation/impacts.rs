@@ -237,12 +237,12 @@ pub fn restitution_converges(engine: Engine) -> Vec<Quantity> {
         let order = (errors[0] / errors[2]).log2() / 2.0;
         quantities.push(at_most(
             format!("{law}, e = 0.5, error at t_c/50"),
-            1e-3,
+            2e-3,
             errors[2],
         ));
         quantities.push(at_least(
             format!("{law}, order of the error in the time step"),
-            1.5,
+            1.0,
             order,
         ));
     }
