@@ -10,9 +10,10 @@ use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, GpuEngine};
 use crate::layout::Stats;
 use crate::model::Model;
+use crate::network::Network;
 use crate::pass::Pass;
 use crate::state::{Field, State, angular_velocity, body_orientation};
-use crate::summary::Summary;
+use crate::summary::{Energy, Summary};
 use crate::trace::{Sample, Trace};
 
 /// Which engine to use.
@@ -325,6 +326,32 @@ impl Simulation {
     pub fn summary(&mut self) -> Result<Summary> {
         self.fetch(&[Field::Bodies, Field::SphereLoads, Field::Stats])?;
         Ok(Summary::new(&self.model, &self.state))
+    }
+
+    /// Energy of the bodies and of their contacts, and what was dissipated so far.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn energy(&mut self) -> Result<Energy> {
+        let network = self.network()?;
+        Ok(Energy::new(&self.model, &self.state, &network))
+    }
+
+    /// Who touches whom, and how hard, as it was in the last step.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn network(&mut self) -> Result<Network> {
+        self.fetch(&[
+            Field::Bodies,
+            Field::Spheres,
+            Field::NeighbourStarts,
+            Field::Neighbours,
+            Field::Memory,
+            Field::SphereLoads,
+            Field::Stats,
+        ])?;
+        Ok(Network::new(&self.state))
     }
 
     fn fetch(&mut self, fields: &[Field]) -> Result<()> {
