@@ -322,6 +322,18 @@ pub enum Law {
     Custom,
 }
 
+impl Law {
+    /// The word for it in a scene.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            Law::Linear => "linear",
+            Law::Hooke => "hooke",
+            Law::Hertz => "hertz",
+            Law::Custom => "custom",
+        }
+    }
+}
+
 /// Whether the dashpot may pull while a contact ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Attraction", rename_all = "kebab-case")]
