@@ -806,12 +806,12 @@ fn the_time_step_resolves_hertzs_contact_and_waves_through_spheres() {
     assert_eq!(still.warnings, [""; 0]);
     assert_eq!(
         still.notes[1],
-        "time step 0.000005 s: given; 38.67 % of the Rayleigh time of the smallest sphere of stone"
+        "time step 5e-6 s: given; 38.67 % of the Rayleigh time of the smallest sphere of stone"
     );
     assert_eq!(
         given(0.0, 6e-6).unwrap().warnings,
         [
-            "contact.time_step: found 0.000006 s, expected at most 40 % of the Rayleigh time of the \
+            "contact.time_step: found 6e-6 s, expected at most 40 % of the Rayleigh time of the \
              smallest sphere of stone, which is 1.293e-5 s; 2.586e-6 s is recommended"
         ]
     );
