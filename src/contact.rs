@@ -6,7 +6,7 @@
 
 use std::f32::consts::PI;
 
-use glam::{Vec3, Vec4, Vec4Swizzles};
+use glam::{UVec2, Vec2, Vec3, Vec4, Vec4Swizzles};
 
 use crate::layout::{HERTZ, LINEAR, Pair, Params, ROLLING_SPRING};
 
@@ -30,6 +30,12 @@ pub struct Contact {
     pub radius: f32,
     /// Inverse of the effective mass: 1/m_a + 1/m_b of the bodies, 1/kg.
     pub inverse_mass: f32,
+    /// Radius of this sphere and of the other, m; 0 for a plane.
+    pub radii: Vec2,
+    /// Inverse mass of this body and of the other, 1/kg; 0 for a plane or a fixed body.
+    pub inverse_masses: Vec2,
+    /// Index of the material of this surface and of the other.
+    pub materials: UVec2,
     /// Time step, s.
     pub time_step: f32,
 }

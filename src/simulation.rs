@@ -103,8 +103,9 @@ impl Simulation {
     /// Starts a simulation on the CPU engine, on `threads` threads (all cores if `None`).
     ///
     /// # Errors
-    /// If the threads cannot be started.
+    /// If the threads cannot be started, or the contact law is a custom one.
     pub fn on_cpu(model: Model, threads: Option<usize>) -> Result<Simulation> {
+        model.contact.law.check_on_cpu()?;
         let threads = threads.unwrap_or(0);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -122,7 +123,11 @@ impl Simulation {
     /// If the device cannot hold the model.
     pub fn on_gpu(model: Model, context: &Context) -> Result<Simulation> {
         let state = State::new(&model);
-        let engine = Engine::Gpu(Box::new(GpuEngine::new(context, &state)?));
+        let engine = Engine::Gpu(Box::new(GpuEngine::with_law(
+            context,
+            &state,
+            model.contact.law.custom().map(|law| law.source.as_str()),
+        )?));
         Ok(Self::start(state, model, engine))
     }
 

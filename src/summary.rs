@@ -82,7 +82,10 @@ impl Energy {
     pub fn new(model: &Model, state: &State, network: &Network) -> Energy {
         let mut energy = Energy {
             kinetic: Summary::new(model, state).kinetic_energy,
-            elastic: network.contacts.iter().map(|contact| contact.stored).sum(),
+            elastic: network
+                .contacts
+                .iter()
+                .fold(0.0, |sum, contact| sum + contact.stored),
             ..Energy::default()
         };
         for (body, start) in state.bodies.iter().zip(&model.bodies) {

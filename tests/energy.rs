@@ -42,7 +42,10 @@ fn what_is_dissipated_is_what_is_missing() {
             let missing = start.total() - end.total();
             let dissipated = lost(&end) - lost(&start);
             let what = format!("{law:?}, {engine}: {start:?} {end:?}");
-            assert!(dissipated > 0.2 * start.total().abs(), "little happened: {what}");
+            assert!(
+                dissipated > 0.2 * start.total().abs(),
+                "little happened: {what}"
+            );
             assert!(
                 (missing - dissipated).abs() < 0.02 * dissipated,
                 "{missing} J are missing, {dissipated} J dissipated: {what}"
@@ -135,7 +138,10 @@ fn a_spring_holds_what_was_put_into_it() {
             }
             assert!((most - 1.0).abs() < 0.02, "{law:?}, {engine}: {most}");
             let end = simulation.energy().unwrap();
-            assert!((end.kinetic / start - 1.0).abs() < 1e-3, "{law:?}, {engine}");
+            assert!(
+                (end.kinetic / start - 1.0).abs() < 1e-3,
+                "{law:?}, {engine}"
+            );
         });
     }
 }

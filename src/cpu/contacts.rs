@@ -1,4 +1,4 @@
-use glam::{Vec3, Vec4};
+use glam::{UVec2, Vec2, Vec3, Vec4};
 use rayon::prelude::*;
 
 use super::GRAIN;
@@ -150,6 +150,9 @@ fn near_sphere(params: &Params, spheres: &[Sphere], index: usize, other: usize) 
             common_twist: 0.5 * (neighbour.angular_velocity + sphere.angular_velocity).dot(normal),
             radius: sphere.radius * neighbour.radius / radii,
             inverse_mass: sphere.inverse_mass + neighbour.inverse_mass,
+            radii: Vec2::new(sphere.radius, neighbour.radius),
+            inverse_masses: Vec2::new(sphere.inverse_mass, neighbour.inverse_mass),
+            materials: UVec2::new(sphere.material, neighbour.material),
             time_step: params.time_step,
         },
         arm,
@@ -180,6 +183,9 @@ fn near_plane(params: &Params, sphere: &Sphere, plane: &Plane) -> Option<Near> {
             common_twist: 0.0,
             radius: sphere.radius,
             inverse_mass: sphere.inverse_mass,
+            radii: Vec2::new(sphere.radius, 0.0),
+            inverse_masses: Vec2::new(sphere.inverse_mass, 0.0),
+            materials: UVec2::new(sphere.material, plane.material),
             time_step: params.time_step,
         },
         arm,

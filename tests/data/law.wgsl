@@ -1,1 +1,4 @@
-// Stands where the law of a user would: these tests read it, and do not run it.
+// A law that does nothing: these tests read it, and do not run it.
+fn contact_law(contact: Contact, pair: Pair, memory: Memory, params: Params) -> Response {
+    return Response();
+}

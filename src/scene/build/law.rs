@@ -8,6 +8,7 @@ use super::super::error::{Problem, exact};
 use super::super::format::{self, Attraction, Law, SceneFile};
 use super::super::neighbour;
 use super::check::{Check, Sign, written};
+use crate::gpu::shaders::check_law;
 use crate::model::{self, ContactModel, CustomLaw};
 
 impl Check {
@@ -140,11 +141,22 @@ impl Check {
         };
         let file = folder.join(name);
         match read(&file) {
-            Ok(source) => Some(CustomLaw {
-                file,
-                source,
-                range: contact.range.unwrap_or(0.0),
-            }),
+            Ok(source) => {
+                if let Err(mistake) = check_law(&source) {
+                    let place = match mistake.line {
+                        0 => file.display().to_string(),
+                        line => format!("{}:{line}:{}", file.display(), mistake.column),
+                    };
+                    let found = format!("{place}: {}", mistake.message);
+                    self.problem(path, found, "a contact law in WGSL");
+                    return None;
+                }
+                Some(CustomLaw {
+                    file,
+                    source,
+                    range: contact.range.unwrap_or(0.0),
+                })
+            }
             Err(reason) => {
                 let expected = "a WGSL file, relative to the folder of the scene";
                 let mut problem = Problem::new(path, format!("{name:?}, {reason}"), expected);
