@@ -141,12 +141,9 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                 relative_to(long, memories(a, b)),
                 FORCE_TOLERANCE,
             ));
-            let lost = |state: &State| -> f64 {
-                let of_sphere = |load: &SphereLoad| f64::from(load.damping + load.friction);
-                state.sphere_loads.iter().map(of_sphere).sum()
-            };
-            let large_energy = long * large_force(a);
-            let lost = (lost(a) - lost(b)).abs() / lost(a).abs().max(large_energy);
+            let lost = |load: &SphereLoad| Vec3::new(load.damping, load.friction, 0.0);
+            let pairs = a.sphere_loads.iter().zip(&b.sphere_loads);
+            let lost = relative(pairs.map(|(a, b)| (lost(a), lost(b))));
             all.push(float("dissipated energy", lost, FORCE_TOLERANCE));
             all.push(float(
                 "largest overlap so far",

@@ -6,7 +6,7 @@
 
 use std::f32::consts::PI;
 
-use glam::{Vec3, Vec4, Vec4Swizzles};
+use glam::{UVec2, Vec2, Vec3, Vec4, Vec4Swizzles};
 
 use crate::layout::{HERTZ, LINEAR, Pair, Params, ROLLING_SPRING};
 
@@ -30,6 +30,12 @@ pub struct Contact {
     pub radius: f32,
     /// Inverse of the effective mass: 1/m_a + 1/m_b of the bodies, 1/kg.
     pub inverse_mass: f32,
+    /// Radius of this sphere and of the other, m; 0 for a plane.
+    pub radii: Vec2,
+    /// Inverse mass of this body and of the other, 1/kg; 0 for a plane or a fixed body.
+    pub inverse_masses: Vec2,
+    /// Index of the material of this surface and of the other.
+    pub materials: UVec2,
     /// Time step, s.
     pub time_step: f32,
 }
@@ -80,6 +86,16 @@ pub struct Memory {
     pub slip: Vec4,
     /// Elongation of the rolling spring (x, y, z), m; 1 (w) if the surfaces stick to each other.
     pub roll: Vec4,
+}
+
+impl Memory {
+    /// From the elements of [`State::memory`](crate::state::State::memory) that belong to an entry.
+    pub fn of(elements: &[Vec4]) -> Memory {
+        Memory {
+            slip: elements.first().copied().unwrap_or_default(),
+            roll: elements.get(1).copied().unwrap_or_default(),
+        }
+    }
 }
 
 /// What a contact does to one of its sides.
@@ -306,6 +322,44 @@ impl Response {
     fn add_losses(&mut self, slid: &Slid) {
         self.damping += slid.damping;
         self.friction += slid.friction;
+    }
+}
+
+/// Energy (J) that the springs of a contact hold, and what its cohesion does: negative in the range of
+/// a constant force, positive in a neck that is drawn out.
+pub fn stored<const LAW: u32>(contact: &Contact, pair: &Pair, memory: &Memory) -> f32 {
+    let work = |overlap: f32| {
+        // The integral of k d, and of K sqrt(R) d^1.5.
+        let part = if LAW == HERTZ { 0.4 } else { 0.5 };
+        part * spring::<LAW>(overlap, contact.radius, pair).0 * overlap
+    };
+    let overlap = contact.overlap.max(0.0);
+    let gap = (-contact.overlap).max(0.0);
+    let mut energy = work(overlap);
+    if LAW != LINEAR {
+        let (_, tangent) = spring::<LAW>(overlap, contact.radius, pair);
+        let squares = memory.slip.length_squared() + memory.roll.xyz().length_squared();
+        energy += 0.5 * pair.tangential_ratio * tangent * squares;
+        energy -= pair.cohesion_force * (contact.overlap + pair.cohesion_range).max(0.0);
+        if memory.roll.w > 0.0 {
+            let pull_off = 1.5 * PI * pair.surface_energy * contact.radius;
+            energy -= pull_off * contact.overlap + work(gap);
+        }
+    }
+    energy
+}
+
+/// What a contact remembered before the step in which it came to remember `memory`, as far as it
+/// matters: [`respond`] then gives the response of that step once more.
+pub fn before(contact: &Contact, memory: &Memory) -> Memory {
+    let way = contact.touch.presence * contact.time_step;
+    let normal = contact.normal;
+    let slip = contact.relative_velocity - contact.relative_velocity.dot(normal) * normal;
+    let twist = contact.radius * contact.relative_spin.dot(normal);
+    let spin = contact.relative_spin - contact.relative_spin.dot(normal) * normal;
+    Memory {
+        slip: memory.slip - way * slip.extend(twist),
+        roll: memory.roll - way * (contact.radius * spin).extend(0.0),
     }
 }
 

@@ -64,6 +64,14 @@ pub enum Error {
         /// First step after which it was not, at the latest.
         before: u64,
     },
+    /// A custom contact law on the CPU engine.
+    #[error(
+        "the contact law of this scene is {file}, in WGSL, which runs on the GPU engine only; use --backend gpu, on a machine without a GPU with --adapter software"
+    )]
+    CustomLaw {
+        /// The file of the law.
+        file: String,
+    },
     /// A body index that does not exist.
     #[error("there is no body {body}: the scene has {count}, numbered from 0")]
     NoSuchBody {

@@ -69,6 +69,7 @@ pub mod gpu;
 pub mod grid;
 pub mod layout;
 pub mod model;
+pub mod network;
 pub mod output;
 pub mod pass;
 pub mod rotation;
@@ -79,5 +80,6 @@ pub mod summary;
 pub mod trace;
 
 pub use error::Error;
+pub use network::{Network, NetworkContact, Partner};
 pub use simulation::{Backend, BodyState, Options, Simulation};
-pub use summary::Summary;
+pub use summary::{Energy, Summary};

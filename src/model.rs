@@ -31,6 +31,27 @@ pub enum Law {
     Custom(CustomLaw),
 }
 
+impl Law {
+    /// The custom law, if it is one.
+    pub fn custom(&self) -> Option<&CustomLaw> {
+        match self {
+            Law::Custom(law) => Some(law),
+            Law::Linear | Law::Hooke | Law::Hertz => None,
+        }
+    }
+
+    /// # Errors
+    /// If it is one that the CPU engine does not have.
+    pub fn check_on_cpu(&self) -> crate::error::Result<()> {
+        match self.custom() {
+            Some(law) => Err(crate::Error::CustomLaw {
+                file: law.file.display().to_string(),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
 /// A contact law of the user's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomLaw {

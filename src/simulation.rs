@@ -10,9 +10,10 @@ use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, GpuEngine};
 use crate::layout::Stats;
 use crate::model::Model;
+use crate::network::Network;
 use crate::pass::Pass;
 use crate::state::{Field, State, angular_velocity, body_orientation};
-use crate::summary::Summary;
+use crate::summary::{Energy, Summary};
 use crate::trace::{Sample, Trace};
 
 /// Which engine to use.
@@ -102,8 +103,9 @@ impl Simulation {
     /// Starts a simulation on the CPU engine, on `threads` threads (all cores if `None`).
     ///
     /// # Errors
-    /// If the threads cannot be started.
+    /// If the threads cannot be started, or the contact law is a custom one.
     pub fn on_cpu(model: Model, threads: Option<usize>) -> Result<Simulation> {
+        model.contact.law.check_on_cpu()?;
         let threads = threads.unwrap_or(0);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -121,7 +123,11 @@ impl Simulation {
     /// If the device cannot hold the model.
     pub fn on_gpu(model: Model, context: &Context) -> Result<Simulation> {
         let state = State::new(&model);
-        let engine = Engine::Gpu(Box::new(GpuEngine::new(context, &state)?));
+        let engine = Engine::Gpu(Box::new(GpuEngine::with_law(
+            context,
+            &state,
+            model.contact.law.custom().map(|law| law.source.as_str()),
+        )?));
         Ok(Self::start(state, model, engine))
     }
 
@@ -325,6 +331,32 @@ impl Simulation {
     pub fn summary(&mut self) -> Result<Summary> {
         self.fetch(&[Field::Bodies, Field::SphereLoads, Field::Stats])?;
         Ok(Summary::new(&self.model, &self.state))
+    }
+
+    /// Energy of the bodies and of their contacts, and what was dissipated so far.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn energy(&mut self) -> Result<Energy> {
+        let network = self.network()?;
+        Ok(Energy::new(&self.model, &self.state, &network))
+    }
+
+    /// Who touches whom, and how hard, as it was in the last step.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn network(&mut self) -> Result<Network> {
+        self.fetch(&[
+            Field::Bodies,
+            Field::Spheres,
+            Field::NeighbourStarts,
+            Field::Neighbours,
+            Field::Memory,
+            Field::SphereLoads,
+            Field::Stats,
+        ])?;
+        Ok(Network::new(&self.state))
     }
 
     fn fetch(&mut self, fields: &[Field]) -> Result<()> {

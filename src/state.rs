@@ -353,6 +353,12 @@ impl State {
         count.saturating_add(count / 4).saturating_add(1024)
     }
 
+    /// World position of a sphere's centre, m.
+    pub fn place(&self, sphere: &Sphere) -> DVec3 {
+        let cells = sphere.cell.as_dvec3() * f64::from(self.params.cell_size);
+        cells + sphere.offset.as_dvec3()
+    }
+
     /// World position of a body's centre of mass, m.
     pub fn position(&self, body: &Body) -> DVec3 {
         let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);

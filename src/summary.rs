@@ -6,6 +6,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::layout::{Body, SphereLoad};
 use crate::model::Model;
+use crate::network::Network;
 use crate::state::{State, angular_velocity, body_orientation};
 
 /// What a state amounts to; sums are in `f64`, over bodies that are not fixed.
@@ -57,6 +58,52 @@ impl Summary {
             contacts: state.sphere_loads.iter().map(sides).sum::<u64>() / 2,
             state_hash: hash(state),
         }
+    }
+}
+
+/// Where the energy of a simulation is, J.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energy {
+    /// Of translation and rotation, of bodies that are not fixed.
+    pub kinetic: f64,
+    /// In the field of gravity: 0 at the origin. In a periodic box, of the image inside it.
+    pub gravitational: f64,
+    /// In the springs of contacts; less what cohesion holds. 0 for a custom law, of which it is not
+    /// known.
+    pub elastic: f64,
+    /// Dissipated by dashpots since the start.
+    pub damping: f64,
+    /// Dissipated by sliding, rolling and twisting friction since the start.
+    pub friction: f64,
+}
+
+impl Energy {
+    /// The energy of `state`, which belongs to `model` and has the contacts of `network`.
+    pub fn new(model: &Model, state: &State, network: &Network) -> Energy {
+        let mut energy = Energy {
+            kinetic: Summary::new(model, state).kinetic_energy,
+            elastic: network
+                .contacts
+                .iter()
+                .fold(0.0, |sum, contact| sum + contact.stored),
+            ..Energy::default()
+        };
+        for (body, start) in state.bodies.iter().zip(&model.bodies) {
+            if !start.fixed {
+                let mass = model.shapes[start.shape].mass;
+                energy.gravitational -= mass * model.gravity.dot(state.position(body));
+            }
+        }
+        for load in &state.sphere_loads {
+            energy.damping += f64::from(load.damping) + f64::from(load.damping_rest);
+            energy.friction += f64::from(load.friction) + f64::from(load.friction_rest);
+        }
+        energy
+    }
+
+    /// What is left: kinetic, gravitational and elastic energy.
+    pub fn total(&self) -> f64 {
+        self.kinetic + self.gravitational + self.elastic
     }
 }
 

@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{crowd, device};
+use common::{crowd, device, remembering_crowd};
 use glam::DVec3;
 use rockfall::Simulation;
+use rockfall::model::{Law, Model};
 
 /// Hash after `steps` steps, taken in pieces.
 fn hash(mut simulation: Simulation, pieces: &[u64]) -> u64 {
@@ -14,25 +15,63 @@ fn hash(mut simulation: Simulation, pieces: &[u64]) -> u64 {
     simulation.summary().unwrap().state_hash
 }
 
-fn on_cpu(threads: usize) -> Simulation {
-    Simulation::on_cpu(crowd(3000, DVec3::ZERO, 1), Some(threads)).unwrap()
+fn on_cpu(model: &Model, threads: usize) -> Simulation {
+    Simulation::on_cpu(model.clone(), Some(threads)).unwrap()
 }
 
-fn on_gpu() -> Simulation {
-    Simulation::on_gpu(crowd(3000, DVec3::ZERO, 1), device()).unwrap()
+fn on_gpu(model: &Model) -> Simulation {
+    Simulation::on_gpu(model.clone(), device()).unwrap()
+}
+
+/// A crowd for each law; those with memory have all that can be added to a law.
+fn crowds() -> [Model; 3] {
+    let crowd_of = |law| remembering_crowd(law, 1500, DVec3::ZERO, 1);
+    [
+        crowd(1500, DVec3::ZERO, 1),
+        crowd_of(Law::Hooke),
+        crowd_of(Law::Hertz),
+    ]
 }
 
 #[test]
 fn the_number_of_threads_does_not_matter() {
-    let one = hash(on_cpu(1), &[200]);
-    assert_eq!(one, hash(on_cpu(2), &[200]));
-    assert_eq!(one, hash(on_cpu(3), &[100, 1, 99]));
-    assert_ne!(one, hash(on_cpu(1), &[199]), "the hash sees a step");
+    for model in crowds() {
+        let one = hash(on_cpu(&model, 1), &[200]);
+        assert_eq!(one, hash(on_cpu(&model, 2), &[200]));
+        assert_eq!(one, hash(on_cpu(&model, 3), &[100, 1, 99]));
+        assert_ne!(one, hash(on_cpu(&model, 1), &[199]), "the hash sees a step");
+    }
 }
 
 #[test]
 fn two_runs_on_the_gpu_are_identical() {
-    let first = hash(on_gpu(), &[200]);
-    assert_eq!(first, hash(on_gpu(), &[200]));
-    assert_eq!(first, hash(on_gpu(), &[3, 150, 47]));
+    for model in crowds() {
+        let first = hash(on_gpu(&model), &[200]);
+        assert_eq!(first, hash(on_gpu(&model), &[200]));
+        assert_eq!(first, hash(on_gpu(&model), &[3, 150, 47]));
+    }
+}
+
+#[test]
+fn a_run_that_starts_again_from_its_middle_is_identical() {
+    for model in crowds() {
+        let memory = model.contact.law != Law::Linear;
+        for start in [|model: &Model| on_cpu(model, 2), on_gpu] {
+            let mut whole = start(&model);
+            whole.step(120).unwrap();
+            let middle = whole.state().unwrap().clone();
+            let end = hash(whole, &[80]);
+            let mut again = start(&model);
+            again.restore(&middle, 120).unwrap();
+            assert_eq!(end, hash(again, &[80]));
+            if memory {
+                // What contacts remember is a part of the state.
+                let mut forgetful = middle.clone();
+                forgetful.memory.fill(glam::Vec4::ZERO);
+                let mut again = start(&model);
+                again.restore(&forgetful, 120).unwrap();
+                assert_ne!(end, hash(again, &[80]));
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use glam::{DQuat, DVec3};
 use proptest::prelude::*;
-use rockfall::model::{Integrator, PairLaw};
+use rockfall::model::{Cohesion, ContactModel, Domain, Integrator, Law, PairLaw, Rolling};
 use rockfall::scene::{self, Problem, Scene, contact, format};
 use serde_json::{Value, json};
 
@@ -31,6 +31,19 @@ fn balls() -> Value {
         "count": 10, "shapes": { "ball": 1 },
         "region": { "min": [-1, 2, -1], "max": [1, 3, 1] },
     }]);
+    scene
+}
+
+/// The ball above the floor, by the law `hooke`.
+fn hooke() -> Value {
+    with(ball(), "/contact", json!({ "law": "hooke" }))
+}
+
+/// The same by the law `hertz`.
+fn hertz() -> Value {
+    let mut scene = with(ball(), "/contact", json!({ "law": "hertz" }));
+    scene["materials"]["stone"]["young_modulus"] = json!(1e7);
+    scene["materials"]["stone"]["poisson_ratio"] = json!(0.25);
     scene
 }
 
@@ -92,6 +105,10 @@ fn scenes() -> Vec<PathBuf> {
     };
     let mut scenes = files(&directory);
     scenes.extend(files(&directory.join("bench")));
+    scenes.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "json")
+    });
     scenes.sort();
     assert!(scenes.len() >= 9);
     scenes
@@ -591,6 +608,431 @@ fn a_time_step_needs_no_contact() {
     assert_eq!(loaded(&scene).model.time_step, 0.5);
 }
 
+#[test]
+fn the_contact_model_is_what_the_scene_says() {
+    let model = |contact: Value| loaded(&with(ball(), "/contact", contact)).model.contact;
+    assert_eq!(loaded(&ball()).model.contact, ContactModel::default());
+    assert_eq!(model(json!({ "law": "linear" })), ContactModel::default());
+    let hooke = ContactModel {
+        law: Law::Hooke,
+        attraction: true,
+        tangential_damping: 0.5,
+    };
+    assert_eq!(model(json!({ "law": "hooke" })), hooke);
+    let clamped = json!({ "law": "hooke", "attraction": "clamped", "tangential_damping": 0.2 });
+    let expected = ContactModel {
+        attraction: false,
+        tangential_damping: 0.2,
+        ..hooke
+    };
+    assert_eq!(model(clamped), expected);
+    assert_eq!(loaded(&hertz()).model.contact.law, Law::Hertz);
+
+    // The stiffness of `hooke` is that of `linear`.
+    for contact in [
+        json!({}),
+        json!({ "stiffness": 1e5 }),
+        json!({ "tangential_stiffness": 4 }),
+    ] {
+        let of = |law| {
+            let scene = with(ball(), "/contact", contact.clone());
+            loaded(&with(scene, "/contact/law", json!(law))).model
+        };
+        let (linear, hooke) = (of("linear"), of("hooke"));
+        assert_eq!(linear.pairs, hooke.pairs);
+        assert_eq!(linear.time_step, hooke.time_step);
+    }
+}
+
+#[test]
+fn a_custom_law_is_read_from_beside_the_scene() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("scene.json");
+    fs::write(directory.path().join("my_law.wgsl"), "fn law() {}").unwrap();
+    let custom = json!({ "law": "custom", "file": "my_law.wgsl", "range": 0.01, "stiffness": 1e5 });
+    let scene = with(ball(), "/contact", custom);
+    let model = scene::parse(&scene.to_string(), &path).unwrap().model;
+    let Law::Custom(law) = &model.contact.law else {
+        panic!("{:?}", model.contact);
+    };
+    assert_eq!(law.file, directory.path().join("my_law.wgsl"));
+    assert_eq!((law.source.as_str(), law.range), ("fn law() {}", 0.01));
+    assert_eq!(model.pairs[0].stiffness, 1e5);
+
+    fs::write(directory.path().join("bytes.wgsl"), b"// \xff").unwrap();
+    let scene = with(scene, "/contact/file", json!("bytes.wgsl"));
+    assert_eq!(
+        scene::parse(&scene.to_string(), &path)
+            .unwrap_err()
+            .problems[0]
+            .to_string(),
+        "contact.file: found \"bytes.wgsl\", whose byte number 3 is no UTF-8 text, expected a WGSL \
+         file, relative to the folder of the scene"
+    );
+}
+
+#[test]
+fn hertz_takes_its_stiffness_from_the_materials() {
+    let material = |modulus: f64, ratio: f64| {
+        json!({ "density": 1000, "restitution": 0.5, "friction": 0.5,
+                "young_modulus": modulus, "poisson_ratio": ratio })
+    };
+    let mut scene = two_materials(material(70e9, 0.3), material(10e9, 0.2));
+    scene["contact"] = json!({ "law": "hertz" });
+    scene["materials"]["wall"] = json!({ "density": 1000, "restitution": 0.5, "friction": 0.5 });
+    scene["planes"] = json!([{ "point": [0, -1, 0], "normal": [0, 1, 0], "material": "wall" }]);
+    let scene = loaded(&scene);
+    let pairs = &scene.model.pairs;
+    let (modulus_a, modulus_b): (f64, f64) = (70e9 / 0.91, 10e9 / 0.96);
+    let (shear_a, shear_b) = (70e9 / 2.6 / 1.7, 10e9 / 2.4 / 1.8);
+    let together = |a: f64, b: f64| 1.0 / (1.0 / a + 1.0 / b);
+    let expect = |pair: usize, modulus: f64, shear: f64| {
+        let law = pairs[pair];
+        assert_close(law.stiffness, 4.0 / 3.0 * modulus);
+        assert_close(law.tangential_ratio, 4.0 * shear / modulus);
+    };
+    expect(
+        0,
+        together(modulus_a, modulus_a),
+        together(shear_a, shear_a),
+    );
+    expect(
+        1,
+        together(modulus_a, modulus_b),
+        together(shear_a, shear_b),
+    );
+    expect(
+        3,
+        together(modulus_a, modulus_b),
+        together(shear_a, shear_b),
+    );
+    expect(
+        4,
+        together(modulus_b, modulus_b),
+        together(shear_b, shear_b),
+    );
+    // On a plane, only the sphere counts: one row of the table is like another.
+    for pair in [0, 1, 2] {
+        assert_close(pairs[pair].plane_stiffness, 4.0 / 3.0 * modulus_a);
+        assert_close(
+            pairs[pair].plane_tangential_ratio,
+            4.0 * shear_a / modulus_a,
+        );
+        assert_close(pairs[3 + pair].plane_stiffness, 4.0 / 3.0 * modulus_b);
+    }
+    // Of the wall, which no sphere is of, nothing is known, nor needed.
+    for pair in [2, 5, 6, 7, 8] {
+        assert_eq!(
+            (pairs[pair].stiffness, pairs[pair].tangential_ratio),
+            (0.0, 0.0)
+        );
+    }
+    assert_eq!(pairs[6].plane_stiffness, 0.0);
+    assert_eq!(
+        scene.notes[..3],
+        [
+            "effective modulus 7.692e10 Pa of a on a plane",
+            "effective modulus 9.174e9 Pa of a on b",
+            "effective modulus 1.042e10 Pa of b on a plane",
+        ]
+    );
+}
+
+/// Two equal balls that close at `speed` without gravity, of radius 0.01 m and density 2800 kg/m³,
+/// E 48 GPa, nu 0.2, by Hertz's law.
+fn glass_balls(speed: f64) -> Value {
+    let glass = json!({ "density": 2800, "restitution": 1, "friction": 0.3,
+                        "young_modulus": 48e9, "poisson_ratio": 0.2 });
+    let mut scene = with(ball(), "/materials/stone", glass);
+    scene["contact"] = json!({ "law": "hertz" });
+    scene["shapes"]["ball"]["sphere"]["radius"] = json!(0.01);
+    scene["planes"] = json!([]);
+    scene["gravity"] = json!([0, 0, 0]);
+    scene["bodies"] = json!([
+        { "shape": "ball", "velocity": [speed, 0, 0] },
+        { "shape": "ball", "position": [1, 0, 0] },
+    ]);
+    scene
+}
+
+#[test]
+fn the_time_step_resolves_hertzs_contact_and_waves_through_spheres() {
+    // Chung and Ooi (2011), test 1: contact for 40.34 us, overlap 274.11 um.
+    let mass = 2800.0 * 4.0 / 3.0 * PI * 1e-6;
+    let modulus = 0.5 * 48e9 / 0.96;
+    let time = contact::hertz_contact_time(modulus, 0.005, 0.5 * mass, 20.0);
+    assert!(close(time, 40.34e-6, 1e-3), "{time}");
+    let overlap = contact::hertz_largest_overlap(modulus, 0.005, 0.5 * mass, 20.0);
+    assert!(close(overlap, 274.11e-6, 1e-4), "{overlap}");
+    // pi R sqrt(rho/G)/(0.1631 nu + 0.8766), G = 20 GPa.
+    let waves = contact::rayleigh_time(0.01, 2800.0, 48e9, 0.2);
+    assert_close(waves, PI * 0.01 * 1.4e-7f64.sqrt() / 0.90922);
+
+    // Fast bodies: a fiftieth of the contact. Slow ones: a fifth of the Rayleigh time.
+    let fast = loaded(&glass_balls(20.0));
+    assert_close(fast.model.time_step, time / 50.0);
+    assert_eq!(
+        fast.notes[1],
+        "time step 8.073e-7 s: t_c/50 of the stiffest contact (stone on stone, 0.005864 kg)"
+    );
+    for speed in [0.0, 1e-3] {
+        let slow = loaded(&glass_balls(speed));
+        assert_close(slow.model.time_step, 0.2 * waves);
+        assert_eq!(
+            slow.notes[1],
+            "time step 2.586e-6 s: 20 % of the Rayleigh time of the smallest sphere of stone"
+        );
+    }
+
+    // A plane is twice as stiff as another ball, whose half of the radius and mass count.
+    let mut scene = glass_balls(20.0);
+    scene["planes"] = json!([{ "point": [-1, 0, 0], "normal": [1, 0, 0], "material": "stone" }]);
+    scene["bodies"].as_array_mut().unwrap().pop();
+    let time = contact::hertz_contact_time(2.0 * modulus, 0.01, mass, 20.0);
+    assert_close(loaded(&scene).model.time_step, time / 50.0);
+
+    // Given ones: fine, coarse, unstable; and where nothing moves, by the Rayleigh time alone.
+    let given =
+        |speed: f64, step: f64| parse(&with(glass_balls(speed), "/contact/time_step", json!(step)));
+    assert_eq!(given(20.0, 1e-6).unwrap().warnings, [""; 0]);
+    let warnings = given(20.0, 4e-6).unwrap().warnings;
+    assert!(warnings[0].contains("only 10.1 steps"), "{warnings:?}");
+    let error = given(20.0, 1e-5).unwrap_err();
+    assert!(
+        error.problems[0].expected.contains("is unstable"),
+        "{error}"
+    );
+    let still = given(0.0, 5e-6).unwrap();
+    assert_eq!(still.warnings, [""; 0]);
+    assert_eq!(
+        still.notes[1],
+        "time step 5e-6 s: given; 38.67 % of the Rayleigh time of the smallest sphere of stone"
+    );
+    assert_eq!(
+        given(0.0, 6e-6).unwrap().warnings,
+        [
+            "contact.time_step: found 6e-6 s, expected at most 40 % of the Rayleigh time of the \
+             smallest sphere of stone, which is 1.293e-5 s; 2.586e-6 s is recommended"
+        ]
+    );
+}
+
+#[test]
+fn the_tangential_spring_limits_the_time_step_of_a_law_with_memory() {
+    let step = |law: &str, tangential: f64| {
+        let contact = json!({ "law": law, "stiffness": 1e5, "tangential_stiffness": tangential });
+        loaded(&with(ball(), "/contact", contact))
+    };
+    let resolved = step("hooke", 0.0).model.time_step;
+    assert_eq!(step("hooke", 2e4).model.time_step, resolved);
+    assert_eq!(step("linear", 1e9).model.time_step, resolved);
+    // A sphere turns as it is pushed: m_t = m/(1 + 5/2).
+    let stiff = step("hooke", 1e9);
+    let mass = stiff.model.shapes[0].mass;
+    assert_close(stiff.model.time_step, 0.5 * (mass / 3.5 / 1e9).sqrt());
+    assert!(
+        stiff.notes[0].contains("half of what is stable, by the tangential spring"),
+        "{:?}",
+        stiff.notes
+    );
+    // So does a strong dashpot across: m_t/c_t.
+    let mut scene = with(hooke(), "/materials/stone/damping", json!(2000));
+    scene["materials"]["stone"]
+        .as_object_mut()
+        .unwrap()
+        .remove("restitution");
+    scene["contact"] = json!({ "law": "hooke", "stiffness": 1e5, "tangential_damping": 10 });
+    let expected = 0.5 * mass / 3.5 / 2e4;
+    assert_close(loaded(&scene).model.time_step, expected);
+
+    // A row of two spheres: 1/m + (R/sqrt(I) + R/sqrt(I_axis))².
+    let mut scene = without(ball(), "/shapes/ball/sphere");
+    scene["shapes"]["ball"]["rod"] = json!({ "n": 2, "radius": 0.05 });
+    let shape = &loaded(&scene).model.shapes[0];
+    let root = (1.0f64 / 1.4).sqrt() + (1.0f64 / 0.4).sqrt();
+    let expected = shape.mass / (1.0 + root * root);
+    assert!(close(contact::shear_mass(shape), expected, 1e-7));
+}
+
+#[test]
+fn rolling_twisting_and_cohesion_are_mixed() {
+    let material = |more: Value| {
+        let mut material = json!({ "density": 1000, "restitution": 0.5, "friction": 0.5 });
+        material
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        material
+    };
+    let scene = |a: Value, b: Value| {
+        with(
+            two_materials(material(a), material(b)),
+            "/contact",
+            json!({ "law": "hooke", "stiffness": 1e5 }),
+        )
+    };
+    let pair = |a: Value, b: Value| {
+        let model = loaded(&scene(a, b)).model;
+        assert_eq!(model.pairs[1], model.pairs[2]);
+        model.pairs[1]
+    };
+    let plain = pair(json!({}), json!({}));
+    assert_eq!(
+        (plain.rolling_friction, plain.twisting_friction),
+        (0.0, 0.0)
+    );
+    assert_eq!(
+        (plain.rolling, plain.cohesion),
+        (Rolling::Constant, Cohesion::None)
+    );
+
+    let mixed = pair(
+        json!({ "rolling_friction": 0.4, "twisting_friction": 0.1, "rolling": "spring" }),
+        json!({ "rolling_friction": 0.1, "twisting_friction": 0.9, "rolling": "constant" }),
+    );
+    assert_close(mixed.rolling_friction, 0.2);
+    assert_close(mixed.twisting_friction, 0.3);
+    assert_eq!(mixed.rolling, Rolling::Spring);
+    let half = pair(json!({ "rolling_friction": 0.4 }), json!({}));
+    assert_eq!(
+        (half.rolling_friction, half.rolling),
+        (0.0, Rolling::Constant)
+    );
+
+    let cohesion =
+        |a: Value, b: Value| pair(json!({ "cohesion": a }), json!({ "cohesion": b })).cohesion;
+    assert_eq!(
+        cohesion(json!(0.4), json!({ "surface_energy": 0.1 })),
+        Cohesion::SurfaceEnergy(0.2)
+    );
+    assert_eq!(
+        cohesion(
+            json!({ "force": 9, "range": 0.1 }),
+            json!({ "force": 4, "range": 0.3 })
+        ),
+        Cohesion::Constant {
+            force: 6.0,
+            range: 0.2
+        }
+    );
+    assert_eq!(cohesion(json!(0.4), json!(0)), Cohesion::None);
+    assert_eq!(
+        pair(json!({ "cohesion": 1 }), json!({})).cohesion,
+        Cohesion::None
+    );
+    let constant = json!({ "force": 9, "range": 0.1 });
+    assert_eq!(cohesion(json!(0), constant.clone()), Cohesion::None);
+
+    // Kinds that differ need a pair.
+    let mut scene = scene(json!({ "cohesion": 0.4 }), json!({ "cohesion": constant }));
+    assert_eq!(
+        problem(&scene).to_string(),
+        "pairs: found no cohesion of \"a\" and \"b\", one of which has a surface energy and the other \
+         a constant force, expected a pair that says how they attract each other, such as \
+         {\"between\": [\"a\", \"b\"], \"cohesion\": 0}"
+    );
+    scene["pairs"] = json!([{ "between": ["b", "a"], "friction": 0.1 }]);
+    assert_eq!(problem(&scene).path, "pairs");
+    scene["pairs"] = json!([{ "between": ["b", "a"], "cohesion": 0.7, "rolling": "spring",
+                              "rolling_friction": 0.3, "twisting_friction": 0.6 }]);
+    let pairs = loaded(&scene).model.pairs;
+    assert_eq!(pairs[1].cohesion, Cohesion::SurfaceEnergy(0.7));
+    assert_eq!(
+        (pairs[1].rolling_friction, pairs[1].twisting_friction),
+        (0.3, 0.6)
+    );
+    assert_eq!(pairs[1].rolling, Rolling::Spring);
+    assert_eq!(pairs[1], pairs[2]);
+    assert_eq!(pairs[0].cohesion, Cohesion::SurfaceEnergy(0.4));
+    assert_eq!(
+        pairs[3].cohesion,
+        Cohesion::Constant {
+            force: 9.0,
+            range: 0.1
+        }
+    );
+    scene["pairs"] = json!([{ "between": ["a", "b"], "cohesion": { "force": 0, "range": 1 } }]);
+    assert_eq!(loaded(&scene).model.pairs[1].cohesion, Cohesion::None);
+}
+
+#[test]
+fn elastic_constants_that_no_law_uses_are_a_warning() {
+    let mut scene = with(hertz(), "/contact", json!({ "law": "hooke" }));
+    assert_eq!(
+        loaded(&scene).warnings,
+        [
+            "materials.stone: the law \"hooke\" does not use \"young_modulus\" and \"poisson_ratio\"; \
+             the law \"hertz\" does"
+        ]
+    );
+    scene["materials"]["stone"]
+        .as_object_mut()
+        .unwrap()
+        .remove("young_modulus");
+    let warnings = loaded(&scene).warnings;
+    assert!(
+        warnings[0].contains("does not use \"poisson_ratio\";"),
+        "{warnings:?}"
+    );
+    assert_eq!(loaded(&hertz()).warnings, [""; 0]);
+}
+
+#[test]
+fn a_domain_is_long_enough_for_what_is_in_it() {
+    let domain = |length: f64| json!({ "min": [-1, 0, 0], "max": [length - 1.0, -5, 3], "periodic": [true, false, true] });
+    let scene = with(balls(), "/domain", domain(2.0));
+    assert_eq!(
+        loaded(&scene).model.domain,
+        Some(Domain {
+            min: DVec3::new(-1.0, 0.0, 0.0),
+            max: DVec3::new(1.0, -5.0, 3.0),
+            periodic: [true, false, true],
+        })
+    );
+    assert_eq!(loaded(&ball()).model.domain, None);
+
+    // 3 * 1.001 * (0.1 + 0.2 * 0.05) m.
+    let fits =
+        |scene: &Value, length| parse(&with(scene.clone(), "/domain", domain(length))).is_ok();
+    let cells = 3.003 * 0.11;
+    assert!(fits(&scene, cells + 1e-9) && !fits(&scene, cells - 1e-9));
+
+    // The range of cohesion comes on top, and that of a custom law.
+    let mut sticky = with(scene.clone(), "/contact", json!({ "law": "hooke" }));
+    sticky["materials"]["stone"]["cohesion"] = json!({ "force": 1e-3, "range": 0.01 });
+    let cells = 3.003 * 0.12;
+    assert!(fits(&sticky, cells + 1e-9) && !fits(&sticky, cells - 1e-9));
+    let law = json!({ "law": "custom", "file": "tests/data/law.wgsl", "range": 0.02 });
+    let custom = with(scene.clone(), "/contact", law);
+    let cells = 3.003 * 0.13;
+    assert!(fits(&custom, cells + 1e-9) && !fits(&custom, cells - 1e-9));
+
+    // Long bodies: twice their width, here 2 * 1 m.
+    let mut rods = without(scene, "/shapes/ball/sphere");
+    rods["shapes"]["ball"]["rod"] = json!({ "n": 10, "radius": 0.05 });
+    rods["fills"] = json!([]);
+    assert!(fits(&rods, 2.0 + 1e-9));
+    assert_eq!(
+        problem(&with(rods, "/domain", domain(1.9))).to_string(),
+        "domain: found 1.9 m along x, expected at least 2.001 m, twice the width of the largest body"
+    );
+
+    // Bodies may lie outside; a box that is not periodic does nothing.
+    let scene = with(ball(), "/domain", domain(2.0));
+    let outside = with(scene.clone(), "/bodies/0/position", json!([7, 1, 0]));
+    assert_eq!(loaded(&outside).warnings, [""; 0]);
+    let idle = loaded(&with(
+        scene,
+        "/domain/periodic",
+        json!([false, false, false]),
+    ));
+    assert_eq!(
+        idle.warnings,
+        ["domain: it is periodic along no axis, so it does nothing; its bounds are no walls"]
+    );
+    assert_eq!(idle.model.domain, None);
+}
+
 // What each mistake is told.
 
 #[test]
@@ -629,19 +1071,24 @@ fn errors_are_sentences_with_file_place_finding_and_expectation() {
 fn one_mistake_is_one_problem_at_its_place() {
     let table = include_str!("data/scene_mistakes.txt");
     let mut cases = 0;
-    for line in table.lines().filter(|line| line.starts_with('/')) {
+    for line in table
+        .lines()
+        .filter(|line| line.contains(" => ") && !line.starts_with('#'))
+    {
         let (place, rest) = line.split_once(" = ").unwrap();
         let (value, sentence) = rest.split_once(" => ").unwrap();
-        let scene = if place.starts_with("/fills") {
-            balls()
-        } else {
-            ball()
+        let (law, place) = place.split_once(':').unwrap_or(("linear", place));
+        let scene = match law {
+            "hertz" => hertz(),
+            "hooke" => hooke(),
+            _ if place.starts_with("/fills") => balls(),
+            _ => ball(),
         };
         let problem = problem(&with(scene, place, serde_json::from_str(value).unwrap()));
         assert_eq!(problem.to_string(), sentence, "{line}");
         cases += 1;
     }
-    assert!(cases > 100, "{cases}");
+    assert!(cases > 150, "{cases}");
 }
 
 #[test]
@@ -941,6 +1388,22 @@ fn everything() -> Value {
     serde_json::from_str(include_str!("data/everything.json")).unwrap()
 }
 
+/// The same with the settings of each law that has some of its own.
+fn everything_by_each_law() -> [Value; 3] {
+    let by = |contact| with(everything(), "/contact", contact);
+    [
+        everything(),
+        by(
+            json!({ "law": "hertz", "tangential_damping": 0.3, "attraction": "allowed",
+                   "time_step": 1e-5 }),
+        ),
+        by(
+            json!({ "law": "custom", "file": "tests/data/law.wgsl", "range": 0.01,
+                   "max_overlap": 0.02, "tangential_damping": 0.3, "tangential_stiffness": 10 }),
+        ),
+    ]
+}
+
 /// Pointers to all values below `value`, itself left out.
 fn places(value: &Value, at: &str, places: &mut Vec<String>) {
     let children: Vec<(String, &Value)> = match value {
@@ -965,7 +1428,8 @@ fn replacements() -> Vec<Value> {
         1e-7, 1e-30, 1e-45, 1e-300, 1e39, 1e300, -1e308, 18446744073709551615, -9223372036854775808,
         [0, 0, 0], [0, 0, 0, 0], [1, 2, 3], [1e30, -1e30, 1e-30], [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
         ["stone", "stone"], "random", "union", { "min": [0, 0, 0], "max": [1, 1, 1] }, { "ball": 1 },
-        { "radius": 0.1 }, { "n": 3, "radius": 0.1 }
+        { "radius": 0.1 }, { "n": 3, "radius": 0.1 }, "linear", "hooke", "hertz", "spring", "clamped",
+        { "surface_energy": 0.1 }, { "force": 0.1, "range": 0.01 }, [true, true, false], 0.3
     ]"#;
     serde_json::from_str(text).unwrap()
 }
@@ -996,12 +1460,13 @@ proptest! {
     /// Whatever stands in a scene, it loads and fits the schema, or the error says where it is wrong.
     #[test]
     fn a_mangled_scene_never_panics_and_its_errors_name_a_place(
+        scene in prop::sample::select(everything_by_each_law().to_vec()),
         changes in prop::collection::vec(
             (any::<prop::sample::Index>(), prop::option::weighted(0.8, prop::sample::select(replacements()))),
             1..4,
         ),
     ) {
-        let mut scene = everything();
+        let mut scene = scene;
         for (place, change) in &changes {
             mutate(&mut scene, place, change);
         }
@@ -1042,8 +1507,10 @@ proptest! {
 #[test]
 fn the_schema_refuses_what_the_format_refuses() {
     let schema = scene::schema();
-    json_schema::validate(&schema, &everything()).unwrap();
-    loaded(&everything());
+    for scene in everything_by_each_law() {
+        json_schema::validate(&schema, &scene).unwrap();
+        loaded(&scene);
+    }
     for (pointer, value) in [
         ("/version", json!(2)),
         ("/gravty", json!([0, 0, 0])),
@@ -1051,6 +1518,29 @@ fn the_schema_refuses_what_the_format_refuses() {
         ("/integrator", json!("euler")),
         ("/contact/stiffness", json!(-1)),
         ("/contact/max_overlap", json!(0.1)),
+        ("/contact/law", json!("linear")),
+        ("/contact/law", json!("hertz")),
+        ("/contact/law", json!("custom")),
+        ("/contact", json!({ "attraction": "allowed" })),
+        ("/contact", json!({ "law": "hooke", "range": 0 })),
+        ("/contact", json!({ "law": "custom" })),
+        ("/contact/tangential_damping", json!(-1)),
+        ("/contact/attraction", json!("none")),
+        ("/domain/periodic", json!([true, false])),
+        ("/domain/periodic", json!([1, 0, 1])),
+        ("/materials/stone/poisson_ratio", json!(-1)),
+        ("/materials/stone/poisson_ratio", json!(0.6)),
+        ("/materials/stone/young_modulus", json!(0)),
+        ("/materials/stone/rolling", json!("springs")),
+        ("/materials/stone/rolling_friction", json!(-1)),
+        ("/materials/stone/twisting_friction", json!(-1)),
+        ("/materials/stone/cohesion", json!(-1)),
+        ("/materials/stone/cohesion", json!({ "force": 1 })),
+        (
+            "/materials/stone/cohesion",
+            json!({ "surface_energy": 1, "force": 1, "range": 1 }),
+        ),
+        ("/pairs/0/cohesion", json!({ "force": 1, "range": -1 })),
         ("/materials/stone/damping", json!(1)),
         ("/shapes/ball/cube", json!({ "radius": 1 })),
         ("/shapes/ball/sphere", json!({ "radius": 0 })),

@@ -21,6 +21,12 @@ struct Contact {
     radius: f32,
     // 1/m_a + 1/m_b of the bodies, 1/kg.
     inverse_mass: f32,
+    // Of this sphere and of the other, m; 0 for a plane.
+    radii: vec2<f32>,
+    // Of this body and of the other, 1/kg; 0 for a plane or a fixed body.
+    inverse_masses: vec2<f32>,
+    // Indices of the materials of this surface and of the other.
+    materials: vec2<u32>,
     // s.
     time_step: f32,
 }

@@ -182,7 +182,7 @@ pub fn compare(
 /// comparison fail.
 ///
 /// # Errors
-/// If the device is lost, or cannot hold the model.
+/// If the device is lost, or cannot hold the model, or the contact law is a custom one.
 pub fn compare_from(
     model: &Model,
     [on_cpu, on_gpu]: [State; 2],
@@ -191,6 +191,7 @@ pub fn compare_from(
     tolerance: f64,
     mut progress: impl FnMut(u64),
 ) -> Result<Comparison> {
+    model.contact.law.check_on_cpu()?;
     let pass_moments = pass_moments(steps);
     let trajectory_moments = trajectory_moments(steps);
     let mut engine = GpuEngine::new(context, &on_gpu)?;

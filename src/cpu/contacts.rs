@@ -1,4 +1,4 @@
-use glam::{Vec3, Vec4};
+use glam::{UVec2, Vec2, Vec3, Vec4};
 use rayon::prelude::*;
 
 use super::GRAIN;
@@ -61,12 +61,7 @@ fn evaluate<const LAW: u32>(state: &mut State) {
                     let other = neighbours[entry];
                     let at = (entry - start) * size;
                     let memory = &mut memory[at..at + size];
-                    let near = if other & PLANE == 0 {
-                        near_sphere(params, spheres, index, other as usize)
-                    } else {
-                        near_plane(params, &spheres[index], &planes[(other & !PLANE) as usize])
-                    };
-                    if let Some(near) = near {
+                    if let Some(near) = near(params, spheres, planes, index, other) {
                         sum.add::<LAW>(&near, memory);
                     } else {
                         memory.fill(Vec4::ZERO);
@@ -83,15 +78,41 @@ fn evaluate<const LAW: u32>(state: &mut State) {
 }
 
 /// Two surfaces that are near enough to be looked at.
-struct Near {
-    contact: Contact,
+pub(crate) struct Near {
+    pub contact: Contact,
     /// From the sphere's centre to the contact, m.
-    arm: Vec3,
+    pub arm: Vec3,
     /// The smaller radius, m.
-    radius: f32,
+    pub radius: f32,
     /// Element of the pair table.
     pair: u32,
     plane: bool,
+}
+
+impl Near {
+    /// Sphere `index` and the entry `other` of its list, if they are near enough.
+    pub fn new(state: &State, index: usize, other: u32) -> Option<Near> {
+        near(&state.params, &state.spheres, &state.planes, index, other)
+    }
+
+    /// The parameters of the contact.
+    pub fn pair(&self, pairs: &[Pair]) -> Pair {
+        pairs[self.pair as usize].against(self.plane)
+    }
+}
+
+fn near(
+    params: &Params,
+    spheres: &[Sphere],
+    planes: &[Plane],
+    index: usize,
+    other: u32,
+) -> Option<Near> {
+    if other & PLANE == 0 {
+        near_sphere(params, spheres, index, other as usize)
+    } else {
+        near_plane(params, &spheres[index], &planes[(other & !PLANE) as usize])
+    }
 }
 
 fn near_sphere(params: &Params, spheres: &[Sphere], index: usize, other: usize) -> Option<Near> {
@@ -129,6 +150,9 @@ fn near_sphere(params: &Params, spheres: &[Sphere], index: usize, other: usize) 
             common_twist: 0.5 * (neighbour.angular_velocity + sphere.angular_velocity).dot(normal),
             radius: sphere.radius * neighbour.radius / radii,
             inverse_mass: sphere.inverse_mass + neighbour.inverse_mass,
+            radii: Vec2::new(sphere.radius, neighbour.radius),
+            inverse_masses: Vec2::new(sphere.inverse_mass, neighbour.inverse_mass),
+            materials: UVec2::new(sphere.material, neighbour.material),
             time_step: params.time_step,
         },
         arm,
@@ -159,6 +183,9 @@ fn near_plane(params: &Params, sphere: &Sphere, plane: &Plane) -> Option<Near> {
             common_twist: 0.0,
             radius: sphere.radius,
             inverse_mass: sphere.inverse_mass,
+            radii: Vec2::new(sphere.radius, 0.0),
+            inverse_masses: Vec2::new(sphere.inverse_mass, 0.0),
+            materials: UVec2::new(sphere.material, plane.material),
             time_step: params.time_step,
         },
         arm,
@@ -193,18 +220,12 @@ impl<'a> Sum<'a> {
     }
 
     fn add<const LAW: u32>(&mut self, near: &Near, stored: &mut [Vec4]) {
-        let mut memory = Memory::default();
-        if let Some(slip) = stored.first() {
-            memory.slip = *slip;
-        }
-        if let Some(roll) = stored.get(1) {
-            memory.roll = *roll;
-        }
+        let memory = Memory::of(stored);
         let contact = &near.contact;
         if contact.touch.presence == 0.0 && !acts_apart(self.params, &memory) {
             return;
         }
-        let pair = self.pairs[near.pair as usize].against(near.plane);
+        let pair = near.pair(self.pairs);
         let response = respond::<LAW>(contact, &pair, &memory, self.params);
         if let Some(slip) = stored.first_mut() {
             *slip = response.memory.slip;

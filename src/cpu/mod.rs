@@ -13,6 +13,7 @@ mod scan;
 mod scatter;
 
 pub use bin::bin;
+pub(crate) use contacts::Near;
 pub use contacts::contacts;
 pub use integrate::integrate;
 pub use neighbours::neighbours;

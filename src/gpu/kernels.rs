@@ -131,10 +131,10 @@ pub(super) struct Kernels {
 }
 
 impl Kernels {
-    pub fn new(context: &Context, buffers: &Buffers) -> Result<Kernels> {
+    pub fn new(context: &Context, buffers: &Buffers, law: Option<&str>) -> Result<Kernels> {
         let mut passes = HashMap::new();
         for pass in Pass::ALL {
-            passes.insert(pass, compile(pass, context, buffers)?);
+            passes.insert(pass, compile(pass, context, buffers, law)?);
         }
         Ok(Kernels { passes })
     }
@@ -200,7 +200,12 @@ impl Kernels {
 
 /// Compiles the entry points of a pass and binds each one's buffers, by the names of the variables
 /// that it uses: the shader's own declarations are the only list of them.
-fn compile(pass: Pass, context: &Context, buffers: &Buffers) -> Result<Vec<Kernel>> {
+fn compile(
+    pass: Pass,
+    context: &Context,
+    buffers: &Buffers,
+    law: Option<&str>,
+) -> Result<Vec<Kernel>> {
     let mut kernels = Vec::new();
     let params = &buffers.params_value;
     for Entry {
@@ -210,7 +215,10 @@ fn compile(pass: Pass, context: &Context, buffers: &Buffers) -> Result<Vec<Kerne
         counts,
     } in entries(pass, params.memory_size > 0)
     {
-        let source = shaders::source(file);
+        let source = match law {
+            Some(law) if file == Pass::Contacts => shaders::source_with_law(file, law),
+            _ => shaders::source(file),
+        };
         let wrong = |message: String| Error::Shader {
             name: file.name(),
             message,

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use bytemuck::{bytes_of, bytes_of_mut};
 
 use crate::error::{Error, Result};
-use crate::layout::Stats;
+use crate::layout::{CUSTOM, Stats};
 use crate::pass::Pass;
 use crate::state::{Field, State};
 use crate::trace::{Sample, Trace};
@@ -47,9 +47,21 @@ impl GpuEngine {
     ///
     /// # Errors
     /// If a buffer is larger than the adapter allows, or than it has memory for.
+    ///
+    /// # Panics
+    /// If the contact law of `state` is a custom one.
     pub fn new(context: &Context, state: &State) -> Result<GpuEngine> {
+        assert_ne!(state.params.law, CUSTOM, "the law must be given");
+        Self::with_law(context, state, None)
+    }
+
+    /// The same with the WGSL of a custom contact law.
+    ///
+    /// # Errors
+    /// As [`GpuEngine::new`], and if the law does not compile.
+    pub fn with_law(context: &Context, state: &State, law: Option<&str>) -> Result<GpuEngine> {
         let buffers = Buffers::new(context, state)?;
-        let kernels = Kernels::new(context, &buffers)?;
+        let kernels = Kernels::new(context, &buffers, law)?;
         Ok(GpuEngine {
             context: context.clone(),
             buffers,

@@ -5,6 +5,7 @@ use crate::layout::{
     HERTZ, HOOKE, LINEAR, PLANE, ROLLING_SPRING, SCAN_BLOCK, SEMI_IMPLICIT, WORKGROUP_SIZE,
 };
 use crate::pass::Pass;
+use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 /// The file of a pass, as it stands in `shaders/`.
 fn file(pass: Pass) -> &'static str {
@@ -39,6 +40,19 @@ const SHARED: [(&str, &str); 6] = [
 /// # Panics
 /// If the file does not start with `// import:` and names of `shaders/shared/`.
 pub fn source(pass: Pass) -> String {
+    without(pass, None)
+}
+
+/// The same with the text of a contact law of the user's in place of `shaders/shared/law.wgsl`.
+pub fn source_with_law(pass: Pass, law: &str) -> String {
+    without(pass, Some(LAW)) + law
+}
+
+/// The import that a law of the user's replaces.
+const LAW: &str = "law";
+
+/// The WGSL of a pass without one of its imports.
+fn without(pass: Pass, left_out: Option<&str>) -> String {
     let file = file(pass);
     let imports = file
         .lines()
@@ -46,15 +60,79 @@ pub fn source(pass: Pass) -> String {
         .and_then(|line| line.strip_prefix("// import: "))
         .unwrap_or_else(|| panic!("shaders/{}.wgsl must start with an import", pass.name()));
     let mut source = constants();
-    for import in imports.split(", ") {
-        let (_, text) = SHARED
-            .iter()
-            .find(|(name, _)| *name == import)
-            .unwrap_or_else(|| panic!("shaders/shared/{import}.wgsl does not exist"));
-        source.push_str(text);
+    for import in imports.split(", ").filter(|&name| Some(name) != left_out) {
+        source.push_str(imported(import));
     }
     source + file
 }
+
+/// A file of `shaders/shared/`.
+fn imported(name: &str) -> &'static str {
+    let found = SHARED.iter().find(|(shared, _)| *shared == name);
+    let (_, text) = found.unwrap_or_else(|| panic!("shaders/shared/{name}.wgsl does not exist"));
+    text
+}
+
+/// What is wrong with a contact law of the user's, and where in their file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LawMistake {
+    /// Line, counted from 1; 0 if it is not in one place.
+    pub line: u32,
+    /// Column, counted from 1.
+    pub column: u32,
+    /// What naga says.
+    pub message: String,
+}
+
+/// Checks a contact law of the user's, the text of a WGSL file, with naga.
+///
+/// # Errors
+/// The first mistake in it.
+pub fn check_law(law: &str) -> Result<(), LawMistake> {
+    let ours = without(Pass::Contacts, Some(LAW));
+    let source = ours.clone() + law;
+    let lines = ours.lines().count() as u32;
+    let mistake = |location: Option<naga::SourceLocation>, message: String| {
+        let place = location.filter(|place| place.line_number > lines);
+        let message = match place {
+            Some(_) => message,
+            // Where our own text calls the law.
+            None if law.contains("fn contact_law") => format!("{message}; expected {SIGNATURE}"),
+            None => format!("there is no {SIGNATURE}"),
+        };
+        LawMistake {
+            line: place.map_or(0, |place| place.line_number - lines),
+            column: place.map_or(0, |place| place.line_position),
+            message,
+        }
+    };
+    let module = naga::front::wgsl::parse_str(&source)
+        .map_err(|error| mistake(error.location(&source), error.message().to_owned()))?;
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
+    validator.validate(&module).map_err(|error| {
+        let inner = error.as_inner();
+        let mut message = inner.to_string();
+        let mut cause = std::error::Error::source(inner);
+        while let Some(error) = cause {
+            message = format!("{message}: {error}");
+            cause = error.source();
+        }
+        // The spans go from the function to what is wrong in it.
+        let places = error.spans().map(|(span, _)| span.location(&source));
+        let place = places.filter(|place| place.line_number > lines).last();
+        if let Some(line) =
+            place.and_then(|place| source.lines().nth(place.line_number as usize - 1))
+        {
+            message = format!("{message}, in `{}`", line.trim());
+        }
+        mistake(place, message)
+    })?;
+    Ok(())
+}
+
+/// What a contact law must have.
+const SIGNATURE: &str = "function `fn contact_law(contact: Contact, pair: Pair, memory: Memory, \
+                         params: Params) -> Response`";
 
 /// The constants that the shaders share with the host, from where the host has them.
 fn constants() -> String {

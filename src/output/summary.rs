@@ -5,7 +5,12 @@ use serde::Serialize;
 
 use super::Rounded;
 use crate::error::Result;
+use crate::network::Histogram;
 use crate::simulation::Simulation;
+use crate::summary::Energy;
+
+/// Intervals of the histograms.
+const BINS: usize = 20;
 
 /// What a run came to. Serialized, it is the JSON object of `rockfall run --json`; displayed, it
 /// is text for people.
@@ -37,12 +42,50 @@ pub struct RunSummary {
     pub max_overlap_fraction: f64,
     /// Contacts in the last step.
     pub contacts: u64,
+    /// Mean number of contacts of a body that is not fixed, in the last step.
+    pub coordination: f64,
+    /// Where the energy is at the end.
+    pub energy: EnergyBudget,
+    /// Overlaps in the last step, as fractions of the smaller radius.
+    pub overlaps: Histogram,
+    /// Sizes of the contact forces in the last step, N.
+    pub forces: Histogram,
     /// Momentum at the end, kg m/s.
     pub momentum: [f64; 3],
     /// Angular momentum about the origin at the end, kg m²/s.
     pub angular_momentum: [f64; 3],
     /// Hash of the state of all bodies at the end, bit for bit: 16 hexadecimal digits.
     pub state_hash: String,
+}
+
+/// Where the energy is, J.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct EnergyBudget {
+    /// Of translation and rotation.
+    pub kinetic: f64,
+    /// In the field of gravity; 0 at the origin.
+    pub gravitational: f64,
+    /// In the springs of contacts.
+    pub elastic: f64,
+    /// The sum of these.
+    pub total: f64,
+    /// Dissipated by dashpots since the start.
+    pub damping: f64,
+    /// Dissipated by sliding, rolling and twisting friction since the start.
+    pub friction: f64,
+}
+
+impl From<Energy> for EnergyBudget {
+    fn from(energy: Energy) -> Self {
+        EnergyBudget {
+            kinetic: energy.kinetic,
+            gravitational: energy.gravitational,
+            elastic: energy.elastic,
+            total: energy.total(),
+            damping: energy.damping,
+            friction: energy.friction,
+        }
+    }
 }
 
 impl RunSummary {
@@ -52,6 +95,9 @@ impl RunSummary {
     /// If the device is lost.
     pub fn new(simulation: &mut Simulation, wall: Duration) -> Result<RunSummary> {
         let summary = simulation.summary()?;
+        let network = simulation.network()?;
+        let energy = simulation.energy()?;
+        let contacts = || network.contacts.iter();
         let model = simulation.model();
         let spheres = model.sphere_count();
         let steps = simulation.steps();
@@ -74,6 +120,10 @@ impl RunSummary {
             kinetic_energy_j: summary.kinetic_energy,
             max_overlap_fraction: summary.max_overlap_fraction,
             contacts: summary.contacts,
+            coordination: network.coordination(model),
+            energy: energy.into(),
+            overlaps: Histogram::new(contacts().map(|contact| contact.overlap_fraction), BINS),
+            forces: Histogram::new(contacts().map(|contact| contact.force.length()), BINS),
             momentum: summary.momentum.to_array(),
             angular_momentum: summary.angular_momentum.to_array(),
             state_hash: format!("{:016x}", summary.state_hash),
@@ -109,7 +159,12 @@ impl fmt::Display for RunSummary {
             "largest overlap  {} of the radius (in the whole run)",
             Rounded(self.max_overlap_fraction)
         )?;
-        writeln!(formatter, "contacts         {}", self.contacts)?;
+        writeln!(
+            formatter,
+            "contacts         {}, {} of a body",
+            self.contacts,
+            Rounded(self.coordination)
+        )?;
         write!(formatter, "state hash       {}", self.state_hash)
     }
 }

@@ -1,10 +1,11 @@
 //! From materials to contact parameters: mixing rules, dashpots, stiffnesses and the time step.
 //!
-//! A contact is a linear spring k and dashpot c between two bodies of effective mass m. With the
+//! A contact of the laws `linear` and `hooke` is a linear spring k and dashpot c between two bodies of effective mass m. With the
 //! damping ratio zeta = c / (2 sqrt(k m)) it lasts t_c = pi / sqrt(k/m - (c/2m)²), and ends at
 //! overlap 0 with e = exp(-c t_c / 2m) = exp(-pi zeta / sqrt(1 - zeta²)) of its speed; solved for
-//! zeta, this is [`damping_ratio`].
+//! zeta, this is [`damping_ratio`]. Tsuji's dashpot gives Hertz's contact the same e of the same zeta.
 
+use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
 use glam::DVec3;
@@ -12,7 +13,7 @@ use glam::DVec3;
 use super::error::{Problem, exact, rounded};
 use super::format;
 use crate::clump::Clump;
-use crate::model::{ModelBody, ModelPlane, PairLaw};
+use crate::model::{Cohesion, ContactModel, Law, ModelBody, ModelPlane, PairLaw, Rolling};
 
 /// Largest overlap that the stiffness is derived from unless the scene says otherwise, as a fraction
 /// of the smallest radius.
@@ -22,6 +23,10 @@ pub const MAX_OVERLAP: f64 = 0.01;
 pub const TANGENTIAL_RATIO: f64 = 2.0 / 7.0;
 /// Time steps in the shortest contact.
 pub const STEPS_PER_CONTACT: f64 = 50.0;
+/// Part of the Rayleigh time that a derived time step may have.
+pub const PART_OF_RAYLEIGH_TIME: f64 = 0.2;
+/// Part of the Rayleigh time above which a given time step draws a warning.
+const LARGEST_PART_OF_RAYLEIGH_TIME: f64 = 0.4;
 /// Steps in the shortest contact below which a given time step draws a warning.
 const FEWEST_STEPS_PER_CONTACT: f64 = 20.0;
 /// Steps in a run of bodies that cannot touch each other.
@@ -57,36 +62,75 @@ pub fn contact_time(stiffness: f64, mass: f64, damping: f64) -> f64 {
     }
 }
 
+/// How long two spheres of the effective mass `mass` (kg) and radius `radius` (m) touch by Hertz's law, s,
+/// with the effective modulus E* `modulus` (Pa), if they close at `speed` (m/s) and nothing is damped:
+/// t_c = 2.87 (m²/(R E*² v))^(1/5); infinite at rest. Johnson, Contact Mechanics (1985), section 11.4.
+pub fn hertz_contact_time(modulus: f64, radius: f64, mass: f64, speed: f64) -> f64 {
+    let ratio = mass / modulus;
+    2.87 * libm::pow(ratio * (ratio / (radius * speed)), 0.2)
+}
+
+/// Their largest overlap, m, as 1/2 m v² = 8/15 E* sqrt(R) d^(5/2) gives it:
+/// d = (15/16 m v²/(E* sqrt(R)))^(2/5).
+pub fn hertz_largest_overlap(modulus: f64, radius: f64, mass: f64, speed: f64) -> f64 {
+    let energy = 0.9375 * mass * speed * speed;
+    libm::pow(energy / (modulus * radius.sqrt()), 0.4)
+}
+
+/// How long a Rayleigh wave takes around half of a sphere of `radius` (m), s:
+/// pi R sqrt(rho/G) / (0.1631 nu + 0.8766), with G = E/(2 (1 + nu)).
+pub fn rayleigh_time(radius: f64, density: f64, modulus: f64, poisson_ratio: f64) -> f64 {
+    let shear_modulus = modulus / (2.0 * (1.0 + poisson_ratio));
+    PI * radius * (density / shear_modulus).sqrt() / (0.1631 * poisson_ratio + 0.8766)
+}
+
 /// The least mass that a push along the normal of a contact can meet, kg, since it turns the body too:
 /// 1/m_c = 1/m + max (c x n) I⁻¹ (c x n) over the centres c of the spheres and all directions n.
+pub fn contact_mass(clump: &Clump) -> f64 {
+    let turning = clump.spheres.iter().map(|s| turning(clump, s.center));
+    1.0 / (1.0 / clump.mass + turning.fold(0.0, f64::max))
+}
+
+/// No more than the least mass that a push along the surface of a body can meet, kg:
+/// 1/m_t = 1/m + max (p x f) I⁻¹ (p x f) over the points p of the surfaces of the spheres and all
+/// directions f. With p = c + r n, the root of that form is at most that of the form of c, plus r over
+/// the root of the least moment of inertia; both are equal for a single sphere.
+pub fn shear_mass(clump: &Clump) -> f64 {
+    let easiest = clump.inertia.min_element();
+    let turning = clump.spheres.iter().map(|sphere| {
+        let root = turning(clump, sphere.center).sqrt() + sphere.radius / easiest.sqrt();
+        root * root
+    });
+    1.0 / (1.0 / clump.mass + turning.fold(0.0, f64::max))
+}
+
+/// max (c x n) I⁻¹ (c x n) over all directions n, 1/kg.
 ///
 /// That quadratic form of n vanishes along c, so its largest eigenvalue solves a quadratic equation,
 /// with the trace of the form and the sum of its principal minors.
-pub fn contact_mass(clump: &Clump) -> f64 {
+fn turning(clump: &Clump, center: DVec3) -> f64 {
     let inverse = clump.inertia.recip();
     let others = DVec3::new(
         inverse.y * inverse.z,
         inverse.x * inverse.z,
         inverse.x * inverse.y,
     );
-    let turning = clump.spheres.iter().map(|sphere| {
-        let squares = sphere.center * sphere.center;
-        let length_squared = squares.element_sum();
-        let trace = inverse.dot(length_squared - squares);
-        let minors = length_squared * squares.dot(others);
-        0.5 * (trace + (trace * trace - 4.0 * minors).max(0.0).sqrt())
-    });
-    1.0 / (1.0 / clump.mass + turning.fold(0.0, f64::max))
+    let squares = center * center;
+    let length_squared = squares.element_sum();
+    let trace = inverse.dot(length_squared - squares);
+    let minors = length_squared * squares.dot(others);
+    0.5 * (trace + (trace * trace - 4.0 * minors).max(0.0).sqrt())
 }
 
 /// Parameters of each pair of materials, row by row, still without stiffness.
 ///
-/// Pairs not given mix: friction and restitution by the geometric mean, damping by the arithmetic
-/// mean; of a restitution and a damping, half of each dashpot.
+/// Pairs not given mix: restitution and friction of each kind by the geometric mean, damping by the
+/// arithmetic mean; of a restitution and a damping, half of each dashpot; cohesion by [`mix_cohesion`].
 pub(super) fn mix(
     materials: &[&format::Material],
     given: &[(usize, usize, &format::Pair)],
 ) -> Vec<PairLaw> {
+    const SPRING: Option<format::Rolling> = Some(format::Rolling::Spring);
     let count = materials.len();
     let mut pairs = Vec::with_capacity(count * count);
     for a in materials {
@@ -96,6 +140,24 @@ pub(super) fn mix(
                 damping_ratio,
                 damping,
                 friction: geometric_mean(a.friction, b.friction),
+                rolling_friction: geometric_mean(
+                    a.rolling_friction.unwrap_or(0.0),
+                    b.rolling_friction.unwrap_or(0.0),
+                ),
+                rolling: if a.rolling == SPRING || b.rolling == SPRING {
+                    Rolling::Spring
+                } else {
+                    Rolling::Constant
+                },
+                twisting_friction: geometric_mean(
+                    a.twisting_friction.unwrap_or(0.0),
+                    b.twisting_friction.unwrap_or(0.0),
+                ),
+                cohesion: mix_cohesion(
+                    cohesion(a.cohesion.as_ref()),
+                    cohesion(b.cohesion.as_ref()),
+                )
+                .unwrap_or_default(),
                 ..PairLaw::default()
             });
         }
@@ -111,6 +173,21 @@ pub(super) fn mix(
             }
             if let Some(friction) = pair.friction {
                 law.friction = friction;
+            }
+            if let Some(friction) = pair.rolling_friction {
+                law.rolling_friction = friction;
+            }
+            if let Some(rolling) = pair.rolling {
+                law.rolling = match rolling {
+                    format::Rolling::Constant => Rolling::Constant,
+                    format::Rolling::Spring => Rolling::Spring,
+                };
+            }
+            if let Some(friction) = pair.twisting_friction {
+                law.twisting_friction = friction;
+            }
+            if pair.cohesion.is_some() {
+                law.cohesion = cohesion(pair.cohesion.as_ref());
             }
         }
     }
@@ -132,6 +209,48 @@ fn mix_dashpots(a: &format::Material, b: &format::Material) -> (f64, f64) {
     }
 }
 
+/// Cohesion as it is written; without any work or force, it is none.
+pub(super) fn cohesion(written: Option<&format::Cohesion>) -> Cohesion {
+    let (work, force, range) = match written {
+        None => return Cohesion::None,
+        Some(format::Cohesion::Work(work)) => (*work, 0.0, 0.0),
+        Some(format::Cohesion::Named(named)) => (
+            named.surface_energy.unwrap_or(0.0),
+            named.force.unwrap_or(0.0),
+            named.range.unwrap_or(0.0),
+        ),
+    };
+    if work > 0.0 {
+        Cohesion::SurfaceEnergy(work)
+    } else if force > 0.0 {
+        Cohesion::Constant { force, range }
+    } else {
+        Cohesion::None
+    }
+}
+
+/// Cohesion of two materials: the geometric mean of the works of adhesion, or of the forces with the
+/// arithmetic mean of the ranges; none where one of them has none. None of these if their kinds differ.
+pub(super) fn mix_cohesion(a: Cohesion, b: Cohesion) -> Option<Cohesion> {
+    match (a, b) {
+        (Cohesion::None, _) | (_, Cohesion::None) => Some(Cohesion::None),
+        (Cohesion::SurfaceEnergy(a), Cohesion::SurfaceEnergy(b)) => {
+            Some(Cohesion::SurfaceEnergy(geometric_mean(a, b)))
+        }
+        (
+            Cohesion::Constant { force, range },
+            Cohesion::Constant {
+                force: other_force,
+                range: other_range,
+            },
+        ) => Some(Cohesion::Constant {
+            force: geometric_mean(force, other_force),
+            range: 0.5 * (range + other_range),
+        }),
+        _ => None,
+    }
+}
+
 /// sqrt(a b), and exactly a where both are equal.
 fn geometric_mean(a: f64, b: f64) -> f64 {
     if a == b { a } else { (a * b).sqrt() }
@@ -149,16 +268,27 @@ pub(super) struct Encounters {
     speed: f64,
     /// Largest angular speed of a body at the start, rad/s.
     spin: f64,
+    /// The shortest Rayleigh time of the smallest spheres of each material whose elastic constants are
+    /// known, s, and that material.
+    rayleigh: Option<(f64, usize)>,
 }
 
 /// Two kinds of things that can touch, one of which moves.
 struct Encounter {
-    /// Index of the pair of materials.
-    pair: usize,
+    /// Material of the one that moves.
+    first: usize,
+    /// Material of the other.
+    second: usize,
+    /// Whether the other is a plane.
+    plane: bool,
     /// Effective mass of a central contact, kg.
     mass: f64,
     /// Effective mass of the contact that meets the least, kg.
     contact_mass: f64,
+    /// Effective mass of the push along the surface that meets the least, kg.
+    shear_mass: f64,
+    /// Largest effective radius R1 R2/(R1 + R2), m.
+    radius: f64,
 }
 
 /// Bodies of one shape.
@@ -166,28 +296,45 @@ struct Kind {
     material: usize,
     mass: f64,
     contact_mass: f64,
+    shear_mass: f64,
+    /// Largest radius of its spheres, m.
+    radius: f64,
     moving: usize,
+}
+
+/// Spring and dashpot of an encounter at its stiffest.
+struct Stiffest {
+    /// Normal stiffness, N/m.
+    normal: f64,
+    /// Stiffness of the tangential spring, N/m; 0 of a law that has none.
+    shear: f64,
+    /// Normal dashpot, N s/m.
+    damping: f64,
+    /// How long a central contact takes, s.
+    time: f64,
 }
 
 impl Encounters {
     pub(super) fn new(
-        materials: usize,
+        materials: &[&format::Material],
         shapes: &[Clump],
         planes: &[ModelPlane],
         bodies: &[ModelBody],
         gravity: DVec3,
     ) -> Self {
         let mut moving = vec![0; shapes.len()];
-        let mut radii = vec![f64::INFINITY; materials];
-        let mut immovable = vec![false; materials];
+        let mut radii = vec![f64::INFINITY; materials.len()];
+        let mut obstacles = vec![Obstacles::default(); materials.len()];
         for plane in planes {
-            immovable[plane.material] = true;
+            obstacles[plane.material].plane = true;
         }
         let mut used = vec![false; shapes.len()];
         for body in bodies {
             used[body.shape] = true;
+            let shape = &shapes[body.shape];
             if body.fixed {
-                immovable[shapes[body.shape].material] = true;
+                let largest = &mut obstacles[shape.material].largest_fixed;
+                *largest = largest.max(largest_radius(shape));
             } else {
                 moving[body.shape] += 1;
             }
@@ -204,18 +351,27 @@ impl Encounters {
                 material: shape.material,
                 mass: shape.mass,
                 contact_mass: contact_mass(shape),
+                shear_mass: shear_mass(shape),
+                radius: largest_radius(shape),
                 moving,
             })
             .collect();
+        let rayleigh = materials.iter().zip(&radii).enumerate();
+        let rayleigh = rayleigh.filter_map(|(index, (material, radius))| {
+            let (modulus, ratio) = material.young_modulus.zip(material.poisson_ratio)?;
+            let time = rayleigh_time(*radius, material.density, modulus, ratio);
+            time.is_finite().then_some((time, index))
+        });
         Self {
-            materials,
-            radii,
-            list: encounters(&kinds, &immovable),
+            materials: materials.len(),
+            list: encounters(&kinds, &obstacles),
             speed: closing_speed(shapes, planes, bodies, gravity),
             spin: bodies
                 .iter()
                 .map(|body| body.angular_velocity.length())
                 .fold(0.0, f64::max),
+            rayleigh: rayleigh.min_by(|a, b| a.0.total_cmp(&b.0)),
+            radii,
         }
     }
 
@@ -232,9 +388,14 @@ impl Encounters {
     pub(super) fn stiffen(
         &self,
         contact: &format::Contact,
+        materials: &[&format::Material],
         pairs: &mut [PairLaw],
         names: &[String],
     ) -> Result<Vec<String>, Problem> {
+        if contact.law == format::Law::Hertz {
+            elastic(materials, pairs);
+            return Ok(self.elastic_notes(pairs, names));
+        }
         let mut notes = Vec::new();
         let stiffnesses = match contact.stiffness {
             Some(stiffness) => vec![stiffness; pairs.len()],
@@ -264,6 +425,43 @@ impl Encounters {
         Ok(notes)
     }
 
+    /// The effective moduli of what can touch.
+    fn elastic_notes(&self, pairs: &[PairLaw], names: &[String]) -> Vec<String> {
+        let mut notes = Vec::new();
+        let touching: BTreeSet<(usize, Option<usize>)> = self
+            .list
+            .iter()
+            .map(
+                |&Encounter {
+                     first,
+                     second,
+                     plane,
+                     ..
+                 }| match plane {
+                    true => (first, None),
+                    false => (first.min(second), Some(first.max(second))),
+                },
+            )
+            .collect();
+        for (a, other) in touching {
+            let (stiffness, other) = match other {
+                Some(b) => (pairs[a * self.materials + b].stiffness, &*names[b]),
+                None => (pairs[a * self.materials + a].plane_stiffness, "a plane"),
+            };
+            notes.push(format!(
+                "effective modulus {} Pa of {} on {other}",
+                rounded(0.75 * stiffness),
+                names[a],
+            ));
+        }
+        notes
+    }
+
+    /// Index of the pair of materials of an encounter, in the table that has both orders.
+    fn pair(&self, encounter: &Encounter) -> usize {
+        encounter.first * self.materials + encounter.second
+    }
+
     /// k = m v²/(f R)², the stiffness at which the heaviest two bodies of a pair of materials stop
     /// each other within the fraction f of the smallest radius R, undamped. A pair that cannot touch
     /// gets the largest of the others.
@@ -275,7 +473,9 @@ impl Encounters {
     ) -> Vec<f64> {
         let mut masses = vec![0.0f64; self.materials * self.materials];
         for encounter in &self.list {
-            masses[encounter.pair] = masses[encounter.pair].max(encounter.mass);
+            let (a, b) = (encounter.first, encounter.second);
+            let mass = &mut masses[a.min(b) * self.materials + a.max(b)];
+            *mass = mass.max(encounter.mass);
         }
         let mut stiffnesses = vec![0.0; masses.len()];
         for a in 0..self.materials {
@@ -318,33 +518,38 @@ impl Encounters {
         &self,
         given: Option<f64>,
         duration: f64,
+        contact: &ContactModel,
         pairs: &[PairLaw],
         names: &[String],
     ) -> Result<TimeStep, Problem> {
-        let Some(limits) = self.limits(pairs) else {
+        let Some(limits) = self.limits(contact, pairs) else {
             return Ok(self.time_step_without_contact(given, duration));
         };
         let (recommended, reason) = limits.recommended();
-        let on = |pair: usize| {
-            let (a, b) = (pair / self.materials, pair % self.materials);
-            format!("{} on {}", names[a], names[b])
+        let on = |encounter: &Encounter| {
+            let (a, b) = (encounter.first, encounter.second);
+            format!("{} on {}", names[a.min(b)], names[a.max(b)])
         };
-        let (contact, mass) = (on(limits.shortest_pair), rounded(limits.shortest_mass));
+        let (stiffest, mass) = (on(limits.shortest_of), rounded(limits.shortest_of.mass));
         let recommended_s = rounded(recommended);
         let Some(given) = given else {
             let note = match reason {
                 Reason::Resolution => format!(
-                    "time step {recommended_s} s: t_c/50 of the stiffest contact ({contact}, {mass} kg)"
+                    "time step {recommended_s} s: t_c/50 of the stiffest contact ({stiffest}, {mass} kg)"
                 ),
                 Reason::Stability => format!(
-                    "time step {recommended_s} s: half of what is stable, by strong damping or bodies \
-                     that are easy to turn ({})",
-                    on(limits.stable_pair)
+                    "time step {recommended_s} s: half of what is stable, by {} ({})",
+                    limits.unstable_by,
+                    on(limits.stable_of)
+                ),
+                Reason::Waves(material) => format!(
+                    "time step {recommended_s} s: {} % of the Rayleigh time of the smallest sphere of {}",
+                    100.0 * PART_OF_RAYLEIGH_TIME,
+                    names[material]
                 ),
             };
             return Ok(TimeStep::new(recommended, note));
         };
-        let steps = limits.shortest / given;
         if given > limits.stable {
             return Err(Problem::new(
                 "contact.time_step",
@@ -352,25 +557,38 @@ impl Encounters {
                 format!(
                     "at most {} s, beyond which the contact of {} is unstable",
                     rounded(limits.stable),
-                    on(limits.stable_pair)
+                    on(limits.stable_of)
                 ),
             )
             .help(format!(
                 "{recommended_s} s is recommended; leave \"time_step\" out to get it"
             )));
         }
-        let mut time_step = TimeStep::new(
-            given,
-            format!(
-                "time step {} s: given; t_c/{steps:.0} of the stiffest contact ({contact}, {mass} kg)",
-                exact(given)
+        let steps = limits.shortest / given;
+        let given_s = exact(given);
+        let part = match limits.rayleigh {
+            Some((time, material)) if steps.is_infinite() => format!(
+                "{} % of the Rayleigh time of the smallest sphere of {}",
+                rounded(100.0 * given / time),
+                names[material]
             ),
-        );
+            _ => format!("t_c/{steps:.0} of the stiffest contact ({stiffest}, {mass} kg)"),
+        };
+        let mut time_step = TimeStep::new(given, format!("time step {given_s} s: given; {part}"));
         if steps < FEWEST_STEPS_PER_CONTACT {
             time_step.warning = Some(format!(
-                "contact.time_step: found {} s, expected at most 1/20 of the shortest contact \
-                 ({contact}), which this gives only {steps:.1} steps; {recommended_s} s is recommended",
-                exact(given)
+                "contact.time_step: found {given_s} s, expected at most 1/20 of the shortest contact \
+                 ({stiffest}), which this gives only {steps:.1} steps; {recommended_s} s is recommended"
+            ));
+        } else if let Some((time, material)) = limits.rayleigh
+            && given > LARGEST_PART_OF_RAYLEIGH_TIME * time
+        {
+            time_step.warning = Some(format!(
+                "contact.time_step: found {given_s} s, expected at most {} % of the Rayleigh time of the \
+                 smallest sphere of {}, which is {} s; {recommended_s} s is recommended",
+                100.0 * LARGEST_PART_OF_RAYLEIGH_TIME,
+                names[material],
+                rounded(time)
             ));
         }
         Ok(time_step)
@@ -396,65 +614,142 @@ impl Encounters {
     }
 
     /// None if nothing can touch.
-    fn limits(&self, pairs: &[PairLaw]) -> Option<Limits> {
-        let mut limits: Option<Limits> = None;
+    fn limits(&self, contact: &ContactModel, pairs: &[PairLaw]) -> Option<Limits<'_>> {
+        let first = self.list.first()?;
+        let mut limits = Limits {
+            shortest: f64::INFINITY,
+            shortest_of: first,
+            stable: f64::INFINITY,
+            stable_of: first,
+            unstable_by: "",
+            rayleigh: self.rayleigh.filter(|_| contact.law == Law::Hertz),
+        };
         for encounter in &self.list {
-            let law = &pairs[encounter.pair];
-            let damping =
-                2.0 * law.damping_ratio * (law.stiffness * encounter.mass).sqrt() + law.damping;
+            let law = &pairs[self.pair(encounter)];
+            let stiffest = self.stiffest(encounter, &contact.law, law);
+            if stiffest.time < limits.shortest {
+                limits.shortest = stiffest.time;
+                limits.shortest_of = encounter;
+            }
             // In a packing, the fastest oscillation is twice as fast as that of one pair, so
             // explicit integration, stable up to 2 over the frequency, is so up to sqrt(m/k).
-            let least = encounter.contact_mass;
-            let stable = (least / law.stiffness).sqrt().min(least / damping);
-            let shortest = contact_time(law.stiffness, encounter.mass, damping);
-            let limits = limits.get_or_insert(Limits {
-                shortest: f64::INFINITY,
-                shortest_pair: encounter.pair,
-                shortest_mass: encounter.mass,
-                stable: f64::INFINITY,
-                stable_pair: encounter.pair,
-            });
-            if shortest < limits.shortest {
-                limits.shortest = shortest;
-                limits.shortest_pair = encounter.pair;
-                limits.shortest_mass = encounter.mass;
-            }
-            if stable < limits.stable {
-                limits.stable = stable;
-                limits.stable_pair = encounter.pair;
+            let stable = |mass: f64, stiffness: f64, damping: f64| {
+                (mass / stiffness).sqrt().min(mass / damping)
+            };
+            let normal = stable(encounter.contact_mass, stiffest.normal, stiffest.damping);
+            let shear_damping = match contact.law {
+                Law::Linear => 0.0,
+                _ => contact.tangential_damping * stiffest.damping,
+            };
+            let shear = stable(encounter.shear_mass, stiffest.shear, shear_damping);
+            for (seconds, reason) in [
+                (normal, "strong damping or bodies that are easy to turn"),
+                (shear, "the tangential spring and dashpot"),
+            ] {
+                if seconds < limits.stable {
+                    limits.stable = seconds;
+                    limits.stable_of = encounter;
+                    limits.unstable_by = reason;
+                }
             }
         }
-        limits
+        Some(limits)
+    }
+
+    /// Spring and dashpot of an encounter, by Hertz's law at the largest overlap to be expected.
+    fn stiffest(&self, encounter: &Encounter, law: &Law, pair: &PairLaw) -> Stiffest {
+        let mass = encounter.mass;
+        let critical = |stiffness: f64| 2.0 * (stiffness * mass).sqrt();
+        if *law == Law::Hertz {
+            let (stiffness, ratio) = if encounter.plane {
+                (pair.plane_stiffness, pair.plane_tangential_ratio)
+            } else {
+                (pair.stiffness, pair.tangential_ratio)
+            };
+            let (modulus, radius) = (0.75 * stiffness, encounter.radius);
+            let overlap = hertz_largest_overlap(modulus, radius, mass, self.speed);
+            let tangent = 2.0 * modulus * (radius * overlap).sqrt();
+            return Stiffest {
+                normal: tangent,
+                shear: ratio * tangent,
+                damping: (5.0f64 / 6.0).sqrt() * pair.damping_ratio * critical(tangent)
+                    + pair.damping,
+                time: hertz_contact_time(modulus, radius, mass, self.speed),
+            };
+        }
+        let damping = pair.damping_ratio * critical(pair.stiffness) + pair.damping;
+        Stiffest {
+            normal: pair.stiffness,
+            shear: match law {
+                Law::Linear => 0.0,
+                _ => pair.tangential_ratio * pair.stiffness,
+            },
+            damping,
+            time: contact_time(pair.stiffness, mass, damping),
+        }
+    }
+}
+
+/// Sets the stiffnesses of all pairs by Hertz's and Mindlin's laws; those of a material without elastic
+/// constants, which only planes have, stay 0.
+fn elastic(materials: &[&format::Material], pairs: &mut [PairLaw]) {
+    // (1 - nu²)/E and (2 - nu)/G with G = E/(2 (1 + nu)).
+    let compliances: Vec<Option<(f64, f64)>> = materials
+        .iter()
+        .map(|material| {
+            let (modulus, nu) = material.young_modulus.zip(material.poisson_ratio)?;
+            let normal = (1.0 - nu) * (1.0 + nu) / modulus;
+            Some((normal, (2.0 - nu) * 2.0 * (1.0 + nu) / modulus))
+        })
+        .collect();
+    let springs = |(normal, shear): (f64, f64)| (4.0 / 3.0 / normal, 4.0 * normal / shear);
+    for (index, pair) in pairs.iter_mut().enumerate() {
+        let a = compliances[index / materials.len()];
+        let b = compliances[index % materials.len()];
+        if let Some(a) = a {
+            (pair.plane_stiffness, pair.plane_tangential_ratio) = springs(a);
+        }
+        if let Some((a, b)) = a.zip(b) {
+            (pair.stiffness, pair.tangential_ratio) = springs((a.0 + b.0, a.1 + b.1));
+        }
     }
 }
 
 /// What the contacts of a scene ask of the time step.
-struct Limits {
-    /// The shortest central contact, s.
+struct Limits<'a> {
+    /// The shortest central contact, s; infinite where nothing moves or falls.
     shortest: f64,
-    shortest_pair: usize,
-    /// Its effective mass, kg.
-    shortest_mass: f64,
+    shortest_of: &'a Encounter,
     /// The largest stable time step, s, wherever bodies touch.
     stable: f64,
-    stable_pair: usize,
+    stable_of: &'a Encounter,
+    /// What makes it no longer.
+    unstable_by: &'static str,
+    /// Of the law `hertz`, the shortest Rayleigh time, s, and its material.
+    rayleigh: Option<(f64, usize)>,
 }
 
 /// What decides on the time step.
 enum Reason {
     Resolution,
     Stability,
+    /// Waves through spheres of this material.
+    Waves(usize),
 }
 
-impl Limits {
+impl Limits<'_> {
     fn recommended(&self) -> (f64, Reason) {
-        let resolved = self.shortest / STEPS_PER_CONTACT;
-        let stable = 0.5 * self.stable;
-        if resolved <= stable {
-            (resolved, Reason::Resolution)
-        } else {
-            (stable, Reason::Stability)
+        let mut recommended = (self.shortest / STEPS_PER_CONTACT, Reason::Resolution);
+        let waves = self
+            .rayleigh
+            .map(|(time, material)| (PART_OF_RAYLEIGH_TIME * time, Reason::Waves(material)));
+        let stable = (0.5 * self.stable, Reason::Stability);
+        for limit in [Some(stable), waves].into_iter().flatten() {
+            if limit.0 < recommended.0 {
+                recommended = limit;
+            }
         }
+        recommended
     }
 }
 
@@ -475,30 +770,62 @@ impl TimeStep {
     }
 }
 
-fn encounters(kinds: &[Kind], immovable: &[bool]) -> Vec<Encounter> {
+/// What does not move, of one material.
+#[derive(Clone, Copy, Default)]
+struct Obstacles {
+    /// Whether there is a plane.
+    plane: bool,
+    /// Largest radius of the spheres of fixed bodies, m; 0 if there are none.
+    largest_fixed: f64,
+}
+
+fn largest_radius(shape: &Clump) -> f64 {
+    let radii = shape.spheres.iter().map(|sphere| sphere.radius);
+    radii.fold(0.0, f64::max)
+}
+
+fn encounters(kinds: &[Kind], obstacles: &[Obstacles]) -> Vec<Encounter> {
+    let together = |a: f64, b: f64| 1.0 / (1.0 / a + 1.0 / b);
     let mut list = Vec::new();
-    let materials = immovable.len();
-    let mut meet = |a: usize, b: usize, mass: f64, contact_mass: f64| {
-        list.push(Encounter {
-            pair: a.min(b) * materials + a.max(b),
-            mass,
-            contact_mass,
-        });
-    };
     for (index, a) in kinds.iter().enumerate() {
-        for (material, _) in immovable.iter().enumerate().filter(|(_, is)| **is) {
-            meet(a.material, material, a.mass, a.contact_mass);
+        for (material, obstacles) in obstacles.iter().enumerate() {
+            let alone = |plane: bool, radius: f64| Encounter {
+                first: a.material,
+                second: material,
+                plane,
+                mass: a.mass,
+                contact_mass: a.contact_mass,
+                shear_mass: a.shear_mass,
+                radius,
+            };
+            if obstacles.plane {
+                list.push(alone(true, a.radius));
+            }
+            if obstacles.largest_fixed > 0.0 {
+                list.push(alone(false, together(a.radius, obstacles.largest_fixed)));
+            }
         }
         if a.moving > 1 {
-            meet(a.material, a.material, 0.5 * a.mass, 0.5 * a.contact_mass);
+            list.push(Encounter {
+                first: a.material,
+                second: a.material,
+                plane: false,
+                mass: 0.5 * a.mass,
+                contact_mass: 0.5 * a.contact_mass,
+                shear_mass: 0.5 * a.shear_mass,
+                radius: 0.5 * a.radius,
+            });
         }
         for b in &kinds[index + 1..] {
-            meet(
-                a.material,
-                b.material,
-                1.0 / (1.0 / a.mass + 1.0 / b.mass),
-                1.0 / (1.0 / a.contact_mass + 1.0 / b.contact_mass),
-            );
+            list.push(Encounter {
+                first: a.material,
+                second: b.material,
+                plane: false,
+                mass: together(a.mass, b.mass),
+                contact_mass: together(a.contact_mass, b.contact_mass),
+                shear_mass: together(a.shear_mass, b.shear_mass),
+                radius: together(a.radius, b.radius),
+            });
         }
     }
     list

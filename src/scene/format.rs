@@ -62,6 +62,13 @@ pub struct SceneFile {
     /// What to do about bodies that overlap at the start by more than 5 % of the smaller radius.
     #[serde(default)]
     pub initial_overlap: InitialOverlap,
+    /// A box that is periodic along some axes. Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub domain: Option<Domain>,
     /// How bodies touch.
     #[serde(default)]
     pub contact: Contact,
@@ -72,7 +79,10 @@ pub struct SceneFile {
     /// A pair that is not listed mixes those of its two materials: friction and restitution by the
     /// geometric mean, sqrt(a b); damping by the arithmetic mean, (a + b)/2. Where one material
     /// gives a restitution and the other a damping, the dashpot is the mean of the two dashpots.
-    /// Equal values mix to themselves.
+    /// Equal values mix to themselves. Rolling and twisting friction mix by the geometric mean; rolling
+    /// is resisted by a spring if either material says so. Cohesion mixes by the geometric mean of the
+    /// works of adhesion, or of the forces, with the arithmetic mean of the ranges; there is none where
+    /// only one of the materials has any, and where their kinds differ a pair has to say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<Pair>,
     /// Shapes by name.
@@ -160,15 +170,47 @@ pub enum InitialOverlap {
     Relax,
 }
 
+/// A box that is periodic along some axes: what leaves it on one side comes in on the other, and
+/// contacts reach across. A body or a region of a fill may lie outside: its bodies are put inside, by
+/// whole lengths of the box.
+///
+/// Along a periodic axis, the box must be at least 3.003 times as long as the diameter of the largest
+/// sphere, a fifth of the smallest radius and the range of cohesion or of a custom law together, and
+/// at least twice as long as the largest body is wide. No plane may face along such an axis, not even
+/// a little: bodies would come to it from behind.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Domain", deny_unknown_fields)]
+pub struct Domain {
+    /// Corner with the smallest coordinates, m.
+    pub min: Vector,
+    /// Corner with the largest coordinates, m: larger than those of `min` along the periodic axes.
+    pub max: Vector,
+    /// Whether the box is periodic along x, y and z. Along the other axes its bounds mean nothing: they
+    /// are no walls.
+    pub periodic: List<bool, 3>,
+}
+
 /// How bodies touch.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Contact", deny_unknown_fields)]
-#[schemars(extend("not" = {"required": ["stiffness", "max_overlap"]}))]
+#[schemars(extend(
+    "not" = {"required": ["stiffness", "max_overlap"]},
+    "oneOf" = [
+        {"properties": {"law": {"const": "linear"}, "tangential_damping": false, "attraction": false,
+                        "file": false, "range": false}},
+        {"properties": {"law": {"const": "hooke"}, "file": false, "range": false}, "required": ["law"]},
+        {"properties": {"law": {"const": "hertz"}, "stiffness": false, "max_overlap": false,
+                        "tangential_stiffness": false, "file": false, "range": false},
+         "required": ["law"]},
+        {"properties": {"law": {"const": "custom"}, "attraction": false}, "required": ["law", "file"]},
+    ],
+))]
 pub struct Contact {
     /// Contact law.
     #[serde(default)]
     pub law: Law,
-    /// Normal stiffness, N/m, equal for all pairs of materials. Default: derived from `max_overlap`.
+    /// Normal stiffness, N/m, equal for all pairs of materials; not of the law "hertz", for which the
+    /// materials give it. Default: derived from `max_overlap`.
     #[serde(
         default,
         deserialize_with = "given",
@@ -177,7 +219,8 @@ pub struct Contact {
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub stiffness: Option<f64>,
     /// Wanted largest overlap as a fraction of the smallest radius, from which the stiffness of
-    /// each pair of materials follows; not together with `stiffness`. Default: 0.01.
+    /// each pair of materials follows; not together with `stiffness`, and not of the law "hertz".
+    /// Default: 0.01.
     ///
     /// k = m v²/(f R)²: m is the largest effective mass of two bodies of these materials, R their
     /// smallest radius, f this fraction, and v the fastest closing speed to be expected,
@@ -190,10 +233,10 @@ pub struct Contact {
     )]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub max_overlap: Option<f64>,
-    /// Tangential stiffness k_t, N/m, equal for all pairs of materials. Default: 2/7 of the normal
-    /// stiffness k of the pair. The linear law has no memory of slip: its shear force is viscous, of
-    /// the coefficient k_t sqrt(m/k) (N s/m) with the effective mass m of the two bodies, and capped
-    /// by friction.
+    /// Tangential stiffness k_t, N/m, equal for all pairs of materials; not of the law "hertz", for which
+    /// the materials give it. Default: 2/7 of the normal stiffness k of the pair. The linear law has no
+    /// memory of slip: its shear force is viscous, of the coefficient k_t sqrt(m/k) (N s/m) with the
+    /// effective mass m of the two bodies, and capped by friction.
     #[serde(
         default,
         deserialize_with = "given",
@@ -201,8 +244,49 @@ pub struct Contact {
     )]
     #[schemars(range(min = 0))]
     pub tangential_stiffness: Option<f64>,
-    /// Time step, s. Default: a fiftieth of the shortest contact, t_c = pi / sqrt(k/m - (c/2m)²) with
-    /// the smallest effective mass m of two bodies, or half of what is stable if that is less.
+    /// Tangential dashpot as a fraction of the normal dashpot of the contact; not of the law "linear".
+    /// Default: 0.5.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub tangential_damping: Option<f64>,
+    /// Whether the dashpot may pull while a contact ends; of the laws "hooke" and "hertz". Default:
+    /// "allowed", as in the law "linear".
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub attraction: Option<Attraction>,
+    /// The WGSL file with the law of the user's, relative to the folder of the scene file; required by
+    /// the law "custom", and of no other.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub file: Option<String>,
+    /// Largest gap between two surfaces at which the law "custom" still acts, m. Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub range: Option<f64>,
+    /// Time step, s. Default: a fiftieth of the shortest contact, or half of what is stable if that is
+    /// less.
+    ///
+    /// The shortest contact is that of the smallest effective mass m of two bodies. It takes
+    /// t_c = pi / sqrt(k/m - (c/2m)²); by the law "hertz", t_c = 2.87 (m²/(R E*² v))^(1/5) with the
+    /// fastest closing speed v to be expected (see `max_overlap`), and then the time step is also at most
+    /// 20 % of the Rayleigh time pi R sqrt(rho/G)/(0.1631 nu + 0.8766) of the smallest sphere of each
+    /// material. Stable is what the normal spring and dashpot allow, sqrt(m/k) and m/c; of a law with a
+    /// tangential spring, the same of that one, sqrt(m_t/k_t) and m_t/c_t, where m_t is the mass that a
+    /// push along the surface meets, since it turns the body too.
     #[serde(
         default,
         deserialize_with = "given",
@@ -217,9 +301,50 @@ pub struct Contact {
 #[serde(remote = "Law", rename_all = "kebab-case")]
 pub enum Law {
     /// Normal spring and dashpot, and viscous shear capped by Coulomb friction. The contact ends where
-    /// the overlap does, so the dashpot may pull.
+    /// the overlap does, so the dashpot may pull. It has no memory, and no rolling or twisting friction
+    /// and no cohesion.
     #[default]
     Linear,
+    /// Normal spring k d and dashpot; a tangential spring k_t that remembers the slip, and a dashpot
+    /// (Cundall and Strack). Tangential spring and dashpot together are capped at the friction coefficient times
+    /// the normal force of spring and dashpot, without the pull of cohesion.
+    Hooke,
+    /// Hertz's contact, from `young_modulus` and `poisson_ratio` of the materials: F = 4/3 E* sqrt(R)
+    /// d^1.5, and Mindlin's tangential spring k_t = 8 G* sqrt(R d), which remembers; R = R1 R2/(R1 + R2),
+    /// or the radius on a plane; 1/E* = (1 - nu1²)/E1 + (1 - nu2²)/E2; 1/G* = (2 - nu1)/G1 + (2 - nu2)/G2,
+    /// G = E/(2 (1 + nu)). Planes are rigid: there, only the sphere's terms count.
+    ///
+    /// Tsuji's dashpot, 2 sqrt(5/6) zeta sqrt(S m) with S = 2 E* sqrt(R d) and the effective mass m, leaves
+    /// the restitution given. Friction is capped as by "hooke".
+    Hertz,
+    /// A law of the user's: a WGSL function in `file`, on the GPU engine only. It gets the stiffness,
+    /// dashpot, friction and so on of the pair as "hooke" would have them, and does with them what it likes.
+    Custom,
+}
+
+impl Law {
+    /// The word for it in a scene.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            Law::Linear => "linear",
+            Law::Hooke => "hooke",
+            Law::Hertz => "hertz",
+            Law::Custom => "custom",
+        }
+    }
+}
+
+/// Whether the dashpot may pull while a contact ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Attraction", rename_all = "kebab-case")]
+pub enum Attraction {
+    /// It may: a contact ends at overlap 0, and the restitution is exactly the one given.
+    #[default]
+    Allowed,
+    /// It may not: spring and dashpot together push or do nothing. Bodies bounce more than the
+    /// restitution given says: for 0.2, 0.4, 0.6 and 0.8 comes out 0.325, 0.472, 0.632 and 0.808, by
+    /// the laws "hooke" and "hertz" alike.
+    Clamped,
 }
 
 /// A material: its density, and how it touches itself. It gives either `restitution` or `damping`.
@@ -252,6 +377,56 @@ pub struct Material {
     /// Coefficient of (Coulomb) friction.
     #[schemars(range(min = 0))]
     pub friction: f64,
+    /// Young's modulus E, Pa. The law "hertz" needs it of each material that a body is of, and the other
+    /// laws do not use it. Planes are rigid, whatever their material.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub young_modulus: Option<f64>,
+    /// Poisson's ratio nu, greater than -1 and at most 0.5; needed and used as `young_modulus` is.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = -1, "maximum" = 0.5))]
+    pub poisson_ratio: Option<f64>,
+    /// Coefficient of rolling friction: the torque against rolling is at most this times R times
+    /// the normal force, with R the radius on a plane and R1 R2/(R1 + R2) between two spheres. Not with
+    /// the law "linear". Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub rolling_friction: Option<f64>,
+    /// How rolling is resisted; not with the law "linear". Default: "constant".
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub rolling: Option<Rolling>,
+    /// Coefficient of twisting friction: the torque about the normal is at most this times R times the
+    /// normal force, with the R of rolling friction. Not with the law "linear". Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub twisting_friction: Option<f64>,
+    /// Attraction of the surfaces; not with the law "linear". Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cohesion: Option<Cohesion>,
 }
 
 /// Parameters of a pair of materials. What is left out is mixed from the two materials.
@@ -285,6 +460,98 @@ pub struct Pair {
     )]
     #[schemars(range(min = 0))]
     pub friction: Option<f64>,
+    /// Coefficient of rolling friction: the torque against rolling is at most this times R times
+    /// the normal force, with R the radius on a plane and R1 R2/(R1 + R2) between two spheres. Not with
+    /// the law "linear".
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub rolling_friction: Option<f64>,
+    /// How rolling is resisted; not with the law "linear".
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub rolling: Option<Rolling>,
+    /// Coefficient of twisting friction: the torque about the normal is at most this times R times the
+    /// normal force, with the R of rolling friction. Not with the law "linear".
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub twisting_friction: Option<f64>,
+    /// Attraction of the surfaces; not with the law "linear". 0 is none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cohesion: Option<Cohesion>,
+}
+
+/// How rolling is resisted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Rolling", rename_all = "kebab-case")]
+pub enum Rolling {
+    /// By a constant torque against the relative spin.
+    #[default]
+    Constant,
+    /// By a torsional spring that remembers how far the bodies have rolled, and yields at the same torque.
+    Spring,
+}
+
+/// Attraction of surfaces: the work of adhesion w in J/m², as a number or as `surface_energy`, or a
+/// constant `force` within a `range`.
+///
+/// Surfaces with a work of adhesion that have touched hold together, after Johnson, Kendall and Roberts:
+/// it takes the pull-off force 3/2 pi w R to part them, R = R1 R2/(R1 + R2), or the radius on a plane.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Cohesion {
+    /// Work of adhesion w, J/m²; 0 is none.
+    Work(#[schemars(range(min = 0))] f64),
+    /// Said by name.
+    Named(NamedCohesion),
+}
+
+/// Attraction of surfaces. It gives either `surface_energy`, or `force` and `range`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "NamedCohesion", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [
+    {"required": ["surface_energy"], "properties": {"force": false, "range": false}},
+    {"required": ["force", "range"], "properties": {"surface_energy": false}},
+]))]
+pub struct NamedCohesion {
+    /// Work of adhesion w, J/m²: the pull-off force is 3/2 pi w R.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub surface_energy: Option<f64>,
+    /// Force, N, with which two surfaces attract each other while they overlap or are closer than `range`.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub force: Option<f64>,
+    /// Largest gap, m, at which `force` acts.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub range: Option<f64>,
 }
 
 /// A shape: a rigid composite of spheres, all of one material. It gives exactly one of `sphere`,
@@ -634,8 +901,10 @@ impl Default for Range {
 objects! {
     SceneFile: "a scene: an object with \"version\", \"materials\", \"shapes\" and \"bodies\" or \"fills\"",
     Contact: "an object such as {\"law\": \"linear\", \"max_overlap\": 0.01}",
+    Domain: "an object such as {\"min\": [-1, 0, -1], \"max\": [1, 2, 1], \"periodic\": [true, false, true]}",
     Material: "an object such as {\"density\": 2500, \"restitution\": 0.5, \"friction\": 0.5}",
     Pair: "an object such as {\"between\": [\"stone\", \"steel\"], \"friction\": 0.4}",
+    NamedCohesion: "an object such as {\"force\": 0.1, \"range\": 1e-4}",
     Shape: "an object such as {\"sphere\": {\"radius\": 0.05}, \"material\": \"stone\"}",
     Sphere: "an object such as {\"radius\": 0.05}",
     Lattice: "an object such as {\"n\": 2, \"radius\": 0.03}",
@@ -651,7 +920,9 @@ objects! {
 keywords! {
     Integrator: "\"semi-implicit\" or \"explicit\"",
     InitialOverlap: "\"error\" or \"relax\"",
-    Law: "\"linear\"",
+    Law: "\"linear\", \"hooke\", \"hertz\" or \"custom\"",
+    Attraction: "\"allowed\" or \"clamped\"",
+    Rolling: "\"constant\" or \"spring\"",
     Volume: "\"spheres\", \"union\" or an object with \"mass\" and \"inertia\"",
     Placement: "\"grid\" or \"random\"",
     Random: "\"random\" or a quaternion [x, y, z, w]",
@@ -674,6 +945,33 @@ impl<'de> Deserialize<'de> for MassProperties {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 GivenMass::deserialize(MapAccessDeserializer::new(map)).map(MassProperties::Given)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cohesion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Cohesion;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(
+                    "a work of adhesion (J/m²), {\"surface_energy\": w} or {\"force\": N, \"range\": m}",
+                )
+            }
+            fn visit_f64<E: Error>(self, work: f64) -> Result<Self::Value, E> {
+                Ok(Cohesion::Work(work))
+            }
+            fn visit_u64<E: Error>(self, work: u64) -> Result<Self::Value, E> {
+                Ok(Cohesion::Work(work as f64))
+            }
+            fn visit_i64<E: Error>(self, work: i64) -> Result<Self::Value, E> {
+                Ok(Cohesion::Work(work as f64))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                NamedCohesion::deserialize(MapAccessDeserializer::new(map)).map(Cohesion::Named)
             }
         }
         deserializer.deserialize_any(Either)

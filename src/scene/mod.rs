@@ -78,8 +78,8 @@ pub fn load(path: &Path) -> Result<Scene, SceneError> {
     parse(&text, path)
 }
 
-/// Reads a scene from text; `file` is named in errors, and its stem is the name of the scene unless
-/// the scene has one.
+/// Reads a scene from text; `file` is named in errors, its stem is the name of the scene unless the
+/// scene has one, and the file of a custom contact law is looked for beside it.
 ///
 /// # Errors
 ///
@@ -87,7 +87,8 @@ pub fn load(path: &Path) -> Result<Scene, SceneError> {
 pub fn parse(text: &str, file: &Path) -> Result<Scene, SceneError> {
     let scene = reading::read(text).map_err(|problem| SceneError::one(file, problem))?;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    build::build(&scene, &stem).map_err(|problems| SceneError {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    build::build(&scene, &stem, folder).map_err(|problems| SceneError {
         file: file.to_owned(),
         problems,
     })
@@ -110,7 +111,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
     match error.kind() {
         io::ErrorKind::NotFound => {
             let problem = Problem::new("", "no such file", expected);
-            match neighbour(path) {
+            match neighbour(path, "json") {
                 Some(meant) => problem.help(format!("did you mean {}?", meant.display())),
                 None => problem,
             }
@@ -126,8 +127,8 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
     }
 }
 
-/// The scene file beside a missing one with the most similar name.
-fn neighbour(path: &Path) -> Option<PathBuf> {
+/// The file with the ending `extension` beside a missing one with the most similar name.
+fn neighbour(path: &Path, extension: &str) -> Option<PathBuf> {
     let directory = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
@@ -136,10 +137,10 @@ fn neighbour(path: &Path) -> Option<PathBuf> {
     let stems = fs::read_dir(directory).ok()?.filter_map(|entry| {
         let path = entry.ok()?.path();
         let stem = path.file_stem()?.to_str()?.to_owned();
-        (path.extension()? == "json").then_some(stem)
+        (path.extension()? == extension).then_some(stem)
     });
     let stems: Vec<String> = stems.collect();
     let missing = path.file_stem()?.to_str()?;
     let stem = error::closest(missing, stems.iter().map(String::as_str))?;
-    Some(path.with_file_name(format!("{stem}.json")))
+    Some(path.with_file_name(format!("{stem}.{extension}")))
 }

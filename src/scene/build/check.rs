@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Display;
 
 use glam::{DQuat, DVec3};
+use serde::Serialize;
 
 use super::super::error::{Problem, exact, rounded};
 use super::super::format::{List, Vector};
@@ -201,6 +202,11 @@ pub(super) fn vector(list: &Vector) -> DVec3 {
 pub(super) fn list(numbers: &[f64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(|number| exact(*number)).collect();
     format!("[{}]", numbers.join(", "))
+}
+
+/// A value as it stands in the file.
+pub(super) fn written(value: impl Serialize) -> String {
+    serde_json::to_value(value).map_or_else(|error| error.to_string(), |value| value.to_string())
 }
 
 pub(super) fn rounded_list(vector: DVec3) -> String {

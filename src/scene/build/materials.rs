@@ -1,45 +1,48 @@
 //! Settings, materials and pairs of materials.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::super::error::exact;
-use super::super::format::{self, SceneFile};
+use super::super::contact;
+use super::super::error::{Problem, exact};
+use super::super::format::{self, Law, Rolling, SceneFile};
 use super::MAX_MATERIALS;
-use super::check::{Check, Names, Sign};
+use super::check::{Check, Names, Sign, written};
+use super::usage::used_shapes;
+
+/// What both materials and pairs may say beyond friction and dashpot.
+struct Resistances<'a> {
+    rolling_friction: Option<f64>,
+    rolling: Option<Rolling>,
+    twisting_friction: Option<f64>,
+    cohesion: Option<&'a format::Cohesion>,
+}
+
+impl<'a> From<&'a format::Material> for Resistances<'a> {
+    fn from(material: &'a format::Material) -> Self {
+        Self {
+            rolling_friction: material.rolling_friction,
+            rolling: material.rolling,
+            twisting_friction: material.twisting_friction,
+            cohesion: material.cohesion.as_ref(),
+        }
+    }
+}
+
+impl<'a> From<&'a format::Pair> for Resistances<'a> {
+    fn from(pair: &'a format::Pair) -> Self {
+        Self {
+            rolling_friction: pair.rolling_friction,
+            rolling: pair.rolling,
+            twisting_friction: pair.twisting_friction,
+            cohesion: pair.cohesion.as_ref(),
+        }
+    }
+}
 
 impl Check {
     pub(super) fn settings(&mut self, file: &SceneFile) {
         self.vector("gravity", &file.gravity, "an acceleration, m/s²");
         self.number("duration", file.duration, "a time, s", Sign::NotNegative);
-        let contact = &file.contact;
-        if let Some(stiffness) = contact.stiffness {
-            let path = "contact.stiffness";
-            self.number(path, stiffness, "a stiffness, N/m", Sign::Positive);
-            if contact.max_overlap.is_some() {
-                self.problem(
-                    "contact",
-                    "both \"stiffness\" and \"max_overlap\"",
-                    "one of them, since either gives the other",
-                );
-            }
-        }
-        if let Some(fraction) = contact.max_overlap
-            && !(fraction > 0.0 && fraction < 1.0)
-        {
-            self.problem(
-                "contact.max_overlap",
-                exact(fraction),
-                "a fraction of a radius, greater than 0 and less than 1",
-            );
-        }
-        if let Some(stiffness) = contact.tangential_stiffness {
-            let path = "contact.tangential_stiffness";
-            self.number(path, stiffness, "a stiffness, N/m", Sign::NotNegative);
-        }
-        if let Some(time_step) = contact.time_step {
-            let path = "contact.time_step";
-            self.number(path, time_step, "a time, s", Sign::Positive);
-        }
         if file.bodies.is_empty() && file.fills.is_empty() {
             self.problem(
                 "bodies",
@@ -72,6 +75,8 @@ impl Check {
                 material.damping,
                 Some(material.friction),
             );
+            self.elastic_constants(&path, material, file.contact.law);
+            self.resistances(&path, file.contact.law, &Resistances::from(material));
             if material.restitution.is_none() && material.damping.is_none() {
                 self.problem(
                     path,
@@ -81,6 +86,125 @@ impl Check {
             }
         }
         Names::new("material", file.materials.names())
+    }
+
+    fn elastic_constants(&mut self, path: &str, material: &format::Material, law: Law) {
+        if let Some(modulus) = material.young_modulus {
+            let path = format_args!("{path}.young_modulus");
+            self.number(path, modulus, "a modulus, Pa", Sign::Positive);
+        }
+        if let Some(ratio) = material.poisson_ratio
+            && !(ratio > -1.0 && ratio <= 0.5)
+        {
+            self.problem(
+                format_args!("{path}.poisson_ratio"),
+                exact(ratio),
+                "a ratio greater than -1 and at most 0.5",
+            );
+        }
+        let given: Vec<&str> = [
+            ("\"young_modulus\"", material.young_modulus),
+            ("\"poisson_ratio\"", material.poisson_ratio),
+        ]
+        .iter()
+        .filter(|(_, number)| number.is_some())
+        .map(|(field, _)| *field)
+        .collect();
+        if law != Law::Hertz && !given.is_empty() {
+            self.warnings.push(format!(
+                "{path}: the law {:?} does not use {}; the law \"hertz\" does",
+                law.keyword(),
+                given.join(" and ")
+            ));
+        }
+    }
+
+    /// The terms that a law with memory adds.
+    fn resistances(&mut self, path: &str, law: Law, given: &Resistances) {
+        let coefficients = [
+            (
+                "rolling_friction",
+                given.rolling_friction,
+                "a coefficient of rolling friction",
+            ),
+            (
+                "twisting_friction",
+                given.twisting_friction,
+                "a coefficient of twisting friction",
+            ),
+        ];
+        for (field, coefficient, what) in coefficients {
+            if let Some(coefficient) = coefficient {
+                let path = format_args!("{path}.{field}");
+                self.number(path, coefficient, what, Sign::NotNegative);
+            }
+        }
+        if let Some(cohesion) = given.cohesion {
+            self.cohesion(&format!("{path}.cohesion"), cohesion);
+        }
+        if law != Law::Linear {
+            return;
+        }
+        let fields = [
+            ("rolling_friction", given.rolling_friction.map(exact)),
+            ("rolling", given.rolling.map(written)),
+            ("twisting_friction", given.twisting_friction.map(exact)),
+            ("cohesion", given.cohesion.map(written)),
+        ];
+        for (field, found) in fields {
+            let Some(found) = found else { continue };
+            let expected = "nothing with the law \"linear\", which has no memory";
+            self.problems.push(
+                Problem::new(format_args!("{path}.{field}"), found, expected)
+                    .help("leave it out, or use the law \"hooke\""),
+            );
+        }
+    }
+
+    fn cohesion(&mut self, path: &str, cohesion: &format::Cohesion) {
+        let named = match cohesion {
+            format::Cohesion::Work(work) => {
+                self.number(path, *work, "a work of adhesion, J/m²", Sign::NotNegative);
+                return;
+            }
+            format::Cohesion::Named(named) => named,
+        };
+        let numbers = [
+            (
+                "surface_energy",
+                named.surface_energy,
+                "a work of adhesion, J/m²",
+            ),
+            ("force", named.force, "a force, N"),
+            ("range", named.range, "a length, m"),
+        ];
+        for (field, number, what) in numbers {
+            if let Some(number) = number {
+                let path = format_args!("{path}.{field}");
+                self.number(path, number, what, Sign::NotNegative);
+            }
+        }
+        let given: Vec<String> = numbers
+            .iter()
+            .filter(|(_, number, _)| number.is_some())
+            .map(|(field, _, _)| format!("{field:?}"))
+            .collect();
+        let fits = matches!(
+            (named.surface_energy, named.force, named.range),
+            (Some(_), None, None) | (None, Some(_), Some(_))
+        );
+        if !fits {
+            let found = match given.as_slice() {
+                [] => "none of them".into(),
+                [only] => format!("{only} alone"),
+                several => several.join(" and "),
+            };
+            self.problem(
+                path,
+                found,
+                "\"surface_energy\", or \"force\" and \"range\"",
+            );
+        }
     }
 
     fn contact_values(
@@ -131,6 +255,7 @@ impl Check {
         for (index, pair) in file.pairs.iter().enumerate() {
             let path = format!("pairs[{index}]");
             self.contact_values(&path, pair.restitution, pair.damping, pair.friction);
+            self.resistances(&path, file.contact.law, &Resistances::from(pair));
             let mut resolved = [0; 2];
             let mut known = true;
             for (end, name) in pair.between.0.iter().enumerate() {
@@ -154,6 +279,66 @@ impl Check {
             }
             pairs.push((resolved[0], resolved[1], pair));
         }
+        let settled: HashSet<(usize, usize)> = pairs
+            .iter()
+            .filter(|(_, _, pair)| pair.cohesion.is_some())
+            .map(|&(a, b, _)| (a, b))
+            .collect();
+        self.kinds_of_cohesion(file, &settled);
         pairs
+    }
+
+    /// Kinds of cohesion do not mix: who has both says what comes of it.
+    fn kinds_of_cohesion(&mut self, file: &SceneFile, settled: &HashSet<(usize, usize)>) {
+        let materials = &file.materials.0;
+        for (a, (name, material)) in materials.iter().enumerate() {
+            for (b, (other_name, other)) in materials.iter().enumerate().skip(a + 1) {
+                let mixed = contact::mix_cohesion(
+                    contact::cohesion(material.cohesion.as_ref()),
+                    contact::cohesion(other.cohesion.as_ref()),
+                );
+                if mixed.is_none() && !settled.contains(&(a, b)) {
+                    self.problem(
+                        "pairs",
+                        format!(
+                            "no cohesion of {name:?} and {other_name:?}, one of which has a surface \
+                             energy and the other a constant force"
+                        ),
+                        format!(
+                            "a pair that says how they attract each other, such as {{\"between\": \
+                             [{name:?}, {other_name:?}], \"cohesion\": 0}}"
+                        ),
+                    );
+                }
+            }
+        }
+    }
+
+    /// The elastic constants that the law needs: planes are rigid, so those of the materials of bodies.
+    pub(super) fn elasticity(&mut self, file: &SceneFile, shapes: &Names) {
+        if file.contact.law != Law::Hertz {
+            return;
+        }
+        let of_bodies: HashSet<&str> = used_shapes(file, shapes)
+            .map(|shape| file.shapes.0[shape].1.material.as_str())
+            .collect();
+        for (name, material) in &file.materials.0 {
+            if !of_bodies.contains(name.as_str()) {
+                continue;
+            }
+            let constants = [
+                ("young_modulus", material.young_modulus, "a modulus (Pa)"),
+                ("poisson_ratio", material.poisson_ratio, "a ratio"),
+            ];
+            for (field, constant, what) in constants {
+                if constant.is_none() {
+                    self.problem(
+                        format_args!("materials.{name}.{field}"),
+                        "nothing",
+                        format!("{what}, which the law \"hertz\" needs of what bodies are made of"),
+                    );
+                }
+            }
+        }
     }
 }

@@ -4,17 +4,21 @@
 mod bodies;
 mod check;
 mod clumps;
+mod domain;
 mod fills;
+mod law;
 mod materials;
 mod overlaps;
 mod usage;
+
+use std::path::Path;
 
 use super::Scene;
 use super::contact::{self, Encounters};
 use super::error::{Problem, rounded};
 use super::format::{self, SceneFile};
 use crate::clump::Clump;
-use crate::model::{ContactModel, Integrator, Model, PairLaw};
+use crate::model::{Integrator, Law, Model, PairLaw};
 use check::{Check, Names, Sign, vector};
 
 /// Spheres that a scene may have.
@@ -28,14 +32,16 @@ pub const DEEP_OVERLAP: f64 = 0.05;
 /// Places farther from the origin than this times the largest radius have no grid cell.
 pub const MAX_DISTANCE: f64 = 1e9;
 
-/// Makes a scene of what the user wrote; `stem` is its name unless it has one.
+/// Makes a scene of what the user wrote; `stem` is its name unless it has one, and `folder` that of its
+/// file.
 ///
 /// # Errors
 ///
 /// All that is wrong with it, as far as one thing does not hide another.
-pub(super) fn build(file: &SceneFile, stem: &str) -> Result<Scene, Vec<Problem>> {
+pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene, Vec<Problem>> {
     let mut check = Check::default();
     check.settings(file);
+    let contact = check.contact(file, folder);
     let materials = check.materials(file);
     let pairs = check.pairs(file, &materials);
     let shapes = check.shapes(file, &materials);
@@ -43,11 +49,15 @@ pub(super) fn build(file: &SceneFile, stem: &str) -> Result<Scene, Vec<Problem>>
     let shape_names = Names::new("shape", file.shapes.names());
     let bodies = check.bodies(file, &shape_names, &shapes);
     let fills = check.fills(file, &shape_names, &shapes);
+    check.elasticity(file, &shape_names);
     check.extent(file, &shape_names, &shapes);
+    let materials: Vec<&format::Material> = file.materials.0.iter().map(|(_, m)| m).collect();
+    let mut laws = contact::mix(&materials, &pairs);
+    let domain = check.domain(file, &shape_names, &shapes, &laws);
     check.unused(file);
-    if !check.problems.is_empty() {
+    let (Some(contact), []) = (contact, check.problems.as_slice()) else {
         return Err(check.problems);
-    }
+    };
 
     let shapes: Vec<Clump> = shapes.into_iter().flatten().collect();
     let bodies = check.place(bodies, &fills, &shapes, &planes)?;
@@ -60,21 +70,20 @@ pub(super) fn build(file: &SceneFile, stem: &str) -> Result<Scene, Vec<Problem>>
 
     let gravity = vector(&file.gravity);
     let names: Vec<String> = file.materials.names().map(String::from).collect();
-    let material_list: Vec<&format::Material> = file
-        .materials
-        .0
-        .iter()
-        .map(|(_, material)| material)
-        .collect();
-    let mut laws = contact::mix(&material_list, &pairs);
-    let encounters = Encounters::new(names.len(), &shapes, &planes, &bodies, gravity);
+    let encounters = Encounters::new(&materials, &shapes, &planes, &bodies, gravity);
     let notes = encounters
-        .stiffen(&file.contact, &mut laws, &names)
+        .stiffen(&file.contact, &materials, &mut laws, &names)
         .map_err(|problem| vec![problem])?;
     check.notes.extend(notes);
-    single_precision(&laws)?;
+    single_precision(&contact.law, &laws)?;
     let time_step = encounters
-        .time_step(file.contact.time_step, file.duration, &laws, &names)
+        .time_step(
+            file.contact.time_step,
+            file.duration,
+            &contact,
+            &laws,
+            &names,
+        )
         .map_err(|problem| vec![problem])?;
     check.number(
         "contact.time_step",
@@ -97,8 +106,8 @@ pub(super) fn build(file: &SceneFile, stem: &str) -> Result<Scene, Vec<Problem>>
             format::Integrator::SemiImplicit => Integrator::SemiImplicit,
             format::Integrator::Explicit => Integrator::Explicit,
         },
-        domain: None,
-        contact: ContactModel::default(),
+        domain,
+        contact,
         materials: names,
         pairs: laws,
         shapes,
@@ -113,21 +122,31 @@ pub(super) fn build(file: &SceneFile, stem: &str) -> Result<Scene, Vec<Problem>>
 }
 
 /// Whether single precision can hold the parameters of all pairs.
-fn single_precision(laws: &[PairLaw]) -> Result<(), Vec<Problem>> {
+fn single_precision(law: &Law, pairs: &[PairLaw]) -> Result<(), Vec<Problem>> {
     let range = f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX);
-    let stiffnesses = laws.iter().map(|law| law.stiffness);
-    match stiffnesses
+    let stiffnesses = pairs
+        .iter()
+        .flat_map(|pair| [pair.stiffness, pair.plane_stiffness]);
+    let Some(stiffness) = stiffnesses
         .filter(|k| *k != 0.0)
         .find(|k| !range.contains(k))
-    {
-        Some(stiffness) => Err(vec![
-            Problem::new(
-                "contact.stiffness",
-                format!("{} N/m as the derived one", rounded(stiffness)),
-                "a number between 1.2e-38 and 3.4e38, for single precision",
-            )
-            .help("give a stiffness, or change masses, radii or speeds"),
-        ]),
-        None => Ok(()),
-    }
+    else {
+        return Ok(());
+    };
+    let expected = "a number between 1.2e-38 and 3.4e38, for single precision";
+    let stiffness = rounded(stiffness);
+    Err(vec![match law {
+        Law::Hertz => Problem::new(
+            "materials",
+            format!("{stiffness} Pa as 4/3 of an effective modulus"),
+            expected,
+        )
+        .help("change \"young_modulus\" or \"poisson_ratio\""),
+        _ => Problem::new(
+            "contact.stiffness",
+            format!("{stiffness} N/m as the derived one"),
+            expected,
+        )
+        .help("give a stiffness, or change masses, radii or speeds"),
+    }])
 }

@@ -12,15 +12,20 @@ use crate::clump::Clump;
 /// Ratio of the largest to the smallest radius that draws a warning.
 const WIDE_RADIUS_RATIO: f64 = 1000.0;
 
+/// Indices of the shapes that bodies and fills have, in increasing order.
+pub(super) fn used_shapes(file: &SceneFile, names: &Names) -> impl Iterator<Item = usize> {
+    let named = file.bodies.iter().map(|body| body.shape.as_str());
+    let mixed = file.fills.iter().flat_map(|fill| fill.shapes.names());
+    let used: BTreeSet<usize> = named.chain(mixed).filter_map(|n| names.get(n)).collect();
+    used.into_iter()
+}
+
 impl Check {
     /// Sizes and distances of all that is in use.
     pub(super) fn extent(&mut self, file: &SceneFile, names: &Names, shapes: &[Option<Clump>]) {
-        let named = file.bodies.iter().map(|body| body.shape.as_str());
-        let mixed = file.fills.iter().flat_map(|fill| fill.shapes.names());
-        let used: BTreeSet<usize> = named.chain(mixed).filter_map(|n| names.get(n)).collect();
         let mut smallest = (f64::INFINITY, 0);
         let mut largest = (0.0, 0);
-        for &index in &used {
+        for index in used_shapes(file, names) {
             for sphere in shapes[index].iter().flat_map(|clump| &clump.spheres) {
                 if sphere.radius < smallest.0 {
                     smallest = (sphere.radius, index);
@@ -44,17 +49,8 @@ impl Check {
                 names.list[smallest.1],
             ));
         }
-        let limit = MAX_DISTANCE * largest.0;
-        let mut within = |path: fmt::Arguments, point: &Vector| {
-            if let Some(far) = point.0.iter().find(|coordinate| coordinate.abs() > limit) {
-                let expected = format!(
-                    "a coordinate of at most {} m, {:e} times the largest radius",
-                    rounded(limit),
-                    MAX_DISTANCE
-                );
-                self.problem(path, format!("{} m", exact(*far)), expected);
-            }
-        };
+        let mut within =
+            |path: fmt::Arguments, point: &Vector| self.near(path, &point.0, largest.0);
         for (index, body) in file.bodies.iter().enumerate() {
             within(format_args!("bodies[{index}].position"), &body.position);
         }
@@ -64,6 +60,18 @@ impl Check {
         for (index, fill) in file.fills.iter().enumerate() {
             within(format_args!("fills[{index}].region.min"), &fill.region.min);
             within(format_args!("fills[{index}].region.max"), &fill.region.max);
+        }
+    }
+
+    /// Whether coordinates (m) have cells of the grid, the size of which goes with the largest radius.
+    pub(super) fn near(&mut self, path: fmt::Arguments, coordinates: &[f64], largest_radius: f64) {
+        let limit = MAX_DISTANCE * largest_radius;
+        if let Some(far) = coordinates.iter().find(|far| far.abs() > limit) {
+            let expected = format!(
+                "a coordinate of at most {} m, {MAX_DISTANCE:e} times the largest radius",
+                rounded(limit)
+            );
+            self.problem(path, format!("{} m", exact(*far)), expected);
         }
     }
 

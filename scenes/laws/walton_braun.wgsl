@@ -1,0 +1,35 @@
+// Balls that dent: the law of Walton and Braun (1986). A contact is loaded along a spring k1 and
+// unloaded along a stiffer one, k2, to a dent that stays: the work between the two is lost. The
+// coefficient of restitution is sqrt(k1/k2), whatever the speed.
+//
+// A contact law is this function. It is called for each contact in each step, once for either side,
+// and says what the contact does to *this* side. shaders/shared/contact.wgsl has the structs, and
+// functions to build on: here `slide`, for friction.
+//
+// What it returns in `memory` it gets back in the next step. Between contacts that is zero: a
+// contact's memory is kept only for surfaces that touch, so set it to zero when they part.
+
+// Stiffness of unloading over that of loading.
+const STIFFER: f32 = 4.0;
+
+fn contact_law(contact: Contact, pair: Pair, memory: Memory, params: Params) -> Response {
+    var response: Response;
+    if contact.overlap <= 0.0 {
+        return response;
+    }
+    let k1 = pair.stiffness;
+    let k2 = STIFFER * k1;
+    let deepest = max(memory.roll.w, contact.overlap);
+    let dent = (1.0 - 1.0 / STIFFER) * deepest;
+    let push = min(k1 * contact.overlap, max(k2 * (contact.overlap - dent), 0.0));
+
+    let approach = -dot(contact.relative_velocity, contact.normal);
+    let slip = contact.relative_velocity + approach * contact.normal;
+    let friction = Slider(pair.tangential_ratio * k1, 0.0, pair.friction * push);
+    let shear = slide(friction, carried(memory.slip.xyz, contact.normal, 0.0), slip, contact);
+
+    response.force = shear.force - push * contact.normal;
+    response.memory.slip = vec4<f32>(shear.elongation, 0.0);
+    response.memory.roll.w = deepest;
+    return response;
+}

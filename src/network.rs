@@ -1,0 +1,209 @@
+//! The contact network: who touches whom, and how hard.
+
+use glam::DVec3;
+
+use crate::contact::{Memory, Response, before, respond, stored};
+use crate::cpu::Near;
+use crate::layout::{CUSTOM, HERTZ, HOOKE, LINEAR, PLANE};
+use crate::model::Model;
+use crate::state::State;
+
+/// All contacts of a state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// Each contact once, in the order of its first sphere; one of two spheres at the one with the
+    /// smaller index. With cohesion, also surfaces that act on each other across a gap.
+    pub contacts: Vec<NetworkContact>,
+}
+
+/// Two surfaces that touch, or act on each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NetworkContact {
+    /// Index of the sphere.
+    pub sphere: u32,
+    /// Index of its body.
+    pub body: u32,
+    /// What it touches.
+    pub partner: Partner,
+    /// Overlap averaged over the step, m; 0 across a gap.
+    pub overlap: f64,
+    /// The same as a fraction of the smaller radius.
+    pub overlap_fraction: f64,
+    /// Where they touch, m.
+    pub point: DVec3,
+    /// Unit vector from the sphere to the other surface.
+    pub normal: DVec3,
+    /// Force on the sphere, N; zero for a custom law, of which it is not known.
+    pub force: DVec3,
+    /// Elastic energy, J; zero for a custom law.
+    pub stored: f64,
+}
+
+/// What a sphere touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Partner {
+    /// Another sphere.
+    Sphere {
+        /// Its index.
+        sphere: u32,
+        /// Index of its body.
+        body: u32,
+    },
+    /// A plane, by its index.
+    Plane(u32),
+}
+
+impl Network {
+    /// The contacts in the last step of `state`.
+    pub fn new(state: &State) -> Network {
+        let contacts = (0..state.spheres.len()).flat_map(|index| {
+            let [start, end] = [0, 1].map(|k| state.neighbour_starts[index + k] as usize);
+            let once = move |entry: &usize| state.neighbours[*entry] > index as u32;
+            (start..end)
+                .filter(once)
+                .filter_map(move |entry| contact(state, index, entry))
+        });
+        Network {
+            contacts: contacts.collect(),
+        }
+    }
+
+    /// Number of contacts of each body of `model`; those of fixed bodies too.
+    pub fn degrees(&self, model: &Model) -> Vec<u32> {
+        self.degrees_among(&vec![true; model.bodies.len()])
+    }
+
+    /// The coordination number: the mean number of contacts of a body that is not fixed.
+    pub fn coordination(&self, model: &Model) -> f64 {
+        let free = |body: usize| !model.bodies[body].fixed;
+        mean(self.degrees(model).into_iter().enumerate(), free)
+    }
+
+    /// The coordination number without rattlers, and how many of those there are: bodies with fewer
+    /// than four contacts, which cannot be held, and those that only such bodies hold.
+    pub fn coordination_without_rattlers(&self, model: &Model) -> (f64, usize) {
+        let mut held = vec![true; model.bodies.len()];
+        loop {
+            let degrees = self.degrees_among(&held);
+            let mut changed = false;
+            for (body, degree) in degrees.iter().enumerate() {
+                if held[body] && !model.bodies[body].fixed && *degree < 4 {
+                    held[body] = false;
+                    changed = true;
+                }
+            }
+            if !changed {
+                let free = |body: usize| held[body] && !model.bodies[body].fixed;
+                let rattlers = held.iter().filter(|held| !**held).count();
+                return (mean(degrees.into_iter().enumerate(), free), rattlers);
+            }
+        }
+    }
+
+    /// Sum of the forces that the plane `plane` bears, N.
+    pub fn force_on_plane(&self, plane: u32) -> DVec3 {
+        let on_plane = |contact: &&NetworkContact| contact.partner == Partner::Plane(plane);
+        let contacts = self.contacts.iter().filter(on_plane);
+        -contacts.map(|contact| contact.force).sum::<DVec3>()
+    }
+
+    /// Contacts of each body with planes and with bodies that are `counted`.
+    fn degrees_among(&self, counted: &[bool]) -> Vec<u32> {
+        let mut degrees = vec![0; counted.len()];
+        for contact in self.contacts.iter().filter(|contact| contact.overlap > 0.0) {
+            let one = contact.body as usize;
+            match contact.partner {
+                Partner::Plane(_) => degrees[one] += 1,
+                Partner::Sphere { body: other, .. } => {
+                    let other = other as usize;
+                    if counted[one] && counted[other] {
+                        degrees[one] += 1;
+                        degrees[other] += 1;
+                    }
+                }
+            }
+        }
+        degrees
+    }
+}
+
+fn mean(degrees: impl Iterator<Item = (usize, u32)>, counts: impl Fn(usize) -> bool) -> f64 {
+    let (mut sum, mut number) = (0.0, 0.0);
+    for (_, degree) in degrees.filter(|(body, _)| counts(*body)) {
+        sum += f64::from(degree);
+        number += 1.0;
+    }
+    if number > 0.0 { sum / number } else { 0.0 }
+}
+
+/// The contact of sphere `index` with entry `entry` of its list, if there is one.
+fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> {
+    let other = state.neighbours[entry];
+    let near = Near::new(state, index, other)?;
+    let size = state.params.memory_size as usize;
+    let memory = Memory::of(&state.memory[entry * size..(entry + 1) * size]);
+    let (response, stored) = match state.params.law {
+        LINEAR => evaluate::<LINEAR>(state, &near, &memory),
+        HOOKE => evaluate::<HOOKE>(state, &near, &memory),
+        HERTZ => evaluate::<HERTZ>(state, &near, &memory),
+        CUSTOM => (Response::default(), 0.0),
+        law => unreachable!("there is no contact law {law}"),
+    };
+    let touch = near.contact.touch;
+    if touch.presence == 0.0 && response.force == glam::Vec3::ZERO {
+        return None;
+    }
+    let sphere = &state.spheres[index];
+    Some(NetworkContact {
+        sphere: index as u32,
+        body: sphere.body,
+        partner: if other & PLANE == 0 {
+            Partner::Sphere {
+                sphere: other,
+                body: state.spheres[other as usize].body,
+            }
+        } else {
+            Partner::Plane(other & !PLANE)
+        },
+        overlap: touch.mean_overlap.into(),
+        overlap_fraction: f64::from(touch.mean_overlap) / f64::from(near.radius),
+        point: state.place(sphere) + near.arm.as_dvec3(),
+        normal: near.contact.normal.as_dvec3(),
+        force: response.force.as_dvec3(),
+        stored: stored.into(),
+    })
+}
+
+fn evaluate<const LAW: u32>(state: &State, near: &Near, memory: &Memory) -> (Response, f32) {
+    let pair = near.pair(&state.pairs);
+    let start = before(&near.contact, memory);
+    let response = respond::<LAW>(&near.contact, &pair, &start, &state.params);
+    (response, stored::<LAW>(&near.contact, &pair, memory))
+}
+
+/// Numbers of values in intervals of equal width.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Histogram {
+    /// Borders of the intervals, one more than there are of these.
+    pub edges: Vec<f64>,
+    /// Number of values in each interval; a value on a border counts in the upper one, the largest in
+    /// the last.
+    pub counts: Vec<u64>,
+}
+
+impl Histogram {
+    /// Sorts `values`, none of them negative, into `bins` intervals from 0 to the largest.
+    pub fn new(values: impl Iterator<Item = f64> + Clone, bins: usize) -> Histogram {
+        let largest = values.clone().fold(0.0, f64::max);
+        let mut counts = vec![0; bins];
+        for value in values {
+            let bin = (value / largest * bins as f64) as usize;
+            counts[bin.min(bins - 1)] += 1;
+        }
+        let edges = (0..=bins).map(|edge| largest * edge as f64 / bins as f64);
+        Histogram {
+            edges: edges.collect(),
+            counts,
+        }
+    }
+}

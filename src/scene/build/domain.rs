@@ -1,0 +1,138 @@
+//! The periodic box.
+
+use super::super::error::{exact, rounded};
+use super::super::format::SceneFile;
+use super::check::{Check, Names, list, vector};
+use super::usage::used_shapes;
+use crate::clump::Clump;
+use crate::model::{Cohesion, Domain, PairLaw};
+
+/// Cells of the coarsest grid along a periodic axis, so that no sphere meets another from both sides.
+const CELLS: f64 = 3.0;
+/// How much larger a cell is than what must fit into it.
+const CELL_MARGIN: f64 = 1.001;
+/// Skin of the neighbour lists as a fraction of the smallest radius.
+const SKIN: f64 = 0.2;
+/// Lengths of the widest body along a periodic axis, so that none meets itself.
+const WIDTHS: f64 = 2.0;
+/// More than what rounding to four digits takes away.
+const ROUNDING: f64 = 1.0005;
+
+impl Check {
+    /// The box, if it is periodic along any axis. `names` and `shapes` are those of the scene, `laws`
+    /// its pair table.
+    pub(super) fn domain(
+        &mut self,
+        file: &SceneFile,
+        names: &Names,
+        shapes: &[Option<Clump>],
+        laws: &[PairLaw],
+    ) -> Option<Domain> {
+        let domain = file.domain.as_ref()?;
+        let periodic = domain.periodic.0;
+        if periodic == [false; 3] {
+            self.warnings.push(
+                "domain: it is periodic along no axis, so it does nothing; its bounds are no walls"
+                    .into(),
+            );
+        }
+        let mut fits = self.vector("domain.min", &domain.min, "a coordinate, m");
+        fits &= self.vector("domain.max", &domain.max, "a coordinate, m");
+        let sizes = Sizes::new(file, names, shapes, laws);
+        for axis in (0..3).filter(|axis| periodic[*axis]) {
+            let name = ["x", "y", "z"][axis];
+            let (min, max) = (domain.min.0[axis], domain.max.0[axis]);
+            if min >= max {
+                fits = false;
+                self.problem(
+                    format_args!("domain.max[{axis}]"),
+                    exact(max),
+                    format!("a number greater than min[{axis}], which is {}", exact(min)),
+                );
+            } else if let Some(sizes) = &sizes {
+                self.length_of_domain(name, max - min, sizes);
+                for (corner, coordinate) in [("min", min), ("max", max)] {
+                    let path = format_args!("domain.{corner}[{axis}]");
+                    self.near(path, &[coordinate], sizes.largest);
+                }
+            }
+            for (index, plane) in file.planes.iter().enumerate() {
+                if plane.normal.0[axis] != 0.0 {
+                    self.problem(
+                        format_args!("planes[{index}].normal"),
+                        list(&plane.normal.0),
+                        format!(
+                            "0 along {name}, since the domain is periodic along it, and bodies would \
+                             come to the plane from behind"
+                        ),
+                    );
+                }
+            }
+        }
+        (fits && periodic != [false; 3]).then(|| Domain {
+            min: vector(&domain.min),
+            max: vector(&domain.max),
+            periodic,
+        })
+    }
+
+    fn length_of_domain(&mut self, axis: &str, length: f64, sizes: &Sizes) {
+        let cell = CELL_MARGIN * (2.0 * sizes.largest + SKIN * sizes.smallest + sizes.range);
+        let (least, what) = if CELLS * cell >= WIDTHS * sizes.widest {
+            (
+                CELLS * cell,
+                "three cells of the grid of the largest spheres",
+            )
+        } else {
+            (WIDTHS * sizes.widest, "twice the width of the largest body")
+        };
+        if length < least {
+            self.problem(
+                "domain",
+                format!("{} m along {axis}", rounded(length)),
+                format!("at least {} m, {what}", rounded(ROUNDING * least)),
+            );
+        }
+    }
+}
+
+/// Lengths of what is in use that a periodic box must hold, m.
+struct Sizes {
+    /// Smallest radius of a sphere.
+    smallest: f64,
+    /// Largest radius of a sphere.
+    largest: f64,
+    /// Diameter of the largest body about its centre of mass.
+    widest: f64,
+    /// Largest gap at which surfaces act on each other.
+    range: f64,
+}
+
+impl Sizes {
+    /// None if no shape in use is right.
+    fn new(
+        file: &SceneFile,
+        names: &Names,
+        shapes: &[Option<Clump>],
+        laws: &[PairLaw],
+    ) -> Option<Self> {
+        let ranges = laws.iter().map(|law| match law.cohesion {
+            Cohesion::Constant { range, .. } => range,
+            Cohesion::None | Cohesion::SurfaceEnergy(_) => 0.0,
+        });
+        let mut sizes = Self {
+            smallest: f64::INFINITY,
+            largest: 0.0,
+            widest: 0.0,
+            range: ranges.fold(file.contact.range.unwrap_or(0.0), f64::max),
+        };
+        for clump in used_shapes(file, names).filter_map(|shape| shapes[shape].as_ref()) {
+            sizes.widest = sizes.widest.max(2.0 * clump.bounding_radius());
+            for sphere in &clump.spheres {
+                sizes.smallest = sizes.smallest.min(sphere.radius);
+                sizes.largest = sizes.largest.max(sphere.radius);
+            }
+        }
+        (sizes.largest > 0.0).then_some(sizes)
+    }
+}

@@ -1,0 +1,189 @@
+//! The contact law and its settings.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::super::error::{Problem, exact};
+use super::super::format::{self, Attraction, Law, SceneFile};
+use super::super::neighbour;
+use super::check::{Check, Sign, written};
+use crate::gpu::shaders::check_law;
+use crate::model::{self, ContactModel, CustomLaw};
+
+impl Check {
+    /// What all contacts share; None if the file of a custom law cannot be read. `folder` is that of the
+    /// scene file.
+    pub(super) fn contact(&mut self, file: &SceneFile, folder: &Path) -> Option<ContactModel> {
+        let contact = &file.contact;
+        self.contact_numbers(contact);
+        self.of_the_law(contact);
+        let law = match contact.law {
+            Law::Linear => model::Law::Linear,
+            Law::Hooke => model::Law::Hooke,
+            Law::Hertz => model::Law::Hertz,
+            Law::Custom => model::Law::Custom(self.custom_law(contact, folder)?),
+        };
+        Some(ContactModel {
+            law,
+            attraction: contact.attraction != Some(Attraction::Clamped),
+            tangential_damping: contact
+                .tangential_damping
+                .unwrap_or(ContactModel::default().tangential_damping),
+        })
+    }
+
+    fn contact_numbers(&mut self, contact: &format::Contact) {
+        if let Some(stiffness) = contact.stiffness {
+            let path = "contact.stiffness";
+            self.number(path, stiffness, "a stiffness, N/m", Sign::Positive);
+            if contact.max_overlap.is_some() {
+                self.problem(
+                    "contact",
+                    "both \"stiffness\" and \"max_overlap\"",
+                    "one of them, since either gives the other",
+                );
+            }
+        }
+        if let Some(fraction) = contact.max_overlap
+            && !(fraction > 0.0 && fraction < 1.0)
+        {
+            self.problem(
+                "contact.max_overlap",
+                exact(fraction),
+                "a fraction of a radius, greater than 0 and less than 1",
+            );
+        }
+        if let Some(stiffness) = contact.tangential_stiffness {
+            let path = "contact.tangential_stiffness";
+            self.number(path, stiffness, "a stiffness, N/m", Sign::NotNegative);
+        }
+        if let Some(damping) = contact.tangential_damping {
+            let path = "contact.tangential_damping";
+            let what = "a fraction of the normal damping";
+            self.number(path, damping, what, Sign::NotNegative);
+        }
+        if let Some(range) = contact.range {
+            self.number("contact.range", range, "a length, m", Sign::NotNegative);
+        }
+        if let Some(time_step) = contact.time_step {
+            let path = "contact.time_step";
+            self.number(path, time_step, "a time, s", Sign::Positive);
+        }
+    }
+
+    /// Each law has its settings, and no others.
+    fn of_the_law(&mut self, contact: &format::Contact) {
+        use Law::{Custom, Hertz, Hooke, Linear};
+        const ELASTIC: &str = "\"young_modulus\" and \"poisson_ratio\" of the materials say how stiff \
+                               a contact is";
+        const MEMORY: &str = "leave it out, or take the law \"hooke\" or \"hertz\"";
+        const FILE: &str = "leave it out, or take the law \"custom\"";
+        let without_file: &[Law] = &[Linear, Hooke, Hertz];
+        let fields = [
+            (
+                "stiffness",
+                contact.stiffness.map(exact),
+                &[Hertz][..],
+                ELASTIC,
+            ),
+            (
+                "max_overlap",
+                contact.max_overlap.map(exact),
+                &[Hertz],
+                ELASTIC,
+            ),
+            (
+                "tangential_stiffness",
+                contact.tangential_stiffness.map(exact),
+                &[Hertz],
+                ELASTIC,
+            ),
+            (
+                "tangential_damping",
+                contact.tangential_damping.map(exact),
+                &[Linear],
+                MEMORY,
+            ),
+            (
+                "attraction",
+                contact.attraction.map(written),
+                &[Linear, Custom],
+                MEMORY,
+            ),
+            (
+                "file",
+                contact.file.as_ref().map(written),
+                without_file,
+                FILE,
+            ),
+            ("range", contact.range.map(exact), without_file, FILE),
+        ];
+        for (field, found, laws_without, help) in fields {
+            if let Some(found) = found.filter(|_| laws_without.contains(&contact.law)) {
+                let path = format_args!("contact.{field}");
+                let expected = format!("nothing with the law {:?}", contact.law.keyword());
+                self.problems
+                    .push(Problem::new(path, found, expected).help(help));
+            }
+        }
+    }
+
+    fn custom_law(&mut self, contact: &format::Contact, folder: &Path) -> Option<CustomLaw> {
+        let path = "contact.file";
+        let Some(name) = &contact.file else {
+            self.problem(
+                path,
+                "nothing",
+                "the WGSL file of the law \"custom\", such as \"my_law.wgsl\"",
+            );
+            return None;
+        };
+        let file = folder.join(name);
+        match read(&file) {
+            Ok(source) => {
+                if let Err(mistake) = check_law(&source) {
+                    let place = match mistake.line {
+                        0 => file.display().to_string(),
+                        line => format!("{}:{line}:{}", file.display(), mistake.column),
+                    };
+                    let found = format!("{place}: {}", mistake.message);
+                    self.problem(path, found, "a contact law in WGSL");
+                    return None;
+                }
+                Some(CustomLaw {
+                    file,
+                    source,
+                    range: contact.range.unwrap_or(0.0),
+                })
+            }
+            Err(reason) => {
+                let expected = "a WGSL file, relative to the folder of the scene";
+                let mut problem = Problem::new(path, format!("{name:?}, {reason}"), expected);
+                if !file.exists()
+                    && let Some(meant) = neighbour(&file, "wgsl")
+                {
+                    problem = problem.help(format!("did you mean {}?", meant.display()));
+                }
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+}
+
+/// The text of a file, or why there is none.
+fn read(file: &Path) -> Result<String, String> {
+    if file.is_dir() {
+        return Err("a directory".into());
+    }
+    let bytes = fs::read(file).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "which does not exist".into(),
+        io::ErrorKind::PermissionDenied => "which may not be read".into(),
+        _ => format!("which cannot be read ({error})"),
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let byte = error.utf8_error().valid_up_to();
+        format!("whose byte number {byte} is no UTF-8 text")
+    })
+}

@@ -1,0 +1,121 @@
+//! Contact laws of the user's own, in WGSL.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{device, trace_of};
+use rockfall::gpu::shaders::check_law;
+use rockfall::{Simulation, scene};
+
+const SIGNATURE: &str =
+    "fn contact_law(contact: Contact, pair: Pair, memory: Memory, params: Params) -> Response";
+
+/// A ball that falls on a floor, by the law in `folder`.
+fn ball(folder: &Path, contact: &str, speed: f64) -> scene::Scene {
+    let text = format!(
+        r#"{{ "version": 1, "duration": 1.0, "gravity": [0, 0, 0], "contact": {contact},
+             "materials": {{ "m": {{ "density": 2600, "restitution": 0.8, "friction": 0.3 }} }},
+             "shapes": {{ "ball": {{ "sphere": {{ "radius": 0.05 }}, "material": "m" }} }},
+             "planes": [ {{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "m" }} ],
+             "bodies": [ {{ "shape": "ball", "position": [0, 0.051, 0], "velocity": [1, -{speed}, 0] }} ] }}"#
+    );
+    scene::parse(&text, &folder.join("scene.json")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn balls_that_dent_have_one_restitution_at_all_speeds() {
+    let contact =
+        r#"{ "law": "custom", "file": "walton_braun.wgsl", "stiffness": 1e5, "time_step": 2e-5 }"#;
+    for speed in [0.5, 2.0] {
+        let scene = ball("scenes/laws".as_ref(), contact, speed);
+        let mut simulation = Simulation::on_gpu(scene.model, device()).unwrap();
+        simulation.step(700).unwrap();
+        let velocity = simulation.bodies().unwrap()[0].velocity.y;
+        assert!(
+            (velocity / speed - 0.5).abs() < 0.01,
+            "{velocity} at {speed}"
+        );
+    }
+}
+
+#[test]
+fn a_law_built_on_our_functions_gives_what_they_give() {
+    let folder = tempfile::tempdir().unwrap();
+    let law =
+        format!("{SIGNATURE} {{\n    return remembering(contact, pair, memory, params);\n}}\n");
+    fs::write(folder.path().join("own.wgsl"), law).unwrap();
+    let run = |contact: &str| {
+        let scene = ball(folder.path(), contact, 1.0);
+        let mut simulation = Simulation::on_gpu(scene.model, device()).unwrap();
+        trace_of(&mut simulation, &[0], 50, 1000)
+    };
+    let hooke = run(r#"{ "law": "hooke", "stiffness": 1e5, "time_step": 2e-5 }"#);
+    let own =
+        run(r#"{ "law": "custom", "file": "own.wgsl", "stiffness": 1e5, "time_step": 2e-5 }"#);
+    assert_eq!(hooke, own);
+    assert!(hooke.last().unwrap().state.velocity.y > 0.5, "it bounced");
+}
+
+#[test]
+fn the_example_scene_runs() {
+    let scene = scene::load("scenes/custom_law.json".as_ref()).unwrap();
+    let mut simulation = Simulation::on_gpu(scene.model, device()).unwrap();
+    simulation.step(6000).unwrap();
+    assert!(simulation.summary().unwrap().max_overlap_fraction > 0.0);
+}
+
+#[test]
+fn mistakes_are_named_with_line_and_column() {
+    let body = |line: &str| {
+        format!("// My law.\n{SIGNATURE} {{\n    var r: Response;\n{line}\n    return r;\n}}\n")
+    };
+    for (law, place, message) in [
+        (body("    r.force = contact.normul;"), (4, 23), "normul"),
+        (body("    r.force = 1.0;"), (4, 15), "r.force = 1.0;"),
+        (body("    let x = ;"), (4, 13), "expected expression"),
+        (body("    r.force += nothing();"), (4, 16), "nothing"),
+        ("// Nothing.\n".to_owned(), (0, 0), "there is no function"),
+        (
+            "fn contact_law(contact: Contact) -> Response { return Response(); }".to_owned(),
+            (0, 0),
+            "expected function `fn contact_law(contact: Contact, pair: Pair",
+        ),
+        (
+            format!("fn linear() {{}}\n{SIGNATURE} {{ return Response(); }}"),
+            (1, 4),
+            "linear",
+        ),
+    ] {
+        let mistake = check_law(&law).unwrap_err();
+        assert_eq!((mistake.line, mistake.column), place, "{mistake:?}");
+        assert!(mistake.message.contains(message), "{mistake:?}");
+    }
+    assert_eq!(check_law(&body("")), Ok(()));
+}
+
+#[test]
+fn a_scene_whose_law_is_wrong_names_the_place_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let law = format!("{SIGNATURE} {{\n    return Respons();\n}}\n");
+    let file = folder.path().join("own.wgsl");
+    fs::write(&file, law).unwrap();
+    let text = fs::read_to_string("scenes/custom_law.json").unwrap();
+    let text = text.replace("laws/walton_braun.wgsl", "own.wgsl");
+    let error = scene::parse(&text, &folder.path().join("scene.json")).unwrap_err();
+    let expected = format!("contact.file: found {}:2:12: ", file.display());
+    assert!(error.to_string().contains(&expected), "{error}");
+}
+
+#[test]
+fn the_cpu_engine_says_that_it_has_no_custom_laws() {
+    let model = scene::load("scenes/custom_law.json".as_ref())
+        .unwrap()
+        .model;
+    let error = Simulation::on_cpu(model, None).err().unwrap().to_string();
+    assert!(
+        error.contains("walton_braun.wgsl") && error.contains("--backend gpu"),
+        "{error}"
+    );
+}
