@@ -83,3 +83,8 @@ fn check(name: &str) {
     let case = CASES.iter().find(|case| case.name == name).unwrap();
     case.check(CASES);
 }
+
+#[test]
+fn the_table_has_the_cases_that_run() {
+    table::check_table(CASES);
+}

@@ -234,7 +234,7 @@ pub fn sphere_on_incline(engine: Engine) -> Vec<Quantity> {
     let frictions = [0.1, 0.25, 0.4, 0.8];
     let mut quantities = Vec::new();
     for law in LAWS {
-        for degrees in [10.0, 30.0, 41.0, 50.0] {
+        for degrees in [10.0, 30.0, 38.0, 50.0] {
             let angle = f64::to_radians(degrees);
             let (sin, cos) = angle.sin_cos();
             let mut scene = slope(law, angle, STEP);
