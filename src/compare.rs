@@ -10,6 +10,7 @@ pub use engines::{
 use glam::{DVec3, Vec3};
 use serde::Serialize;
 
+use crate::grid::nearest;
 use crate::layout::{Body, Load};
 use crate::pass::Pass;
 use crate::state::{State, body_orientation};
@@ -65,7 +66,7 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                         (a_sphere.cell, a_sphere.offset),
                         (b_sphere.cell, b_sphere.offset),
                         a,
-                    )
+                    ) / f64::from(a.params.finest)
                 });
             let constant = |state: &State| -> Vec<u32> {
                 let words = state.spheres.iter().map(|sphere| {
@@ -200,8 +201,8 @@ impl Trajectory {
 /// speed counts as large if it is that of a fall through a cell.
 pub fn trajectories(a: &State, b: &State) -> [Trajectory; 4] {
     let bodies = || a.bodies.iter().zip(&b.bodies);
-    let cell_size = f64::from(a.params.cell_size);
-    let fall = (2.0 * f64::from(a.params.gravity.length()) * cell_size).sqrt();
+    let cell = f64::from(a.params.finest);
+    let fall = (2.0 * f64::from(a.params.gravity.length()) * cell).sqrt();
     let speed = a.bodies.iter().map(|body| body.velocity);
     let speed = largest(speed.map(|velocity| velocity.as_dvec3().length())).max(fall);
     let force = a.body_loads.iter().map(|load| load.force);
@@ -225,7 +226,7 @@ pub fn trajectories(a: &State, b: &State) -> [Trajectory; 4] {
 fn large_force(state: &State) -> f64 {
     let stiffest = state.pairs.iter().map(|pair| pair.stiffness);
     let stiffest = f64::from(stiffest.fold(0.0, f32::max));
-    LARGE_OVERLAP * f64::from(state.params.cell_size) * stiffest
+    LARGE_OVERLAP * f64::from(state.params.finest) * stiffest
 }
 
 /// The most that one sphere's load does to its body in a step.
@@ -271,7 +272,8 @@ fn orientations(a: &State, b: &State) -> f64 {
 
 /// Distance of two bodies of the model of `state` as a fraction of a cell.
 fn moved((a, b): (&Body, &Body), state: &State) -> f64 {
-    (state.position(a) - state.position(b)).length() / f64::from(state.params.cell_size)
+    let way = state.nearest(state.position(a) - state.position(b));
+    way.length() / f64::from(state.params.finest)
 }
 
 /// Angle between two bodies, rad.
@@ -293,10 +295,10 @@ fn velocities(a: &State, b: &State, large: f64) -> f64 {
 /// Force, torque and overlap; relative to the largest or, if it is larger, to `large_force` and its
 /// torque at the radius of the largest sphere, and overlaps to a cell.
 fn loads(state: &State, a: &[Load], b: &[Load], large_force: f64) -> Vec<Difference> {
-    let large_torque = 0.5 * f64::from(state.params.cell_size) * large_force;
+    let large_torque = 0.5 * f64::from(state.params.finest) * large_force;
     let pairs = a.iter().zip(b);
     let overlaps = pairs.clone().map(|(a, b)| {
-        f64::from((a.max_overlap - b.max_overlap).abs()) / f64::from(state.params.cell_size)
+        f64::from((a.max_overlap - b.max_overlap).abs()) / f64::from(state.params.finest)
     });
     vec![
         float(
@@ -341,8 +343,7 @@ fn differing_neighbours(a: &State, b: &State) -> usize {
     let at_the_edge = |index: usize, other: u32| {
         let (sphere, other) = (&a.spheres[index], &a.spheres[other as usize]);
         let reach = f64::from(sphere.radius + other.radius + a.params.skin);
-        let cell_size = f64::from(a.params.cell_size);
-        let apart = apart((sphere.cell, sphere.offset), (other.cell, other.offset), a) * cell_size;
+        let apart = apart((sphere.cell, sphere.offset), (other.cell, other.offset), a);
         (apart / reach - 1.0).abs() < 1e-5
     };
     let mut count = 0;
@@ -361,11 +362,11 @@ fn differing_neighbours(a: &State, b: &State) -> usize {
     count
 }
 
-/// Distance of two places as a fraction of a cell.
+/// Distance of two places, m.
 fn apart(a: (glam::IVec3, Vec3), b: (glam::IVec3, Vec3), state: &State) -> f64 {
-    let cell_size = f64::from(state.params.cell_size);
-    let cells: DVec3 = (a.0 - b.0).as_dvec3();
-    (cells + (a.1.as_dvec3() - b.1.as_dvec3()) / cell_size).length()
+    let cells = nearest(a.0 - b.0, state.params.period).as_dvec3();
+    let between = cells * state.params.cell_size.as_dvec3() + (a.1.as_dvec3() - b.1.as_dvec3());
+    between.length()
 }
 
 /// Largest difference as a fraction of the largest vector.

@@ -206,7 +206,7 @@ fn contacts_are_those_of_all_pairs() {
             let closer_than = |gap: f64| {
                 let touching = |other: &&Sphere| {
                     let cells = (other.cell - sphere.cell).as_dvec3();
-                    let apart = cells * f64::from(state.params.cell_size)
+                    let apart = cells * state.params.cell_size.as_dvec3()
                         + (other.offset - sphere.offset).as_dvec3();
                     other.body != sphere.body
                         && sphere.inverse_mass + other.inverse_mass > 0.0
