@@ -11,7 +11,7 @@ use crate::gpu::{Adapter, Context, GpuEngine};
 use crate::layout::Stats;
 use crate::model::Model;
 use crate::pass::Pass;
-use crate::state::{Field, State, angular_velocity, body_orientation};
+use crate::state::{Field, State, angular_velocity, body_orientation, least_period};
 use crate::summary::Summary;
 use crate::trace::{Sample, Trace};
 
@@ -102,8 +102,9 @@ impl Simulation {
     /// Starts a simulation on the CPU engine, on `threads` threads (all cores if `None`).
     ///
     /// # Errors
-    /// If the threads cannot be started.
+    /// If the threads cannot be started, or a periodic domain is too narrow.
     pub fn on_cpu(model: Model, threads: Option<usize>) -> Result<Simulation> {
+        has_room(&model)?;
         let threads = threads.unwrap_or(0);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -118,8 +119,9 @@ impl Simulation {
     /// Starts a simulation on an open device.
     ///
     /// # Errors
-    /// If the device cannot hold the model.
+    /// If the device cannot hold the model, or a periodic domain is too narrow.
     pub fn on_gpu(model: Model, context: &Context) -> Result<Simulation> {
+        has_room(&model)?;
         let state = State::new(&model);
         let engine = Engine::Gpu(Box::new(GpuEngine::new(context, &state)?));
         Ok(Self::start(state, model, engine))
@@ -350,6 +352,24 @@ impl Simulation {
             before: self.steps,
         }
     }
+}
+
+/// Whether the domain is long enough along its periodic axes.
+fn has_room(model: &Model) -> Result<()> {
+    let Some(domain) = &model.domain else {
+        return Ok(());
+    };
+    let (period, least) = (domain.period(), least_period(model));
+    for (axis, name) in ['x', 'y', 'z'].into_iter().enumerate() {
+        if domain.periodic[axis] && period[axis] < least {
+            return Err(Error::NarrowDomain {
+                axis: name,
+                length: period[axis],
+                least,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Takes a sample of the CPU engine's state after `step`.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{crowd, device};
+use common::{crowd, device, periodic_crowd};
 use glam::{DVec3, IVec3};
 use rockfall::compare::{Difference, differences};
 use rockfall::cpu;
@@ -73,6 +73,16 @@ fn agree_at_all_sizes(pass: Pass) {
         "far from the origin",
     );
     agree(pass, crowded_table(1000), "cells that share buckets");
+    for periodic in [[true, false, true], [false, true, false], [true; 3]] {
+        for spheres in [2, 65, 1000] {
+            let model = periodic_crowd(spheres, center, 3, periodic);
+            agree(
+                pass,
+                State::new(&model),
+                &format!("{spheres}, periodic along {periodic:?}"),
+            );
+        }
+    }
     // Terms that vanish with the time step would not show at a small one.
     for integrator in [SEMI_IMPLICIT, EXPLICIT] {
         let mut state = State::new(&crowd(1000, center, 4));

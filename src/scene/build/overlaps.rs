@@ -18,7 +18,8 @@ impl Check {
         shapes: &[Clump],
         planes: &[ModelPlane],
     ) -> Result<Vec<ModelBody>, Vec<Problem>> {
-        let deep = overlap::overlaps(&bodies, shapes, planes, DEEP_OVERLAP);
+        let domain = None;
+        let deep = overlap::overlaps(&bodies, shapes, planes, domain, DEEP_OVERLAP);
         if deep.is_empty() {
             return Ok(bodies);
         }
@@ -29,7 +30,7 @@ impl Check {
             return Err(deep.iter().map(describe).collect());
         }
         let (tolerance, sweeps) = (overlap::RELAX_TOLERANCE, overlap::RELAX_SWEEPS);
-        let report = overlap::relax(&mut bodies, shapes, planes, tolerance, sweeps).map_err(
+        let report = overlap::relax(&mut bodies, shapes, planes, domain, tolerance, sweeps).map_err(
             |unrelaxed| {
                 let worst = describe(&unrelaxed.worst);
                 vec![
