@@ -238,9 +238,11 @@ fn contacts_are_those_of_all_pairs_and_their_images() {
         let expected = all_contacts(&model, 1e-2);
         let state = State::new(&model);
         let mut crowded = state.clone();
-        crowded.params.bucket_count = 16;
-        crowded.bucket_starts = vec![0; 17];
-        for (table, state) in [("", state), ("of 16 buckets", crowded)] {
+        // Not smaller still: Mesa's software Vulkan ends a thread's loops after 65,535 rounds.
+        let buckets = (state.params.sphere_count / 20).next_power_of_two();
+        crowded.params.bucket_count = buckets;
+        crowded.bucket_starts = vec![0; buckets as usize + 1];
+        for (table, state) in [("", state), ("cells that share buckets", crowded)] {
             for (name, run) in ENGINES {
                 let state = run(state.clone(), 1);
                 let mut total = 0;
@@ -252,7 +254,7 @@ fn contacts_are_those_of_all_pairs_and_their_images() {
                     );
                     total += found;
                 }
-                assert!(total > 100, "{what}: they must touch to mean anything");
+                assert!(total > 30, "{what}: they must touch to mean anything");
             }
         }
     }
