@@ -76,6 +76,9 @@ pub fn wrap(cell: IVec3, period: IVec3) -> IVec3 {
 /// From one cell in the periodic box to the nearest image of another that is `cells` away. The way
 /// back is the opposite, also where two images are equally near: these are too far to meet.
 pub fn nearest(cells: IVec3, period: IVec3) -> IVec3 {
+    if period == IVec3::ZERO {
+        return cells;
+    }
     let half = period >> 1;
     cells - IVec3::select(cells.cmpgt(half), period, IVec3::ZERO)
         + IVec3::select(cells.cmplt(-half), period, IVec3::ZERO)

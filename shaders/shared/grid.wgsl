@@ -57,6 +57,9 @@ fn wrap(cell: vec3<i32>, period: vec3<i32>) -> vec3<i32> {
 
 // From one cell in the periodic box to the nearest image of another that is `cells` away.
 fn nearest(cells: vec3<i32>, period: vec3<i32>) -> vec3<i32> {
+    if all(period == vec3<i32>(0)) {
+        return cells;
+    }
     let half = period >> vec3<u32>(1u);
     return cells - select(vec3<i32>(0), period, cells > half)
         + select(vec3<i32>(0), period, cells < -half);
