@@ -58,7 +58,7 @@ fn integrate(
         angular_momentum = body.angular_momentum;
     }
     let way = velocity * params.time_step;
-    let place = travel(body.cell, body.offset, way, params.cell_size);
+    let place = travel(body.cell, body.offset, way, params.cell_size, params.period);
     body.cell = place.cell;
     body.offset = place.offset;
     let turned =
@@ -75,7 +75,7 @@ fn integrate(
     // Farther than 2^20 cells or 3 rad in a step is the end of a simulation, and so is no number.
     let turn = turned.spin * params.time_step;
     let followed = is_finite(way) && is_finite(turn)
-        && all(abs(way) < vec3<f32>(1048576.0 * params.cell_size))
+        && all(abs(way) < 1048576.0 * params.cell_size)
         && length(turn) < 3.0;
     if !followed {
         atomicMax(&stats.runaway, index + 1u);

@@ -44,7 +44,7 @@ fn pose(
     let arm = rotate(orientation, member.center);
     let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
     let center = metres(body.offset, params.cell_size) + arm;
-    let place = settle(body.cell, center, params.cell_size);
+    let place = settle(body.cell, center, params.cell_size, params.period);
     spheres[index] = Sphere(
         place.offset,
         member.radius,

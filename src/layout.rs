@@ -51,13 +51,19 @@ pub struct Params {
     pub gravity: Vec3,
     /// Time step, s.
     pub time_step: f32,
-    /// Side of a cell of the finest grid, m; the grid of level l has cells of 2^l times that.
-    pub cell_size: f32,
+    /// Sides of a cell of the finest grid, m; the grid of level l has cells of 2^l times that.
+    pub cell_size: Vec3,
     /// Number of grid levels; a sphere lives on the finest one whose cells are larger than its
     /// diameter and the skin.
     pub level_count: u32,
+    /// Number of cells of the finest grid from one side of a periodic box to the other, a multiple
+    /// of those in a cell of the coarsest grid; 0 along axes that are not periodic.
+    pub period: IVec3,
     /// Two spheres are neighbours if their surfaces are closer than this, m.
     pub skin: f32,
+    /// What a side of a cell of the finest grid is at least, m, and is along axes that are not
+    /// periodic: it decides on which level a sphere lives.
+    pub finest: f32,
     /// The lists hold while no sphere has moved farther than this, m: half the skin, less what
     /// rounding may hide. Below 0, the lists are built in every step.
     pub drift_limit: f32,

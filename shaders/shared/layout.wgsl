@@ -3,9 +3,11 @@
 struct Params {
     gravity: vec3<f32>,
     time_step: f32,
-    cell_size: f32,
+    cell_size: vec3<f32>,
     level_count: u32,
+    period: vec3<i32>,
     skin: f32,
+    finest: f32,
     drift_limit: f32,
     touch_margin: f32,
     neighbour_capacity: u32,
