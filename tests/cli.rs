@@ -470,7 +470,7 @@ fn the_summary_as_json_has_exactly_the_keys_promised() {
     // Set down without overlap, a ball sinks in by up to twice that at rest, m g/k.
     assert!((1.0..2.0).contains(&(overlap / 9.81e-3)), "{overlap}");
     assert_eq!(summary["contacts"], 2);
-    assert_eq!(summary["coordination"], 0.25);
+    assert_eq!(summary["coordination"], 2.0 / 7.0);
     let energy = &summary["energy"];
     assert_eq!(
         keys(energy),
