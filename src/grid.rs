@@ -65,6 +65,7 @@ pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
 
 /// The image of a cell in the periodic box: from 0 to below `period` along the axes where that is
 /// not 0.
+#[inline]
 pub fn wrap(cell: IVec3, period: IVec3) -> IVec3 {
     if period == IVec3::ZERO {
         return cell;
@@ -75,6 +76,7 @@ pub fn wrap(cell: IVec3, period: IVec3) -> IVec3 {
 
 /// From one cell in the periodic box to the nearest image of another that is `cells` away. The way
 /// back is the opposite, also where two images are equally near: these are too far to meet.
+#[inline]
 pub fn nearest(cells: IVec3, period: IVec3) -> IVec3 {
     if period == IVec3::ZERO {
         return cells;
@@ -86,6 +88,7 @@ pub fn nearest(cells: IVec3, period: IVec3) -> IVec3 {
 
 /// From the centre of one sphere to that of another (of its images, the nearest), m. Swapping them
 /// changes the sign and no bit else, so that a contact is the same from both sides.
+#[inline]
 pub fn apart(from: &Sphere, to: &Sphere, params: &Params) -> Vec3 {
     let cells = nearest(to.cell - from.cell, params.period).as_vec3();
     cells * params.cell_size + (to.offset - from.offset)
@@ -133,6 +136,7 @@ pub fn row_ranges(
 
 /// Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again, and
 /// the cell in the periodic box.
+#[inline]
 pub fn settle(cell: IVec3, offset: Vec3, cell_size: Vec3, period: IVec3) -> (IVec3, Vec3) {
     let cells = (offset / cell_size).floor();
     (
