@@ -65,10 +65,14 @@ fn integrate(
         advance(body.orientation, angular_momentum, constant.inverse_inertia, params.time_step);
     body.orientation = turned.orientation;
     let drift = select(body.drift, 0.0, stats.rebuilding == 1u);
-    body.drift =
-        drift + length(way) + length(turned.spin) * params.time_step * constant.reach;
+    let farther = length(way) + length(turned.spin) * params.time_step * constant.reach;
+    body.drift = drift + farther;
     if body.drift > params.drift_limit && atomicLoad(&stats.stale) == 0u {
         atomicStore(&stats.stale, 1u);
+    }
+    let soon = body.drift + params.lookahead * farther;
+    if soon > params.drift_limit && atomicLoad(&stats.due) == 0u {
+        atomicStore(&stats.due, 1u);
     }
     bodies[index] = body;
 

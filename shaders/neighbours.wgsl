@@ -148,6 +148,7 @@ fn neighbours_fill(
     let full = total > params.neighbour_capacity;
     if index == 0u {
         stats.neighbours = total;
+        stats.full = u32(full);
         stats.halted = u32(full);
     }
     if index >= params.sphere_count || full {

@@ -280,6 +280,7 @@ impl State {
                 attraction: model.contact.attraction.into(),
                 tangential_damping: model.contact.tangential_damping as f32,
                 cohesive: (range(model) > 0.0).into(),
+                lookahead: 0.0,
             },
             pairs: model.pairs.iter().map(pair).collect(),
             spheres: vec![Sphere::default(); sphere_count],

@@ -115,6 +115,7 @@ fn layouts() -> Vec<Layout> {
         "attraction",
         "tangential_damping",
         "cohesive",
+        "lookahead",
     ];
     let offsets = names
         .iter()
@@ -198,7 +199,9 @@ fn layouts() -> Vec<Layout> {
             max_overlap_fraction,
             runaway,
             stale,
+            due,
             rebuilding,
+            full,
             halted,
             neighbours,
             steps,

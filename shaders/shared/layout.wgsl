@@ -22,6 +22,7 @@ struct Params {
     attraction: u32,
     tangential_damping: f32,
     cohesive: u32,
+    lookahead: f32,
 }
 
 struct Body {
@@ -108,7 +109,9 @@ struct Stats {
     max_overlap_fraction: atomic<u32>,
     runaway: atomic<u32>,
     stale: atomic<u32>,
+    due: atomic<u32>,
     rebuilding: u32,
+    full: u32,
     halted: u32,
     neighbours: u32,
     steps: u32,
