@@ -58,24 +58,28 @@ fn integrate(
         angular_momentum = body.angular_momentum;
     }
     let way = velocity * params.time_step;
-    let place = travel(body.cell, body.offset, way, params.cell_size);
+    let place = travel(body.cell, body.offset, way, params.cell_size, params.period);
     body.cell = place.cell;
     body.offset = place.offset;
     let turned =
         advance(body.orientation, angular_momentum, constant.inverse_inertia, params.time_step);
     body.orientation = turned.orientation;
     let drift = select(body.drift, 0.0, stats.rebuilding == 1u);
-    body.drift =
-        drift + length(way) + length(turned.spin) * params.time_step * constant.reach;
+    let farther = length(way) + length(turned.spin) * params.time_step * constant.reach;
+    body.drift = drift + farther;
     if body.drift > params.drift_limit && atomicLoad(&stats.stale) == 0u {
         atomicStore(&stats.stale, 1u);
+    }
+    let soon = body.drift + params.lookahead * farther;
+    if soon > params.drift_limit && atomicLoad(&stats.due) == 0u {
+        atomicStore(&stats.due, 1u);
     }
     bodies[index] = body;
 
     // Farther than 2^20 cells or 3 rad in a step is the end of a simulation, and so is no number.
     let turn = turned.spin * params.time_step;
     let followed = is_finite(way) && is_finite(turn)
-        && all(abs(way) < vec3<f32>(1048576.0 * params.cell_size))
+        && all(abs(way) < 1048576.0 * params.cell_size)
         && length(turn) < 3.0;
     if !followed {
         atomicMax(&stats.runaway, index + 1u);

@@ -63,34 +63,43 @@ fn find(index: u32, start: u32, write: bool) -> u32 {
     var count = 0u;
     for (var level = 0u; level < params.level_count; level++) {
         let cells = reach(sphere, level, params);
-        // A row longer than the table would meet its own start again.
-        let length = min(u32(cells.last.x - cells.first.x) + 1u, params.bucket_count);
+        let period = params.period >> vec3<u32>(level);
         for (var z = cells.first.z; z <= cells.last.z; z++) {
             for (var y = cells.first.y; y <= cells.last.y; y++) {
-                let row = bucket(vec3<i32>(cells.first.x, y, z), level, params.bucket_count);
-                let last = row + length;
-                // The row may wrap around the end of the table: then it has a second part.
-                let wrapped = select(0u, last - params.bucket_count, last > params.bucket_count);
-                var begin = bucket_starts[row];
-                var end = bucket_starts[min(last, params.bucket_count)];
-                for (var part = 0u; part < 2u; part++) {
-                    for (var k = begin; k < end; k++) {
-                        let other = sorted[k];
-                        let neighbour = spheres[other];
-                        // Another cell's spheres, of this level or another, may share the bucket.
-                        let cell = cell_at(neighbour.cell, level);
-                        let in_row = cell.y == y && cell.z == z
-                            && cell.x >= cells.first.x && cell.x <= cells.last.x
-                            && level_of(neighbour.radius, params) == level;
-                        if in_row && are_neighbours(sphere, neighbour) {
-                            if write {
-                                neighbours[start + count] = other;
+                var first = wrap(vec3<i32>(cells.first.x, y, z), period);
+                var left = cells.last.x - cells.first.x + 1;
+                // A row that meets the end of a periodic box goes on at cell 0.
+                while left > 0 {
+                    let here = select(left, min(left, period.x - first.x), period.x > 0);
+                    let row = bucket(first, level, params.bucket_count);
+                    // A row longer than the table would meet its own start again.
+                    let last = row + min(u32(here), params.bucket_count);
+                    // The row may wrap around the end of the table: then it has a second part.
+                    let wrapped = select(0u, last - params.bucket_count, last > params.bucket_count);
+                    var begin = bucket_starts[row];
+                    var end = bucket_starts[min(last, params.bucket_count)];
+                    for (var part = 0u; part < 2u; part++) {
+                        for (var k = begin; k < end; k++) {
+                            let other = sorted[k];
+                            let neighbour = spheres[other];
+                            // Another cell's spheres, of this level or another, may share the
+                            // bucket.
+                            let cell = cell_at(neighbour.cell, level);
+                            let in_row = all(cell.yz == first.yz)
+                                && cell.x >= first.x && cell.x < first.x + here
+                                && level_of(neighbour.radius, params) == level;
+                            if in_row && are_neighbours(sphere, neighbour) {
+                                if write {
+                                    neighbours[start + count] = other;
+                                }
+                                count += 1u;
                             }
-                            count += 1u;
                         }
+                        begin = 0u;
+                        end = bucket_starts[wrapped];
                     }
-                    begin = 0u;
-                    end = bucket_starts[wrapped];
+                    left -= here;
+                    first.x = 0;
                 }
             }
         }
@@ -139,6 +148,7 @@ fn neighbours_fill(
     let full = total > params.neighbour_capacity;
     if index == 0u {
         stats.neighbours = total;
+        stats.full = u32(full);
         stats.halted = u32(full);
     }
     if index >= params.sphere_count || full {

@@ -14,9 +14,21 @@
 // step, which is nothing while the lists hold.
 @group(0) @binding(19) var<storage, read_write> list_dispatch: array<u32>;
 
+// Whether this step may build the lists. The passes that do so cost time even when they get no
+// threads, so the host gives most steps none of them; a step that finds its lists stale, and may not
+// build them, is not taken.
+override MAY_BUILD: bool = true;
+
 fn decide() {
-    let rebuilding = atomicExchange(&stats.stale, 0u);
+    if !MAY_BUILD {
+        stats.rebuilding = 0u;
+        stats.halted = atomicLoad(&stats.stale) | stats.full;
+        return;
+    }
+    let wanted = atomicExchange(&stats.stale, 0u) | atomicExchange(&stats.due, 0u);
+    let rebuilding = select(wanted, 0u, stats.full == 1u);
     stats.rebuilding = rebuilding;
+    stats.halted = stats.full;
     stats.rebuilds += rebuilding;
     let half = arrayLength(&list_dispatch) / 2u;
     for (var k = 0u; k < half; k++) {
@@ -44,7 +56,7 @@ fn pose(
     let arm = rotate(orientation, member.center);
     let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
     let center = metres(body.offset, params.cell_size) + arm;
-    let place = settle(body.cell, center, params.cell_size);
+    let place = settle(body.cell, center, params.cell_size, params.period);
     spheres[index] = Sphere(
         place.offset,
         member.radius,

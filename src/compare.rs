@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use glam::{DVec3, Vec3, Vec4};
 use serde::Serialize;
 
-use crate::grid::height;
+use crate::grid::{height, nearest};
 use crate::layout::{Body, HERTZ, Load, PLANE, SphereLoad};
 use crate::pass::Pass;
 use crate::state::{State, body_orientation};
@@ -68,7 +68,7 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                         (a_sphere.cell, a_sphere.offset),
                         (b_sphere.cell, b_sphere.offset),
                         a,
-                    )
+                    ) / f64::from(a.params.finest)
                 });
             let constant = |state: &State| -> Vec<u32> {
                 let words = state.spheres.iter().map(|sphere| {
@@ -135,7 +135,7 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
             let pairs = pairs.map(|(a, b)| (pushed(a), pushed(b)));
             let mut all = loads(a, pairs, large_force(a));
             // A spring stretched by the overlap of a large force.
-            let long = LARGE_OVERLAP * f64::from(a.params.cell_size);
+            let long = LARGE_OVERLAP * f64::from(a.params.finest);
             all.push(float(
                 "memory",
                 relative_to(long, memories(a, b)),
@@ -227,8 +227,8 @@ impl Trajectory {
 /// speed counts as large if it is that of a fall through a cell.
 pub fn trajectories(a: &State, b: &State) -> [Trajectory; 4] {
     let bodies = || a.bodies.iter().zip(&b.bodies);
-    let cell_size = f64::from(a.params.cell_size);
-    let fall = (2.0 * f64::from(a.params.gravity.length()) * cell_size).sqrt();
+    let cell = f64::from(a.params.finest);
+    let fall = (2.0 * f64::from(a.params.gravity.length()) * cell).sqrt();
     let speed = a.bodies.iter().map(|body| body.velocity);
     let speed = largest(speed.map(|velocity| velocity.as_dvec3().length())).max(fall);
     let force = a.body_loads.iter().map(|load| load.force);
@@ -252,9 +252,9 @@ pub fn trajectories(a: &State, b: &State) -> [Trajectory; 4] {
 fn large_force(state: &State) -> f64 {
     let stiffest = state.pairs.iter().map(|pair| pair.stiffness);
     let stiffest = f64::from(stiffest.fold(0.0, f32::max));
-    let overlap = LARGE_OVERLAP * f64::from(state.params.cell_size);
+    let overlap = LARGE_OVERLAP * f64::from(state.params.finest);
     if state.params.law == HERTZ {
-        let radius = 0.25 * f64::from(state.params.cell_size);
+        let radius = 0.25 * f64::from(state.params.finest);
         return stiffest * (radius * overlap).sqrt() * overlap;
     }
     stiffest * overlap
@@ -303,7 +303,8 @@ fn orientations(a: &State, b: &State) -> f64 {
 
 /// Distance of two bodies of the model of `state` as a fraction of a cell.
 fn moved((a, b): (&Body, &Body), state: &State) -> f64 {
-    (state.position(a) - state.position(b)).length() / f64::from(state.params.cell_size)
+    let way = state.nearest(state.position(a) - state.position(b));
+    way.length() / f64::from(state.params.finest)
 }
 
 /// Angle between two bodies, rad.
@@ -332,10 +333,10 @@ fn loads(
     pairs: impl Iterator<Item = (Pushed, Pushed)> + Clone,
     large_force: f64,
 ) -> Vec<Difference> {
-    let large_torque = 0.5 * f64::from(state.params.cell_size) * large_force;
+    let large_torque = 0.5 * f64::from(state.params.finest) * large_force;
     let overlaps = pairs
         .clone()
-        .map(|(a, b)| f64::from((a.2 - b.2).abs()) / f64::from(state.params.cell_size));
+        .map(|(a, b)| f64::from((a.2 - b.2).abs()) / f64::from(state.params.finest));
     vec![
         float(
             "force",
@@ -420,8 +421,7 @@ fn differing_neighbours(a: &State, b: &State) -> usize {
         }
         let (sphere, other) = (&a.spheres[index], &a.spheres[other as usize]);
         let reach = f64::from(sphere.radius + other.radius + a.params.skin);
-        let cell_size = f64::from(a.params.cell_size);
-        let apart = apart((sphere.cell, sphere.offset), (other.cell, other.offset), a) * cell_size;
+        let apart = apart((sphere.cell, sphere.offset), (other.cell, other.offset), a);
         (apart / reach - 1.0).abs() < 1e-5
     };
     let mut count = 0;
@@ -440,11 +440,11 @@ fn differing_neighbours(a: &State, b: &State) -> usize {
     count
 }
 
-/// Distance of two places as a fraction of a cell.
+/// Distance of two places, m.
 fn apart(a: (glam::IVec3, Vec3), b: (glam::IVec3, Vec3), state: &State) -> f64 {
-    let cell_size = f64::from(state.params.cell_size);
-    let cells: DVec3 = (a.0 - b.0).as_dvec3();
-    (cells + (a.1.as_dvec3() - b.1.as_dvec3()) / cell_size).length()
+    let cells = nearest(a.0 - b.0, state.params.period).as_dvec3();
+    let between = cells * state.params.cell_size.as_dvec3() + (a.1.as_dvec3() - b.1.as_dvec3());
+    between.length()
 }
 
 /// Largest difference as a fraction of the largest vector.

@@ -50,6 +50,18 @@ pub enum Error {
         /// What it answered.
         reason: String,
     },
+    /// The domain is too narrow along a periodic axis.
+    #[error(
+        "the domain is {length} m long along {axis}, where it is periodic, and its bodies need {least} m: a little more than three of their largest diameters; make it longer, or not periodic along {axis}"
+    )]
+    NarrowDomain {
+        /// `x`, `y` or `z`.
+        axis: char,
+        /// Its length along that axis, m.
+        length: f64,
+        /// The least that it may have, m (see [`crate::state::least_period`]).
+        least: f64,
+    },
     /// A body moves or turns too far in a step to be followed, or its velocity is no number.
     #[error(
         "body {body} ({shape}) moves or turns too fast to be followed, between steps {after} and {before}: more than 3 rad or a million diameters in a step, or its velocity is no number; lower contact.time_step, and see that forces and speeds of the scene are what you mean"

@@ -1,5 +1,7 @@
 //! The grids: places in them and their spatial hash; the twin of `shaders/shared/grid.wgsl`.
 
+use std::ops::Range;
+
 use glam::{IVec3, UVec3, Vec3};
 
 use crate::layout::{Params, Plane, Sphere};
@@ -14,7 +16,7 @@ pub const HASH_LEVEL: u32 = 0xc2b2_ae3d;
 
 /// Level of a sphere: the finest whose cells are larger than its diameter and the skin.
 pub fn level_of(radius: f32, params: &Params) -> u32 {
-    let (mut level, mut size) = (0, params.cell_size);
+    let (mut level, mut size) = (0, params.finest);
     while size < 2.0 * radius + params.skin && level + 1 < params.level_count {
         size *= 2.0;
         level += 1;
@@ -42,22 +44,53 @@ pub fn bucket(cell: IVec3, level: u32, bucket_count: u32) -> u32 {
 /// Cells of level `level` in which the neighbours of a sphere lie: the first and the last, in each
 /// direction.
 pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
-    let size = params.cell_size * (1_u32 << level) as f32;
+    let scale = (1_u32 << level) as f32;
+    let size = params.cell_size * scale;
     let home = cell_at(sphere.cell, level);
     let fine = (sphere.cell - (home << level)).as_vec3();
     let place = fine * params.cell_size + sphere.offset;
     // The largest neighbour there has a diameter of the cell less the skin; a little more, so that
     // rounding hides none.
-    let reach = sphere.radius + 0.5 * size + 0.51 * params.skin;
-    let first = ((place - reach) / size).floor().as_ivec3();
-    let last = ((place + reach) / size).floor().as_ivec3();
-    (home + first, home + last)
+    let reach = sphere.radius + 0.5 * (params.finest * scale) + 0.51 * params.skin;
+    let first = home + ((place - reach) / size).floor().as_ivec3();
+    let last = home + ((place + reach) / size).floor().as_ivec3();
+    // All around a periodic box, and no further.
+    let period = params.period >> level;
+    let around = first + period - 1;
+    (
+        first,
+        IVec3::select(period.cmpgt(IVec3::ZERO), last.min(around), last),
+    )
 }
 
-/// From the centre of one sphere to that of another, m. Swapping them changes the sign and no bit
-/// else, so that a contact is the same from both sides.
+/// The image of a cell in the periodic box: from 0 to below `period` along the axes where that is
+/// not 0.
+#[inline]
+pub fn wrap(cell: IVec3, period: IVec3) -> IVec3 {
+    if period == IVec3::ZERO {
+        return cell;
+    }
+    let inside = cell.rem_euclid(period.max(IVec3::ONE));
+    IVec3::select(period.cmpgt(IVec3::ZERO), inside, cell)
+}
+
+/// From one cell in the periodic box to the nearest image of another that is `cells` away. The way
+/// back is the opposite, also where two images are equally near: these are too far to meet.
+#[inline]
+pub fn nearest(cells: IVec3, period: IVec3) -> IVec3 {
+    if period == IVec3::ZERO {
+        return cells;
+    }
+    let half = period >> 1;
+    cells - IVec3::select(cells.cmpgt(half), period, IVec3::ZERO)
+        + IVec3::select(cells.cmplt(-half), period, IVec3::ZERO)
+}
+
+/// From the centre of one sphere to that of another (of its images, the nearest), m. Swapping them
+/// changes the sign and no bit else, so that a contact is the same from both sides.
+#[inline]
 pub fn apart(from: &Sphere, to: &Sphere, params: &Params) -> Vec3 {
-    let cells = (to.cell - from.cell).as_vec3();
+    let cells = nearest(to.cell - from.cell, params.period).as_vec3();
     cells * params.cell_size + (to.offset - from.offset)
 }
 
@@ -68,13 +101,29 @@ pub fn height(sphere: &Sphere, plane: &Plane, params: &Params) -> f32 {
     from_plane.dot(plane.normal)
 }
 
-/// Runs of sorted spheres that hold the cells `first` to `last.x` of a row: two half-open ranges,
-/// the second of them empty unless the row wraps around the end of the table.
-pub fn row_ranges(first: IVec3, last_x: i32, level: u32, bucket_starts: &[u32]) -> [(u32, u32); 2] {
+/// The parts of a row of `count` cells from `first` on, in the periodic box: a row that meets its end
+/// goes on at cell 0.
+pub fn row_parts(first: i32, count: i32, period: i32) -> [Range<i32>; 2] {
+    let before = if period > 0 {
+        count.min(period - first)
+    } else {
+        count
+    };
+    [first..first + before, 0..count - before]
+}
+
+/// Runs of sorted spheres that hold the cells `cells` (along x) of the row of `row`: two half-open
+/// ranges, the second of them empty unless the row wraps around the end of the table.
+pub fn row_ranges(
+    row: IVec3,
+    cells: &Range<i32>,
+    level: u32,
+    bucket_starts: &[u32],
+) -> [(u32, u32); 2] {
     let bucket_count = bucket_starts.len() as u32 - 1;
-    let start = bucket(first, level, bucket_count);
+    let start = bucket(row.with_x(cells.start), level, bucket_count);
     // A row longer than the table would meet its own start again.
-    let end = start + ((last_x - first.x) as u32 + 1).min(bucket_count);
+    let end = start + (cells.len() as u32).min(bucket_count);
     let wrapped = end.saturating_sub(bucket_count);
     [
         (
@@ -85,19 +134,30 @@ pub fn row_ranges(first: IVec3, last_x: i32, level: u32, bucket_starts: &[u32]) 
     ]
 }
 
-/// Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again.
-pub fn settle(cell: IVec3, offset: Vec3, cell_size: f32) -> (IVec3, Vec3) {
+/// Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again, and
+/// the cell in the periodic box.
+#[inline]
+pub fn settle(cell: IVec3, offset: Vec3, cell_size: Vec3, period: IVec3) -> (IVec3, Vec3) {
     let cells = (offset / cell_size).floor();
-    (cell + cells.as_ivec3(), offset - cells * cell_size)
+    (
+        wrap(cell + cells.as_ivec3(), period),
+        offset - cells * cell_size,
+    )
 }
 
 /// The metres that a body's `offset` stands for.
-pub fn metres(offset: UVec3, cell_size: f32) -> Vec3 {
+pub fn metres(offset: UVec3, cell_size: Vec3) -> Vec3 {
     offset.as_vec3() * (FRACTION * cell_size)
 }
 
-/// A body's cell and offset after it has moved by `way` (m).
-pub fn travel(cell: IVec3, offset: UVec3, way: Vec3, cell_size: f32) -> (IVec3, UVec3) {
+/// A body's cell in the periodic box and its offset after it has moved by `way` (m).
+pub fn travel(
+    cell: IVec3,
+    offset: UVec3,
+    way: Vec3,
+    cell_size: Vec3,
+    period: IVec3,
+) -> (IVec3, UVec3) {
     let cells = way / cell_size;
     let whole = cells.round();
     let part = ((cells - whole) / FRACTION)
@@ -109,13 +169,14 @@ pub fn travel(cell: IVec3, offset: UVec3, way: Vec3, cell_size: f32) -> (IVec3, 
     let under = part.cmplt(IVec3::ZERO) & moved.cmpgt(offset);
     let carry = IVec3::select(over, IVec3::ONE, IVec3::ZERO)
         - IVec3::select(under, IVec3::ONE, IVec3::ZERO);
-    (cell.wrapping_add(whole.as_ivec3() + carry), moved)
+    let cell = cell.wrapping_add(whole.as_ivec3() + carry);
+    (wrap(cell, period), moved)
 }
 
 /// Whether a body may move by `way` (m) in one step: numbers farther than 2²⁰ cells, or that are no
 /// numbers, are the end of a simulation.
-pub fn is_sane(way: Vec3, cell_size: f32) -> bool {
-    way.is_finite() && way.abs().max_element() < 1_048_576.0 * cell_size
+pub fn is_sane(way: Vec3, cell_size: Vec3) -> bool {
+    way.is_finite() && way.abs().cmplt(1_048_576.0 * cell_size).all()
 }
 
 /// The unit of a body's offset, as a fraction of a cell: 2⁻³².
@@ -133,7 +194,7 @@ mod tests {
         let (mut cell, mut offset) = (IVec3::new(-5, 0, 7), UVec3::new(1 << 31, 0, u32::MAX));
         let step = Vec3::new(-3e-7, 2e-7, 1e-6);
         for _ in 0..1_000_000 {
-            (cell, offset) = travel(cell, offset, step, 0.1);
+            (cell, offset) = travel(cell, offset, step, Vec3::splat(0.1), IVec3::ZERO);
         }
         let exact = glam::DVec3::new(-4.5, 0.0, 8.0) * 0.1 + step.as_dvec3() * 1e6;
         let got = cell.as_dvec3() * 0.1 + offset.as_dvec3() * f64::from(FRACTION) * 0.1;
@@ -142,11 +203,51 @@ mod tests {
 
     #[test]
     fn cells_are_carried_both_ways() {
+        let go = |cell, offset, way| travel(cell, offset, way, Vec3::ONE, IVec3::ZERO);
         let start = (IVec3::ZERO, UVec3::splat(10));
-        let there = travel(start.0, start.1, Vec3::new(-0.4, 2.6, 0.5), 1.0);
+        let there = go(start.0, start.1, Vec3::new(-0.4, 2.6, 0.5));
         assert_eq!(there.0, IVec3::new(-1, 2, 0));
-        let back = travel(there.0, there.1, Vec3::new(0.4, -2.6, -0.5), 1.0);
+        let back = go(there.0, there.1, Vec3::new(0.4, -2.6, -0.5));
         assert_eq!(back.0, start.0);
         assert!((back.1.as_ivec3() - start.1.as_ivec3()).abs().max_element() < 1024);
+    }
+
+    #[test]
+    fn a_cell_far_outside_the_box_has_one_image_in_it() {
+        let period = IVec3::new(12, 0, 3);
+        for times in -5..=5 {
+            let cell = IVec3::new(7 + 12 * times, -9, 2 + 3 * times);
+            assert_eq!(wrap(cell, period), IVec3::new(7, -9, 2));
+        }
+        let way = Vec3::new(-11.5, 40.0, 30.0);
+        let (cell, _) = travel(IVec3::splat(1), UVec3::ZERO, way, Vec3::ONE, period);
+        assert_eq!(cell, IVec3::new(1, 41, 1));
+    }
+
+    #[test]
+    fn the_way_to_the_nearest_image_is_the_way_back_turned_round() {
+        for period in [0, 3, 4, 6, 7, 12] {
+            let range = if period == 0 { 20 } else { period };
+            for way in 1 - range..range {
+                let found = nearest(IVec3::splat(way), IVec3::splat(period)).x;
+                assert_eq!(
+                    found,
+                    -nearest(IVec3::splat(-way), IVec3::splat(period)).x,
+                    "{way} of {period}"
+                );
+                let images = [way - period, way, way + period].map(i32::abs);
+                assert_eq!(Some(&found.abs()), images.iter().min(), "{way} of {period}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_goes_once_around_a_periodic_box() {
+        for (first, count, period) in [(-4, 3, 0), (0, 3, 3), (2, 3, 3), (5, 3, 6), (3, 4, 8)] {
+            let cells = row_parts(first, count, period).into_iter().flatten();
+            let expected =
+                (first..first + count).map(|x| wrap(IVec3::splat(x), IVec3::splat(period)).x);
+            assert!(cells.eq(expected), "{first}, {count} of {period}");
+        }
     }
 }

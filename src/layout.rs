@@ -51,13 +51,19 @@ pub struct Params {
     pub gravity: Vec3,
     /// Time step, s.
     pub time_step: f32,
-    /// Side of a cell of the finest grid, m; the grid of level l has cells of 2^l times that.
-    pub cell_size: f32,
+    /// Sides of a cell of the finest grid, m; the grid of level l has cells of 2^l times that.
+    pub cell_size: Vec3,
     /// Number of grid levels; a sphere lives on the finest one whose cells are larger than its
     /// diameter and the skin.
     pub level_count: u32,
+    /// Number of cells of the finest grid from one side of a periodic box to the other, a multiple
+    /// of those in a cell of the coarsest grid; 0 along axes that are not periodic.
+    pub period: IVec3,
     /// Two spheres are neighbours if their surfaces are closer than this, m.
     pub skin: f32,
+    /// What a side of a cell of the finest grid is at least, m, and is along axes that are not
+    /// periodic: it decides on which level a sphere lives.
+    pub finest: f32,
     /// The lists hold while no sphere has moved farther than this, m: half the skin, less what
     /// rounding may hide. Below 0, the lists are built in every step.
     pub drift_limit: f32,
@@ -87,6 +93,8 @@ pub struct Params {
     pub tangential_damping: f32,
     /// 1 if surfaces that are apart may act on each other.
     pub cohesive: u32,
+    /// Steps to look ahead for lists that become stale: on the GPU, only some steps may build them.
+    pub lookahead: f32,
 }
 
 /// The state of a body: all that a step carries over to the next.
@@ -296,11 +304,15 @@ pub struct Stats {
     /// One more than the largest index of a body that moved or turned too far in a step to be
     /// followed, or whose velocity is no number; 0 if there is none.
     pub runaway: u32,
-    /// 1 if a sphere may have moved out of its skin, so that the next step must build the lists.
+    /// 1 if a sphere may have moved out of its skin: no step is taken before the lists are built.
     pub stale: u32,
+    /// 1 if that may happen before the next step that may build the lists: that one builds them.
+    pub due: u32,
     /// 1 in a step that builds the lists.
     pub rebuilding: u32,
     /// 1 once the lists had no room: no step is taken until the host has made more.
+    pub full: u32,
+    /// 1 in a step that is not taken, since the lists are stale or had no room.
     pub halted: u32,
     /// Number of entries of the neighbour lists when they were last built.
     pub neighbours: u32,

@@ -158,6 +158,39 @@ pub struct Domain {
     pub periodic: [bool; 3],
 }
 
+impl Domain {
+    /// Its sides along the periodic axes, m; 0 along the others.
+    pub fn period(&self) -> DVec3 {
+        let side = |axis| {
+            if self.periodic[axis] {
+                self.max[axis] - self.min[axis]
+            } else {
+                0.0
+            }
+        };
+        DVec3::from_array(std::array::from_fn(side))
+    }
+
+    /// The image of a point in the box, m. A point that is in it stays as it is, to the bit.
+    pub fn wrap(&self, point: DVec3) -> DVec3 {
+        let period = self.period();
+        let boxes = ((point - self.min) / period).floor();
+        point - DVec3::select(period.cmpgt(DVec3::ZERO), boxes * period, DVec3::ZERO)
+    }
+
+    /// The shortest of the images of a way, m.
+    pub fn nearest(&self, way: DVec3) -> DVec3 {
+        nearest_image(way, self.period())
+    }
+}
+
+/// The shortest of the images of a way in a box of the sides `period`, m: 0 along the axes where it is
+/// not periodic.
+pub(crate) fn nearest_image(way: DVec3, period: DVec3) -> DVec3 {
+    let boxes = (way / period).round();
+    way - DVec3::select(period.cmpgt(DVec3::ZERO), boxes * period, DVec3::ZERO)
+}
+
 /// A plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPlane {

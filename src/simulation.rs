@@ -12,7 +12,7 @@ use crate::layout::Stats;
 use crate::model::Model;
 use crate::network::Network;
 use crate::pass::Pass;
-use crate::state::{Field, State, angular_velocity, body_orientation};
+use crate::state::{Field, State, angular_velocity, body_orientation, least_period};
 use crate::summary::{Energy, Summary};
 use crate::trace::{Sample, Trace};
 
@@ -103,9 +103,11 @@ impl Simulation {
     /// Starts a simulation on the CPU engine, on `threads` threads (all cores if `None`).
     ///
     /// # Errors
-    /// If the threads cannot be started, or the contact law is a custom one.
+    /// If the threads cannot be started, the contact law is a custom one, or a periodic domain is too
+    /// narrow.
     pub fn on_cpu(model: Model, threads: Option<usize>) -> Result<Simulation> {
         model.contact.law.check_on_cpu()?;
+        has_room(&model)?;
         let threads = threads.unwrap_or(0);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -120,8 +122,9 @@ impl Simulation {
     /// Starts a simulation on an open device.
     ///
     /// # Errors
-    /// If the device cannot hold the model.
+    /// If the device cannot hold the model, or a periodic domain is too narrow.
     pub fn on_gpu(model: Model, context: &Context) -> Result<Simulation> {
+        has_room(&model)?;
         let state = State::new(&model);
         let engine = Engine::Gpu(Box::new(GpuEngine::with_law(
             context,
@@ -382,6 +385,24 @@ impl Simulation {
             before: self.steps,
         }
     }
+}
+
+/// Whether the domain is long enough along its periodic axes.
+fn has_room(model: &Model) -> Result<()> {
+    let Some(domain) = &model.domain else {
+        return Ok(());
+    };
+    let (period, least) = (domain.period(), least_period(model));
+    for (axis, name) in ['x', 'y', 'z'].into_iter().enumerate() {
+        if domain.periodic[axis] && period[axis] < least {
+            return Err(Error::NarrowDomain {
+                axis: name,
+                length: period[axis],
+                least,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Takes a sample of the CPU engine's state after `step`.

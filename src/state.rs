@@ -4,19 +4,18 @@
 //! with the same bytes.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use glam::{DMat3, DQuat, DVec3, IVec3, Vec4};
+use glam::{DMat3, DQuat, DVec3, IVec3, Vec3, Vec4};
 
-use crate::grid::FRACTION;
-
+use crate::grid::{FRACTION, wrap};
 use crate::layout::{
     Body, BodyProperties, CUSTOM, EXPLICIT, HERTZ, HOOKE, LINEAR, Load, Member, Pair, Params,
     Plane, ROLLING_CONSTANT, ROLLING_SPRING, SEMI_IMPLICIT, Sphere, SphereLoad, Stats,
 };
-use crate::model::{Cohesion, Integrator, Law, Model, PairLaw, Rolling};
+use crate::model::{Cohesion, Integrator, Law, Model, PairLaw, Rolling, nearest_image};
 use crate::rotation;
 
-/// Skin of the neighbour lists as a fraction of the smallest radius, beside the range of cohesion. A thicker one makes longer
-/// lists, a thinner one has them built more often.
+/// Skin of the neighbour lists as a fraction of the smallest radius, beside the range of cohesion. A
+/// thicker one makes longer lists, a thinner one has them built more often.
 const SKIN: f64 = 0.2;
 
 /// A cell is this much larger than the largest diameter and the skin, so that rounding of an offset
@@ -31,9 +30,19 @@ const TOUCH_MARGIN: f64 = 0.1;
 /// grow as they need.
 const NEIGHBOURS: usize = 12;
 
+/// Cells of the coarsest grid that a periodic box has at least along a periodic axis, so that a
+/// sphere meets each cell around it once, and of two images of a sphere at most one.
+const LEAST_PERIOD: f64 = 3.0;
+
+/// Cells of the finest grid that a periodic box has at most along an axis: sums of a few such numbers
+/// fit into 32 bits.
+const MOST_PERIOD: u32 = 1 << 28;
+
 /// All buffers of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
+    /// Where cell (0, 0, 0) starts, m: the lower side of a periodic box, and 0 along the other axes.
+    pub origin: DVec3,
     /// What holds for the whole run.
     pub params: Params,
     /// What each body keeps; `body_count` elements.
@@ -149,13 +158,20 @@ impl Field {
 
 impl State {
     /// The start of a simulation of `model`.
+    ///
+    /// # Panics
+    /// If its domain is narrower than [`least_period`] along a periodic axis.
     pub fn new(model: &Model) -> State {
+        let grid = Grid::new(model);
         let Grid {
-            cell_size,
+            finest,
             level_count,
             skin,
             touch_margin,
-        } = Grid::new(model);
+            cell_size,
+            period,
+            origin,
+        } = grid;
         let body_count = model.bodies.len();
         let sphere_count = model.sphere_count();
         let bucket_count = sphere_count.next_power_of_two();
@@ -193,7 +209,8 @@ impl State {
                 material: clump.material as u32,
                 ..Default::default()
             }));
-            let (cell, part) = locate(body.position, cell_size);
+            let (cell, part) = grid.locate(body.position);
+            let cell = wrap(cell, period);
             let offset = (part / f64::from(FRACTION)).round().as_uvec3();
             let inertia = world_inertia(body.orientation, clump.inertia);
             bodies.push(Body {
@@ -215,9 +232,9 @@ impl State {
                 // where they matter.
                 let normal = plane.normal.normalize();
                 let point = center - normal * (center - plane.point).dot(normal);
-                let (cell, part) = locate(point, cell_size);
+                let (cell, part) = grid.locate(point);
                 Plane {
-                    offset: (part * f64::from(cell_size)).as_vec3(),
+                    offset: (part * cell_size.as_dvec3()).as_vec3(),
                     material: plane.material as u32,
                     cell,
                     normal: normal.as_vec3(),
@@ -232,14 +249,17 @@ impl State {
 
         let memory_size = memory_size(model);
         State {
+            origin,
             params: Params {
                 gravity: model.gravity.as_vec3(),
                 time_step: model.time_step as f32,
                 cell_size,
                 level_count,
+                period,
                 skin,
                 drift_limit: 0.499 * (skin - touch_margin),
                 touch_margin,
+                finest,
                 neighbour_capacity: neighbour_capacity as u32,
                 body_count: body_count as u32,
                 sphere_count: sphere_count as u32,
@@ -260,6 +280,7 @@ impl State {
                 attraction: model.contact.attraction.into(),
                 tangential_damping: model.contact.tangential_damping as f32,
                 cohesive: (range(model) > 0.0).into(),
+                lookahead: 0.0,
             },
             pairs: model.pairs.iter().map(pair).collect(),
             spheres: vec![Sphere::default(); sphere_count],
@@ -355,15 +376,37 @@ impl State {
 
     /// World position of a sphere's centre, m.
     pub fn place(&self, sphere: &Sphere) -> DVec3 {
-        let cells = sphere.cell.as_dvec3() * f64::from(self.params.cell_size);
-        cells + sphere.offset.as_dvec3()
+        let cells = sphere.cell.as_dvec3() * self.params.cell_size.as_dvec3();
+        self.origin + cells + sphere.offset.as_dvec3()
     }
 
-    /// World position of a body's centre of mass, m.
+    /// World position of a body's centre of mass, m; in the periodic box, if there is one.
     pub fn position(&self, body: &Body) -> DVec3 {
         let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);
-        cells * f64::from(self.params.cell_size)
+        self.origin + cells * self.params.cell_size.as_dvec3()
     }
+
+    /// The shortest of the images of a way, m: that from one place to the nearest image of another,
+    /// for the way between the two.
+    pub fn nearest(&self, way: DVec3) -> DVec3 {
+        let Params {
+            cell_size, period, ..
+        } = self.params;
+        nearest_image(way, period.as_dvec3() * cell_size.as_dvec3())
+    }
+}
+
+/// The length that a periodic axis of the domain of `model` has at least, m: a little more than three
+/// of its largest diameters.
+pub fn least_period(model: &Model) -> f64 {
+    let (smallest, largest) = radii(model);
+    least_length(smallest, largest, range(model))
+}
+
+/// The same for spheres of radii from `smallest` to `largest` that act on each other across gaps up to
+/// `range`, m.
+pub(crate) fn least_length(smallest: f64, largest: f64, range: f64) -> f64 {
+    LEAST_PERIOD * cell(largest, SKIN * smallest + range)
 }
 
 /// Angular velocity in the world frame, rad/s, of a body with the principal moments of inertia
@@ -424,7 +467,7 @@ fn memory_size(model: &Model) -> u32 {
 
 /// The largest gap at which two surfaces act on each other, m.
 fn range(model: &Model) -> f64 {
-    let radius = radii(model).fold(0.0, f64::max);
+    let (_, radius) = radii(model);
     let of_pair = |pair: &PairLaw| match pair.cohesion {
         Cohesion::None => 0.0,
         Cohesion::Constant { force, range } if force > 0.0 => range,
@@ -451,49 +494,92 @@ fn range(model: &Model) -> f64 {
     model.pairs.iter().map(of_pair).fold(of_law, f64::max)
 }
 
-/// Radii of all spheres of all bodies, m.
-fn radii(model: &Model) -> impl Iterator<Item = f64> {
-    let shapes = model.bodies.iter().map(|body| &model.shapes[body.shape]);
-    shapes.flat_map(|shape| shape.spheres.iter().map(|sphere| sphere.radius))
-}
-
 /// The grids of a model, from the finest on.
 struct Grid {
-    cell_size: f32,
+    /// See [`Params::finest`].
+    finest: f32,
     level_count: u32,
     skin: f32,
     touch_margin: f32,
+    cell_size: Vec3,
+    period: IVec3,
+    origin: DVec3,
 }
 
 impl Grid {
     fn new(model: &Model) -> Grid {
-        let (smallest, largest) = (
-            radii(model).fold(f64::MAX, f64::min),
-            radii(model).fold(0.0, f64::max),
-        );
-        let range = range(model);
-        let skin = SKIN * smallest + range;
-        let cell = |radius: f64| CELL_MARGIN * (2.0 * radius + skin);
         // The coarsest grid fits the largest spheres; each finer one has cells half as large, as
         // long as the smallest spheres fit.
-        let (mut cell_size, mut level_count) = (cell(largest), 1);
-        while 0.5 * cell_size >= cell(smallest) {
-            cell_size *= 0.5;
+        let coarsest = coarsest_cell(model);
+        let (smallest, _) = radii(model);
+        let (mut finest, mut level_count) = (coarsest, 1);
+        while 0.5 * finest >= cell(smallest, skin(model)) {
+            finest *= 0.5;
             level_count += 1;
         }
-        Grid {
-            cell_size: cell_size as f32,
-            level_count,
-            skin: skin as f32,
-            touch_margin: (TOUCH_MARGIN * SKIN * smallest + range) as f32,
+
+        let finest = finest as f32;
+        let mut cell_size = Vec3::splat(finest);
+        let (mut period, mut origin) = (IVec3::ZERO, DVec3::ZERO);
+        if let Some(domain) = &model.domain {
+            for axis in (0..3).filter(|&axis| domain.periodic[axis]) {
+                let length = domain.period()[axis];
+                let cells = (length / coarsest).floor();
+                assert!(
+                    cells >= LEAST_PERIOD,
+                    "a period of {length} m is less than {} m",
+                    least_period(model)
+                );
+                // A whole number of cells of each grid, so that all of them close.
+                let fine = level_count - 1;
+                let cells = cells.min(f64::from(MOST_PERIOD >> fine)) as i32;
+                period[axis] = cells << fine;
+                cell_size[axis] = (length / f64::from(period[axis])) as f32;
+                origin[axis] = domain.min[axis];
+            }
         }
+        Grid {
+            finest,
+            level_count,
+            skin: skin(model) as f32,
+            touch_margin: (TOUCH_MARGIN * SKIN * smallest + range(model)) as f32,
+            cell_size,
+            period,
+            origin,
+        }
+    }
+
+    /// Cell of a point, and its place in it as a fraction of the cell's sides.
+    fn locate(&self, point: DVec3) -> (IVec3, DVec3) {
+        let cells = (point - self.origin) / self.cell_size.as_dvec3();
+        (cells.floor().as_ivec3(), cells - cells.floor())
     }
 }
 
-/// Cell of a point, and its place in it as a fraction of the cell's side.
-fn locate(point: DVec3, cell_size: f32) -> (IVec3, DVec3) {
-    let cells = point / f64::from(cell_size);
-    (cells.floor().as_ivec3(), cells - cells.floor())
+/// Smallest and largest radius of the spheres of all bodies, m.
+fn radii(model: &Model) -> (f64, f64) {
+    let spheres = model
+        .bodies
+        .iter()
+        .flat_map(|body| &model.shapes[body.shape].spheres);
+    spheres.fold((f64::MAX, 0.0), |(smallest, largest), sphere| {
+        (smallest.min(sphere.radius), largest.max(sphere.radius))
+    })
+}
+
+/// Two spheres are neighbours if their surfaces are closer than this, m.
+fn skin(model: &Model) -> f64 {
+    SKIN * radii(model).0 + range(model)
+}
+
+/// Side of a cell that a sphere fits into, m.
+fn cell(radius: f64, skin: f64) -> f64 {
+    CELL_MARGIN * (2.0 * radius + skin)
+}
+
+/// Side of a cell of the coarsest grid, m.
+fn coarsest_cell(model: &Model) -> f64 {
+    cell(radii(model).1, skin(model))
 }
 
 fn world_inertia(orientation: DQuat, inertia: DVec3) -> DMat3 {

@@ -448,6 +448,10 @@ fn the_summary_as_json_has_exactly_the_keys_promised() {
             "kinetic_energy_j",
             "max_overlap_fraction",
             "contacts",
+            "coordination",
+            "energy",
+            "overlaps",
+            "forces",
             "momentum",
             "angular_momentum",
             "state_hash",
@@ -466,6 +470,29 @@ fn the_summary_as_json_has_exactly_the_keys_promised() {
     // Set down without overlap, a ball sinks in by up to twice that at rest, m g/k.
     assert!((1.0..2.0).contains(&(overlap / 9.81e-3)), "{overlap}");
     assert_eq!(summary["contacts"], 2);
+    assert_eq!(summary["coordination"], 2.0 / 7.0);
+    let energy = &summary["energy"];
+    assert_eq!(
+        keys(energy),
+        [
+            "kinetic",
+            "gravitational",
+            "elastic",
+            "total",
+            "damping",
+            "friction"
+        ]
+    );
+    assert!(energy["elastic"].as_f64().unwrap() > 0.0, "{energy}");
+    for histogram in ["overlaps", "forces"] {
+        let counts = summary[histogram]["counts"].as_array().unwrap();
+        let total: u64 = counts.iter().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(total, 2, "{histogram}");
+        assert_eq!(
+            summary[histogram]["edges"].as_array().unwrap().len(),
+            counts.len() + 1
+        );
+    }
     let rate = 8.0 * 500.0 / summary["wall_s"].as_f64().unwrap();
     let stated = summary["sphere_steps_per_s"].as_f64().unwrap();
     assert!((rate / stated - 1.0).abs() < 1e-9, "{rate} {stated}");

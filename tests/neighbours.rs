@@ -111,7 +111,11 @@ fn lists_that_overflow_grow_and_nothing_is_lost() {
                     stats.neighbours
                 );
                 assert_eq!(grown, roomy, "{name}");
-                assert_eq!(stats, roomy_stats, "{name}");
+                assert_eq!(stats.steps, roomy_stats.steps, "{name}");
+                assert_eq!(
+                    stats.max_overlap_fraction, roomy_stats.max_overlap_fraction,
+                    "{name}"
+                );
             }
         }
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{crowd, device, remembering_crowd};
+use common::{crowd, device, periodic_crowd, remembering_crowd};
 use glam::{DVec3, IVec3, Vec3, Vec4};
 use rockfall::compare::{Difference, differences};
 use rockfall::cpu;
@@ -84,6 +84,16 @@ fn agree_at_all_sizes(pass: Pass) {
                 cpu::step(&mut state);
             }
             agree(pass, state, &what);
+        }
+    }
+    for periodic in [[true, false, true], [false, true, false], [true; 3]] {
+        for spheres in [2, 65, 1000] {
+            let model = periodic_crowd(spheres, center, 3, periodic);
+            agree(
+                pass,
+                State::new(&model),
+                &format!("{spheres}, periodic along {periodic:?}"),
+            );
         }
     }
     // Terms that vanish with the time step would not show at a small one.
@@ -235,7 +245,7 @@ fn contacts_are_those_of_all_pairs() {
             let closer_than = |gap: f64| {
                 let touching = |other: &&Sphere| {
                     let cells = (other.cell - sphere.cell).as_dvec3();
-                    let apart = cells * f64::from(state.params.cell_size)
+                    let apart = cells * state.params.cell_size.as_dvec3()
                         + (other.offset - sphere.offset).as_dvec3();
                     other.body != sphere.body
                         && sphere.inverse_mass + other.inverse_mass > 0.0

@@ -66,7 +66,7 @@ fn a_pile_of_a_thousand_clumps_comes_to_rest() {
         let mean = |range: std::ops::Range<usize>| energies[range].iter().sum::<f64>();
         assert!(mean(12..16) < 0.8 * mean(8..12), "{engine}: {energies:?}");
         let state = simulation.state().unwrap();
-        let cell_size = f64::from(state.params.cell_size);
+        let cell_size = f64::from(state.params.cell_size.y);
         let mut below = 0;
         for sphere in &state.spheres {
             let height = f64::from(sphere.cell.y) * cell_size + f64::from(sphere.offset.y);

@@ -98,7 +98,9 @@ fn layouts() -> Vec<Layout> {
         "time_step",
         "cell_size",
         "level_count",
+        "period",
         "skin",
+        "finest",
         "drift_limit",
         "touch_margin",
         "neighbour_capacity",
@@ -113,6 +115,7 @@ fn layouts() -> Vec<Layout> {
         "attraction",
         "tangential_damping",
         "cohesive",
+        "lookahead",
     ];
     let offsets = names
         .iter()
@@ -196,7 +199,9 @@ fn layouts() -> Vec<Layout> {
             max_overlap_fraction,
             runaway,
             stale,
+            due,
             rebuilding,
+            full,
             halted,
             neighbours,
             steps,

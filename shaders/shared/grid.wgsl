@@ -3,7 +3,7 @@
 // Level of a sphere: the finest whose cells are larger than its diameter and the skin.
 fn level_of(radius: f32, params: Params) -> u32 {
     var level = 0u;
-    var size = params.cell_size;
+    var size = params.finest;
     while size < 2.0 * radius + params.skin && level + 1u < params.level_count {
         size *= 2.0;
         level += 1u;
@@ -29,22 +29,45 @@ struct Reach {
 }
 
 fn reach(sphere: Sphere, level: u32, params: Params) -> Reach {
-    let size = params.cell_size * f32(1u << level);
+    let scale = f32(1u << level);
+    let size = params.cell_size * scale;
     let home = cell_at(sphere.cell, level);
     let fine = vec3<f32>(sphere.cell - (home << vec3<u32>(level)));
     let place = fine * params.cell_size + sphere.offset;
     // The largest neighbour there has a diameter of the cell less the skin; a little more, so that
     // rounding hides none.
-    let reach = sphere.radius + 0.5 * size + 0.51 * params.skin;
-    return Reach(
-        home + vec3<i32>(floor((place - reach) / size)),
-        home + vec3<i32>(floor((place + reach) / size)),
-    );
+    let reach = sphere.radius + 0.5 * (params.finest * scale) + 0.51 * params.skin;
+    let first = home + vec3<i32>(floor((place - reach) / size));
+    let last = home + vec3<i32>(floor((place + reach) / size));
+    // All around a periodic box, and no further.
+    let period = params.period >> vec3<u32>(level);
+    let around = first + period - vec3<i32>(1);
+    return Reach(first, select(last, min(last, around), period > vec3<i32>(0)));
 }
 
-// From the centre of one sphere to that of another, m.
+// The image of a cell in the periodic box.
+fn wrap(cell: vec3<i32>, period: vec3<i32>) -> vec3<i32> {
+    if all(period == vec3<i32>(0)) {
+        return cell;
+    }
+    let rest = cell % max(period, vec3<i32>(1));
+    let inside = rest + select(vec3<i32>(0), period, rest < vec3<i32>(0));
+    return select(cell, inside, period > vec3<i32>(0));
+}
+
+// From one cell in the periodic box to the nearest image of another that is `cells` away.
+fn nearest(cells: vec3<i32>, period: vec3<i32>) -> vec3<i32> {
+    if all(period == vec3<i32>(0)) {
+        return cells;
+    }
+    let half = period >> vec3<u32>(1u);
+    return cells - select(vec3<i32>(0), period, cells > half)
+        + select(vec3<i32>(0), period, cells < -half);
+}
+
+// From the centre of one sphere to that of another (of its images, the nearest), m.
 fn apart(origin: Sphere, target_sphere: Sphere, params: Params) -> vec3<f32> {
-    let cells = vec3<f32>(target_sphere.cell - origin.cell);
+    let cells = vec3<f32>(nearest(target_sphere.cell - origin.cell, params.period));
     return cells * params.cell_size + (target_sphere.offset - origin.offset);
 }
 
@@ -55,15 +78,16 @@ fn height(sphere: Sphere, plane: Plane, params: Params) -> f32 {
     return dot(from_plane, plane.normal);
 }
 
-// Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again.
+// Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again, and
+// the cell in the periodic box.
 struct Place {
     cell: vec3<i32>,
     offset: vec3<f32>,
 }
 
-fn settle(cell: vec3<i32>, offset: vec3<f32>, cell_size: f32) -> Place {
+fn settle(cell: vec3<i32>, offset: vec3<f32>, cell_size: vec3<f32>, period: vec3<i32>) -> Place {
     let cells = floor(offset / cell_size);
-    return Place(cell + vec3<i32>(cells), offset - cells * cell_size);
+    return Place(wrap(cell + vec3<i32>(cells), period), offset - cells * cell_size);
 }
 
 // The unit of a body's offset, as a fraction of a cell.
@@ -73,7 +97,7 @@ const FRACTION: f32 = 1.0 / 4294967296.0;
 const MOST: f32 = 2147483520.0;
 
 // The metres that a body's offset stands for.
-fn metres(offset: vec3<u32>, cell_size: f32) -> vec3<f32> {
+fn metres(offset: vec3<u32>, cell_size: vec3<f32>) -> vec3<f32> {
     return vec3<f32>(offset) * (FRACTION * cell_size);
 }
 
@@ -82,8 +106,14 @@ struct BodyPlace {
     offset: vec3<u32>,
 }
 
-// A body's cell and offset after it has moved by `way` (m).
-fn travel(cell: vec3<i32>, offset: vec3<u32>, way: vec3<f32>, cell_size: f32) -> BodyPlace {
+// A body's cell in the periodic box and its offset after it has moved by `way` (m).
+fn travel(
+    cell: vec3<i32>,
+    offset: vec3<u32>,
+    way: vec3<f32>,
+    cell_size: vec3<f32>,
+    period: vec3<i32>,
+) -> BodyPlace {
     let cells = way / cell_size;
     let whole = round(cells);
     let part = vec3<i32>(
@@ -92,5 +122,5 @@ fn travel(cell: vec3<i32>, offset: vec3<u32>, way: vec3<f32>, cell_size: f32) ->
     let over = (part > vec3<i32>(0)) & (moved < offset);
     let under = (part < vec3<i32>(0)) & (moved > offset);
     let carry = select(vec3<i32>(0), vec3<i32>(1), over) - select(vec3<i32>(0), vec3<i32>(1), under);
-    return BodyPlace(cell + vec3<i32>(whole) + carry, moved);
+    return BodyPlace(wrap(cell + vec3<i32>(whole) + carry, period), moved);
 }

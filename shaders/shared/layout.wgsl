@@ -3,9 +3,11 @@
 struct Params {
     gravity: vec3<f32>,
     time_step: f32,
-    cell_size: f32,
+    cell_size: vec3<f32>,
     level_count: u32,
+    period: vec3<i32>,
     skin: f32,
+    finest: f32,
     drift_limit: f32,
     touch_margin: f32,
     neighbour_capacity: u32,
@@ -20,6 +22,7 @@ struct Params {
     attraction: u32,
     tangential_damping: f32,
     cohesive: u32,
+    lookahead: f32,
 }
 
 struct Body {
@@ -106,7 +109,9 @@ struct Stats {
     max_overlap_fraction: atomic<u32>,
     runaway: atomic<u32>,
     stale: atomic<u32>,
+    due: atomic<u32>,
     rebuilding: u32,
+    full: u32,
     halted: u32,
     neighbours: u32,
     steps: u32,

@@ -340,13 +340,13 @@ impl Runs<'_> {
     fn statistics(&mut self) -> Vec<Statistic> {
         let energies =
             [&self.cpu, &self.gpu].map(|state| Summary::new(self.model, state).kinetic_energy);
-        let heights = [&self.cpu, &self.gpu].map(|state| mean_height(self.model, state));
+        let heights = mean_heights(self.model, &self.cpu, &self.gpu);
         self.largest_energy = self.largest_energy.max(energies[0]);
-        let cell_size = f64::from(self.cpu.params.cell_size);
+        let cell = f64::from(self.cpu.params.finest);
         let movable = self.model.bodies.iter().filter(|body| !body.fixed).count();
         [
             ("kinetic energy", energies, self.largest_energy),
-            ("mean height", heights, cell_size),
+            ("mean height", heights, cell),
         ]
         .map(|(quantity, [cpu, gpu], scale)| {
             let difference = (cpu - gpu).abs();
@@ -368,14 +368,20 @@ impl Runs<'_> {
     }
 }
 
-/// Mean height of the bodies that are not fixed, m; 0 if all are.
-fn mean_height(model: &Model, state: &State) -> f64 {
-    let pairs = model.bodies.iter().zip(&state.bodies);
-    let heights: Vec<f64> = pairs
-        .filter(|(start, _)| !start.fixed)
-        .map(|(_, body)| state.position(body).y)
-        .collect();
-    heights.iter().sum::<f64>() / heights.len().max(1) as f64
+/// Mean height of the bodies that are not fixed in each of two states, m; 0 if all are. Of a body that
+/// is on either side of the seam of a periodic box, the image that is nearest in the other state.
+fn mean_heights(model: &Model, a: &State, b: &State) -> [f64; 2] {
+    let mut sums = [0.0; 2];
+    let mut count = 0;
+    for (start, (of_a, of_b)) in model.bodies.iter().zip(a.bodies.iter().zip(&b.bodies)) {
+        if !start.fixed {
+            let place = a.position(of_a);
+            sums[0] += place.y;
+            sums[1] += (place + a.nearest(b.position(of_b) - place)).y;
+            count += 1;
+        }
+    }
+    sums.map(|sum| sum / f64::from(count.max(1)))
 }
 
 /// Flips the last bit of the floats of each body that moves, or not, at random.

@@ -54,7 +54,8 @@ pub fn integrate(state: &mut State) {
                 (velocity, angular_momentum)
             };
             let way = velocity * time_step;
-            (body.cell, body.offset) = travel(body.cell, body.offset, way, params.cell_size);
+            (body.cell, body.offset) =
+                travel(body.cell, body.offset, way, params.cell_size, params.period);
             let spin;
             (body.orientation, spin) = advance(
                 body.orientation,

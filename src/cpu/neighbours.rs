@@ -1,7 +1,7 @@
-use glam::Vec4;
+use glam::{IVec3, Vec4};
 use rayon::prelude::*;
 
-use crate::grid::{apart, cell_at, height, level_of, reach, row_ranges};
+use crate::grid::{apart, cell_at, height, level_of, reach, row_parts, row_ranges, wrap};
 use crate::layout::{PLANE, Params, Plane, Sphere};
 use crate::state::State;
 
@@ -124,20 +124,25 @@ fn find(
     let sphere = &spheres[index];
     for level in 0..params.level_count {
         let (first, last) = reach(sphere, level, params);
+        let period = params.period >> level;
         for z in first.z..=last.z {
             for y in first.y..=last.y {
-                let row = first.with_y(y).with_z(z);
-                for (begin, end) in row_ranges(row, last.x, level, bucket_starts) {
-                    for &other in &sorted[begin as usize..end as usize] {
-                        let neighbour = &spheres[other as usize];
-                        // Another cell's spheres, of this level or another, may share the bucket.
-                        let cell = cell_at(neighbour.cell, level);
-                        let in_row = cell.y == y
-                            && cell.z == z
-                            && (first.x..=last.x).contains(&cell.x)
-                            && level_of(neighbour.radius, params) == level;
-                        if in_row && are_neighbours(params, sphere, neighbour) {
-                            list.push(other);
+                let row = wrap(IVec3::new(first.x, y, z), period);
+                let parts = row_parts(row.x, last.x - first.x + 1, period.x);
+                for part in parts.iter().filter(|part| !part.is_empty()) {
+                    for (begin, end) in row_ranges(row, part, level, bucket_starts) {
+                        for &other in &sorted[begin as usize..end as usize] {
+                            let neighbour = &spheres[other as usize];
+                            // Another cell's spheres, of this level or another, may share the
+                            // bucket.
+                            let cell = cell_at(neighbour.cell, level);
+                            let in_row = cell.y == row.y
+                                && cell.z == row.z
+                                && part.contains(&cell.x)
+                                && level_of(neighbour.radius, params) == level;
+                            if in_row && are_neighbours(params, sphere, neighbour) {
+                                list.push(other);
+                            }
                         }
                     }
                 }

@@ -35,7 +35,7 @@ pub fn pose(state: &mut State) {
             let arm = orientation * member.center;
             let spin = angular_velocity(orientation, body.angular_momentum, inverse_inertia);
             let center = metres(body.offset, params.cell_size) + arm;
-            let (cell, offset) = settle(body.cell, center, params.cell_size);
+            let (cell, offset) = settle(body.cell, center, params.cell_size, params.period);
             *sphere = Sphere {
                 offset,
                 radius: member.radius,

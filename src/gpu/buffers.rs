@@ -157,6 +157,17 @@ impl Buffers {
         Ok(())
     }
 
+    /// Sets the number of steps to look ahead for lists that become stale.
+    pub fn set_lookahead(&mut self, context: &Context, lookahead: f32) {
+        if lookahead != self.params_value.lookahead {
+            let params = Params {
+                lookahead,
+                ..self.params_value
+            };
+            self.set_params(context, params);
+        }
+    }
+
     fn set_params(&mut self, context: &Context, params: Params) {
         self.params_value = params;
         context

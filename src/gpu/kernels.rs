@@ -128,20 +128,30 @@ struct Kernel {
 /// All passes, compiled.
 pub(super) struct Kernels {
     passes: HashMap<Pass, Vec<Kernel>>,
+    /// The pose of a step that may not build the lists.
+    pose_only: Vec<Kernel>,
 }
 
 impl Kernels {
     pub fn new(context: &Context, buffers: &Buffers, law: Option<&str>) -> Result<Kernels> {
         let mut passes = HashMap::new();
         for pass in Pass::ALL {
-            passes.insert(pass, compile(pass, context, buffers, law)?);
+            passes.insert(pass, compile(pass, true, context, buffers, law)?);
         }
-        Ok(Kernels { passes })
+        Ok(Kernels {
+            passes,
+            pose_only: compile(Pass::Pose, false, context, buffers, law)?,
+        })
     }
 
     /// Binds the buffers again, after one of them was replaced.
     pub fn bind(&mut self, context: &Context, buffers: &Buffers) {
-        for kernel in self.passes.values_mut().flatten() {
+        for kernel in self
+            .passes
+            .values_mut()
+            .flatten()
+            .chain(&mut self.pose_only)
+        {
             kernel.bind_group = bind(
                 context,
                 &kernel.pipeline,
@@ -152,48 +162,80 @@ impl Kernels {
         }
     }
 
-    /// All passes of a step. Those that build the neighbour lists get their threads from the
-    /// device: none, while the lists hold.
-    pub fn encode_step(
+    /// Steps, one after the other. The first of every `period` may build the neighbour lists: the
+    /// passes that do get their threads from the device, none while the lists hold.
+    pub fn encode_steps(
         &self,
+        steps: u64,
+        period: u64,
         buffers: &Buffers,
         encoder: &mut wgpu::CommandEncoder,
-        timer: Option<&wgpu::QuerySet>,
     ) {
-        for (index, pass) in Pass::ALL.into_iter().enumerate() {
-            let timer = timer.map(|queries| (queries, index));
-            let indirect = pass.builds_lists().then_some(&buffers.list_dispatch);
-            self.encode(pass, indirect, encoder, timer);
+        let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("steps"),
+            timestamp_writes: None,
+        });
+        for step in 0..steps {
+            if step.is_multiple_of(period) {
+                for pass in Pass::ALL {
+                    let indirect = pass.builds_lists().then_some(&buffers.list_dispatch);
+                    dispatch(&self.passes[&pass], indirect, &mut compute);
+                }
+            } else {
+                dispatch(&self.pose_only, None, &mut compute);
+                dispatch(&self.passes[&Pass::Contacts], None, &mut compute);
+                dispatch(&self.passes[&Pass::Integrate], None, &mut compute);
+            }
         }
     }
 
-    /// One pass, with all the threads that it wants or with those that `indirect` has for it;
-    /// with `timer`, the query set and the place of the pass in it.
-    pub fn encode(
+    /// One step that may build the lists, with a timestamp before and after each pass.
+    pub fn encode_timed_step(
         &self,
-        pass: Pass,
-        indirect: Option<&wgpu::Buffer>,
+        buffers: &Buffers,
         encoder: &mut wgpu::CommandEncoder,
-        timer: Option<(&wgpu::QuerySet, usize)>,
+        query_set: &wgpu::QuerySet,
     ) {
+        for (index, pass) in Pass::ALL.into_iter().enumerate() {
+            let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some(pass.name()),
+                timestamp_writes: Some(wgpu::ComputePassTimestampWrites {
+                    query_set,
+                    beginning_of_pass_write_index: Some(2 * index as u32),
+                    end_of_pass_write_index: Some(2 * index as u32 + 1),
+                }),
+            });
+            let indirect = pass.builds_lists().then_some(&buffers.list_dispatch);
+            dispatch(&self.passes[&pass], indirect, &mut compute);
+        }
+    }
+
+    /// One pass, with all the threads that it wants.
+    pub fn encode(&self, pass: Pass, encoder: &mut wgpu::CommandEncoder) {
         let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some(pass.name()),
-            timestamp_writes: timer.map(|(query_set, index)| wgpu::ComputePassTimestampWrites {
-                query_set,
-                beginning_of_pass_write_index: Some(2 * index as u32),
-                end_of_pass_write_index: Some(2 * index as u32 + 1),
-            }),
+            timestamp_writes: None,
         });
-        for kernel in &self.passes[&pass] {
-            compute.set_pipeline(&kernel.pipeline);
-            compute.set_bind_group(0, &kernel.bind_group, &[]);
-            let [x, y, z] = kernel.workgroups;
-            match indirect {
-                Some(buffer) => {
-                    compute.dispatch_workgroups_indirect(buffer, kernel.threads.indirect_offset());
-                }
-                None => compute.dispatch_workgroups(x, y, z),
+        dispatch(&self.passes[&pass], None, &mut compute);
+    }
+}
+
+/// The kernels of a pass, with all the threads that they want or with those that `indirect` has for
+/// them.
+fn dispatch(
+    kernels: &[Kernel],
+    indirect: Option<&wgpu::Buffer>,
+    compute: &mut wgpu::ComputePass<'_>,
+) {
+    for kernel in kernels {
+        compute.set_pipeline(&kernel.pipeline);
+        compute.set_bind_group(0, &kernel.bind_group, &[]);
+        let [x, y, z] = kernel.workgroups;
+        match indirect {
+            Some(buffer) => {
+                compute.dispatch_workgroups_indirect(buffer, kernel.threads.indirect_offset());
             }
+            None => compute.dispatch_workgroups(x, y, z),
         }
     }
 }
@@ -202,6 +244,7 @@ impl Kernels {
 /// that it uses: the shader's own declarations are the only list of them.
 fn compile(
     pass: Pass,
+    may_build: bool,
     context: &Context,
     buffers: &Buffers,
     law: Option<&str>,
@@ -256,7 +299,11 @@ fn compile(
         }
         // The law and the size of the memory are known when a pipeline is made: the driver's compiler
         // then leaves out what others need.
-        let wanted = [("LAW", params.law), ("MEMORY_SIZE", params.memory_size)];
+        let wanted = [
+            ("LAW", params.law),
+            ("MEMORY_SIZE", params.memory_size),
+            ("MAY_BUILD", may_build.into()),
+        ];
         let constants: Vec<(&str, f64)> = wanted
             .into_iter()
             .filter(|(wanted, _)| {

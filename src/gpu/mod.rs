@@ -33,6 +33,13 @@ const SUBMISSION: Duration = Duration::from_millis(100);
 /// Most steps of a submission.
 const MOST_STEPS: u64 = 1024;
 
+/// Part of the time for which lists hold after which a step may build them again. With a larger one
+/// they are built earlier than they need be, with a smaller one more often in vain.
+const CHANCES: f32 = 0.15;
+
+/// Most steps from one that may build lists to the next.
+const MOST_PERIOD: u64 = 16;
+
 /// A simulation on a device.
 pub struct GpuEngine {
     context: Context,
@@ -40,6 +47,8 @@ pub struct GpuEngine {
     kernels: Kernels,
     sampler: Option<Sampler>,
     steps_per_submission: u64,
+    /// How many steps the neighbour lists hold.
+    steps_per_list: f32,
 }
 
 impl GpuEngine {
@@ -68,6 +77,7 @@ impl GpuEngine {
             kernels,
             sampler: None,
             steps_per_submission: 1,
+            steps_per_list: 1.0,
         })
     }
 
@@ -111,7 +121,7 @@ impl GpuEngine {
     /// If the device was lost.
     pub fn run(&mut self, pass: Pass) -> Result<()> {
         let mut encoder = self.encoder();
-        self.kernels.encode(pass, None, &mut encoder, None);
+        self.kernels.encode(pass, &mut encoder);
         self.context.queue.submit([encoder.finish()]);
         self.context.wait()
     }
@@ -130,28 +140,35 @@ impl GpuEngine {
     pub fn step(&mut self, first: u64, steps: u64, samples: &mut Vec<Sample>) -> Result<()> {
         let end = first + steps;
         let mut next = first;
-        let mut before = self.stats()?.steps;
+        let mut before = self.stats()?;
         while next < end {
             let start = Instant::now();
             let mut encoder = self.encoder();
             let wanted = self.steps_per_submission.min(end - next);
-            let mut encoded = 0;
-            while encoded < wanted && !self.sampler.as_ref().is_some_and(Sampler::is_full) {
-                self.kernels.encode_step(&self.buffers, &mut encoder, None);
-                if let Some(sampler) = &mut self.sampler {
+            if let Some(sampler) = &mut self.sampler {
+                // A sample is of a certain step, so each step must be taken.
+                let mut encoded = 0;
+                while encoded < wanted && !sampler.is_full() {
+                    self.kernels.encode_steps(1, 1, &self.buffers, &mut encoder);
                     sampler.sample(next + encoded, &self.buffers, &mut encoder);
+                    encoded += 1;
                 }
-                encoded += 1;
+            } else {
+                let period = self.period();
+                self.kernels
+                    .encode_steps(wanted, period, &self.buffers, &mut encoder);
             }
             self.context.queue.submit([encoder.finish()]);
             let stats = self.stats()?;
-            next += u64::from(stats.steps.wrapping_sub(before));
-            before = stats.steps;
+            let taken = stats.steps.wrapping_sub(before.steps);
+            self.observe(taken, stats.rebuilds.wrapping_sub(before.rebuilds));
+            next += u64::from(taken);
+            before = stats;
             if let Some(sampler) = &mut self.sampler {
                 sampler.drain(&self.context, next, samples)?;
             }
-            if stats.halted == 1 {
-                self.make_room(stats)?;
+            if stats.full == 1 {
+                before = self.make_room(stats)?;
             } else if start.elapsed() < SUBMISSION / 2 {
                 self.steps_per_submission = (self.steps_per_submission * 2).min(MOST_STEPS);
             } else if start.elapsed() > SUBMISSION * 2 {
@@ -159,6 +176,29 @@ impl GpuEngine {
             }
         }
         Ok(())
+    }
+
+    /// Every how many steps one may build the lists.
+    fn period(&self) -> u64 {
+        if self.buffers.params_value.drift_limit < 0.0 {
+            return 1;
+        }
+        ((self.steps_per_list * CHANCES) as u64).clamp(1, MOST_PERIOD)
+    }
+
+    /// Learns from a submission how long lists hold.
+    fn observe(&mut self, taken: u32, rebuilds: u32) {
+        if taken == 0 {
+            return;
+        }
+        let held = taken as f32 / rebuilds.max(1) as f32;
+        // Lists that were not built hold longer than that.
+        self.steps_per_list = match rebuilds {
+            0 => self.steps_per_list.max(held),
+            _ => 0.5 * (self.steps_per_list + held),
+        };
+        let lookahead = 1.25 * self.period() as f32;
+        self.buffers.set_lookahead(&self.context, lookahead);
     }
 
     /// Runs one step and returns the time of each pass, in the order of [`Pass::ALL`]; `None`
@@ -173,11 +213,11 @@ impl GpuEngine {
         loop {
             let mut encoder = self.encoder();
             self.kernels
-                .encode_step(&self.buffers, &mut encoder, Some(&timer.queries));
+                .encode_timed_step(&self.buffers, &mut encoder, &timer.queries);
             timer.resolve(&mut encoder);
             self.context.queue.submit([encoder.finish()]);
             let stats = self.stats()?;
-            if stats.halted == 0 {
+            if stats.full == 0 {
                 return timer.read(&self.context).map(Some);
             }
             self.make_room(stats)?;
@@ -196,9 +236,10 @@ impl GpuEngine {
 
     /// Makes room for the neighbour lists, after a step had none and was not taken: it is the next
     /// to be taken.
-    fn make_room(&mut self, stats: Stats) -> Result<()> {
+    fn make_room(&mut self, stats: Stats) -> Result<Stats> {
         self.resize_neighbours(State::neighbour_room(stats.neighbours))?;
         let again = Stats {
+            full: 0,
             halted: 0,
             stale: 1,
             rebuilds: stats.rebuilds - 1,
@@ -207,7 +248,7 @@ impl GpuEngine {
         self.context
             .queue
             .write_buffer(self.buffers.field(Field::Stats), 0, bytes_of(&again));
-        Ok(())
+        Ok(again)
     }
 
     fn resize_neighbours(&mut self, capacity: u32) -> Result<()> {

@@ -759,7 +759,7 @@ mod tests {
                 assert!((center + radius).cmple(fill.max + 1e-9).all(), "{body:?}");
             }
         }
-        assert_eq!(overlaps(bodies, shapes, &[], 2.0 * TOUCH), []);
+        assert_eq!(overlaps(bodies, shapes, &[], None, 2.0 * TOUCH), []);
     }
 
     #[test]
@@ -991,7 +991,7 @@ mod tests {
             );
         }
         assert_eq!(bodies.len(), 182);
-        assert_eq!(overlaps(&bodies, &shapes, &planes, 2.0 * TOUCH), []);
+        assert_eq!(overlaps(&bodies, &shapes, &planes, None, 2.0 * TOUCH), []);
         // Only spheres keep others out, not what bounds them: the bounding radius of the ring is 0.22 m.
         let ring = &bodies[1];
         assert!(

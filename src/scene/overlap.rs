@@ -9,7 +9,7 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use crate::clump::Clump;
-use crate::model::{ModelBody, ModelPlane};
+use crate::model::{Domain, ModelBody, ModelPlane};
 
 pub use grid::{GridSphere, SphereGrid};
 pub use relax::{RELAX_SWEEPS, RELAX_TOLERANCE, RelaxReport, Unrelaxed, relax};
@@ -46,20 +46,22 @@ pub struct Overlap {
 /// of their bodies).
 ///
 /// Of two fixed bodies, or a fixed body and a plane, an overlap does no harm and is left out.
+/// In a periodic `domain`, which is longer than two of the largest diameters, the images of bodies count.
 /// Each sphere looks at no more than 64 that overlap it.
 pub fn overlaps(
     bodies: &[ModelBody],
     shapes: &[Clump],
     planes: &[ModelPlane],
+    domain: Option<&Domain>,
     tolerance: f64,
 ) -> Vec<Overlap> {
-    let grid = grid_of(bodies, shapes);
+    let grid = grid_of(bodies, shapes, domain);
     let mut found: Vec<Overlap> = (0..bodies.len())
         .into_par_iter()
         .with_min_len(64)
         .flat_map_iter(|index| {
             let mut found = Vec::new();
-            with_bodies(&grid, bodies, shapes, index, -tolerance, &mut found);
+            with_bodies(&grid, bodies, shapes, domain, index, -tolerance, &mut found);
             with_planes(bodies, shapes, planes, index, tolerance, &mut found);
             found
         })
@@ -106,7 +108,8 @@ pub(super) fn short(number: f64) -> f64 {
     format!("{number:.5e}").parse().unwrap_or(number)
 }
 
-fn grid_of(bodies: &[ModelBody], shapes: &[Clump]) -> SphereGrid {
+/// A grid of all spheres; in a periodic domain, of their images in it.
+fn grid_of(bodies: &[ModelBody], shapes: &[Clump], domain: Option<&Domain>) -> SphereGrid {
     let mut grid = SphereGrid::new(
         shapes
             .iter()
@@ -114,36 +117,63 @@ fn grid_of(bodies: &[ModelBody], shapes: &[Clump]) -> SphereGrid {
     );
     for (index, body) in bodies.iter().enumerate() {
         for (center, radius) in spheres_of(body, shapes) {
-            grid.insert(center, radius, index as u32);
+            let image = domain.map_or(center, |domain| domain.wrap(center));
+            grid.insert(image, radius, index as u32);
         }
     }
     grid
 }
 
 /// Calls `visit` with each sphere of a body and each of another body near it, unless both are fixed;
-/// see [`SphereGrid::for_each_near`] for `margin`.
+/// see [`SphereGrid::for_each_near`] for `margin`. In a periodic domain they are images: of the second the
+/// one in the box, of the first the one that is near that.
 fn for_each_pair(
     grid: &SphereGrid,
     bodies: &[ModelBody],
     shapes: &[Clump],
+    domain: Option<&Domain>,
     index: usize,
     margin: f64,
     mut visit: impl FnMut(DVec3, f64, &GridSphere),
 ) {
     for (center, radius) in spheres_of(&bodies[index], shapes) {
         let mut pairs = 0;
-        grid.for_each_near(center, radius, index as u32, margin, |other| {
-            if bodies[index].fixed && bodies[other.owner as usize].fixed {
-                return ControlFlow::Continue(());
-            }
-            visit(center, radius, other);
-            pairs += 1;
-            if pairs < CROWD {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
+        for_each_image(domain, center, grid.reach(radius, margin), |image| {
+            grid.for_each_near(image, radius, index as u32, margin, |other| {
+                if bodies[index].fixed && bodies[other.owner as usize].fixed {
+                    return ControlFlow::Continue(());
+                }
+                visit(image, radius, other);
+                pairs += 1;
+                if pairs < CROWD {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            });
         });
+    }
+}
+
+/// Calls `visit` with each image of a point that is in the box or within `reach` of it.
+fn for_each_image(domain: Option<&Domain>, point: DVec3, reach: f64, mut visit: impl FnMut(DVec3)) {
+    let Some(domain) = domain else {
+        return visit(point);
+    };
+    let (period, inside) = (domain.period(), domain.wrap(point));
+    let along = |axis: usize| {
+        let (x, length) = (inside[axis], period[axis]);
+        let (low, high) = (domain.min[axis] - reach, domain.max[axis] + reach);
+        let others = [x - length, x + length].into_iter();
+        let others = others.filter(move |image| length > 0.0 && (low..high).contains(image));
+        std::iter::once(x).chain(others)
+    };
+    for z in along(2) {
+        for y in along(1) {
+            for x in along(0) {
+                visit(DVec3::new(x, y, z));
+            }
+        }
     }
 }
 
@@ -151,6 +181,7 @@ fn with_bodies(
     grid: &SphereGrid,
     bodies: &[ModelBody],
     shapes: &[Clump],
+    domain: Option<&Domain>,
     index: usize,
     margin: f64,
     found: &mut Vec<Overlap>,
@@ -159,6 +190,7 @@ fn with_bodies(
         grid,
         bodies,
         shapes,
+        domain,
         index,
         margin,
         |center, radius, other| {
@@ -267,6 +299,7 @@ pub(super) mod tests {
         bodies: &[ModelBody],
         shapes: &[Clump],
         planes: &[ModelPlane],
+        domain: Option<&Domain>,
         tolerance: f64,
     ) -> BTreeMap<(usize, Partner), (f64, f64)> {
         let mut deepest = BTreeMap::new();
@@ -278,6 +311,7 @@ pub(super) mod tests {
                 }
             }
         };
+        let way = |way| domain.map_or(way, |domain| domain.nearest(way));
         let spheres: Vec<(usize, DVec3, f64)> = bodies
             .iter()
             .enumerate()
@@ -291,7 +325,7 @@ pub(super) mod tests {
         for (i, &(a, center_a, radius_a)) in spheres.iter().enumerate() {
             for &(b, center_b, radius_b) in &spheres[i..] {
                 if a != b && !(bodies[a].fixed && bodies[b].fixed) {
-                    let depth = radius_a + radius_b - (center_a - center_b).length();
+                    let depth = radius_a + radius_b - way(center_a - center_b).length();
                     note((a, Partner::Body(b)), depth, radius_a.min(radius_b));
                 }
             }
@@ -309,10 +343,11 @@ pub(super) mod tests {
         bodies: &[ModelBody],
         shapes: &[Clump],
         planes: &[ModelPlane],
+        domain: Option<&Domain>,
         tolerance: f64,
     ) -> usize {
-        let found = overlaps(bodies, shapes, planes, tolerance);
-        let expected = by_brute_force(bodies, shapes, planes, tolerance);
+        let found = overlaps(bodies, shapes, planes, domain, tolerance);
+        let expected = by_brute_force(bodies, shapes, planes, domain, tolerance);
         assert_eq!(found.len(), expected.len());
         for overlap in &found {
             let (depth, fraction) = expected[&(overlap.body, overlap.partner)];
@@ -361,9 +396,39 @@ pub(super) mod tests {
                 })
                 .collect();
             for tolerance in [0.0, 0.1, 1.0] {
-                let count = assert_as_by_brute_force(&bodies, &shapes, &planes, tolerance);
+                let count = assert_as_by_brute_force(&bodies, &shapes, &planes, None, tolerance);
                 assert!(count > 10, "{count}");
             }
+        }
+    }
+
+    #[test]
+    fn as_by_brute_force_in_periodic_boxes() {
+        let shapes = [
+            ball(0.3),
+            ball(0.07),
+            clump(shapes::rod(5, 0.05, None)),
+            clump(shapes::torus(9, 0.02, None)),
+        ];
+        let mut random = random(7);
+        for periodic in [
+            [true, false, false],
+            [false, true, false],
+            [false, false, true],
+            [true; 3],
+        ] {
+            // Some bodies are outside the box, also by more than its length.
+            let bodies: Vec<ModelBody> = (0..300)
+                .map(|index| random_body(index % shapes.len(), 5.0, &mut random))
+                .collect();
+            let domain = Domain {
+                min: DVec3::new(-0.3, 0.2, -1.0),
+                max: DVec3::new(1.7, 2.0, 0.9),
+                periodic,
+            };
+            let count = assert_as_by_brute_force(&bodies, &shapes, &[], Some(&domain), 0.0);
+            let without = overlaps(&bodies, &shapes, &[], None, 0.0).len();
+            assert!(count > without + 20, "{count}, {without}");
         }
     }
 
@@ -375,7 +440,7 @@ pub(super) mod tests {
             .map(|_| random_body(1, 2.5, &mut random))
             .collect();
         bodies.insert(1000, body(0, DVec3::ZERO));
-        let count = assert_as_by_brute_force(&bodies, &shapes, &[], 0.0);
+        let count = assert_as_by_brute_force(&bodies, &shapes, &[], None, 0.0);
         assert!(count > 500, "{count}");
     }
 
@@ -385,7 +450,7 @@ pub(super) mod tests {
         for offset in [-1e6, 1e9, 1e300] {
             let corner = DVec3::splat(offset);
             let bodies = [body(0, corner), body(0, corner), body(0, -corner)];
-            let found = overlaps(&bodies, &shapes, &[], 0.0);
+            let found = overlaps(&bodies, &shapes, &[], None, 0.0);
             assert_eq!(found.len(), 1, "{offset}");
             assert_eq!((found[0].body, found[0].partner), (0, Partner::Body(1)));
             assert_eq!(found[0].depth, 1.0);
@@ -400,7 +465,7 @@ pub(super) mod tests {
             body(0, DVec3::new(0.0, 0.5, 0.0)),
             body(0, DVec3::new(1.0, 0.5, 0.0)),
         ];
-        assert_eq!(overlaps(&bodies, &shapes, &planes, 0.0), []);
+        assert_eq!(overlaps(&bodies, &shapes, &planes, None, 0.0), []);
     }
 
     #[test]
@@ -412,9 +477,9 @@ pub(super) mod tests {
             ..body(0, DVec3::X * x)
         };
         let mut bodies = [fixed(0.0), fixed(0.1)];
-        assert_eq!(overlaps(&bodies, &shapes, &planes, 0.0), []);
+        assert_eq!(overlaps(&bodies, &shapes, &planes, None, 0.0), []);
         bodies[1].fixed = false;
-        let found = overlaps(&bodies, &shapes, &planes, 0.0);
+        let found = overlaps(&bodies, &shapes, &planes, None, 0.0);
         let partners: Vec<_> = found.iter().map(|o| (o.body, o.partner)).collect();
         assert_eq!(
             partners,
@@ -427,7 +492,7 @@ pub(super) mod tests {
     fn a_heap_in_one_point_is_found_without_listing_every_pair() {
         let shapes = [ball(0.5)];
         let bodies = vec![body(0, DVec3::ONE); 20_000];
-        let found = overlaps(&bodies, &shapes, &[], 0.1);
+        let found = overlaps(&bodies, &shapes, &[], None, 0.1);
         assert!(found.len() >= bodies.len() - 1);
         assert!(found.len() <= bodies.len() * CROWD);
         assert!(found.iter().all(|overlap| overlap.fraction == 2.0));
@@ -445,7 +510,7 @@ pub(super) mod tests {
                 .num_threads(threads)
                 .build()
                 .expect("threads")
-                .install(|| overlaps(&bodies, &shapes, &[], 0.01))
+                .install(|| overlaps(&bodies, &shapes, &[], None, 0.01))
         };
         assert!(with(1).len() > 100);
         assert_eq!(with(1), with(3));

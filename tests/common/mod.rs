@@ -11,7 +11,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use rockfall::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::gpu::{Adapter, Context};
 use rockfall::model::{
-    Cohesion, ContactModel, Integrator, Law, Model, ModelBody, ModelPlane, PairLaw, Rolling,
+    Cohesion, ContactModel, Domain, Integrator, Law, Model, ModelBody, ModelPlane, PairLaw, Rolling,
 };
 use rockfall::trace::{Sample, Trace};
 use rockfall::{Simulation, scene};
@@ -147,6 +147,23 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         ],
         bodies,
     }
+}
+
+/// A crowd that fills a box which is periodic along some axes, and no cube; with those of its planes
+/// that may be there.
+pub fn periodic_crowd(spheres: usize, center: DVec3, seed: u64, periodic: [bool; 3]) -> Model {
+    let mut model = crowd(spheres, center, seed);
+    let side = (4.0 * spheres as f64).cbrt().max(7.5);
+    let half = 0.5 * side * DVec3::new(1.0, 1.07, 0.93);
+    model.domain = Some(Domain {
+        min: center - half,
+        max: center + half,
+        periodic,
+    });
+    model
+        .planes
+        .retain(|plane| (0..3).all(|axis| !periodic[axis] || plane.normal[axis] == 0.0));
+    model
 }
 
 /// A simulation of a scene's text on the CPU.

@@ -64,7 +64,7 @@ pub fn energy(engine: Engine) -> Vec<Quantity> {
 }
 
 pub fn cooling(engine: Engine) -> Vec<Quantity> {
-    let (radius, density, count, restitution) = (0.01_f64, 1000.0, 1000, 0.85);
+    let (radius, density, count, restitution) = (0.01_f64, 1000.0, 500, 0.8);
     let (fraction, speed) = (0.05, 1.0);
     let mass = sphere_mass(density, radius);
     let side = (f64::from(count) * 4.0 / 3.0 * PI * radius.powi(3) / fraction).cbrt();
@@ -103,7 +103,7 @@ pub fn cooling(engine: Engine) -> Vec<Quantity> {
     // Haff: T = T0 / (1 + t/tau)², so that 1/sqrt(T) is a straight line.
     let every = steps(1.0, first);
     let mut points = vec![(0.0, 1.0)];
-    for _ in 0..20 {
+    for _ in 0..12 {
         simulation.step(every).unwrap();
         let time = simulation.time() - before;
         points.push((time, (first / temperature(&mut simulation)).sqrt()));

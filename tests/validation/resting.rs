@@ -262,7 +262,7 @@ pub fn settled_bed(engine: Engine) -> Vec<Quantity> {
                          "velocity": { "min": [-0.2, -0.2, -0.2], "max": [0.2, 0, 0.2] } } ],
         }));
         let weight = 1000.0 * sphere_mass(2500.0, radius) * G;
-        simulation.step(4_000).unwrap();
+        simulation.step(3_500).unwrap();
         // The bed still swings a little: the mean over several of its periods.
         let sum: DVec3 = (0..20)
             .map(|_| {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::time::Instant;
 
 use rockfall::Simulation;
 use serde_json::Value;
@@ -153,10 +154,20 @@ pub fn printed(formula: f64, printed: &str) -> f64 {
 impl Case {
     /// Runs the case on both engines, writes its rows if asked to, and panics with all that is off.
     pub fn check(&self, all: &[Case]) {
-        let cpu = (self.run)(Engine::Cpu);
+        let timed = |engine: Engine| {
+            // One at a time on the GPU: a submission that waits for those of others looks slow, and
+            // is made small.
+            static TURN: Mutex<()> = Mutex::new(());
+            let _turn = (engine == Engine::Gpu).then(|| TURN.lock());
+            let start = Instant::now();
+            let rows = (self.run)(engine);
+            println!("{}: {engine:?} took {:.1?}", self.name, start.elapsed());
+            rows
+        };
+        let cpu = timed(Engine::Cpu);
         let gpu = match self.cpu_only {
             Some(_) => None,
-            None => Some((self.run)(Engine::Gpu)),
+            None => Some(timed(Engine::Gpu)),
         };
         let names = |rows: &[Quantity]| -> Vec<String> {
             rows.iter().map(|quantity| quantity.what.clone()).collect()

@@ -6,13 +6,8 @@ use super::check::{Check, Names, list, vector};
 use super::usage::used_shapes;
 use crate::clump::Clump;
 use crate::model::{Cohesion, Domain, PairLaw};
+use crate::state::least_length;
 
-/// Cells of the coarsest grid along a periodic axis, so that no sphere meets another from both sides.
-const CELLS: f64 = 3.0;
-/// How much larger a cell is than what must fit into it.
-const CELL_MARGIN: f64 = 1.001;
-/// Skin of the neighbour lists as a fraction of the smallest radius.
-const SKIN: f64 = 0.2;
 /// Lengths of the widest body along a periodic axis, so that none meets itself.
 const WIDTHS: f64 = 2.0;
 /// More than what rounding to four digits takes away.
@@ -77,12 +72,9 @@ impl Check {
     }
 
     fn length_of_domain(&mut self, axis: &str, length: f64, sizes: &Sizes) {
-        let cell = CELL_MARGIN * (2.0 * sizes.largest + SKIN * sizes.smallest + sizes.range);
-        let (least, what) = if CELLS * cell >= WIDTHS * sizes.widest {
-            (
-                CELLS * cell,
-                "three cells of the grid of the largest spheres",
-            )
+        let cells = least_length(sizes.smallest, sizes.largest, sizes.range);
+        let (least, what) = if cells >= WIDTHS * sizes.widest {
+            (cells, "three cells of the grid of the largest spheres")
         } else {
             (WIDTHS * sizes.widest, "twice the width of the largest body")
         };

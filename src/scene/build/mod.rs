@@ -61,7 +61,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
 
     let shapes: Vec<Clump> = shapes.into_iter().flatten().collect();
     let bodies = check.place(bodies, &fills, &shapes, &planes)?;
-    let bodies = check.initial_overlap(file, bodies, &fills, &shapes, &planes)?;
+    let bodies = check.initial_overlap(file, bodies, &fills, &shapes, &planes, domain.as_ref())?;
     if bodies.iter().all(|body| body.fixed) {
         check
             .warnings

@@ -7,7 +7,7 @@ use super::super::overlap::{self, Overlap, Partner};
 use super::DEEP_OVERLAP;
 use super::check::Check;
 use crate::clump::Clump;
-use crate::model::{ModelBody, ModelPlane};
+use crate::model::{Domain, ModelBody, ModelPlane};
 
 impl Check {
     pub(super) fn initial_overlap(
@@ -17,8 +17,9 @@ impl Check {
         fills: &[Fill],
         shapes: &[Clump],
         planes: &[ModelPlane],
+        domain: Option<&Domain>,
     ) -> Result<Vec<ModelBody>, Vec<Problem>> {
-        let deep = overlap::overlaps(&bodies, shapes, planes, DEEP_OVERLAP);
+        let deep = overlap::overlaps(&bodies, shapes, planes, domain, DEEP_OVERLAP);
         if deep.is_empty() {
             return Ok(bodies);
         }
@@ -29,7 +30,7 @@ impl Check {
             return Err(deep.iter().map(describe).collect());
         }
         let (tolerance, sweeps) = (overlap::RELAX_TOLERANCE, overlap::RELAX_SWEEPS);
-        let report = overlap::relax(&mut bodies, shapes, planes, tolerance, sweeps).map_err(
+        let report = overlap::relax(&mut bodies, shapes, planes, domain, tolerance, sweeps).map_err(
             |unrelaxed| {
                 let worst = describe(&unrelaxed.worst);
                 vec![

@@ -105,6 +105,13 @@ impl SphereGrid {
         }
     }
 
+    /// Farthest that the centre of a sphere can be, m, which [`SphereGrid::for_each_near`] finds near
+    /// one of this radius.
+    pub fn reach(&self, radius: f64, margin: f64) -> f64 {
+        let largest = self.levels.first().map_or(0.0, |level| level.radius);
+        radius + largest + margin.max(0.0) * radius
+    }
+
     fn level_of(&self, radius: f64) -> usize {
         self.levels
             .iter()

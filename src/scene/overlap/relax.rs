@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{Overlap, depth_in_plane, for_each_pair, grid_of, overlaps, short, spheres_of};
 use crate::clump::Clump;
-use crate::model::{ModelBody, ModelPlane};
+use crate::model::{Domain, ModelBody, ModelPlane};
 
 /// Overlap that relaxing leaves be, as a fraction of the smaller radius.
 pub const RELAX_TOLERANCE: f64 = 1e-3;
@@ -55,7 +55,7 @@ pub struct Unrelaxed {
 /// and moves the two bodies apart along the line of centres, each by half (heavy or light, since a
 /// crowd spreads faster so), then moves each body out of the planes. Clumps can lock into each
 /// other where such pushes cancel, so now and then a pair is pushed along the line between the
-/// centres of mass instead, which always parts it.
+/// centres of mass instead, which always parts it. In a periodic `domain` images part, too.
 ///
 /// # Errors
 ///
@@ -65,6 +65,7 @@ pub fn relax(
     bodies: &mut [ModelBody],
     shapes: &[Clump],
     planes: &[ModelPlane],
+    domain: Option<&Domain>,
     tolerance: f64,
     max_sweeps: usize,
 ) -> Result<RelaxReport, Unrelaxed> {
@@ -75,7 +76,7 @@ pub fn relax(
     let mut searches = 0;
     loop {
         searches += 1;
-        let neighbours = neighbours(bodies, shapes);
+        let neighbours = neighbours(bodies, shapes, domain);
         let mut moving = true;
         let mut since_search = 0;
         while moving && since_search < SWEEPS_PER_SEARCH {
@@ -98,7 +99,7 @@ pub fn relax(
         sweeps += since_search;
         let settled = !moving && since_search == 1;
         if settled || sweeps >= max_sweeps {
-            let left = overlaps(bodies, shapes, planes, tolerance);
+            let left = overlaps(bodies, shapes, planes, domain, tolerance);
             match left.first() {
                 None => break,
                 Some(&worst) => {
@@ -129,8 +130,11 @@ pub fn relax(
 struct Pair {
     a: u32,
     b: u32,
-    /// From the sphere of `a` to that of `b` if their bodies were at one place, m.
+    /// From the sphere of `a` to that of `b`, or to the image of it, if their bodies were at one place,
+    /// m.
     offset: DVec3,
+    /// From the body of `b` to its image, m; zero but in a periodic domain.
+    image: DVec3,
     /// Sum of the radii, m.
     touching: f64,
     /// The smaller radius, m.
@@ -145,6 +149,7 @@ impl Pair {
         let (a, b) = (self.a as usize, self.b as usize);
         let between_bodies = bodies[b].position - bodies[a].position;
         let between = between_bodies + self.offset;
+        let between_bodies = between_bodies + self.image;
         let distance_squared = between.length_squared();
         let near = self.touching - allowed * self.smaller;
         if distance_squared >= near * near {
@@ -176,25 +181,35 @@ impl Pair {
 }
 
 /// Pairs of spheres that overlap, or soon may.
-fn neighbours(bodies: &[ModelBody], shapes: &[Clump]) -> Vec<Pair> {
-    let grid = grid_of(bodies, shapes);
+fn neighbours(bodies: &[ModelBody], shapes: &[Clump], domain: Option<&Domain>) -> Vec<Pair> {
+    let grid = grid_of(bodies, shapes, domain);
+    let nearest = |way| domain.map_or(way, |domain| domain.nearest(way));
     (0..bodies.len())
         .into_par_iter()
         .with_min_len(64)
         .flat_map_iter(|a| {
             let mut pairs = Vec::new();
-            for_each_pair(&grid, bodies, shapes, a, MARGIN, |center, radius, other| {
-                let b = other.owner as usize;
-                let place_a = center - bodies[a].position;
-                let place_b = other.center - bodies[b].position;
-                pairs.push(Pair {
-                    a: a as u32,
-                    b: other.owner,
-                    offset: place_b - place_a,
-                    touching: radius + other.radius,
-                    smaller: radius.min(other.radius),
-                });
-            });
+            for_each_pair(
+                &grid,
+                bodies,
+                shapes,
+                domain,
+                a,
+                MARGIN,
+                |center, radius, other| {
+                    let b = other.owner as usize;
+                    let place_a = center - bodies[a].position;
+                    let place_b = other.center - bodies[b].position;
+                    pairs.push(Pair {
+                        a: a as u32,
+                        b: other.owner,
+                        offset: place_b - place_a,
+                        image: (place_b - nearest(place_b)) - (place_a - nearest(place_a)),
+                        touching: radius + other.radius,
+                        smaller: radius.min(other.radius),
+                    });
+                },
+            );
             pairs
         })
         .collect()
@@ -261,10 +276,29 @@ mod tests {
         shapes: &[Clump],
         planes: &[ModelPlane],
     ) -> (Vec<ModelBody>, RelaxReport) {
+        relaxed_in(None, bodies, shapes, planes)
+    }
+
+    fn relaxed_in(
+        domain: Option<&Domain>,
+        bodies: &[ModelBody],
+        shapes: &[Clump],
+        planes: &[ModelPlane],
+    ) -> (Vec<ModelBody>, RelaxReport) {
         let mut moved = bodies.to_vec();
-        let report = relax(&mut moved, shapes, planes, RELAX_TOLERANCE, RELAX_SWEEPS)
-            .unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(overlaps(&moved, shapes, planes, RELAX_TOLERANCE), []);
+        let report = relax(
+            &mut moved,
+            shapes,
+            planes,
+            domain,
+            RELAX_TOLERANCE,
+            RELAX_SWEEPS,
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(
+            overlaps(&moved, shapes, planes, domain, RELAX_TOLERANCE),
+            []
+        );
         for (before, after) in bodies.iter().zip(&moved) {
             let allowed = if before.fixed {
                 *before
@@ -353,6 +387,41 @@ mod tests {
         );
     }
 
+    /// Periodic along x and z, from -0.5 to 0.5.
+    const BOX: Domain = Domain {
+        min: DVec3::splat(-0.5),
+        max: DVec3::splat(0.5),
+        periodic: [true, false, true],
+    };
+
+    #[test]
+    fn bodies_part_across_the_seam() {
+        // The second is in a box far away, and its image at 0.45.
+        let bodies = [
+            body(0, DVec3::new(-0.45, 0.0, 0.1)),
+            body(0, DVec3::new(7.45, 0.0, 0.1)),
+        ];
+        let (moved, _) = relaxed_in(Some(&BOX), &bodies, &[ball(0.1)], &[]);
+        assert!((moved[0].position - DVec3::new(-0.4, 0.0, 0.1)).length() < 1e-12);
+        assert!((moved[1].position - DVec3::new(7.4, 0.0, 0.1)).length() < 1e-12);
+    }
+
+    #[test]
+    fn a_crowd_of_clumps_spreads_in_a_periodic_box() {
+        let shapes = [
+            ball(0.1),
+            clump(shapes::cube(2, 0.05, None)),
+            clump(shapes::torus(6, 0.05, None)),
+        ];
+        let floor = [plane(DVec3::NEG_Y * 0.5, DVec3::Y)];
+        let mut random = random(8);
+        let bodies: Vec<ModelBody> = (0..150)
+            .map(|index| random_body(index % shapes.len(), 1.2, &mut random))
+            .collect();
+        let (_, report) = relaxed_in(Some(&BOX), &bodies, &shapes, &floor);
+        assert!(report.moved > 100, "{report:?}");
+    }
+
     #[test]
     fn a_heap_in_one_point_spreads() {
         relaxed(&vec![body(0, DVec3::ONE); 500], &[ball(0.1)], &[]);
@@ -388,8 +457,15 @@ mod tests {
             plane(DVec3::Y * 0.15, DVec3::NEG_Y),
         ];
         let mut bodies = [body(0, DVec3::Y * 0.1), body(0, DVec3::X * 5.0 + DVec3::Y)];
-        let error = relax(&mut bodies, &[ball(0.1)], &planes, RELAX_TOLERANCE, 50)
-            .expect_err("0.2 m do not fit into 0.15 m");
+        let error = relax(
+            &mut bodies,
+            &[ball(0.1)],
+            &planes,
+            None,
+            RELAX_TOLERANCE,
+            50,
+        )
+        .expect_err("0.2 m do not fit into 0.15 m");
         assert!(error.sweeps >= 50 && error.sweeps < 50 + SWEEPS_PER_SEARCH);
         assert_eq!(error.remaining, 2);
         // The upper plane comes last in a sweep.
