@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use glam::{DQuat, DVec3};
 use rayon::ThreadPool;
+use rayon::prelude::*;
 
 use crate::cpu;
 use crate::error::{Error, Result};
@@ -369,6 +370,33 @@ impl Simulation {
             }
         }
         Ok(())
+    }
+
+    /// How fast the engine's memory copies: bytes read and written in a second.
+    ///
+    /// # Errors
+    /// If the device is lost, or has no memory for two buffers of up to 256 MiB.
+    pub fn copy_speed(&self) -> Result<f64> {
+        /// Copies, of which the fastest counts.
+        const REPEATS: usize = 10;
+        const SIZE: usize = 256 << 20;
+        match &self.engine {
+            Engine::Cpu(pool) => {
+                let from = vec![1_u8; SIZE];
+                let mut to = vec![0_u8; SIZE];
+                let piece = SIZE / pool.current_num_threads();
+                let mut copy = || {
+                    let start = Instant::now();
+                    pool.install(|| {
+                        let pieces = to.par_chunks_mut(piece).zip(from.par_chunks(piece));
+                        pieces.for_each(|(to, from)| to.copy_from_slice(from));
+                    });
+                    2.0 * SIZE as f64 / start.elapsed().as_secs_f64()
+                };
+                Ok((0..REPEATS).map(|_| copy()).fold(0.0, f64::max))
+            }
+            Engine::Gpu(engine) => engine.context().copy_speed(SIZE as u64, REPEATS),
+        }
     }
 
     /// What was gathered over the run, as it was after the last call of [`Simulation::step`].

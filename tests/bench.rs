@@ -110,6 +110,16 @@ fn all_that_makes_a_figure_mean_something_is_reported() {
 }
 
 #[test]
+fn the_roofline_is_measured_on_demand() {
+    let options = ["--backend", "cpu"];
+    let report = json(&bench(&[&pile()], &[&SHORT[..], &options].concat()));
+    assert_eq!(report["scenes"][0]["roofline"], Value::Null);
+    let options = ["--backend", "cpu", "--roofline"];
+    let report = json(&bench(&[&pile()], &[&SHORT[..], &options].concat()));
+    has_roofline(&report["scenes"][0]);
+}
+
+#[test]
 fn what_is_computed_depends_on_no_repeat_and_no_thread() {
     let hash = |threads: &str, steps: &str| {
         let options = ["--backend", "cpu", "--threads", threads, "--steps", steps];
@@ -128,13 +138,31 @@ fn the_gpu_is_measured_alike() {
     let adapter = &device().adapter;
     let report = json(&bench(
         &[&pile()],
-        &[&SHORT[..], &["--adapter", adapter]].concat(),
+        &[&SHORT[..], &["--adapter", adapter, "--roofline"]].concat(),
     ));
     let scene = &report["scenes"][0];
     assert_eq!(scene["backend"], "gpu");
     assert_eq!(scene["adapter"], adapter.as_str());
     assert_eq!(scene["repeatable"], true);
     assert!(scene["memory_bytes_per_sphere"].as_f64().unwrap() > 100.0);
+    has_roofline(scene);
+}
+
+/// The roofline is there, and adds up.
+fn has_roofline(scene: &Value) {
+    let roofline = &scene["roofline"];
+    let number = |key: &str| roofline[key].as_f64().unwrap();
+    let passes = roofline["passes"].as_array().unwrap();
+    let bytes: f64 = passes
+        .iter()
+        .map(|pass| pass["bytes"].as_f64().unwrap())
+        .sum();
+    assert!((bytes / number("bytes_per_step") - 1.0).abs() < 1e-9);
+    let floor = 1e3 * bytes / number("copy_bytes_per_s");
+    assert!((floor / number("floor_ms") - 1.0).abs() < 1e-9);
+    let fraction = floor / scene["ms_per_step"]["median"].as_f64().unwrap();
+    assert!((fraction / number("fraction") - 1.0).abs() < 1e-9);
+    assert!((1e-6..1.0).contains(&fraction), "{fraction}");
 }
 
 #[test]

@@ -10,11 +10,13 @@
 //! machine is, whatever the outliers.
 
 mod machine;
+mod roofline;
 mod scenes;
 mod settled;
 mod spread;
 
 pub use machine::Machine;
+pub use roofline::{PassRoofline, Roofline};
 pub use scenes::BenchScene;
 pub use settled::Settled;
 pub use spread::Spread;
@@ -63,6 +65,8 @@ pub struct Options {
     pub steps: Option<u64>,
     /// Simulated time for which a scene runs before it is timed, s; its duration if `None`.
     pub settle: Option<f64>,
+    /// Whether to measure how fast the memory copies, and how near a step comes to that.
+    pub roofline: bool,
 }
 
 /// How far a benchmark of a scene has come.
@@ -124,6 +128,8 @@ pub struct Measurement {
     /// Mean time of each pass in some steps, each timed by itself; `None` where the adapter has no
     /// timestamps. The time between passes is not counted, so they need not add up to a step.
     pub passes: Option<Vec<PassTime>>,
+    /// How near a step comes to what the memory can move; `None` if that was not asked for.
+    pub roofline: Option<Roofline>,
     /// In how many of the timed steps of a repeat the neighbour lists were built.
     pub list_builds: u32,
     /// Size of all buffers of the engine, bytes.
@@ -295,8 +301,31 @@ impl Bench {
         again(simulation, &start, begin, warm_up_steps)?;
         let passes = profile(simulation)?;
         let memory_bytes = simulation.memory();
-        let model = simulation.model();
         let ms = |time: &Duration| 1e3 * time.as_secs_f64() / steps as f64;
+        let ms_per_step = Spread::new(times.iter().map(ms));
+        let roofline = if self.options.roofline {
+            let stats = simulation.stats();
+            let params = simulation.state()?.params;
+            let sizes = roofline::Sizes {
+                bodies: params.body_count.into(),
+                spheres: params.sphere_count.into(),
+                buckets: params.bucket_count.into(),
+                entries: stats.neighbours.into(),
+                touching: settled.contacts_per_sphere * work.spheres,
+                memory: 16.0 * f64::from(params.memory_size),
+                steps_per_list: steps as f64 / f64::from(list_builds.max(1)),
+            };
+            let copy = simulation.copy_speed()?;
+            Some(Roofline::new(
+                &sizes,
+                ms_per_step.median,
+                passes.as_deref(),
+                copy,
+            ))
+        } else {
+            None
+        };
+        let model = simulation.model();
         Ok(Measurement {
             scene: model.name.clone(),
             backend: simulation.backend(),
@@ -309,8 +338,9 @@ impl Bench {
             steps,
             repeats,
             sphere_steps_per_s: Spread::new(times.iter().map(|&time| work.rate(steps, time))),
-            ms_per_step: Spread::new(times.iter().map(ms)),
+            ms_per_step,
             passes,
+            roofline,
             list_builds,
             memory_bytes,
             memory_bytes_per_sphere: memory_bytes as f64 / work.spheres,
@@ -459,6 +489,7 @@ mod tests {
             repeats: 5,
             steps: None,
             settle: None,
+            roofline: false,
         })
     }
 

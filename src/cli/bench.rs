@@ -9,6 +9,7 @@ use rockfall::bench::{
     Bench, BenchScene, LeftOut, Machine, Measurement, Options, Outcome, Progress,
 };
 use rockfall::model::Model;
+use rockfall::pass::Pass;
 use serde::Serialize;
 
 use super::failure::{self, Failure};
@@ -52,6 +53,13 @@ pub struct Arguments {
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     settle: Option<f64>,
 
+    /// Measure how fast the memory copies, and say which part of that a step reaches
+    ///
+    /// The fewest bytes that a step must move follow from the layout of its data: each buffer that a
+    /// pass needs is read once, and each that it makes is written once.
+    #[arg(long)]
+    roofline: bool,
+
     /// Print the figures as one JSON object
     #[arg(long)]
     json: bool,
@@ -84,6 +92,7 @@ pub fn run(arguments: &Arguments) -> failure::Outcome {
         repeats: arguments.repeats,
         steps: arguments.steps,
         settle: arguments.settle,
+        roofline: arguments.roofline,
     };
     // Wrong scenes are found before the first one is measured.
     let mut models = Vec::new();
@@ -181,8 +190,11 @@ impl Report {
                 ("Speed, median of the repeats", self.speeds()),
                 ("Time of each pass, ms", self.passes()),
                 ("What was timed, and what came of it", self.results()),
+                ("Part of the speed of a memory copy", self.rooflines()),
             ] {
-                terminal::print(format_args!("\n{title}\n{}", table(&rows)))?;
+                if rows.len() > 1 {
+                    terminal::print(format_args!("\n{title}\n{}", table(&rows)))?;
+                }
             }
         }
         for left_out in &self.left_out {
@@ -248,6 +260,35 @@ impl Report {
                     ));
                 }
             }
+            rows.push(cells);
+        }
+        rows
+    }
+
+    fn rooflines(&self) -> Vec<Vec<String>> {
+        let mut header = row([
+            "scene",
+            "copy GB/s",
+            "bytes/sphere",
+            "floor ms/step",
+            "step",
+        ]);
+        header.extend(Pass::ALL.map(|pass| pass.name().to_owned()));
+        let mut rows = vec![header];
+        for scene in &self.scenes {
+            let Some(roofline) = &scene.roofline else {
+                continue;
+            };
+            let percent = |fraction: f64| format!("{:.1} %", 100.0 * fraction);
+            let mut cells = vec![
+                scene.scene.clone(),
+                format!("{:.1}", 1e-9 * roofline.copy_bytes_per_s),
+                format!("{:.0}", roofline.bytes_per_sphere),
+                format!("{:.4}", roofline.floor_ms),
+                percent(roofline.fraction),
+            ];
+            let passes = roofline.passes.iter();
+            cells.extend(passes.map(|pass| pass.fraction.map_or("-".to_owned(), percent)));
             rows.push(cells);
         }
         rows

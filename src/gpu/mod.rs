@@ -309,6 +309,34 @@ impl Timer {
 }
 
 impl Context {
+    /// How fast the device copies: bytes read and written in a second, between two buffers of `size`
+    /// bytes or as many as the device allows; the fastest of `repeats` submissions of many copies.
+    pub(crate) fn copy_speed(&self, size: u64, repeats: usize) -> Result<f64> {
+        /// Copies in a submission, so that its start and end do not matter.
+        const COPIES: u32 = 10;
+        let limits = self.device.limits();
+        let size = size
+            .min(limits.max_buffer_size)
+            .min(limits.max_storage_buffer_binding_size);
+        let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        let from = self.create_buffer("copy source", size, usage)?;
+        let to = self.create_buffer("copy target", size, usage)?;
+        let mut best: f64 = 0.0;
+        for _ in 0..repeats {
+            let mut encoder = self.device.create_command_encoder(&Default::default());
+            for _ in 0..COPIES {
+                encoder.copy_buffer_to_buffer(&from, 0, &to, 0, size);
+            }
+            let commands = encoder.finish();
+            let start = Instant::now();
+            self.queue.submit([commands]);
+            self.wait()?;
+            let bytes = 2.0 * f64::from(COPIES) * size as f64;
+            best = best.max(bytes / start.elapsed().as_secs_f64());
+        }
+        Ok(best)
+    }
+
     /// Waits until all that was submitted is done.
     fn wait(&self) -> Result<()> {
         self.device
