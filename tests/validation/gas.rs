@@ -68,7 +68,7 @@ pub fn cooling(engine: Engine) -> Vec<Quantity> {
     let (fraction, speed) = (0.05, 1.0);
     let mass = sphere_mass(density, radius);
     let side = (f64::from(count) * 4.0 / 3.0 * PI * radius.powi(3) / fraction).cbrt();
-    let stiffness = 0.5 * mass * (speed / (0.005 * radius)).powi(2);
+    let stiffness = 0.5 * mass * (speed / (0.01 * radius)).powi(2);
     let time_step = linear_duration(stiffness, 0.5 * mass, restitution) / 20.0;
     let half = 0.5 * side;
     let mut simulation = engine.start(&json!({

@@ -154,7 +154,7 @@ pub fn one_sphere_clump(engine: Engine) -> Vec<Quantity> {
                 { "shape": "clump", "position": [0, 0, 1], "axis": [0, 0, 1], "angle": FRAC_PI_2,
                   "velocity": [1, 0, 0], "angular_velocity": [0, 2, 1] } ],
         }));
-        simulation.step(5_000).unwrap();
+        simulation.step(2_500).unwrap();
         let bodies = simulation.bodies().unwrap();
         let (ball, clump) = (&bodies[0], &bodies[1]);
         let apart = clump.position - DVec3::Z - ball.position;
@@ -162,7 +162,7 @@ pub fn one_sphere_clump(engine: Engine) -> Vec<Quantity> {
         let arm = (clump.origin - clump.position).length();
         quantities.extend([
             at_most(
-                format!("{law}: distance after 1 s, radii"),
+                format!("{law}: distance after 0.5 s, radii"),
                 1e-4,
                 apart.length() / radius,
             ),
@@ -248,7 +248,7 @@ pub fn settled_bed(engine: Engine) -> Vec<Quantity> {
     let radius = 0.05;
     let wall = |point: [f64; 3], normal: [f64; 3]| json!({ "point": point, "normal": normal, "material": "m" });
     let mut quantities = Vec::new();
-    for law in LAWS {
+    for law in ["hooke", "hertz"] {
         let mut simulation = engine.start(&json!({
             "version": 1, "contact": contact(law, 2e4, 4e-4),
             "materials": { "m": { "density": 2500, "restitution": 0.05, "friction": 0.5,
@@ -262,7 +262,7 @@ pub fn settled_bed(engine: Engine) -> Vec<Quantity> {
                          "velocity": { "min": [-0.2, -0.2, -0.2], "max": [0.2, 0, 0.2] } } ],
         }));
         let weight = 1000.0 * sphere_mass(2500.0, radius) * G;
-        simulation.step(3_500).unwrap();
+        simulation.step(5_000).unwrap();
         // The bed still swings a little: the mean over several of its periods.
         let sum: DVec3 = (0..20)
             .map(|_| {

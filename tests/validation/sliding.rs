@@ -17,7 +17,7 @@ const SLED: &str = "sled";
 const SLED_RADIUS: f64 = 0.05;
 
 /// A scene on a floor at 0 whose bodies rest on it at the start. `angle` (rad) tilts it, that is,
-/// gravity: down the slope is along x.
+/// gravity: down the slope is along z.
 fn slope(law: &str, angle: f64, time_step: f64) -> Value {
     let (sin, cos) = angle.sin_cos();
     let mut contact = json!({ "law": law, "time_step": time_step });
@@ -26,7 +26,7 @@ fn slope(law: &str, angle: f64, time_step: f64) -> Value {
     }
     let corner = |x: f64, z: f64| json!({ "center": [x, 0, z], "radius": SLED_RADIUS });
     json!({
-        "version": 1, "gravity": [G * sin, -G * cos, 0], "contact": contact,
+        "version": 1, "gravity": [0, -G * cos, G * sin], "contact": contact,
         "materials": { "floor": material(0.5) },
         "shapes": { SLED: { "material": "floor", "spheres":
             [corner(0.1, 0.1), corner(0.1, -0.1), corner(-0.1, 0.1), corner(-0.1, -0.1)] } },
@@ -53,8 +53,8 @@ fn add_ball(scene: &mut Value, friction: f64, more: Value, velocity: f64, spin: 
     scene["shapes"][&name] = json!({ "sphere": { "radius": BALL_RADIUS }, "material": name });
     let push = -scene["gravity"][1].as_f64().unwrap() * sphere_mass(1000.0, BALL_RADIUS);
     let height = BALL_RADIUS - dent(scene, push, BALL_RADIUS);
-    let body = json!({ "shape": name, "position": [0, height, index as f64],
-                       "velocity": [velocity, 0, 0], "angular_velocity": [0, 0, spin] });
+    let body = json!({ "shape": name, "position": [index as f64, height, 0],
+                       "velocity": [0, 0, velocity], "angular_velocity": [spin, 0, 0] });
     scene["bodies"].as_array_mut().unwrap().push(body);
     scene["pairs"].as_array_mut().unwrap().push(pair);
 }
@@ -80,25 +80,25 @@ fn dent(scene: &Value, force: f64, radius: f64) -> f64 {
 fn add_sled(scene: &mut Value, velocity: f64) {
     let push = -scene["gravity"][1].as_f64().unwrap() * sphere_mass(1000.0, SLED_RADIUS);
     let height = SLED_RADIUS - dent(scene, push, SLED_RADIUS);
-    let body = json!({ "shape": SLED, "position": [0, height, -1], "velocity": [velocity, 0, 0] });
+    let body = json!({ "shape": SLED, "position": [-1, height, 0], "velocity": [0, 0, velocity] });
     scene["bodies"].as_array_mut().unwrap().push(body);
 }
 
 fn speeds(track: &[Moment]) -> Vec<(f64, f64)> {
     track
         .iter()
-        .map(|moment| (moment.time, moment.body.velocity.x))
+        .map(|moment| (moment.time, moment.body.velocity.z))
         .collect()
 }
 
-/// Mean acceleration along x over the second half, m/s²: the bodies have found their place by then.
+/// Mean acceleration along z over the second half, m/s²: the bodies have found their place by then.
 fn acceleration(track: &[Moment]) -> f64 {
     line(&speeds(&track[track.len() / 2..])).1
 }
 
 /// Rate of R ω over the second half, m/s².
 fn spin_rate(track: &[Moment]) -> f64 {
-    let spin = |moment: &Moment| (moment.time, -BALL_RADIUS * moment.body.angular_velocity.z);
+    let spin = |moment: &Moment| (moment.time, BALL_RADIUS * moment.body.angular_velocity.x);
     let spins: Vec<_> = track[track.len() / 2..].iter().map(spin).collect();
     line(&spins).1
 }
@@ -179,7 +179,7 @@ pub fn sliding_to_rest(engine: Engine) -> Vec<Quantity> {
         let mut simulation = engine.start(&scene);
         let track = &follow(&mut simulation, 1, 1, 3_000)[0];
         let stop = crossings(&speeds(track));
-        let end = track.last().unwrap().body.position.x;
+        let end = track.last().unwrap().body.position.z;
         quantities.extend([
             relative(format!("{law}: distance, m"), distance, end, 5e-3),
             relative(
@@ -283,20 +283,20 @@ pub fn rolling_resistance(engine: Engine) -> Vec<Quantity> {
         let mut scene = slope(law, 0.0, STEP);
         for kind in kinds {
             let more = json!({ "rolling_friction": rolling_friction, "rolling": kind });
-            add_ball(&mut scene, 0.5, more, start, -start / BALL_RADIUS);
+            add_ball(&mut scene, 0.5, more, start, start / BALL_RADIUS);
         }
         let tracks = follow(&mut engine.start(&scene), 2, 1, 4_000);
         for (kind, track) in kinds.into_iter().zip(&tracks) {
             // When it first stands to a thousandth of its speed.
             let stands = track
                 .iter()
-                .find(|moment| moment.body.velocity.x < 1e-3 * start);
+                .find(|moment| moment.body.velocity.z < 1e-3 * start);
             let end = &track.last().unwrap().body;
             quantities.extend([
                 relative(
                     format!("{law}, {kind}: distance, m"),
                     distance,
-                    end.position.x,
+                    end.position.z,
                     1e-2,
                 ),
                 relative(
@@ -308,7 +308,7 @@ pub fn rolling_resistance(engine: Engine) -> Vec<Quantity> {
                 absolute(
                     format!("{law}, {kind}: speed at the end, m/s"),
                     0.0,
-                    end.velocity.x,
+                    end.velocity.z,
                     1e-3,
                 ),
             ]);
