@@ -1,4 +1,5 @@
-//! `cargo xtask test`: everything that must hold, from a machine with nothing but Rust.
+//! `cargo xtask test`: everything that must hold, from a machine with nothing but Rust; and
+//! `cargo xtask validate`, which measures what `docs/validation.md` lists.
 //!
 //! It has no dependencies, so that it starts within a second of a clean clone.
 
@@ -14,10 +15,13 @@ const HELP: &str = "\
 Runs every check of Rockfall.
 
 Usage: cargo xtask test [--long]
+       cargo xtask validate
 
   test      provides what the tests need, then checks format, lints, documentation and runs every
             test, those of the GPU engine included; stops at the first failure
   --long    afterwards also runs the slow physics tests, in release mode
+  validate  runs all physics tests, the slow ones included, in release mode, and writes what they
+            measured to docs/validation.md
   --help    prints this
 
 The GPU tests take a real GPU if there is one, else the software Vulkan driver of Mesa, which this
@@ -33,6 +37,7 @@ Exit code: 0 if all is well, 1 if a check fails, 2 if the arguments are wrong.
 enum Task {
     Help,
     Test { long: bool },
+    Validate,
 }
 
 /// A cargo command that must succeed.
@@ -81,6 +86,20 @@ const LONG: Step = Step {
     remedy: "the failing tests are listed above",
 };
 
+const VALIDATE: Step = Step {
+    arguments: &[
+        "test",
+        "--release",
+        "--test",
+        "validation",
+        "--no-fail-fast",
+        "--",
+        "--include-ignored",
+    ],
+    variable: Some(("ROCKFALL_WRITE_VALIDATION", "1")),
+    remedy: "the table is written nevertheless; the failing tests are listed above",
+};
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args_os()
         .skip(1)
@@ -92,6 +111,7 @@ fn main() -> ExitCode {
             (Ok(()), 0)
         }
         Ok(Task::Test { long }) => (test(long), 1),
+        Ok(Task::Validate) => (validate(), 1),
         Err(sentence) => (Err(sentence), 2),
     };
     match outcome {
@@ -111,12 +131,16 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
     match arguments.as_slice() {
         ["test"] => Ok(Task::Test { long: false }),
         ["test", "--long"] => Ok(Task::Test { long: true }),
-        [] => Err("no task given; `cargo xtask test` is the one there is".to_owned()),
+        ["validate"] => Ok(Task::Validate),
+        [] => Err("no task given; there are `test` and `validate`".to_owned()),
         ["test", other, ..] => Err(format!(
             "`test` knows no `{other}`; it takes at most one `--long` (see `cargo xtask --help`)"
         )),
+        ["validate", other, ..] => Err(format!(
+            "`validate` knows no `{other}`; it takes nothing (see `cargo xtask --help`)"
+        )),
         [other, ..] => Err(format!(
-            "there is no task `{other}`; `cargo xtask test` is the one there is"
+            "there is no task `{other}`; there are `test` and `validate`"
         )),
     }
 }
@@ -133,6 +157,11 @@ fn test(long: bool) -> Result<(), String> {
         run(step)?;
     }
     Ok(())
+}
+
+fn validate() -> Result<(), String> {
+    vulkan::provide()?;
+    run(&VALIDATE)
 }
 
 impl std::fmt::Display for Step {
@@ -178,13 +207,15 @@ mod tests {
     fn arguments_are_understood() {
         assert_eq!(parsed("test"), Ok(Task::Test { long: false }));
         assert_eq!(parsed("test --long"), Ok(Task::Test { long: true }));
+        assert_eq!(parsed("validate"), Ok(Task::Validate));
         assert_eq!(parsed("--help"), Ok(Task::Help));
         assert_eq!(parsed("test --long -h"), Ok(Task::Help));
     }
 
     #[test]
     fn wrong_arguments_are_named() {
-        assert!(parsed("").unwrap_err().contains("cargo xtask test"));
+        assert!(parsed("").unwrap_err().contains("`test`"));
+        assert!(parsed("validate --long").unwrap_err().contains("`--long`"));
         assert!(parsed("tset").unwrap_err().contains("`tset`"));
         assert!(parsed("test --lnog").unwrap_err().contains("`--lnog`"));
     }

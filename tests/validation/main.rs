@@ -1,0 +1,90 @@
+//! Numbers that the physics must reproduce, on both engines; `table.rs` says how they become
+//! `docs/validation.md`.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod free;
+mod gas;
+mod impacts;
+mod motion;
+mod resting;
+mod sliding;
+mod table;
+mod theory;
+
+use table::Case;
+
+/// A test for each case, and the list of all: first the quick ones, then those that take minutes.
+macro_rules! cases {
+    (
+        quick { $($quick:ident: $quick_name:literal, $quick_source:literal, $quick_run:path;)* }
+        long { $($long:ident: $long_name:literal, $long_source:literal, $long_run:path $(, cpu only: $reason:literal)?;)* }
+    ) => {
+        const CASES: &[Case] = &[
+            $(Case { name: $quick_name, source: $quick_source, run: $quick_run, cpu_only: None },)*
+            $(Case { name: $long_name, source: $long_source, run: $long_run,
+                     cpu_only: reason!($($reason)?) },)*
+        ];
+        $(#[test] fn $quick() { check($quick_name); })*
+        $(#[test] #[ignore = "takes minutes"] fn $long() { check($long_name); })*
+    };
+}
+
+macro_rules! reason {
+    () => {
+        None
+    };
+    ($reason:literal) => {
+        Some($reason)
+    };
+}
+
+cases! {
+    quick {
+        two_spheres_hertz: "two spheres, Hertz, elastic", "Chung and Ooi 2011, test 1", impacts::two_spheres;
+        sphere_on_a_rigid_plane: "sphere on a rigid plane", "Chung and Ooi 2011, test 2", impacts::sphere_on_plane;
+        restitution_of_hertz: "restitution, Hertz", "Chung and Ooi 2011, test 3; Schwager and Pöschel 2007", impacts::restitution_hertz;
+        restitution_of_hooke: "restitution, Hooke", "Schwager and Pöschel 2007", impacts::restitution_hooke;
+        restitution_converges: "restitution and the time step", "exact", impacts::restitution_converges;
+        oblique_impact_sliding: "oblique impact, gross sliding", "Chung and Ooi 2011, test 4", impacts::oblique_sliding;
+        oblique_impact_scaled: "oblique impact, scaled", "Chung and Ooi 2011, test 5", impacts::oblique_scaled;
+        spinning_impacts: "impact with spin, gross sliding", "exact", impacts::spinning_impacts;
+        spin_follows_velocity: "every oblique impact", "exact", impacts::spin_and_velocity;
+        bounce: "linear spring-dashpot bounce", "exact", impacts::bounce;
+        elastic_head_on: "elastic head-on", "exact", impacts::head_on;
+        newtons_cradle: "Newton's cradle", "exact", impacts::cradle;
+        same_collision_far_away: "same collision far away", "exact", impacts::far_away;
+        slide_to_roll: "slide to roll", "exact", sliding::slide_to_roll;
+        sliding_to_rest: "sliding to rest", "exact", sliding::sliding_to_rest;
+        static_friction: "static friction on an incline", "exact", sliding::static_friction;
+        sphere_on_an_incline: "sphere on an incline", "exact", sliding::sphere_on_incline;
+        rolling_resistance: "rolling resistance", "exact", sliding::rolling_resistance;
+        rolling_resistance_on_an_incline: "rolling resistance on an incline", "exact", sliding::rolling_resistance_on_incline;
+        twisting_resistance: "twisting resistance", "exact", sliding::twisting_resistance;
+        pull_off: "pull-off force", "Johnson, Kendall and Roberts 1971", sliding::pull_off;
+        projectile: "projectile", "exact", free::projectile;
+        free_asymmetric_body: "free asymmetric body", "Landau and Lifshitz, Mechanics, section 37", free::asymmetric_body;
+        tumbling_converges: "free body and the time step", "midpoint rule", free::tumbling_converges;
+        free_symmetric_top: "free symmetric top", "exact", free::symmetric_top;
+        union_of_two_spheres: "union of two spheres", "exact", free::union_of_two;
+        stack_at_rest: "stack at rest", "exact", resting::stack;
+        stack_far_away: "stack at rest far away", "exact", resting::stack_far_away;
+        one_sphere_clump: "one-sphere clump", "exact", resting::one_sphere_clump;
+        pyramid_of_four: "pyramid of four spheres", "exact", resting::pyramid;
+        settled_bed: "settled bed", "exact", resting::settled_bed;
+        cooling_gas: "cooling gas", "Haff 1983; Carnahan and Starling 1969", gas::cooling;
+    }
+    long {
+        energy_of_a_gas: "energy of an elastic gas", "exact", gas::energy, cpu only: "not run: a million steps";
+    }
+}
+
+fn check(name: &str) {
+    let case = CASES.iter().find(|case| case.name == name).unwrap();
+    case.check(CASES);
+}
+
+#[test]
+fn the_table_has_the_cases_that_run() {
+    table::check_table(CASES);
+}
