@@ -58,11 +58,12 @@ fn integrate(
         angular_momentum = body.angular_momentum;
     }
     let way = velocity * params.time_step;
-    let place = travel(body.cell, body.offset, way, params.cell_size, params.period);
+    let dither = dither_of(stats.step);
+    let place = travel(body.cell, body.offset, way, params.cell_size, params.period, dither);
     body.cell = place.cell;
     body.offset = place.offset;
     let turned =
-        advance(body.orientation, angular_momentum, constant.inverse_inertia, params.time_step);
+        advance(body.orientation, angular_momentum, constant.inverse_inertia, params.time_step, dither);
     body.orientation = turned.orientation;
     let drift = select(body.drift, 0.0, stats.rebuilding == 1u);
     let farther = length(way) + length(turned.spin) * params.time_step * constant.reach;

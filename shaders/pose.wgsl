@@ -20,6 +20,7 @@
 override MAY_BUILD: bool = true;
 
 fn decide() {
+    stats.step = stats.steps;
     if !MAY_BUILD {
         stats.rebuilding = 0u;
         stats.halted = atomicLoad(&stats.stale) | stats.full;

@@ -150,6 +150,23 @@ pub fn metres(offset: UVec3, cell_size: Vec3) -> Vec3 {
     offset.as_vec3() * (FRACTION * cell_size)
 }
 
+/// A number from 0 to 1 for each step, as good as random: where in a unit rounding starts to go up.
+///
+/// A body that is nearly at rest moves by less than a unit of its offset in a step. Rounded to the
+/// nearest, it would move by a whole one in each step, or by none, and turn by none while it moves: it
+/// would creep though no force is left. Rounded from a place like this on, it moves as it should on
+/// average, whatever the rhythm in which it trembles.
+///
+/// The step is hashed by the finalizer of MurmurHash3.
+pub fn dither(step: u32) -> f32 {
+    let mut bits = step;
+    bits = (bits ^ (bits >> 16)).wrapping_mul(0x85eb_ca6b);
+    bits = (bits ^ (bits >> 13)).wrapping_mul(0xc2b2_ae35);
+    bits ^= bits >> 16;
+    // 24 bits, so that it stays below 1.
+    (bits >> 8) as f32 * (1.0 / 16_777_216.0)
+}
+
 /// A body's cell in the periodic box and its offset after it has moved by `way` (m).
 pub fn travel(
     cell: IVec3,
@@ -157,11 +174,12 @@ pub fn travel(
     way: Vec3,
     cell_size: Vec3,
     period: IVec3,
+    dither: f32,
 ) -> (IVec3, UVec3) {
     let cells = way / cell_size;
     let whole = cells.round();
-    let part = ((cells - whole) / FRACTION)
-        .round()
+    let part = ((cells - whole) / FRACTION + dither)
+        .floor()
         .clamp(Vec3::splat(-MOST), Vec3::splat(MOST));
     let part = part.as_ivec3();
     let moved = offset.wrapping_add(part.as_uvec3());
@@ -194,7 +212,7 @@ mod tests {
         let (mut cell, mut offset) = (IVec3::new(-5, 0, 7), UVec3::new(1 << 31, 0, u32::MAX));
         let step = Vec3::new(-3e-7, 2e-7, 1e-6);
         for _ in 0..1_000_000 {
-            (cell, offset) = travel(cell, offset, step, Vec3::splat(0.1), IVec3::ZERO);
+            (cell, offset) = travel(cell, offset, step, Vec3::splat(0.1), IVec3::ZERO, 0.5);
         }
         let exact = glam::DVec3::new(-4.5, 0.0, 8.0) * 0.1 + step.as_dvec3() * 1e6;
         let got = cell.as_dvec3() * 0.1 + offset.as_dvec3() * f64::from(FRACTION) * 0.1;
@@ -202,8 +220,28 @@ mod tests {
     }
 
     #[test]
+    fn steps_of_less_than_a_unit_add_up() {
+        let unit = FRACTION * 0.1;
+        for part in [-0.7, -0.2, 0.01, 0.3, 0.5, 0.9_f32] {
+            let (mut cell, mut offset) = (IVec3::ZERO, UVec3::splat(1 << 31));
+            let way = Vec3::new(part * unit, 0.0, -part * unit);
+            for step in 0..100_000 {
+                let dither = dither(step);
+                (cell, offset) = travel(cell, offset, way, Vec3::splat(0.1), IVec3::ZERO, dither);
+            }
+            let moved = offset.as_ivec3().wrapping_sub(IVec3::splat(i32::MIN));
+            assert_eq!((cell, moved.y), (IVec3::ZERO, 0));
+            // Chance leaves it off by some sqrt(n)/2.
+            for (got, expected) in [(moved.x, part), (moved.z, -part)] {
+                let error = got as f32 - expected * 1e5;
+                assert!(error.abs() < 1000.0, "{part}: off by {error} units");
+            }
+        }
+    }
+
+    #[test]
     fn cells_are_carried_both_ways() {
-        let go = |cell, offset, way| travel(cell, offset, way, Vec3::ONE, IVec3::ZERO);
+        let go = |cell, offset, way| travel(cell, offset, way, Vec3::ONE, IVec3::ZERO, 0.5);
         let start = (IVec3::ZERO, UVec3::splat(10));
         let there = go(start.0, start.1, Vec3::new(-0.4, 2.6, 0.5));
         assert_eq!(there.0, IVec3::new(-1, 2, 0));
@@ -220,7 +258,7 @@ mod tests {
             assert_eq!(wrap(cell, period), IVec3::new(7, -9, 2));
         }
         let way = Vec3::new(-11.5, 40.0, 30.0);
-        let (cell, _) = travel(IVec3::splat(1), UVec3::ZERO, way, Vec3::ONE, period);
+        let (cell, _) = travel(IVec3::splat(1), UVec3::ZERO, way, Vec3::ONE, period, 0.5);
         assert_eq!(cell, IVec3::new(1, 41, 1));
     }
 

@@ -318,6 +318,8 @@ pub struct Stats {
     pub neighbours: u32,
     /// Number of steps taken.
     pub steps: u32,
+    /// The same at the start of the step; what rounds as chance would have it, draws from it.
+    pub step: u32,
     /// Number of steps that built the lists.
     pub rebuilds: u32,
 }

@@ -56,15 +56,8 @@ pub enum Partner {
 impl Network {
     /// The contacts in the last step of `state`.
     pub fn new(state: &State) -> Network {
-        let contacts = (0..state.spheres.len()).flat_map(|index| {
-            let [start, end] = [0, 1].map(|k| state.neighbour_starts[index + k] as usize);
-            let once = move |entry: &usize| state.neighbours[*entry] > index as u32;
-            (start..end)
-                .filter(once)
-                .filter_map(move |entry| contact(state, index, entry))
-        });
         Network {
-            contacts: contacts.collect(),
+            contacts: contacts(state).collect(),
         }
     }
 
@@ -134,6 +127,18 @@ fn mean(degrees: impl Iterator<Item = (usize, u32)>, counts: impl Fn(usize) -> b
         number += 1.0;
     }
     if number > 0.0 { sum / number } else { 0.0 }
+}
+
+/// The contacts in the last step of `state`, in the order of [`Network::contacts`], one by one: of a
+/// large state, they take more memory than itself.
+pub fn contacts(state: &State) -> impl Iterator<Item = NetworkContact> + Clone {
+    (0..state.spheres.len()).flat_map(move |index| {
+        let [start, end] = [0, 1].map(|k| state.neighbour_starts[index + k] as usize);
+        let once = move |entry: &usize| state.neighbours[*entry] > index as u32;
+        (start..end)
+            .filter(once)
+            .filter_map(move |entry| contact(state, index, entry))
+    })
 }
 
 /// The contact of sphere `index` with entry `entry` of its list, if there is one.

@@ -48,12 +48,14 @@ fn turn(q: Quat, spin: Vec3, time: f32) -> Vec4 {
 /// with which it was reached.
 ///
 /// The midpoint rule, second order: the angular velocity changes along with the orientation even
-/// in free flight, and a first-order update loses the tumbling of an asymmetric body.
+/// in free flight, and a first-order update loses the tumbling of an asymmetric body. `dither` is
+/// where rounding to whole units starts to go up, see [`grid::dither`](crate::grid::dither).
 pub fn advance(
     orientation: IVec4,
     angular_momentum: Vec3,
     inverse_inertia: Vec3,
     time_step: f32,
+    dither: f32,
 ) -> (IVec4, Vec3) {
     let start = quaternion(orientation);
     let spin = angular_velocity(start, angular_momentum, inverse_inertia);
@@ -63,7 +65,7 @@ pub fn advance(
     let excess = start.length_squared() - 1.0;
     let change = turn(start, spin, time_step) - 0.5 * excess * Vec4::from(start);
     (
-        orientation.wrapping_add((change / UNIT).round().as_ivec4()),
+        orientation.wrapping_add((change / UNIT + dither).floor().as_ivec4()),
         spin,
     )
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, GpuEngine};
 use crate::layout::Stats;
 use crate::model::Model;
-use crate::network::Network;
+use crate::network::{Network, NetworkContact, contacts};
 use crate::pass::Pass;
 use crate::state::{Field, State, angular_velocity, body_orientation, least_period};
 use crate::summary::{Energy, Summary};
@@ -342,8 +342,8 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn energy(&mut self) -> Result<Energy> {
-        let network = self.network()?;
-        Ok(Energy::new(&self.model, &self.state, &network))
+        self.fetch_contacts()?;
+        Ok(Energy::new(&self.model, &self.state))
     }
 
     /// Who touches whom, and how hard, as it was in the last step.
@@ -351,6 +351,35 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn network(&mut self) -> Result<Network> {
+        self.fetch_contacts()?;
+        Ok(Network::new(&self.state))
+    }
+
+    /// The contacts of [`Simulation::network`], one by one.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn contacts(&mut self) -> Result<impl Iterator<Item = NetworkContact> + Clone> {
+        self.fetch_contacts()?;
+        Ok(contacts(&self.state))
+    }
+
+    /// The coordination number: the mean number of contacts of a body that is not fixed.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn coordination(&mut self) -> Result<f64> {
+        self.fetch(&[Field::BodyLoads])?;
+        let bodies = self.model.bodies.iter().zip(&self.state.body_loads);
+        let (mut contacts, mut count) = (0.0, 0.0);
+        for (_, load) in bodies.filter(|(body, _)| !body.fixed) {
+            contacts += f64::from(load.contacts);
+            count += 1.0;
+        }
+        Ok(if count > 0.0 { contacts / count } else { 0.0 })
+    }
+
+    fn fetch_contacts(&mut self) -> Result<()> {
         self.fetch(&[
             Field::Bodies,
             Field::Spheres,
@@ -359,8 +388,7 @@ impl Simulation {
             Field::Memory,
             Field::SphereLoads,
             Field::Stats,
-        ])?;
-        Ok(Network::new(&self.state))
+        ])
     }
 
     fn fetch(&mut self, fields: &[Field]) -> Result<()> {

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::layout::{Body, SphereLoad};
 use crate::model::Model;
-use crate::network::Network;
+use crate::network::contacts;
 use crate::state::{State, angular_velocity, body_orientation};
 
 /// What a state amounts to; sums are in `f64`, over bodies that are not fixed.
@@ -78,14 +78,11 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// The energy of `state`, which belongs to `model` and has the contacts of `network`.
-    pub fn new(model: &Model, state: &State, network: &Network) -> Energy {
+    /// The energy of `state`, which belongs to `model`.
+    pub fn new(model: &Model, state: &State) -> Energy {
         let mut energy = Energy {
             kinetic: Summary::new(model, state).kinetic_energy,
-            elastic: network
-                .contacts
-                .iter()
-                .fold(0.0, |sum, contact| sum + contact.stored),
+            elastic: contacts(state).fold(0.0, |sum, contact| sum + contact.stored),
             ..Energy::default()
         };
         for (body, start) in state.bodies.iter().zip(&model.bodies) {

@@ -205,6 +205,7 @@ fn layouts() -> Vec<Layout> {
             halted,
             neighbours,
             steps,
+            step,
             rebuilds
         }),
     ]

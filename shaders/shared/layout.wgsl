@@ -115,5 +115,6 @@ struct Stats {
     halted: u32,
     neighbours: u32,
     steps: u32,
+    step: u32,
     rebuilds: u32,
 }

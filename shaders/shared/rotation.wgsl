@@ -54,6 +54,7 @@ fn advance(
     angular_momentum: vec3<f32>,
     inverse_inertia: vec3<f32>,
     time_step: f32,
+    dither: f32,
 ) -> Turned {
     let start = quaternion(orientation);
     let first = angular_velocity(start, angular_momentum, inverse_inertia);
@@ -62,5 +63,5 @@ fn advance(
     // Back to unit length as it goes: to first order, which is exact for what one step does.
     let excess = dot(start, start) - 1.0;
     let change = turn(start, spin, time_step) - 0.5 * excess * start;
-    return Turned(orientation + vec4<i32>(round(change / UNIT)), spin);
+    return Turned(orientation + vec4<i32>(floor(change / UNIT + dither)), spin);
 }

@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::GRAIN;
-use crate::grid::{is_sane, travel};
+use crate::grid::{dither, is_sane, travel};
 use crate::layout::{Body, Load, SEMI_IMPLICIT};
 use crate::rotation::{MOST_TURN, advance, quaternion};
 use crate::state::State;
@@ -20,6 +20,7 @@ pub fn integrate(state: &mut State) {
     } = state;
     let time_step = params.time_step;
     let rebuilding = stats[0].rebuilding == 1;
+    let dither = dither(stats[0].step);
     let (runaway, stale) = (bodies, body_loads, properties)
         .into_par_iter()
         .with_min_len(GRAIN)
@@ -54,14 +55,21 @@ pub fn integrate(state: &mut State) {
                 (velocity, angular_momentum)
             };
             let way = velocity * time_step;
-            (body.cell, body.offset) =
-                travel(body.cell, body.offset, way, params.cell_size, params.period);
+            (body.cell, body.offset) = travel(
+                body.cell,
+                body.offset,
+                way,
+                params.cell_size,
+                params.period,
+                dither,
+            );
             let spin;
             (body.orientation, spin) = advance(
                 body.orientation,
                 angular_momentum,
                 properties.inverse_inertia,
                 time_step,
+                dither,
             );
 
             let drift = if rebuilding { 0.0 } else { body.drift };

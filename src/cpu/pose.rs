@@ -18,6 +18,7 @@ pub fn pose(state: &mut State) {
         stats,
         ..
     } = state;
+    stats[0].step = stats[0].steps;
     stats[0].rebuilding = stats[0].stale;
     stats[0].stale = 0;
     stats[0].rebuilds += stats[0].rebuilding;

@@ -95,9 +95,12 @@ impl RunSummary {
     /// If the device is lost.
     pub fn new(simulation: &mut Simulation, wall: Duration) -> Result<RunSummary> {
         let summary = simulation.summary()?;
-        let network = simulation.network()?;
         let energy = simulation.energy()?;
-        let contacts = || network.contacts.iter();
+        let coordination = simulation.coordination()?;
+        let contacts = simulation.contacts()?;
+        let overlaps = contacts.clone().map(|contact| contact.overlap_fraction);
+        let overlaps = Histogram::new(overlaps, BINS);
+        let forces = Histogram::new(contacts.map(|contact| contact.force.length()), BINS);
         let model = simulation.model();
         let spheres = model.sphere_count();
         let steps = simulation.steps();
@@ -120,10 +123,10 @@ impl RunSummary {
             kinetic_energy_j: summary.kinetic_energy,
             max_overlap_fraction: summary.max_overlap_fraction,
             contacts: summary.contacts,
-            coordination: network.coordination(model),
+            coordination,
             energy: energy.into(),
-            overlaps: Histogram::new(contacts().map(|contact| contact.overlap_fraction), BINS),
-            forces: Histogram::new(contacts().map(|contact| contact.force.length()), BINS),
+            overlaps,
+            forces,
             momentum: summary.momentum.to_array(),
             angular_momentum: summary.angular_momentum.to_array(),
             state_hash: format!("{:016x}", summary.state_hash),
