@@ -274,8 +274,12 @@ fn write(all: &[Case], case: &Case, rows: &str) {
     fs::write(&path, text).unwrap();
 }
 
-/// Panics unless the table has rows of each case, and of no other.
+/// Panics unless the table has rows of each case, and of no other. While it is being written, it
+/// may.
 pub fn check_table(all: &[Case]) {
+    if std::env::var_os(WRITE).is_some() {
+        return;
+    }
     let document = fs::read_to_string(path()).unwrap();
     let written: BTreeSet<&str> = rows_of(&document).map(name_of).collect();
     let run: BTreeSet<&str> = all.iter().map(|case| case.name).collect();
