@@ -278,6 +278,18 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// The parameters without terms beyond spring, dashpot and friction.
+    #[inline(always)]
+    pub fn plain(self) -> Pair {
+        Pair {
+            rolling_friction: 0.0,
+            twisting_friction: 0.0,
+            cohesion_force: 0.0,
+            surface_energy: 0.0,
+            ..self
+        }
+    }
+
     /// The parameters of a contact with a sphere, or with a plane.
     pub fn against(&self, plane: bool) -> Pair {
         if plane {

@@ -1,0 +1,357 @@
+//! Contacts between spheres, many at a time.
+//!
+//! The law is written for one contact, in scalars. Here it stands in a loop over arrays with one
+//! element for each contact, without branches that are left after inlining, so the compiler makes
+//! vector instructions of it, as wide as the machine has them. They round as scalars do, and nothing
+//! is summed across lanes: the bits are the same on every machine.
+
+use bytemuck::{cast, cast_ref};
+use glam::{IVec3, Mat4, Vec3, Vec4};
+
+use super::near::Encounter;
+use crate::contact::{Memory, respond};
+use crate::grid::nearest;
+use crate::layout::{Pair, Params, Sphere};
+
+/// Contacts in a batch: a multiple of the lanes of any machine, small enough for its first cache.
+const LANES: usize = 64;
+
+/// A value for each contact.
+type Lane = [f32; LANES];
+
+/// Four values for each contact, a `Vec4` each: as they lie in memory.
+#[derive(Clone)]
+#[repr(C, align(64))]
+struct Rows([Vec4; LANES]);
+
+/// The same, value by value: as the law wants them.
+#[derive(Clone)]
+#[repr(C, align(64))]
+struct Columns([Lane; 4]);
+
+impl Rows {
+    const ZERO: Rows = Rows([Vec4::ZERO; LANES]);
+
+    #[inline(always)]
+    fn transpose(&self, columns: &mut Columns) {
+        let [x, y, z, w] = &mut columns.0;
+        for (group, rows) in self.0.chunks_exact(4).enumerate() {
+            let block = Mat4::from_cols(rows[0], rows[1], rows[2], rows[3]).transpose();
+            let at = 4 * group..4 * group + 4;
+            block.x_axis.write_to_slice(&mut x[at.clone()]);
+            block.y_axis.write_to_slice(&mut y[at.clone()]);
+            block.z_axis.write_to_slice(&mut z[at.clone()]);
+            block.w_axis.write_to_slice(&mut w[at]);
+        }
+    }
+}
+
+impl Columns {
+    const ZERO: Columns = Columns([[0.0; LANES]; 4]);
+
+    #[inline(always)]
+    fn transpose(&self, rows: &mut Rows) {
+        let [x, y, z, w] = &self.0;
+        for (group, rows) in rows.0.chunks_exact_mut(4).enumerate() {
+            let at = 4 * group..4 * group + 4;
+            let block = Mat4::from_cols(
+                Vec4::from_slice(&x[at.clone()]),
+                Vec4::from_slice(&y[at.clone()]),
+                Vec4::from_slice(&z[at.clone()]),
+                Vec4::from_slice(&w[at]),
+            )
+            .transpose();
+            rows[0] = block.x_axis;
+            rows[1] = block.y_axis;
+            rows[2] = block.z_axis;
+            rows[3] = block.w_axis;
+        }
+    }
+
+    #[inline(always)]
+    fn get(&self, lane: usize) -> (Vec3, f32) {
+        let [x, y, z, w] = &self.0;
+        (Vec3::new(x[lane], y[lane], z[lane]), w[lane])
+    }
+
+    #[inline(always)]
+    fn set(&mut self, lane: usize, vector: Vec3, scalar: f32) {
+        let [x, y, z, w] = &mut self.0;
+        x[lane] = vector.x;
+        y[lane] = vector.y;
+        z[lane] = vector.z;
+        w[lane] = scalar;
+    }
+}
+
+/// What contacts do to a sphere in a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    /// Force, N, and energy that dashpots took, J.
+    pub force: Vec4,
+    /// Torque, N m, and energy that friction took, J.
+    pub torque: Vec4,
+    /// Largest overlap, m.
+    pub max_overlap: f32,
+    /// Number of contacts.
+    pub contacts: u32,
+}
+
+/// An entry of the neighbour list of a sphere.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Entry {
+    /// The sphere, as a place in the slice of sums.
+    pub sphere: u32,
+    /// The entry, as a place in the slice of memory.
+    pub place: u32,
+    /// Element of the pair table.
+    pub pair: u32,
+}
+
+/// A sphere whose neighbours are looked at, as the rows of [`Sphere`] less what they should not be
+/// subtracted from: a row of differences then has the other radius, the sum of the inverse masses.
+pub(super) struct Own {
+    offset: Vec4,
+    cell: [i32; 4],
+    velocity: Vec4,
+    spin: Vec4,
+    radius: f32,
+    cell_size: Vec4,
+}
+
+impl Own {
+    #[inline(always)]
+    pub fn new(sphere: &Sphere, params: &Params) -> Own {
+        Own {
+            offset: sphere.offset.extend(0.0),
+            cell: sphere.cell.extend(0).to_array(),
+            velocity: sphere.velocity.extend(-sphere.inverse_mass),
+            spin: sphere.angular_velocity.extend(0.0),
+            radius: sphere.radius,
+            cell_size: params.cell_size.extend(0.0),
+        }
+    }
+
+    #[inline(always)]
+    fn cells_to(&self, other: [i32; 4], params: &Params) -> Vec4 {
+        if params.period == IVec3::ZERO {
+            let cells: [f32; 4] =
+                std::array::from_fn(|k| other[k].wrapping_sub(self.cell[k]) as f32);
+            return Vec4::from_array(cells);
+        }
+        let [x, y, z, _] = std::array::from_fn(|k| other[k].wrapping_sub(self.cell[k]));
+        nearest(IVec3::new(x, y, z), params.period).as_vec3().extend(0.0)
+    }
+}
+
+/// Contacts that wait until there are enough of them.
+pub(super) struct Batch {
+    len: usize,
+    entries: [Entry; LANES],
+    /// Apart and the other radius; relative velocity and inverse mass; relative spin and own radius;
+    /// sum of spins and order: see [`Encounter`].
+    encounters: [Rows; 4],
+    memory: [Rows; 2],
+    scratch: Scratch,
+}
+
+/// A batch, value by value.
+struct Scratch {
+    encounters: [Columns; 4],
+    memory: [Columns; 2],
+    pairs: [Columns; 4],
+    /// Force and what dashpots took; torque and what friction took.
+    responses: [Columns; 2],
+    overlaps: Lane,
+    /// Overlaps as fractions of the smaller radius.
+    fractions: Lane,
+    /// 1 where surfaces touch.
+    touching: [u32; LANES],
+}
+
+impl Batch {
+    pub fn new() -> Batch {
+        Batch {
+            len: 0,
+            entries: [Entry::default(); LANES],
+            encounters: [Rows::ZERO; 4],
+            memory: [Rows::ZERO; 2],
+            scratch: Scratch {
+                encounters: [Columns::ZERO; 4],
+                memory: [Columns::ZERO; 2],
+                pairs: [Columns::ZERO; 4],
+                responses: [Columns::ZERO; 2],
+                overlaps: [0.0; LANES],
+                fractions: [0.0; LANES],
+                touching: [0; LANES],
+            },
+        }
+    }
+
+    #[inline(always)]
+    pub fn is_full(&self) -> bool {
+        self.len == LANES
+    }
+
+    /// Adds a sphere and a neighbour, if they are near enough. There is room for it in a batch that is
+    /// not full. It is always written and only sometimes kept: a processor would guess that branch
+    /// wrong too often.
+    #[inline(always)]
+    pub fn push(
+        &mut self,
+        entry: Entry,
+        own: &Own,
+        other: &Sphere,
+        order: f32,
+        memory: &mut [Vec4],
+        params: &Params,
+    ) {
+        let at = self.len % LANES;
+        let rows: &[[f32; 4]; 4] = cast_ref(other);
+        let [offset, _, velocity, spin] = rows.map(Vec4::from_array);
+        let cell: &[[i32; 4]; 4] = cast_ref(other);
+        let cells = own.cells_to(cell[1], params);
+        let apart = cells * own.cell_size + (offset - own.offset);
+        let velocity = velocity - own.velocity;
+        self.entries[at] = entry;
+        self.encounters[0].0[at] = apart;
+        self.encounters[1].0[at] = velocity;
+        self.encounters[2].0[at] = (spin - own.spin).with_w(own.radius);
+        self.encounters[3].0[at] = (spin + own.spin).with_w(order);
+        for (rows, memory) in self.memory.iter_mut().zip(memory) {
+            rows.0[at] = std::mem::take(memory);
+        }
+        let reach = own.radius + apart.w + params.touch_margin;
+        self.len += usize::from(apart.truncate().length_squared() < reach * reach);
+    }
+
+    /// Evaluates the contacts, adds what they do to `sums`, empties the batch, and returns the largest
+    /// overlap as a fraction of the smaller radius.
+    ///
+    /// With `PLAIN`, no pair has terms beyond spring, dashpot and friction.
+    #[inline(always)]
+    pub fn evaluate<const LAW: u32, const PLAIN: bool>(
+        &mut self,
+        params: &Params,
+        pairs: &[Pair],
+        memory: &mut [Vec4],
+        sums: &mut [Sum],
+    ) -> f32 {
+        let entries = &self.entries[..self.len];
+        let size = params.memory_size as usize;
+        let Scratch {
+            encounters,
+            memory: remembered,
+            pairs: pair_columns,
+            ..
+        } = &mut self.scratch;
+        for (rows, columns) in self.encounters.iter().zip(encounters) {
+            rows.transpose(columns);
+        }
+        for (rows, columns) in self.memory.iter().zip(remembered).take(size) {
+            rows.transpose(columns);
+        }
+        if let [pair] = pairs {
+            self.scratch.respond::<LAW, PLAIN>(params, |_, _| *pair);
+        } else {
+            let mut rows = [const { Rows::ZERO }; 4];
+            for (lane, entry) in entries.iter().enumerate() {
+                let pair: [[f32; 4]; 4] = cast(pairs[entry.pair as usize]);
+                for (rows, own) in rows.iter_mut().zip(pair) {
+                    rows.0[lane] = Vec4::from_array(own);
+                }
+            }
+            for (rows, columns) in rows.iter().zip(pair_columns) {
+                rows.transpose(columns);
+            }
+            self.scratch.respond::<LAW, PLAIN>(params, |pairs, lane| {
+                let row = |columns: &Columns| columns.0.each_ref().map(|values| values[lane]);
+                cast([row(&pairs[0]), row(&pairs[1]), row(&pairs[2]), row(&pairs[3])])
+            });
+        }
+
+        let [forces, torques, ..] = &mut self.encounters;
+        self.scratch.responses[0].transpose(forces);
+        self.scratch.responses[1].transpose(torques);
+        for (rows, columns) in self.memory.iter_mut().zip(&self.scratch.memory).take(size) {
+            columns.transpose(rows);
+        }
+        let mut fraction = 0.0_f32;
+        for (lane, entry) in entries.iter().enumerate() {
+            let sum = &mut sums[entry.sphere as usize];
+            sum.force += forces.0[lane];
+            sum.torque += torques.0[lane];
+            sum.max_overlap = sum.max_overlap.max(self.scratch.overlaps[lane]);
+            sum.contacts += self.scratch.touching[lane];
+            fraction = fraction.max(self.scratch.fractions[lane]);
+            let place = entry.place as usize * size;
+            for (element, rows) in memory[place..place + size].iter_mut().zip(&self.memory) {
+                *element = rows.0[lane];
+            }
+        }
+        self.len = 0;
+        fraction
+    }
+}
+
+impl Scratch {
+    /// The responses of all contacts of a batch.
+    #[inline(always)]
+    fn respond<const LAW: u32, const PLAIN: bool>(
+        &mut self,
+        params: &Params,
+        pair: impl Fn(&[Columns; 4], usize) -> Pair,
+    ) {
+        let Scratch {
+            encounters: [places, velocities, spins, sums],
+            memory: [slips, rolls],
+            pairs,
+            responses: [forces, torques],
+            overlaps,
+            fractions,
+            touching,
+        } = self;
+        for lane in 0..LANES {
+            let (apart, other_radius) = places.get(lane);
+            let (velocity, inverse_mass) = velocities.get(lane);
+            let (spin, radius) = spins.get(lane);
+            let (spins, order) = sums.get(lane);
+            let near = Encounter {
+                apart,
+                radius,
+                other_radius,
+                velocity,
+                spin,
+                spins,
+                inverse_mass,
+                order,
+            }
+            .near(params.time_step);
+            let mut pair = pair(pairs, lane);
+            let (slip, twist) = slips.get(lane);
+            let mut memory = Memory {
+                slip,
+                twist,
+                ..Memory::default()
+            };
+            if PLAIN {
+                pair = pair.plain();
+            } else {
+                (memory.roll, memory.sticks) = rolls.get(lane);
+            }
+            let response = respond::<LAW>(&near.contact, &pair, &memory, params);
+            // Both spheres of a pair evaluate the contact, and each has a half of what it costs.
+            forces.set(lane, response.force, 0.5 * response.damping);
+            let torque = near.arm.cross(response.force) + response.torque;
+            torques.set(lane, torque, 0.5 * response.friction);
+            slips.set(lane, response.memory.slip, response.memory.twist);
+            if !PLAIN {
+                rolls.set(lane, response.memory.roll, response.memory.sticks);
+            }
+            let touch = near.contact.touch;
+            overlaps[lane] = touch.mean_overlap;
+            fractions[lane] = touch.mean_overlap / near.radius;
+            touching[lane] = (touch.presence > 0.0).into();
+        }
+    }
+}
