@@ -12,9 +12,10 @@ use super::near::Encounter;
 use crate::contact::{Memory, respond};
 use crate::grid::nearest;
 use crate::layout::{Pair, Params, Sphere};
+use crate::state::State;
 
 /// Contacts in a batch: a multiple of the lanes of any machine, small enough for its first cache.
-const LANES: usize = 64;
+const LANES: usize = 128;
 
 /// A value for each contact.
 type Lane = [f32; LANES];
@@ -33,9 +34,9 @@ impl Rows {
     const ZERO: Rows = Rows([Vec4::ZERO; LANES]);
 
     #[inline(always)]
-    fn transpose(&self, columns: &mut Columns) {
+    fn transpose(&self, columns: &mut Columns, lanes: usize) {
         let [x, y, z, w] = &mut columns.0;
-        for (group, rows) in self.0.chunks_exact(4).enumerate() {
+        for (group, rows) in self.0[..lanes].chunks_exact(4).enumerate() {
             let block = Mat4::from_cols(rows[0], rows[1], rows[2], rows[3]).transpose();
             let at = 4 * group..4 * group + 4;
             block.x_axis.write_to_slice(&mut x[at.clone()]);
@@ -50,9 +51,9 @@ impl Columns {
     const ZERO: Columns = Columns([[0.0; LANES]; 4]);
 
     #[inline(always)]
-    fn transpose(&self, rows: &mut Rows) {
+    fn transpose(&self, rows: &mut Rows, lanes: usize) {
         let [x, y, z, w] = &self.0;
-        for (group, rows) in rows.0.chunks_exact_mut(4).enumerate() {
+        for (group, rows) in rows.0[..lanes].chunks_exact_mut(4).enumerate() {
             let at = 4 * group..4 * group + 4;
             let block = Mat4::from_cols(
                 Vec4::from_slice(&x[at.clone()]),
@@ -97,17 +98,6 @@ pub(super) struct Sum {
     pub contacts: u32,
 }
 
-/// An entry of the neighbour list of a sphere.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Entry {
-    /// The sphere, as a place in the slice of sums.
-    pub sphere: u32,
-    /// The entry, as a place in the slice of memory.
-    pub place: u32,
-    /// Element of the pair table.
-    pub pair: u32,
-}
-
 /// A sphere whose neighbours are looked at, as the rows of [`Sphere`] less what they should not be
 /// subtracted from: a row of differences then has the other radius, the sum of the inverse masses.
 pub(super) struct Own {
@@ -117,18 +107,22 @@ pub(super) struct Own {
     spin: Vec4,
     radius: f32,
     cell_size: Vec4,
+    /// Place in the slice of sums.
+    place: u32,
 }
 
 impl Own {
     #[inline(always)]
-    pub fn new(sphere: &Sphere, params: &Params) -> Own {
+    pub fn new(sphere: &Sphere, place: usize, params: &Params) -> Own {
         Own {
             offset: sphere.offset.extend(0.0),
-            cell: sphere.cell.extend(0).to_array(),
+            // The last is not used, but four differences are one instruction.
+            cell: sphere.cell.extend(sphere.body as i32).to_array(),
             velocity: sphere.velocity.extend(-sphere.inverse_mass),
             spin: sphere.angular_velocity.extend(0.0),
             radius: sphere.radius,
             cell_size: params.cell_size.extend(0.0),
+            place: place as u32,
         }
     }
 
@@ -147,9 +141,14 @@ impl Own {
 /// Contacts that wait until there are enough of them.
 pub(super) struct Batch {
     len: usize,
-    entries: [Entry; LANES],
+    /// The sphere of each, as a place in the slice of sums.
+    owners: [u32; LANES],
+    /// Index of the other sphere.
+    others: [u32; LANES],
+    /// Entry of the neighbour lists, counted from the first one of the task.
+    entries: [u32; LANES],
     /// Apart and the other radius; relative velocity and inverse mass; relative spin and own radius;
-    /// sum of spins and order: see [`Encounter`].
+    /// sum of spins: see [`Encounter`].
     encounters: [Rows; 4],
     memory: [Rows; 2],
     scratch: Scratch,
@@ -162,6 +161,8 @@ struct Scratch {
     pairs: [Columns; 4],
     /// Force and what dashpots took; torque and what friction took.
     responses: [Columns; 2],
+    /// 1 where the sphere has the smaller index, else -1.
+    orders: Lane,
     overlaps: Lane,
     /// Overlaps as fractions of the smaller radius.
     fractions: Lane,
@@ -170,10 +171,15 @@ struct Scratch {
 }
 
 impl Batch {
+    /// Neighbours that can be gathered at a time.
+    pub const ROOM: usize = 32;
+
     pub fn new() -> Batch {
         Batch {
             len: 0,
-            entries: [Entry::default(); LANES],
+            owners: [0; LANES],
+            others: [0; LANES],
+            entries: [0; LANES],
             encounters: [Rows::ZERO; 4],
             memory: [Rows::ZERO; 2],
             scratch: Scratch {
@@ -181,6 +187,7 @@ impl Batch {
                 memory: [Columns::ZERO; 2],
                 pairs: [Columns::ZERO; 4],
                 responses: [Columns::ZERO; 2],
+                orders: [0.0; LANES],
                 overlaps: [0.0; LANES],
                 fractions: [0.0; LANES],
                 touching: [0; LANES],
@@ -189,40 +196,48 @@ impl Batch {
     }
 
     #[inline(always)]
-    pub fn is_full(&self) -> bool {
-        self.len == LANES
+    pub fn has_room(&self) -> bool {
+        self.len + Self::ROOM <= LANES
     }
 
-    /// Adds a sphere and a neighbour, if they are near enough. There is room for it in a batch that is
-    /// not full. It is always written and only sometimes kept: a processor would guess that branch
-    /// wrong too often.
+    /// Adds those of some neighbours that are near enough, at most [`Batch::ROOM`]; `first` is the
+    /// entry of the first one, and `memory` is theirs. It is zero afterwards: until the batch is
+    /// evaluated, and for the others from now on.
+    ///
+    /// Each neighbour is written and only sometimes kept: a processor would guess that branch wrong
+    /// too often.
     #[inline(always)]
-    pub fn push(
+    pub fn gather<const SIZE: usize>(
         &mut self,
-        entry: Entry,
         own: &Own,
-        other: &Sphere,
-        order: f32,
+        neighbours: &[u32],
+        first: usize,
         memory: &mut [Vec4],
+        spheres: &[Sphere],
         params: &Params,
     ) {
-        let at = self.len % LANES;
-        let rows: &[[f32; 4]; 4] = cast_ref(other);
-        let [offset, _, velocity, spin] = rows.map(Vec4::from_array);
-        let cell: &[[i32; 4]; 4] = cast_ref(other);
-        let cells = own.cells_to(cell[1], params);
-        let apart = cells * own.cell_size + (offset - own.offset);
-        let velocity = velocity - own.velocity;
-        self.entries[at] = entry;
-        self.encounters[0].0[at] = apart;
-        self.encounters[1].0[at] = velocity;
-        self.encounters[2].0[at] = (spin - own.spin).with_w(own.radius);
-        self.encounters[3].0[at] = (spin + own.spin).with_w(order);
-        for (rows, memory) in self.memory.iter_mut().zip(memory) {
-            rows.0[at] = std::mem::take(memory);
+        let mut len = self.len;
+        for (step, &other) in neighbours.iter().enumerate() {
+            let at = len % LANES;
+            let rows: &[[f32; 4]; 4] = cast_ref(&spheres[other as usize]);
+            let [offset, _, velocity, spin] = rows.map(Vec4::from_array);
+            let cell: &[[i32; 4]; 4] = cast_ref(&spheres[other as usize]);
+            let cells = own.cells_to(cell[1], params);
+            let apart = cells * own.cell_size + (offset - own.offset);
+            self.owners[at] = own.place;
+            self.others[at] = other;
+            self.entries[at] = (first + step) as u32;
+            self.encounters[0].0[at] = apart;
+            self.encounters[1].0[at] = velocity - own.velocity;
+            self.encounters[2].0[at] = (spin - own.spin).with_w(own.radius);
+            self.encounters[3].0[at] = spin + own.spin;
+            for (row, rows) in self.memory.iter_mut().enumerate().take(SIZE) {
+                rows.0[at] = std::mem::take(&mut memory[step * SIZE + row]);
+            }
+            let reach = own.radius + apart.w + params.touch_margin;
+            len += usize::from(apart.truncate().length_squared() < reach * reach);
         }
-        let reach = own.radius + apart.w + params.touch_margin;
-        self.len += usize::from(apart.truncate().length_squared() < reach * reach);
+        self.len = len;
     }
 
     /// Evaluates the contacts, adds what they do to `sums`, empties the batch, and returns the largest
@@ -230,68 +245,82 @@ impl Batch {
     ///
     /// With `PLAIN`, no pair has terms beyond spring, dashpot and friction.
     #[inline(always)]
-    pub fn evaluate<const LAW: u32, const PLAIN: bool>(
+    pub fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         &mut self,
-        params: &Params,
-        pairs: &[Pair],
+        state: &State,
+        first: usize,
         memory: &mut [Vec4],
         sums: &mut [Sum],
     ) -> f32 {
-        let entries = &self.entries[..self.len];
-        let size = params.memory_size as usize;
-        let Scratch {
-            encounters,
-            memory: remembered,
-            pairs: pair_columns,
+        let len = self.len;
+        let first = first as u32;
+        // A whole number of vectors, whatever their width.
+        let lanes = len.next_multiple_of(16).min(LANES);
+        let State {
+            params,
+            spheres,
+            pairs,
             ..
-        } = &mut self.scratch;
-        for (rows, columns) in self.encounters.iter().zip(encounters) {
-            rows.transpose(columns);
+        } = state;
+        let scratch = &mut self.scratch;
+        for (rows, columns) in self.encounters.iter().zip(&mut scratch.encounters) {
+            rows.transpose(columns, lanes);
         }
-        for (rows, columns) in self.memory.iter().zip(remembered).take(size) {
-            rows.transpose(columns);
+        for (rows, columns) in self.memory.iter().zip(&mut scratch.memory).take(SIZE) {
+            rows.transpose(columns, lanes);
         }
-        if let [pair] = pairs {
-            self.scratch.respond::<LAW, PLAIN>(params, |_, _| *pair);
+        for lane in 0..lanes {
+            let is_first = first + self.owners[lane] < self.others[lane];
+            scratch.orders[lane] = if is_first { 1.0 } else { -1.0 };
+        }
+        if let [pair] = pairs[..] {
+            scratch.respond::<LAW, PLAIN>(lanes, params, |_, _| pair);
         } else {
             let mut rows = [const { Rows::ZERO }; 4];
-            for (lane, entry) in entries.iter().enumerate() {
-                let pair: [[f32; 4]; 4] = cast(pairs[entry.pair as usize]);
+            for lane in 0..len {
+                let material = spheres[(first + self.owners[lane]) as usize].material;
+                let other = spheres[self.others[lane] as usize].material;
+                let element = material * params.material_count + other;
+                let pair: [[f32; 4]; 4] = cast(pairs[element as usize]);
                 for (rows, own) in rows.iter_mut().zip(pair) {
                     rows.0[lane] = Vec4::from_array(own);
                 }
             }
-            for (rows, columns) in rows.iter().zip(pair_columns) {
-                rows.transpose(columns);
+            for (rows, columns) in rows.iter().zip(&mut scratch.pairs) {
+                rows.transpose(columns, lanes);
             }
-            self.scratch.respond::<LAW, PLAIN>(params, |pairs, lane| {
+            scratch.respond::<LAW, PLAIN>(lanes, params, |pairs, lane| {
                 let row = |columns: &Columns| columns.0.each_ref().map(|values| values[lane]);
                 cast([row(&pairs[0]), row(&pairs[1]), row(&pairs[2]), row(&pairs[3])])
             });
         }
 
         let [forces, torques, ..] = &mut self.encounters;
-        self.scratch.responses[0].transpose(forces);
-        self.scratch.responses[1].transpose(torques);
-        for (rows, columns) in self.memory.iter_mut().zip(&self.scratch.memory).take(size) {
-            columns.transpose(rows);
+        scratch.responses[0].transpose(forces, lanes);
+        scratch.responses[1].transpose(torques, lanes);
+        for (rows, columns) in self.memory.iter_mut().zip(&scratch.memory).take(SIZE) {
+            columns.transpose(rows, lanes);
         }
-        let mut fraction = 0.0_f32;
-        for (lane, entry) in entries.iter().enumerate() {
-            let sum = &mut sums[entry.sphere as usize];
+        for lane in 0..len {
+            let sum = &mut sums[self.owners[lane] as usize];
             sum.force += forces.0[lane];
             sum.torque += torques.0[lane];
-            sum.max_overlap = sum.max_overlap.max(self.scratch.overlaps[lane]);
-            sum.contacts += self.scratch.touching[lane];
-            fraction = fraction.max(self.scratch.fractions[lane]);
-            let place = entry.place as usize * size;
-            for (element, rows) in memory[place..place + size].iter_mut().zip(&self.memory) {
-                *element = rows.0[lane];
+            sum.max_overlap = larger(sum.max_overlap, scratch.overlaps[lane]);
+            sum.contacts += scratch.touching[lane];
+            let place = self.entries[lane] as usize * SIZE;
+            for (row, rows) in self.memory.iter().enumerate().take(SIZE) {
+                memory[place + row] = rows.0[lane];
             }
         }
         self.len = 0;
-        fraction
+        scratch.fractions[..len].iter().copied().fold(0.0, larger)
     }
+}
+
+/// The larger of two numbers, without a thought for those that are none.
+#[inline(always)]
+fn larger(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
 }
 
 impl Scratch {
@@ -299,6 +328,7 @@ impl Scratch {
     #[inline(always)]
     fn respond<const LAW: u32, const PLAIN: bool>(
         &mut self,
+        lanes: usize,
         params: &Params,
         pair: impl Fn(&[Columns; 4], usize) -> Pair,
     ) {
@@ -307,15 +337,16 @@ impl Scratch {
             memory: [slips, rolls],
             pairs,
             responses: [forces, torques],
+            orders,
             overlaps,
             fractions,
             touching,
         } = self;
-        for lane in 0..LANES {
+        for lane in 0..lanes.min(LANES) {
             let (apart, other_radius) = places.get(lane);
             let (velocity, inverse_mass) = velocities.get(lane);
             let (spin, radius) = spins.get(lane);
-            let (spins, order) = sums.get(lane);
+            let (spins, _) = sums.get(lane);
             let near = Encounter {
                 apart,
                 radius,
@@ -324,7 +355,7 @@ impl Scratch {
                 spin,
                 spins,
                 inverse_mass,
-                order,
+                order: orders[lane],
             }
             .near(params.time_step);
             let mut pair = pair(pairs, lane);

@@ -3,7 +3,7 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use super::batch::{Batch, Entry, Own, Sum};
+use super::batch::{Batch, Own, Sum};
 use super::near::Near;
 use crate::contact::{Memory, respond};
 use crate::layout::{HERTZ, HOOKE, LINEAR, PLANE, Pair, Params, SphereLoad};
@@ -18,20 +18,21 @@ use crate::state::State;
 /// If the contact law is a custom one, which is there for the GPU engine only.
 pub fn contacts(state: &mut State) {
     let plain = state.pairs.iter().all(|pair| *pair == pair.plain());
-    match (state.params.law, plain) {
-        (LINEAR, _) => evaluate::<LINEAR, true>(state),
-        (HOOKE, true) => evaluate::<HOOKE, true>(state),
-        (HOOKE, false) => evaluate::<HOOKE, false>(state),
-        (HERTZ, true) => evaluate::<HERTZ, true>(state),
-        (HERTZ, false) => evaluate::<HERTZ, false>(state),
+    match (state.params.law, state.params.memory_size) {
+        (LINEAR, _) => evaluate::<LINEAR, true, 0>(state),
+        (HOOKE, 1) if plain => evaluate::<HOOKE, true, 1>(state),
+        (HERTZ, 1) if plain => evaluate::<HERTZ, true, 1>(state),
+        (HOOKE, 1) => evaluate::<HOOKE, false, 1>(state),
+        (HERTZ, 1) => evaluate::<HERTZ, false, 1>(state),
+        (HOOKE, _) => evaluate::<HOOKE, false, 2>(state),
+        (HERTZ, _) => evaluate::<HERTZ, false, 2>(state),
         (law, _) => panic!("the CPU engine has no contact law {law}"),
     }
 }
 
-fn evaluate<const LAW: u32, const PLAIN: bool>(state: &mut State) {
+fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(state: &mut State) {
     let mut loads = std::mem::take(&mut state.sphere_loads);
     let mut memory = std::mem::take(&mut state.memory);
-    let size = state.params.memory_size as usize;
 
     // Each task gets the memory of its spheres' lists: they lie one after the other.
     let mut tasks = Vec::with_capacity(loads.len() / GRAIN + 1);
@@ -41,7 +42,7 @@ fn evaluate<const LAW: u32, const PLAIN: bool>(state: &mut State) {
         let starts = &state.neighbour_starts[first..];
         let entries = starts[loads.len()] - starts[0];
         let own;
-        (own, rest) = rest.split_at_mut(entries as usize * size);
+        (own, rest) = rest.split_at_mut(entries as usize * SIZE);
         tasks.push((first, loads, own));
     }
     let shared = &*state;
@@ -51,7 +52,7 @@ fn evaluate<const LAW: u32, const PLAIN: bool>(state: &mut State) {
             || (Batch::new(), [Sum::default(); GRAIN]),
             |(batch, sums), (first, loads, memory)| {
                 let sums = &mut sums[..loads.len()];
-                evaluate_some::<LAW, PLAIN>(shared, first, loads, memory, batch, sums)
+                evaluate_some::<LAW, PLAIN, SIZE>(shared, first, loads, memory, batch, sums)
             },
         )
         .reduce(|| 0.0, f32::max);
@@ -64,7 +65,7 @@ fn evaluate<const LAW: u32, const PLAIN: bool>(state: &mut State) {
 /// The contacts of the spheres from `first` on, for which there are `loads` and `sums`; `memory` is
 /// that of their lists. Returns the largest overlap as a fraction of the smaller radius.
 #[multiversion(targets("x86_64+avx2"))]
-fn evaluate_some<const LAW: u32, const PLAIN: bool>(
+fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     state: &State,
     first: usize,
     loads: &mut [SphereLoad],
@@ -81,37 +82,26 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool>(
         neighbours,
         ..
     } = state;
-    let size = params.memory_size as usize;
     let start = neighbour_starts[first] as usize;
     let mut fraction = 0.0_f32;
 
     sums.fill(Sum::default());
     for (place, index) in (first..first + loads.len()).enumerate() {
-        let sphere = &spheres[index];
-        let sphere_rows = Own::new(sphere, params);
+        let own = Own::new(&spheres[index], place, params);
         let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
-        for entry in list {
-            let other = neighbours[entry];
-            if other & PLANE != 0 {
-                break;
-            }
-            let neighbour = &spheres[other as usize];
-            let order = if index < other as usize { 1.0 } else { -1.0 };
-            let at = entry - start;
-            let entry = Entry {
-                sphere: place as u32,
-                place: at as u32,
-                pair: sphere.material * params.material_count + neighbour.material,
-            };
-            let own = &mut memory[at * size..(at + 1) * size];
-            batch.push(entry, &sphere_rows, neighbour, order, own, params);
-            if batch.is_full() {
-                let largest = batch.evaluate::<LAW, PLAIN>(params, pairs, memory, sums);
+        let mut at = list.start - start;
+        for some in before_planes(&neighbours[list]).chunks(Batch::ROOM) {
+            if !batch.has_room() {
+                let largest = batch.evaluate::<LAW, PLAIN, SIZE>(state, first, memory, sums);
                 fraction = fraction.max(largest);
             }
+            let remembered = &mut memory[at * SIZE..(at + some.len()) * SIZE];
+            batch.gather::<SIZE>(&own, some, at, remembered, spheres, params);
+            at += some.len();
         }
     }
-    fraction = fraction.max(batch.evaluate::<LAW, PLAIN>(params, pairs, memory, sums));
+    let largest = batch.evaluate::<LAW, PLAIN, SIZE>(state, first, memory, sums);
+    fraction = fraction.max(largest);
 
     for ((load, sum), index) in loads.iter_mut().zip(sums).zip(first..) {
         let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
@@ -120,7 +110,7 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool>(
             if other & PLANE == 0 {
                 break;
             }
-            let own = &mut memory[(entry - start) * size..(entry - start + 1) * size];
+            let own = &mut memory[(entry - start) * SIZE..(entry - start + 1) * SIZE];
             let sphere = &spheres[index];
             let plane = &planes[(other & !PLANE) as usize];
             if let Some(near) = Near::with_plane(sphere, plane, params) {
@@ -139,6 +129,13 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool>(
         add(&mut load.friction, &mut load.friction_rest, sum.torque.w);
     }
     fraction
+}
+
+/// The spheres of a neighbour list: planes come last.
+#[inline(always)]
+fn before_planes(list: &[u32]) -> &[u32] {
+    let planes = list.iter().rev().take_while(|&other| other & PLANE != 0);
+    &list[..list.len() - planes.count()]
 }
 
 impl Sum {
