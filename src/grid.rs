@@ -65,7 +65,7 @@ pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
 
 /// The image of a cell in the periodic box: from 0 to below `period` along the axes where that is
 /// not 0.
-#[inline]
+#[inline(always)]
 pub fn wrap(cell: IVec3, period: IVec3) -> IVec3 {
     if period == IVec3::ZERO {
         return cell;
@@ -76,7 +76,7 @@ pub fn wrap(cell: IVec3, period: IVec3) -> IVec3 {
 
 /// From one cell in the periodic box to the nearest image of another that is `cells` away. The way
 /// back is the opposite, also where two images are equally near: these are too far to meet.
-#[inline]
+#[inline(always)]
 pub fn nearest(cells: IVec3, period: IVec3) -> IVec3 {
     if period == IVec3::ZERO {
         return cells;
@@ -88,13 +88,14 @@ pub fn nearest(cells: IVec3, period: IVec3) -> IVec3 {
 
 /// From the centre of one sphere to that of another (of its images, the nearest), m. Swapping them
 /// changes the sign and no bit else, so that a contact is the same from both sides.
-#[inline]
+#[inline(always)]
 pub fn apart(from: &Sphere, to: &Sphere, params: &Params) -> Vec3 {
     let cells = nearest(to.cell - from.cell, params.period).as_vec3();
     cells * params.cell_size + (to.offset - from.offset)
 }
 
 /// Height of the centre of a sphere above a plane, m.
+#[inline(always)]
 pub fn height(sphere: &Sphere, plane: &Plane, params: &Params) -> f32 {
     let cells = (sphere.cell - plane.cell).as_vec3();
     let from_plane = cells * params.cell_size + (sphere.offset - plane.offset);
@@ -136,7 +137,7 @@ pub fn row_ranges(
 
 /// Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again, and
 /// the cell in the periodic box.
-#[inline]
+#[inline(always)]
 pub fn settle(cell: IVec3, offset: Vec3, cell_size: Vec3, period: IVec3) -> (IVec3, Vec3) {
     let cells = (offset / cell_size).floor();
     (
@@ -146,11 +147,13 @@ pub fn settle(cell: IVec3, offset: Vec3, cell_size: Vec3, period: IVec3) -> (IVe
 }
 
 /// The metres that a body's `offset` stands for.
+#[inline(always)]
 pub fn metres(offset: UVec3, cell_size: Vec3) -> Vec3 {
     offset.as_vec3() * (FRACTION * cell_size)
 }
 
 /// A body's cell in the periodic box and its offset after it has moved by `way` (m).
+#[inline(always)]
 pub fn travel(
     cell: IVec3,
     offset: UVec3,
@@ -175,6 +178,7 @@ pub fn travel(
 
 /// Whether a body may move by `way` (m) in one step: numbers farther than 2²⁰ cells, or that are no
 /// numbers, are the end of a simulation.
+#[inline(always)]
 pub fn is_sane(way: Vec3, cell_size: Vec3) -> bool {
     way.is_finite() && way.abs().cmplt(1_048_576.0 * cell_size).all()
 }

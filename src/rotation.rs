@@ -6,6 +6,7 @@ use glam::{DQuat, DVec4, IVec4, Quat, Vec3, Vec4};
 ///
 /// A body with three equal moments, such as a sphere, has ω = L / I in any orientation; piles of
 /// them are common, and the two rotations were a fifth of their time.
+#[inline(always)]
 pub fn angular_velocity(orientation: Quat, angular_momentum: Vec3, inverse_inertia: Vec3) -> Vec3 {
     if inverse_inertia.x == inverse_inertia.y && inverse_inertia.y == inverse_inertia.z {
         return inverse_inertia.x * angular_momentum;
@@ -20,6 +21,7 @@ pub const MOST_TURN: f32 = 3.0;
 pub const UNIT: f32 = 1.0 / 1_073_741_824.0;
 
 /// The quaternion that a body's `orientation` stands for.
+#[inline(always)]
 pub fn quaternion(orientation: IVec4) -> Quat {
     Quat::from_vec4(orientation.as_vec4() * UNIT)
 }
@@ -36,6 +38,7 @@ pub fn orientation(quaternion: DQuat) -> IVec4 {
 ///
 /// The rotation's sine and cosine are Taylor polynomials, good to 1e-6 up to half a radian a step,
 /// because those of WGSL may be wrong by 2^-11.
+#[inline(always)]
 fn turn(q: Quat, spin: Vec3, time: f32) -> Vec4 {
     let half = spin * (0.5 * time);
     let square = half.length_squared();
@@ -49,6 +52,7 @@ fn turn(q: Quat, spin: Vec3, time: f32) -> Vec4 {
 ///
 /// The midpoint rule, second order: the angular velocity changes along with the orientation even
 /// in free flight, and a first-order update loses the tumbling of an asymmetric body.
+#[inline(always)]
 pub fn advance(
     orientation: IVec4,
     angular_momentum: Vec3,

@@ -64,7 +64,7 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(state: &mut St
 
 /// The contacts of the spheres from `first` on, for which there are `loads` and `sums`; `memory` is
 /// that of their lists. Returns the largest overlap as a fraction of the smaller radius.
-#[multiversion(targets("x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     state: &State,
     first: usize,
