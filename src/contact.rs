@@ -102,10 +102,7 @@ impl Memory {
 
     /// Writes it to the elements that belong to an entry.
     pub fn write(&self, elements: &mut [Vec4]) {
-        let all = [
-            self.slip.extend(self.twist),
-            self.roll.extend(self.sticks),
-        ];
+        let all = [self.slip.extend(self.twist), self.roll.extend(self.sticks)];
         for (element, own) in elements.iter_mut().zip(all) {
             *element = own;
         }
@@ -322,11 +319,7 @@ fn remembering<const LAW: u32>(
     if pair.rolling_friction > 0.0 {
         let spin = relative_spin - relative_spin.dot(normal) * normal;
         if pair.rolling == ROLLING_SPRING {
-            let rolling = slide(
-                carry(memory.roll),
-                radius * spin,
-                pair.rolling_friction,
-            );
+            let rolling = slide(carry(memory.roll), radius * spin, pair.rolling_friction);
             response.torque += radius * rolling.force;
             response.add_losses(&rolling);
             response.memory.roll = rolling.elongation;

@@ -141,7 +141,7 @@ pub fn row_ranges(
 pub fn settle(cell: IVec3, offset: Vec3, cell_size: Vec3, period: IVec3) -> (IVec3, Vec3) {
     let cells = (offset / cell_size).floor();
     (
-        wrap(cell + cells.as_ivec3(), period),
+        wrap(cell + integers(cells), period),
         offset - cells * cell_size,
     )
 }
@@ -165,14 +165,15 @@ pub fn travel(
     let whole = cells.round();
     let part = ((cells - whole) / FRACTION)
         .round()
-        .clamp(Vec3::splat(-MOST), Vec3::splat(MOST));
-    let part = part.as_ivec3();
+        .max(Vec3::splat(-MOST))
+        .min(Vec3::splat(MOST));
+    let part = integers(part);
     let moved = offset.wrapping_add(part.as_uvec3());
     let over = part.cmpgt(IVec3::ZERO) & moved.cmplt(offset);
     let under = part.cmplt(IVec3::ZERO) & moved.cmpgt(offset);
     let carry = IVec3::select(over, IVec3::ONE, IVec3::ZERO)
         - IVec3::select(under, IVec3::ONE, IVec3::ZERO);
-    let cell = cell.wrapping_add(whole.as_ivec3() + carry);
+    let cell = cell.wrapping_add(integers(whole) + carry);
     (wrap(cell, period), moved)
 }
 
@@ -181,6 +182,22 @@ pub fn travel(
 #[inline(always)]
 pub fn is_sane(way: Vec3, cell_size: Vec3) -> bool {
     way.is_finite() && way.abs().cmplt(1_048_576.0 * cell_size).all()
+}
+
+/// The integer that the whole number `number` is; 0 for one that an `i32` cannot hold, or none at all.
+///
+/// A cast has to give the nearest one that it can hold, and compilers do that one lane at a time.
+#[inline(always)]
+pub fn integer(number: f32) -> i32 {
+    let held = if number.abs() <= MOST { number } else { 0.0 };
+    // SAFETY: `held` is a number, and an `i32` can hold it.
+    unsafe { held.to_int_unchecked() }
+}
+
+/// The same for each component.
+#[inline(always)]
+pub fn integers(numbers: Vec3) -> IVec3 {
+    IVec3::new(integer(numbers.x), integer(numbers.y), integer(numbers.z))
 }
 
 /// The unit of a body's offset, as a fraction of a cell: 2⁻³².

@@ -6,84 +6,14 @@
 //! is summed across lanes: the bits are the same on every machine.
 
 use bytemuck::{cast, cast_ref};
-use glam::{IVec3, Mat4, Vec3, Vec4};
+use glam::{IVec3, Vec3, Vec4};
 
+use super::lanes::{Columns, LANES, Lane, Rows};
 use super::near::Encounter;
 use crate::contact::{Memory, respond};
 use crate::grid::nearest;
 use crate::layout::{Pair, Params, Sphere};
 use crate::state::State;
-
-/// Contacts in a batch: a multiple of the lanes of any machine, small enough for its first cache.
-const LANES: usize = 128;
-
-/// A value for each contact.
-type Lane = [f32; LANES];
-
-/// Four values for each contact, a `Vec4` each: as they lie in memory.
-#[derive(Clone)]
-#[repr(C, align(64))]
-struct Rows([Vec4; LANES]);
-
-/// The same, value by value: as the law wants them.
-#[derive(Clone)]
-#[repr(C, align(64))]
-struct Columns([Lane; 4]);
-
-impl Rows {
-    const ZERO: Rows = Rows([Vec4::ZERO; LANES]);
-
-    #[inline(always)]
-    fn transpose(&self, columns: &mut Columns, lanes: usize) {
-        let [x, y, z, w] = &mut columns.0;
-        for (group, rows) in self.0[..lanes].chunks_exact(4).enumerate() {
-            let block = Mat4::from_cols(rows[0], rows[1], rows[2], rows[3]).transpose();
-            let at = 4 * group..4 * group + 4;
-            block.x_axis.write_to_slice(&mut x[at.clone()]);
-            block.y_axis.write_to_slice(&mut y[at.clone()]);
-            block.z_axis.write_to_slice(&mut z[at.clone()]);
-            block.w_axis.write_to_slice(&mut w[at]);
-        }
-    }
-}
-
-impl Columns {
-    const ZERO: Columns = Columns([[0.0; LANES]; 4]);
-
-    #[inline(always)]
-    fn transpose(&self, rows: &mut Rows, lanes: usize) {
-        let [x, y, z, w] = &self.0;
-        for (group, rows) in rows.0[..lanes].chunks_exact_mut(4).enumerate() {
-            let at = 4 * group..4 * group + 4;
-            let block = Mat4::from_cols(
-                Vec4::from_slice(&x[at.clone()]),
-                Vec4::from_slice(&y[at.clone()]),
-                Vec4::from_slice(&z[at.clone()]),
-                Vec4::from_slice(&w[at]),
-            )
-            .transpose();
-            rows[0] = block.x_axis;
-            rows[1] = block.y_axis;
-            rows[2] = block.z_axis;
-            rows[3] = block.w_axis;
-        }
-    }
-
-    #[inline(always)]
-    fn get(&self, lane: usize) -> (Vec3, f32) {
-        let [x, y, z, w] = &self.0;
-        (Vec3::new(x[lane], y[lane], z[lane]), w[lane])
-    }
-
-    #[inline(always)]
-    fn set(&mut self, lane: usize, vector: Vec3, scalar: f32) {
-        let [x, y, z, w] = &mut self.0;
-        x[lane] = vector.x;
-        y[lane] = vector.y;
-        z[lane] = vector.z;
-        w[lane] = scalar;
-    }
-}
 
 /// What contacts do to a sphere in a step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -134,7 +64,9 @@ impl Own {
             return Vec4::from_array(cells);
         }
         let [x, y, z, _] = std::array::from_fn(|k| other[k].wrapping_sub(self.cell[k]));
-        nearest(IVec3::new(x, y, z), params.period).as_vec3().extend(0.0)
+        nearest(IVec3::new(x, y, z), params.period)
+            .as_vec3()
+            .extend(0.0)
     }
 }
 
@@ -291,7 +223,12 @@ impl Batch {
             }
             scratch.respond::<LAW, PLAIN>(lanes, params, |pairs, lane| {
                 let row = |columns: &Columns| columns.0.each_ref().map(|values| values[lane]);
-                cast([row(&pairs[0]), row(&pairs[1]), row(&pairs[2]), row(&pairs[3])])
+                cast([
+                    row(&pairs[0]),
+                    row(&pairs[1]),
+                    row(&pairs[2]),
+                    row(&pairs[3]),
+                ])
             });
         }
 

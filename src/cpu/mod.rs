@@ -8,6 +8,7 @@ mod batch;
 mod bin;
 mod contacts;
 mod integrate;
+mod lanes;
 mod near;
 mod neighbours;
 mod pose;

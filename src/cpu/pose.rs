@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use super::GRAIN;
 use crate::grid::{metres, settle};
 use crate::layout::{Body, BodyProperties, Member, Params, Sphere};
-use crate::rotation::{angular_velocity, quaternion};
+use crate::rotation::{Quaternion, angular_velocity};
 use crate::state::State;
 
 /// Position and velocity of each sphere, from its body; and the word on whether this step builds
@@ -28,7 +28,7 @@ pub fn pose(state: &mut State) {
 }
 
 /// The spheres that are `members` of their bodies.
-#[multiversion(targets("x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn pose_some(
     params: &Params,
     bodies: &[Body],
@@ -43,8 +43,8 @@ fn pose_some(
             inverse_mass,
             ..
         } = properties[member.body as usize];
-        let orientation = quaternion(body.orientation);
-        let arm = orientation * member.center;
+        let orientation = Quaternion::of(body.orientation);
+        let arm = orientation.rotate(member.center);
         let spin = angular_velocity(orientation, body.angular_momentum, inverse_inertia);
         let center = metres(body.offset, params.cell_size) + arm;
         let (cell, offset) = settle(body.cell, center, params.cell_size, params.period);
