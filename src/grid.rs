@@ -15,6 +15,7 @@ pub const HASH_Z: u32 = 0x85eb_ca77;
 pub const HASH_LEVEL: u32 = 0xc2b2_ae3d;
 
 /// Level of a sphere: the finest whose cells are larger than its diameter and the skin.
+#[inline]
 pub fn level_of(radius: f32, params: &Params) -> u32 {
     let (mut level, mut size) = (0, params.finest);
     while size < 2.0 * radius + params.skin && level + 1 < params.level_count {
@@ -25,6 +26,7 @@ pub fn level_of(radius: f32, params: &Params) -> u32 {
 }
 
 /// The cell of level `level` that holds the finest cell `cell`.
+#[inline]
 pub fn cell_at(cell: IVec3, level: u32) -> IVec3 {
     cell >> level
 }
@@ -33,6 +35,7 @@ pub fn cell_at(cell: IVec3, level: u32) -> IVec3 {
 ///
 /// Linear in x, so that the cells of a row of a neighbourhood lie in adjacent buckets: 27 look-ups
 /// become 9. Distinct cells may share a bucket, so whoever reads one compares cells.
+#[inline]
 pub fn bucket(cell: IVec3, level: u32, bucket_count: u32) -> u32 {
     let row = (cell.y as u32)
         .wrapping_mul(HASH_Y)
@@ -43,6 +46,7 @@ pub fn bucket(cell: IVec3, level: u32, bucket_count: u32) -> u32 {
 
 /// Cells of level `level` in which the neighbours of a sphere lie: the first and the last, in each
 /// direction.
+#[inline]
 pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
     let scale = (1_u32 << level) as f32;
     let size = params.cell_size * scale;
@@ -104,6 +108,7 @@ pub fn height(sphere: &Sphere, plane: &Plane, params: &Params) -> f32 {
 
 /// The parts of a row of `count` cells from `first` on, in the periodic box: a row that meets its end
 /// goes on at cell 0.
+#[inline]
 pub fn row_parts(first: i32, count: i32, period: i32) -> [Range<i32>; 2] {
     let before = if period > 0 {
         count.min(period - first)
@@ -115,6 +120,7 @@ pub fn row_parts(first: i32, count: i32, period: i32) -> [Range<i32>; 2] {
 
 /// Runs of sorted spheres that hold the cells `cells` (along x) of the row of `row`: two half-open
 /// ranges, the second of them empty unless the row wraps around the end of the table.
+#[inline]
 pub fn row_ranges(
     row: IVec3,
     cells: &Range<i32>,
