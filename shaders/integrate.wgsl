@@ -1,4 +1,4 @@
-// import: layout, dispatch, grid, rotation
+// import: layout, dispatch, grid, rotation, rounding
 
 // Sums the spheres of each body and moves it by one time step. One thread a body.
 
@@ -51,14 +51,16 @@ fn integrate(
 
     var velocity = body.velocity;
     var angular_momentum = body.angular_momentum;
-    body.velocity += (sum.force * constant.inverse_mass + params.gravity) * params.time_step;
-    body.angular_momentum += sum.torque * params.time_step;
+    let dither = dither_of(stats.step);
+    let push = (sum.force * constant.inverse_mass + params.gravity) * params.time_step;
+    body.velocity = plus_vector(body.velocity, push, dither);
+    let turning = sum.torque * params.time_step;
+    body.angular_momentum = plus_vector(body.angular_momentum, turning, dither);
     if params.integrator == SEMI_IMPLICIT {
         velocity = body.velocity;
         angular_momentum = body.angular_momentum;
     }
     let way = velocity * params.time_step;
-    let dither = dither_of(stats.step);
     let place = travel(body.cell, body.offset, way, params.cell_size, params.period, dither);
     body.cell = place.cell;
     body.offset = place.offset;

@@ -6,7 +6,7 @@
 
 use std::f32::consts::PI;
 
-use glam::{UVec2, Vec2, Vec3, Vec4, Vec4Swizzles};
+use glam::{Vec3, Vec4};
 
 use crate::layout::{HERTZ, LINEAR, Pair, Params, ROLLING_SPRING};
 
@@ -30,12 +30,6 @@ pub struct Contact {
     pub radius: f32,
     /// Inverse of the effective mass: 1/m_a + 1/m_b of the bodies, 1/kg.
     pub inverse_mass: f32,
-    /// Radius of this sphere and of the other, m; 0 for a plane.
-    pub radii: Vec2,
-    /// Inverse mass of this body and of the other, 1/kg; 0 for a plane or a fixed body.
-    pub inverse_masses: Vec2,
-    /// Index of the material of this surface and of the other.
-    pub materials: UVec2,
     /// Time step, s.
     pub time_step: f32,
 }
@@ -56,6 +50,7 @@ impl Touch {
     /// A step of semi-implicit Euler stands for the time half a step before and after it. A contact
     /// that begins or ends within has its dashpot act for a part of it; if it acted for all or
     /// nothing, the restitution would depend on where in a step the surfaces happen to meet.
+    #[inline(always)]
     pub fn new(overlap: f32, speed: f32, time_step: f32) -> Touch {
         let way = speed.abs() * time_step;
         if way > 2.0 * overlap.abs() {
@@ -82,18 +77,34 @@ impl Touch {
 /// part.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Memory {
-    /// Elongation of the tangential spring (x, y, z) and of the torsional one (w), m.
-    pub slip: Vec4,
-    /// Elongation of the rolling spring (x, y, z), m; 1 (w) if the surfaces stick to each other.
-    pub roll: Vec4,
+    /// Elongation of the tangential spring, m.
+    pub slip: Vec3,
+    /// Elongation of the torsional spring, m.
+    pub twist: f32,
+    /// Elongation of the rolling spring, m.
+    pub roll: Vec3,
+    /// 1 if the surfaces stick to each other, else 0.
+    pub sticks: f32,
 }
 
 impl Memory {
     /// From the elements of [`State::memory`](crate::state::State::memory) that belong to an entry.
     pub fn of(elements: &[Vec4]) -> Memory {
+        let slip = elements.first().copied().unwrap_or_default();
+        let roll = elements.get(1).copied().unwrap_or_default();
         Memory {
-            slip: elements.first().copied().unwrap_or_default(),
-            roll: elements.get(1).copied().unwrap_or_default(),
+            slip: slip.truncate(),
+            twist: slip.w,
+            roll: roll.truncate(),
+            sticks: roll.w,
+        }
+    }
+
+    /// Writes it to the elements that belong to an entry.
+    pub fn write(&self, elements: &mut [Vec4]) {
+        let all = [self.slip.extend(self.twist), self.roll.extend(self.sticks)];
+        for (element, own) in elements.iter_mut().zip(all) {
+            *element = own;
         }
     }
 }
@@ -141,6 +152,7 @@ struct Push {
 }
 
 impl Push {
+    #[inline(always)]
     fn new<const LAW: u32>(contact: &Contact, pair: &Pair) -> Push {
         let approach = -contact.relative_velocity.dot(contact.normal);
         let presence = contact.touch.presence;
@@ -162,6 +174,7 @@ impl Push {
 
     /// Energy that the dashpot takes in a step, J: its force times the way in the middle of the step,
     /// to which this contact has slowed the surfaces.
+    #[inline(always)]
     fn damping(&self, contact: &Contact) -> f32 {
         let change = self.both * contact.inverse_mass * contact.time_step;
         (self.both - self.spring) * (self.approach - 0.5 * change) * contact.time_step
@@ -172,6 +185,7 @@ impl Push {
 const TSUJI: f32 = 0.912_870_9;
 
 /// Force (N) and slope (N/m) of the normal spring at the overlap `overlap` (m).
+#[inline(always)]
 fn spring<const LAW: u32>(overlap: f32, radius: f32, pair: &Pair) -> (f32, f32) {
     if LAW == HERTZ {
         let width = (radius * overlap).sqrt();
@@ -185,6 +199,7 @@ fn spring<const LAW: u32>(overlap: f32, radius: f32, pair: &Pair) -> (f32, f32) 
 }
 
 /// What the contact does, by the law `LAW` of [`crate::layout`].
+#[inline(always)]
 pub fn respond<const LAW: u32>(
     contact: &Contact,
     pair: &Pair,
@@ -207,6 +222,7 @@ pub fn respond<const LAW: u32>(
 /// The shear viscosity is that of the tangential spring held for the time `t_c / pi` of an undamped
 /// contact, `g = k_t sqrt(m / k) = k_t / k sqrt(k m)`: the linear law has no memory from which to
 /// know the spring's elongation.
+#[inline(always)]
 fn linear(contact: &Contact, pair: &Pair) -> Response {
     if contact.touch.presence == 0.0 {
         return Response::default();
@@ -235,6 +251,7 @@ fn linear(contact: &Contact, pair: &Pair) -> Response {
 ///
 /// The tangential force k_t s + c_t v_t is capped by Coulomb friction, mu times spring and dashpot
 /// of the normal together; so is the elongation s, which slides along.
+#[inline(always)]
 fn remembering<const LAW: u32>(
     contact: &Contact,
     pair: &Pair,
@@ -253,19 +270,21 @@ fn remembering<const LAW: u32>(
     if params.attraction == 0 {
         push.both = push.both.max(0.0);
     }
-    let (pull, sticks) = cohesion::<LAW>(contact, pair, memory.roll.w > 0.0);
+    let (pull, sticks) = cohesion::<LAW>(contact, pair, memory.sticks > 0.0);
     let mut response = Response {
         force: (pull - push.both) * normal,
         damping: push.damping(contact),
         ..Response::default()
     };
-    response.memory.roll.w = if sticks { 1.0 } else { 0.0 };
+    response.memory.sticks = if sticks { 1.0 } else { 0.0 };
 
     let normal_force = push.both.max(0.0);
     let stiffness = pair.tangential_ratio * push.tangent;
     if presence == 0.0 {
         // What the springs still held is lost.
-        let held = memory.slip.length_squared() + memory.roll.xyz().length_squared();
+        let held = memory.slip.length_squared()
+            + memory.twist * memory.twist
+            + memory.roll.length_squared();
         response.friction = 0.5 * stiffness * held;
         return response;
     }
@@ -281,34 +300,29 @@ fn remembering<const LAW: u32>(
     };
 
     let slip = contact.relative_velocity + push.approach * normal;
-    let shear = slide(carry(memory.slip.xyz()), slip, pair.friction);
+    let shear = slide(carry(memory.slip), slip, pair.friction);
     response.force += shear.force;
     response.add_losses(&shear);
-    let mut twisted = 0.0;
+    response.memory.slip = shear.elongation;
     if pair.twisting_friction > 0.0 {
         let twist = radius * relative_spin.dot(normal);
         let torsion = slide(
-            memory.slip.w * normal,
+            memory.twist * normal,
             twist * normal,
             pair.twisting_friction,
         );
         response.torque += radius * torsion.force;
         response.add_losses(&torsion);
-        twisted = torsion.elongation.dot(normal);
+        response.memory.twist = torsion.elongation.dot(normal);
     }
-    response.memory.slip = shear.elongation.extend(twisted);
 
     if pair.rolling_friction > 0.0 {
         let spin = relative_spin - relative_spin.dot(normal) * normal;
         if pair.rolling == ROLLING_SPRING {
-            let rolling = slide(
-                carry(memory.roll.xyz()),
-                radius * spin,
-                pair.rolling_friction,
-            );
+            let rolling = slide(carry(memory.roll), radius * spin, pair.rolling_friction);
             response.torque += radius * rolling.force;
             response.add_losses(&rolling);
-            response.memory.roll = rolling.elongation.extend(response.memory.roll.w);
+            response.memory.roll = rolling.elongation;
         } else {
             let torque = constant_torque(contact, spin, pair.rolling_friction * normal_force);
             response.torque += torque;
@@ -319,6 +333,7 @@ fn remembering<const LAW: u32>(
 }
 
 impl Response {
+    #[inline(always)]
     fn add_losses(&mut self, slid: &Slid) {
         self.damping += slid.damping;
         self.friction += slid.friction;
@@ -338,10 +353,12 @@ pub fn stored<const LAW: u32>(contact: &Contact, pair: &Pair, memory: &Memory) -
     let mut energy = work(overlap);
     if LAW != LINEAR {
         let (_, tangent) = spring::<LAW>(overlap, contact.radius, pair);
-        let squares = memory.slip.length_squared() + memory.roll.xyz().length_squared();
+        let squares = memory.slip.length_squared()
+            + memory.twist * memory.twist
+            + memory.roll.length_squared();
         energy += 0.5 * pair.tangential_ratio * tangent * squares;
         energy -= pair.cohesion_force * (contact.overlap + pair.cohesion_range).max(0.0);
-        if memory.roll.w > 0.0 {
+        if memory.sticks > 0.0 {
             let pull_off = 1.5 * PI * pair.surface_energy * contact.radius;
             energy -= pull_off * contact.overlap + work(gap);
         }
@@ -358,14 +375,17 @@ pub fn before(contact: &Contact, memory: &Memory) -> Memory {
     let twist = contact.radius * contact.relative_spin.dot(normal);
     let spin = contact.relative_spin - contact.relative_spin.dot(normal) * normal;
     Memory {
-        slip: memory.slip - way * slip.extend(twist),
-        roll: memory.roll - way * (contact.radius * spin).extend(0.0),
+        slip: memory.slip - way * slip,
+        twist: memory.twist - way * twist,
+        roll: memory.roll - way * (contact.radius * spin),
+        sticks: memory.sticks,
     }
 }
 
 /// The elongation of a spring that lies in the plane of the contact, carried along as that plane
 /// turns: what sticks out of it now is taken away, its length stays, and it turns by `angle` (rad)
 /// about the normal.
+#[inline(always)]
 fn carried(elongation: Vec3, normal: Vec3, angle: f32) -> Vec3 {
     let out = elongation.dot(normal);
     let within = elongation - out * normal;
@@ -403,6 +423,7 @@ struct Slid {
 
 impl Slider {
     /// A step in which the ends of the spring part with `velocity` (m/s).
+    #[inline(always)]
     fn slide(&self, elongation: Vec3, velocity: Vec3, presence: f32, time_step: f32) -> Slid {
         let before = elongation.length_squared();
         let mut elongation = elongation + presence * time_step * velocity;
@@ -434,6 +455,7 @@ const GENTLE: f32 = 0.1;
 
 /// Rolling friction of the size `force` (N) times the effective radius, against the relative spin
 /// `spin` (rad/s): model A of Ai, Chen, Rotter and Ooi 2011.
+#[inline(always)]
 fn constant_torque(contact: &Contact, spin: Vec3, force: f32) -> Vec3 {
     let speed = spin.length();
     if speed == 0.0 {
@@ -451,6 +473,7 @@ fn constant_torque(contact: &Contact, spin: Vec3, force: f32) -> Vec3 {
 /// A constant force acts within its range of gaps. Surface energy acts from the first touch: 3/2 pi w
 /// R, the pull-off force of Johnson, Kendall and Roberts 1971, while the surfaces overlap; in a gap, it
 /// is less by what the normal spring would carry at an overlap of that size, until nothing is left.
+#[inline(always)]
 fn cohesion<const LAW: u32>(contact: &Contact, pair: &Pair, sticks: bool) -> (f32, bool) {
     let mut pull = 0.0;
     if pair.cohesion_force > 0.0 {

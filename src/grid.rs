@@ -15,6 +15,7 @@ pub const HASH_Z: u32 = 0x85eb_ca77;
 pub const HASH_LEVEL: u32 = 0xc2b2_ae3d;
 
 /// Level of a sphere: the finest whose cells are larger than its diameter and the skin.
+#[inline]
 pub fn level_of(radius: f32, params: &Params) -> u32 {
     let (mut level, mut size) = (0, params.finest);
     while size < 2.0 * radius + params.skin && level + 1 < params.level_count {
@@ -25,6 +26,7 @@ pub fn level_of(radius: f32, params: &Params) -> u32 {
 }
 
 /// The cell of level `level` that holds the finest cell `cell`.
+#[inline]
 pub fn cell_at(cell: IVec3, level: u32) -> IVec3 {
     cell >> level
 }
@@ -33,6 +35,7 @@ pub fn cell_at(cell: IVec3, level: u32) -> IVec3 {
 ///
 /// Linear in x, so that the cells of a row of a neighbourhood lie in adjacent buckets: 27 look-ups
 /// become 9. Distinct cells may share a bucket, so whoever reads one compares cells.
+#[inline]
 pub fn bucket(cell: IVec3, level: u32, bucket_count: u32) -> u32 {
     let row = (cell.y as u32)
         .wrapping_mul(HASH_Y)
@@ -43,6 +46,7 @@ pub fn bucket(cell: IVec3, level: u32, bucket_count: u32) -> u32 {
 
 /// Cells of level `level` in which the neighbours of a sphere lie: the first and the last, in each
 /// direction.
+#[inline]
 pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
     let scale = (1_u32 << level) as f32;
     let size = params.cell_size * scale;
@@ -65,7 +69,7 @@ pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
 
 /// The image of a cell in the periodic box: from 0 to below `period` along the axes where that is
 /// not 0.
-#[inline]
+#[inline(always)]
 pub fn wrap(cell: IVec3, period: IVec3) -> IVec3 {
     if period == IVec3::ZERO {
         return cell;
@@ -76,7 +80,7 @@ pub fn wrap(cell: IVec3, period: IVec3) -> IVec3 {
 
 /// From one cell in the periodic box to the nearest image of another that is `cells` away. The way
 /// back is the opposite, also where two images are equally near: these are too far to meet.
-#[inline]
+#[inline(always)]
 pub fn nearest(cells: IVec3, period: IVec3) -> IVec3 {
     if period == IVec3::ZERO {
         return cells;
@@ -88,13 +92,14 @@ pub fn nearest(cells: IVec3, period: IVec3) -> IVec3 {
 
 /// From the centre of one sphere to that of another (of its images, the nearest), m. Swapping them
 /// changes the sign and no bit else, so that a contact is the same from both sides.
-#[inline]
+#[inline(always)]
 pub fn apart(from: &Sphere, to: &Sphere, params: &Params) -> Vec3 {
     let cells = nearest(to.cell - from.cell, params.period).as_vec3();
     cells * params.cell_size + (to.offset - from.offset)
 }
 
 /// Height of the centre of a sphere above a plane, m.
+#[inline(always)]
 pub fn height(sphere: &Sphere, plane: &Plane, params: &Params) -> f32 {
     let cells = (sphere.cell - plane.cell).as_vec3();
     let from_plane = cells * params.cell_size + (sphere.offset - plane.offset);
@@ -103,6 +108,7 @@ pub fn height(sphere: &Sphere, plane: &Plane, params: &Params) -> f32 {
 
 /// The parts of a row of `count` cells from `first` on, in the periodic box: a row that meets its end
 /// goes on at cell 0.
+#[inline]
 pub fn row_parts(first: i32, count: i32, period: i32) -> [Range<i32>; 2] {
     let before = if period > 0 {
         count.min(period - first)
@@ -114,6 +120,7 @@ pub fn row_parts(first: i32, count: i32, period: i32) -> [Range<i32>; 2] {
 
 /// Runs of sorted spheres that hold the cells `cells` (along x) of the row of `row`: two half-open
 /// ranges, the second of them empty unless the row wraps around the end of the table.
+#[inline]
 pub fn row_ranges(
     row: IVec3,
     cells: &Range<i32>,
@@ -136,38 +143,24 @@ pub fn row_ranges(
 
 /// Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again, and
 /// the cell in the periodic box.
-#[inline]
+#[inline(always)]
 pub fn settle(cell: IVec3, offset: Vec3, cell_size: Vec3, period: IVec3) -> (IVec3, Vec3) {
     let cells = (offset / cell_size).floor();
     (
-        wrap(cell + cells.as_ivec3(), period),
+        wrap(cell + integers(cells), period),
         offset - cells * cell_size,
     )
 }
 
 /// The metres that a body's `offset` stands for.
+#[inline(always)]
 pub fn metres(offset: UVec3, cell_size: Vec3) -> Vec3 {
     offset.as_vec3() * (FRACTION * cell_size)
 }
 
-/// A number from 0 to 1 for each step, as good as random: where in a unit rounding starts to go up.
-///
-/// A body that is nearly at rest moves by less than a unit of its offset in a step. Rounded to the
-/// nearest, it would move by a whole one in each step, or by none, and turn by none while it moves: it
-/// would creep though no force is left. Rounded from a place like this on, it moves as it should on
-/// average, whatever the rhythm in which it trembles.
-///
-/// The step is hashed by the finalizer of MurmurHash3.
-pub fn dither(step: u32) -> f32 {
-    let mut bits = step;
-    bits = (bits ^ (bits >> 16)).wrapping_mul(0x85eb_ca6b);
-    bits = (bits ^ (bits >> 13)).wrapping_mul(0xc2b2_ae35);
-    bits ^= bits >> 16;
-    // 24 bits, so that it stays below 1.
-    (bits >> 8) as f32 * (1.0 / 16_777_216.0)
-}
-
-/// A body's cell in the periodic box and its offset after it has moved by `way` (m).
+/// A body's cell in the periodic box and its offset after it has moved by `way` (m). `dither` is where
+/// rounding to whole units starts to go up, see [`rounding`](crate::rounding).
+#[inline(always)]
 pub fn travel(
     cell: IVec3,
     offset: UVec3,
@@ -180,21 +173,39 @@ pub fn travel(
     let whole = cells.round();
     let part = ((cells - whole) / FRACTION + dither)
         .floor()
-        .clamp(Vec3::splat(-MOST), Vec3::splat(MOST));
-    let part = part.as_ivec3();
+        .max(Vec3::splat(-MOST))
+        .min(Vec3::splat(MOST));
+    let part = integers(part);
     let moved = offset.wrapping_add(part.as_uvec3());
     let over = part.cmpgt(IVec3::ZERO) & moved.cmplt(offset);
     let under = part.cmplt(IVec3::ZERO) & moved.cmpgt(offset);
     let carry = IVec3::select(over, IVec3::ONE, IVec3::ZERO)
         - IVec3::select(under, IVec3::ONE, IVec3::ZERO);
-    let cell = cell.wrapping_add(whole.as_ivec3() + carry);
+    let cell = cell.wrapping_add(integers(whole) + carry);
     (wrap(cell, period), moved)
 }
 
 /// Whether a body may move by `way` (m) in one step: numbers farther than 2²⁰ cells, or that are no
 /// numbers, are the end of a simulation.
+#[inline(always)]
 pub fn is_sane(way: Vec3, cell_size: Vec3) -> bool {
     way.is_finite() && way.abs().cmplt(1_048_576.0 * cell_size).all()
+}
+
+/// The integer that the whole number `number` is; 0 for one that an `i32` cannot hold, or none at all.
+///
+/// A cast has to give the nearest one that it can hold, and compilers do that one lane at a time.
+#[inline(always)]
+pub fn integer(number: f32) -> i32 {
+    let held = if number.abs() <= MOST { number } else { 0.0 };
+    // SAFETY: `held` is a number, and an `i32` can hold it.
+    unsafe { held.to_int_unchecked() }
+}
+
+/// The same for each component.
+#[inline(always)]
+pub fn integers(numbers: Vec3) -> IVec3 {
+    IVec3::new(integer(numbers.x), integer(numbers.y), integer(numbers.z))
 }
 
 /// The unit of a body's offset, as a fraction of a cell: 2⁻³².
@@ -206,6 +217,7 @@ const MOST: f32 = 2_147_483_520.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rounding::dither;
 
     #[test]
     fn a_journey_in_small_steps_ends_where_one_step_does() {

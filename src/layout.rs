@@ -45,8 +45,19 @@ pub const ROLLING_CONSTANT: u32 = 0;
 pub const ROLLING_SPRING: u32 = 1;
 
 /// What holds for the whole run; a uniform on the GPU.
+///
+/// It starts with an integer: llvmpipe makes shaders of their own for some values of the first word, as
+/// often as they are dispatched.
 #[derive(Clone, Copy, Debug, PartialEq, encase::ShaderType)]
 pub struct Params {
+    /// Number of bodies.
+    pub body_count: u32,
+    /// Number of spheres of all bodies.
+    pub sphere_count: u32,
+    /// Number of hash buckets, a power of two.
+    pub bucket_count: u32,
+    /// Number of planes.
+    pub plane_count: u32,
     /// Acceleration of gravity, m/s².
     pub gravity: Vec3,
     /// Time step, s.
@@ -71,14 +82,6 @@ pub struct Params {
     pub touch_margin: f32,
     /// Number of entries that the neighbour lists have room for.
     pub neighbour_capacity: u32,
-    /// Number of bodies.
-    pub body_count: u32,
-    /// Number of spheres of all bodies.
-    pub sphere_count: u32,
-    /// Number of hash buckets, a power of two.
-    pub bucket_count: u32,
-    /// Number of planes.
-    pub plane_count: u32,
     /// Number of materials; the pair table has its square.
     pub material_count: u32,
     /// [`SEMI_IMPLICIT`] or [`EXPLICIT`].
@@ -280,6 +283,18 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// The parameters without terms beyond spring, dashpot and friction.
+    #[inline(always)]
+    pub fn plain(self) -> Pair {
+        Pair {
+            rolling_friction: 0.0,
+            twisting_friction: 0.0,
+            cohesion_force: 0.0,
+            surface_energy: 0.0,
+            ..self
+        }
+    }
+
     /// The parameters of a contact with a sphere, or with a plane.
     pub fn against(&self, plane: bool) -> Pair {
         if plane {

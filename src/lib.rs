@@ -73,6 +73,7 @@ pub mod network;
 pub mod output;
 pub mod pass;
 pub mod rotation;
+pub mod rounding;
 pub mod scene;
 pub mod simulation;
 pub mod state;

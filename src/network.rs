@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use crate::contact::{Memory, Response, before, respond, stored};
 use crate::cpu::Near;
-use crate::layout::{CUSTOM, HERTZ, HOOKE, LINEAR, PLANE};
+use crate::layout::{CUSTOM, HERTZ, HOOKE, LINEAR, PLANE, Pair};
 use crate::model::Model;
 use crate::state::State;
 
@@ -144,13 +144,13 @@ pub fn contacts(state: &State) -> impl Iterator<Item = NetworkContact> + Clone {
 /// The contact of sphere `index` with entry `entry` of its list, if there is one.
 fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> {
     let other = state.neighbours[entry];
-    let near = Near::new(state, index, other)?;
+    let (near, pair) = Near::new(state, index, other)?;
     let size = state.params.memory_size as usize;
     let memory = Memory::of(&state.memory[entry * size..(entry + 1) * size]);
     let (response, stored) = match state.params.law {
-        LINEAR => evaluate::<LINEAR>(state, &near, &memory),
-        HOOKE => evaluate::<HOOKE>(state, &near, &memory),
-        HERTZ => evaluate::<HERTZ>(state, &near, &memory),
+        LINEAR => evaluate::<LINEAR>(state, &near, &pair, &memory),
+        HOOKE => evaluate::<HOOKE>(state, &near, &pair, &memory),
+        HERTZ => evaluate::<HERTZ>(state, &near, &pair, &memory),
         CUSTOM => (Response::default(), 0.0),
         law => unreachable!("there is no contact law {law}"),
     };
@@ -179,11 +179,15 @@ fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> 
     })
 }
 
-fn evaluate<const LAW: u32>(state: &State, near: &Near, memory: &Memory) -> (Response, f32) {
-    let pair = near.pair(&state.pairs);
+fn evaluate<const LAW: u32>(
+    state: &State,
+    near: &Near,
+    pair: &Pair,
+    memory: &Memory,
+) -> (Response, f32) {
     let start = before(&near.contact, memory);
-    let response = respond::<LAW>(&near.contact, &pair, &start, &state.params);
-    (response, stored::<LAW>(&near.contact, &pair, memory))
+    let response = respond::<LAW>(&near.contact, pair, &start, &state.params);
+    (response, stored::<LAW>(&near.contact, pair, memory))
 }
 
 /// Numbers of values in intervals of equal width.

@@ -94,6 +94,10 @@ macro_rules! layout {
 
 fn layouts() -> Vec<Layout> {
     let names = [
+        "body_count",
+        "sphere_count",
+        "bucket_count",
+        "plane_count",
         "gravity",
         "time_step",
         "cell_size",
@@ -104,10 +108,6 @@ fn layouts() -> Vec<Layout> {
         "drift_limit",
         "touch_margin",
         "neighbour_capacity",
-        "body_count",
-        "sphere_count",
-        "bucket_count",
-        "plane_count",
         "material_count",
         "integrator",
         "law",

@@ -106,15 +106,6 @@ struct BodyPlace {
     offset: vec3<u32>,
 }
 
-// A number from 0 to 1 for each step, as good as random: where in a unit rounding starts to go up.
-fn dither_of(step: u32) -> f32 {
-    var bits = step;
-    bits = (bits ^ (bits >> 16u)) * 0x85ebca6bu;
-    bits = (bits ^ (bits >> 13u)) * 0xc2b2ae35u;
-    bits ^= bits >> 16u;
-    return f32(bits >> 8u) * (1.0 / 16777216.0);
-}
-
 // A body's cell in the periodic box and its offset after it has moved by `way` (m).
 fn travel(
     cell: vec3<i32>,

@@ -1,6 +1,10 @@
 // The structs of src/layout.rs, where their fields and units are described.
 
 struct Params {
+    body_count: u32,
+    sphere_count: u32,
+    bucket_count: u32,
+    plane_count: u32,
     gravity: vec3<f32>,
     time_step: f32,
     cell_size: vec3<f32>,
@@ -11,10 +15,6 @@ struct Params {
     drift_limit: f32,
     touch_margin: f32,
     neighbour_capacity: u32,
-    body_count: u32,
-    sphere_count: u32,
-    bucket_count: u32,
-    plane_count: u32,
     material_count: u32,
     integrator: u32,
     law: u32,

@@ -1,9 +1,14 @@
+use bytemuck::{cast_slice, cast_slice_mut};
+use glam::{IVec3, UVec3, UVec4, Vec3, Vec4};
+use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use crate::grid::{dither, is_sane, travel};
-use crate::layout::{Body, Load, SEMI_IMPLICIT};
-use crate::rotation::{MOST_TURN, advance, quaternion};
+use super::lanes::{Columns, LANES, Rows};
+use crate::grid::{is_sane, travel};
+use crate::layout::{Body, BodyProperties, Load, Member, Params, SEMI_IMPLICIT, SphereLoad};
+use crate::rotation::{MOST_TURN, Quaternion, advance};
+use crate::rounding::{self, dither};
 use crate::state::State;
 
 /// Sums the spheres of each body and moves it by one time step.
@@ -18,72 +23,248 @@ pub fn integrate(state: &mut State) {
         stats,
         ..
     } = state;
-    let time_step = params.time_step;
-    let rebuilding = stats[0].rebuilding == 1;
-    let dither = dither(stats[0].step);
-    let (runaway, stale) = (bodies, body_loads, properties)
+    let step = Step {
+        params: *params,
+        rebuilding: stats[0].rebuilding == 1,
+        dither: dither(stats[0].step),
+    };
+    let (runaway, stale) = (
+        bodies.par_chunks_mut(GRAIN),
+        body_loads.par_chunks_mut(GRAIN),
+        properties.par_chunks(GRAIN),
+    )
         .into_par_iter()
-        .with_min_len(GRAIN)
         .enumerate()
-        .map(|(index, (body, load, properties))| {
-            let orientation = quaternion(body.orientation);
-            let mut sum = Load::default();
-            let first = properties.first_sphere as usize;
-            let range = first..first + properties.sphere_count as usize;
-            for (member, sphere) in members[range.clone()].iter().zip(&sphere_loads[range]) {
-                let arm = orientation * member.center;
-                sum.force += sphere.force;
-                sum.torque += sphere.torque + arm.cross(sphere.force);
-                sum.max_overlap = sum.max_overlap.max(sphere.max_overlap);
-                sum.contacts += sphere.sphere_contacts() + sphere.plane_contacts();
-            }
-            *load = sum;
-            if properties.inverse_mass == 0.0 {
-                return (0, params.drift_limit < 0.0);
-            }
-
-            let Body {
-                velocity,
-                angular_momentum,
-                ..
-            } = *body;
-            body.velocity += (sum.force * properties.inverse_mass + params.gravity) * time_step;
-            body.angular_momentum += sum.torque * time_step;
-            let (velocity, angular_momentum) = if params.integrator == SEMI_IMPLICIT {
-                (body.velocity, body.angular_momentum)
-            } else {
-                (velocity, angular_momentum)
-            };
-            let way = velocity * time_step;
-            (body.cell, body.offset) = travel(
-                body.cell,
-                body.offset,
-                way,
-                params.cell_size,
-                params.period,
-                dither,
-            );
-            let spin;
-            (body.orientation, spin) = advance(
-                body.orientation,
-                angular_momentum,
-                properties.inverse_inertia,
-                time_step,
-                dither,
-            );
-
-            let drift = if rebuilding { 0.0 } else { body.drift };
-            body.drift = drift + way.length() + spin.length() * time_step * properties.reach;
-            let turn = spin * time_step;
-            let lost = !(is_sane(way, params.cell_size) && turn.length() < MOST_TURN);
-            (
-                if lost { index as u32 + 1 } else { 0 },
-                body.drift > params.drift_limit,
-            )
+        .map(|(chunk, (bodies, loads, properties))| {
+            let (runaway, stale) =
+                integrate_some(&step, members, sphere_loads, bodies, loads, properties);
+            let runaway = runaway.map_or(0, |at| (chunk * GRAIN + at) as u32 + 1);
+            (runaway, stale)
         })
         .reduce(|| (0, false), |a, b| (a.0.max(b.0), a.1 || b.1));
     let stats = &mut stats[0];
     stats.runaway = stats.runaway.max(runaway);
     stats.stale = stale.into();
     stats.steps += 1;
+}
+
+/// What holds for a step.
+#[derive(Clone, Copy)]
+struct Step {
+    params: Params,
+    /// Whether the neighbour lists were built in it.
+    rebuilding: bool,
+    /// Where rounding starts to go up.
+    dither: f32,
+}
+
+/// Moves some bodies. Returns the place of the last one that is lost, and whether one may have left
+/// the skin of the neighbour lists.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn integrate_some(
+    step: &Step,
+    members: &[Member],
+    sphere_loads: &[SphereLoad],
+    bodies: &mut [Body],
+    loads: &mut [Load],
+    properties: &[BodyProperties],
+) -> (Option<usize>, bool) {
+    for ((body, load), properties) in bodies.iter().zip(&mut *loads).zip(properties) {
+        *load = sum(body, properties, members, sphere_loads);
+    }
+    let mut batch = Batch::new();
+    let (mut runaway, mut stale) = (None, step.params.drift_limit < 0.0);
+    let chunks = bodies.chunks_mut(LANES).zip(loads.chunks(LANES));
+    for (chunk, ((bodies, loads), properties)) in chunks.zip(properties.chunks(LANES)).enumerate() {
+        batch.read(bodies, loads, properties);
+        if step.params.period == IVec3::ZERO {
+            batch.advance::<false>(step);
+        } else {
+            batch.advance::<true>(step);
+        }
+        batch.write(bodies);
+        if let Some(lane) = (0..bodies.len()).rfind(|&lane| batch.lost[lane] > 0) {
+            runaway = Some(chunk * LANES + lane);
+        }
+        stale |= (0..bodies.len()).any(|lane| batch.stale[lane] > 0);
+    }
+    (runaway, stale)
+}
+
+/// Bodies, value by value.
+struct Batch {
+    rows: Rows,
+    bodies: [Columns; 5],
+    loads: [Columns; 2],
+    properties: [Columns; 2],
+    /// 1 where a body moves too far to be followed.
+    lost: [u32; LANES],
+    /// 1 where a body may have left the skin of the neighbour lists.
+    stale: [u32; LANES],
+}
+
+impl Batch {
+    fn new() -> Batch {
+        Batch {
+            rows: Rows::ZERO,
+            bodies: [Columns::ZERO; 5],
+            loads: [Columns::ZERO; 2],
+            properties: [Columns::ZERO; 2],
+            lost: [0; LANES],
+            stale: [0; LANES],
+        }
+    }
+
+    #[inline(always)]
+    fn read(&mut self, bodies: &[Body], loads: &[Load], properties: &[BodyProperties]) {
+        fill(
+            &mut self.rows,
+            &mut self.bodies,
+            cast_slice::<_, [[f32; 4]; 5]>(bodies),
+        );
+        fill(
+            &mut self.rows,
+            &mut self.loads,
+            cast_slice::<_, [[f32; 4]; 2]>(loads),
+        );
+        let properties = cast_slice::<_, [[f32; 4]; 2]>(properties);
+        fill(&mut self.rows, &mut self.properties, properties);
+    }
+
+    #[inline(always)]
+    fn write(&mut self, bodies: &mut [Body]) {
+        let lanes = bodies.len().next_multiple_of(4);
+        for (row, columns) in self.bodies.iter().enumerate() {
+            columns.transpose(&mut self.rows, lanes);
+            for (body, own) in cast_slice_mut::<_, [[f32; 4]; 5]>(bodies)
+                .iter_mut()
+                .zip(&self.rows.0)
+            {
+                body[row] = own.to_array();
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn advance<const PERIODIC: bool>(&mut self, step: &Step) {
+        let mut step = *step;
+        if !PERIODIC {
+            step.params.period = IVec3::ZERO;
+        }
+        let [offsets, cells, orientations, velocities, momenta] = &mut self.bodies;
+        for lane in 0..LANES {
+            let (angular_momentum, drift) = momenta.get(lane);
+            let [x, y, z, w] = orientations.bits(lane);
+            let [offset_x, offset_y, offset_z, _] = offsets.bits(lane);
+            let [cell_x, cell_y, cell_z, _] = cells.bits(lane);
+            let body = Body {
+                offset: UVec3::new(offset_x, offset_y, offset_z),
+                cell: UVec3::new(cell_x, cell_y, cell_z).as_ivec3(),
+                orientation: UVec4::new(x, y, z, w).as_ivec4(),
+                velocity: velocities.get(lane).0,
+                angular_momentum,
+                drift: if step.rebuilding { 0.0 } else { drift },
+                ..Body::default()
+            };
+            let (force, _) = self.loads[0].get(lane);
+            let (torque, _) = self.loads[1].get(lane);
+            let (inverse_inertia, inverse_mass) = self.properties[0].get(lane);
+            let reach = self.properties[1].0[2][lane];
+            let (moved, lost) = advance_body(
+                &body,
+                force,
+                torque,
+                inverse_mass,
+                inverse_inertia,
+                reach,
+                &step,
+            );
+            offsets.set_bits(lane, moved.offset.extend(0).to_array());
+            cells.set_bits(lane, moved.cell.extend(0).as_uvec4().to_array());
+            orientations.set_bits(lane, moved.orientation.as_uvec4().to_array());
+            velocities.set(lane, moved.velocity, 0.0);
+            momenta.set(lane, moved.angular_momentum, moved.drift);
+            self.lost[lane] = lost.into();
+            self.stale[lane] = (moved.drift > step.params.drift_limit).into();
+        }
+    }
+}
+
+#[inline(always)]
+fn fill<const N: usize>(rows: &mut Rows, columns: &mut [Columns; N], elements: &[[[f32; 4]; N]]) {
+    let lanes = elements.len().next_multiple_of(4);
+    for (row, columns) in columns.iter_mut().enumerate() {
+        for (own, element) in rows.0.iter_mut().zip(elements) {
+            *own = Vec4::from_array(element[row]);
+        }
+        rows.transpose(columns, lanes);
+    }
+}
+
+/// A body after one time step, and whether it moves too far to be followed.
+#[inline(always)]
+fn advance_body(
+    body: &Body,
+    force: Vec3,
+    torque: Vec3,
+    inverse_mass: f32,
+    inverse_inertia: Vec3,
+    reach: f32,
+    step: &Step,
+) -> (Body, bool) {
+    if inverse_mass == 0.0 {
+        return (*body, false);
+    }
+    let Step { params, dither, .. } = *step;
+    let time_step = params.time_step;
+    let mut moved = *body;
+    let push = (force * inverse_mass + params.gravity) * time_step;
+    moved.velocity = rounding::add(body.velocity, push, dither);
+    moved.angular_momentum = rounding::add(body.angular_momentum, torque * time_step, dither);
+    let explicit = params.integrator != SEMI_IMPLICIT;
+    let from = if explicit { body } else { &moved };
+    let (velocity, angular_momentum) = (from.velocity, from.angular_momentum);
+    let way = velocity * time_step;
+    (moved.cell, moved.offset) = travel(
+        body.cell,
+        body.offset,
+        way,
+        params.cell_size,
+        params.period,
+        dither,
+    );
+    let spin;
+    (moved.orientation, spin) = advance(
+        body.orientation,
+        angular_momentum,
+        inverse_inertia,
+        time_step,
+        dither,
+    );
+    moved.drift += way.length() + spin.length() * time_step * reach;
+    let turn = spin * time_step;
+    let lost = !(is_sane(way, params.cell_size) & (turn.length() < MOST_TURN));
+    (moved, lost)
+}
+
+/// What contacts do to a body: the sum over its spheres.
+#[inline(always)]
+fn sum(
+    body: &Body,
+    properties: &BodyProperties,
+    members: &[Member],
+    sphere_loads: &[SphereLoad],
+) -> Load {
+    let orientation = Quaternion::of(body.orientation);
+    let mut sum = Load::default();
+    let first = properties.first_sphere as usize;
+    let range = first..first + properties.sphere_count as usize;
+    for (member, sphere) in members[range.clone()].iter().zip(&sphere_loads[range]) {
+        let arm = orientation.rotate(member.center);
+        sum.force += sphere.force;
+        sum.torque += sphere.torque + arm.cross(sphere.force);
+        sum.max_overlap = sum.max_overlap.max(sphere.max_overlap);
+        sum.contacts += sphere.sphere_contacts() + sphere.plane_contacts();
+    }
+    sum
 }

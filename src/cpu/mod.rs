@@ -4,18 +4,21 @@
 //! Each pass computes each of its elements from its inputs alone and in a fixed order, so the
 //! result does not depend on the number of threads.
 
+mod batch;
 mod bin;
 mod contacts;
 mod integrate;
+mod lanes;
+mod near;
 mod neighbours;
 mod pose;
 mod scan;
 mod scatter;
 
 pub use bin::bin;
-pub(crate) use contacts::Near;
 pub use contacts::contacts;
 pub use integrate::integrate;
+pub(crate) use near::Near;
 pub use neighbours::neighbours;
 pub use pose::pose;
 pub use scan::scan;

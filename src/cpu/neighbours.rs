@@ -1,4 +1,5 @@
 use glam::{IVec3, Vec4};
+use multiversion::multiversion;
 use rayon::prelude::*;
 
 use crate::grid::{apart, cell_at, height, level_of, reach, row_parts, row_ranges, wrap};
@@ -37,15 +38,15 @@ pub fn neighbours(state: &mut State) {
         .par_chunks_mut(CHUNK)
         .enumerate()
         .map(|(chunk, ends)| {
-            let mut list = Vec::with_capacity(CHUNK * 12);
-            for (index, end) in (chunk * CHUNK..).zip(ends) {
-                let start = list.len();
-                find(params, spheres, bucket_starts, sorted, index, &mut list);
-                list[start..].sort_unstable();
-                find_planes(params, &spheres[index], planes, &mut list);
-                *end = list.len() as u32;
-            }
-            list
+            find_some(
+                params,
+                spheres,
+                planes,
+                bucket_starts,
+                sorted,
+                chunk * CHUNK,
+                ends,
+            )
         })
         .collect();
 
@@ -71,6 +72,28 @@ pub fn neighbours(state: &mut State) {
     if let Some(kept) = kept {
         carry(&kept, neighbour_starts, neighbours, memory, size);
     }
+}
+
+/// The lists of some spheres, from `first` on, and where each of them ends.
+#[multiversion(targets("x86_64+avx2"))]
+fn find_some(
+    params: &Params,
+    spheres: &[Sphere],
+    planes: &[Plane],
+    bucket_starts: &[u32],
+    sorted: &[u32],
+    first: usize,
+    ends: &mut [u32],
+) -> Vec<u32> {
+    let mut list = Vec::with_capacity(CHUNK * 12);
+    for (index, end) in (first..).zip(ends) {
+        let start = list.len();
+        find(params, spheres, bucket_starts, sorted, index, &mut list);
+        list[start..].sort_unstable();
+        find_planes(params, &spheres[index], planes, &mut list);
+        *end = list.len() as u32;
+    }
+    list
 }
 
 /// Neighbour lists with what their contacts remember.
@@ -101,6 +124,7 @@ fn carry(kept: &Lists, starts: &[u32], neighbours: &[u32], memory: &mut [Vec4], 
 }
 
 /// Appends the planes near a sphere to `list`.
+#[inline(always)]
 fn find_planes(params: &Params, sphere: &Sphere, planes: &[Plane], list: &mut Vec<u32>) {
     if sphere.inverse_mass == 0.0 {
         return;
@@ -113,6 +137,7 @@ fn find_planes(params: &Params, sphere: &Sphere, planes: &[Plane], list: &mut Ve
 }
 
 /// Appends the neighbours of sphere `index` to `list`, in the order in which the grid has them.
+#[inline(always)]
 fn find(
     params: &Params,
     spheres: &[Sphere],
@@ -133,14 +158,17 @@ fn find(
                     for (begin, end) in row_ranges(row, part, level, bucket_starts) {
                         for &other in &sorted[begin as usize..end as usize] {
                             let neighbour = &spheres[other as usize];
+                            if !are_neighbours(params, sphere, neighbour) {
+                                continue;
+                            }
                             // Another cell's spheres, of this level or another, may share the
-                            // bucket.
+                            // bucket. Few are near, so this is asked last.
                             let cell = cell_at(neighbour.cell, level);
                             let in_row = cell.y == row.y
                                 && cell.z == row.z
                                 && part.contains(&cell.x)
                                 && level_of(neighbour.radius, params) == level;
-                            if in_row && are_neighbours(params, sphere, neighbour) {
+                            if in_row {
                                 list.push(other);
                             }
                         }
@@ -152,6 +180,7 @@ fn find(
 }
 
 /// Whether two spheres are closer than the skin, belong to different bodies, and can be moved.
+#[inline(always)]
 fn are_neighbours(params: &Params, sphere: &Sphere, other: &Sphere) -> bool {
     let reach = sphere.radius + other.radius + params.skin;
     apart(sphere, other, params).length_squared() < reach * reach

@@ -1,9 +1,10 @@
+use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::GRAIN;
 use crate::grid::{metres, settle};
-use crate::layout::{Body, BodyProperties, Sphere};
-use crate::rotation::{angular_velocity, quaternion};
+use crate::layout::{Body, BodyProperties, Member, Params, Sphere};
+use crate::rotation::{Quaternion, angular_velocity};
 use crate::state::State;
 
 /// Position and velocity of each sphere, from its body; and the word on whether this step builds
@@ -22,30 +23,41 @@ pub fn pose(state: &mut State) {
     stats[0].rebuilding = stats[0].stale;
     stats[0].stale = 0;
     stats[0].rebuilds += stats[0].rebuilding;
-    (spheres, members)
+    (spheres.par_chunks_mut(GRAIN), members.par_chunks(GRAIN))
         .into_par_iter()
-        .with_min_len(GRAIN)
-        .for_each(|(sphere, member)| {
-            let body: &Body = &bodies[member.body as usize];
-            let BodyProperties {
-                inverse_inertia,
-                inverse_mass,
-                ..
-            } = properties[member.body as usize];
-            let orientation = quaternion(body.orientation);
-            let arm = orientation * member.center;
-            let spin = angular_velocity(orientation, body.angular_momentum, inverse_inertia);
-            let center = metres(body.offset, params.cell_size) + arm;
-            let (cell, offset) = settle(body.cell, center, params.cell_size, params.period);
-            *sphere = Sphere {
-                offset,
-                radius: member.radius,
-                cell,
-                body: member.body,
-                velocity: body.velocity + spin.cross(arm),
-                inverse_mass,
-                angular_velocity: spin,
-                material: member.material,
-            };
-        });
+        .for_each(|(spheres, members)| pose_some(params, bodies, properties, members, spheres));
+}
+
+/// The spheres that are `members` of their bodies.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn pose_some(
+    params: &Params,
+    bodies: &[Body],
+    properties: &[BodyProperties],
+    members: &[Member],
+    spheres: &mut [Sphere],
+) {
+    for (sphere, member) in spheres.iter_mut().zip(members) {
+        let body = &bodies[member.body as usize];
+        let BodyProperties {
+            inverse_inertia,
+            inverse_mass,
+            ..
+        } = properties[member.body as usize];
+        let orientation = Quaternion::of(body.orientation);
+        let arm = orientation.rotate(member.center);
+        let spin = angular_velocity(orientation, body.angular_momentum, inverse_inertia);
+        let center = metres(body.offset, params.cell_size) + arm;
+        let (cell, offset) = settle(body.cell, center, params.cell_size, params.period);
+        *sphere = Sphere {
+            offset,
+            radius: member.radius,
+            cell,
+            body: member.body,
+            velocity: body.velocity + spin.cross(arm),
+            inverse_mass,
+            angular_velocity: spin,
+            material: member.material,
+        };
+    }
 }

@@ -20,7 +20,7 @@ fn file(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 6] = [
+const SHARED: [(&str, &str); 7] = [
     ("layout", include_str!("../../shaders/shared/layout.wgsl")),
     (
         "dispatch",
@@ -30,6 +30,10 @@ const SHARED: [(&str, &str); 6] = [
     (
         "rotation",
         include_str!("../../shaders/shared/rotation.wgsl"),
+    ),
+    (
+        "rounding",
+        include_str!("../../shaders/shared/rounding.wgsl"),
     ),
     ("contact", include_str!("../../shaders/shared/contact.wgsl")),
     ("law", include_str!("../../shaders/shared/law.wgsl")),

@@ -1,0 +1,30 @@
+// Rounding that is right on average; the twin of src/rounding.rs, which says why.
+
+// A number from 0 to 1 for each step, as good as random.
+fn dither_of(step: u32) -> f32 {
+    var bits = step;
+    bits = (bits ^ (bits >> 16u)) * 0x85ebca6bu;
+    bits = (bits ^ (bits >> 13u)) * 0xc2b2ae35u;
+    bits ^= bits >> 16u;
+    return f32(bits >> 8u) * (1.0 / 16777216.0);
+}
+
+// `sum + addend`, rounded to one of the two nearest numbers.
+fn plus(sum: f32, addend: f32, dither: f32) -> f32 {
+    let total = sum + addend;
+    // What that has left out, exactly (Knuth's two-sum).
+    let own = total - sum;
+    let rest = (sum - (total - own)) + (addend - own);
+    let away = (rest > 0.0) == (total > 0.0);
+    let bits = bitcast<u32>(total);
+    let next = bitcast<f32>(select(bits - 1u, bits + 1u, away));
+    return select(total, next, abs(rest) > dither * abs(next - total));
+}
+
+fn plus_vector(sum: vec3<f32>, addend: vec3<f32>, dither: f32) -> vec3<f32> {
+    return vec3<f32>(
+        plus(sum.x, addend.x, dither),
+        plus(sum.y, addend.y, dither),
+        plus(sum.z, addend.z, dither),
+    );
+}

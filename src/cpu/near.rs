@@ -1,0 +1,152 @@
+//! Two surfaces near each other, and the contact that they make.
+
+use glam::Vec3;
+
+use crate::contact::{Contact, Touch};
+use crate::grid::{apart, height};
+use crate::layout::{PLANE, Pair, Params, Plane, Sphere};
+use crate::state::State;
+
+/// Two surfaces that are near enough to be looked at.
+pub(crate) struct Near {
+    pub contact: Contact,
+    /// From the sphere's centre to the contact, m.
+    pub arm: Vec3,
+    /// The smaller radius, m.
+    pub radius: f32,
+}
+
+impl Near {
+    /// Sphere `index` and the entry `other` of its list, with the parameters of their contact, if they
+    /// are near enough.
+    pub fn new(state: &State, index: usize, other: u32) -> Option<(Near, Pair)> {
+        let params = &state.params;
+        let sphere = &state.spheres[index];
+        let pair = |material, plane| {
+            let element = sphere.material * params.material_count + material;
+            state.pairs[element as usize].against(plane)
+        };
+        if other & PLANE == 0 {
+            let neighbour = &state.spheres[other as usize];
+            let encounter = Encounter::new(sphere, neighbour, index < other as usize, params);
+            let near = encounter.is_within(params.touch_margin);
+            near.then(|| {
+                let near = encounter.near(params.time_step);
+                (near, pair(neighbour.material, false))
+            })
+        } else {
+            let plane = &state.planes[(other & !PLANE) as usize];
+            let near = Near::with_plane(sphere, plane, params)?;
+            Some((near, pair(plane.material, true)))
+        }
+    }
+
+    /// A sphere and a plane, if they are near enough.
+    #[inline(always)]
+    pub fn with_plane(sphere: &Sphere, plane: &Plane, params: &Params) -> Option<Near> {
+        let distance = height(sphere, plane, params);
+        if distance >= sphere.radius + params.touch_margin {
+            return None;
+        }
+        let overlap = sphere.radius - distance;
+        let normal = -plane.normal;
+        // The arm is the radius of the undeformed sphere, so that one that rolls without slip has the
+        // speed of its angular velocity times its radius.
+        let arm = sphere.radius * normal;
+        let relative_velocity = -sphere.velocity - sphere.angular_velocity.cross(arm);
+        Some(Near {
+            contact: Contact {
+                overlap,
+                touch: Touch::new(overlap, relative_velocity.dot(normal), params.time_step),
+                normal,
+                relative_velocity,
+                relative_spin: -sphere.angular_velocity,
+                common_twist: 0.0,
+                radius: sphere.radius,
+                inverse_mass: sphere.inverse_mass,
+                time_step: params.time_step,
+            },
+            arm,
+            radius: sphere.radius,
+        })
+    }
+}
+
+/// Two spheres near each other, seen from one of them: what their contact depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Encounter {
+    /// From this centre to the other, m.
+    pub apart: Vec3,
+    /// Of this sphere, m.
+    pub radius: f32,
+    /// Of the other, m.
+    pub other_radius: f32,
+    /// Of the other centre relative to this one, m/s.
+    pub velocity: Vec3,
+    /// Angular velocity of the other less that of this one, rad/s.
+    pub spin: Vec3,
+    /// Sum of both, rad/s.
+    pub spins: Vec3,
+    /// Sum of those of the bodies, 1/kg.
+    pub inverse_mass: f32,
+    /// 1 if this sphere has the smaller index, else -1.
+    pub order: f32,
+}
+
+impl Encounter {
+    /// `sphere`, with the smaller index if it `is_first`, and `other`.
+    pub fn new(sphere: &Sphere, other: &Sphere, is_first: bool, params: &Params) -> Encounter {
+        Encounter {
+            apart: apart(sphere, other, params),
+            radius: sphere.radius,
+            other_radius: other.radius,
+            velocity: other.velocity - sphere.velocity,
+            spin: other.angular_velocity - sphere.angular_velocity,
+            spins: other.angular_velocity + sphere.angular_velocity,
+            inverse_mass: other.inverse_mass + sphere.inverse_mass,
+            order: if is_first { 1.0 } else { -1.0 },
+        }
+    }
+
+    /// Whether the surfaces are nearer than `margin`, m.
+    #[inline(always)]
+    pub fn is_within(&self, margin: f32) -> bool {
+        let reach = self.radius + self.other_radius + margin;
+        self.apart.length_squared() < reach * reach
+    }
+
+    /// The contact of the two.
+    #[inline(always)]
+    pub fn near(&self, time_step: f32) -> Near {
+        let radii = self.radius + self.other_radius;
+        let distance = self.apart.length();
+        let normal = if distance > 0.0 {
+            self.apart * (1.0 / distance)
+        } else {
+            // One centre: this one goes down if it is the first, and the other up.
+            Vec3::new(0.0, self.order, 0.0)
+        };
+        let overlap = radii - distance;
+        // The contact lies in the middle of the overlap, the same point for both spheres, so that the
+        // pair keeps its angular momentum.
+        let arm = self.radius - 0.5 * overlap;
+        let other_arm = self.other_radius - 0.5 * overlap;
+        let turning = 0.5 * ((arm + other_arm) * self.spins + (other_arm - arm) * self.spin);
+        let relative_velocity = self.velocity - turning.cross(normal);
+        Near {
+            contact: Contact {
+                overlap,
+                touch: Touch::new(overlap, relative_velocity.dot(normal), time_step),
+                normal,
+                relative_velocity,
+                relative_spin: self.spin,
+                common_twist: 0.5 * self.spins.dot(normal),
+                radius: self.radius * self.other_radius / radii,
+                inverse_mass: self.inverse_mass,
+                time_step,
+            },
+            arm: arm * normal,
+            radius: self.radius.min(self.other_radius),
+        }
+    }
+}

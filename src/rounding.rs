@@ -1,0 +1,86 @@
+//! Rounding that is right on average; the twin of `shaders/shared/rounding.wgsl`.
+//!
+//! In a step, a body's position and velocity change by far less than themselves, and for seconds on
+//! end in the same direction. Rounded to the nearest number, a tenth of a unit is nothing, however
+//! often it is added, and nine tenths are one. So the last unit is rounded as chance has it, in
+//! proportion to what is left of it: sums then are right on average, and off by some root of their
+//! number of steps at worst. The same chance for all bodies: it depends on the step alone.
+
+use glam::Vec3;
+
+/// A number from 0 to 1 for each step, as good as random: the part that must be left of a unit for
+/// it to count as one.
+///
+/// The step is hashed by the finalizer of MurmurHash3.
+pub fn dither(step: u32) -> f32 {
+    let mut bits = step;
+    bits = (bits ^ (bits >> 16)).wrapping_mul(0x85eb_ca6b);
+    bits = (bits ^ (bits >> 13)).wrapping_mul(0xc2b2_ae35);
+    bits ^= bits >> 16;
+    // 24 bits, so that it stays below 1.
+    (bits >> 8) as f32 * (1.0 / 16_777_216.0)
+}
+
+/// `sum + term`, rounded to one of the two nearest numbers.
+#[inline(always)]
+fn plus(sum: f32, term: f32, dither: f32) -> f32 {
+    let total = sum + term;
+    // What that has left out, exactly (Knuth's two-sum).
+    let own = total - sum;
+    let rest = (sum - (total - own)) + (term - own);
+    let away = (rest > 0.0) == (total > 0.0);
+    let bits = total.to_bits();
+    let next = f32::from_bits(if away {
+        bits.wrapping_add(1)
+    } else {
+        bits.wrapping_sub(1)
+    });
+    if rest.abs() > dither * (next - total).abs() {
+        next
+    } else {
+        total
+    }
+}
+
+/// The same for each component.
+#[inline(always)]
+pub fn add(sum: Vec3, term: Vec3, dither: f32) -> Vec3 {
+    Vec3::new(
+        plus(sum.x, term.x, dither),
+        plus(sum.y, term.y, dither),
+        plus(sum.z, term.z, dither),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_terms_add_up() {
+        for term in [1e-9_f32, -1e-9, 7e-8, -2.5e-8, 3e-7] {
+            let mut sum = Vec3::new(1.0, -1.0, 1000.0);
+            for step in 0..1_000_000 {
+                sum = add(sum, Vec3::splat(term), dither(step));
+            }
+            let moved = sum.as_dvec3() - glam::DVec3::new(1.0, -1.0, 1000.0);
+            for (moved, unit) in moved.to_array().into_iter().zip([1.2e-7, 1.2e-7, 6.1e-5]) {
+                let error = moved - f64::from(term) * 1e6;
+                // Chance leaves it off by some half of the root of a million.
+                assert!(error.abs() < 2000.0 * unit, "{term}: off by {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_needs_no_rounding_gets_none() {
+        for dither in [0.0, 0.3, 0.999] {
+            assert_eq!(plus(1.5, 0.25, dither), 1.75);
+            assert_eq!(plus(-1.5, 0.0, dither), -1.5);
+            assert_eq!(plus(0.0, 0.0, dither), 0.0);
+            assert_eq!(plus(2.0, -2.0, dither), 0.0);
+            assert!(plus(f32::NAN, 1.0, dither).is_nan());
+            assert_eq!(plus(f32::INFINITY, 1.0, dither), f32::INFINITY);
+        }
+    }
+}
