@@ -57,8 +57,8 @@ impl Own {
     }
 
     #[inline(always)]
-    fn cells_to(&self, other: [i32; 4], params: &Params) -> Vec4 {
-        if params.period == IVec3::ZERO {
+    fn cells_to<const PERIODIC: bool>(&self, other: [i32; 4], params: &Params) -> Vec4 {
+        if !PERIODIC {
             let cells: [f32; 4] =
                 std::array::from_fn(|k| other[k].wrapping_sub(self.cell[k]) as f32);
             return Vec4::from_array(cells);
@@ -139,7 +139,7 @@ impl Batch {
     /// Each neighbour is written and only sometimes kept: a processor would guess that branch wrong
     /// too often.
     #[inline(always)]
-    pub fn gather<const SIZE: usize>(
+    pub fn gather<const SIZE: usize, const PERIODIC: bool>(
         &mut self,
         own: &Own,
         neighbours: &[u32],
@@ -154,7 +154,7 @@ impl Batch {
             let rows: &[[f32; 4]; 4] = cast_ref(&spheres[other as usize]);
             let [offset, _, velocity, spin] = rows.map(Vec4::from_array);
             let cell: &[[i32; 4]; 4] = cast_ref(&spheres[other as usize]);
-            let cells = own.cells_to(cell[1], params);
+            let cells = own.cells_to::<PERIODIC>(cell[1], params);
             let apart = cells * own.cell_size + (offset - own.offset);
             self.owners[at] = own.place;
             self.others[at] = other;

@@ -1,4 +1,4 @@
-use glam::Vec4;
+use glam::{IVec3, Vec4};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -96,7 +96,11 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
                 fraction = fraction.max(largest);
             }
             let remembered = &mut memory[at * SIZE..(at + some.len()) * SIZE];
-            batch.gather::<SIZE>(&own, some, at, remembered, spheres, params);
+            if params.period == IVec3::ZERO {
+                batch.gather::<SIZE, false>(&own, some, at, remembered, spheres, params);
+            } else {
+                batch.gather::<SIZE, true>(&own, some, at, remembered, spheres, params);
+            }
             at += some.len();
         }
     }
@@ -105,11 +109,9 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
 
     for ((load, sum), index) in loads.iter_mut().zip(sums).zip(first..) {
         let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
-        for entry in list.rev() {
+        let spheres_end = list.start + before_planes(&neighbours[list.clone()]).len();
+        for entry in spheres_end..list.end {
             let other = neighbours[entry];
-            if other & PLANE == 0 {
-                break;
-            }
             let own = &mut memory[(entry - start) * SIZE..(entry - start + 1) * SIZE];
             let sphere = &spheres[index];
             let plane = &planes[(other & !PLANE) as usize];
@@ -170,4 +172,166 @@ fn add(sum: &mut f32, rest: &mut f32, term: f32) {
     let total = *sum + term;
     *rest = term - (total - *sum);
     *sum = total;
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::Vec3;
+
+    use super::*;
+    use crate::cpu::step;
+    use crate::layout::{ROLLING_CONSTANT, ROLLING_SPRING};
+    use crate::model::Law;
+    use crate::scene;
+
+    /// A crowd of balls of two sizes and materials on a floor.
+    const CROWD: &str = r#"{
+        "version": 1,
+        "duration": 1,
+        "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 1e-4 },
+        "materials": {
+            "glass": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
+            "steel": { "density": 7800, "restitution": 0.8, "friction": 0.2 }
+        },
+        "shapes": {
+            "ball": { "sphere": { "radius": 0.01 }, "material": "glass" },
+            "shot": { "sphere": { "radius": 0.006 }, "material": "steel" }
+        },
+        "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "glass" }],
+        "fills": [{
+            "count": 600,
+            "shapes": { "ball": 1, "shot": 1 },
+            "placement": "grid",
+            "spacing": 0.0201,
+            "orientation": [0, 0, 0, 1],
+            "region": { "min": [0, 0, 0], "max": [0.18, 0.3, 0.18] },
+            "velocity": { "min": [-2, -2, -2], "max": [2, 2, 2] },
+            "seed": 1
+        }]
+    }"#;
+
+    fn crowd(law: u32) -> State {
+        let mut model = scene::parse(CROWD, "crowd.json".as_ref()).unwrap().model;
+        if law == LINEAR {
+            model.contact.law = Law::Linear;
+        }
+        // So that neighbours overlap.
+        model
+            .bodies
+            .iter_mut()
+            .for_each(|body| body.position *= 0.9);
+        let mut state = State::new(&model);
+        state.params.law = law;
+        if law == HERTZ {
+            state.pairs.iter_mut().for_each(|pair| pair.stiffness = 1e7);
+        }
+        state
+    }
+
+    /// All that can be added to a law, for some of the pairs.
+    fn add_terms(state: &mut State) {
+        for (index, pair) in state.pairs.iter_mut().enumerate() {
+            pair.rolling_friction = 0.2;
+            pair.rolling = if index == 0 {
+                ROLLING_CONSTANT
+            } else {
+                ROLLING_SPRING
+            };
+            pair.twisting_friction = 0.1;
+            if index == 0 {
+                (pair.cohesion_force, pair.cohesion_range) = (0.1, 2e-4);
+            } else {
+                pair.surface_energy = 0.5;
+            }
+        }
+        state.params.memory_size = 2;
+        state.set_neighbour_capacity(state.params.neighbour_capacity);
+    }
+
+    /// What [`contacts`] does, one contact after the other.
+    fn one_by_one<const LAW: u32>(state: &mut State) {
+        let before = state.clone();
+        let size = state.params.memory_size as usize;
+        for (index, load) in state.sphere_loads.iter_mut().enumerate() {
+            let [start, end] = [0, 1].map(|k| before.neighbour_starts[index + k] as usize);
+            let (mut force, mut torque, mut damping, mut friction) =
+                (Vec3::ZERO, Vec3::ZERO, 0.0, 0.0);
+            (load.max_overlap, load.contacts) = (0.0, 0);
+            for entry in start..end {
+                let memory = &mut state.memory[entry * size..(entry + 1) * size];
+                let other = before.neighbours[entry];
+                let Some((near, pair)) = Near::new(&before, index, other) else {
+                    memory.fill(Vec4::ZERO);
+                    continue;
+                };
+                let (share, one) = if other & PLANE == 0 {
+                    (0.5, 1)
+                } else {
+                    (1.0, 1 << 16)
+                };
+                let was = Memory::of(memory);
+                let response = respond::<LAW>(&near.contact, &pair, &was, &before.params);
+                response.memory.write(memory);
+                force += response.force;
+                torque += near.arm.cross(response.force) + response.torque;
+                damping += share * response.damping;
+                friction += share * response.friction;
+                let touch = near.contact.touch;
+                load.max_overlap = load.max_overlap.max(touch.mean_overlap);
+                load.contacts += if touch.presence > 0.0 { one } else { 0 };
+            }
+            (load.force, load.torque) = (force, torque);
+            add(&mut load.damping, &mut load.damping_rest, damping);
+            add(&mut load.friction, &mut load.friction_rest, friction);
+        }
+    }
+
+    fn agrees<const LAW: u32>(mut state: State, what: &str) {
+        for _ in 0..20 {
+            step(&mut state);
+        }
+        let mut expected = state.clone();
+        one_by_one::<LAW>(&mut expected);
+        contacts(&mut state);
+        let touching: u32 = state
+            .sphere_loads
+            .iter()
+            .map(SphereLoad::sphere_contacts)
+            .sum();
+        assert!(
+            touching > 200,
+            "{what}: {touching} contacts are too few to mean anything"
+        );
+        let planes: u32 = state
+            .sphere_loads
+            .iter()
+            .map(SphereLoad::plane_contacts)
+            .sum();
+        assert!(planes > 10, "{what}: {planes} contacts with the floor");
+        assert!(state.sphere_loads == expected.sphere_loads, "{what}: loads");
+        assert!(state.memory == expected.memory, "{what}: memory");
+    }
+
+    #[test]
+    fn contacts_by_the_batch_are_contacts_one_by_one_bit_for_bit() {
+        agrees::<LINEAR>(crowd(LINEAR), "linear");
+        agrees::<HOOKE>(crowd(HOOKE), "hooke");
+        agrees::<HERTZ>(crowd(HERTZ), "hertz");
+        let mut state = crowd(HOOKE);
+        add_terms(&mut state);
+        agrees::<HOOKE>(state, "hooke, all terms");
+        let mut state = crowd(HERTZ);
+        add_terms(&mut state);
+        agrees::<HERTZ>(state, "hertz, all terms");
+    }
+
+    #[test]
+    fn spheres_with_one_centre_part_along_y() {
+        let mut state = crowd(HOOKE);
+        let (first, second) = state.bodies.split_at_mut(1);
+        (second[0].cell, second[0].offset) = (first[0].cell, first[0].offset);
+        step(&mut state);
+        let [first, second] = [0, 1].map(|k| state.sphere_loads[k].force);
+        assert!(first.y < 0.0 && second.y > 0.0, "{first} {second}");
+    }
 }
