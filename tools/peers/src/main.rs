@@ -43,10 +43,15 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
 
-    /// Steps of a timed run, a multiple of 100; a tenth of them before it are not timed [default: 50
-    /// million sphere-steps, but at most 2000 steps]
-    #[arg(long, value_name = "N")]
+    /// Steps of a timed run, a multiple of 10 [default: 50 million sphere-steps, but at most 2000
+    /// steps]
+    #[arg(long, value_name = "N", value_parser = tens)]
     steps: Option<u64>,
+
+    /// Untimed steps of the other programs, a multiple of 10, in which the springs of friction fill
+    /// that they start without
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = tens)]
+    warm_up: u64,
 
     /// Let the pile settle for S seconds [default: the duration of the scene]
     #[arg(long, value_name = "S")]
@@ -57,7 +62,7 @@ struct Arguments {
     only: Vec<String>,
 
     /// Skin of LAMMPS' neighbour lists, as a fraction of the radius
-    #[arg(long, value_name = "FRACTION", default_value_t = 0.1)]
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.3)]
     skin: f64,
 
     /// Folder of the results [default: benches/results/<this machine>]
@@ -119,7 +124,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         scene: arguments.scene.clone(),
         threads,
         settle: arguments.settle,
-        warm_up: 0,
+        warm_up: arguments.warm_up,
         steps: 0,
         skin: arguments.skin,
     };
@@ -134,8 +139,8 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let measured = measure(arguments, &mut at, backend, &scene_text, &peers);
     // A folder in the system's own place for such: what stays there does no harm.
     let _ = fs::remove_dir_all(&at.folder);
-    let (spheres, entries) = measured?;
-    let report = Report::new(&scene, spheres, &at, entries, missing);
+    let (pile, entries) = measured?;
+    let report = Report::new(&scene, &pile, &at, entries, missing);
     print!("{}", report.table());
 
     let out = arguments
@@ -191,7 +196,7 @@ fn measure(
     backend: &str,
     scene: &str,
     peers: &[Peer],
-) -> Result<(usize, Vec<Entry>), String> {
+) -> Result<(Pile, Vec<Entry>), String> {
     eprintln!("{}: settling", arguments.scene.display());
     let state = at.folder.join("state.json");
     peer::settle(at, backend, &state)?;
@@ -207,7 +212,6 @@ fn measure(
             ));
         }
     };
-    at.warm_up = at.steps / 10;
     write(&at.folder.join("pile.data"), &pile.lammps_data())?;
     let json = serde_json::to_string(&pile).map_err(|error| error.to_string())?;
     write(&at.folder.join("pile.json"), &json)?;
@@ -228,7 +232,15 @@ fn measure(
             entry.visits.push(visit);
         }
     }
-    Ok((spheres, entries))
+    Ok((pile, entries))
+}
+
+/// Warp's deck makes new lists every ten steps.
+fn tens(text: &str) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(steps) if steps > 0 && steps.is_multiple_of(10) => Ok(steps),
+        _ => Err("expected a multiple of 10 greater than 0".to_owned()),
+    }
 }
 
 fn stem(path: &Path) -> String {

@@ -276,12 +276,12 @@ fn open_box(planes: &[PlaneAt]) -> Result<[Plane; 5], String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    const SCENE: &str = include_str!("../../../scenes/bench/spheres_10k.json");
+    pub const SCENE: &str = include_str!("../../../scenes/bench/spheres_10k.json");
 
-    const STATE: &str = r#"{"version":1,"time":1,"bodies":[
+    pub const STATE: &str = r#"{"version":1,"time":1,"bodies":[
         {"mass":0.01,"position":[0.1,0.02,-0.1],"velocity":[1,2,3],"angular_velocity":[4,5,6]},
         {"mass":0.01,"position":[0.2,0.5,0],"velocity":[0,-1e-9,0],"angular_velocity":[0,0,0]}]}"#;
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::peer::{Peer, Visit, Workplace};
+use crate::pile::Pile;
 
 /// By how much contacts may differ from Rockfall's for the pile to count as the same.
 const SAME_CONTACTS: f64 = 0.05;
@@ -25,6 +26,8 @@ pub struct Report {
     threads: usize,
     steps: u64,
     warm_up: u64,
+    /// Kinetic energy below which the pile is at rest, J.
+    at_rest: f64,
     lammps_skin: f64,
     machine: Value,
     left_out: Vec<String>,
@@ -70,11 +73,13 @@ impl Entry {
 impl Report {
     pub fn new(
         scene: &str,
-        spheres: usize,
+        pile: &Pile,
         at: &Workplace,
         entries: Vec<Entry>,
         left_out: Vec<String>,
     ) -> Report {
+        let spheres = pile.position.len();
+        let lift = spheres as f64 * pile.mass * pile.gravity * pile.radius;
         let work = 1e-6 * spheres as f64 * at.steps as f64;
         let machine = entries
             .iter()
@@ -107,6 +112,7 @@ impl Report {
             threads: at.threads,
             steps: at.steps,
             warm_up: at.warm_up,
+            at_rest: AT_REST * lift,
             lammps_skin: at.skin,
             machine: machine.unwrap_or(Value::Null),
             left_out,
@@ -198,18 +204,33 @@ impl Report {
         folder(cpu, self.machine["cores"].as_u64().unwrap_or(0))
     }
 
-    /// Whose pile is not like Rockfall's, if any, in a sentence.
+    /// Whose pile is not a settled one like Rockfall's, if any, in a sentence.
     pub fn unlike(&self) -> Option<String> {
         let first = self.rows.first()?;
-        let other = self.rows.iter().find(|row| {
-            let off = (row.contacts / first.contacts - 1.0).abs();
-            off.is_nan() || off > SAME_CONTACTS
-        })?;
-        Some(format!(
-            "{} has {:.0} contacts where Rockfall has {:.0}; the speeds are not those of the same \
-             work",
-            other.name, other.contacts, first.contacts
-        ))
+        self.rows.iter().find_map(|row| {
+            let Row {
+                name,
+                contacts,
+                kinetic_energy,
+                ..
+            } = row;
+            let off = (contacts / first.contacts - 1.0).abs();
+            if off.is_nan() || off > SAME_CONTACTS {
+                Some(format!(
+                    "{name} has {contacts:.0} contacts where Rockfall has {:.0}; the speeds are \
+                     not those of the same work",
+                    first.contacts
+                ))
+            } else if kinetic_energy.is_nan() || *kinetic_energy > self.at_rest {
+                Some(format!(
+                    "the pile of {name} has {kinetic_energy:.2e} J, and at rest it would have less \
+                     than {:.2e} J; let it settle for longer with --settle",
+                    self.at_rest
+                ))
+            } else {
+                None
+            }
+        })
     }
 }
 
@@ -272,18 +293,25 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::pile;
 
-    fn visit(seconds: [f64; 3], contacts: f64) -> Visit {
+    fn visit(seconds: [f64; 3], contacts: f64, kinetic_energy: f64) -> Visit {
         Visit {
             seconds: seconds.to_vec(),
             contacts,
-            kinetic_energy: 1e-3,
+            kinetic_energy,
             version: "1".to_owned(),
             machine: Some(json!({ "cpu": "Intel(R) Xeon(R) Processor", "cores": 2 })),
         }
     }
 
-    fn report(contacts: f64) -> Report {
+    fn report(contacts: f64, kinetic_energy: f64) -> Report {
+        let pile = Pile {
+            mass: 0.01,
+            gravity: 9.81,
+            position: vec![[0.0; 3]; 10_000],
+            ..Pile::read(pile::tests::SCENE, pile::tests::STATE).unwrap()
+        };
         let at = Workplace {
             rockfall: PathBuf::new(),
             lammps: PathBuf::new(),
@@ -303,18 +331,21 @@ mod tests {
             visits,
         };
         // The machine is three times as slow in the second round, for both.
-        let ours = vec![visit([1.0, 1.0, 9.0], 100.0), visit([3.0, 3.0, 3.0], 100.0)];
+        let ours = vec![
+            visit([1.0, 1.0, 9.0], 100.0, 1e-3),
+            visit([3.0, 3.0, 3.0], 100.0, 1e-3),
+        ];
         let theirs = vec![
-            visit([2.0, 2.0, 2.0], contacts),
-            visit([6.0, 6.0, 7.0], contacts),
+            visit([2.0, 2.0, 2.0], contacts, kinetic_energy),
+            visit([6.0, 6.0, 7.0], contacts, kinetic_energy),
         ];
         let entries = vec![entry("Rockfall", ours), entry("Other", theirs)];
-        Report::new("pile", 10_000, &at, entries, Vec::new())
+        Report::new("pile", &pile, &at, entries, Vec::new())
     }
 
     #[test]
     fn a_slow_round_does_not_move_the_ratio() {
-        let report = report(100.0);
+        let report = report(100.0, 1e-3);
         let ratio = report.rows[1].ratio;
         assert_eq!((ratio.median, ratio.min, ratio.max), (2.0, 2.0, 2.0));
         let speed = report.rows[1].speed;
@@ -324,13 +355,29 @@ mod tests {
 
     #[test]
     fn another_pile_is_noticed() {
-        assert_eq!(report(96.0).unlike(), None);
-        assert!(report(90.0).unlike().unwrap().contains("Other has 90"));
+        assert_eq!(report(96.0, 1e-3).unlike(), None);
+        assert!(
+            report(90.0, 1e-3)
+                .unlike()
+                .unwrap()
+                .contains("Other has 90")
+        );
+    }
+
+    #[test]
+    fn a_pile_in_motion_is_noticed() {
+        // At rest is a hundredth of what lifts each sphere by its radius: 0.0981 J.
+        assert_eq!(report(100.0, 0.09).unlike(), None);
+        let sentence = report(100.0, 0.11).unlike().unwrap();
+        assert!(
+            sentence.contains("the pile of Other has 1.10e-1 J"),
+            "{sentence}"
+        );
     }
 
     #[test]
     fn a_machine_has_a_folder() {
-        assert_eq!(report(100.0).folder(), "xeon-2-cores");
+        assert_eq!(report(100.0, 1e-3).folder(), "xeon-2-cores");
         let ryzen = "AMD Ryzen 9 7950X 16-Core Processor";
         assert_eq!(folder(ryzen, 32), "ryzen-9-7950x-16-32-cores");
         let core = "Intel(R) Core(TM) i7-9700K CPU @ 3.60GHz";
