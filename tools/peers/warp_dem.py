@@ -96,7 +96,8 @@ def build_lists(
                 partner[found, i] = j
                 spring[found, i] = kept
             found += 1
-    wp.atomic_max(most, 0, found)
+    if found > most[0]:
+        wp.atomic_max(most, 0, found)
     count[i] = wp.min(found, SLOTS)
     x_listed[i] = xi
 
@@ -175,7 +176,10 @@ def integrate(
 @wp.kernel
 def farthest(x: wp.array(dtype=wp.vec3), x_listed: wp.array(dtype=wp.vec3), moved: wp.array(dtype=float)):
     i = wp.tid()
-    wp.atomic_max(moved, 0, wp.length(x[i] - x_listed[i]))
+    distance = wp.length(x[i] - x_listed[i])
+    # Few threads pass, so that they do not queue up for one address.
+    if distance > moved[0]:
+        wp.atomic_max(moved, 0, distance)
 
 
 class Pile:
