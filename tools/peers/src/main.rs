@@ -65,7 +65,7 @@ struct Arguments {
     #[arg(long, value_name = "FRACTION", default_value_t = 0.3)]
     skin: f64,
 
-    /// Folder of the results [default: benches/results/<this machine>]
+    /// Folder of the results [default: that of this machine in benches/results]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 
