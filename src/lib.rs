@@ -66,6 +66,7 @@ pub mod compare;
 pub mod contact;
 pub mod cpu;
 pub mod error;
+pub mod flow;
 pub mod gpu;
 pub mod grid;
 pub mod layout;

@@ -11,6 +11,7 @@ use glam::{DQuat, DVec3};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::clump::Clump;
+use crate::flow::Flow;
 
 /// How a body's state is advanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,8 +268,10 @@ pub struct Model {
     pub shapes: Vec<Clump>,
     /// Planes.
     pub planes: Vec<ModelPlane>,
-    /// Bodies, in the order of the scene: those under `bodies`, then each of the `fills`.
+    /// Bodies at the start, in the order of the scene: those under `bodies`, then each of the `fills`.
     pub bodies: Vec<ModelBody>,
+    /// What comes in, goes out and is looked at.
+    pub flow: Flow,
 }
 
 impl Model {
@@ -296,6 +299,7 @@ impl Model {
             shapes,
             planes,
             bodies,
+            flow,
         } = self;
         let mut hash = Hashed(Xxh3::new());
         // What `Debug` writes of a number is enough to tell it from every other.
@@ -309,7 +313,7 @@ impl Model {
             .map_or((law.keyword(), 0.0), |law| (law.source.as_str(), law.range));
         let settings = (gravity, time_step, integrator, domain);
         let contact = (law, attraction, tangential_damping, materials, pairs);
-        let _ = write!(hash, "{settings:?} {contact:?} {shapes:?} {planes:?}");
+        let _ = write!(hash, "{settings:?} {contact:?} {shapes:?} {planes:?} {flow:?}");
         for body in bodies {
             let ModelBody {
                 shape,

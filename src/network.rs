@@ -5,7 +5,6 @@ use glam::DVec3;
 use crate::contact::{Memory, Response, before, respond, stored};
 use crate::cpu::Near;
 use crate::layout::{CUSTOM, HERTZ, HOOKE, LINEAR, PLANE, Pair};
-use crate::model::Model;
 use crate::state::State;
 
 /// All contacts of a state.
@@ -14,6 +13,8 @@ pub struct Network {
     /// Each contact once, in the order of its first sphere; one of two spheres at the one with the
     /// smaller index. With cohesion, also surfaces that act on each other across a gap.
     pub contacts: Vec<NetworkContact>,
+    /// Whether each body is fixed.
+    pub fixed: Vec<bool>,
 }
 
 /// Two surfaces that touch, or act on each other.
@@ -58,35 +59,36 @@ impl Network {
     pub fn new(state: &State) -> Network {
         Network {
             contacts: contacts(state).collect(),
+            fixed: state.identities.iter().map(|body| body.fixed).collect(),
         }
     }
 
-    /// Number of contacts of each body of `model`; those of fixed bodies too.
-    pub fn degrees(&self, model: &Model) -> Vec<u32> {
-        self.degrees_among(&vec![true; model.bodies.len()])
+    /// Number of contacts of each body; those of fixed bodies too.
+    pub fn degrees(&self) -> Vec<u32> {
+        self.degrees_among(&vec![true; self.fixed.len()])
     }
 
     /// The coordination number: the mean number of contacts of a body that is not fixed.
-    pub fn coordination(&self, model: &Model) -> f64 {
-        let free = |body: usize| !model.bodies[body].fixed;
-        mean(self.degrees(model).into_iter().enumerate(), free)
+    pub fn coordination(&self) -> f64 {
+        let free = |body: usize| !self.fixed[body];
+        mean(self.degrees().into_iter().enumerate(), free)
     }
 
     /// The coordination number without rattlers, and how many of those there are: bodies with fewer
     /// than four contacts, which cannot be held, and those that only such bodies hold.
-    pub fn coordination_without_rattlers(&self, model: &Model) -> (f64, usize) {
-        let mut held = vec![true; model.bodies.len()];
+    pub fn coordination_without_rattlers(&self) -> (f64, usize) {
+        let mut held = vec![true; self.fixed.len()];
         loop {
             let degrees = self.degrees_among(&held);
             let mut changed = false;
             for (body, degree) in degrees.iter().enumerate() {
-                if held[body] && !model.bodies[body].fixed && *degree < 4 {
+                if held[body] && !self.fixed[body] && *degree < 4 {
                     held[body] = false;
                     changed = true;
                 }
             }
             if !changed {
-                let free = |body: usize| held[body] && !model.bodies[body].fixed;
+                let free = |body: usize| held[body] && !self.fixed[body];
                 let rattlers = held.iter().filter(|held| !**held).count();
                 return (mean(degrees.into_iter().enumerate(), free), rattlers);
             }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::cpu;
 use crate::error::{Error, Result};
+use crate::flow::{Probe, Seen, Traffic};
 use crate::gpu::{Adapter, Context, GpuEngine};
 use crate::layout::Stats;
 use crate::model::Model;
@@ -54,7 +55,10 @@ pub struct Simulation {
     state: State,
     engine: Engine,
     steps: u64,
+    /// What is sampled, by the ids of the bodies.
     trace: Option<Trace>,
+    /// The same by their indices, of those that are there.
+    traced: Option<Trace>,
     samples: Vec<Sample>,
 }
 
@@ -120,6 +124,7 @@ impl Simulation {
             engine,
             steps: 0,
             trace: None,
+            traced: None,
             samples: Vec::new(),
         }
     }
@@ -178,10 +183,25 @@ impl Simulation {
     /// simulation stands at the end of the step in which it did, and takes no more until it is
     /// [restored](Simulation::restore).
     pub fn step(&mut self, steps: u64) -> Result<()> {
+        let end = self.steps + steps;
+        while self.steps < end {
+            self.look()?;
+            let next = match self.model.flow.every {
+                0 => end,
+                every => (self.steps / every + 1) * every,
+            };
+            self.take(next.min(end) - self.steps)?;
+        }
+        Ok(())
+    }
+
+    /// Takes `steps` steps between two looks.
+    fn take(&mut self, steps: u64) -> Result<()> {
         let after = self.steps;
+        let before = self.samples.len();
         self.steps += match &mut self.engine {
             Engine::Cpu(pool) => {
-                let (state, samples, trace) = (&mut self.state, &mut self.samples, &self.trace);
+                let (state, samples, trace) = (&mut self.state, &mut self.samples, &self.traced);
                 pool.install(|| {
                     let mut taken = 0;
                     while taken < steps && state.stats[0].runaway == 0 {
@@ -200,10 +220,83 @@ impl Simulation {
                 taken
             }
         };
+        for sample in &mut self.samples[before..] {
+            sample.identity = self.state.identities[sample.body as usize];
+        }
         match self.stats().runaway {
             0 => Ok(()),
             body => Err(self.runaway(body as usize - 1)?),
         }
+    }
+
+    /// Before the first step and each multiple of [`Flow::every`](crate::flow::Flow::every): bodies
+    /// come in and go out, and what passed is counted.
+    fn look(&mut self) -> Result<()> {
+        let model = Arc::clone(&self.model);
+        let due = !model.flow.is_empty() && self.steps.is_multiple_of(model.flow.every);
+        if !due || self.state.traffic.looked == Some(self.steps) {
+            return Ok(());
+        }
+        self.fetch(&[Field::Bodies])?;
+        let mut traffic = std::mem::take(&mut self.state.traffic);
+        let change = traffic.look(&model, &self.state, self.steps);
+        self.state.traffic = traffic;
+        let Some(change) = change else {
+            return Ok(());
+        };
+        self.fetch(&Field::ALL)?;
+        if change.keep.contains(&false) {
+            self.state.retain(&change.keep);
+        }
+        self.state.extend(&model, change.new);
+        self.replace()
+    }
+
+    /// Gives the engine the host's copy of the state, which may have other bodies than before.
+    fn replace(&mut self) -> Result<()> {
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.replace(&self.state)?;
+        }
+        match &self.trace {
+            Some(trace) => self.aim(&trace.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Has the engine sample those of the bodies of `trace` that are there.
+    fn aim(&mut self, trace: &Trace) -> Result<()> {
+        let identities = &self.state.identities;
+        let place = |id: &u32| identities.binary_search_by_key(&u64::from(*id), |body| body.id);
+        let traced = Trace {
+            bodies: trace
+                .bodies
+                .iter()
+                .filter_map(|id| place(id).ok())
+                .map(|place| place as u32)
+                .collect(),
+            every: trace.every,
+        };
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.set_trace(&traced);
+        }
+        self.traced = Some(traced);
+        Ok(())
+    }
+
+    /// What has come in, gone out and passed so far.
+    pub fn traffic(&self) -> &Traffic {
+        &self.state.traffic
+    }
+
+    /// What each probe of the model sees now; of a face, nothing.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn probe(&mut self) -> Result<Vec<Seen>> {
+        self.fetch(&[Field::Bodies])?;
+        let probes = self.model.flow.probes.iter();
+        let see = |probe: &Probe| Seen::new(&probe.region, &self.model, &self.state);
+        Ok(probes.map(see).collect())
     }
 
     /// Takes one step and returns the time that each pass took, in the order of [`Pass::ALL`];
@@ -241,13 +334,13 @@ impl Simulation {
     /// # Errors
     /// If a body does not exist.
     pub fn set_trace(&mut self, trace: Trace) -> Result<()> {
-        let count = self.model.bodies.len();
-        if let Some(&body) = trace.bodies.iter().find(|&&body| body as usize >= count) {
+        let identities = &self.state.identities;
+        let there = |id: u32| identities.binary_search_by_key(&u64::from(id), |body| body.id);
+        if let Some(&body) = trace.bodies.iter().find(|&&id| there(id).is_err()) {
+            let count = identities.len();
             return Err(Error::NoSuchBody { body, count });
         }
-        if let Engine::Gpu(engine) = &mut self.engine {
-            engine.set_trace(&trace);
-        }
+        self.aim(&trace)?;
         self.trace = Some(trace);
         Ok(())
     }
@@ -273,16 +366,13 @@ impl Simulation {
     /// If the device has no memory for the state.
     ///
     /// # Panics
-    /// If `state` has other numbers of bodies or spheres: it is that of another model.
+    /// If `state` has other bodies, and no body can come or go: it is that of another model.
     pub fn restore(&mut self, state: &State, steps: u64) -> Result<()> {
-        let size = |state: &State| (state.bodies.len(), state.spheres.len());
-        assert_eq!(size(state), size(&self.state), "a state of this model");
+        let same = state.identities == self.state.identities;
+        assert!(same || !self.model.flow.is_empty(), "a state of this model");
         self.state.clone_from(state);
-        if let Engine::Gpu(engine) = &mut self.engine {
-            engine.upload(state)?;
-        }
         self.steps = steps;
-        Ok(())
+        self.replace()
     }
 
     /// All bodies as they are now.
@@ -296,7 +386,13 @@ impl Simulation {
 
     /// A body's state as it is reported: the centre of mass, and the shape's own axes.
     pub fn report(&self, index: usize, body: &crate::layout::Body) -> BodyState {
-        report(&self.model, &self.state, index, body)
+        report(&self.model, &self.state, index, self.state.identities[index], body)
+    }
+
+    /// The body of a sample as it is reported, though it may be gone by now.
+    pub fn report_sample(&self, sample: &Sample) -> BodyState {
+        let index = sample.body as usize;
+        report(&self.model, &self.state, index, sample.identity, &sample.state)
     }
 
     /// Energy, momentum, contacts and the hash of the state as it is now.
@@ -413,7 +509,7 @@ impl Simulation {
         let finite = lost.velocity.is_finite() && lost.angular_momentum.is_finite();
         Ok(Error::Runaway {
             body,
-            shape: self.model.shapes[self.model.bodies[body].shape]
+            shape: self.model.shapes[self.state.identities[body].shape]
                 .name
                 .clone(),
             step: self.steps,
@@ -450,6 +546,7 @@ fn sample(state: &State, trace: &Trace, step: u64, samples: &mut Vec<Sample>) {
         samples.extend(trace.bodies.iter().map(|&body| Sample {
             step,
             body,
+            identity: state.identities[body as usize],
             state: state.bodies[body as usize],
             load: state.body_loads[body as usize],
         }));

@@ -7,7 +7,7 @@ use crate::layout::Body;
 use crate::model::Model;
 use crate::network::{Network, NetworkContact, contacts};
 use crate::simulation::Simulation;
-use crate::state::{Field, State, angular_velocity, body_orientation};
+use crate::state::{Field, Identity, State, angular_velocity, body_orientation};
 use crate::summary::{Energy, Summary};
 
 /// A state at the end of a step, with the model that it is of: a view, which copies nothing.
@@ -29,6 +29,8 @@ pub struct Snapshot<'a> {
 pub struct BodyState {
     /// Index of the body.
     pub index: usize,
+    /// The number by which it is known: its index, unless bodies came or went before.
+    pub id: u64,
     /// Index of its shape in [`Model::shapes`].
     pub shape: usize,
     /// Mass, kg.
@@ -93,7 +95,8 @@ impl<'a> Snapshot<'a> {
     /// # Panics
     /// If there is no body `index`.
     pub fn body(&self, index: usize) -> BodyState {
-        report(self.model, self.state, index, &self.state.bodies[index])
+        let identity = self.state.identities[index];
+        report(self.model, self.state, index, identity, &self.state.bodies[index])
     }
 
     /// All bodies, one by one.
@@ -109,7 +112,7 @@ impl<'a> Snapshot<'a> {
             .iter()
             .enumerate()
             .flat_map(move |(index, body)| {
-                let start = &model.bodies[index];
+                let start = state.identities[index];
                 let clump = &model.shapes[start.shape];
                 let center = state.position(body);
                 let axes = DMat3::from_quat(body_orientation(body));
@@ -160,7 +163,7 @@ impl<'a> Snapshot<'a> {
 
     /// The coordination number: the mean number of contacts of a body that is not fixed.
     pub fn coordination(&self) -> f64 {
-        let bodies = self.model.bodies.iter().zip(&self.state.body_loads);
+        let bodies = self.state.identities.iter().zip(&self.state.body_loads);
         let (mut contacts, mut count) = (0.0, 0.0);
         for (_, load) in bodies.filter(|(body, _)| !body.fixed) {
             contacts += f64::from(load.contacts);
@@ -182,13 +185,19 @@ impl Simulation {
 }
 
 /// A body's state as it is reported.
-pub(crate) fn report(model: &Model, state: &State, index: usize, body: &Body) -> BodyState {
-    let start = &model.bodies[index];
+pub(crate) fn report(
+    model: &Model,
+    state: &State,
+    index: usize,
+    start: Identity,
+    body: &Body,
+) -> BodyState {
     let clump = &model.shapes[start.shape];
     let position = state.position(body);
     let orientation = body_orientation(body);
     BodyState {
         index,
+        id: start.id,
         shape: start.shape,
         mass: clump.mass,
         fixed: start.fixed,

@@ -5,13 +5,15 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use glam::{DMat3, DQuat, DVec3, IVec3, Vec3, Vec4};
+use serde::{Deserialize, Serialize};
 
+use crate::flow::Traffic;
 use crate::grid::{FRACTION, wrap};
 use crate::layout::{
-    Body, BodyProperties, CUSTOM, EXPLICIT, HERTZ, HOOKE, LINEAR, Load, Member, Pair, Params,
+    Body, BodyProperties, CUSTOM, EXPLICIT, HERTZ, HOOKE, LINEAR, Load, Member, PLANE, Pair, Params,
     Plane, ROLLING_CONSTANT, ROLLING_SPRING, SEMI_IMPLICIT, Sphere, SphereLoad, Stats,
 };
-use crate::model::{Cohesion, Integrator, Law, Model, PairLaw, Rolling, nearest_image};
+use crate::model::{Cohesion, Integrator, Law, Model, ModelBody, PairLaw, Rolling, nearest_image};
 use crate::rotation;
 
 /// Skin of the neighbour lists as a fraction of the smallest radius, beside the range of cohesion. A
@@ -43,6 +45,12 @@ const MOST_PERIOD: u32 = 1 << 28;
 pub struct State {
     /// Where cell (0, 0, 0) starts, m: the lower side of a periodic box, and 0 along the other axes.
     pub origin: DVec3,
+    /// Who each body is; `body_count` elements.
+    pub identities: Vec<Identity>,
+    /// What the contacts of bodies dissipated that are no longer there.
+    pub gone: Dissipated,
+    /// What has come in, gone out and passed.
+    pub traffic: Traffic,
     /// What holds for the whole run.
     pub params: Params,
     /// What each body keeps; `body_count` elements.
@@ -85,6 +93,35 @@ pub struct State {
     pub body_loads: Vec<Load>,
     /// What was gathered over the run; one element.
     pub stats: Vec<Stats>,
+}
+
+/// Who a body is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// The number by which it is known: that of its place at the start, and further ones for bodies that
+    /// came later. No two bodies of a run have the same.
+    pub id: u64,
+    /// Index of its shape in [`Model::shapes`].
+    pub shape: usize,
+    /// Whether it is fixed.
+    pub fixed: bool,
+}
+
+/// Energy that contacts dissipated, J.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Dissipated {
+    /// By dashpots.
+    pub damping: f64,
+    /// By sliding, rolling and twisting friction.
+    pub friction: f64,
+}
+
+impl Dissipated {
+    /// Adds what the contacts of a sphere dissipated.
+    pub fn add(&mut self, load: &SphereLoad) {
+        self.damping += f64::from(load.damping) + f64::from(load.damping_rest);
+        self.friction += f64::from(load.friction) + f64::from(load.friction_rest);
+    }
 }
 
 /// A buffer of [`State`].
@@ -188,57 +225,6 @@ impl State {
             period,
             origin,
         } = grid;
-        let body_count = model.bodies.len();
-        let sphere_count = model.sphere_count();
-        let bucket_count = sphere_count.next_power_of_two();
-        let neighbour_capacity = NEIGHBOURS * sphere_count;
-
-        let mut properties = Vec::with_capacity(body_count);
-        let mut members = Vec::with_capacity(sphere_count);
-        let mut bodies = Vec::with_capacity(body_count);
-        for (index, body) in model.bodies.iter().enumerate() {
-            let clump = &model.shapes[body.shape];
-            properties.push(BodyProperties {
-                inverse_inertia: if body.fixed {
-                    glam::Vec3::ZERO
-                } else {
-                    (1.0 / clump.inertia).as_vec3()
-                },
-                inverse_mass: if body.fixed {
-                    0.0
-                } else {
-                    (1.0 / clump.mass) as f32
-                },
-                first_sphere: members.len() as u32,
-                sphere_count: clump.spheres.len() as u32,
-                reach: clump
-                    .spheres
-                    .iter()
-                    .map(|s| s.center.length())
-                    .fold(0.0, f64::max) as f32,
-                ..Default::default()
-            });
-            members.extend(clump.spheres.iter().map(|sphere| Member {
-                center: sphere.center.as_vec3(),
-                radius: sphere.radius as f32,
-                body: index as u32,
-                material: clump.material as u32,
-                ..Default::default()
-            }));
-            let (cell, part) = grid.locate(body.position);
-            let cell = wrap(cell, period);
-            let offset = (part / f64::from(FRACTION)).round().as_uvec3();
-            let inertia = world_inertia(body.orientation, clump.inertia);
-            bodies.push(Body {
-                offset,
-                cell,
-                orientation: rotation::orientation(body.orientation),
-                velocity: body.velocity.as_vec3(),
-                angular_momentum: (inertia * body.angular_velocity).as_vec3(),
-                ..Default::default()
-            });
-        }
-
         let center = center_of(model);
         let mut planes: Vec<Plane> = model
             .planes
@@ -263,9 +249,11 @@ impl State {
             planes.push(Plane::default());
         }
 
-        let memory_size = memory_size(model);
-        State {
+        let mut state = State {
             origin,
+            identities: Vec::new(),
+            gone: Dissipated::default(),
+            traffic: Traffic::new(model),
             params: Params {
                 gravity: model.gravity.as_vec3(),
                 time_step: model.time_step as f32,
@@ -276,10 +264,10 @@ impl State {
                 drift_limit: 0.499 * (skin - touch_margin),
                 touch_margin,
                 finest,
-                neighbour_capacity: neighbour_capacity as u32,
-                body_count: body_count as u32,
-                sphere_count: sphere_count as u32,
-                bucket_count: bucket_count as u32,
+                neighbour_capacity: 0,
+                body_count: 0,
+                sphere_count: 0,
+                bucket_count: 0,
                 plane_count: model.planes.len() as u32,
                 material_count: model.materials.len() as u32,
                 integrator: match model.integrator {
@@ -292,34 +280,179 @@ impl State {
                     Law::Hertz => HERTZ,
                     Law::Custom(_) => CUSTOM,
                 },
-                memory_size,
+                memory_size: memory_size(model),
                 attraction: model.contact.attraction.into(),
                 tangential_damping: model.contact.tangential_damping as f32,
                 cohesive: (range(model) > 0.0).into(),
                 lookahead: 0.0,
             },
             pairs: model.pairs.iter().map(pair).collect(),
-            spheres: vec![Sphere::default(); sphere_count],
-            buckets: vec![0; sphere_count],
-            slots: vec![0; sphere_count],
-            bucket_starts: vec![0; bucket_count + 1],
-            unsorted: vec![0; sphere_count],
-            sorted: vec![0; sphere_count],
-            neighbour_starts: vec![0; sphere_count + 1],
-            neighbours: vec![0; neighbour_capacity],
-            // A storage buffer cannot be empty.
-            memory: vec![Vec4::ZERO; (neighbour_capacity * memory_size as usize).max(1)],
-            sphere_loads: vec![SphereLoad::default(); sphere_count],
-            body_loads: vec![Load::default(); body_count],
-            stats: vec![Stats {
-                stale: 1,
-                ..Default::default()
-            }],
-            properties,
-            members,
+            spheres: Vec::new(),
+            buckets: Vec::new(),
+            slots: Vec::new(),
+            bucket_starts: Vec::new(),
+            unsorted: Vec::new(),
+            sorted: Vec::new(),
+            neighbour_starts: vec![0],
+            neighbours: Vec::new(),
+            memory: Vec::new(),
+            sphere_loads: Vec::new(),
+            body_loads: Vec::new(),
+            stats: vec![Stats::default()],
+            properties: Vec::new(),
+            members: Vec::new(),
             planes,
-            bodies,
+            bodies: Vec::new(),
+        };
+        let new = model.bodies.iter().zip(0..);
+        state.extend(model, new.map(|(body, id)| (id, *body)));
+        state
+    }
+
+    /// Adds bodies of `model` with their ids, at the end.
+    pub(crate) fn extend(
+        &mut self,
+        model: &Model,
+        bodies: impl IntoIterator<Item = (u64, ModelBody)>,
+    ) {
+        for (id, body) in bodies {
+            let clump = &model.shapes[body.shape];
+            let index = self.bodies.len() as u32;
+            self.identities.push(Identity {
+                id,
+                shape: body.shape,
+                fixed: body.fixed,
+            });
+            self.properties.push(BodyProperties {
+                inverse_inertia: if body.fixed {
+                    Vec3::ZERO
+                } else {
+                    (1.0 / clump.inertia).as_vec3()
+                },
+                inverse_mass: if body.fixed {
+                    0.0
+                } else {
+                    (1.0 / clump.mass) as f32
+                },
+                first_sphere: self.members.len() as u32,
+                sphere_count: clump.spheres.len() as u32,
+                reach: clump
+                    .spheres
+                    .iter()
+                    .map(|s| s.center.length())
+                    .fold(0.0, f64::max) as f32,
+                ..Default::default()
+            });
+            self.members.extend(clump.spheres.iter().map(|sphere| Member {
+                center: sphere.center.as_vec3(),
+                radius: sphere.radius as f32,
+                body: index,
+                material: clump.material as u32,
+                ..Default::default()
+            }));
+            let Params {
+                cell_size, period, ..
+            } = self.params;
+            let (cell, part) = locate(body.position, self.origin, cell_size);
+            let inertia = world_inertia(body.orientation, clump.inertia);
+            self.bodies.push(Body {
+                offset: (part / f64::from(FRACTION)).round().as_uvec3(),
+                cell: wrap(cell, period),
+                orientation: rotation::orientation(body.orientation),
+                velocity: body.velocity.as_vec3(),
+                angular_momentum: (inertia * body.angular_velocity).as_vec3(),
+                ..Default::default()
+            });
         }
+        self.fit();
+    }
+
+    /// Takes away the bodies that are not to `keep`, with their spheres and contacts; what these have
+    /// dissipated goes to [`State::gone`]. The others keep their order, and their contacts what they
+    /// remember.
+    pub(crate) fn retain(&mut self, keep: &[bool]) {
+        let kept_sphere: Vec<bool> = self
+            .members
+            .iter()
+            .map(|member| keep[member.body as usize])
+            .collect();
+        for (load, _) in self.sphere_loads.iter().zip(&kept_sphere).filter(|(_, kept)| !**kept) {
+            self.gone.add(load);
+        }
+        let (new_body, new_sphere) = (places(keep), places(&kept_sphere));
+
+        // Both move towards the front, so each is read before it is overwritten.
+        let size = self.params.memory_size as usize;
+        let (mut end, mut spheres) = (0, 0);
+        for sphere in (0..kept_sphere.len()).filter(|&sphere| kept_sphere[sphere]) {
+            let [from, to] = [0, 1].map(|k| self.neighbour_starts[sphere + k] as usize);
+            // The start of this list may be overwritten: it was read before.
+            self.neighbour_starts[spheres] = end as u32;
+            for entry in from..to {
+                let other = self.neighbours[entry];
+                let stays = other & PLANE != 0 || kept_sphere[other as usize];
+                if stays {
+                    self.neighbours[end] = match other & PLANE {
+                        0 => new_sphere[other as usize],
+                        _ => other,
+                    };
+                    self.memory
+                        .copy_within(entry * size..(entry + 1) * size, end * size);
+                    end += 1;
+                }
+            }
+            spheres += 1;
+        }
+        self.neighbour_starts[spheres] = end as u32;
+        self.neighbour_starts.truncate(spheres + 1);
+        self.stats[0].neighbours = end as u32;
+
+        retain(&mut self.identities, keep);
+        retain(&mut self.bodies, keep);
+        retain(&mut self.body_loads, keep);
+        retain(&mut self.properties, keep);
+        retain(&mut self.members, &kept_sphere);
+        retain(&mut self.spheres, &kept_sphere);
+        retain(&mut self.sphere_loads, &kept_sphere);
+        for member in &mut self.members {
+            member.body = new_body[member.body as usize];
+        }
+        for sphere in &mut self.spheres {
+            sphere.body = new_body[sphere.body as usize];
+        }
+        let mut first = 0;
+        for properties in &mut self.properties {
+            properties.first_sphere = first;
+            first += properties.sphere_count;
+        }
+        self.fit();
+    }
+
+    /// Gives all buffers the lengths that go with the numbers of bodies and spheres, and has the
+    /// neighbour lists built in the next step. What is added has touched nothing yet.
+    fn fit(&mut self) {
+        let (bodies, spheres) = (self.bodies.len(), self.members.len());
+        let buckets = spheres.next_power_of_two();
+        self.params.body_count = bodies as u32;
+        self.params.sphere_count = spheres as u32;
+        self.params.bucket_count = buckets as u32;
+        self.body_loads.resize(bodies, Load::default());
+        self.spheres.resize(spheres, Sphere::default());
+        self.sphere_loads.resize(spheres, SphereLoad::default());
+        for list in [
+            &mut self.buckets,
+            &mut self.slots,
+            &mut self.unsorted,
+            &mut self.sorted,
+        ] {
+            list.resize(spheres, 0);
+        }
+        self.bucket_starts.resize(buckets + 1, 0);
+        let end = self.neighbour_starts.last().copied().unwrap_or(0);
+        self.neighbour_starts.resize(spheres + 1, end);
+        let capacity = ((NEIGHBOURS * spheres) as u32).max(self.params.neighbour_capacity);
+        self.set_neighbour_capacity(capacity);
+        self.stats[0].stale = 1;
     }
 
     /// The bytes of a buffer.
@@ -567,17 +700,42 @@ impl Grid {
 
     /// Cell of a point, and its place in it as a fraction of the cell's sides.
     fn locate(&self, point: DVec3) -> (IVec3, DVec3) {
-        let cells = (point - self.origin) / self.cell_size.as_dvec3();
-        (cells.floor().as_ivec3(), cells - cells.floor())
+        locate(point, self.origin, self.cell_size)
     }
 }
 
-/// Smallest and largest radius of the spheres of all bodies, m.
+/// Cell of a point, and its place in it as a fraction of the cell's sides.
+fn locate(point: DVec3, origin: DVec3, cell_size: Vec3) -> (IVec3, DVec3) {
+    let cells = (point - origin) / cell_size.as_dvec3();
+    (cells.floor().as_ivec3(), cells - cells.floor())
+}
+
+/// Where each element goes of those that are kept.
+fn places(keep: &[bool]) -> Vec<u32> {
+    let mut next = 0;
+    keep.iter()
+        .map(|&kept| {
+            let place = next;
+            next += u32::from(kept);
+            place
+        })
+        .collect()
+}
+
+fn retain<T>(elements: &mut Vec<T>, keep: &[bool]) {
+    let mut keep = keep.iter();
+    elements.retain(|_| keep.next().is_some_and(|kept| *kept));
+}
+
+/// Smallest and largest radius of the spheres of all bodies, those to come included, m.
 fn radii(model: &Model) -> (f64, f64) {
-    let spheres = model
+    let poured = model.flow.inlets.iter().flat_map(|inlet| &inlet.fill.shapes);
+    let shapes = model
         .bodies
         .iter()
-        .flat_map(|body| &model.shapes[body.shape].spheres);
+        .map(|body| body.shape)
+        .chain(poured.map(|(shape, _)| *shape));
+    let spheres = shapes.flat_map(|shape| &model.shapes[shape].spheres);
     spheres.fold((f64::MAX, 0.0), |(smallest, largest), sphere| {
         (smallest.min(sphere.radius), largest.max(sphere.radius))
     })

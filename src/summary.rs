@@ -32,7 +32,7 @@ impl Summary {
         let mut kinetic_energy = 0.0;
         let mut momentum = DVec3::ZERO;
         let mut angular_momentum = DVec3::ZERO;
-        for (body, start) in state.bodies.iter().zip(&model.bodies) {
+        for (body, start) in state.bodies.iter().zip(&state.identities) {
             if start.fixed {
                 continue;
             }
@@ -85,16 +85,17 @@ impl Energy {
             elastic: contacts(state).fold(0.0, |sum, contact| sum + contact.stored),
             ..Energy::default()
         };
-        for (body, start) in state.bodies.iter().zip(&model.bodies) {
+        for (body, start) in state.bodies.iter().zip(&state.identities) {
             if !start.fixed {
                 let mass = model.shapes[start.shape].mass;
                 energy.gravitational -= mass * model.gravity.dot(state.position(body));
             }
         }
+        let mut dissipated = state.gone;
         for load in &state.sphere_loads {
-            energy.damping += f64::from(load.damping) + f64::from(load.damping_rest);
-            energy.friction += f64::from(load.friction) + f64::from(load.friction_rest);
+            dissipated.add(load);
         }
+        (energy.damping, energy.friction) = (dissipated.damping, dissipated.friction);
         energy
     }
 

@@ -88,7 +88,7 @@ fn forces_of_the_network_are_those_that_moved_the_bodies() {
             .map(|load| load.sphere_contacts() + 2 * load.plane_contacts())
             .sum();
         assert_eq!(2 * contacts as u32, counted, "{law:?}");
-        let degrees: u32 = network.degrees(&model).iter().sum();
+        let degrees: u32 = network.degrees().iter().sum();
         let of_bodies: u32 = state.body_loads.iter().map(|load| load.contacts).sum();
         assert_eq!(degrees, of_bodies, "{law:?}");
     }

@@ -29,7 +29,7 @@ fn both(pass: Pass, mut state: State) -> (State, State) {
             let count = state.bucket_starts[home + 1] - state.bucket_starts[home];
             *slot = count - 1 - *slot;
         }
-        engine.upload(&on_gpu).unwrap();
+        engine.replace(&on_gpu).unwrap();
     }
     engine.run(pass).unwrap();
     for field in Field::ALL {

@@ -133,6 +133,23 @@ impl Clump {
         }
     }
 
+    /// The same shape, all lengths `factor` times as long, of the same density.
+    pub fn scaled(&self, factor: f64) -> Self {
+        let spheres = self.spheres.iter().map(|sphere| ClumpSphere {
+            center: factor * sphere.center,
+            radius: factor * sphere.radius,
+        });
+        Self {
+            name: self.name.clone(),
+            material: self.material,
+            spheres: spheres.collect(),
+            mass: factor.powi(3) * self.mass,
+            inertia: factor.powi(5) * self.inertia,
+            center_of_mass: factor * self.center_of_mass,
+            principal_axes: self.principal_axes,
+        }
+    }
+
     /// Radius of the smallest sphere about the centre of mass that holds the shape, m.
     pub fn bounding_radius(&self) -> f64 {
         self.spheres

@@ -215,7 +215,7 @@ pub fn compare_from(
         }
         if pass_moments.contains(&done) {
             passes.extend(compare_passes(&mut engine, &runs.cpu, done)?);
-            engine.upload(&runs.gpu)?;
+            engine.replace(&runs.gpu)?;
         }
         progress(done);
         let all = pass_moments.iter().chain(&trajectory_moments);
@@ -275,7 +275,7 @@ fn compare_passes(engine: &mut GpuEngine, start: &State, step: u64) -> Result<Ve
         // The CPU engine makes room for longer neighbour lists as it goes; a pass on the GPU cannot.
         input.params.neighbour_capacity = on_cpu.params.neighbour_capacity;
         input.neighbours.resize(on_cpu.neighbours.len(), 0);
-        engine.upload(&input)?;
+        engine.replace(&input)?;
         engine.run(pass)?;
         download(engine, &mut on_gpu)?;
         all.extend(

@@ -1,3 +1,5 @@
+use std::num::NonZeroU64;
+
 use bytemuck::cast_slice;
 use encase::UniformBuffer;
 use wgpu::BufferUsages;
@@ -14,6 +16,8 @@ pub(super) struct Buffers {
     /// What `params` holds.
     pub params_value: Params,
     fields: Vec<wgpu::Buffer>,
+    /// The part of each of `fields` that is in use, bytes.
+    lengths: Vec<u64>,
     /// Sums of the blocks of the scan.
     block_sums: wgpu::Buffer,
     /// Workgroups of the passes that build the neighbour lists; see `shaders/pose.wgsl`.
@@ -30,42 +34,65 @@ struct Kept {
 }
 
 impl Kept {
-    fn new(context: &Context, params: &Params) -> Result<Kept> {
+    fn new(context: &Context, params: &Params, room: Room) -> Result<Kept> {
+        let [starts, neighbours, memory] = Kept::sizes(params).map(|size| room.of(size));
+        Ok(Kept {
+            starts: context.create_buffer("kept_starts", starts, STORAGE)?,
+            neighbours: context.create_buffer("kept_neighbours", neighbours, STORAGE)?,
+            memory: context.create_buffer("kept_memory", memory, STORAGE)?,
+        })
+    }
+
+    /// Sizes of the buffers, bytes.
+    fn sizes(params: &Params) -> [u64; 3] {
         let size = u64::from(params.memory_size);
         let [starts, entries] = match size {
             0 => [1, 1],
-            _ => [params.sphere_count + 1, params.neighbour_capacity].map(u64::from),
+            _ => [params.sphere_count + 1, params.neighbour_capacity.max(1)].map(u64::from),
         };
-        Ok(Kept {
-            starts: context.create_buffer("kept_starts", 4 * starts, STORAGE)?,
-            neighbours: context.create_buffer("kept_neighbours", 4 * entries, STORAGE)?,
-            memory: context.create_buffer("kept_memory", 16 * entries * size.max(1), STORAGE)?,
-        })
+        [4 * starts, 4 * entries, 16 * entries * size.max(1)]
     }
 }
+
+/// How large to make buffers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Room {
+    /// For what there is.
+    Exact,
+    /// For half as much again: bodies come in.
+    ToGrow,
+}
+
+impl Room {
+    /// Size of a buffer for `bytes`, bytes; never 0.
+    fn of(self, bytes: u64) -> u64 {
+        let size = match self {
+            Room::Exact => bytes,
+            Room::ToGrow => (bytes + bytes / 2).next_multiple_of(16),
+        };
+        size.max(LEAST)
+    }
+}
+
+/// Size of a buffer that nothing is in, bytes: an element of any kind fits.
+const LEAST: u64 = 256;
 
 const STORAGE: BufferUsages = BufferUsages::STORAGE
     .union(BufferUsages::COPY_SRC)
     .union(BufferUsages::COPY_DST);
 
 impl Buffers {
-    pub fn new(context: &Context, state: &State) -> Result<Buffers> {
+    pub fn new(context: &Context, state: &State, room: Room) -> Result<Buffers> {
         let mut fields = Vec::with_capacity(Field::ALL.len());
         for field in Field::ALL {
-            let size = state.bytes(field).len() as u64;
+            let size = room.of(state.bytes(field).len() as u64);
             fields.push(context.create_buffer(field.name(), size, STORAGE)?);
         }
-        let scanned = state.params.bucket_count.max(state.params.sphere_count);
-        let blocks = u64::from(scanned.div_ceil(SCAN_BLOCK));
-        let needs = Threads::OF_LISTS.map(|threads| threads.workgroups(&state.params));
         let list_dispatch = context.create_buffer(
             "list_dispatch",
-            2 * size_of_val(&needs) as u64,
+            2 * size_of_val(&list_needs(&state.params)) as u64,
             STORAGE | BufferUsages::INDIRECT,
         )?;
-        context
-            .queue
-            .write_buffer(&list_dispatch, 0, cast_slice(&needs));
         let mut buffers = Buffers {
             params: context.create_buffer(
                 "params",
@@ -73,10 +100,15 @@ impl Buffers {
                 BufferUsages::UNIFORM | BufferUsages::COPY_DST,
             )?,
             params_value: state.params,
+            lengths: vec![0; fields.len()],
             fields,
-            block_sums: context.create_buffer("block_sums", 4 * blocks, STORAGE)?,
+            block_sums: context.create_buffer(
+                "block_sums",
+                room.of(block_sums(&state.params)),
+                STORAGE,
+            )?,
             list_dispatch,
-            kept: Kept::new(context, &state.params)?,
+            kept: Kept::new(context, &state.params, room)?,
         };
         buffers.upload(context, state);
         Ok(buffers)
@@ -86,21 +118,51 @@ impl Buffers {
         &self.fields[field as usize]
     }
 
-    /// The buffer that a shader calls `name`, if the scan's `counts` are those of `counts`.
-    pub fn by_name(&self, name: &str, counts: Field) -> Option<&wgpu::Buffer> {
+    /// The buffer that a shader calls `name`, as far as it is in use, if the scan's `counts` are those
+    /// of `counts`.
+    pub fn by_name(&self, name: &str, counts: Field) -> Option<wgpu::BufferBinding<'_>> {
+        let whole = |buffer| {
+            Some(wgpu::BufferBinding {
+                buffer,
+                offset: 0,
+                size: None,
+            })
+        };
+        let used = |field: Field| {
+            Some(wgpu::BufferBinding {
+                buffer: self.field(field),
+                offset: 0,
+                size: NonZeroU64::new(self.lengths[field as usize]),
+            })
+        };
         match name {
-            "params" => Some(&self.params),
-            "counts" => Some(self.field(counts)),
-            "block_sums" => Some(&self.block_sums),
-            "list_dispatch" => Some(&self.list_dispatch),
-            "kept_starts" => Some(&self.kept.starts),
-            "kept_neighbours" => Some(&self.kept.neighbours),
-            "kept_memory" => Some(&self.kept.memory),
-            _ => Field::ALL
-                .iter()
-                .find(|field| field.name() == name)
-                .map(|&field| self.field(field)),
+            "params" => whole(&self.params),
+            "counts" => used(counts),
+            "block_sums" => whole(&self.block_sums),
+            "list_dispatch" => whole(&self.list_dispatch),
+            "kept_starts" => whole(&self.kept.starts),
+            "kept_neighbours" => whole(&self.kept.neighbours),
+            "kept_memory" => whole(&self.kept.memory),
+            _ => {
+                let field = Field::ALL.into_iter().find(|field| field.name() == name)?;
+                used(field)
+            }
         }
+    }
+
+    /// Whether there is room for `state`.
+    pub fn hold(&self, state: &State) -> bool {
+        let fits = |field: Field| self.field(field).size() >= state.bytes(field).len() as u64;
+        let Kept {
+            starts,
+            neighbours,
+            memory,
+        } = &self.kept;
+        let kept = [starts, neighbours, memory].map(wgpu::Buffer::size);
+        let needed = Kept::sizes(&state.params);
+        Field::ALL.into_iter().all(fits)
+            && kept.iter().zip(&needed).all(|(size, needed)| size >= needed)
+            && self.block_sums.size() >= block_sums(&state.params)
     }
 
     pub fn size(&self) -> u64 {
@@ -121,13 +183,18 @@ impl Buffers {
         own + self.fields.iter().map(wgpu::Buffer::size).sum::<u64>()
     }
 
-    /// Overwrites all buffers, which must have the sizes that `state` has.
+    /// Overwrites all buffers, which must have room for `state`.
     pub fn upload(&mut self, context: &Context, state: &State) {
         self.set_params(context, state.params);
+        let queue = &context.queue;
+        queue.write_buffer(&self.list_dispatch, 0, cast_slice(&list_needs(&state.params)));
         for field in Field::ALL {
-            context
-                .queue
-                .write_buffer(self.field(field), 0, state.bytes(field));
+            let bytes = state.bytes(field);
+            queue.write_buffer(self.field(field), 0, bytes);
+            self.lengths[field as usize] = match bytes.len() as u64 {
+                0 => LEAST,
+                length => length,
+            };
         }
     }
 
@@ -143,14 +210,16 @@ impl Buffers {
         let mut encoder = context.device.create_command_encoder(&Default::default());
         for (field, size) in [(Field::Neighbours, 4 * entries), (Field::Memory, memory)] {
             let larger = context.create_buffer(field.name(), size, STORAGE)?;
+            self.lengths[field as usize] = size;
             let old = std::mem::replace(&mut self.fields[field as usize], larger);
             let both = old.size().min(size);
             encoder.copy_buffer_to_buffer(&old, 0, self.field(field), 0, both);
         }
         if params.memory_size > 0 {
             let starts = self.field(Field::NeighbourStarts);
-            encoder.copy_buffer_to_buffer(&self.kept.starts, 0, starts, 0, starts.size());
-            self.kept = Kept::new(context, &params)?;
+            let both = self.kept.starts.size().min(starts.size());
+            encoder.copy_buffer_to_buffer(&self.kept.starts, 0, starts, 0, both);
+            self.kept = Kept::new(context, &params, Room::Exact)?;
         }
         context.queue.submit([encoder.finish()]);
         self.set_params(context, params);
@@ -174,6 +243,17 @@ impl Buffers {
             .queue
             .write_buffer(&self.params, 0, &uniform(&params));
     }
+}
+
+/// Workgroups of the passes that build the neighbour lists.
+fn list_needs(params: &Params) -> [[u32; 3]; Threads::OF_LISTS.len()] {
+    Threads::OF_LISTS.map(|threads| threads.workgroups(params))
+}
+
+/// Size of the sums of the blocks that are scanned, bytes.
+fn block_sums(params: &Params) -> u64 {
+    let scanned = params.bucket_count.max(params.sphere_count);
+    4 * u64::from(scanned.div_ceil(SCAN_BLOCK))
 }
 
 fn uniform(params: &Params) -> Vec<u8> {

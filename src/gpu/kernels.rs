@@ -162,6 +162,18 @@ impl Kernels {
         }
     }
 
+    /// Sets how many threads kernels get, after the number of bodies or spheres has changed.
+    pub fn set_threads(&mut self, params: &Params) {
+        for kernel in self
+            .passes
+            .values_mut()
+            .flatten()
+            .chain(&mut self.pose_only)
+        {
+            kernel.workgroups = kernel.threads.workgroups(params);
+        }
+    }
+
     /// Steps, one after the other. The first of every `period` may build the neighbour lists: the
     /// passes that do get their threads from the device, none while the lists hold.
     pub fn encode_steps(
@@ -347,7 +359,7 @@ fn bind(
     let entries: Vec<wgpu::BindGroupEntry> = variables
         .iter()
         .filter_map(|(binding, name)| {
-            let resource = buffers.by_name(name, counts)?.as_entire_binding();
+            let resource = wgpu::BindingResource::Buffer(buffers.by_name(name, counts)?);
             Some(wgpu::BindGroupEntry {
                 binding: *binding,
                 resource,

@@ -22,7 +22,7 @@ use crate::layout::{CUSTOM, Stats};
 use crate::pass::Pass;
 use crate::state::{Field, State};
 use crate::trace::{Sample, Trace};
-use buffers::Buffers;
+use buffers::{Buffers, Room};
 use kernels::Kernels;
 use sampler::Sampler;
 
@@ -69,7 +69,7 @@ impl GpuEngine {
     /// # Errors
     /// As [`GpuEngine::new`], and if the law does not compile.
     pub fn with_law(context: &Context, state: &State, law: Option<&str>) -> Result<GpuEngine> {
-        let buffers = Buffers::new(context, state)?;
+        let buffers = Buffers::new(context, state, Room::Exact)?;
         let kernels = Kernels::new(context, &buffers, law)?;
         Ok(GpuEngine {
             context: context.clone(),
@@ -91,15 +91,18 @@ impl GpuEngine {
         self.buffers.size()
     }
 
-    /// Overwrites all buffers with those of `state`, a state of the same model.
+    /// Goes on with `state`, a state of the same model, which may have other bodies.
     ///
     /// # Errors
-    /// If the neighbour lists of `state` are larger than the adapter allows.
-    pub fn upload(&mut self, state: &State) -> Result<()> {
-        if state.params.neighbour_capacity != self.buffers.params_value.neighbour_capacity {
-            self.resize_neighbours(state.params.neighbour_capacity)?;
+    /// If a buffer must grow, and would be larger than the adapter allows or has memory for.
+    pub fn replace(&mut self, state: &State) -> Result<()> {
+        if self.buffers.hold(state) {
+            self.buffers.upload(&self.context, state);
+        } else {
+            self.buffers = Buffers::new(&self.context, state, Room::ToGrow)?;
         }
-        self.buffers.upload(&self.context, state);
+        self.kernels.bind(&self.context, &self.buffers);
+        self.kernels.set_threads(&state.params);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use super::buffers::Buffers;
 use super::device::Context;
 use crate::error::Result;
 use crate::layout::{Body, Load};
-use crate::state::Field;
+use crate::state::{Field, Identity};
 use crate::trace::{Sample, Trace};
 
 const BODY: u64 = size_of::<Body>() as u64;
@@ -88,6 +88,7 @@ impl Sampler {
                 samples.push(Sample {
                     step,
                     body,
+                    identity: Identity::default(),
                     state,
                     load,
                 });

@@ -57,10 +57,10 @@ impl<W: Write> TraceWriter<W> {
     pub fn write(&mut self, simulation: &Simulation, samples: &[Sample]) -> io::Result<()> {
         for sample in samples {
             let time = sample.step as f64 * simulation.model().time_step;
-            let body = simulation.report(sample.body as usize, &sample.state);
+            let body = simulation.report_sample(sample);
             let load = &sample.load;
             self.0.serialize((
-                (time, sample.body),
+                (time, sample.identity.id),
                 body.position.to_array(),
                 body.orientation.to_array(),
                 body.velocity.to_array(),

@@ -55,6 +55,9 @@ pub struct Fill {
     /// Mix of shapes: index of a shape, and its weight, above zero. A body is of a shape with
     /// the probability of its weight over the sum of weights.
     pub shapes: Vec<(usize, f64)>,
+    /// Sizes that each shape comes in: a factor, and its weight. None means that there is one, 1;
+    /// [`Fill::resize`] makes shapes of them.
+    pub sizes: Vec<(f64, f64)>,
     /// Where the bodies go.
     pub placement: Placement,
     /// Lowest corner of the region, which holds whole bodies, m.
@@ -328,6 +331,22 @@ fn overlap(a: &ClumpSphere, b: &ClumpSphere) -> bool {
 }
 
 impl Fill {
+    /// Replaces each shape of the mix by those of its sizes, which are added to `shapes`.
+    pub fn resize(&mut self, shapes: &mut Vec<Clump>) {
+        let sizes = std::mem::take(&mut self.sizes);
+        if sizes.is_empty() {
+            return;
+        }
+        let total: f64 = sizes.iter().map(|(_, weight)| weight).sum();
+        let mix = std::mem::take(&mut self.shapes);
+        for (shape, weight) in mix {
+            for (factor, part) in &sizes {
+                shapes.push(shapes[shape].scaled(*factor));
+                self.shapes.push((shapes.len() - 1, weight * part / total));
+            }
+        }
+    }
+
     /// Makes the bodies, and takes their space.
     ///
     /// Each body is whole within the region, overlaps nothing in `occupied`, and is in front of
@@ -369,6 +388,50 @@ impl Fill {
             Placement::Grid { spacing, jitter } => filling.on_grid(&mix, spacing, jitter),
             Placement::Random => filling.at_random(&mix),
         }
+    }
+
+    /// The shape of the body with the number `number`, of those that come one by one.
+    pub fn shape_of(&self, number: u64) -> usize {
+        let total = self.shapes.iter().map(|&(_, weight)| weight).sum();
+        self.choose_shape(total, &mut Random::stream(self.seed, number, 0))
+    }
+
+    /// One body at a random place, or none if `tries` places are taken; it takes its space.
+    ///
+    /// Along axes where the region has no width, the centre of mass comes to lie in it; along the
+    /// others, the body is whole within the region. What is random depends on `key` alone: the number
+    /// of the body, and which attempt it is.
+    pub fn place_one(
+        &self,
+        shape: usize,
+        (number, attempt): (u64, u64),
+        tries: usize,
+        shapes: &[Clump],
+        occupied: &mut Occupied,
+        planes: &[ModelPlane],
+    ) -> Option<ModelBody> {
+        let mut filling = Filling {
+            fill: self,
+            shapes,
+            planes,
+            occupied,
+            random: Random::stream(self.seed, number, attempt + 1),
+        };
+        let flat = self.min.cmpge(self.max);
+        for _ in 0..tries {
+            let mut candidate = filling.candidate(shape);
+            let hull = candidate.bounding_box();
+            let low = DVec3::select(flat, self.min, self.min - hull.min);
+            let high = DVec3::select(flat, self.min, self.max - hull.max);
+            if low.cmpgt(high).any() {
+                continue;
+            }
+            candidate.move_by(filling.random.within(low, high));
+            if filling.is_free(&candidate) {
+                return Some(filling.settle(candidate));
+            }
+        }
+        None
     }
 
     fn choose_shape(&self, total: f64, random: &mut Random) -> usize {
@@ -661,6 +724,17 @@ impl Random {
     fn new(seed: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
+        Self(ChaCha8Rng::from_seed(key))
+    }
+
+    /// One of many independent streams: that of an attempt at a body.
+    fn stream(seed: u64, number: u64, attempt: u64) -> Self {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        key[8..16].copy_from_slice(&number.to_le_bytes());
+        key[16..24].copy_from_slice(&attempt.to_le_bytes());
+        // No stream is that of a fill with the same seed.
+        key[24] = 1;
         Self(ChaCha8Rng::from_seed(key))
     }
 

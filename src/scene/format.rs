@@ -23,7 +23,9 @@ pub type Vector = List<f64, 3>;
 /// SI units throughout (m, kg, s, rad, N); y is up; quaternions are x, y, z, w.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "SceneFile", deny_unknown_fields)]
-#[schemars(title = "Rockfall scene", extend("anyOf" = [{"required": ["bodies"]}, {"required": ["fills"]}]))]
+#[schemars(title = "Rockfall scene", extend("anyOf" = [
+    {"required": ["bodies"]}, {"required": ["fills"]}, {"required": ["inlets"]},
+]))]
 pub struct SceneFile {
     /// Address of the JSON Schema, for editors; Rockfall does not read it.
     #[serde(
@@ -93,9 +95,28 @@ pub struct SceneFile {
     /// Bodies, one by one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bodies: Vec<Body>,
-    /// Many bodies from few lines. A scene needs at least one body, here or under `bodies`.
+    /// Many bodies from few lines. A scene needs at least one body, here or under `bodies`, or one that
+    /// comes in through an inlet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fills: Vec<Fill>,
+    /// Where bodies come in during the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inlets: Vec<Inlet>,
+    /// Where bodies go out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outlets: Vec<Outlet>,
+    /// Regions and faces to look at: what they hold, and what passes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probe>,
+    /// Time from one look at inlets, outlets and probes to the next, s. Bodies come in and go out, and
+    /// what passes a face is counted, at a look only. Default: 200 time steps.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub look_every: Option<f64>,
 }
 
 fn earth() -> Vector {
@@ -823,6 +844,13 @@ pub struct Fill {
     pub jitter: Option<f64>,
     /// The box that holds the bodies, whole bodies and not only their centres.
     pub region: Region,
+    /// Sizes of the bodies, as multiples of their shapes. Default: 1 for all.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub sizes: Option<Sizes>,
     /// Orientation of the bodies. Default: "random".
     #[serde(default)]
     pub orientation: FillOrientation,
@@ -835,6 +863,295 @@ pub struct Fill {
     /// Seed of the random numbers. Default: 0.
     #[serde(default)]
     pub seed: u64,
+}
+
+/// Where bodies come in, at random places that are free. The same seed brings the same bodies.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Inlet", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["rate"]}, {"required": ["mass_rate"]}]))]
+pub struct Inlet {
+    /// Name. Default: "inlet 0" and so on.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub name: Option<String>,
+    /// Bodies that come in, 1/s.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub rate: Option<f64>,
+    /// Mass that comes in, kg/s.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub mass_rate: Option<f64>,
+    /// From when on, s. Default: 0.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub start: f64,
+    /// Until when, s. Default: the end of the run.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub end: Option<f64>,
+    /// Most bodies that come in. Default: no limit.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 1))]
+    pub count: Option<u64>,
+    /// Shapes by name, each with its weight in the mix, as in a fill.
+    #[schemars(extend(
+        "minProperties" = 1,
+        "additionalProperties" = {"type": "number", "exclusiveMinimum": 0},
+    ))]
+    pub shapes: Table<f64>,
+    /// Sizes of the bodies, as multiples of their shapes. Default: 1 for all.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub sizes: Option<Sizes>,
+    /// The box in which bodies appear, whole; or a face, with `min` and `max` equal along one axis, in
+    /// which their centres of mass then lie.
+    pub region: Region,
+    /// Orientation of the bodies. Default: "random".
+    #[serde(default)]
+    pub orientation: FillOrientation,
+    /// Velocity of the centres of mass, m/s. Default: 0, 0, 0.
+    #[serde(default)]
+    pub velocity: Range,
+    /// Angular velocity in world axes, rad/s. Default: 0, 0, 0.
+    #[serde(default)]
+    pub angular_velocity: Range,
+    /// Seed of the random numbers. Default: 0.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// Where bodies go out: those that are not fixed, once their centre of mass is there.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Outlet", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["inside"]}, {"required": ["outside"]}]))]
+pub struct Outlet {
+    /// Name. Default: "outlet 0" and so on.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub name: Option<String>,
+    /// In this box.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub inside: Option<Region>,
+    /// Anywhere but in this box.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub outside: Option<Region>,
+}
+
+/// A region that is looked at: number, mass and mean velocity of the bodies in it; or a face: what
+/// passes it. A body is where its centre of mass is; fixed bodies do not count.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Probe", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [
+    {"required": ["box"]}, {"required": ["cylinder"]}, {"required": ["face"]}, {"required": ["disc"]},
+]))]
+pub struct Probe {
+    /// Name. Default: "probe 0" and so on.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub name: Option<String>,
+    /// A box.
+    #[serde(
+        rename = "box",
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cuboid: Option<Region>,
+    /// A cylinder.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cylinder: Option<Cylinder>,
+    /// A rectangle: `min` and `max` are equal along one axis, the direction of which is forward.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub face: Option<Region>,
+    /// A disc.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub disc: Option<Disc>,
+}
+
+/// A cylinder.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Cylinder", deny_unknown_fields)]
+pub struct Cylinder {
+    /// Centre of its base, m.
+    pub base: Vector,
+    /// Direction of its axis, from the base on; of any length but 0.
+    pub axis: Vector,
+    /// m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub height: f64,
+    /// m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: f64,
+}
+
+/// A disc.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Disc", deny_unknown_fields)]
+pub struct Disc {
+    /// Centre, m.
+    pub center: Vector,
+    /// Normal, of any length but 0: the direction that is forward.
+    pub normal: Vector,
+    /// m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: f64,
+}
+
+/// How sizes are distributed, by number: multiples of the shape as it is written. They are drawn from 32
+/// classes of equal probability, or from those of a table.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Sizes", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [
+    {"required": ["uniform"]}, {"required": ["normal"]}, {"required": ["log_normal"]},
+    {"required": ["table"]},
+]))]
+pub struct Sizes {
+    /// Evenly between two sizes.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub uniform: Option<Uniform>,
+    /// By a normal distribution, cut off at two sizes.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub normal: Option<Normal>,
+    /// By a distribution whose logarithm is normal, cut off at two sizes.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub log_normal: Option<LogNormal>,
+    /// Pairs of a size and its weight.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(length(min = 1))]
+    pub table: Option<Vec<List<f64, 2>>>,
+}
+
+/// Evenly distributed sizes.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Uniform", deny_unknown_fields)]
+pub struct Uniform {
+    /// The smallest.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub min: f64,
+    /// The largest.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub max: f64,
+}
+
+/// Normally distributed sizes.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Normal", deny_unknown_fields)]
+pub struct Normal {
+    /// Mean, before it is cut off.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub mean: f64,
+    /// Standard deviation, before it is cut off.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub deviation: f64,
+    /// The smallest. Default: three deviations below the mean.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub min: Option<f64>,
+    /// The largest. Default: three deviations above the mean.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub max: Option<f64>,
+}
+
+/// Sizes whose logarithms are normally distributed.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "LogNormal", deny_unknown_fields)]
+pub struct LogNormal {
+    /// Median: half of the bodies are smaller.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub median: f64,
+    /// Standard deviation of the natural logarithm.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub deviation: f64,
+    /// The smallest. Default: three deviations below the median.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub min: Option<f64>,
+    /// The largest. Default: three deviations above the median.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub max: Option<f64>,
 }
 
 /// How the bodies of a fill are placed.
@@ -899,7 +1216,7 @@ impl Default for Range {
 }
 
 objects! {
-    SceneFile: "a scene: an object with \"version\", \"materials\", \"shapes\" and \"bodies\" or \"fills\"",
+    SceneFile: "a scene: an object with \"version\", \"materials\", \"shapes\" and \"bodies\", \"fills\" or \"inlets\"",
     Contact: "an object such as {\"law\": \"linear\", \"max_overlap\": 0.01}",
     Domain: "an object such as {\"min\": [-1, 0, -1], \"max\": [1, 2, 1], \"periodic\": [true, false, true]}",
     Material: "an object such as {\"density\": 2500, \"restitution\": 0.5, \"friction\": 0.5}",
@@ -914,6 +1231,15 @@ objects! {
     Plane: "an object such as {\"point\": [0, 0, 0], \"normal\": [0, 1, 0], \"material\": \"stone\"}",
     Body: "an object such as {\"shape\": \"ball\", \"position\": [0, 1, 0]}",
     Fill: "an object such as {\"count\": 100, \"shapes\": {\"ball\": 1}, \"region\": {\"min\": [-1, 0, -1], \"max\": [1, 2, 1]}}",
+    Inlet: "an object such as {\"rate\": 100, \"shapes\": {\"ball\": 1}, \"region\": {\"min\": [-1, 2, -1], \"max\": [1, 3, 1]}}",
+    Outlet: "an object such as {\"inside\": {\"min\": [-1, -2, -1], \"max\": [1, -1, 1]}}",
+    Probe: "an object such as {\"box\": {\"min\": [-1, 0, -1], \"max\": [1, 2, 1]}}",
+    Cylinder: "an object such as {\"base\": [0, 0, 0], \"axis\": [0, 1, 0], \"height\": 2, \"radius\": 1}",
+    Disc: "an object such as {\"center\": [0, 0, 0], \"normal\": [0, -1, 0], \"radius\": 1}",
+    Sizes: "an object such as {\"uniform\": {\"min\": 0.8, \"max\": 1.2}}",
+    Uniform: "an object such as {\"min\": 0.8, \"max\": 1.2}",
+    Normal: "an object such as {\"mean\": 1, \"deviation\": 0.1}",
+    LogNormal: "an object such as {\"median\": 1, \"deviation\": 0.2}",
     Region: "an object such as {\"min\": [-1, 0, -1], \"max\": [1, 2, 1]}",
 }
 

@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use super::super::error::{Problem, exact, rounded};
 use super::super::fill::{self, FillError, Occupied};
-use super::super::format::{self, FillOrientation, Placement, Range, SceneFile};
+use super::super::format::{self, FillOrientation, Placement, Range, SceneFile, Table};
 use super::MAX_SPHERES;
 use super::check::{Check, Names, Sign, vector};
 use crate::clump::Clump;
@@ -35,17 +35,13 @@ impl Check {
         for (index, fill) in file.fills.iter().enumerate() {
             let path = format!("fills[{index}]");
             let before = self.problems.len();
-            let mix = self.mix(&path, fill, names);
+            let mix = self.mix(&path, &fill.shapes, names);
             let region = self.range(format_args!("{path}.region"), &fill.region, true);
             let (placement, orientation) = (
                 self.placement(&path, fill),
-                match &fill.orientation {
-                    FillOrientation::Random => Some(fill::Orientation::Random),
-                    FillOrientation::Fixed(quaternion) => self
-                        .quaternion(format_args!("{path}.orientation"), quaternion)
-                        .map(fill::Orientation::Fixed),
-                },
+                self.turned(&path, &fill.orientation),
             );
+            let sizes = self.sizes(&path, fill.sizes.as_ref());
             let velocity = self.velocities(format_args!("{path}.velocity"), &fill.velocity);
             let angular_velocity = self.velocities(
                 format_args!("{path}.angular_velocity"),
@@ -76,6 +72,7 @@ impl Check {
                 fills.push(fill::Fill {
                     count: fill.count as usize,
                     shapes: mix,
+                    sizes,
                     placement,
                     min: region.0,
                     max: region.1,
@@ -89,21 +86,41 @@ impl Check {
         fills
     }
 
-    fn mix(&mut self, path: &str, fill: &format::Fill, names: &Names) -> Vec<(usize, f64)> {
-        if fill.shapes.0.is_empty() {
+    /// The shapes of a mix that are right, with their weights.
+    pub(super) fn mix(
+        &mut self,
+        path: &str,
+        shapes: &Table<f64>,
+        names: &Names,
+    ) -> Vec<(usize, f64)> {
+        if shapes.0.is_empty() {
             self.problem(
                 format_args!("{path}.shapes"),
                 "no shapes",
                 "at least one with its weight, such as {\"ball\": 1}",
             );
         }
-        let mix = fill.shapes.0.iter().filter_map(|(name, weight)| {
+        let mix = shapes.0.iter().filter_map(|(name, weight)| {
             let path = format!("{path}.shapes.{name}");
             let fits = self.number(&path, *weight, "a weight", Sign::Positive);
             let shape = self.resolve(&path, name, names)?;
             fits.then_some((shape, *weight))
         });
         mix.collect()
+    }
+
+    /// How the bodies of a fill or an inlet are turned.
+    pub(super) fn turned(
+        &mut self,
+        path: &str,
+        orientation: &FillOrientation,
+    ) -> Option<fill::Orientation> {
+        match orientation {
+            FillOrientation::Random => Some(fill::Orientation::Random),
+            FillOrientation::Fixed(quaternion) => self
+                .quaternion(format_args!("{path}.orientation"), quaternion)
+                .map(fill::Orientation::Fixed),
+        }
     }
 
     fn placement(&mut self, path: &str, fill: &format::Fill) -> fill::Placement {
@@ -131,7 +148,7 @@ impl Check {
         }
     }
 
-    fn velocities(&mut self, path: fmt::Arguments, range: &Range) -> (DVec3, DVec3) {
+    pub(super) fn velocities(&mut self, path: fmt::Arguments, range: &Range) -> (DVec3, DVec3) {
         match range {
             Range::Same(velocity) => {
                 self.vector(path, velocity, "a velocity");
@@ -142,7 +159,7 @@ impl Check {
     }
 
     /// Lower and upper bound; with a width along each axis, if `wide`.
-    fn range(
+    pub(super) fn range(
         &mut self,
         path: fmt::Arguments,
         region: &format::Region,

@@ -43,11 +43,11 @@ impl Check {
     pub(super) fn settings(&mut self, file: &SceneFile) {
         self.vector("gravity", &file.gravity, "an acceleration, m/s²");
         self.number("duration", file.duration, "a time, s", Sign::NotNegative);
-        if file.bodies.is_empty() && file.fills.is_empty() {
+        if file.bodies.is_empty() && file.fills.is_empty() && file.inlets.is_empty() {
             self.problem(
                 "bodies",
-                "neither bodies nor fills",
-                "at least one body, under \"bodies\" or \"fills\"",
+                "neither bodies nor fills nor inlets",
+                "at least one body, under \"bodies\" or \"fills\", or an inlet",
             );
         }
     }

@@ -6,6 +6,7 @@ mod check;
 mod clumps;
 mod domain;
 mod fills;
+mod flow;
 mod law;
 mod materials;
 mod overlaps;
@@ -18,7 +19,8 @@ use super::contact::{self, Encounters};
 use super::error::{Problem, rounded};
 use super::format::{self, SceneFile};
 use crate::clump::Clump;
-use crate::model::{Integrator, Law, Model, PairLaw};
+use crate::flow::Flow;
+use crate::model::{Integrator, Law, Model, ModelBody, PairLaw};
 use check::{Check, Names, Sign, vector};
 
 /// Spheres that a scene may have.
@@ -48,7 +50,10 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     let planes = check.planes(file, &materials);
     let shape_names = Names::new("shape", file.shapes.names());
     let bodies = check.bodies(file, &shape_names, &shapes);
-    let fills = check.fills(file, &shape_names, &shapes);
+    let mut fills = check.fills(file, &shape_names, &shapes);
+    let mut inlets = check.inlets(file, &shape_names);
+    let outlets = check.outlets(file);
+    let probes = check.probes(file);
     check.elasticity(file, &shape_names);
     check.extent(file, &shape_names, &shapes);
     let materials: Vec<&format::Material> = file.materials.0.iter().map(|(_, m)| m).collect();
@@ -59,10 +64,14 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
         return Err(check.problems);
     };
 
-    let shapes: Vec<Clump> = shapes.into_iter().flatten().collect();
+    let mut shapes: Vec<Clump> = shapes.into_iter().flatten().collect();
+    let inlet_fills = inlets.iter_mut().map(|inlet| &mut inlet.fill);
+    for fill in fills.iter_mut().chain(inlet_fills) {
+        fill.resize(&mut shapes);
+    }
     let bodies = check.place(bodies, &fills, &shapes, &planes)?;
     let bodies = check.initial_overlap(file, bodies, &fills, &shapes, &planes, domain.as_ref())?;
-    if bodies.iter().all(|body| body.fixed) {
+    if bodies.iter().all(|body| body.fixed) && inlets.is_empty() {
         check
             .warnings
             .push("bodies: all of them are fixed, so nothing will move".into());
@@ -70,7 +79,12 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
 
     let gravity = vector(&file.gravity);
     let names: Vec<String> = file.materials.names().map(String::from).collect();
-    let encounters = Encounters::new(&materials, &shapes, &planes, &bodies, gravity);
+    let moving: Vec<ModelBody> = bodies
+        .iter()
+        .copied()
+        .chain(flow::newcomers(&inlets, gravity))
+        .collect();
+    let encounters = Encounters::new(&materials, &shapes, &planes, &moving, gravity);
     let notes = encounters
         .stiffen(&file.contact, &materials, &mut laws, &names)
         .map_err(|problem| vec![problem])?;
@@ -94,6 +108,10 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     if !check.problems.is_empty() {
         return Err(check.problems);
     }
+    let every = check.look_every(file, time_step.seconds);
+    if !check.problems.is_empty() {
+        return Err(check.problems);
+    }
     check.notes.push(time_step.note);
     check.warnings.extend(time_step.warning);
 
@@ -113,6 +131,12 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
         shapes,
         planes,
         bodies,
+        flow: Flow {
+            every,
+            inlets,
+            outlets,
+            probes,
+        },
     };
     Ok(Scene {
         model,

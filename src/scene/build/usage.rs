@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use super::super::error::{exact, rounded};
-use super::super::format::{SceneFile, Vector};
+use super::super::format::{SceneFile, Table, Vector};
 use super::MAX_DISTANCE;
 use super::check::{Check, Names};
 use crate::clump::Clump;
@@ -15,9 +15,15 @@ const WIDE_RADIUS_RATIO: f64 = 1000.0;
 /// Indices of the shapes that bodies and fills have, in increasing order.
 pub(super) fn used_shapes(file: &SceneFile, names: &Names) -> impl Iterator<Item = usize> {
     let named = file.bodies.iter().map(|body| body.shape.as_str());
-    let mixed = file.fills.iter().flat_map(|fill| fill.shapes.names());
+    let mixed = mixes(file).flat_map(Table::names);
     let used: BTreeSet<usize> = named.chain(mixed).filter_map(|n| names.get(n)).collect();
     used.into_iter()
+}
+
+/// The mixes of shapes of fills and inlets.
+fn mixes(file: &SceneFile) -> impl Iterator<Item = &Table<f64>> {
+    let fills = file.fills.iter().map(|fill| &fill.shapes);
+    fills.chain(file.inlets.iter().map(|inlet| &inlet.shapes))
 }
 
 impl Check {
@@ -57,9 +63,12 @@ impl Check {
         for (index, plane) in file.planes.iter().enumerate() {
             within(format_args!("planes[{index}].point"), &plane.point);
         }
-        for (index, fill) in file.fills.iter().enumerate() {
-            within(format_args!("fills[{index}].region.min"), &fill.region.min);
-            within(format_args!("fills[{index}].region.max"), &fill.region.max);
+        let fills = file.fills.iter().map(|fill| &fill.region).enumerate();
+        let inlets = file.inlets.iter().map(|inlet| &inlet.region).enumerate();
+        let regions = fills.map(|(index, region)| ("fills", index, region));
+        for (list, index, region) in regions.chain(inlets.map(|(index, region)| ("inlets", index, region))) {
+            within(format_args!("{list}[{index}].region.min"), &region.min);
+            within(format_args!("{list}[{index}].region.max"), &region.max);
         }
     }
 
@@ -89,11 +98,11 @@ impl Check {
             ));
         }
         let of_bodies = file.bodies.iter().map(|body| body.shape.as_str());
-        let of_fills = file.fills.iter().flat_map(|fill| fill.shapes.names());
-        let shapes: HashSet<&str> = of_bodies.chain(of_fills).collect();
+        let mixed = mixes(file).flat_map(Table::names);
+        let shapes: HashSet<&str> = of_bodies.chain(mixed).collect();
         for name in file.shapes.names().filter(|n| !shapes.contains(n)) {
             self.warnings
-                .push(format!("shapes.{name}: no body and no fill has this shape"));
+                .push(format!("shapes.{name}: no body, no fill and no inlet has this shape"));
         }
     }
 }
