@@ -79,6 +79,7 @@ pub mod simulation;
 pub mod state;
 pub mod summary;
 pub mod trace;
+pub mod wall;
 
 pub use error::Error;
 pub use network::{Network, NetworkContact, Partner};

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use glam::{DQuat, DVec3};
 
 use crate::clump::Clump;
+use crate::wall::Wall;
 
 /// How a body's state is advanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,19 +117,19 @@ pub enum Cohesion {
 }
 
 /// Contact parameters of a pair of materials: the first is that of the sphere, the second that of
-/// the other sphere or of a plane.
+/// the other sphere or of a wall.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairLaw {
     /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa, with 1/E* = (1-nu_a²)/E_a + (1-nu_b²)/E_b.
     pub stiffness: f64,
-    /// The same of the first material on a plane, which is rigid: with 1/E* = (1-nu_a²)/E_a for the
+    /// The same of the first material on a wall, which is rigid: with 1/E* = (1-nu_a²)/E_a for the
     /// law `hertz`, else equal to `stiffness`.
-    pub plane_stiffness: f64,
+    pub wall_stiffness: f64,
     /// Tangential over normal stiffness. Of the law `hertz`, where both are tangents:
     /// 8 G* sqrt(R d) / (2 E* sqrt(R d)) = 4 G*/E*, with 1/G* = (2-nu_a)/G_a + (2-nu_b)/G_b.
     pub tangential_ratio: f64,
-    /// The same of the first material on a plane.
-    pub plane_tangential_ratio: f64,
+    /// The same of the first material on a wall.
+    pub wall_tangential_ratio: f64,
     /// Damping ratio of the normal dashpot, from the coefficient of restitution.
     pub damping_ratio: f64,
     /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
@@ -136,7 +137,7 @@ pub struct PairLaw {
     /// Coefficient of friction.
     pub friction: f64,
     /// Coefficient of rolling friction: the torque is at most this times R times the normal force, R
-    /// the radius on a plane, R1 R2/(R1 + R2) for two spheres.
+    /// the radius on a wall, R1 R2/(R1 + R2) for two spheres.
     pub rolling_friction: f64,
     /// How rolling is resisted.
     pub rolling: Rolling,
@@ -191,17 +192,6 @@ pub(crate) fn nearest_image(way: DVec3, period: DVec3) -> DVec3 {
     way - DVec3::select(period.cmpgt(DVec3::ZERO), boxes * period, DVec3::ZERO)
 }
 
-/// A plane.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ModelPlane {
-    /// A point of the plane, m.
-    pub point: DVec3,
-    /// Unit normal; bodies live on the side to which it points.
-    pub normal: DVec3,
-    /// Index of the material.
-    pub material: usize,
-}
-
 /// A body at the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelBody {
@@ -242,8 +232,8 @@ pub struct Model {
     pub pairs: Vec<PairLaw>,
     /// Shapes.
     pub shapes: Vec<Clump>,
-    /// Planes.
-    pub planes: Vec<ModelPlane>,
+    /// Walls: those of the scene's `planes`, then those of its `walls`.
+    pub walls: Vec<Wall>,
     /// Bodies, in the order of the scene: those under `bodies`, then each of the `fills`.
     pub bodies: Vec<ModelBody>,
 }

@@ -10,6 +10,7 @@ mod law;
 mod materials;
 mod overlaps;
 mod usage;
+mod walls;
 
 use std::path::Path;
 
@@ -19,6 +20,7 @@ use super::error::{Problem, rounded};
 use super::format::{self, SceneFile};
 use crate::clump::Clump;
 use crate::model::{Integrator, Law, Model, PairLaw};
+use crate::wall::Probe;
 use check::{Check, Names, Sign, vector};
 
 /// Spheres that a scene may have.
@@ -45,7 +47,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     let materials = check.materials(file);
     let pairs = check.pairs(file, &materials);
     let shapes = check.shapes(file, &materials);
-    let planes = check.planes(file, &materials);
+    let walls = check.walls(file, &materials);
     let shape_names = Names::new("shape", file.shapes.names());
     let bodies = check.bodies(file, &shape_names, &shapes);
     let fills = check.fills(file, &shape_names, &shapes);
@@ -60,8 +62,12 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     };
 
     let shapes: Vec<Clump> = shapes.into_iter().flatten().collect();
-    let bodies = check.place(bodies, &fills, &shapes, &planes)?;
-    let bodies = check.initial_overlap(file, bodies, &fills, &shapes, &planes, domain.as_ref())?;
+    let probes: Vec<Probe> = walls
+        .iter()
+        .map(|wall| Probe::new(wall, domain.as_ref()))
+        .collect();
+    let bodies = check.place(bodies, &fills, &shapes, &probes)?;
+    let bodies = check.initial_overlap(file, bodies, &fills, &shapes, &probes, domain.as_ref())?;
     if bodies.iter().all(|body| body.fixed) {
         check
             .warnings
@@ -70,7 +76,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
 
     let gravity = vector(&file.gravity);
     let names: Vec<String> = file.materials.names().map(String::from).collect();
-    let encounters = Encounters::new(&materials, &shapes, &planes, &bodies, gravity);
+    let encounters = Encounters::new(&materials, &shapes, &walls, &bodies, gravity);
     let notes = encounters
         .stiffen(&file.contact, &materials, &mut laws, &names)
         .map_err(|problem| vec![problem])?;
@@ -111,7 +117,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
         materials: names,
         pairs: laws,
         shapes,
-        planes,
+        walls,
         bodies,
     };
     Ok(Scene {
@@ -126,7 +132,7 @@ fn single_precision(law: &Law, pairs: &[PairLaw]) -> Result<(), Vec<Problem>> {
     let range = f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX);
     let stiffnesses = pairs
         .iter()
-        .flat_map(|pair| [pair.stiffness, pair.plane_stiffness]);
+        .flat_map(|pair| [pair.stiffness, pair.wall_stiffness]);
     let Some(stiffness) = stiffnesses
         .filter(|k| *k != 0.0)
         .find(|k| !range.contains(k))

@@ -7,7 +7,8 @@ use super::super::overlap::{self, Overlap, Partner};
 use super::DEEP_OVERLAP;
 use super::check::Check;
 use crate::clump::Clump;
-use crate::model::{Domain, ModelBody, ModelPlane};
+use crate::model::{Domain, ModelBody};
+use crate::wall::Probe;
 
 impl Check {
     pub(super) fn initial_overlap(
@@ -16,21 +17,21 @@ impl Check {
         mut bodies: Vec<ModelBody>,
         fills: &[Fill],
         shapes: &[Clump],
-        planes: &[ModelPlane],
+        walls: &[Probe],
         domain: Option<&Domain>,
     ) -> Result<Vec<ModelBody>, Vec<Problem>> {
-        let deep = overlap::overlaps(&bodies, shapes, planes, domain, DEEP_OVERLAP);
+        let deep = overlap::overlaps(&bodies, shapes, walls, domain, DEEP_OVERLAP);
         if deep.is_empty() {
             return Ok(bodies);
         }
         let counts = std::iter::once(file.bodies.len()).chain(fills.iter().map(|fill| fill.count));
         let counts: Vec<usize> = counts.collect();
-        let describe = |overlap: &Overlap| overlapping(overlap, &counts);
+        let describe = |overlap: &Overlap| overlapping(overlap, &counts, walls);
         if file.initial_overlap == InitialOverlap::Error {
             return Err(deep.iter().map(describe).collect());
         }
         let (tolerance, sweeps) = (overlap::RELAX_TOLERANCE, overlap::RELAX_SWEEPS);
-        let report = overlap::relax(&mut bodies, shapes, planes, domain, tolerance, sweeps).map_err(
+        let report = overlap::relax(&mut bodies, shapes, walls, domain, tolerance, sweeps).map_err(
             |unrelaxed| {
                 let worst = describe(&unrelaxed.worst);
                 vec![
@@ -56,8 +57,9 @@ impl Check {
     }
 }
 
-/// An overlap as a problem; `counts` are the numbers of bodies under `bodies` and in each fill.
-fn overlapping(overlap: &Overlap, counts: &[usize]) -> Problem {
+/// An overlap as a problem; `counts` are the numbers of bodies under `bodies` and in each fill,
+/// `walls` those of the scene.
+fn overlapping(overlap: &Overlap, counts: &[usize], walls: &[Probe]) -> Problem {
     let name = |body: usize| {
         let mut index = body;
         for (source, count) in counts.iter().enumerate() {
@@ -73,7 +75,7 @@ fn overlapping(overlap: &Overlap, counts: &[usize]) -> Problem {
     };
     let partner = match overlap.partner {
         Partner::Body(body) => name(body),
-        Partner::Plane(plane) => format!("planes[{plane}]"),
+        Partner::Wall(wall) => walls[wall].name.clone(),
     };
     Problem::new(
         name(overlap.body),

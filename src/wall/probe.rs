@@ -1,0 +1,80 @@
+//! How deep a sphere is in a wall, before a run.
+
+use glam::DVec3;
+
+use super::facet::{FAR, closest};
+use super::tree::{for_each_near, tree};
+use super::{Pose, Wall};
+use crate::layout::{BOTH_SIDES, Facet, Node};
+use crate::model::Domain;
+
+/// A wall at the start, ready to be asked how deep a sphere is in it.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub pose: Pose,
+    /// Normal in the world, of an infinite plane.
+    pub normal: Option<DVec3>,
+    domain: Option<Domain>,
+    wall: Wall,
+    facets: Vec<Facet>,
+    nodes: Vec<Node>,
+    samples: Vec<f32>,
+}
+
+impl Probe {
+    /// A probe of a wall where it is at the start; in a periodic `domain`, of its images.
+    pub fn new(wall: &Wall, domain: Option<&Domain>) -> Probe {
+        let mut facets = wall.facets(0);
+        let nodes = tree(&mut facets.facets, &facets.bounds, 0);
+        Probe {
+            name: wall.name.clone(),
+            pose: wall.at(0.0).pose,
+            normal: wall.plane_normal(),
+            domain: domain.copied(),
+            wall: wall.clone(),
+            facets: facets.facets,
+            nodes,
+            samples: facets.samples,
+        }
+    }
+
+    /// How deep a sphere is in the wall, m, where it is deepest, and the way out of there, a unit vector;
+    /// if it is deeper than `least`, which is 0 or more. A sphere that is wholly behind a wall that has a
+    /// front is deep in it, where that makes sense: behind a plane, in a solid, outside a vessel.
+    pub fn depth(&self, center: DVec3, radius: f64, least: f64) -> Option<(f64, DVec3)> {
+        if let Some(normal) = self.normal {
+            let depth = radius - (center - self.pose.position).dot(normal);
+            return (depth > least).then_some((depth, normal));
+        }
+        let way = center - self.pose.position;
+        let way = self.domain.map_or(way, |domain| domain.nearest(way));
+        let place = self.pose.orientation.conjugate() * way;
+        let behind = self.wall.is_behind(place);
+        let reach = if behind {
+            0.5 * FAR
+        } else {
+            (radius - least) as f32
+        };
+        let place = place.as_vec3();
+        let mut nearest = (FAR, DVec3::Y);
+        for_each_near(&self.nodes, place, reach, |index| {
+            let mut facet = self.facets[index as usize];
+            if behind {
+                facet.side = BOTH_SIDES;
+            }
+            let found = closest(&facet, &self.samples, place, radius as f32);
+            if found.distance < nearest.0 {
+                nearest = (found.distance, found.normal.as_dvec3());
+            }
+        });
+        let (distance, out) = match behind {
+            true => (-f64::from(nearest.0), -nearest.1),
+            false => (f64::from(nearest.0), nearest.1),
+        };
+        let depth = radius - distance;
+        (depth > least).then(|| (depth, self.pose.orientation * out))
+    }
+}
