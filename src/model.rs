@@ -284,7 +284,7 @@ impl Model {
             materials,
             pairs,
             shapes,
-            planes,
+            walls,
             bodies,
         } = self;
         let mut hash = Hashed(Xxh3::new());
@@ -299,7 +299,7 @@ impl Model {
             .map_or((law.keyword(), 0.0), |law| (law.source.as_str(), law.range));
         let settings = (gravity, time_step, integrator, domain);
         let contact = (law, attraction, tangential_damping, materials, pairs);
-        let _ = write!(hash, "{settings:?} {contact:?} {shapes:?} {planes:?}");
+        let _ = write!(hash, "{settings:?} {contact:?} {shapes:?} {walls:?}");
         for body in bodies {
             let ModelBody {
                 shape,

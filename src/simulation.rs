@@ -356,6 +356,7 @@ impl Simulation {
     fn fetch_contacts(&mut self) -> Result<()> {
         self.fetch(&[
             Field::Bodies,
+            Field::Walls,
             Field::Spheres,
             Field::NeighbourStarts,
             Field::Neighbours,

@@ -189,6 +189,8 @@ impl Field {
             Field::Properties
                 | Field::Members
                 | Field::Pairs
+                | Field::Geometry
+                | Field::WallSums
                 | Field::Buckets
                 | Field::Slots
                 | Field::BucketStarts

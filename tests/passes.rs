@@ -234,7 +234,9 @@ fn every_comparison_sees_a_perturbation() {
     ];
     let mut model = walled_crowd(Law::Hooke, 1000, DVec3::ZERO, 2);
     // Where facets meet, rounding decides which of them is touched.
-    model.walls.retain(|wall| !matches!(wall.shape, Shape::Box { .. } | Shape::Cone { .. }));
+    model
+        .walls
+        .retain(|wall| !matches!(wall.shape, Shape::Box { .. } | Shape::Cone { .. }));
     let mut state = State::new(&model);
     state.params.wall_loads = 1;
     for _ in 0..20 {

@@ -60,16 +60,16 @@ fn closest(facet: Facet, point: vec3<f32>, depth: f32) -> Closest {
         case BALL: {
             let distance = length(point);
             let normal = unit(point, distance, vec3<f32>(0.0, 1.0, 0.0));
-            return face(distance - facet.a.x, normal, facet.side, FAR);
+            return face(distance - facet.a.x, normal, facet.side, depth);
         }
         case TORUS: {
             let out = outwards(point);
             let from_ring = point - facet.a.x * out;
             let distance = length(from_ring);
-            return face(distance - facet.a.y, unit(from_ring, distance, out), facet.side, FAR);
+            return face(distance - facet.a.y, unit(from_ring, distance, out), facet.side, depth);
         }
         default: {
-            return sampled(facet, point);
+            return sampled(facet, point, depth);
         }
     }
 }
@@ -174,7 +174,7 @@ fn revolved(facet: Facet, point: vec3<f32>, depth: f32) -> Closest {
 }
 
 // Trilinear between the samples, and beyond the grid those of its border and the way to it.
-fn sampled(facet: Facet, point: vec3<f32>) -> Closest {
+fn sampled(facet: Facet, point: vec3<f32>, depth: f32) -> Closest {
     let spacing = facet.b.x;
     let count = vec3<i32>(facet.c);
     let place = (point - facet.a) / spacing;
@@ -200,7 +200,7 @@ fn sampled(facet: Facet, point: vec3<f32>) -> Closest {
     );
     let normal = unit(slope, length(slope), vec3<f32>(0.0, 1.0, 0.0));
     let beyond = spacing * length(place - inside);
-    return face(mixed(y.x, y.y, t.z) + beyond, normal, facet.side, FAR);
+    return face(mixed(y.x, y.y, t.z) + beyond, normal, facet.side, depth);
 }
 
 fn mixed(a: f32, b: f32, t: f32) -> f32 {

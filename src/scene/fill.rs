@@ -316,10 +316,12 @@ impl Candidate {
         })
     }
 
-    fn is_clear_of(&self, wall: &Probe) -> bool {
+    /// Whether it overlaps no wall, and is not cut off by it from `middle`.
+    fn is_clear_of(&self, wall: &Probe, middle: DVec3) -> bool {
         self.spheres.iter().all(|sphere| {
             let least = TOUCH * sphere.radius;
             wall.depth(sphere.center, sphere.radius, least).is_none()
+                && !wall.parts(sphere.center, middle)
         })
     }
 }
@@ -332,8 +334,8 @@ fn overlap(a: &ClumpSphere, b: &ClumpSphere) -> bool {
 impl Fill {
     /// Makes the bodies, and takes their space.
     ///
-    /// Each body is whole within the region, overlaps nothing in `occupied`, and is clear of
-    /// every wall. `shapes` are those of the scene, for which `occupied` was made.
+    /// Each body is whole within the region, overlaps nothing in `occupied`, is clear of every
+    /// wall, and inside those that the middle of the region is inside of. `shapes` are those of the scene, for which `occupied` was made.
     ///
     /// # Errors
     ///
@@ -558,7 +560,10 @@ impl Filling<'_> {
     }
 
     fn is_free(&self, candidate: &Candidate) -> bool {
-        self.walls.iter().all(|wall| candidate.is_clear_of(wall))
+        let middle = 0.5 * (self.fill.min + self.fill.max);
+        self.walls
+            .iter()
+            .all(|wall| candidate.is_clear_of(wall, middle))
             && !self.occupied.clashes_with(candidate)
     }
 

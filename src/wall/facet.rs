@@ -34,8 +34,8 @@ impl Closest {
     }
 }
 
-/// How `point` lies to `facet`; `samples` are those of signed distances. Facets that bound nothing by
-/// themselves hold what has come no farther behind them than `depth`, m.
+/// How `point` lies to `facet`; `samples` are those of signed distances. Facets with a front,
+/// but for planes, hold what has come no farther behind them than `depth`, m.
 pub fn closest(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Closest {
     match facet.kind {
         PLANE => face(facet.a.dot(point), facet.a, facet.side, FAR),
@@ -45,16 +45,16 @@ pub fn closest(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Close
         BALL => {
             let distance = point.length();
             let normal = unit(point, distance, Vec3::Y);
-            face(distance - facet.a.x, normal, facet.side, FAR)
+            face(distance - facet.a.x, normal, facet.side, depth)
         }
         TORUS => {
             let out = outwards(point);
             let from_ring = point - facet.a.x * out;
             let distance = from_ring.length();
             let normal = unit(from_ring, distance, out);
-            face(distance - facet.a.y, normal, facet.side, FAR)
+            face(distance - facet.a.y, normal, facet.side, depth)
         }
-        SAMPLED => sampled(facet, samples, point),
+        SAMPLED => sampled(facet, samples, point, depth),
         kind => unreachable!("there is no kind of facet {kind}"),
     }
 }
@@ -171,7 +171,7 @@ fn revolved(facet: &Facet, point: Vec3, depth: f32) -> Closest {
 }
 
 /// Trilinear between the samples, and beyond the grid those of its border and the way to it.
-fn sampled(facet: &Facet, samples: &[f32], point: Vec3) -> Closest {
+fn sampled(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Closest {
     let spacing = facet.b.x;
     let count = facet.c.as_ivec3();
     let place = (point - facet.a) / spacing;
@@ -211,7 +211,7 @@ fn sampled(facet: &Facet, samples: &[f32], point: Vec3) -> Closest {
     );
     let normal = unit(slope, slope.length(), Vec3::Y);
     let beyond = spacing * (place - inside).length();
-    face(value + beyond, normal, facet.side, FAR)
+    face(value + beyond, normal, facet.side, depth)
 }
 
 #[cfg(test)]

@@ -232,39 +232,32 @@ impl Wall {
         }
     }
 
-    /// Whether a point of its frame is behind it: in a solid, outside a vessel. An open cylinder or cone is
-    /// a vessel as far as it reaches; of a sheet, or a wall of two sides, nothing is behind.
-    pub(crate) fn is_behind(&self, point: DVec3) -> bool {
-        let inside = match &self.shape {
-            Shape::Plane { .. } | Shape::Rectangle { .. } | Shape::Disc { .. } => return false,
-            Shape::Box { size } => point.abs().cmplt(0.5 * *size).all(),
-            Shape::Sphere { radius } => point.length() < *radius,
+    /// Whether a point of its frame is inside, if it has an inside: an open cylinder or cone as far as it
+    /// reaches.
+    pub(crate) fn is_inside(&self, point: DVec3) -> Option<bool> {
+        match &self.shape {
+            Shape::Plane { .. } | Shape::Rectangle { .. } | Shape::Disc { .. } => None,
+            Shape::Box { size } => Some(point.abs().cmplt(0.5 * *size).all()),
+            Shape::Sphere { radius } => Some(point.length() < *radius),
             Shape::Cone {
                 bottom,
                 top,
                 height,
                 closed,
             } => {
-                let part = if height.is_infinite() {
-                    0.5
-                } else {
-                    0.5 + point.y / height
+                let part = match height.is_infinite() {
+                    true => 0.5,
+                    false => 0.5 + point.y / height,
                 };
                 let between = (0.0..=1.0).contains(&part);
-                if !closed && !between {
-                    return false;
-                }
-                between && DVec2::new(point.x, point.z).length() < bottom + part * (top - bottom)
+                let within =
+                    || DVec2::new(point.x, point.z).length() < bottom + part * (top - bottom);
+                (*closed || between).then(|| between && within())
             }
             Shape::Torus { ring, tube } => {
                 let out = DVec2::new(point.x, point.z).length() - ring;
-                DVec2::new(out, point.y).length() < *tube
+                Some(DVec2::new(out, point.y).length() < *tube)
             }
-        };
-        match self.side {
-            Side::Both => false,
-            Side::Front => inside,
-            Side::Back => !inside,
         }
     }
 

@@ -4,8 +4,8 @@ use glam::DVec3;
 
 use super::facet::{FAR, closest};
 use super::tree::{for_each_near, tree};
-use super::{Pose, Wall};
-use crate::layout::{BOTH_SIDES, Facet, Node};
+use super::{Pose, Side, Wall};
+use crate::layout::{Facet, Node};
 use crate::model::Domain;
 
 /// A wall at the start, ready to be asked how deep a sphere is in it.
@@ -42,39 +42,47 @@ impl Probe {
     }
 
     /// How deep a sphere is in the wall, m, where it is deepest, and the way out of there, a unit vector;
-    /// if it is deeper than `least`, which is 0 or more. A sphere that is wholly behind a wall that has a
-    /// front is deep in it, where that makes sense: behind a plane, in a solid, outside a vessel.
+    /// if it is deeper than `least`, which is 0 or more.
     pub fn depth(&self, center: DVec3, radius: f64, least: f64) -> Option<(f64, DVec3)> {
         if let Some(normal) = self.normal {
             let depth = radius - (center - self.pose.position).dot(normal);
             return (depth > least).then_some((depth, normal));
         }
-        let way = center - self.pose.position;
-        let way = self.domain.map_or(way, |domain| domain.nearest(way));
-        let place = self.pose.orientation.conjugate() * way;
-        let behind = self.wall.is_behind(place);
-        let reach = if behind {
-            0.5 * FAR
-        } else {
-            (radius - least) as f32
-        };
-        let place = place.as_vec3();
+        let place = self.place(center).as_vec3();
         let mut nearest = (FAR, DVec3::Y);
-        for_each_near(&self.nodes, place, reach, |index| {
-            let mut facet = self.facets[index as usize];
-            if behind {
-                facet.side = BOTH_SIDES;
-            }
-            let found = closest(&facet, &self.samples, place, radius as f32);
+        for_each_near(&self.nodes, place, (radius - least) as f32, |index| {
+            let facet = &self.facets[index as usize];
+            let found = closest(facet, &self.samples, place, radius as f32);
             if found.distance < nearest.0 {
                 nearest = (found.distance, found.normal.as_dvec3());
             }
         });
-        let (distance, out) = match behind {
-            true => (-f64::from(nearest.0), -nearest.1),
-            false => (f64::from(nearest.0), nearest.1),
-        };
-        let depth = radius - distance;
-        (depth > least).then(|| (depth, self.pose.orientation * out))
+        let depth = radius - f64::from(nearest.0);
+        (depth > least).then(|| (depth, self.pose.orientation * nearest.1))
+    }
+
+    /// Whether a point, m, is on the wrong side for the bodies of a region about `middle`: they belong inside
+    /// if that is inside. Where it is neither, above an open vessel, they belong to the side that is
+    /// touched.
+    pub fn parts(&self, point: DVec3, middle: DVec3) -> bool {
+        let wanted = self
+            .wall
+            .is_inside(self.place(middle))
+            .or(match self.wall.side {
+                Side::Both => None,
+                Side::Front => Some(false),
+                Side::Back => Some(true),
+            });
+        let inside = self.wall.is_inside(self.place(point));
+        inside
+            .zip(wanted)
+            .is_some_and(|(inside, wanted)| inside != wanted)
+    }
+
+    /// A point in the frame of the wall, m.
+    fn place(&self, point: DVec3) -> DVec3 {
+        let way = point - self.pose.position;
+        let way = self.domain.map_or(way, |domain| domain.nearest(way));
+        self.pose.orientation.conjugate() * way
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     check.extent(file, &shape_names, &shapes);
     let materials: Vec<&format::Material> = file.materials.0.iter().map(|(_, m)| m).collect();
     let mut laws = contact::mix(&materials, &pairs);
-    let domain = check.domain(file, &shape_names, &shapes, &laws);
+    let domain = check.domain(file, &shape_names, &shapes, &laws, &walls);
     check.unused(file);
     let (Some(contact), []) = (contact, check.problems.as_slice()) else {
         return Err(check.problems);

@@ -84,7 +84,7 @@ pub struct Wall {
     )]
     pub torus: Option<TorusShape>,
     /// Which side of the surface bodies touch. A wall with one side holds a sphere until it is wholly behind
-    /// it (a plane, a sphere and a torus for ever), and bodies of fills are put to that side. A plane is
+    /// it (a plane for ever). A plane is
     /// touched from where its normal points to, and has no `side`. Default: "both".
     #[serde(
         default,
