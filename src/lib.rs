@@ -72,6 +72,8 @@ pub mod model;
 pub mod network;
 pub mod output;
 pub mod pass;
+#[cfg(feature = "render")]
+pub mod render;
 pub mod rotation;
 pub mod rounding;
 pub mod scene;

@@ -140,7 +140,8 @@ fn layouts() -> Vec<Layout> {
             inverse_mass,
             first_sphere,
             sphere_count,
-            reach
+            reach,
+            shape
         }),
         layout!(Member {
             center,
