@@ -15,6 +15,12 @@ fn encoded(colour: vec3<f32>) -> vec3<f32> {
     return select(high, 12.92 * colour, colour <= vec3<f32>(0.0031308));
 }
 
+// Less than a level of a display, so that slow gradients show no bands (interleaved gradient noise:
+// Jimenez, "Next Generation Post Processing in Call of Duty: Advanced Warfare", 2014).
+fn dither(pixel: vec2<f32>) -> f32 {
+    return (fract(52.9829189 * fract(dot(pixel, vec2<f32>(0.06711056, 0.00583715)))) - 0.5) / 255.0;
+}
+
 @fragment
 fn resolve_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     let first = vec2<u32>(position.xy) * view.supersampling;
@@ -27,5 +33,5 @@ fn resolve_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> 
         }
     }
     let count = f32(view.supersampling * view.supersampling);
-    return vec4<f32>(encoded(sum / count), 1.0);
+    return vec4<f32>(encoded(sum / count) + dither(position.xy), 1.0);
 }

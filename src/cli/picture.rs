@@ -85,10 +85,14 @@ pub struct Studio {
 impl Studio {
     /// Sets up for pictures of `simulation`, on the device of its engine or, with the CPU engine, on the
     /// adapter that `wanted` names or on the best there is.
+    ///
+    /// What fills a single picture is where the bodies are now, what fills a film is also where they
+    /// started.
     pub fn new(
         arguments: &PictureArguments,
         simulation: &Simulation,
         wanted: Option<&str>,
+        film: bool,
     ) -> Outcome<Studio> {
         let context = match simulation.gpu() {
             Some(engine) => engine.context().clone(),
@@ -102,8 +106,10 @@ impl Studio {
             supersampling: arguments.samples,
             ..Look::default()
         };
-        let now = renderer.survey(&look)?;
-        let shown = render::start(simulation.model()).union(now);
+        let mut shown = renderer.survey(&look)?;
+        if film {
+            shown = shown.union(render::start(simulation.model()));
+        }
         let [width, height] = arguments.size.map(f64::from);
         let [around, above, zoom] = arguments.camera;
         let mut camera = Camera {

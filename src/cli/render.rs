@@ -72,6 +72,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         &arguments.picture,
         &simulation,
         arguments.engine.adapter.as_deref(),
+        true,
     )?;
     let mut outputs = Outputs::create(arguments)?;
     terminal::say(format_args!("engine: {}", simulation.adapter()));

@@ -134,7 +134,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     #[cfg(feature = "render")]
     if let Some(path) = &arguments.snapshot {
         let adapter = arguments.engine.adapter.as_deref();
-        let mut studio = Studio::new(&arguments.picture, &simulation, adapter)?;
+        let mut studio = Studio::new(&arguments.picture, &simulation, adapter, false)?;
         picture::save(&studio.picture(&simulation)?, path)?;
     }
     let summary = RunSummary::new(&mut simulation, wall)?;

@@ -6,7 +6,6 @@ use image::RgbaImage;
 use super::Look;
 use super::colour::{self, ColourBy};
 use crate::model::Model;
-use crate::output::Rounded;
 
 /// Most names that a legend lists.
 const MOST_NAMES: usize = 10;
@@ -59,7 +58,16 @@ impl Legend {
 
 /// The values that stand beside a map: the parts of the way from 0 to `top`, and their texts.
 pub fn ticks(top: f32) -> [(f64, String); 3] {
-    [0.0, 0.5, 1.0].map(|part| (part, Rounded(part * f64::from(top)).to_string()))
+    let text = |value: f64| {
+        if value == 0.0 || (1e-3..1e5).contains(&value) {
+            // The shortest that has four digits right.
+            let shortest: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+            shortest.to_string()
+        } else {
+            format!("{value:.1e}")
+        }
+    };
+    [0.0, 0.5, 1.0].map(|part| (part, text(part * f64::from(top))))
 }
 
 /// Writes on pictures.
@@ -206,5 +214,37 @@ fn write(image: &mut RgbaImage, font: &PxScaleFont<&FontRef>, text: &str, at: [i
             });
         }
         pen.x += advance;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_beside_a_map_are_short() {
+        let texts = |top| ticks(top).map(|(_, text)| text);
+        assert_eq!(texts(5.0), ["0", "2.5", "5"]);
+        assert_eq!(texts(0.02), ["0", "0.01", "0.02"]);
+        assert_eq!(texts(200.0), ["0", "100", "200"]);
+        assert_eq!(texts(2e-9), ["0", "1.0e-9", "2.0e-9"]);
+        assert_eq!(texts(1e7), ["0", "5.0e6", "1.0e7"]);
+    }
+
+    #[test]
+    fn an_annotation_changes_its_corners_and_nothing_else() {
+        let before = RgbaImage::from_pixel(320, 200, image::Rgba([90, 90, 90, 255]));
+        let legend = Legend {
+            title: "speed (m/s)",
+            key: Key::Map { top: 2.0 },
+        };
+        let mut after = before.clone();
+        Writer::default().annotate(&mut after, Some(&legend), "t = 1 s");
+        let changed = |x: u32, y: u32| before.get_pixel(x, y) != after.get_pixel(x, y);
+        assert!(changed(20, 15) && changed(20, 180));
+        assert!((200..320).all(|x| (0..200).all(|y| !changed(x, y))));
+        // The map, from dark to light, in the middle of its bar.
+        let colours: Vec<u8> = (20..150).map(|x| after.get_pixel(x, 172).0[1]).collect();
+        assert!(colours.windows(20).filter(|w| w[0] < w[19]).count() > 80, "{colours:?}");
     }
 }
