@@ -81,7 +81,8 @@ fn integrate(
 
     // Farther than 2^20 cells or 3 rad in a step is the end of a simulation, and so is no number.
     let turn = turned.spin * params.time_step;
-    let followed = is_finite(way) && is_finite(turn)
+    let followed = is_finite(body.velocity) && is_finite(body.angular_momentum)
+        && is_finite(way) && is_finite(turn)
         && all(abs(way) < 1048576.0 * params.cell_size)
         && length(turn) < 3.0;
     if !followed {

@@ -21,15 +21,17 @@ override MAY_BUILD: bool = true;
 
 fn decide() {
     stats.step = stats.steps;
+    // A body that is lost ends the run: what came after would mean nothing.
+    let stopped = stats.full | select(0u, 1u, atomicLoad(&stats.runaway) != 0u);
     if !MAY_BUILD {
         stats.rebuilding = 0u;
-        stats.halted = atomicLoad(&stats.stale) | stats.full;
+        stats.halted = atomicLoad(&stats.stale) | stopped;
         return;
     }
     let wanted = atomicExchange(&stats.stale, 0u) | atomicExchange(&stats.due, 0u);
-    let rebuilding = select(wanted, 0u, stats.full == 1u);
+    let rebuilding = select(wanted, 0u, stopped == 1u);
     stats.rebuilding = rebuilding;
-    stats.halted = stats.full;
+    stats.halted = stopped;
     stats.rebuilds += rebuilding;
     let half = arrayLength(&list_dispatch) / 2u;
     for (var k = 0u; k < half; k++) {

@@ -1,5 +1,8 @@
 //! What can go wrong in a simulation, as opposed to in a scene (see [`crate::scene::SceneError`]).
 
+use std::io;
+use std::path::{Path, PathBuf};
+
 use thiserror::Error;
 
 /// An error of a simulation; its text is a sentence with a remedy.
@@ -62,19 +65,20 @@ pub enum Error {
         /// The least that it may have, m (see [`crate::state::least_period`]).
         least: f64,
     },
-    /// A body moves or turns too far in a step to be followed, or its velocity is no number.
+    /// A body moves or turns too far in a step to be followed, or its velocity is no number. The
+    /// simulation stands at the end of that step, and takes no more.
     #[error(
-        "body {body} ({shape}) moves or turns too fast to be followed, between steps {after} and {before}: more than 3 rad or a million diameters in a step, or its velocity is no number; lower contact.time_step, and see that forces and speeds of the scene are what you mean"
+        "in step {step}, body {body} ({shape}) {how}; lower contact.time_step, and see that forces and speeds of the scene are what you mean"
     )]
     Runaway {
         /// Index of the body; the largest, if there are several.
         body: usize,
         /// Name of its shape.
         shape: String,
-        /// Last step after which all was well.
-        after: u64,
-        /// First step after which it was not, at the latest.
-        before: u64,
+        /// Number of the step, counted from 1; after the one before it, all was well.
+        step: u64,
+        /// What is wrong with the body's motion, in words.
+        how: &'static str,
     },
     /// A custom contact law on the CPU engine.
     #[error(
@@ -109,6 +113,25 @@ pub enum Error {
         /// Name of the adapter.
         adapter: String,
     },
+    /// A checkpoint that a simulation cannot go on from.
+    #[error("{}: {problem}", file.display())]
+    Checkpoint {
+        /// The file.
+        file: PathBuf,
+        /// What was found, what was expected, and what to do.
+        problem: String,
+    },
+    /// A file that cannot be written.
+    #[error("the file {} cannot be written: {reason}", file.display())]
+    Unwritten {
+        /// The file.
+        file: PathBuf,
+        /// What the system answered.
+        reason: String,
+    },
+    /// What an [`Observer`](crate::Observer) of the user's has met.
+    #[error(transparent)]
+    Other(Box<dyn std::error::Error + Send + Sync>),
     /// A body index that does not exist.
     #[error("there is no body {body}: the scene has {count}, numbered from 0")]
     NoSuchBody {
@@ -129,3 +152,13 @@ pub enum Error {
 
 /// A result whose error is [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// A file that cannot be written, and why.
+    pub fn unwritten(file: &Path, reason: &io::Error) -> Error {
+        Error::Unwritten {
+            file: file.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+}

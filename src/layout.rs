@@ -317,7 +317,8 @@ pub struct Stats {
     /// non-negative floats are ordered as the floats are, so an integer maximum serves.
     pub max_overlap_fraction: u32,
     /// One more than the largest index of a body that moved or turned too far in a step to be
-    /// followed, or whose velocity is no number; 0 if there is none.
+    /// followed, or whose velocity is no number; 0 if there is none. If there is one, no further
+    /// step is taken.
     pub runaway: u32,
     /// 1 if a sphere may have moved out of its skin: no step is taken before the lists are built.
     pub stale: u32,
@@ -327,7 +328,7 @@ pub struct Stats {
     pub rebuilding: u32,
     /// 1 once the lists had no room: no step is taken until the host has made more.
     pub full: u32,
-    /// 1 in a step that is not taken, since the lists are stale or had no room.
+    /// 1 in a step that is not taken, since the lists are stale or had no room, or a body is lost.
     pub halted: u32,
     /// Number of entries of the neighbour lists when they were last built.
     pub neighbours: u32,

@@ -60,6 +60,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod bench;
+pub mod checkpoint;
 pub mod clump;
 pub mod compare;
 pub mod contact;
@@ -70,6 +71,7 @@ pub mod grid;
 pub mod layout;
 pub mod model;
 pub mod network;
+pub mod observe;
 pub mod output;
 pub mod pass;
 #[cfg(feature = "render")]
@@ -78,11 +80,14 @@ pub mod rotation;
 pub mod rounding;
 pub mod scene;
 pub mod simulation;
+pub mod snapshot;
 pub mod state;
 pub mod summary;
 pub mod trace;
 
 pub use error::Error;
 pub use network::{Network, NetworkContact, Partner};
-pub use simulation::{Backend, BodyState, Options, Simulation};
+pub use observe::Observer;
+pub use simulation::{Backend, Options, Simulation};
+pub use snapshot::{BodyState, Snapshot, SphereState};
 pub use summary::{Energy, Summary};

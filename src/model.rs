@@ -3,9 +3,12 @@
 //! Everything here is in `f64` and in SI units; [`crate::state::State`] turns it into the buffers
 //! that the engines work on.
 
+use std::fmt::{self, Write};
 use std::path::PathBuf;
 
+use bytemuck::bytes_of;
 use glam::{DQuat, DVec3};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::clump::Clump;
 
@@ -32,6 +35,16 @@ pub enum Law {
 }
 
 impl Law {
+    /// The word for it in a scene.
+    pub fn keyword(&self) -> &'static str {
+        match self {
+            Law::Linear => "linear",
+            Law::Hooke => "hooke",
+            Law::Hertz => "hertz",
+            Law::Custom(_) => "custom",
+        }
+    }
+
     /// The custom law, if it is one.
     pub fn custom(&self) -> Option<&CustomLaw> {
         match self {
@@ -219,6 +232,16 @@ pub struct ModelBody {
     pub fixed: bool,
 }
 
+/// Hashes what is written to it.
+struct Hashed(Xxh3);
+
+impl fmt::Write for Hashed {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text.as_bytes());
+        Ok(())
+    }
+}
+
 /// All that a simulation needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
@@ -255,6 +278,55 @@ impl Model {
             .iter()
             .map(|body| self.shapes[body.shape].spheres.len())
             .sum()
+    }
+
+    /// Hash of all that decides the outcome of a simulation (XXH3): of everything but the name, the
+    /// duration and where the file of a custom law is.
+    pub fn hash(&self) -> u64 {
+        let Model {
+            name: _,
+            duration: _,
+            gravity,
+            time_step,
+            integrator,
+            domain,
+            contact,
+            materials,
+            pairs,
+            shapes,
+            planes,
+            bodies,
+        } = self;
+        let mut hash = Hashed(Xxh3::new());
+        // What `Debug` writes of a number is enough to tell it from every other.
+        let ContactModel {
+            law,
+            attraction,
+            tangential_damping,
+        } = contact;
+        let law = law
+            .custom()
+            .map_or((law.keyword(), 0.0), |law| (law.source.as_str(), law.range));
+        let settings = (gravity, time_step, integrator, domain);
+        let contact = (law, attraction, tangential_damping, materials, pairs);
+        let _ = write!(hash, "{settings:?} {contact:?} {shapes:?} {planes:?}");
+        for body in bodies {
+            let ModelBody {
+                shape,
+                position,
+                orientation,
+                velocity,
+                angular_velocity,
+                fixed,
+            } = body;
+            hash.0.update(&(*shape as u64).to_le_bytes());
+            hash.0.update(bytes_of(position));
+            hash.0.update(bytes_of(orientation));
+            hash.0.update(bytes_of(velocity));
+            hash.0.update(bytes_of(angular_velocity));
+            hash.0.update(&[u8::from(*fixed)]);
+        }
+        hash.0.digest()
     }
 
     /// Number of steps that cover `duration` seconds: the nearest whole number, at least one

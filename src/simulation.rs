@@ -1,8 +1,8 @@
 //! A simulation on either engine.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use glam::{DQuat, DVec3};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -11,9 +11,10 @@ use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, GpuEngine};
 use crate::layout::Stats;
 use crate::model::Model;
-use crate::network::{Network, NetworkContact, contacts};
+use crate::network::{Network, NetworkContact};
 use crate::pass::Pass;
-use crate::state::{Field, State, angular_velocity, body_orientation, least_period};
+use crate::snapshot::{BodyState, Snapshot, report};
+use crate::state::{Field, State, least_period};
 use crate::summary::{Energy, Summary};
 use crate::trace::{Sample, Trace};
 
@@ -41,29 +42,6 @@ pub struct Options {
     pub threads: Option<usize>,
 }
 
-/// A body, as it is reported.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BodyState {
-    /// Index of the body.
-    pub index: usize,
-    /// Index of its shape in [`Model::shapes`].
-    pub shape: usize,
-    /// Mass, kg.
-    pub mass: f64,
-    /// Whether the body is fixed.
-    pub fixed: bool,
-    /// Centre of mass, m.
-    pub position: DVec3,
-    /// Origin of the shape's own axes, m.
-    pub origin: DVec3,
-    /// World from the shape's own axes.
-    pub orientation: DQuat,
-    /// Velocity of the centre of mass, m/s.
-    pub velocity: DVec3,
-    /// Angular velocity in the world frame, rad/s.
-    pub angular_velocity: DVec3,
-}
-
 enum Engine {
     Cpu(ThreadPool),
     Gpu(Box<GpuEngine>),
@@ -71,7 +49,7 @@ enum Engine {
 
 /// A simulation: a model, the engine that steps it, and how far it has come.
 pub struct Simulation {
-    model: Model,
+    model: Arc<Model>,
     /// The state itself with the CPU engine, and the host's copy of it with the GPU.
     state: State,
     engine: Engine,
@@ -137,7 +115,7 @@ impl Simulation {
 
     fn start(state: State, model: Model, engine: Engine) -> Simulation {
         Simulation {
-            model,
+            model: Arc::new(model),
             state,
             engine,
             steps: 0,
@@ -149,6 +127,11 @@ impl Simulation {
     /// The model.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// The model, to be kept beside the simulation.
+    pub fn shared_model(&self) -> Arc<Model> {
+        Arc::clone(&self.model)
     }
 
     /// `"cpu"` or `"gpu"`.
@@ -205,30 +188,35 @@ impl Simulation {
     /// Takes `steps` steps and waits for them.
     ///
     /// # Errors
-    /// If a body has moved too fast to be followed, or if the device is lost.
+    /// If a body moves too fast to be followed, or if the device is lost. In the first case the
+    /// simulation stands at the end of the step in which it did, and takes no more until it is
+    /// [restored](Simulation::restore).
     pub fn step(&mut self, steps: u64) -> Result<()> {
         let after = self.steps;
-        match &mut self.engine {
+        self.steps += match &mut self.engine {
             Engine::Cpu(pool) => {
                 let (state, samples, trace) = (&mut self.state, &mut self.samples, &self.trace);
                 pool.install(|| {
-                    for step in after + 1..=after + steps {
+                    let mut taken = 0;
+                    while taken < steps && state.stats[0].runaway == 0 {
                         cpu::step(state);
+                        taken += 1;
                         if let Some(trace) = trace {
-                            sample(state, trace, step, samples);
+                            sample(state, trace, after + taken, samples);
                         }
                     }
-                });
+                    taken
+                })
             }
             Engine::Gpu(engine) => {
-                engine.step(after + 1, steps, &mut self.samples)?;
+                let taken = engine.step(after + 1, steps, &mut self.samples)?;
                 engine.download(Field::Stats, &mut self.state)?;
+                taken
             }
-        }
-        self.steps += steps;
+        };
         match self.stats().runaway {
             0 => Ok(()),
-            body => Err(self.runaway(body as usize - 1, after)),
+            body => Err(self.runaway(body as usize - 1)?),
         }
     }
 
@@ -317,29 +305,12 @@ impl Simulation {
     /// If the device is lost.
     pub fn bodies(&mut self) -> Result<Vec<BodyState>> {
         self.fetch(&[Field::Bodies])?;
-        let bodies = self.state.bodies.iter().enumerate();
-        Ok(bodies
-            .map(|(index, body)| self.report(index, body))
-            .collect())
+        Ok(self.fetched().bodies().collect())
     }
 
     /// A body's state as it is reported: the centre of mass, and the shape's own axes.
     pub fn report(&self, index: usize, body: &crate::layout::Body) -> BodyState {
-        let start = &self.model.bodies[index];
-        let clump = &self.model.shapes[start.shape];
-        let position = self.state.position(body);
-        let orientation = body_orientation(body);
-        BodyState {
-            index,
-            shape: start.shape,
-            mass: clump.mass,
-            fixed: start.fixed,
-            position,
-            origin: clump.origin(position, orientation),
-            orientation: clump.shape_orientation(orientation),
-            velocity: body.velocity.as_dvec3(),
-            angular_velocity: angular_velocity(body, clump.inertia),
-        }
+        report(&self.model, &self.state, index, body)
     }
 
     /// Energy, momentum, contacts and the hash of the state as it is now.
@@ -348,7 +319,7 @@ impl Simulation {
     /// If the device is lost.
     pub fn summary(&mut self) -> Result<Summary> {
         self.fetch(&[Field::Bodies, Field::SphereLoads, Field::Stats])?;
-        Ok(Summary::new(&self.model, &self.state))
+        Ok(self.fetched().summary())
     }
 
     /// Energy of the bodies and of their contacts, and what was dissipated so far.
@@ -357,7 +328,7 @@ impl Simulation {
     /// If the device is lost.
     pub fn energy(&mut self) -> Result<Energy> {
         self.fetch_contacts()?;
-        Ok(Energy::new(&self.model, &self.state))
+        Ok(self.fetched().energy())
     }
 
     /// Who touches whom, and how hard, as it was in the last step.
@@ -366,7 +337,7 @@ impl Simulation {
     /// If the device is lost.
     pub fn network(&mut self) -> Result<Network> {
         self.fetch_contacts()?;
-        Ok(Network::new(&self.state))
+        Ok(self.fetched().network())
     }
 
     /// The contacts of [`Simulation::network`], one by one.
@@ -375,7 +346,7 @@ impl Simulation {
     /// If the device is lost.
     pub fn contacts(&mut self) -> Result<impl Iterator<Item = NetworkContact> + Clone> {
         self.fetch_contacts()?;
-        Ok(contacts(&self.state))
+        Ok(self.fetched().contacts())
     }
 
     /// The coordination number: the mean number of contacts of a body that is not fixed.
@@ -384,13 +355,16 @@ impl Simulation {
     /// If the device is lost.
     pub fn coordination(&mut self) -> Result<f64> {
         self.fetch(&[Field::BodyLoads])?;
-        let bodies = self.model.bodies.iter().zip(&self.state.body_loads);
-        let (mut contacts, mut count) = (0.0, 0.0);
-        for (_, load) in bodies.filter(|(body, _)| !body.fixed) {
-            contacts += f64::from(load.contacts);
-            count += 1.0;
+        Ok(self.fetched().coordination())
+    }
+
+    /// The host's copy of the state, with what was fetched last.
+    pub(crate) fn fetched(&self) -> Snapshot<'_> {
+        Snapshot {
+            model: &self.model,
+            state: &self.state,
+            steps: self.steps,
         }
-        Ok(if count > 0.0 { contacts / count } else { 0.0 })
     }
 
     fn fetch_contacts(&mut self) -> Result<()> {
@@ -405,7 +379,7 @@ impl Simulation {
         ])
     }
 
-    fn fetch(&mut self, fields: &[Field]) -> Result<()> {
+    pub(crate) fn fetch(&mut self, fields: &[Field]) -> Result<()> {
         if let Engine::Gpu(engine) = &self.engine {
             for &field in fields {
                 engine.download(field, &mut self.state)?;
@@ -446,14 +420,23 @@ impl Simulation {
         self.state.stats[0]
     }
 
-    fn runaway(&self, body: usize, after: u64) -> Error {
-        let shape = &self.model.shapes[self.model.bodies[body].shape];
-        Error::Runaway {
+    /// What is wrong with a body that is lost.
+    fn runaway(&mut self, body: usize) -> Result<Error> {
+        self.fetch(&[Field::Bodies])?;
+        let lost = &self.state.bodies[body];
+        let finite = lost.velocity.is_finite() && lost.angular_momentum.is_finite();
+        Ok(Error::Runaway {
             body,
-            shape: shape.name.clone(),
-            after,
-            before: self.steps,
-        }
+            shape: self.model.shapes[self.model.bodies[body].shape]
+                .name
+                .clone(),
+            step: self.steps,
+            how: if finite {
+                "moves or turns too fast to be followed: more than 3 rad or a million diameters in a step"
+            } else {
+                "gets a velocity that is no finite number"
+            },
+        })
     }
 }
 

@@ -154,6 +154,22 @@ impl Field {
             Field::Stats => "stats",
         }
     }
+
+    /// Whether a simulation that goes on from here needs the buffer: not if it follows from the model, or
+    /// is computed anew whenever the neighbour lists are built.
+    pub fn is_carried(self) -> bool {
+        !matches!(
+            self,
+            Field::Properties
+                | Field::Members
+                | Field::Pairs
+                | Field::Buckets
+                | Field::Slots
+                | Field::BucketStarts
+                | Field::Unsorted
+                | Field::Sorted
+        )
+    }
 }
 
 impl State {

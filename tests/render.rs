@@ -109,7 +109,10 @@ fn nearest(eye: DVec3, way: DVec3, spheres: &[(u32, DVec3, f64)]) -> (Thing, f64
         let beside = (from_eye - along * way).length();
         close = close.min((beside - radius).abs());
         if beside < radius {
-            hits.push((along - (radius * radius - beside * beside).sqrt(), Thing::Sphere(index)));
+            hits.push((
+                along - (radius * radius - beside * beside).sqrt(),
+                Thing::Sphere(index),
+            ));
         }
     }
     if way.y < 0.0 {
@@ -119,7 +122,10 @@ fn nearest(eye: DVec3, way: DVec3, spheres: &[(u32, DVec3, f64)]) -> (Thing, f64
     if let [first, second, ..] = hits[..] {
         close = close.min(second.0 - first.0);
     }
-    let (distance, thing) = hits.first().copied().unwrap_or((f64::INFINITY, Thing::Nothing));
+    let (distance, thing) = hits
+        .first()
+        .copied()
+        .unwrap_or((f64::INFINITY, Thing::Nothing));
     (thing, distance, close)
 }
 
@@ -152,7 +158,10 @@ fn each_sample_shows_what_geometry_says_and_how_far_it_is() {
             if thing != Thing::Nothing {
                 let away = distance * way.dot(axes.forward);
                 let found = f64::from(layers.distances[index]);
-                assert!((found - away).abs() < 1e-5 * away, "({x}, {y}): {found} for {away}");
+                assert!(
+                    (found - away).abs() < 1e-5 * away,
+                    "({x}, {y}): {found} for {away}"
+                );
             }
             compared += 1;
             seen.insert(thing);
@@ -177,7 +186,11 @@ fn the_area_of_a_sphere_is_that_of_the_ellipse_that_it_projects_to() {
     };
     renderer.picture(SIZE, &camera, &look, &[]).unwrap();
     let layers = renderer.layers().unwrap().unwrap();
-    let seen = layers.things.iter().filter(|&&t| t == Thing::Sphere(0)).count() as f64;
+    let seen = layers
+        .things
+        .iter()
+        .filter(|&&t| t == Thing::Sphere(0))
+        .count() as f64;
     // The cone of rays that touch the sphere, cut by the plane of the picture: with the angle t to the
     // middle of the picture and the half opening s, an ellipse of the half axes
     // sin s cos s / (cos^2 t - sin^2 s) and sin s / sqrt(cos^2 t - sin^2 s), in units of the distance
@@ -186,11 +199,14 @@ fn the_area_of_a_sphere_is_that_of_the_ellipse_that_it_projects_to() {
     let cos_t = 6.0 / center.length();
     let sin_s = 1.0 / center.length();
     let rest = cos_t * cos_t - sin_s * sin_s;
-    let area = std::f64::consts::PI * sin_s * (1.0 - sin_s * sin_s).sqrt() / rest * sin_s
-        / rest.sqrt();
+    let area =
+        std::f64::consts::PI * sin_s * (1.0 - sin_s * sin_s).sqrt() / rest * sin_s / rest.sqrt();
     let sample = 2.0 * camera.slope() / f64::from(layers.size[1]);
     let expected = area / (sample * sample);
-    assert!((seen / expected - 1.0).abs() < 3e-3, "{seen} samples for {expected}");
+    assert!(
+        (seen / expected - 1.0).abs() < 3e-3,
+        "{seen} samples for {expected}"
+    );
 }
 
 #[test]
@@ -298,13 +314,22 @@ fn the_survey_finds_the_largest_values_and_where_bodies_are() {
             bounds = Some(renderer.survey(&look).unwrap());
             let found = f64::from(renderer.most());
             assert!(expected > 0.0, "{by:?}");
-            assert!((found / expected - 1.0).abs() < 1e-4, "{backend} {by:?}: {found}, {expected}");
+            assert!(
+                (found / expected - 1.0).abs() < 1e-4,
+                "{backend} {by:?}: {found}, {expected}"
+            );
             assert!(f64::from(renderer.top(&look)) >= found);
         };
         let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
-        check(ColourBy::Speed, most(&mut bodies.iter().map(|body| body.velocity.length())));
+        check(
+            ColourBy::Speed,
+            most(&mut bodies.iter().map(|body| body.velocity.length())),
+        );
         let loads = &state.sphere_loads;
-        check(ColourBy::Force, most(&mut loads.iter().map(|load| load.force.length().into())));
+        check(
+            ColourBy::Force,
+            most(&mut loads.iter().map(|load| load.force.length().into())),
+        );
         let overlaps = loads.iter().zip(&state.members);
         check(
             ColourBy::Overlap,
@@ -318,8 +343,8 @@ fn the_survey_finds_the_largest_values_and_where_bodies_are() {
             ColourBy::Energy,
             most(&mut bodies.iter().map(|body| {
                 let clump = &model.shapes[body.shape];
-                let spin = (body.orientation * clump.principal_axes).conjugate()
-                    * body.angular_velocity;
+                let spin =
+                    (body.orientation * clump.principal_axes).conjugate() * body.angular_velocity;
                 0.5 * body.mass * body.velocity.length_squared()
                     + 0.5 * (clump.inertia * spin).dot(spin)
             })),
@@ -403,7 +428,12 @@ fn compare(name: &str, shown: &RgbaImage) -> f64 {
 
 #[test]
 fn pictures_are_as_they_were_looked_at() {
-    for by in [ColourBy::Body, ColourBy::Material, ColourBy::Speed, ColourBy::Overlap] {
+    for by in [
+        ColourBy::Body,
+        ColourBy::Material,
+        ColourBy::Speed,
+        ColourBy::Overlap,
+    ] {
         let name = format!("{by:?}").to_lowercase();
         let mut simulation = on_gpu(SCENE);
         simulation.step(100).unwrap();
@@ -423,10 +453,18 @@ fn a_changed_scene_changes_the_picture() {
     let look = Look::default();
     let original = picture(&on_gpu(SCENE), &look);
     for (what, from, to) in [
-        ("a marble less", r#"{ "shape": "marble", "position": [-0.3, 0.2, 0.9] },"#, ""),
+        (
+            "a marble less",
+            r#"{ "shape": "marble", "position": [-0.3, 0.2, 0.9] },"#,
+            "",
+        ),
         ("a ball elsewhere", "[0, 0.5, 0]", "[0.12, 0.5, 0]"),
         ("a cube turned", r#""angle": 0.5"#, r#""angle": 1.0"#),
-        ("no floor", r#""planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" } ],"#, ""),
+        (
+            "no floor",
+            r#""planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" } ],"#,
+            "",
+        ),
     ] {
         let changed = SCENE.replacen(from, to, 1);
         assert_ne!(changed, SCENE, "{what}");
@@ -446,7 +484,10 @@ fn a_scene_of_the_repository_can_be_drawn() {
     camera.fit(renderer.survey(&look).unwrap(), 4.0 / 3.0);
     let image = renderer.picture(SIZE, &camera, &look, &[]).unwrap();
     let layers = renderer.layers().unwrap().unwrap();
-    let balls = layers.things.iter().filter(|thing| matches!(thing, Thing::Sphere(_)));
+    let balls = layers
+        .things
+        .iter()
+        .filter(|thing| matches!(thing, Thing::Sphere(_)));
     let part = balls.count() as f64 / layers.things.len() as f64;
     assert!(part > 0.05, "{part} of the picture is bodies");
     assert!(image.pixels().all(|pixel| pixel.0[3] == 255));

@@ -274,16 +274,24 @@ fn structs_of_the_host_are_laid_out_as_nagas() {
 fn the_view_is_laid_out_as_nagas() {
     use rockfall::render::{shaders::Texts, view::View};
     let module = parse(&Texts::BuiltIn.source("shade"));
-    let found = module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some("View"));
+    let found = module
+        .types
+        .iter()
+        .find(|(_, ty)| ty.name.as_deref() == Some("View"));
     let TypeInner::Struct { members, span } = &found.unwrap().1.inner else {
         panic!("View is a struct");
     };
     assert_eq!(u64::from(*span), View::min_size().get());
     let offsets: Vec<u64> = members.iter().map(|member| member.offset.into()).collect();
-    let host: Vec<u64> = (0..members.len()).map(|index| View::METADATA.offset(index)).collect();
+    let host: Vec<u64> = (0..members.len())
+        .map(|index| View::METADATA.offset(index))
+        .collect();
     assert_eq!(offsets, host);
     // The fields stand in the same order, by name.
-    let names: Vec<&str> = members.iter().map(|member| member.name.as_deref().unwrap()).collect();
+    let names: Vec<&str> = members
+        .iter()
+        .map(|member| member.name.as_deref().unwrap())
+        .collect();
     let text = include_str!("../src/render/view.rs");
     let fields = text.split("pub struct View {").nth(1).unwrap();
     let fields = fields.split('}').next().unwrap().lines();

@@ -243,7 +243,8 @@ fn advance_body(
     );
     moved.drift += way.length() + spin.length() * time_step * reach;
     let turn = spin * time_step;
-    let lost = !(is_sane(way, params.cell_size) & (turn.length() < MOST_TURN));
+    let finite = moved.velocity.is_finite() & moved.angular_momentum.is_finite();
+    let lost = !(finite & is_sane(way, params.cell_size) & (turn.length() < MOST_TURN));
     (moved, lost)
 }
 

@@ -49,8 +49,11 @@ pub fn is_due(pass: Pass, state: &State) -> bool {
     !pass.builds_lists() || state.stats[0].rebuilding == 1
 }
 
-/// Runs one step.
+/// Runs one step, unless a body is lost.
 pub fn step(state: &mut State) {
+    if state.stats[0].runaway != 0 {
+        return;
+    }
     for pass in Pass::ALL {
         if is_due(pass, state) {
             run(pass, state);

@@ -188,10 +188,7 @@ impl Adapter {
                 DownlevelFlags::FRAGMENT_STORAGE,
                 "storage buffers in fragment shaders",
             ),
-            (
-                DownlevelFlags::COMPARISON_SAMPLERS,
-                "samplers that compare",
-            ),
+            (DownlevelFlags::COMPARISON_SAMPLERS, "samplers that compare"),
         ];
         let missing = needed.into_iter().find(|(flag, _)| !flags.contains(*flag));
         missing.map(|(_, lacks)| lacks)

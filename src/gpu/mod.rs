@@ -143,15 +143,16 @@ impl GpuEngine {
     }
 
     /// Runs `steps` steps, of which the first has the number `first`, and waits for them. The
-    /// samples of the trace are added to `samples`.
+    /// samples of the trace are added to `samples`. Returns how many steps were taken: fewer, if a
+    /// body was lost in the last of them.
     ///
     /// # Errors
     /// If the device was lost, or has no memory for larger neighbour lists.
-    pub fn step(&mut self, first: u64, steps: u64, samples: &mut Vec<Sample>) -> Result<()> {
+    pub fn step(&mut self, first: u64, steps: u64, samples: &mut Vec<Sample>) -> Result<u64> {
         let end = first + steps;
         let mut next = first;
         let mut before = self.stats()?;
-        while next < end {
+        while next < end && before.runaway == 0 {
             let start = Instant::now();
             let mut encoder = self.encoder();
             let wanted = self.steps_per_submission.min(end - next);
@@ -185,7 +186,7 @@ impl GpuEngine {
                 self.steps_per_submission = (self.steps_per_submission / 2).max(1);
             }
         }
-        Ok(())
+        Ok(next - first)
     }
 
     /// Every how many steps one may build the lists.

@@ -58,8 +58,8 @@ const LAW: &str = "law";
 /// The WGSL of a pass without one of its imports.
 fn without(pass: Pass, left_out: Option<&str>) -> String {
     assemble(pass.name(), file(pass), |import| {
-        let text = shared(import)
-            .unwrap_or_else(|| panic!("shaders/shared/{import}.wgsl does not exist"));
+        let text =
+            shared(import).unwrap_or_else(|| panic!("shaders/shared/{import}.wgsl does not exist"));
         if Some(import) == left_out { "" } else { text }
     })
 }

@@ -141,8 +141,7 @@ impl Camera {
         // where d is the distance and z is away from the camera; likewise y.
         let distance = bounds.corners().into_iter().map(|corner| {
             let from_center = corner - self.target;
-            let [x, y, z] =
-                [axes.right, axes.up, axes.forward].map(|axis| from_center.dot(axis));
+            let [x, y, z] = [axes.right, axes.up, axes.forward].map(|axis| from_center.dot(axis));
             (x.abs() / (half * aspect)).max(y.abs() / half) - z
         });
         self.distance = distance.fold(1e-6 + bounds.radius(), f64::max);

@@ -61,10 +61,7 @@ impl ColourBy {
 
     /// Whether it is a number, for which there is a map, and not a name.
     pub fn is_number(self) -> bool {
-        !matches!(
-            self,
-            ColourBy::Body | ColourBy::Shape | ColourBy::Material
-        )
+        !matches!(self, ColourBy::Body | ColourBy::Shape | ColourBy::Material)
     }
 
     /// Its name in the shaders.

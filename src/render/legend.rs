@@ -245,6 +245,9 @@ mod tests {
         assert!((200..320).all(|x| (0..200).all(|y| !changed(x, y))));
         // The map, from dark to light, in the middle of its bar.
         let colours: Vec<u8> = (20..150).map(|x| after.get_pixel(x, 172).0[1]).collect();
-        assert!(colours.windows(20).filter(|w| w[0] < w[19]).count() > 80, "{colours:?}");
+        assert!(
+            colours.windows(20).filter(|w| w[0] < w[19]).count() > 80,
+            "{colours:?}"
+        );
     }
 }

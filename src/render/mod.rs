@@ -314,7 +314,9 @@ impl Renderer {
         let view = View::new(&camera, look, &surroundings, [1, 1], SHADOW_SIZE);
         context.queue.write_buffer(&self.view, 0, &uniform(&view));
         let mut survey = Survey::NONE;
-        context.queue.write_buffer(&self.survey, 0, bytes_of(&survey));
+        context
+            .queue
+            .write_buffer(&self.survey, 0, bytes_of(&survey));
         let mut encoder = context.device.create_command_encoder(&Default::default());
         {
             let program = &self.programs.survey;
@@ -576,7 +578,12 @@ impl Renderer {
                 (&programs.visible_planes, 4, planes),
             ],
         );
-        pass("occlusion", Some(&occlusion), None, &[(&programs.occlusion, 3, 1)]);
+        pass(
+            "occlusion",
+            Some(&occlusion),
+            None,
+            &[(&programs.occlusion, 3, 1)],
+        );
         pass("shade", Some(&samples), None, &[(&programs.shade, 3, 1)]);
         if lines > 0 {
             pass(

@@ -94,7 +94,11 @@ impl Programs {
                 },
             )?,
             visible_balls: visible.program(context, ["visible_ball", "visible_ball_at"], strip)?,
-            visible_planes: visible.program(context, ["visible_plane", "visible_plane_at"], strip)?,
+            visible_planes: visible.program(
+                context,
+                ["visible_plane", "visible_plane_at"],
+                strip,
+            )?,
             occlusion: shader("occlusion")?.program(
                 context,
                 ["occlusion_everywhere", "occlusion_at"],
@@ -213,13 +217,15 @@ impl Shader {
                         topology: target.topology,
                         ..Default::default()
                     },
-                    depth_stencil: target.depth.map(|(compare, write)| wgpu::DepthStencilState {
-                        format: DEPTH,
-                        depth_write_enabled: Some(write),
-                        depth_compare: Some(compare),
-                        stencil: Default::default(),
-                        bias: Default::default(),
-                    }),
+                    depth_stencil: target
+                        .depth
+                        .map(|(compare, write)| wgpu::DepthStencilState {
+                            format: DEPTH,
+                            depth_write_enabled: Some(write),
+                            depth_compare: Some(compare),
+                            stencil: Default::default(),
+                            bias: Default::default(),
+                        }),
                     multisample: Default::default(),
                     fragment: Some(wgpu::FragmentState {
                         module: &self.compiled,

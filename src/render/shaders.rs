@@ -55,7 +55,11 @@ impl Texts {
             let text = std::fs::read_to_string(directory.join(format!("{name}.wgsl")))?;
             Ok(((*name).to_owned(), text))
         };
-        FILES.iter().map(read).collect::<Result<_, _>>().map(Texts::Read)
+        FILES
+            .iter()
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map(Texts::Read)
     }
 
     fn text(&self, name: &str) -> &str {

@@ -2,8 +2,8 @@
 
 use glam::{DVec3, IVec3, Vec2, Vec3};
 
-use super::colour::round_up;
 use super::camera::{Bounds, Camera};
+use super::colour::round_up;
 use super::{Look, Surroundings};
 
 /// `View` in `shaders/render/view.wgsl`, where its fields are described.

@@ -1,0 +1,372 @@
+//! Checkpoints: the state of a simulation in a file, from which a run goes on as if it had never
+//! stopped, bit for bit on the same backend and adapter.
+//!
+//! # The file, version 1
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 16 | `ROCKFALL STATE\r\n`: a transfer as text would change the ending |
+//! | 4 | version of the format, 1, little-endian as all that follows |
+//! | 4 | length of the header |
+//! | | the header, JSON in UTF-8: [`Header`] |
+//! | | each of [`Header::sections`], one after the other: the bytes of a buffer of [`State`] |
+//! | 8 | XXH3 (64 bits) of all bytes before |
+//!
+//! A section starts at the next multiple of 16 bytes, and so does the hash; the bytes in between are 0.
+//! Sections have the elements of [`crate::layout`] (on a machine that is little-endian, as all are
+//! that it runs on). All that a step carries over to the next is there: bodies, the neighbour lists
+//! with what each contact remembers, the sums of dissipated energy with what rounding has left out of
+//! them, and `stats`, whose number of steps is the stream from which the rounding of a step draws.
+//! What follows from the scene is not there, nor what each step computes anew.
+//!
+//! A file is whole or not there: it is written to another name and renamed. A reader checks the hash
+//! first, then that the layout of the buffers and the scene are those that it knows.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use crate::error::{Error, Result};
+use crate::output::write_aside;
+use crate::simulation::Simulation;
+use crate::snapshot::Snapshot;
+use crate::state::{Field, State};
+
+/// What a file starts with.
+const MAGIC: &[u8; 16] = b"ROCKFALL STATE\r\n";
+/// Version of the format.
+const VERSION: u32 = 1;
+/// Multiple of bytes at which a section starts.
+const ALIGNMENT: usize = 16;
+
+/// What a checkpoint says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of Rockfall that wrote it.
+    pub rockfall: String,
+    /// Hash of the layout of the buffers: 16 hexadecimal digits.
+    pub layout: String,
+    /// Name of the scene.
+    pub scene: String,
+    /// [`Model::hash`]: 16 hexadecimal digits.
+    pub scene_hash: String,
+    /// `"cpu"` or `"gpu"`.
+    pub backend: String,
+    /// The adapter, or the CPU with its number of threads.
+    pub adapter: String,
+    /// Number of steps taken.
+    pub steps: u64,
+    /// Time step, s.
+    pub time_step: f64,
+    /// Where cell (0, 0, 0) of the grid starts, m.
+    pub origin: [f64; 3],
+    /// Sides of a cell, m.
+    pub cell_size: [f32; 3],
+    /// Number of `vec4` that each contact remembers.
+    pub memory_size: u32,
+    /// Contact law, as the scene names it.
+    pub law: String,
+    /// Names of the shapes.
+    pub shapes: Vec<String>,
+    /// Number of spheres of each shape.
+    pub shape_spheres: Vec<u32>,
+    /// What follows, in this order.
+    pub sections: Vec<Section>,
+}
+
+/// A part of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Section {
+    /// Name of a buffer of [`State`]; or `shape_of_body`, a `u32` for each body: the index of its shape,
+    /// and the highest bit if it is fixed.
+    pub name: String,
+    /// Length, bytes.
+    pub bytes: u64,
+}
+
+/// Name of the section that has the shapes of the bodies.
+const SHAPES: &str = "shape_of_body";
+/// Marks a fixed body in it.
+const FIXED: u32 = 1 << 31;
+
+/// A checkpoint that was read: it is whole, and of this version of Rockfall.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// What it says of itself.
+    pub header: Header,
+    bytes: Vec<u8>,
+    /// Where each section starts.
+    starts: Vec<usize>,
+}
+
+/// Writes a checkpoint, whole or not at all.
+///
+/// `backend` and `adapter` are those of the simulation, see [`Simulation::backend`] and
+/// [`Simulation::adapter`].
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> Result<()> {
+    let Snapshot {
+        model,
+        state,
+        steps,
+    } = *snapshot;
+    let shapes: Vec<u32> = model
+        .bodies
+        .iter()
+        .map(|body| body.shape as u32 | if body.fixed { FIXED } else { 0 })
+        .collect();
+    let shapes: &[u8] = bytemuck::cast_slice(&shapes);
+    let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
+    let sections = carried.map(|field| (field.name(), state.bytes(field)));
+    let sections: Vec<(&str, &[u8])> = sections.chain([(SHAPES, shapes)]).collect();
+    let header = Header {
+        rockfall: env!("CARGO_PKG_VERSION").to_owned(),
+        layout: layout(),
+        scene: model.name.clone(),
+        scene_hash: hex(model.hash()),
+        backend: backend.to_owned(),
+        adapter: adapter.to_owned(),
+        steps,
+        time_step: model.time_step,
+        origin: state.origin.to_array(),
+        cell_size: state.params.cell_size.to_array(),
+        memory_size: state.params.memory_size,
+        law: model.contact.law.keyword().to_owned(),
+        shapes: model.shapes.iter().map(|s| s.name.clone()).collect(),
+        shape_spheres: model
+            .shapes
+            .iter()
+            .map(|s| s.spheres.len() as u32)
+            .collect(),
+        sections: sections
+            .iter()
+            .map(|(name, bytes)| Section {
+                name: (*name).to_owned(),
+                bytes: bytes.len() as u64,
+            })
+            .collect(),
+    };
+    let header = serde_json::to_vec(&header).expect("a header has names and numbers");
+    write_aside(path, true, |writer| {
+        let mut writer = Hashed::new(writer);
+        writer.write(MAGIC)?;
+        writer.write(&VERSION.to_le_bytes())?;
+        writer.write(&(header.len() as u32).to_le_bytes())?;
+        writer.write(&header)?;
+        for (_, bytes) in &sections {
+            writer.align()?;
+            writer.write(bytes)?;
+        }
+        writer.align()?;
+        let hash = writer.hash.digest();
+        writer.write(&hash.to_le_bytes())
+    })
+    .map_err(|error| Error::unwritten(path, &error))?;
+    tracing::debug!(step = steps, file = %path.display(), "checkpoint written");
+    Ok(())
+}
+
+/// Counts and hashes what it passes on.
+struct Hashed<'a, W> {
+    writer: &'a mut W,
+    hash: Xxh3,
+    count: usize,
+}
+
+impl<'a, W: Write> Hashed<'a, W> {
+    fn new(writer: &'a mut W) -> Self {
+        Hashed {
+            writer,
+            hash: Xxh3::new(),
+            count: 0,
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hash.update(bytes);
+        self.count += bytes.len();
+        self.writer.write_all(bytes)
+    }
+
+    fn align(&mut self) -> io::Result<()> {
+        let padding = self.count.next_multiple_of(ALIGNMENT) - self.count;
+        self.write(&[0; ALIGNMENT][..padding])
+    }
+}
+
+impl Checkpoint {
+    /// Reads a checkpoint.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no checkpoint, is not whole, or was written by a version of
+    /// Rockfall with another format or other buffers.
+    pub fn read(path: &Path) -> Result<Checkpoint> {
+        let wrong = |problem: String| Error::Checkpoint {
+            file: path.to_owned(),
+            problem,
+        };
+        let bytes = fs::read(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => wrong("found no such file, expected a checkpoint".into()),
+            _ => wrong(format!("found a file that cannot be read ({error})")),
+        })?;
+        Checkpoint::parse(bytes).map_err(wrong)
+    }
+
+    fn parse(bytes: Vec<u8>) -> std::result::Result<Checkpoint, String> {
+        const OTHER: &str = "take one that was written by `rockfall run`";
+        const NOT_WHOLE: &str = "was it cut off on a copy, or is the disk full? take an earlier one, or \
+                                 start the run again";
+        let start = bytes.get(..MAGIC.len()).unwrap_or(&bytes);
+        if start != &MAGIC[..start.len()] || start.is_empty() {
+            return Err(format!(
+                "found a file of another kind, expected a checkpoint; {OTHER}"
+            ));
+        }
+        let word = |at: usize| {
+            let word = bytes.get(at..at + 4)?;
+            Some(u32::from_le_bytes(word.try_into().expect("four bytes")))
+        };
+        let cut = || {
+            let length = bytes.len();
+            format!(
+                "found {length} bytes, the rest is missing, expected a whole checkpoint; {NOT_WHOLE}"
+            )
+        };
+        let version = word(16).ok_or_else(cut)?;
+        if version != VERSION {
+            return Err(format!(
+                "found version {version} of the format, expected {VERSION}, the one that Rockfall {} \
+                 reads; go on with the version of Rockfall that wrote it",
+                env!("CARGO_PKG_VERSION")
+            ));
+        }
+        let header_end = 24 + word(20).ok_or_else(cut)? as usize;
+        let header = bytes.get(24..header_end).ok_or_else(cut)?;
+        let header: Header = serde_json::from_slice(header).map_err(|error| {
+            format!(
+                "found a header that cannot be read ({error}), expected a checkpoint; {NOT_WHOLE}"
+            )
+        })?;
+        let mut starts = Vec::with_capacity(header.sections.len());
+        let mut end = header_end;
+        for section in &header.sections {
+            let start = end.next_multiple_of(ALIGNMENT);
+            starts.push(start);
+            end = start.saturating_add(section.bytes as usize);
+        }
+        end = end.next_multiple_of(ALIGNMENT);
+        let hash = bytes.get(end..end + 8).ok_or_else(cut)?;
+        if bytes.len() > end + 8 {
+            return Err(format!(
+                "found {} bytes after its end, expected none; {NOT_WHOLE}",
+                bytes.len() - end - 8
+            ));
+        }
+        if hash != xxh3_64(&bytes[..end]).to_le_bytes() {
+            return Err(format!(
+                "found bytes that are not those that were written (their hash differs), expected a \
+                 whole checkpoint; {NOT_WHOLE}"
+            ));
+        }
+        if header.layout != layout() {
+            return Err(format!(
+                "found the buffers of Rockfall {} ({}), expected those of this version, {} ({}); go on \
+                 with the version that wrote it",
+                header.rockfall,
+                header.layout,
+                env!("CARGO_PKG_VERSION"),
+                layout()
+            ));
+        }
+        Ok(Checkpoint {
+            header,
+            bytes,
+            starts,
+        })
+    }
+
+    /// The bytes of a section; empty if there is none of that name.
+    fn section(&self, name: &str) -> &[u8] {
+        let sections = self.header.sections.iter().zip(&self.starts);
+        let mut named = sections.filter(|(section, _)| section.name == name);
+        named.next().map_or(&[], |(section, &start)| {
+            &self.bytes[start..start + section.bytes as usize]
+        })
+    }
+
+    /// Takes a simulation to where the one that wrote this was.
+    ///
+    /// # Errors
+    /// If it is one of another scene, or the device has no memory for the state. `file` is named in
+    /// the error.
+    pub fn restore(&self, simulation: &mut Simulation, file: &Path) -> Result<()> {
+        let model = simulation.model();
+        let found = &self.header;
+        let wrong = |problem: String| Error::Checkpoint {
+            file: file.to_owned(),
+            problem,
+        };
+        let hash = hex(model.hash());
+        if found.scene_hash != hash {
+            return Err(wrong(format!(
+                "found a state of the scene {:?} ({}), expected one of {:?} ({hash}); go on with the \
+                 scene that it was written for, or start a new run from it with \"start\"",
+                found.scene, found.scene_hash, model.name
+            )));
+        }
+        let mut state = State::new(model);
+        state.set_neighbour_capacity((self.section(Field::Neighbours.name()).len() / 4) as u32);
+        for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
+            let from = self.section(field.name());
+            let to = state.bytes_mut(field);
+            if from.len() != to.len() {
+                return Err(wrong(format!(
+                    "found {} bytes of {}, expected {}; go on with the version of Rockfall that wrote \
+                     it, {}",
+                    from.len(),
+                    field.name(),
+                    to.len(),
+                    found.rockfall
+                )));
+            }
+            to.copy_from_slice(from);
+        }
+        simulation.restore(&state, found.steps)
+    }
+}
+
+impl Simulation {
+    /// Writes a [checkpoint](crate::checkpoint) of the state as it is now, whole or not at all.
+    ///
+    /// # Errors
+    /// If the device is lost, or the file cannot be written.
+    pub fn write_checkpoint(&mut self, path: &Path) -> Result<()> {
+        let (backend, adapter) = (self.backend(), self.adapter());
+        self.state()?;
+        write(path, &self.fetched(), backend, &adapter)
+    }
+
+    /// Goes on from a [checkpoint](crate::checkpoint) of the same scene.
+    ///
+    /// # Errors
+    /// If the file is no whole checkpoint of this scene and this version of Rockfall, or the device has
+    /// no memory for its state.
+    pub fn read_checkpoint(&mut self, path: &Path) -> Result<()> {
+        Checkpoint::read(path)?.restore(self, path)
+    }
+}
+
+/// Hash of how the buffers are laid out, of which both engines have the same.
+fn layout() -> String {
+    hex(xxh3_64(include_bytes!("../shaders/shared/layout.wgsl")))
+}
+
+/// A hash as it is written.
+pub(crate) fn hex(hash: u64) -> String {
+    format!("{hash:016x}")
+}

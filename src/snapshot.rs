@@ -1,0 +1,201 @@
+//! A state as people read it: positions in the world, velocities, who touches whom.
+
+use glam::{DMat3, DQuat, DVec3};
+
+use crate::error::Result;
+use crate::layout::Body;
+use crate::model::Model;
+use crate::network::{Network, NetworkContact, contacts};
+use crate::simulation::Simulation;
+use crate::state::{Field, State, angular_velocity, body_orientation};
+use crate::summary::{Energy, Summary};
+
+/// A state at the end of a step, with the model that it is of: a view, which copies nothing.
+///
+/// [`Simulation::snapshot`] gives one. Positions and velocities are those at the end of the step;
+/// forces and contacts are those that acted in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The buffers.
+    pub state: &'a State,
+    /// Number of steps taken.
+    pub steps: u64,
+}
+
+/// A body, as it is reported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyState {
+    /// Index of the body.
+    pub index: usize,
+    /// Index of its shape in [`Model::shapes`].
+    pub shape: usize,
+    /// Mass, kg.
+    pub mass: f64,
+    /// Whether the body is fixed.
+    pub fixed: bool,
+    /// Centre of mass, m.
+    pub position: DVec3,
+    /// Origin of the shape's own axes, m.
+    pub origin: DVec3,
+    /// World from the shape's own axes.
+    pub orientation: DQuat,
+    /// Velocity of the centre of mass, m/s.
+    pub velocity: DVec3,
+    /// Angular velocity in the world frame, rad/s.
+    pub angular_velocity: DVec3,
+}
+
+/// A sphere, as it is reported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SphereState {
+    /// Index of the sphere.
+    pub index: usize,
+    /// Index of its body.
+    pub body: usize,
+    /// Index of the body's shape in [`Model::shapes`].
+    pub shape: usize,
+    /// Index of its material in [`Model::materials`].
+    pub material: usize,
+    /// Radius, m.
+    pub radius: f64,
+    /// Centre, m.
+    pub position: DVec3,
+    /// Velocity of the centre, m/s.
+    pub velocity: DVec3,
+    /// Angular velocity of the body in the world frame, rad/s.
+    pub angular_velocity: DVec3,
+    /// What contacts did to it in the step, N.
+    pub force: DVec3,
+}
+
+impl<'a> Snapshot<'a> {
+    /// The buffers that a snapshot reads.
+    pub(crate) const FIELDS: [Field; 8] = [
+        Field::Bodies,
+        Field::Spheres,
+        Field::NeighbourStarts,
+        Field::Neighbours,
+        Field::Memory,
+        Field::SphereLoads,
+        Field::BodyLoads,
+        Field::Stats,
+    ];
+
+    /// Simulated time, s.
+    pub fn time(&self) -> f64 {
+        self.steps as f64 * self.model.time_step
+    }
+
+    /// A body: the centre of mass, and the shape's own axes.
+    ///
+    /// # Panics
+    /// If there is no body `index`.
+    pub fn body(&self, index: usize) -> BodyState {
+        report(self.model, self.state, index, &self.state.bodies[index])
+    }
+
+    /// All bodies, one by one.
+    pub fn bodies(self) -> impl ExactSizeIterator<Item = BodyState> + Clone + 'a {
+        (0..self.state.bodies.len()).map(move |index| self.body(index))
+    }
+
+    /// All spheres, one by one, body by body.
+    pub fn spheres(self) -> impl Iterator<Item = SphereState> + Clone + 'a {
+        let Snapshot { model, state, .. } = self;
+        state
+            .bodies
+            .iter()
+            .enumerate()
+            .flat_map(move |(index, body)| {
+                let start = &model.bodies[index];
+                let clump = &model.shapes[start.shape];
+                let center = state.position(body);
+                let axes = DMat3::from_quat(body_orientation(body));
+                let velocity = body.velocity.as_dvec3();
+                let spin = match start.fixed {
+                    true => DVec3::ZERO,
+                    false => angular_velocity(body, clump.inertia),
+                };
+                let first = state.properties[index].first_sphere as usize;
+                let members = clump.spheres.iter().enumerate();
+                members.map(move |(member, sphere)| {
+                    let arm = axes * sphere.center;
+                    let index_of_sphere = first + member;
+                    SphereState {
+                        index: index_of_sphere,
+                        body: index,
+                        shape: start.shape,
+                        material: clump.material,
+                        radius: sphere.radius,
+                        position: center + arm,
+                        velocity: velocity + spin.cross(arm),
+                        angular_velocity: spin,
+                        force: state.sphere_loads[index_of_sphere].force.as_dvec3(),
+                    }
+                })
+            })
+    }
+
+    /// The contacts of the last step, one by one; see [`Network::contacts`].
+    pub fn contacts(self) -> impl Iterator<Item = NetworkContact> + Clone + 'a {
+        contacts(self.state)
+    }
+
+    /// The contacts of the last step.
+    pub fn network(&self) -> Network {
+        Network::new(self.state)
+    }
+
+    /// Energy of the bodies and of their contacts, and what was dissipated so far.
+    pub fn energy(&self) -> Energy {
+        Energy::new(self.model, self.state)
+    }
+
+    /// Energy, momentum, number of contacts, and the hash of the state.
+    pub fn summary(&self) -> Summary {
+        Summary::new(self.model, self.state)
+    }
+
+    /// The coordination number: the mean number of contacts of a body that is not fixed.
+    pub fn coordination(&self) -> f64 {
+        let bodies = self.model.bodies.iter().zip(&self.state.body_loads);
+        let (mut contacts, mut count) = (0.0, 0.0);
+        for (_, load) in bodies.filter(|(body, _)| !body.fixed) {
+            contacts += f64::from(load.contacts);
+            count += 1.0;
+        }
+        if count > 0.0 { contacts / count } else { 0.0 }
+    }
+}
+
+impl Simulation {
+    /// The state as it is now: what [`Snapshot`] reads of it is copied from the device, if need be.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn snapshot(&mut self) -> Result<Snapshot<'_>> {
+        self.fetch(&Snapshot::FIELDS)?;
+        Ok(self.fetched())
+    }
+}
+
+/// A body's state as it is reported.
+pub(crate) fn report(model: &Model, state: &State, index: usize, body: &Body) -> BodyState {
+    let start = &model.bodies[index];
+    let clump = &model.shapes[start.shape];
+    let position = state.position(body);
+    let orientation = body_orientation(body);
+    BodyState {
+        index,
+        shape: start.shape,
+        mass: clump.mass,
+        fixed: start.fixed,
+        position,
+        origin: clump.origin(position, orientation),
+        orientation: clump.shape_orientation(orientation),
+        velocity: body.velocity.as_dvec3(),
+        angular_velocity: angular_velocity(body, clump.inertia),
+    }
+}
