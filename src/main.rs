@@ -11,6 +11,8 @@ fn main() -> ExitCode {
     cli::quiet_mesa();
     let outcome = match Arguments::parse().command {
         Command::Run(arguments) => cli::run::run(&arguments),
+        #[cfg(feature = "render")]
+        Command::Render(arguments) => cli::render::run(&arguments),
         Command::Bench(arguments) => cli::bench::run(&arguments),
         Command::Compare(arguments) => cli::compare::run(&arguments),
         Command::Check(arguments) => cli::check::run(&arguments),
