@@ -42,7 +42,8 @@ Examples:
 Exit codes:
   0  all went well
   1  the run failed, or `compare` found a difference
-  2  the arguments or the scene are wrong";
+  2  the arguments or the scene are wrong
+  130  the run was stopped by Ctrl-C, and can go on";
 
 /// A command.
 #[derive(Debug, Subcommand)]
