@@ -215,7 +215,7 @@ pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> 
         writer.write(&hash.to_le_bytes())
     })
     .map_err(|error| Error::unwritten(path, &error))?;
-    tracing::debug!(step = steps, file = %path.display(), "checkpoint written");
+    tracing::info!(step = steps, file = %path.display(), "checkpoint written");
     Ok(())
 }
 

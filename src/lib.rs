@@ -82,6 +82,7 @@ pub mod snapshot;
 pub mod state;
 pub mod summary;
 pub mod trace;
+pub mod watch;
 
 pub use error::Error;
 pub use network::{Network, NetworkContact, Partner};
@@ -89,3 +90,4 @@ pub use observe::Observer;
 pub use simulation::{Backend, Options, Simulation};
 pub use snapshot::{BodyState, Snapshot, SphereState};
 pub use summary::{Energy, Summary};
+pub use watch::Watch;

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod check;
 pub mod compare;
 pub mod failure;
+pub mod log;
 pub mod progress;
 pub mod run;
 pub mod schema;
@@ -25,6 +26,10 @@ use failure::{Failure, Outcome};
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
+    /// Say more of what goes on: -v what is done, -vv in detail, -vvv everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+
     /// What to do.
     #[command(subcommand)]
     pub command: Command,

@@ -37,6 +37,7 @@ impl Progress {
         bar.set_position(from);
         bar.reset_eta();
         bar.tick();
+        terminal::show(Some(bar.clone()));
         Progress {
             bar,
             time_step,
@@ -67,6 +68,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        terminal::show(None);
         self.bar.finish_and_clear();
     }
 }

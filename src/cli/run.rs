@@ -17,6 +17,7 @@ use rockfall::scene::Scene;
 use rockfall::scene::format::{Interval, Kind};
 use rockfall::simulation::{Backend, Options, Simulation};
 use rockfall::trace::{Sample, Trace};
+use rockfall::watch::Watch;
 
 use super::failure::{Failure, Outcome};
 use super::progress::Progress;
@@ -182,12 +183,19 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let from = simulation.steps();
     let start = Instant::now();
     let mut beat = Beat::new(&mut outputs, &simulation, steps);
+    let mut watch = Watch::new(&simulation);
     let outcome = match &mut folder {
-        Some(folder) => simulation.run(steps, &mut [folder, &mut beat]),
-        None => simulation.run(steps, &mut [&mut beat]),
+        Some(folder) => simulation.run(steps, &mut [folder, &mut watch, &mut beat]),
+        None => simulation.run(steps, &mut [&mut watch, &mut beat]),
     };
     drop(beat);
     let wall = start.elapsed();
+    if outcome.is_ok() {
+        let samples = simulation.take_samples();
+        outputs.add(&simulation, &samples)?;
+        let last = simulation.snapshot()?;
+        watch.look(&last).iter().for_each(terminal::warn);
+    }
     let stopped = match outcome {
         Ok(flow) => flow.is_break() && simulation.steps() < steps,
         Err(error) => return Err(lost(error, folder, &mut simulation)),

@@ -447,16 +447,16 @@ impl Files {
                 let stem = path.file_stem().and_then(|stem| stem.to_str());
                 let parts = stem.and_then(|stem| stem.rsplit_once('_'));
                 let numbered = parts.and_then(|(kind, step)| Some((kind, step.parse().ok()?)));
-                match numbered {
-                    Some((kind, step)) if step <= until && ending != Some("part") => {
-                        if ending == Some("vtp") {
-                            self.drawn.entry(kind.to_owned()).or_default().insert(step);
-                        }
+                match (numbered, ending) {
+                    (Some((kind, step)), Some("vtp")) if step <= until => {
+                        self.drawn.entry(kind.to_owned()).or_default().insert(step);
                     }
-                    Some(_) => fs::remove_file(&path).map_err(wrong)?,
-                    None if ending == Some("part") => fs::remove_file(&path).map_err(wrong)?,
+                    (Some((_, step)), Some("npz")) if step <= until => (),
+                    (Some(_), Some("vtp" | "npz")) | (_, Some("part")) => {
+                        fs::remove_file(&path).map_err(wrong)?;
+                    }
                     // Not one of ours.
-                    None => (),
+                    _ => (),
                 }
             }
         }

@@ -107,7 +107,10 @@ pub fn load(path: &Path) -> Result<Scene, SceneError> {
         );
         SceneError::one(path, Problem::new("", found, "a scene, in JSON"))
     })?;
-    parse(&text, path)
+    let scene = parse(&text, path)?;
+    let (bodies, spheres) = (scene.model.bodies.len(), scene.model.sphere_count());
+    tracing::info!(file = %path.display(), bodies, spheres, "scene loaded");
+    Ok(scene)
 }
 
 /// Reads a scene from text; `file` is named in errors, its stem is the name of the scene unless the
