@@ -56,7 +56,7 @@ pub struct Header {
     pub layout: String,
     /// Name of the scene.
     pub scene: String,
-    /// [`Model::hash`]: 16 hexadecimal digits.
+    /// [`Model::hash`](crate::model::Model::hash): 16 hexadecimal digits.
     pub scene_hash: String,
     /// `"cpu"` or `"gpu"`.
     pub backend: String,

@@ -53,7 +53,7 @@ Exit codes:
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Run(run::Arguments),
+    Run(Box<run::Arguments>),
     Bench(bench::Arguments),
     Compare(compare::Arguments),
     Check(check::Arguments),
