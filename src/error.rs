@@ -88,6 +88,31 @@ pub enum Error {
         /// The file of the law.
         file: String,
     },
+    /// The adapter computes, and does not draw.
+    #[error(
+        "the adapter {adapter} cannot draw: it lacks {lacks}; name another one with --adapter (`rockfall adapters` lists them)"
+    )]
+    CannotDraw {
+        /// Name of the adapter.
+        adapter: String,
+        /// What is missing.
+        lacks: &'static str,
+    },
+    /// A picture that is too large, or has no pixels.
+    #[error(
+        "a picture of {} x {} pixels, with {supersampling} x {supersampling} samples each, is not possible: {adapter} draws 1 to {most} samples a side; choose another size, or fewer samples",
+        size[0], size[1]
+    )]
+    PictureSize {
+        /// Width and height, pixels.
+        size: [u32; 2],
+        /// Samples of a pixel along each side.
+        supersampling: u32,
+        /// Most samples along a side.
+        most: u32,
+        /// Name of the adapter.
+        adapter: String,
+    },
     /// A checkpoint that a simulation cannot go on from.
     #[error("{}: {problem}", file.display())]
     Checkpoint {

@@ -140,8 +140,8 @@ pub struct BodyProperties {
     pub sphere_count: u32,
     /// Largest distance of a sphere's centre from the centre of mass, m.
     pub reach: f32,
-    /// Zero.
-    pub _pad: u32,
+    /// Index of its shape, for pictures.
+    pub shape: u32,
 }
 
 /// A sphere as a member of its body, for the whole run.

@@ -74,6 +74,8 @@ pub mod network;
 pub mod observe;
 pub mod output;
 pub mod pass;
+#[cfg(feature = "render")]
+pub mod render;
 pub mod rotation;
 pub mod rounding;
 pub mod scene;

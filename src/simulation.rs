@@ -155,6 +155,20 @@ impl Simulation {
         }
     }
 
+    /// The GPU engine, if it runs on that.
+    pub fn gpu(&self) -> Option<&GpuEngine> {
+        match &self.engine {
+            Engine::Cpu(_) => None,
+            Engine::Gpu(engine) => Some(engine),
+        }
+    }
+
+    /// The state as the host has it: with the CPU engine the state itself, with the GPU engine what
+    /// was last asked for.
+    pub fn on_host(&self) -> &State {
+        &self.state
+    }
+
     /// Number of steps taken.
     pub fn steps(&self) -> u64 {
         self.steps

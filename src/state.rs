@@ -216,7 +216,7 @@ impl State {
                     .iter()
                     .map(|s| s.center.length())
                     .fold(0.0, f64::max) as f32,
-                ..Default::default()
+                shape: body.shape as u32,
             });
             members.extend(clump.spheres.iter().map(|sphere| Member {
                 center: sphere.center.as_vec3(),

@@ -40,6 +40,7 @@ struct BodyProperties {
     first_sphere: u32,
     sphere_count: u32,
     reach: f32,
+    shape: u32,
 }
 
 struct Member {

@@ -6,7 +6,11 @@ pub mod check;
 pub mod compare;
 pub mod failure;
 pub mod log;
+#[cfg(feature = "render")]
+pub mod picture;
 pub mod progress;
+#[cfg(feature = "render")]
+pub mod render;
 pub mod run;
 pub mod schema;
 pub mod table;
@@ -39,6 +43,7 @@ const EXAMPLES: &str = "\
 Examples:
   rockfall run pile.json                 run a scene on the GPU, or on the CPU without one
   rockfall run pile.json --steps 1000    run only 1000 steps of it
+  rockfall render pile.json --out frames make pictures of it
   rockfall bench                         measure how fast this machine is
   rockfall compare pile.json             hold the GPU against the CPU
   rockfall check pile.json               see whether a scene is right
@@ -54,6 +59,8 @@ Exit codes:
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Box<run::Arguments>),
+    #[cfg(feature = "render")]
+    Render(render::Arguments),
     Bench(bench::Arguments),
     Compare(compare::Arguments),
     Check(check::Arguments),

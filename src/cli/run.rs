@@ -20,6 +20,8 @@ use rockfall::trace::{Sample, Trace};
 use rockfall::watch::Watch;
 
 use super::failure::{Failure, Outcome};
+#[cfg(feature = "render")]
+use super::picture::{self, PictureArguments, Studio};
 use super::progress::Progress;
 use super::{EngineArguments, terminal};
 
@@ -105,6 +107,15 @@ pub struct Arguments {
     /// Trace at each multiple of N steps [default: 1]
     #[arg(long, value_name = "N", requires = "trace")]
     trace_every: Option<NonZeroU64>,
+
+    /// Save a picture of the end to FILE, which ends in .png or .jpg
+    #[cfg(feature = "render")]
+    #[arg(long, value_name = "FILE")]
+    snapshot: Option<PathBuf>,
+
+    #[cfg(feature = "render")]
+    #[command(flatten)]
+    picture: PictureArguments,
 }
 
 const EXAMPLES: &str = "\
@@ -124,7 +135,9 @@ Examples:
   rockfall run pile.json --json > summary.json
       Keep the summary for a program.
   rockfall run pile.json --state end.json --trace path.csv --trace-bodies 0,5-9 --trace-every 100
-      Write where all bodies end, and how six of them get there.";
+      Write where all bodies end, and how six of them get there.
+  rockfall run pile.json --snapshot end.png --colour speed
+      Save a picture of the end, with colours that say how fast bodies are.";
 
 /// A list of what files are written of.
 #[derive(Clone, Debug)]
@@ -133,6 +146,8 @@ struct Kinds(Vec<Kind>);
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
     let mut options = arguments.engine.options()?;
+    #[cfg(feature = "render")]
+    arguments.check_snapshot()?;
     let mut resumed = None;
     let path = match &arguments.resume {
         Some(folder) => {
@@ -219,6 +234,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
         )));
     }
     outputs.finish(&mut simulation)?;
+    #[cfg(feature = "render")]
+    if let Some(path) = &arguments.snapshot {
+        let adapter = arguments.engine.adapter.as_deref();
+        let mut studio = Studio::new(&arguments.picture, &simulation, adapter, false)?;
+        picture::save(&studio.picture(&simulation)?, path)?;
+    }
     if let Some(folder) = folder {
         folder.finish(&mut simulation, false, summary.clone())?;
     }
@@ -378,6 +399,19 @@ impl Arguments {
             if let Some(Kinds(given)) = given {
                 *kinds = Some(given.clone());
             }
+        }
+    }
+
+    /// Refuses a snapshot that cannot be, and arguments for one that is not wanted.
+    #[cfg(feature = "render")]
+    fn check_snapshot(&self) -> Outcome {
+        match &self.snapshot {
+            Some(path) => picture::check_ending("--snapshot", path),
+            None if self.picture == PictureArguments::default() => Ok(()),
+            None => Err(Failure::Usage(
+                "arguments say how a picture should look, and none is made; add --snapshot FILE"
+                    .to_owned(),
+            )),
         }
     }
 

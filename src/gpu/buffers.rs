@@ -10,7 +10,7 @@ use crate::state::{Field, State};
 
 /// The buffers of a simulation on the device: one for each [`Field`], and some of the GPU's own.
 pub(super) struct Buffers {
-    params: wgpu::Buffer,
+    pub params: wgpu::Buffer,
     /// What `params` holds.
     pub params_value: Params,
     fields: Vec<wgpu::Buffer>,
@@ -184,7 +184,7 @@ fn uniform(params: &Params) -> Vec<u8> {
 
 impl Context {
     /// A buffer, or an error that says why there can be none.
-    pub(super) fn create_buffer(
+    pub(crate) fn create_buffer(
         &self,
         name: &'static str,
         size: u64,

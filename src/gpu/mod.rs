@@ -86,6 +86,16 @@ impl GpuEngine {
         &self.context
     }
 
+    /// The buffer of a field of the state, for those who read it: steps write to it.
+    pub fn buffer(&self, field: Field) -> &wgpu::Buffer {
+        self.buffers.field(field)
+    }
+
+    /// The uniform buffer of [`Params`](crate::layout::Params).
+    pub fn params_buffer(&self) -> &wgpu::Buffer {
+        &self.buffers.params
+    }
+
     /// Size of all buffers, bytes.
     pub fn size(&self) -> u64 {
         self.buffers.size()
@@ -352,7 +362,7 @@ impl Context {
     }
 
     /// Copies bytes of a buffer, from `offset` on, to the host.
-    fn read(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
+    pub(crate) fn read(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
         /// Larger copies go in pieces: the staging buffer is memory too.
         const PIECE: usize = 64 << 20;
         for (index, piece) in bytes.chunks_mut(PIECE).enumerate() {

@@ -57,24 +57,39 @@ const LAW: &str = "law";
 
 /// The WGSL of a pass without one of its imports.
 fn without(pass: Pass, left_out: Option<&str>) -> String {
-    let file = file(pass);
-    let imports = file
+    assemble(pass.name(), file(pass), |import| {
+        let text =
+            shared(import).unwrap_or_else(|| panic!("shaders/shared/{import}.wgsl does not exist"));
+        if Some(import) == left_out { "" } else { text }
+    })
+}
+
+/// The complete WGSL of a shader: the constants, what `imported` has for each name of its first line,
+/// its own text.
+///
+/// # Panics
+/// If its first line is no `// import: `.
+pub(crate) fn assemble<'a>(
+    name: &str,
+    text: &str,
+    mut imported: impl FnMut(&str) -> &'a str,
+) -> String {
+    let imports = text
         .lines()
         .next()
         .and_then(|line| line.strip_prefix("// import: "))
-        .unwrap_or_else(|| panic!("shaders/{}.wgsl must start with an import", pass.name()));
+        .unwrap_or_else(|| panic!("shaders/{name}.wgsl must start with an import"));
     let mut source = constants();
-    for import in imports.split(", ").filter(|&name| Some(name) != left_out) {
+    for import in imports.split(", ") {
         source.push_str(imported(import));
     }
-    source + file
+    source + text
 }
 
-/// A file of `shaders/shared/`.
-fn imported(name: &str) -> &'static str {
+/// A file of `shaders/shared/`, if there is one of that name.
+pub(crate) fn shared(name: &str) -> Option<&'static str> {
     let found = SHARED.iter().find(|(shared, _)| *shared == name);
-    let (_, text) = found.unwrap_or_else(|| panic!("shaders/shared/{name}.wgsl does not exist"));
-    text
+    found.map(|(_, text)| *text)
 }
 
 /// What is wrong with a contact law of the user's, and where in their file.
