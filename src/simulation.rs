@@ -95,6 +95,7 @@ impl Simulation {
                 threads,
                 reason: error.to_string(),
             })?;
+        tracing::info!(threads = pool.current_num_threads(), "CPU engine");
         Ok(Self::start(State::new(&model), model, Engine::Cpu(pool)))
     }
 
@@ -104,6 +105,7 @@ impl Simulation {
     /// If the device cannot hold the model, or a periodic domain is too narrow.
     pub fn on_gpu(model: Model, context: &Context) -> Result<Simulation> {
         has_room(&model)?;
+        tracing::info!(adapter = context.adapter, "GPU engine");
         let state = State::new(&model);
         let engine = Engine::Gpu(Box::new(GpuEngine::with_law(
             context,

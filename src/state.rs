@@ -12,7 +12,7 @@ use crate::layout::{
     Node, Pair, Params, ROLLING_CONSTANT, ROLLING_SPRING, SAMPLED, SEMI_IMPLICIT,
     SPHERES_OF_STRIPE, Sphere, SphereLoad, Stats, WALL_DIGITS, Wall, WallPose,
 };
-use crate::model::{Cohesion, Integrator, Law, Model, PairLaw, Rolling, nearest_image};
+use crate::model::{Cohesion, Integrator, Law, Model, PairLaw, Remembered, Rolling, nearest_image};
 use crate::rotation;
 use crate::wall;
 
@@ -271,7 +271,7 @@ impl State {
         let walls = Walls::new(model, &grid, &pairs);
         let stripes = sphere_count.div_ceil(SPHERES_OF_STRIPE as usize).max(1);
         let memory_size = memory_size(model);
-        State {
+        let mut state = State {
             origin,
             params: Params {
                 gravity: model.gravity.as_vec3(),
@@ -344,7 +344,32 @@ impl State {
             properties,
             members,
             bodies,
+        };
+        if let Some(remembered) = &model.remembered {
+            state.remember(remembered);
         }
+        state
+    }
+
+    /// Starts with lists that remember: the first step builds others, and carries over what these have.
+    fn remember(&mut self, remembered: &Remembered) {
+        let Remembered {
+            size,
+            ends,
+            entries,
+            memory,
+        } = remembered;
+        if *size != self.params.memory_size {
+            return;
+        }
+        let count = entries.len() as u32;
+        self.set_neighbour_capacity(self.params.neighbour_capacity.max(count));
+        let (listed, others) = self.neighbour_starts[1..].split_at_mut(ends.len());
+        listed.copy_from_slice(ends);
+        others.fill(count);
+        self.neighbours[..entries.len()].copy_from_slice(entries);
+        self.memory[..memory.len()].copy_from_slice(memory);
+        self.stats[0].neighbours = count;
     }
 
     /// The facets of all walls, those of the first one first.

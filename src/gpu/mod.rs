@@ -178,6 +178,7 @@ impl GpuEngine {
             let taken = stats.steps.wrapping_sub(before.steps);
             self.observe(taken, stats.rebuilds.wrapping_sub(before.rebuilds));
             next += u64::from(taken);
+            tracing::trace!(taken, rebuilds = stats.rebuilds, "submission");
             before = stats;
             if let Some(sampler) = &mut self.sampler {
                 sampler.drain(&self.context, next, samples)?;
@@ -269,6 +270,7 @@ impl GpuEngine {
     }
 
     fn resize_neighbours(&mut self, capacity: u32) -> Result<()> {
+        tracing::debug!(entries = capacity, "room for neighbour lists");
         self.buffers.resize_neighbours(&self.context, capacity)?;
         self.kernels.bind(&self.context, &self.buffers);
         Ok(())

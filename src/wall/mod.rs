@@ -12,6 +12,7 @@ mod surface;
 pub mod tree;
 
 use glam::{DQuat, DVec2, DVec3, Vec2, Vec3};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::layout::{BACK, BALL, BOTH_SIDES, FRONT, Facet, PLANE, RECTANGLE, REVOLVED, TORUS};
 pub use motion::{Motion, Moving};
@@ -151,6 +152,12 @@ impl Wall {
             motion: None,
             belt: DVec3::ZERO,
         }
+    }
+
+    /// Hash of its shape and its side.
+    pub(crate) fn shape_hash(&self) -> u64 {
+        // What `Debug` writes of a number is enough to tell it from every other.
+        xxh3_64(format!("{:?} {:?}", self.shape, self.side).as_bytes())
     }
 
     /// The normal of an infinite plane, in the world at the start.
