@@ -1,7 +1,7 @@
 // Which surface a sample shows: the ray through it is cast once more, at the one thing that it is
 // known to meet.
 
-@group(0) @binding(3) var<storage, read> planes: array<Plane>;
+@group(0) @binding(29) var<storage, read> planes: array<Plane>;
 @group(0) @binding(33) var things: texture_2d<u32>;
 
 struct Surface {

@@ -3,7 +3,7 @@
 // What each sample of the picture shows, and how far away it is. Surfaces are coloured later, once
 // for each sample (shade.wgsl).
 
-@group(0) @binding(3) var<storage, read> planes: array<Plane>;
+@group(0) @binding(29) var<storage, read> planes: array<Plane>;
 
 struct Fragment {
     @location(0) thing: u32,
