@@ -88,6 +88,31 @@ pub enum Error {
         /// The file of the law.
         file: String,
     },
+    /// The adapter computes, and does not draw.
+    #[error(
+        "the adapter {adapter} cannot draw: it lacks {lacks}; name another one with --adapter (`rockfall adapters` lists them)"
+    )]
+    CannotDraw {
+        /// Name of the adapter.
+        adapter: String,
+        /// What is missing.
+        lacks: &'static str,
+    },
+    /// A picture that is too large, or has no pixels.
+    #[error(
+        "a picture of {} x {} pixels, with {supersampling} x {supersampling} samples each, is not possible: {adapter} draws 1 to {most} samples a side; choose another size, or fewer samples",
+        size[0], size[1]
+    )]
+    PictureSize {
+        /// Width and height, pixels.
+        size: [u32; 2],
+        /// Samples of a pixel along each side.
+        supersampling: u32,
+        /// Most samples along a side.
+        most: u32,
+        /// Name of the adapter.
+        adapter: String,
+    },
     /// A checkpoint that a simulation cannot go on from.
     #[error("{}: {problem}", file.display())]
     Checkpoint {
@@ -95,6 +120,14 @@ pub enum Error {
         file: PathBuf,
         /// What was found, what was expected, and what to do.
         problem: String,
+    },
+    /// A folder that a run cannot be written to, or gone on with.
+    #[error("the folder {} {problem}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it, and what to do.
+        problem: &'static str,
     },
     /// A file that cannot be written.
     #[error("the file {} cannot be written: {reason}", file.display())]

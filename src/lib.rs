@@ -43,10 +43,12 @@
 //! 5. **neighbours**: a thread for each sphere. It walks the cells around its own and lists, by
 //!    index, all spheres that are closer than a skin.
 //! 6. **contacts**: a thread for each sphere. It walks its list, finds what it overlaps, and sums
-//!    force and torque ([`contact`]); then the planes. Each pair is evaluated from both sides, so no
+//!    force and torque ([`contact`]). Each pair is evaluated from both sides, so no
 //!    thread writes where another does, and the sum has a fixed order: the same scene gives the
 //!    same bits, run after run, on one device.
-//! 7. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
+//! 7. **walls**: a thread for each sphere. The same for the [walls](mod@wall) in its list, and the loads on
+//!    these.
+//! 8. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
 //!    and angular momentum, then position and orientation; and it adds up how far the body may have
 //!    moved since the lists were built.
 //!
@@ -75,6 +77,8 @@ pub mod network;
 pub mod observe;
 pub mod output;
 pub mod pass;
+#[cfg(feature = "render")]
+pub mod render;
 pub mod rotation;
 pub mod rounding;
 pub mod scene;
@@ -83,6 +87,8 @@ pub mod snapshot;
 pub mod state;
 pub mod summary;
 pub mod trace;
+pub mod wall;
+pub mod watch;
 
 pub use error::Error;
 pub use network::{Network, NetworkContact, Partner};
@@ -90,3 +96,4 @@ pub use observe::Observer;
 pub use simulation::{Backend, Options, Simulation};
 pub use snapshot::{BodyState, Snapshot, SphereState};
 pub use summary::{Energy, Summary};
+pub use watch::Watch;

@@ -9,8 +9,12 @@ use cli::{Arguments, Command};
 
 fn main() -> ExitCode {
     cli::quiet_mesa();
-    let outcome = match Arguments::parse().command {
+    let arguments = Arguments::parse();
+    cli::log::start(arguments.verbose);
+    let outcome = match arguments.command {
         Command::Run(arguments) => cli::run::run(&arguments),
+        #[cfg(feature = "render")]
+        Command::Render(arguments) => cli::render::run(&arguments),
         Command::Bench(arguments) => cli::bench::run(&arguments),
         Command::Compare(arguments) => cli::compare::run(&arguments),
         Command::Check(arguments) => cli::check::run(&arguments),

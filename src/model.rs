@@ -6,12 +6,13 @@
 use std::fmt::{self, Write};
 use std::path::PathBuf;
 
-use bytemuck::bytes_of;
-use glam::{DQuat, DVec3};
+use bytemuck::{bytes_of, cast_slice};
+use glam::{DQuat, DVec3, Vec4};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::clump::Clump;
 use crate::flow::Flow;
+use crate::wall::Wall;
 
 /// How a body's state is advanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,19 +131,19 @@ pub enum Cohesion {
 }
 
 /// Contact parameters of a pair of materials: the first is that of the sphere, the second that of
-/// the other sphere or of a plane.
+/// the other sphere or of a wall.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairLaw {
     /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa, with 1/E* = (1-nu_a²)/E_a + (1-nu_b²)/E_b.
     pub stiffness: f64,
-    /// The same of the first material on a plane, which is rigid: with 1/E* = (1-nu_a²)/E_a for the
+    /// The same of the first material on a wall, which is rigid: with 1/E* = (1-nu_a²)/E_a for the
     /// law `hertz`, else equal to `stiffness`.
-    pub plane_stiffness: f64,
+    pub wall_stiffness: f64,
     /// Tangential over normal stiffness. Of the law `hertz`, where both are tangents:
     /// 8 G* sqrt(R d) / (2 E* sqrt(R d)) = 4 G*/E*, with 1/G* = (2-nu_a)/G_a + (2-nu_b)/G_b.
     pub tangential_ratio: f64,
-    /// The same of the first material on a plane.
-    pub plane_tangential_ratio: f64,
+    /// The same of the first material on a wall.
+    pub wall_tangential_ratio: f64,
     /// Damping ratio of the normal dashpot, from the coefficient of restitution.
     pub damping_ratio: f64,
     /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
@@ -150,7 +151,7 @@ pub struct PairLaw {
     /// Coefficient of friction.
     pub friction: f64,
     /// Coefficient of rolling friction: the torque is at most this times R times the normal force, R
-    /// the radius on a plane, R1 R2/(R1 + R2) for two spheres.
+    /// the radius on a wall, R1 R2/(R1 + R2) for two spheres.
     pub rolling_friction: f64,
     /// How rolling is resisted.
     pub rolling: Rolling,
@@ -205,17 +206,6 @@ pub(crate) fn nearest_image(way: DVec3, period: DVec3) -> DVec3 {
     way - DVec3::select(period.cmpgt(DVec3::ZERO), boxes * period, DVec3::ZERO)
 }
 
-/// A plane.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ModelPlane {
-    /// A point of the plane, m.
-    pub point: DVec3,
-    /// Unit normal; bodies live on the side to which it points.
-    pub normal: DVec3,
-    /// Index of the material.
-    pub material: usize,
-}
-
 /// A body at the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelBody {
@@ -243,6 +233,21 @@ impl fmt::Write for Hashed {
     }
 }
 
+/// What the contacts of the first bodies remember at the start, from another run: lists of the first
+/// spheres, as those of [`State`](crate::state::State).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remembered {
+    /// Number of `vec4` of each entry.
+    pub size: u32,
+    /// Where the list of each of the spheres ends in `entries`.
+    pub ends: Vec<u32>,
+    /// Whom each sphere touches, in increasing order; facets of walls after spheres, with the
+    /// bit [`WALL`](crate::layout::WALL).
+    pub entries: Vec<u32>,
+    /// What each entry remembers; `size` for each of `entries`.
+    pub memory: Vec<Vec4>,
+}
+
 /// All that a simulation needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
@@ -266,10 +271,13 @@ pub struct Model {
     pub pairs: Vec<PairLaw>,
     /// Shapes.
     pub shapes: Vec<Clump>,
-    /// Planes.
-    pub planes: Vec<ModelPlane>,
-    /// Bodies at the start, in the order of the scene: those under `bodies`, then each of the `fills`.
+    /// Walls: those of the scene's `planes`, then those of its `walls`.
+    pub walls: Vec<Wall>,
+    /// Bodies at the start, in the order of the scene: those from another run, those under `bodies`, then each of
+    /// the `fills`.
     pub bodies: Vec<ModelBody>,
+    /// What contacts remember from another run, if anything.
+    pub remembered: Option<Remembered>,
     /// What comes in, goes out and is looked at.
     pub flow: Flow,
 }
@@ -297,9 +305,10 @@ impl Model {
             materials,
             pairs,
             shapes,
-            planes,
+            walls,
             bodies,
             flow,
+            remembered,
         } = self;
         let mut hash = Hashed(Xxh3::new());
         // What `Debug` writes of a number is enough to tell it from every other.
@@ -313,7 +322,7 @@ impl Model {
             .map_or((law.keyword(), 0.0), |law| (law.source.as_str(), law.range));
         let settings = (gravity, time_step, integrator, domain);
         let contact = (law, attraction, tangential_damping, materials, pairs);
-        let _ = write!(hash, "{settings:?} {contact:?} {shapes:?} {planes:?} {flow:?}");
+        let _ = write!(hash, "{settings:?} {contact:?} {shapes:?} {walls:?} {flow:?}");
         for body in bodies {
             let ModelBody {
                 shape,
@@ -329,6 +338,18 @@ impl Model {
             hash.0.update(bytes_of(velocity));
             hash.0.update(bytes_of(angular_velocity));
             hash.0.update(&[u8::from(*fixed)]);
+        }
+        if let Some(Remembered {
+            size,
+            ends,
+            entries,
+            memory,
+        }) = remembered
+        {
+            hash.0.update(&size.to_le_bytes());
+            hash.0.update(cast_slice(ends));
+            hash.0.update(cast_slice(entries));
+            hash.0.update(cast_slice(memory));
         }
         hash.0.digest()
     }

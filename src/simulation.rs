@@ -60,6 +60,8 @@ pub struct Simulation {
     /// The same by their indices, of those that are there.
     traced: Option<Trace>,
     samples: Vec<Sample>,
+    /// The walls, for inlets to ask where there is room.
+    wall_probes: Vec<wall::Probe>,
 }
 
 impl Simulation {
@@ -99,6 +101,7 @@ impl Simulation {
                 threads,
                 reason: error.to_string(),
             })?;
+        tracing::info!(threads = pool.current_num_threads(), "CPU engine");
         Ok(Self::start(State::new(&model), model, Engine::Cpu(pool)))
     }
 
@@ -108,6 +111,7 @@ impl Simulation {
     /// If the device cannot hold the model, or a periodic domain is too narrow.
     pub fn on_gpu(model: Model, context: &Context) -> Result<Simulation> {
         has_room(&model)?;
+        tracing::info!(adapter = context.adapter, "GPU engine");
         let state = State::new(&model);
         let engine = Engine::Gpu(Box::new(GpuEngine::with_law(
             context,
@@ -126,6 +130,7 @@ impl Simulation {
             trace: None,
             traced: None,
             samples: Vec::new(),
+            wall_probes: Vec::new(),
         }
     }
 
@@ -156,6 +161,20 @@ impl Simulation {
             },
             Engine::Gpu(engine) => engine.context().adapter.clone(),
         }
+    }
+
+    /// The GPU engine, if it runs on that.
+    pub fn gpu(&self) -> Option<&GpuEngine> {
+        match &self.engine {
+            Engine::Cpu(_) => None,
+            Engine::Gpu(engine) => Some(engine),
+        }
+    }
+
+    /// The state as the host has it: with the CPU engine the state itself, with the GPU engine what
+    /// was last asked for.
+    pub fn on_host(&self) -> &State {
+        &self.state
     }
 
     /// Number of steps taken.
@@ -237,9 +256,17 @@ impl Simulation {
         if !due || self.state.traffic.looked == Some(self.steps) {
             return Ok(());
         }
-        self.fetch(&[Field::Bodies])?;
+        self.fetch(&[Field::Bodies, Field::Walls])?;
+        if !model.flow.inlets.is_empty() && self.wall_probes.is_empty() {
+            let domain = model.domain.as_ref();
+            let probes = model.walls.iter().map(|wall| wall::Probe::new(wall, domain));
+            self.wall_probes = probes.collect();
+        }
+        for (index, probe) in self.wall_probes.iter_mut().enumerate() {
+            probe.move_to(self.state.wall(index).pose);
+        }
         let mut traffic = std::mem::take(&mut self.state.traffic);
-        let change = traffic.look(&model, &self.state, self.steps);
+        let change = traffic.look(&model, &self.state, self.steps, &self.wall_probes);
         self.state.traffic = traffic;
         let Some(change) = change else {
             return Ok(());
@@ -452,6 +479,7 @@ impl Simulation {
     fn fetch_contacts(&mut self) -> Result<()> {
         self.fetch(&[
             Field::Bodies,
+            Field::Walls,
             Field::Spheres,
             Field::NeighbourStarts,
             Field::Neighbours,

@@ -9,7 +9,14 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 4] = ["run", "check", "schema", "adapters"];
+const COMMANDS: &[&str] = &[
+    "run",
+    "check",
+    "schema",
+    "adapters",
+    #[cfg(feature = "render")]
+    "render",
+];
 
 /// A folder for the files of a test, in which the program runs.
 struct Place(TempDir);
@@ -923,5 +930,103 @@ fn a_reader_that_goes_away_is_no_failure() {
             !stderr.contains("panic") && !stderr.contains("error"),
             "{stderr}"
         );
+    }
+}
+
+/// Pictures and films.
+#[cfg(feature = "render")]
+mod pictures {
+    use super::*;
+
+    /// A simulation on the CPU, drawn on whatever there is.
+    const SMALL: [&str; 6] = ["--backend", "cpu", "--size", "64x48", "--samples", "1"];
+
+    fn render(place: &Place, arguments: &[&str]) -> Outcome {
+        place.rockfall(&[&["render", "ball.json"], arguments, &SMALL].concat())
+    }
+
+    fn frames(place: &Place, directory: &str) -> Vec<(String, Vec<u8>)> {
+        let mut frames: Vec<_> = fs::read_dir(place.path(directory))
+            .unwrap()
+            .map(|entry| {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+                (name, fs::read(path).unwrap())
+            })
+            .collect();
+        frames.sort();
+        frames
+    }
+
+    #[test]
+    fn frames_are_numbered_and_the_same_bits_each_time() {
+        let place = Place::new().with("ball.json", &ball());
+        let made = |directory: &str| {
+            let wanted = ["--out", directory, "--fps", "20", "--duration", "0.1"];
+            let outcome = render(&place, &wanted);
+            assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+            assert!(outcome.stdout.contains("(3 frames)"), "{}", outcome.stdout);
+            frames(&place, directory)
+        };
+        let first = made("a/b");
+        let names: Vec<&str> = first.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["frame_00000.png", "frame_00001.png", "frame_00002.png"]
+        );
+        assert_eq!(first, made("again"));
+        assert_ne!(first[0].1, first[2].1, "the ball falls");
+        let picture = image::load_from_memory(&first[1].1).unwrap();
+        assert_eq!((picture.width(), picture.height()), (64, 48));
+    }
+
+    #[test]
+    fn a_snapshot_is_a_picture_of_the_end() {
+        let place = Place::new().with("ball.json", &ball());
+        let shot = |file: &str, steps: &str| {
+            place.run(
+                "ball.json",
+                &[
+                    "--steps",
+                    steps,
+                    "--snapshot",
+                    file,
+                    "--size",
+                    "64x48",
+                    "--plain",
+                ],
+            );
+            image::open(place.path(file)).unwrap()
+        };
+        let start = shot("start.png", "0");
+        assert_eq!((start.width(), start.height()), (64, 48));
+        let end = shot("end.jpg", "300");
+        assert_eq!((end.width(), end.height()), (64, 48));
+        assert_ne!(start, end);
+    }
+
+    #[test]
+    fn a_picture_that_cannot_be_is_refused_before_the_run() {
+        let place = Place::new().with("ball.json", &ball());
+        let run = |arguments: &[&str]| {
+            place.rockfall(&[&["run", "ball.json", "--backend", "cpu"], arguments].concat())
+        };
+        run(&["--snapshot", "end.gif"]).failed(2, &["--snapshot", "end.gif", ".png or .jpg"]);
+        run(&["--colour", "speed"]).failed(2, &["none is made; add --snapshot FILE"]);
+        run(&["--snapshot", "a.png", "--size", "0x4"]).failed(2, &["such as 1280x720"]);
+        render(&place, &[]).failed(2, &["--out"]);
+        render(&place, &["--video", "film.avi"]).failed(2, &["film.avi", ".mp4 or .webm"]);
+        let here = ["--eye", "0,1,0", "--target", "0,1,0", "--out", "x"];
+        render(&place, &here).failed(2, &["--eye", "the same point"]);
+    }
+
+    #[test]
+    fn without_ffmpeg_a_film_is_refused_with_what_to_do() {
+        let place = Place::new().with("ball.json", &ball());
+        let arguments = [&["render", "ball.json", "--video", "film.mp4"], &SMALL[..]].concat();
+        let mut command = place.command(&arguments);
+        command.env("PATH", "/nonexistent");
+        let outcome = Outcome::of(command);
+        outcome.failed(1, &["ffmpeg", "apt-get install ffmpeg", "--out"]);
     }
 }

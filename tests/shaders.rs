@@ -8,9 +8,23 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, TypeInner};
 use rockfall::gpu::shaders::source;
 use rockfall::layout::{
-    Body, BodyProperties, Load, Member, Pair, Params, Plane, Sphere, SphereLoad, Stats,
+    Body, BodyProperties, Facet, Load, Member, Node, Pair, Params, Sphere, SphereLoad, Stats, Wall,
+    WallPose,
 };
 use rockfall::pass::Pass;
+
+/// The name and the text of each shader.
+fn all() -> Vec<(&'static str, String)> {
+    let passes = Pass::ALL.map(|pass| (pass.name(), source(pass)));
+    #[cfg(feature = "render")]
+    let pictures = rockfall::render::shaders::NAMES.map(|name| {
+        let texts = rockfall::render::shaders::Texts::BuiltIn;
+        (name, texts.source(name))
+    });
+    #[cfg(not(feature = "render"))]
+    let pictures = [];
+    passes.into_iter().chain(pictures).collect()
+}
 
 fn parse(source: &str) -> Module {
     naga::front::wgsl::parse_str(source)
@@ -19,13 +33,11 @@ fn parse(source: &str) -> Module {
 
 #[test]
 fn every_shader_is_valid_with_no_optional_capability() {
-    for pass in Pass::ALL {
-        let source = source(pass);
+    for (name, source) in all() {
         let module = parse(&source);
         Validator::new(ValidationFlags::all(), Capabilities::empty())
             .validate(&module)
-            .unwrap_or_else(|error| panic!("{}: {}", pass.name(), error.emit_to_string(&source)));
-        let name = pass.name();
+            .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
         assert!(
             module
                 .entry_points
@@ -37,9 +49,9 @@ fn every_shader_is_valid_with_no_optional_capability() {
 }
 
 #[test]
-fn every_pass_fits_webgpus_default_limits() {
-    for pass in Pass::ALL {
-        let module = parse(&source(pass));
+fn every_shader_fits_webgpus_default_limits() {
+    for (_, source) in all() {
+        let module = parse(&source);
         let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
             .validate(&module)
             .unwrap();
@@ -62,14 +74,14 @@ fn every_pass_fits_webgpus_default_limits() {
 #[test]
 fn a_variable_has_one_binding_in_all_shaders() {
     let mut bindings: HashMap<String, u32> = HashMap::new();
-    for pass in Pass::ALL {
-        for (_, variable) in parse(&source(pass)).global_variables.iter() {
+    for (shader, source) in all() {
+        for (_, variable) in parse(&source).global_variables.iter() {
             let Some(binding) = &variable.binding else {
                 continue;
             };
             let name = variable.name.clone().unwrap();
             let first = *bindings.entry(name.clone()).or_insert(binding.binding);
-            assert_eq!(first, binding.binding, "{name} in {}", pass.name());
+            assert_eq!(first, binding.binding, "{name} in {shader}");
         }
     }
     let mut numbers: Vec<u32> = bindings.values().copied().collect();
@@ -97,7 +109,7 @@ fn layouts() -> Vec<Layout> {
         "body_count",
         "sphere_count",
         "bucket_count",
-        "plane_count",
+        "wall_count",
         "gravity",
         "time_step",
         "cell_size",
@@ -116,6 +128,13 @@ fn layouts() -> Vec<Layout> {
         "tangential_damping",
         "cohesive",
         "lookahead",
+        "facet_start",
+        "node_start",
+        "sample_start",
+        "wall_loads",
+        "stripes",
+        "force_unit",
+        "torque_unit",
     ];
     let offsets = names
         .iter()
@@ -140,7 +159,8 @@ fn layouts() -> Vec<Layout> {
             inverse_mass,
             first_sphere,
             sphere_count,
-            reach
+            reach,
+            shape
         }),
         layout!(Member {
             center,
@@ -174,17 +194,48 @@ fn layouts() -> Vec<Layout> {
             torque,
             contacts
         }),
-        layout!(Plane {
-            offset,
-            material,
+        layout!(Wall {
             cell,
-            normal
+            material,
+            offset,
+            inverse_mass,
+            orientation,
+            velocity,
+            first_node,
+            angular_velocity,
+            node_count,
+            belt,
+            drift
+        }),
+        layout!(WallPose {
+            cell,
+            wall,
+            offset,
+            way,
+            orientation,
+            velocity,
+            angular_velocity
+        }),
+        layout!(Facet {
+            a,
+            kind,
+            b,
+            wall,
+            c,
+            side,
+            d
+        }),
+        layout!(Node {
+            min,
+            skip,
+            max,
+            facets
         }),
         layout!(Pair {
             stiffness,
-            plane_stiffness,
+            wall_stiffness,
             tangential_ratio,
-            plane_tangential_ratio,
+            wall_tangential_ratio,
             damping_ratio,
             damping,
             friction,
@@ -255,6 +306,38 @@ fn structs_of_the_host_are_laid_out_as_nagas() {
             pass.name()
         );
     }
+}
+
+#[cfg(feature = "render")]
+#[test]
+fn the_view_is_laid_out_as_nagas() {
+    use rockfall::render::{shaders::Texts, view::View};
+    let module = parse(&Texts::BuiltIn.source("shade"));
+    let found = module
+        .types
+        .iter()
+        .find(|(_, ty)| ty.name.as_deref() == Some("View"));
+    let TypeInner::Struct { members, span } = &found.unwrap().1.inner else {
+        panic!("View is a struct");
+    };
+    assert_eq!(u64::from(*span), View::min_size().get());
+    let offsets: Vec<u64> = members.iter().map(|member| member.offset.into()).collect();
+    let host: Vec<u64> = (0..members.len())
+        .map(|index| View::METADATA.offset(index))
+        .collect();
+    assert_eq!(offsets, host);
+    // The fields stand in the same order, by name.
+    let names: Vec<&str> = members
+        .iter()
+        .map(|member| member.name.as_deref().unwrap())
+        .collect();
+    let text = include_str!("../src/render/view.rs");
+    let fields = text.split("pub struct View {").nth(1).unwrap();
+    let fields = fields.split('}').next().unwrap().lines();
+    let fields: Vec<&str> = fields
+        .filter_map(|line| line.trim().strip_prefix("pub ")?.split(':').next())
+        .collect();
+    assert_eq!(names, fields);
 }
 
 #[test]

@@ -5,7 +5,12 @@ pub mod bench;
 pub mod check;
 pub mod compare;
 pub mod failure;
+pub mod log;
+#[cfg(feature = "render")]
+pub mod picture;
 pub mod progress;
+#[cfg(feature = "render")]
+pub mod render;
 pub mod run;
 pub mod schema;
 pub mod table;
@@ -25,6 +30,10 @@ use failure::{Failure, Outcome};
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
+    /// Say more of what goes on: -v what is done, -vv in detail, -vvv everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -34,6 +43,7 @@ const EXAMPLES: &str = "\
 Examples:
   rockfall run pile.json                 run a scene on the GPU, or on the CPU without one
   rockfall run pile.json --steps 1000    run only 1000 steps of it
+  rockfall render pile.json --out frames make pictures of it
   rockfall bench                         measure how fast this machine is
   rockfall compare pile.json             hold the GPU against the CPU
   rockfall check pile.json               see whether a scene is right
@@ -42,12 +52,15 @@ Examples:
 Exit codes:
   0  all went well
   1  the run failed, or `compare` found a difference
-  2  the arguments or the scene are wrong";
+  2  the arguments or the scene are wrong
+  130  the run was stopped by Ctrl-C, and can go on";
 
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Run(run::Arguments),
+    Run(Box<run::Arguments>),
+    #[cfg(feature = "render")]
+    Render(render::Arguments),
     Bench(bench::Arguments),
     Compare(compare::Arguments),
     Check(check::Arguments),

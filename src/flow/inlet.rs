@@ -4,6 +4,7 @@ use super::Amount;
 use crate::clump::Clump;
 use crate::model::{Model, ModelBody};
 use crate::scene::fill::{Fill, Occupied};
+use crate::wall;
 
 /// Places tried for a body in one look; then it waits for the next.
 const TRIES: usize = 200;
@@ -111,11 +112,11 @@ impl Inlet {
         shape: usize,
         number: u64,
         steps: u64,
-        model: &Model,
+        shapes: &[Clump],
         occupied: &mut Occupied,
+        walls: &[wall::Probe],
     ) -> Option<ModelBody> {
-        let Model { shapes, planes, .. } = model;
         self.fill
-            .place_one(shape, (number, steps), TRIES, shapes, occupied, planes)
+            .place_one(shape, (number, steps), TRIES, shapes, occupied, walls)
     }
 }

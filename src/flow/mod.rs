@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Model, ModelBody};
 use crate::state::{State, body_orientation};
+use crate::wall;
 
 /// The inlets, outlets and probes of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,6 +38,12 @@ impl Flow {
     /// Whether there is nothing to look at.
     pub fn is_empty(&self) -> bool {
         self.inlets.is_empty() && self.outlets.is_empty() && self.probes.is_empty()
+    }
+
+    /// Corners of the regions in which bodies come in, m.
+    pub fn corners(&self) -> impl Iterator<Item = DVec3> + Clone {
+        let fills = self.inlets.iter().map(|inlet| &inlet.fill);
+        fills.flat_map(|fill| [fill.min, fill.max])
     }
 }
 
@@ -114,8 +121,14 @@ impl Traffic {
     }
 
     /// Looks at the bodies of `state` before the step after `steps`, and counts. Returns what is to be
-    /// changed, if anything.
-    pub(crate) fn look(&mut self, model: &Model, state: &State, steps: u64) -> Option<Change> {
+    /// changed, if anything. `walls` are those of the model, where they are.
+    pub(crate) fn look(
+        &mut self,
+        model: &Model,
+        state: &State,
+        steps: u64,
+        walls: &[wall::Probe],
+    ) -> Option<Change> {
         let flow = &model.flow;
         let places: Vec<DVec3> = state.bodies.iter().map(|body| state.position(body)).collect();
         let mass = |body: usize| model.shapes[state.identities[body].shape].mass;
@@ -162,7 +175,14 @@ impl Traffic {
                     let poured = new.iter().map(|(_, body): &(u64, ModelBody)| *body);
                     inlet.occupied(model, there.chain(poured))
                 });
-                let Some(body) = inlet.place(shape, brought.bodies, steps, model, occupied) else {
+                let Some(body) = inlet.place(
+                    shape,
+                    brought.bodies,
+                    steps,
+                    &model.shapes,
+                    occupied,
+                    walls,
+                ) else {
                     self.behind[index] = inlet.due(brought, time, &model.shapes);
                     break;
                 };

@@ -7,12 +7,12 @@ use wgpu::BufferUsages;
 use super::device::Context;
 use super::kernels::Threads;
 use crate::error::{Error, Result};
-use crate::layout::{Params, SCAN_BLOCK};
-use crate::state::{Field, State};
+use crate::layout::{Params, SCAN_BLOCK, WALL_STEPS, WallPose};
+use crate::state::{Field, Movers, State};
 
 /// The buffers of a simulation on the device: one for each [`Field`], and some of the GPU's own.
 pub(super) struct Buffers {
-    params: wgpu::Buffer,
+    pub params: wgpu::Buffer,
     /// What `params` holds.
     pub params_value: Params,
     fields: Vec<wgpu::Buffer>,
@@ -24,6 +24,9 @@ pub(super) struct Buffers {
     pub list_dispatch: wgpu::Buffer,
     /// The neighbour lists as they were before they were built again, if contacts remember.
     kept: Kept,
+    /// Poses of the walls that move by prescription, in the next steps; see `shaders/integrate.wgsl`.
+    wall_poses: wgpu::Buffer,
+    movers: Movers,
 }
 
 /// Room for the old neighbour lists while new ones are built.
@@ -86,13 +89,18 @@ impl Buffers {
         let mut fields = Vec::with_capacity(Field::ALL.len());
         for field in Field::ALL {
             let size = room.of(state.bytes(field).len() as u64);
-            fields.push(context.create_buffer(field.name(), size, STORAGE)?);
+            let usage = match field {
+                Field::Walls => STORAGE | BufferUsages::UNIFORM,
+                _ => STORAGE,
+            };
+            fields.push(context.create_buffer(field.name(), size, usage)?);
         }
         let list_dispatch = context.create_buffer(
             "list_dispatch",
             2 * size_of_val(&list_needs(&state.params)) as u64,
             STORAGE | BufferUsages::INDIRECT,
         )?;
+        let poses = (u64::from(WALL_STEPS) * state.movers.len() as u64).max(1);
         let mut buffers = Buffers {
             params: context.create_buffer(
                 "params",
@@ -109,6 +117,12 @@ impl Buffers {
             )?,
             list_dispatch,
             kept: Kept::new(context, &state.params, room)?,
+            wall_poses: context.create_buffer(
+                "wall_poses",
+                poses * size_of::<WallPose>() as u64,
+                STORAGE,
+            )?,
+            movers: state.movers.clone(),
         };
         buffers.upload(context, state);
         Ok(buffers)
@@ -143,6 +157,7 @@ impl Buffers {
             "kept_starts" => whole(&self.kept.starts),
             "kept_neighbours" => whole(&self.kept.neighbours),
             "kept_memory" => whole(&self.kept.memory),
+            "wall_poses" => whole(&self.wall_poses),
             _ => {
                 let field = Field::ALL.into_iter().find(|field| field.name() == name)?;
                 used(field)
@@ -165,6 +180,11 @@ impl Buffers {
             && self.block_sums.size() >= block_sums(&state.params)
     }
 
+    /// Whether any wall moves.
+    pub fn has_moving_walls(&self) -> bool {
+        !self.movers.is_empty()
+    }
+
     pub fn size(&self) -> u64 {
         let Kept {
             starts,
@@ -178,6 +198,7 @@ impl Buffers {
             starts,
             neighbours,
             memory,
+            &self.wall_poses,
         ];
         let own: u64 = own.into_iter().map(wgpu::Buffer::size).sum();
         own + self.fields.iter().map(wgpu::Buffer::size).sum::<u64>()
@@ -226,6 +247,29 @@ impl Buffers {
         Ok(())
     }
 
+    /// Puts the poses that walls have after each of `steps` steps to where the device looks for them;
+    /// `taken` steps were taken before.
+    pub fn upload_poses(&self, context: &Context, taken: u32, steps: u64) {
+        if self.movers.is_empty() {
+            return;
+        }
+        let row = (self.movers.len() * size_of::<WallPose>()) as u64;
+        // As far as the end of the table, and from its start on.
+        let mut next = u64::from(taken) + 1;
+        let end = next + steps;
+        while next < end {
+            let first = next % u64::from(WALL_STEPS);
+            let here = (u64::from(WALL_STEPS) - first).min(end - next);
+            let poses: Vec<WallPose> = (next..next + here)
+                .flat_map(|step| self.movers.poses(step))
+                .collect();
+            context
+                .queue
+                .write_buffer(&self.wall_poses, first * row, cast_slice(&poses));
+            next += here;
+        }
+    }
+
     /// Sets the number of steps to look ahead for lists that become stale.
     pub fn set_lookahead(&mut self, context: &Context, lookahead: f32) {
         if lookahead != self.params_value.lookahead {
@@ -264,7 +308,7 @@ fn uniform(params: &Params) -> Vec<u8> {
 
 impl Context {
     /// A buffer, or an error that says why there can be none.
-    pub(super) fn create_buffer(
+    pub(crate) fn create_buffer(
         &self,
         name: &'static str,
         size: u64,

@@ -14,6 +14,22 @@ pub struct Context {
     pub device: wgpu::Device,
     /// Its queue.
     pub queue: wgpu::Queue,
+    /// What the adapter lacks to draw pictures, if anything.
+    cannot_draw: Option<&'static str>,
+}
+
+impl Context {
+    /// # Errors
+    /// If the adapter cannot draw pictures.
+    pub fn can_draw(&self) -> Result<()> {
+        match self.cannot_draw {
+            None => Ok(()),
+            Some(lacks) => Err(Error::CannotDraw {
+                adapter: self.adapter.clone(),
+                lacks,
+            }),
+        }
+    }
 }
 
 /// An adapter that wgpu sees.
@@ -92,6 +108,18 @@ impl Adapter {
         }))
     }
 
+    /// The adapter to draw on what another engine computes: the one that `wanted` names, the best real
+    /// GPU, or else a software one.
+    ///
+    /// # Errors
+    /// As [`Adapter::choose`].
+    pub fn to_draw(wanted: Option<&str>) -> Result<Adapter> {
+        match wanted {
+            Some(_) => Adapter::choose(wanted),
+            None => Adapter::choose(None).or_else(|_| Adapter::choose(Some("software"))),
+        }
+    }
+
     /// Name, kind, backend and driver, for people.
     pub fn describe(&self) -> String {
         let wgpu::AdapterInfo {
@@ -148,6 +176,24 @@ impl Adapter {
         lacks
     }
 
+    /// What it lacks to draw pictures, if anything.
+    fn cannot_draw(&self) -> Option<&'static str> {
+        let flags = self.adapter.get_downlevel_capabilities().flags;
+        let needed = [
+            (
+                DownlevelFlags::VERTEX_STORAGE,
+                "storage buffers in vertex shaders",
+            ),
+            (
+                DownlevelFlags::FRAGMENT_STORAGE,
+                "storage buffers in fragment shaders",
+            ),
+            (DownlevelFlags::COMPARISON_SAMPLERS, "samplers that compare"),
+        ];
+        let missing = needed.into_iter().find(|(flag, _)| !flags.contains(*flag));
+        missing.map(|(_, lacks)| lacks)
+    }
+
     /// Opens the adapter with all that it can do.
     ///
     /// # Errors
@@ -174,6 +220,7 @@ impl Adapter {
             adapter: self.describe(),
             device,
             queue,
+            cannot_draw: self.cannot_draw(),
         })
     }
 

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use bytemuck::{bytes_of, bytes_of_mut};
 
 use crate::error::{Error, Result};
-use crate::layout::{CUSTOM, Stats};
+use crate::layout::{CUSTOM, Stats, WALL_STEPS};
 use crate::pass::Pass;
 use crate::state::{Field, State};
 use crate::trace::{Sample, Trace};
@@ -31,7 +31,7 @@ use sampler::Sampler;
 const SUBMISSION: Duration = Duration::from_millis(100);
 
 /// Most steps of a submission.
-const MOST_STEPS: u64 = 1024;
+const MOST_STEPS: u64 = WALL_STEPS as u64;
 
 /// Part of the time for which lists hold after which a step may build them again. With a larger one
 /// they are built earlier than they need be, with a smaller one more often in vain.
@@ -86,6 +86,16 @@ impl GpuEngine {
         &self.context
     }
 
+    /// The buffer of a field of the state, for those who read it: steps write to it.
+    pub fn buffer(&self, field: Field) -> &wgpu::Buffer {
+        self.buffers.field(field)
+    }
+
+    /// The uniform buffer of [`Params`](crate::layout::Params).
+    pub fn params_buffer(&self) -> &wgpu::Buffer {
+        &self.buffers.params
+    }
+
     /// Size of all buffers, bytes.
     pub fn size(&self) -> u64 {
         self.buffers.size()
@@ -123,6 +133,8 @@ impl GpuEngine {
     /// # Errors
     /// If the device was lost.
     pub fn run(&mut self, pass: Pass) -> Result<()> {
+        self.buffers
+            .upload_poses(&self.context, self.stats()?.step, 1);
         let mut encoder = self.encoder();
         self.kernels.encode(pass, &mut encoder);
         self.context.queue.submit([encoder.finish()]);
@@ -149,6 +161,8 @@ impl GpuEngine {
             let start = Instant::now();
             let mut encoder = self.encoder();
             let wanted = self.steps_per_submission.min(end - next);
+            self.buffers
+                .upload_poses(&self.context, before.steps, wanted);
             if let Some(sampler) = &mut self.sampler {
                 // A sample is of a certain step, so each step must be taken.
                 let mut encoded = 0;
@@ -167,6 +181,7 @@ impl GpuEngine {
             let taken = stats.steps.wrapping_sub(before.steps);
             self.observe(taken, stats.rebuilds.wrapping_sub(before.rebuilds));
             next += u64::from(taken);
+            tracing::trace!(taken, rebuilds = stats.rebuilds, "submission");
             before = stats;
             if let Some(sampler) = &mut self.sampler {
                 sampler.drain(&self.context, next, samples)?;
@@ -215,6 +230,8 @@ impl GpuEngine {
             return Ok(None);
         };
         loop {
+            self.buffers
+                .upload_poses(&self.context, self.stats()?.steps, 1);
             let mut encoder = self.encoder();
             self.kernels
                 .encode_timed_step(&self.buffers, &mut encoder, &timer.queries);
@@ -256,6 +273,7 @@ impl GpuEngine {
     }
 
     fn resize_neighbours(&mut self, capacity: u32) -> Result<()> {
+        tracing::debug!(entries = capacity, "room for neighbour lists");
         self.buffers.resize_neighbours(&self.context, capacity)?;
         self.kernels.bind(&self.context, &self.buffers);
         Ok(())
@@ -353,7 +371,7 @@ impl Context {
     }
 
     /// Copies bytes of a buffer, from `offset` on, to the host.
-    fn read(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
+    pub(crate) fn read(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
         /// Larger copies go in pieces: the staging buffer is memory too.
         const PIECE: usize = 64 << 20;
         for (index, piece) in bytes.chunks_mut(PIECE).enumerate() {

@@ -2,7 +2,9 @@
 
 use crate::grid::{HASH_LEVEL, HASH_Y, HASH_Z};
 use crate::layout::{
-    HERTZ, HOOKE, LINEAR, PLANE, ROLLING_SPRING, SCAN_BLOCK, SEMI_IMPLICIT, WORKGROUP_SIZE,
+    BACK, BALL, BOTH_SIDES, FRONT, HERTZ, HOOKE, LINEAR, MAX_WALLS, PLANE, RECTANGLE, REVOLVED,
+    ROLLING_SPRING, SCAN_BLOCK, SEMI_IMPLICIT, SPHERES_OF_STRIPE, TORUS, TRIANGLE, WALL,
+    WALL_DIGITS, WALL_STEPS, WORKGROUP_SIZE,
 };
 use crate::pass::Pass;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -16,11 +18,12 @@ fn file(pass: Pass) -> &'static str {
         Pass::Scan => include_str!("../../shaders/scan.wgsl"),
         Pass::Scatter => include_str!("../../shaders/scatter.wgsl"),
         Pass::Contacts => include_str!("../../shaders/contacts.wgsl"),
+        Pass::Walls => include_str!("../../shaders/walls.wgsl"),
         Pass::Integrate => include_str!("../../shaders/integrate.wgsl"),
     }
 }
 
-const SHARED: [(&str, &str); 7] = [
+const SHARED: [(&str, &str); 9] = [
     ("layout", include_str!("../../shaders/shared/layout.wgsl")),
     (
         "dispatch",
@@ -37,6 +40,8 @@ const SHARED: [(&str, &str); 7] = [
     ),
     ("contact", include_str!("../../shaders/shared/contact.wgsl")),
     ("law", include_str!("../../shaders/shared/law.wgsl")),
+    ("memory", include_str!("../../shaders/shared/memory.wgsl")),
+    ("wall", include_str!("../../shaders/shared/wall.wgsl")),
 ];
 
 /// The complete WGSL of a pass: the constants, the files that its first line imports, its own.
@@ -57,24 +62,39 @@ const LAW: &str = "law";
 
 /// The WGSL of a pass without one of its imports.
 fn without(pass: Pass, left_out: Option<&str>) -> String {
-    let file = file(pass);
-    let imports = file
+    assemble(pass.name(), file(pass), |import| {
+        let text =
+            shared(import).unwrap_or_else(|| panic!("shaders/shared/{import}.wgsl does not exist"));
+        if Some(import) == left_out { "" } else { text }
+    })
+}
+
+/// The complete WGSL of a shader: the constants, what `imported` has for each name of its first line,
+/// its own text.
+///
+/// # Panics
+/// If its first line is no `// import: `.
+pub(crate) fn assemble<'a>(
+    name: &str,
+    text: &str,
+    mut imported: impl FnMut(&str) -> &'a str,
+) -> String {
+    let imports = text
         .lines()
         .next()
         .and_then(|line| line.strip_prefix("// import: "))
-        .unwrap_or_else(|| panic!("shaders/{}.wgsl must start with an import", pass.name()));
+        .unwrap_or_else(|| panic!("shaders/{name}.wgsl must start with an import"));
     let mut source = constants();
-    for import in imports.split(", ").filter(|&name| Some(name) != left_out) {
+    for import in imports.split(", ") {
         source.push_str(imported(import));
     }
-    source + file
+    source + text
 }
 
-/// A file of `shaders/shared/`.
-fn imported(name: &str) -> &'static str {
+/// A file of `shaders/shared/`, if there is one of that name.
+pub(crate) fn shared(name: &str) -> Option<&'static str> {
     let found = SHARED.iter().find(|(shared, _)| *shared == name);
-    let (_, text) = found.unwrap_or_else(|| panic!("shaders/shared/{name}.wgsl does not exist"));
-    text
+    found.map(|(_, text)| *text)
 }
 
 /// What is wrong with a contact law of the user's, and where in their file.
@@ -93,7 +113,12 @@ pub struct LawMistake {
 /// # Errors
 /// The first mistake in it.
 pub fn check_law(law: &str) -> Result<(), LawMistake> {
-    let ours = without(Pass::Contacts, Some(LAW));
+    check_law_in(Pass::Contacts, law)?;
+    check_law_in(Pass::Walls, law)
+}
+
+fn check_law_in(pass: Pass, law: &str) -> Result<(), LawMistake> {
+    let ours = without(pass, Some(LAW));
     let source = ours.clone() + law;
     let lines = ours.lines().count() as u32;
     let mistake = |location: Option<naga::SourceLocation>, message: String| {
@@ -147,7 +172,20 @@ fn constants() -> String {
         ("HASH_Z", HASH_Z),
         ("HASH_LEVEL", HASH_LEVEL),
         ("SEMI_IMPLICIT", SEMI_IMPLICIT),
+        ("WALL", WALL),
+        ("MAX_WALLS", MAX_WALLS as u32),
+        ("WALL_STEPS", WALL_STEPS),
+        ("WALL_DIGITS", WALL_DIGITS as u32),
+        ("SPHERES_OF_STRIPE", SPHERES_OF_STRIPE),
         ("PLANE", PLANE),
+        ("RECTANGLE", RECTANGLE),
+        ("TRIANGLE", TRIANGLE),
+        ("REVOLVED", REVOLVED),
+        ("BALL", BALL),
+        ("TORUS", TORUS),
+        ("BOTH_SIDES", BOTH_SIDES),
+        ("FRONT", FRONT),
+        ("BACK", BACK),
         ("LINEAR", LINEAR),
         ("HOOKE", HOOKE),
         ("HERTZ", HERTZ),

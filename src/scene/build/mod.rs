@@ -9,8 +9,11 @@ mod fills;
 mod flow;
 mod law;
 mod materials;
+mod output;
 mod overlaps;
+mod start;
 mod usage;
+mod walls;
 
 use std::path::Path;
 
@@ -21,7 +24,10 @@ use super::format::{self, SceneFile};
 use crate::clump::Clump;
 use crate::flow::Flow;
 use crate::model::{Integrator, Law, Model, ModelBody, PairLaw};
+use crate::wall::Probe;
 use check::{Check, Names, Sign, vector};
+use overlaps::Kept;
+pub(super) use start::checkpoint_of;
 
 /// Spheres that a scene may have.
 pub const MAX_SPHERES: u64 = 50_000_000;
@@ -47,9 +53,20 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     let materials = check.materials(file);
     let pairs = check.pairs(file, &materials);
     let shapes = check.shapes(file, &materials);
-    let planes = check.planes(file, &materials);
+    let walls = check.walls(file, &materials);
     let shape_names = Names::new("shape", file.shapes.names());
-    let bodies = check.bodies(file, &shape_names, &shapes);
+    let started = check.start(
+        file,
+        folder,
+        &shape_names,
+        &shapes,
+        &walls,
+        contact.as_ref().map(|contact| &contact.law),
+    );
+    let mut bodies = started.bodies;
+    let started_bodies = bodies.len();
+    bodies.extend(check.bodies(file, &shape_names, &shapes));
+    check.output(file);
     let mut fills = check.fills(file, &shape_names, &shapes);
     let mut inlets = check.inlets(file, &shape_names);
     let outlets = check.outlets(file);
@@ -58,7 +75,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     check.extent(file, &shape_names, &shapes);
     let materials: Vec<&format::Material> = file.materials.0.iter().map(|(_, m)| m).collect();
     let mut laws = contact::mix(&materials, &pairs);
-    let domain = check.domain(file, &shape_names, &shapes, &laws);
+    let domain = check.domain(file, &shape_names, &shapes, &laws, &walls);
     check.unused(file);
     let (Some(contact), []) = (contact, check.problems.as_slice()) else {
         return Err(check.problems);
@@ -69,8 +86,24 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     for fill in fills.iter_mut().chain(inlet_fills) {
         fill.resize(&mut shapes);
     }
-    let bodies = check.place(bodies, &fills, &shapes, &planes)?;
-    let bodies = check.initial_overlap(file, bodies, &fills, &shapes, &planes, domain.as_ref())?;
+    let wall_probes: Vec<Probe> = walls
+        .iter()
+        .map(|wall| Probe::new(wall, domain.as_ref()))
+        .collect();
+    let bodies = check.place(bodies, &fills, &shapes, &wall_probes)?;
+    let kept = Kept {
+        bodies: started_bodies,
+        walls: &started.kept_walls,
+    };
+    let bodies = check.initial_overlap(
+        file,
+        bodies,
+        &fills,
+        &shapes,
+        &wall_probes,
+        domain.as_ref(),
+        &kept,
+    )?;
     if bodies.iter().all(|body| body.fixed) && inlets.is_empty() {
         check
             .warnings
@@ -84,7 +117,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
         .copied()
         .chain(flow::newcomers(&inlets, gravity))
         .collect();
-    let encounters = Encounters::new(&materials, &shapes, &planes, &moving, gravity);
+    let encounters = Encounters::new(&materials, &shapes, &walls, &moving, gravity);
     let notes = encounters
         .stiffen(&file.contact, &materials, &mut laws, &names)
         .map_err(|problem| vec![problem])?;
@@ -129,7 +162,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
         materials: names,
         pairs: laws,
         shapes,
-        planes,
+        walls,
         bodies,
         flow: Flow {
             every,
@@ -137,9 +170,15 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
             outlets,
             probes,
         },
+        remembered: started.remembered,
     };
+    let mut file = file.clone();
+    file.name = Some(model.name.clone());
+    file.contact.time_step = Some(model.time_step);
     Ok(Scene {
         model,
+        file,
+        folder: folder.to_owned(),
         warnings: check.readable_warnings(),
         notes: check.notes,
     })
@@ -150,7 +189,7 @@ fn single_precision(law: &Law, pairs: &[PairLaw]) -> Result<(), Vec<Problem>> {
     let range = f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX);
     let stiffnesses = pairs
         .iter()
-        .flat_map(|pair| [pair.stiffness, pair.plane_stiffness]);
+        .flat_map(|pair| [pair.stiffness, pair.wall_stiffness]);
     let Some(stiffness) = stiffnesses
         .filter(|k| *k != 0.0)
         .find(|k| !range.contains(k))

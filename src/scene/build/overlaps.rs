@@ -7,30 +7,53 @@ use super::super::overlap::{self, Overlap, Partner};
 use super::DEEP_OVERLAP;
 use super::check::Check;
 use crate::clump::Clump;
-use crate::model::{Domain, ModelBody, ModelPlane};
+use crate::model::{Domain, ModelBody};
+use crate::wall::Probe;
+
+/// What was there before, in another run: overlaps among it do no harm.
+pub(super) struct Kept<'a> {
+    /// How many of the bodies, the first of all.
+    pub bodies: usize,
+    /// Which of the walls.
+    pub walls: &'a [bool],
+}
+
+impl Kept<'_> {
+    fn has(&self, overlap: &Overlap) -> bool {
+        overlap.body < self.bodies
+            && match overlap.partner {
+                Partner::Body(other) => other < self.bodies,
+                Partner::Wall(wall) => self.walls.get(wall) == Some(&true),
+            }
+    }
+}
 
 impl Check {
+    #[allow(clippy::too_many_arguments, reason = "all that can overlap")]
     pub(super) fn initial_overlap(
         &mut self,
         file: &SceneFile,
         mut bodies: Vec<ModelBody>,
         fills: &[Fill],
         shapes: &[Clump],
-        planes: &[ModelPlane],
+        walls: &[Probe],
         domain: Option<&Domain>,
+        kept: &Kept,
     ) -> Result<Vec<ModelBody>, Vec<Problem>> {
-        let deep = overlap::overlaps(&bodies, shapes, planes, domain, DEEP_OVERLAP);
+        let mut deep = overlap::overlaps(&bodies, shapes, walls, domain, DEEP_OVERLAP);
+        deep.retain(|overlap| !kept.has(overlap));
         if deep.is_empty() {
             return Ok(bodies);
         }
-        let counts = std::iter::once(file.bodies.len()).chain(fills.iter().map(|fill| fill.count));
+        let counts = [kept.bodies, file.bodies.len()].into_iter();
+        let counts = counts.chain(fills.iter().map(|fill| fill.count));
         let counts: Vec<usize> = counts.collect();
-        let describe = |overlap: &Overlap| overlapping(overlap, &counts);
+        let describe = |overlap: &Overlap| overlapping(overlap, &counts, walls);
         if file.initial_overlap == InitialOverlap::Error {
             return Err(deep.iter().map(describe).collect());
         }
         let (tolerance, sweeps) = (overlap::RELAX_TOLERANCE, overlap::RELAX_SWEEPS);
-        let report = overlap::relax(&mut bodies, shapes, planes, domain, tolerance, sweeps).map_err(
+        let report = overlap::relax(&mut bodies, shapes, walls, domain, tolerance, sweeps).map_err(
             |unrelaxed| {
                 let worst = describe(&unrelaxed.worst);
                 vec![
@@ -56,15 +79,17 @@ impl Check {
     }
 }
 
-/// An overlap as a problem; `counts` are the numbers of bodies under `bodies` and in each fill.
-fn overlapping(overlap: &Overlap, counts: &[usize]) -> Problem {
+/// An overlap as a problem; `counts` are the numbers of bodies from another run, under `bodies`, and in
+/// each fill, `walls` those of the scene.
+fn overlapping(overlap: &Overlap, counts: &[usize], walls: &[Probe]) -> Problem {
     let name = |body: usize| {
         let mut index = body;
         for (source, count) in counts.iter().enumerate() {
             if index < *count {
                 return match source {
-                    0 => format!("bodies[{index}]"),
-                    _ => format!("fills[{}] body {index}", source - 1),
+                    0 => format!("start body {index}"),
+                    1 => format!("bodies[{index}]"),
+                    _ => format!("fills[{}] body {index}", source - 2),
                 };
             }
             index -= count;
@@ -73,7 +98,7 @@ fn overlapping(overlap: &Overlap, counts: &[usize]) -> Problem {
     };
     let partner = match overlap.partner {
         Partner::Body(body) => name(body),
-        Partner::Plane(plane) => format!("planes[{plane}]"),
+        Partner::Wall(wall) => walls[wall].name.clone(),
     };
     Problem::new(
         name(overlap.body),

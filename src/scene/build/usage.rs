@@ -12,11 +12,14 @@ use crate::clump::Clump;
 /// Ratio of the largest to the smallest radius that draws a warning.
 const WIDE_RADIUS_RATIO: f64 = 1000.0;
 
-/// Indices of the shapes that bodies and fills have, in increasing order.
+/// Indices of the shapes that bodies and fills have, in increasing order; all of them, if there are bodies
+/// from another run, of which the file says no shape.
 pub(super) fn used_shapes(file: &SceneFile, names: &Names) -> impl Iterator<Item = usize> {
     let named = file.bodies.iter().map(|body| body.shape.as_str());
     let mixed = mixes(file).flat_map(Table::names);
-    let used: BTreeSet<usize> = named.chain(mixed).filter_map(|n| names.get(n)).collect();
+    let started = file.shapes.names().filter(|_| file.start.is_some());
+    let all = named.chain(mixed).chain(started);
+    let used: BTreeSet<usize> = all.filter_map(|n| names.get(n)).collect();
     used.into_iter()
 }
 
@@ -63,6 +66,9 @@ impl Check {
         for (index, plane) in file.planes.iter().enumerate() {
             within(format_args!("planes[{index}].point"), &plane.point);
         }
+        for (index, wall) in file.walls.iter().enumerate() {
+            within(format_args!("walls[{index}].position"), &wall.position);
+        }
         let fills = file.fills.iter().map(|fill| &fill.region).enumerate();
         let inlets = file.inlets.iter().map(|inlet| &inlet.region).enumerate();
         let regions = fills.map(|(index, region)| ("fills", index, region));
@@ -91,11 +97,15 @@ impl Check {
             .iter()
             .map(|(_, shape)| shape.material.as_str());
         let of_planes = file.planes.iter().map(|plane| plane.material.as_str());
-        let materials: HashSet<&str> = of_shapes.chain(of_planes).collect();
+        let of_walls = file.walls.iter().map(|wall| wall.material.as_str());
+        let materials: HashSet<&str> = of_shapes.chain(of_planes).chain(of_walls).collect();
         for name in file.materials.names().filter(|n| !materials.contains(n)) {
             self.warnings.push(format!(
-                "materials.{name}: no shape and no plane is of this material"
+                "materials.{name}: no shape and no wall is of this material"
             ));
+        }
+        if file.start.is_some() {
+            return;
         }
         let of_bodies = file.bodies.iter().map(|body| body.shape.as_str());
         let mixed = mixes(file).flat_map(Table::names);

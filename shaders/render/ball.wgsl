@@ -1,0 +1,36 @@
+// Spheres, straight from the state of their bodies: what `pose` computes, at the end of the step.
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read> members: array<Member>;
+@group(0) @binding(5) var<storage, read> bodies: array<Body>;
+
+// A place as seen from the camera, m.
+fn from_camera(cell: vec3<i32>, offset: vec3<f32>, params: Params) -> vec3<f32> {
+    return vec3<f32>(cell - view.camera_cell) * params.cell_size + (offset - view.camera_offset);
+}
+
+struct Ball {
+    // From the camera, m.
+    center: vec3<f32>,
+    radius: f32,
+    body: u32,
+}
+
+fn ball_at(index: u32) -> Ball {
+    let member = members[index];
+    let body = bodies[member.body];
+    let arm = rotate(quaternion(body.orientation), member.center);
+    let offset = metres(body.offset, params.cell_size) + arm;
+    return Ball(from_camera(body.cell, offset, params), member.radius, member.body);
+}
+
+// How far along the unit vector `way` from the camera a sphere is met; less than 0 if it is missed.
+// The distance of the centre from the ray is taken before squares are: so small spheres far away stay
+// round (Haines, Günther and Akenine-Möller, "Precision Improvements for Ray/Sphere Intersection",
+// Ray Tracing Gems, chapter 7).
+fn meet(way: vec3<f32>, center: vec3<f32>, radius: f32) -> f32 {
+    let along = dot(way, center);
+    let beside = center - along * way;
+    let rest = radius * radius - dot(beside, beside);
+    return select(-1.0, along - sqrt(max(rest, 0.0)), rest >= 0.0);
+}

@@ -1,0 +1,37 @@
+// import: render/view
+
+// The picture from its samples: their mean, as a display wants it.
+
+@group(0) @binding(40) var samples: texture_2d<f32>;
+
+@vertex
+fn resolve_everywhere(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4<f32> {
+    return whole_picture(vertex);
+}
+
+// From linear to what a display wants: the transfer function of sRGB (IEC 61966-2-1).
+fn encoded(colour: vec3<f32>) -> vec3<f32> {
+    let high = 1.055 * pow(max(colour, vec3<f32>(0.0)), vec3<f32>(1.0 / 2.4)) - 0.055;
+    return select(high, 12.92 * colour, colour <= vec3<f32>(0.0031308));
+}
+
+// Less than a level of a display, so that slow gradients show no bands (interleaved gradient noise:
+// Jimenez, "Next Generation Post Processing in Call of Duty: Advanced Warfare", 2014).
+fn dither(pixel: vec2<f32>) -> f32 {
+    return (fract(52.9829189 * fract(dot(pixel, vec2<f32>(0.06711056, 0.00583715)))) - 0.5) / 255.0;
+}
+
+@fragment
+fn resolve_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
+    let first = vec2<u32>(position.xy) * view.supersampling;
+    var sum = vec3<f32>(0.0);
+    for (var y = 0u; y < view.supersampling; y++) {
+        for (var x = 0u; x < view.supersampling; x++) {
+            let colour = textureLoad(samples, first + vec2<u32>(x, y), 0).xyz;
+            // Clamped before the mean is taken, so that edges of what is too bright stay smooth.
+            sum += min(colour, vec3<f32>(1.0));
+        }
+    }
+    let count = f32(view.supersampling * view.supersampling);
+    return vec4<f32>(encoded(sum / count) + dither(position.xy), 1.0);
+}

@@ -1,0 +1,50 @@
+// import: layout, dispatch, grid, rotation, render/view, render/ball, render/quantity
+
+// Where the bodies are and the largest value of what colours mean. One thread a sphere. All maxima
+// are of integers, so their order does not matter.
+
+// Parts of a cell, along each side, in which places are measured.
+const PARTS: f32 = 16.0;
+
+struct Survey {
+    // The box that holds all spheres, in parts of a cell from the cell of the camera on.
+    first_x: atomic<i32>,
+    first_y: atomic<i32>,
+    first_z: atomic<i32>,
+    last_x: atomic<i32>,
+    last_y: atomic<i32>,
+    last_z: atomic<i32>,
+    // Bits of the largest value; those of floats that are not negative are ordered as these are.
+    most: atomic<u32>,
+}
+
+@group(0) @binding(37) var<storage, read_write> survey: Survey;
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn survey_spheres(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let index = thread_index(workgroup, workgroups, local);
+    if index >= params.sphere_count {
+        return;
+    }
+    let member = members[index];
+    let body = bodies[member.body];
+    let arm = rotate(quaternion(body.orientation), member.center);
+    let center = metres(body.offset, params.cell_size) + arm;
+    // What is farther away is taken to be there.
+    let most = vec3<i32>(1 << 24u);
+    let home = clamp(body.cell - view.camera_cell, -most, most) * i32(PARTS);
+    let part = params.cell_size / PARTS;
+    let first = home + vec3<i32>(floor((center - member.radius) / part));
+    let last = home + vec3<i32>(floor((center + member.radius) / part));
+    atomicMin(&survey.first_x, first.x);
+    atomicMin(&survey.first_y, first.y);
+    atomicMin(&survey.first_z, first.z);
+    atomicMax(&survey.last_x, last.x);
+    atomicMax(&survey.last_y, last.y);
+    atomicMax(&survey.last_z, last.z);
+    atomicMax(&survey.most, bitcast<u32>(max(quantity(index), 0.0)));
+}

@@ -1,0 +1,113 @@
+// What all shaders of a picture share: the camera, the light, and places relative to the camera.
+//
+// A place is a cell and an offset in it, as in the simulation, and so is the camera. The difference
+// of the cells is taken in integers, so a picture is as sharp far from the origin as near it. From
+// there on, all vectors are relative to the camera, along the axes of the world, in metres.
+
+// An infinite plane; the twin of that in src/render/source.rs.
+struct Plane {
+    offset: vec3<f32>,
+    material: u32,
+    cell: vec3<i32>,
+    normal: vec3<f32>,
+}
+
+struct View {
+    // The camera.
+    camera_cell: vec3<i32>,
+    // Distance of the nearest thing that is drawn, m; the depth of what is z in front is near / z.
+    near: f32,
+    camera_offset: vec3<f32>,
+    // Samples of a pixel along each side.
+    supersampling: u32,
+    forward: vec3<f32>,
+    // Index of the body that is picked, or one that there is not.
+    picked: u32,
+    // From the centre of the picture to its right and upper edge, where it is 1 in front.
+    right: vec3<f32>,
+    // What colours mean; see src/render/colour.rs.
+    colour_by: u32,
+    up: vec3<f32>,
+    // The value of the last colour of the map.
+    top: f32,
+    // The light: where it comes from, and the box that its shadow map shows.
+    to_light: vec3<f32>,
+    shadow_radius: f32,
+    light_right: vec3<f32>,
+    shadow_depth: f32,
+    light_up: vec3<f32>,
+    // Within this way, m, surfaces keep light from each other.
+    occlusion_radius: f32,
+    shadow_center: vec3<f32>,
+    // Side of a square of the pattern on planes, m.
+    tile: f32,
+    // The box that holds all bodies.
+    box_min: vec3<f32>,
+    // Half its diagonal, m.
+    scene_radius: f32,
+    box_max: vec3<f32>,
+    // Width of a line, pixels.
+    line_width: f32,
+    // Size of the picture, in samples.
+    size: vec2<f32>,
+}
+
+@group(0) @binding(32) var<uniform> view: View;
+
+// What a pixel shows: the kind of thing in the two highest bits, its index in the others.
+const KIND_SHIFT: u32 = 30u;
+const INDEX_MASK: u32 = (1u << KIND_SHIFT) - 1u;
+const NOTHING: u32 = 0u;
+const A_SPHERE: u32 = 1u;
+const A_PLANE: u32 = 2u;
+const A_TRIANGLE: u32 = 3u;
+
+// Where a place is drawn. The depth is reversed: 1 at `near`, 0 infinitely far away, which is where
+// floats are dense.
+fn project(place: vec3<f32>) -> vec4<f32> {
+    return vec4<f32>(
+        dot(place, view.right) / dot(view.right, view.right),
+        dot(place, view.up) / dot(view.up, view.up),
+        view.near,
+        dot(place, view.forward),
+    );
+}
+
+// The way from the camera through a point of the picture to where it is 1 in front.
+fn ray(sample: vec2<f32>) -> vec3<f32> {
+    let right = 2.0 * sample.x / view.size.x - 1.0;
+    let up = 1.0 - 2.0 * sample.y / view.size.y;
+    return view.forward + right * view.right + up * view.up;
+}
+
+// A place in the shadow map: right and up from -1 to 1, depth from 0 (nearest to the light) to 1.
+fn in_shadow_map(place: vec3<f32>) -> vec3<f32> {
+    let from_center = place - view.shadow_center;
+    return vec3<f32>(
+        dot(from_center, view.light_right) / view.shadow_radius,
+        dot(from_center, view.light_up) / view.shadow_radius,
+        0.5 - 0.5 * dot(from_center, view.to_light) / view.shadow_depth,
+    );
+}
+
+// A corner of a square, in the order of a strip of two triangles: x and y are -1 or 1.
+fn corner(vertex: u32) -> vec2<f32> {
+    return vec2<f32>(f32(vertex & 1u), f32(vertex >> 1u)) * 2.0 - 1.0;
+}
+
+// A corner of the triangle that covers the whole picture.
+fn whole_picture(vertex: u32) -> vec4<f32> {
+    return vec4<f32>(f32(vertex & 1u) * 4.0 - 1.0, f32(vertex >> 1u) * 4.0 - 1.0, 0.0, 1.0);
+}
+
+// Two unit vectors at right angles to the unit vector `normal` and to each other.
+struct Tangents {
+    first: vec3<f32>,
+    second: vec3<f32>,
+}
+
+fn tangents(normal: vec3<f32>) -> Tangents {
+    let other = select(vec3<f32>(1.0, 0.0, 0.0), vec3<f32>(0.0, 0.0, 1.0), abs(normal.x) > 0.7);
+    let first = normalize(cross(other, normal));
+    return Tangents(first, cross(normal, first));
+}

@@ -1,0 +1,106 @@
+// import: layout, grid, rotation, render/view, render/ball
+
+// What each sample of the picture shows, and how far away it is. Surfaces are coloured later, once
+// for each sample (shade.wgsl).
+
+@group(0) @binding(29) var<storage, read> planes: array<Plane>;
+
+struct Fragment {
+    @location(0) thing: u32,
+    @builtin(frag_depth) depth: f32,
+}
+
+struct BallVertex {
+    @builtin(position) position: vec4<f32>,
+    // From the camera to the point of the square, m.
+    @location(0) way: vec3<f32>,
+    @location(1) @interpolate(flat) center: vec3<f32>,
+    @location(2) @interpolate(flat) radius: f32,
+    @location(3) @interpolate(flat) index: u32,
+}
+
+// A square across the line of sight through the centre, as large as the cone of rays that touch the
+// sphere is there: r d / sqrt(d^2 - r^2), where d is the distance of the centre.
+@vertex
+fn visible_ball(
+    @builtin(vertex_index) vertex: u32,
+    @builtin(instance_index) index: u32,
+) -> BallVertex {
+    let ball = ball_at(index);
+    let distance_squared = dot(ball.center, ball.center);
+    let rest = distance_squared - ball.radius * ball.radius;
+    var out: BallVertex;
+    if rest <= 0.0 {
+        // The camera is inside: nothing is drawn.
+        out.position = vec4<f32>(0.0, 0.0, 0.0, 1.0);
+        return out;
+    }
+    let across = tangents(ball.center / sqrt(distance_squared));
+    let half = ball.radius * sqrt(distance_squared / rest) * corner(vertex);
+    out.way = ball.center + half.x * across.first + half.y * across.second;
+    out.position = project(out.way);
+    out.center = ball.center;
+    out.radius = ball.radius;
+    out.index = index;
+    return out;
+}
+
+@fragment
+fn visible_ball_at(in: BallVertex) -> Fragment {
+    let way = normalize(in.way);
+    let distance = meet(way, in.center, in.radius);
+    if distance < 0.0 {
+        discard;
+    }
+    let depth = view.near / (distance * dot(way, view.forward));
+    return Fragment((A_SPHERE << KIND_SHIFT) | in.index, depth);
+}
+
+struct PlaneVertex {
+    @builtin(position) position: vec4<f32>,
+    @location(0) way: vec3<f32>,
+    @location(1) @interpolate(flat) index: u32,
+}
+
+// A square around the bodies; a plane is drawn on the side where they live, so that walls which
+// stand between them and the camera do not hide them.
+@vertex
+fn visible_plane(
+    @builtin(vertex_index) vertex: u32,
+    @builtin(instance_index) index: u32,
+) -> PlaneVertex {
+    let plane = planes[index];
+    let point = from_camera(plane.cell, plane.offset, params);
+    var out: PlaneVertex;
+    out.index = index;
+    if dot(point, plane.normal) >= 0.0 {
+        out.position = vec4<f32>(0.0, 0.0, 0.0, 1.0);
+        return out;
+    }
+    let middle = 0.5 * (view.box_min + view.box_max);
+    let foot = middle - plane.normal * dot(middle - point, plane.normal);
+    let half = plane_reach() * corner(vertex);
+    let across = tangents(plane.normal);
+    out.way = foot + half.x * across.first + half.y * across.second;
+    out.position = project(out.way);
+    return out;
+}
+
+// How far from the middle of the bodies planes are drawn, m.
+fn plane_reach() -> f32 {
+    return 6.0 * view.scene_radius;
+}
+
+@fragment
+fn visible_plane_at(in: PlaneVertex) -> Fragment {
+    // Behind another plane no body can be: there, a wall is cut off.
+    let margin = 1e-3 * view.scene_radius;
+    for (var k = 0u; k < arrayLength(&planes); k++) {
+        let other = planes[k];
+        let point = from_camera(other.cell, other.offset, params);
+        if dot(in.way - point, other.normal) < -margin {
+            discard;
+        }
+    }
+    return Fragment((A_PLANE << KIND_SHIFT) | in.index, view.near / dot(in.way, view.forward));
+}

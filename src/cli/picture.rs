@@ -1,0 +1,249 @@
+//! What commands that make pictures take, and what they make them with.
+
+use std::path::Path;
+
+use clap::Args;
+use glam::DVec3;
+use image::{RgbImage, RgbaImage, buffer::ConvertBuffer};
+use rockfall::Simulation;
+use rockfall::gpu::Adapter;
+use rockfall::render::legend::{Legend, Writer};
+use rockfall::render::{self, Camera, ColourBy, Look, MOST_SAMPLES, PICTURE, Renderer};
+
+use super::failure::{Failure, Outcome};
+
+/// How pictures look.
+#[derive(Clone, Debug, PartialEq, Args)]
+#[command(next_help_heading = "Pictures")]
+pub struct PictureArguments {
+    /// Width and height, pixels
+    #[arg(long, value_name = "WxH", value_parser = size, default_value = "1280x720")]
+    pub size: [u32; 2],
+
+    /// What colours mean
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    pub colour: ColourBy,
+
+    /// The value of the last colour, for what is a number [default: follows the largest value]
+    #[arg(long, value_name = "VALUE", value_parser = positive)]
+    pub top: Option<f32>,
+
+    /// Look from AROUND degrees around and ABOVE degrees above the scene, which fills the picture;
+    /// from ZOOM times nearer than that
+    #[arg(
+        long,
+        value_name = "AROUND,ABOVE[,ZOOM]",
+        value_parser = angles,
+        default_value = "30,20",
+        allow_hyphen_values = true
+    )]
+    pub camera: [f64; 3],
+
+    /// Look from this point instead (m)
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
+    pub eye: Option<DVec3>,
+
+    /// Look at this point (m) [default: the middle of the scene]
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
+    pub target: Option<DVec3>,
+
+    /// Samples of a pixel along each side, 1 to 4: more make smoother edges
+    #[arg(long, value_name = "N", default_value_t = 2,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SAMPLES)))]
+    pub samples: u32,
+
+    /// Leave out the legend and the time
+    #[arg(long)]
+    pub plain: bool,
+}
+
+impl Default for PictureArguments {
+    fn default() -> Self {
+        PictureArguments {
+            size: [1280, 720],
+            colour: ColourBy::default(),
+            top: None,
+            camera: [30.0, 20.0, 1.0],
+            eye: None,
+            target: None,
+            samples: 2,
+            plain: false,
+        }
+    }
+}
+
+/// All that it takes to make pictures of a simulation.
+pub struct Studio {
+    renderer: Renderer,
+    camera: Camera,
+    look: Look,
+    size: [u32; 2],
+    /// Who writes the legend and the time, if anyone.
+    writer: Option<Writer>,
+}
+
+impl Studio {
+    /// Sets up for pictures of `simulation`, on the device of its engine or, with the CPU engine, on the
+    /// adapter that `wanted` names or on the best there is.
+    ///
+    /// What fills a single picture is where the bodies are now, what fills a film is also where they
+    /// started.
+    pub fn new(
+        arguments: &PictureArguments,
+        simulation: &Simulation,
+        wanted: Option<&str>,
+        film: bool,
+    ) -> Outcome<Studio> {
+        let context = match simulation.gpu() {
+            Some(engine) => engine.context().clone(),
+            None => Adapter::to_draw(wanted)?.open()?,
+        };
+        let mut renderer = Renderer::new(&context, simulation, PICTURE)?;
+        renderer.update(simulation);
+        let look = Look {
+            colour_by: arguments.colour,
+            top: arguments.top,
+            supersampling: arguments.samples,
+            ..Look::default()
+        };
+        let mut shown = renderer.survey(&look)?;
+        if film {
+            shown = shown.union(render::start(simulation.model()));
+        }
+        let [width, height] = arguments.size.map(f64::from);
+        let [around, above, zoom] = arguments.camera;
+        let mut camera = Camera {
+            around: around.to_radians(),
+            above: above.to_radians(),
+            ..Camera::default()
+        };
+        camera.fit(shown, width / height);
+        camera.distance /= zoom;
+        camera.target = arguments.target.unwrap_or(camera.target);
+        if let Some(eye) = arguments.eye {
+            if eye == camera.target {
+                return Err(Failure::Usage(
+                    "--eye and what is looked at are the same point; give another one".into(),
+                ));
+            }
+            camera = Camera::at(eye, camera.target);
+        }
+        Ok(Studio {
+            renderer,
+            camera,
+            look,
+            size: arguments.size,
+            writer: (!arguments.plain).then(Writer::default),
+        })
+    }
+
+    /// A picture of the simulation as it is now.
+    pub fn picture(&mut self, simulation: &Simulation) -> Outcome<RgbaImage> {
+        self.renderer.update(simulation);
+        self.renderer.survey(&self.look)?;
+        let mut picture = self
+            .renderer
+            .picture(self.size, &self.camera, &self.look, &[])?;
+        if let Some(writer) = &self.writer {
+            let top = self.renderer.top(&self.look);
+            let legend = Legend::new(&self.look, top, simulation.model());
+            let time = format!("t = {:.3} s", simulation.time());
+            writer.annotate(&mut picture, legend.as_ref(), &time);
+        }
+        Ok(picture)
+    }
+}
+
+/// Writes a picture to a file, whose ending says how.
+pub fn save(picture: &RgbaImage, path: &Path) -> Outcome {
+    let opaque: RgbImage = picture.convert();
+    opaque.save(path).map_err(|error| {
+        Failure::Run(format!(
+            "the picture {} cannot be written: {error}",
+            path.display()
+        ))
+    })
+}
+
+/// Refuses a file whose ending says no format of pictures.
+pub fn check_ending(flag: &str, path: &Path) -> Outcome {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    match ending.map(str::to_lowercase).as_deref() {
+        Some("png" | "jpg" | "jpeg") => Ok(()),
+        _ => Err(Failure::Usage(format!(
+            "{flag}: the file {} has no ending that says which picture it should be; end its name \
+             with .png or .jpg",
+            path.display()
+        ))),
+    }
+}
+
+fn size(text: &str) -> Result<[u32; 2], String> {
+    let sides = text.split_once('x').and_then(|(width, height)| {
+        let sides = [width.trim().parse().ok()?, height.trim().parse().ok()?];
+        sides.iter().all(|&side: &u32| side > 0).then_some(sides)
+    });
+    sides.ok_or_else(|| "width and height are expected, in pixels, such as 1280x720".to_owned())
+}
+
+fn positive(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(value) if value > 0.0 && value < f32::INFINITY => Ok(value),
+        _ => Err("a number greater than 0 is expected, such as 2.5".to_owned()),
+    }
+}
+
+fn numbers(text: &str) -> Option<Vec<f64>> {
+    let numbers = text.split(',').map(|number| number.trim().parse().ok());
+    let numbers = numbers.collect::<Option<Vec<f64>>>()?;
+    let sane = |number: &f64| number.is_finite() && number.abs() < 1e9;
+    numbers.iter().all(sane).then_some(numbers)
+}
+
+fn point(text: &str) -> Result<DVec3, String> {
+    match numbers(text).as_deref() {
+        Some(&[x, y, z]) => Ok(DVec3::new(x, y, z)),
+        _ => Err("three coordinates are expected, in metres, such as 0,1.5,-2".to_owned()),
+    }
+}
+
+fn angles(text: &str) -> Result<[f64; 3], String> {
+    let expected = "two angles are expected, in degrees, the second from -88 to 88, and perhaps a \
+                    zoom greater than 0, such as 30,20 or 30,20,1.5";
+    let (around, above, zoom) = match numbers(text).as_deref() {
+        Some(&[around, above]) => (around, above, 1.0),
+        Some(&[around, above, zoom]) => (around, above, zoom),
+        _ => return Err(expected.to_owned()),
+    };
+    if above.abs() <= 88.0 && (1e-3..=1e3).contains(&zoom) {
+        Ok([around, above, zoom])
+    } else {
+        Err(expected.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_and_wrong_ones_refused() {
+        assert_eq!(size("640x480"), Ok([640, 480]));
+        for wrong in ["", "640", "640x", "0x10", "-1x5", "640x480x3"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(point("0, -1,2.5"), Ok(DVec3::new(0.0, -1.0, 2.5)));
+        for wrong in ["", "1,2", "1,2,nan", "1,2,1e300", "1,2,3,4"] {
+            assert!(point(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(angles("-30,20"), Ok([-30.0, 20.0, 1.0]));
+        assert_eq!(angles("0,-20,2"), Ok([0.0, -20.0, 2.0]));
+        for wrong in ["", "30", "30,90", "30,20,0", "30,20,-1"] {
+            assert!(angles(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(positive("2"), Ok(2.0));
+        for wrong in ["0", "-1", "nan", "inf", "x"] {
+            assert!(positive(wrong).is_err(), "{wrong}");
+        }
+    }
+}

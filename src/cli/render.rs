@@ -1,0 +1,166 @@
+//! `rockfall render`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rockfall::Simulation;
+use rockfall::render::film::{Film, FilmError};
+use rockfall::scene::Scene;
+
+use super::failure::{Failure, Outcome};
+use super::picture::{PictureArguments, Studio, save};
+use super::progress::Progress;
+use super::{EngineArguments, terminal};
+
+/// Make pictures or a film of a scene, without a window
+///
+/// Pictures are numbered PNG files, frame_00000.png and so on; the first shows the start. A film is
+/// made by the program ffmpeg, which must be installed. The same scene gives the same pictures, bit for
+/// bit, on one adapter.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Scene file
+    #[arg(value_name = "SCENE")]
+    scene: PathBuf,
+
+    #[command(flatten)]
+    engine: EngineArguments,
+
+    /// Write a picture for each frame to DIR, which is made if need be
+    #[arg(long, value_name = "DIR", required_unless_present = "video")]
+    out: Option<PathBuf>,
+
+    /// Write a film to FILE, which ends in .mp4 or .webm
+    #[arg(long, value_name = "FILE")]
+    video: Option<PathBuf>,
+
+    /// Frames a second
+    #[arg(long, value_name = "F", default_value_t = 30.0, value_parser = rate)]
+    fps: f64,
+
+    /// Simulated seconds in a second of the film
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = rate)]
+    speed: f64,
+
+    /// Simulate S seconds instead of the duration of the scene
+    #[arg(long, value_name = "S", value_parser = super::run::seconds, allow_negative_numbers = true)]
+    duration: Option<f64>,
+
+    #[command(flatten)]
+    picture: PictureArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  rockfall render pile.json --out frames --fps 30
+      Write 30 pictures for each simulated second.
+  rockfall render pile.json --video pile.mp4 --speed 0.25 --colour speed
+      A film in slow motion in which colours say how fast bodies are.
+  rockfall render pile.json --out frames --camera -60,35,1.5 --size 1920x1080
+      Large pictures from another side, and from nearer.";
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let options = arguments.engine.options()?;
+    let Scene { model, .. } = super::load(&arguments.scene)?;
+    let duration = arguments.duration.unwrap_or(model.duration);
+    let frames = (duration * arguments.fps / arguments.speed + 1e-6).floor() as u64 + 1;
+    let mut simulation = Simulation::new(model, &options)?;
+    let mut studio = Studio::new(
+        &arguments.picture,
+        &simulation,
+        arguments.engine.adapter.as_deref(),
+        true,
+    )?;
+    let mut outputs = Outputs::create(arguments)?;
+    terminal::say(format_args!("engine: {}", simulation.adapter()));
+
+    let last = step_of(frames - 1, arguments, &simulation);
+    let mut progress = Progress::new(0, last, simulation.model().time_step);
+    for frame in 0..frames {
+        let wanted = step_of(frame, arguments, &simulation);
+        simulation.step(wanted - simulation.steps())?;
+        outputs.add(frame, &studio.picture(&simulation)?)?;
+        progress.update(simulation.steps());
+    }
+    drop(progress);
+    outputs.finish(frames)
+}
+
+/// The step whose end a frame shows.
+fn step_of(frame: u64, arguments: &Arguments, simulation: &Simulation) -> u64 {
+    let time = frame as f64 * arguments.speed / arguments.fps;
+    (time / simulation.model().time_step).round() as u64
+}
+
+/// Where pictures go.
+struct Outputs {
+    directory: Option<PathBuf>,
+    film: Option<(PathBuf, Film)>,
+}
+
+impl Outputs {
+    fn create(arguments: &Arguments) -> Outcome<Outputs> {
+        if let Some(directory) = &arguments.out {
+            fs::create_dir_all(directory).map_err(|error| {
+                Failure::Usage(format!(
+                    "--out: the directory {} cannot be made: {error}",
+                    directory.display()
+                ))
+            })?;
+        }
+        let film = match &arguments.video {
+            Some(path) => {
+                let film = Film::start(path, arguments.picture.size, arguments.fps);
+                Some((path.clone(), film.map_err(failed)?))
+            }
+            None => None,
+        };
+        Ok(Outputs {
+            directory: arguments.out.clone(),
+            film,
+        })
+    }
+
+    fn add(&mut self, frame: u64, picture: &image::RgbaImage) -> Outcome {
+        if let Some(directory) = &self.directory {
+            save(picture, &directory.join(format!("frame_{frame:05}.png")))?;
+        }
+        match &mut self.film {
+            Some((_, film)) => film.add(picture).map_err(failed),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(self, frames: u64) -> Outcome {
+        let made = |what: &str, path: &Path| {
+            terminal::print(format_args!("{what} {} ({frames} frames)", path.display()))
+        };
+        if let Some(directory) = &self.directory {
+            made("pictures in", directory)?;
+        }
+        match self.film {
+            Some((path, film)) => {
+                film.finish().map_err(failed)?;
+                made("film", &path)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn failed(error: FilmError) -> Failure {
+    match error {
+        FilmError::Format(_) => Failure::Usage(format!("--video: {error}")),
+        _ => Failure::Run(format!("--video: {error}")),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if (1e-6..=1e6).contains(&number) => Ok(number),
+        _ => Err("a number greater than 0 is expected, such as 30 or 0.5".to_owned()),
+    }
+}

@@ -1,0 +1,209 @@
+//! From where a picture is taken.
+
+use glam::DVec3;
+
+/// How far a camera tilts at most: at the poles, it would not know which way is up.
+const STEEPEST: f64 = 1.55;
+
+/// A box along the axes of the world.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Corner with the smallest coordinates, m.
+    pub min: DVec3,
+    /// Corner with the largest coordinates, m.
+    pub max: DVec3,
+}
+
+impl Bounds {
+    /// The box around a ball.
+    pub fn of_ball(center: DVec3, radius: f64) -> Bounds {
+        Bounds {
+            min: center - radius,
+            max: center + radius,
+        }
+    }
+
+    /// The box that holds both.
+    pub fn union(self, other: Bounds) -> Bounds {
+        Bounds {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+        }
+    }
+
+    /// Its middle, m.
+    pub fn center(self) -> DVec3 {
+        0.5 * (self.min + self.max)
+    }
+
+    /// Half its diagonal, m.
+    pub fn radius(self) -> f64 {
+        0.5 * (self.max - self.min).length()
+    }
+
+    /// Its eight corners, m: bit k of the index says whether the corner is at the end of axis k.
+    pub fn corners(self) -> [DVec3; 8] {
+        std::array::from_fn(|corner| {
+            DVec3::from_array(std::array::from_fn(|axis| {
+                if corner >> axis & 1 == 1 {
+                    self.max[axis]
+                } else {
+                    self.min[axis]
+                }
+            }))
+        })
+    }
+}
+
+/// A camera that looks at a point from around it; y is up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Camera {
+    /// What it looks at, m.
+    pub target: DVec3,
+    /// How far away it is, m.
+    pub distance: f64,
+    /// Angle around the target, from z towards x, rad.
+    pub around: f64,
+    /// Angle above the target, rad.
+    pub above: f64,
+    /// Angle between the upper and the lower edge of the picture, rad.
+    pub field_of_view: f64,
+}
+
+impl Default for Camera {
+    fn default() -> Self {
+        Camera {
+            target: DVec3::ZERO,
+            distance: 1.0,
+            around: 30_f64.to_radians(),
+            above: 20_f64.to_radians(),
+            field_of_view: 35_f64.to_radians(),
+        }
+    }
+}
+
+/// The axes of a camera: unit vectors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axes {
+    /// To the right in the picture.
+    pub right: DVec3,
+    /// Up in the picture.
+    pub up: DVec3,
+    /// Into the picture.
+    pub forward: DVec3,
+}
+
+impl Camera {
+    /// A camera at `eye` that looks at `target`.
+    pub fn at(eye: DVec3, target: DVec3) -> Camera {
+        let way = eye - target;
+        let distance = way.length();
+        Camera {
+            target,
+            distance,
+            around: way.x.atan2(way.z),
+            above: (way.y / distance).asin().clamp(-STEEPEST, STEEPEST),
+            ..Camera::default()
+        }
+    }
+
+    /// Its axes.
+    pub fn axes(&self) -> Axes {
+        let (sin_around, cos_around) = self.around.sin_cos();
+        let (sin_above, cos_above) = self.above.clamp(-STEEPEST, STEEPEST).sin_cos();
+        let back = DVec3::new(sin_around * cos_above, sin_above, cos_around * cos_above);
+        let right = DVec3::new(cos_around, 0.0, -sin_around);
+        Axes {
+            right,
+            up: back.cross(right),
+            forward: -back,
+        }
+    }
+
+    /// Where it is, m.
+    pub fn eye(&self) -> DVec3 {
+        self.target - self.distance * self.axes().forward
+    }
+
+    /// Half the height of the picture 1 m in front of the camera, m.
+    pub fn slope(&self) -> f64 {
+        (0.5 * self.field_of_view).tan()
+    }
+
+    /// Moves it so that the whole of a box is in a picture of the shape `aspect`, width over height.
+    pub fn fit(&mut self, bounds: Bounds, aspect: f64) {
+        /// Part of the picture that the box fills at most.
+        const FILLED: f64 = 0.92;
+        self.target = bounds.center();
+        let axes = self.axes();
+        let half = FILLED * self.slope();
+        // A corner at (x, y, z) from the middle is in the picture if |x| <= half aspect (d + z),
+        // where d is the distance and z is away from the camera; likewise y.
+        let distance = bounds.corners().into_iter().map(|corner| {
+            let from_center = corner - self.target;
+            let [x, y, z] = [axes.right, axes.up, axes.forward].map(|axis| from_center.dot(axis));
+            (x.abs() / (half * aspect)).max(y.abs() / half) - z
+        });
+        self.distance = distance.fold(1e-6 + bounds.radius(), f64::max);
+    }
+
+    /// The direction of the ray through a point of the picture, from -1 to 1 to the right and up; a
+    /// unit vector.
+    pub fn ray(&self, right: f64, up: f64, aspect: f64) -> DVec3 {
+        let axes = self.axes();
+        let slope = self.slope();
+        (axes.forward + right * slope * aspect * axes.right + up * slope * axes.up).normalize()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_are_right_handed_and_look_at_the_target() {
+        for (around, above) in [(0.0, 0.0), (1.0, 0.5), (-2.0, -1.2), (3.0, 9.0)] {
+            let camera = Camera {
+                around,
+                above,
+                distance: 3.0,
+                target: DVec3::new(1.0, 2.0, 3.0),
+                ..Camera::default()
+            };
+            let Axes { right, up, forward } = camera.axes();
+            assert!((right.cross(up) + forward).length() < 1e-12);
+            assert!(up.y > 0.0, "the picture stands upright");
+            assert!((camera.eye() + 3.0 * forward - camera.target).length() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_camera_is_where_it_was_put() {
+        let (eye, target) = (DVec3::new(3.0, 2.0, -1.0), DVec3::new(0.5, 0.0, 1.0));
+        let camera = Camera::at(eye, target);
+        assert!((camera.eye() - eye).length() < 1e-12, "{}", camera.eye());
+    }
+
+    #[test]
+    fn what_is_fitted_is_in_the_picture_and_fills_it() {
+        let bounds = Bounds {
+            min: DVec3::new(-1.0, 0.0, -3.0),
+            max: DVec3::new(4.0, 2.0, 1.0),
+        };
+        for aspect in [0.5, 1.0, 2.0] {
+            let mut camera = Camera::default();
+            camera.fit(bounds, aspect);
+            let axes = camera.axes();
+            let mut largest = 0.0_f64;
+            for corner in bounds.corners() {
+                let way = corner - camera.eye();
+                let away = way.dot(axes.forward);
+                assert!(away > 0.0);
+                let right = way.dot(axes.right) / (away * camera.slope() * aspect);
+                let up = way.dot(axes.up) / (away * camera.slope());
+                largest = largest.max(right.abs()).max(up.abs());
+            }
+            assert!((0.9..=0.921).contains(&largest), "{aspect}: {largest}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What colours mean, in words beside a picture.
+
+use ab_glyph::{Font, FontRef, PxScaleFont, ScaleFont, point};
+use image::RgbaImage;
+
+use super::Look;
+use super::colour::{self, ColourBy};
+use crate::model::Model;
+
+/// Most names that a legend lists.
+const MOST_NAMES: usize = 10;
+
+/// What colours mean.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Legend {
+    /// What they stand for, with the unit.
+    pub title: &'static str,
+    /// Which colour stands for what.
+    pub key: Key,
+}
+
+/// Which colour stands for what.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Key {
+    /// The map from 0 to a value.
+    Map {
+        /// The value of the last colour.
+        top: f32,
+    },
+    /// Colours of things by name, sRGB.
+    Names(Vec<(String, [u8; 3])>),
+}
+
+impl Legend {
+    /// The legend of pictures of `model`, whose last colour has the value `top`; `None` where colours
+    /// only tell bodies apart.
+    pub fn new(look: &Look, top: f32, model: &Model) -> Option<Legend> {
+        let names = |names: &mut dyn Iterator<Item = &String>| {
+            let colours = names.take(MOST_NAMES).enumerate();
+            Key::Names(
+                colours
+                    .map(|(index, name)| (name.clone(), colour::list(index)))
+                    .collect(),
+            )
+        };
+        let key = match look.colour_by {
+            ColourBy::Body => return None,
+            ColourBy::Shape => names(&mut model.shapes.iter().map(|shape| &shape.name)),
+            ColourBy::Material => names(&mut model.materials.iter()),
+            _ => Key::Map { top },
+        };
+        Some(Legend {
+            title: look.colour_by.title(),
+            key,
+        })
+    }
+}
+
+/// The values that stand beside a map: the parts of the way from 0 to `top`, and their texts.
+pub fn ticks(top: f32) -> [(f64, String); 3] {
+    let text = |value: f64| {
+        if value == 0.0 || (1e-3..1e5).contains(&value) {
+            // The shortest that has four digits right.
+            let shortest: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+            shortest.to_string()
+        } else {
+            format!("{value:.1e}")
+        }
+    };
+    [0.0, 0.5, 1.0].map(|part| (part, text(part * f64::from(top))))
+}
+
+/// Writes on pictures.
+pub struct Writer {
+    font: FontRef<'static>,
+}
+
+impl Default for Writer {
+    fn default() -> Self {
+        let font = FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT);
+        Writer {
+            font: font.expect("the font is a font"),
+        }
+    }
+}
+
+const INK: [u8; 3] = [24, 28, 32];
+const PAPER: [u8; 3] = [248, 249, 250];
+
+impl Writer {
+    /// Draws a legend into the lower left corner, and a line of text into the upper left one, both as
+    /// large as suits the picture.
+    pub fn annotate(&self, image: &mut RgbaImage, legend: Option<&Legend>, text: &str) {
+        let size = (image.height() as f32 / 36.0).clamp(11.0, 40.0);
+        let font = self.font.as_scaled(size);
+        let margin = (0.8 * size) as i32;
+        if !text.is_empty() {
+            let width = width(&font, text) as i32;
+            let paper = [margin, margin, width + margin, (1.5 * size) as i32];
+            fill(image, paper, PAPER, 0.75);
+            let at = [margin + margin / 2, margin + (0.25 * size) as i32];
+            write(image, &font, text, at);
+        }
+        match legend {
+            Some(Legend {
+                title,
+                key: Key::Map { top },
+            }) => self.map(image, size, margin, title, *top),
+            Some(Legend {
+                title,
+                key: Key::Names(names),
+            }) => self.names(image, size, margin, title, names),
+            None => (),
+        }
+    }
+
+    fn map(&self, image: &mut RgbaImage, size: f32, margin: i32, title: &str, top: f32) {
+        let font = self.font.as_scaled(size);
+        let inner = margin / 2;
+        let bar = [(14.0 * size) as i32, (0.7 * size) as i32];
+        let line = (1.25 * size) as i32;
+        let paper = [
+            margin,
+            image.height() as i32 - margin - (2 * line + bar[1] + 2 * inner),
+            bar[0] + 3 * inner,
+            2 * line + bar[1] + 2 * inner,
+        ];
+        fill(image, paper, PAPER, 0.8);
+        let [left, above] = [paper[0] + (3 * inner) / 2, paper[1] + inner];
+        write(image, &font, title, [left, above]);
+        for x in 0..bar[0] {
+            let colour = colour::map(f64::from(x) / f64::from(bar[0] - 1));
+            fill(image, [left + x, above + line, 1, bar[1]], colour, 1.0);
+        }
+        for (part, text) in ticks(top) {
+            let room = bar[0] as f32 - width(&font, &text);
+            let x = left + (part as f32 * room) as i32;
+            write(image, &font, &text, [x, above + line + bar[1]]);
+        }
+    }
+
+    fn names(
+        &self,
+        image: &mut RgbaImage,
+        size: f32,
+        margin: i32,
+        title: &str,
+        names: &[(String, [u8; 3])],
+    ) {
+        let font = self.font.as_scaled(size);
+        let inner = margin / 2;
+        let line = (1.35 * size) as i32;
+        let widest = names.iter().map(|(name, _)| width(&font, name));
+        let widest = widest.fold(width(&font, title) - 1.5 * size, f32::max) as i32;
+        let height = line * (names.len() as i32 + 1) + 2 * inner;
+        let paper = [
+            margin,
+            image.height() as i32 - margin - height,
+            widest + line + 3 * inner,
+            height,
+        ];
+        fill(image, paper, PAPER, 0.8);
+        let [left, above] = [paper[0] + (3 * inner) / 2, paper[1] + inner];
+        write(image, &font, title, [left, above]);
+        for (row, (name, colour)) in names.iter().enumerate() {
+            let y = above + line * (row as i32 + 1);
+            let side = (0.9 * size) as i32;
+            fill(image, [left, y + side / 4, side, side], *colour, 1.0);
+            write(image, &font, name, [left + line, y]);
+        }
+    }
+}
+
+fn width(font: &PxScaleFont<&FontRef>, text: &str) -> f32 {
+    text.chars()
+        .map(|letter| font.h_advance(font.glyph_id(letter)))
+        .sum()
+}
+
+/// Mixes a colour into a rectangle: left, top, width, height.
+fn fill(image: &mut RgbaImage, [left, top, width, height]: [i32; 4], colour: [u8; 3], part: f32) {
+    for y in top..top + height {
+        for x in left..left + width {
+            mix(image, [x, y], colour, part);
+        }
+    }
+}
+
+fn mix(image: &mut RgbaImage, [x, y]: [i32; 2], colour: [u8; 3], part: f32) {
+    let (Ok(x), Ok(y)) = (u32::try_from(x), u32::try_from(y)) else {
+        return;
+    };
+    if let Some(pixel) = image.get_pixel_mut_checked(x, y) {
+        for (old, new) in pixel.0.iter_mut().zip(colour) {
+            let mixed = f32::from(*old) * (1.0 - part) + f32::from(new) * part;
+            *old = mixed.round() as u8;
+        }
+    }
+}
+
+/// Writes a line of text; `at` is its upper left corner.
+fn write(image: &mut RgbaImage, font: &PxScaleFont<&FontRef>, text: &str, at: [i32; 2]) {
+    let mut pen = point(at[0] as f32, at[1] as f32 + font.ascent());
+    for letter in text.chars() {
+        let glyph = font.glyph_id(letter);
+        let advance = font.h_advance(glyph);
+        let glyph = glyph.with_scale_and_position(font.scale(), pen);
+        if let Some(outline) = font.outline_glyph(glyph) {
+            let corner = outline.px_bounds().min;
+            outline.draw(|x, y, part| {
+                let place = [corner.x as i32 + x as i32, corner.y as i32 + y as i32];
+                // A light font on a light ground: a little stronger than it is.
+                mix(image, place, INK, (1.3 * part).min(1.0));
+            });
+        }
+        pen.x += advance;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_beside_a_map_are_short() {
+        let texts = |top| ticks(top).map(|(_, text)| text);
+        assert_eq!(texts(5.0), ["0", "2.5", "5"]);
+        assert_eq!(texts(0.02), ["0", "0.01", "0.02"]);
+        assert_eq!(texts(200.0), ["0", "100", "200"]);
+        assert_eq!(texts(2e-9), ["0", "1.0e-9", "2.0e-9"]);
+        assert_eq!(texts(1e7), ["0", "5.0e6", "1.0e7"]);
+    }
+
+    #[test]
+    fn an_annotation_changes_its_corners_and_nothing_else() {
+        let before = RgbaImage::from_pixel(320, 200, image::Rgba([90, 90, 90, 255]));
+        let legend = Legend {
+            title: "speed (m/s)",
+            key: Key::Map { top: 2.0 },
+        };
+        let mut after = before.clone();
+        Writer::default().annotate(&mut after, Some(&legend), "t = 1 s");
+        let changed = |x: u32, y: u32| before.get_pixel(x, y) != after.get_pixel(x, y);
+        assert!(changed(20, 15) && changed(20, 180));
+        assert!((200..320).all(|x| (0..200).all(|y| !changed(x, y))));
+        // The map, from dark to light, in the middle of its bar.
+        let colours: Vec<u8> = (20..150).map(|x| after.get_pixel(x, 172).0[1]).collect();
+        assert!(
+            colours.windows(20).filter(|w| w[0] < w[19]).count() > 80,
+            "{colours:?}"
+        );
+    }
+}

@@ -1,0 +1,681 @@
+//! Pictures of a simulation.
+//!
+//! A thin pass over the simulation's own buffers. [`Renderer`] binds them to be read, and keeps no
+//! copy of the state (of the CPU engine's, which no shader can read, it keeps one on the device). A
+//! picture is made in these parts, each a file in `shaders/render/`:
+//!
+//! 1. `survey`, now and then: where the bodies are, and the largest value of what colours mean.
+//! 2. `shadow`: the depths that the light sees.
+//! 3. `visible`: for each sample, *which* thing it shows (a number) and how far away that is. A
+//!    sphere is a square of two triangles, across the line of sight, in which rays are cast.
+//! 4. `occlusion`: how much of the light from all around reaches each sample.
+//! 5. `shade`: casts the ray of each sample once more, at the one thing that it shows, looks up what
+//!    its colour means, and lights it.
+//! 6. `lines`, over that.
+//! 7. `resolve`: a pixel is the mean of its samples.
+//!
+//! So whatever a colour means is computed for what is seen alone; what is under the mouse is read
+//! from the numbers; and all edges, those of shadows included, are as smooth as there are samples.
+
+// Pictures need not be the same on every machine.
+#![allow(clippy::disallowed_methods)]
+
+pub mod camera;
+pub mod colour;
+pub mod film;
+pub mod legend;
+mod picture;
+mod programs;
+pub mod shaders;
+mod source;
+pub mod view;
+
+use bytemuck::{Pod, Zeroable, bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
+use glam::{DVec3, IVec3, Vec3};
+use wgpu::{BufferUsages, TextureUsages};
+
+use crate::error::{Error, Result};
+use crate::gpu::{Context, workgroups_for};
+use crate::model::Model;
+use crate::simulation::Simulation;
+
+pub use camera::{Bounds, Camera};
+pub use colour::ColourBy;
+pub use picture::PICTURE;
+use programs::{COLOUR, DEPTH, OCCLUSION, Programs, THINGS};
+use shaders::Texts;
+use source::{Source, planes, uniform};
+use view::View;
+
+/// Side of the shadow map, texels.
+const SHADOW_SIZE: u32 = 2048;
+
+/// Parts of a cell, along each side, in which the survey measures: `PARTS` in
+/// `shaders/render/survey.wgsl`.
+const SURVEY_PARTS: f64 = 16.0;
+
+/// Most samples of a pixel along each side.
+pub const MOST_SAMPLES: u32 = 4;
+
+/// How a picture looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// What colours mean.
+    pub colour_by: ColourBy,
+    /// The value of the last colour of the map; `None` follows the largest value.
+    pub top: Option<f32>,
+    /// Samples of a pixel along each side, from 1 to [`MOST_SAMPLES`].
+    pub supersampling: u32,
+    /// The body that is picked.
+    pub picked: Option<u32>,
+    /// Width of lines, pixels.
+    pub line_width: f32,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Look {
+            colour_by: ColourBy::default(),
+            top: None,
+            supersampling: 2,
+            picked: None,
+            line_width: 1.5,
+        }
+    }
+}
+
+/// A straight line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// One end, m.
+    pub start: DVec3,
+    /// The other, m.
+    pub end: DVec3,
+    /// Linear red, green and blue.
+    pub colour: Vec3,
+}
+
+/// What is at a point of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Thing {
+    /// Nothing but the sky.
+    Nothing,
+    /// A sphere, by its index.
+    Sphere(u32),
+    /// A plane, by its index.
+    Plane(u32),
+}
+
+impl Thing {
+    /// From what `shaders/render/visible.wgsl` writes.
+    fn from_sample(thing: u32) -> Thing {
+        let index = thing & ((1 << 30) - 1);
+        match thing >> 30 {
+            1 => Thing::Sphere(index),
+            2 => Thing::Plane(index),
+            _ => Thing::Nothing,
+        }
+    }
+}
+
+/// What each sample of a picture shows, row by row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layers {
+    /// Width and height, samples.
+    pub size: [u32; 2],
+    /// What a sample shows.
+    pub things: Vec<Thing>,
+    /// How far in front of the camera that is, m: along the middle of the picture, not along the ray.
+    pub distances: Vec<f32>,
+}
+
+/// What a view needs to know beside the camera.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Surroundings {
+    bounds: Bounds,
+    /// Typical radius of a body, m.
+    body_radius: f64,
+    cell_size: DVec3,
+    origin: DVec3,
+    top: f32,
+}
+
+/// Draws pictures of one simulation.
+pub struct Renderer {
+    context: Context,
+    source: Source,
+    programs: Programs,
+    view: wgpu::Buffer,
+    colours: wgpu::Buffer,
+    survey: wgpu::Buffer,
+    lines: wgpu::Buffer,
+    shadow_map: wgpu::Texture,
+    shadow_sampler: wgpu::Sampler,
+    targets: Option<Targets>,
+    output: wgpu::TextureFormat,
+    sphere_count: u32,
+    plane_count: u32,
+    body_radius: f64,
+    cell_size: DVec3,
+    origin: DVec3,
+    /// Where the bodies started.
+    start: Bounds,
+    bounds: Option<Bounds>,
+    /// The largest value of what colours mean.
+    most: f32,
+    top: colour::Top,
+    /// `View::near` of the picture that was drawn last.
+    near: Option<f32>,
+}
+
+/// What a picture is made of on its way, in samples.
+struct Targets {
+    size: [u32; 2],
+    things: wgpu::Texture,
+    depths: wgpu::Texture,
+    occlusion: wgpu::Texture,
+    colour: wgpu::Texture,
+}
+
+/// `Survey` in `shaders/render/survey.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Survey {
+    first: IVec3,
+    last: IVec3,
+    most: u32,
+}
+
+impl Survey {
+    const NONE: Survey = Survey {
+        first: IVec3::MAX,
+        last: IVec3::MIN,
+        most: 0,
+    };
+}
+
+/// `Line` in `shaders/render/lines.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+struct LineFromCamera {
+    start: Vec3,
+    _pad0: u32,
+    end: Vec3,
+    _pad1: u32,
+    colour: Vec3,
+    _pad2: u32,
+}
+
+impl Renderer {
+    /// A renderer of `simulation`, on the device of its engine or, with the CPU engine, on any, for
+    /// targets of the format `output` (without conversion to sRGB: the shader does that).
+    ///
+    /// # Errors
+    /// If the device cannot draw, or has no memory for what is to be drawn.
+    pub fn new(
+        context: &Context,
+        simulation: &Simulation,
+        output: wgpu::TextureFormat,
+    ) -> Result<Renderer> {
+        context.can_draw()?;
+        let device = &context.device;
+        let buffer = |name, size: usize, usage| {
+            context.create_buffer(name, size as u64, usage | BufferUsages::COPY_DST)
+        };
+        let colours = buffer("colours", 16 * colour::COLOURS, BufferUsages::UNIFORM)?;
+        let table = colour::table();
+        context.queue.write_buffer(&colours, 0, cast_slice(&table));
+        let view_size = <View as encase::ShaderType>::min_size().get() as usize;
+        let state = simulation.on_host();
+        let renderer = Renderer {
+            source: Source::new(context, simulation)?,
+            programs: Programs::new(context, &Texts::BuiltIn, output)?,
+            view: buffer("view", view_size, BufferUsages::UNIFORM)?,
+            colours,
+            survey: buffer(
+                "survey",
+                size_of::<Survey>(),
+                BufferUsages::STORAGE | BufferUsages::COPY_SRC,
+            )?,
+            lines: buffer("lines", size_of::<LineFromCamera>(), BufferUsages::STORAGE)?,
+            shadow_map: texture(
+                device,
+                "shadow_map",
+                DEPTH,
+                [SHADOW_SIZE; 2],
+                TextureUsages::empty(),
+            ),
+            shadow_sampler: device.create_sampler(&wgpu::SamplerDescriptor {
+                label: Some("shadow_sampler"),
+                mag_filter: wgpu::FilterMode::Linear,
+                min_filter: wgpu::FilterMode::Linear,
+                compare: Some(wgpu::CompareFunction::LessEqual),
+                ..Default::default()
+            }),
+            targets: None,
+            output,
+            sphere_count: state.params.sphere_count,
+            plane_count: planes(state).len() as u32,
+            body_radius: body_radius(simulation.model()),
+            cell_size: state.params.cell_size.as_dvec3(),
+            origin: state.origin,
+            start: start(simulation.model()),
+            bounds: None,
+            most: 0.0,
+            top: colour::Top::default(),
+            near: None,
+            context: context.clone(),
+        };
+        Ok(renderer)
+    }
+
+    /// Compiles the shaders anew; if one of them is wrong, those of before stay.
+    ///
+    /// # Errors
+    /// If one of them is wrong.
+    pub fn reload(&mut self, texts: &Texts) -> Result<()> {
+        let scope = self
+            .context
+            .device
+            .push_error_scope(wgpu::ErrorFilter::Validation);
+        let programs = Programs::new(&self.context, texts, self.output);
+        let error = pollster::block_on(scope.pop());
+        let programs = programs?;
+        if let Some(error) = error {
+            return Err(Error::Shader {
+                name: "of pictures",
+                message: error.to_string(),
+            });
+        }
+        self.programs = programs;
+        Ok(())
+    }
+
+    /// Brings up to date what the renderer knows of the simulation, before a picture: with the CPU
+    /// engine, its copy of the state.
+    pub fn update(&mut self, simulation: &Simulation) {
+        self.source.update(&self.context, simulation);
+        self.plane_count = planes(simulation.on_host()).len() as u32;
+    }
+
+    /// Finds out where the bodies are, and the largest value of what colours mean. Waits for the
+    /// device.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn survey(&mut self, look: &Look) -> Result<Bounds> {
+        let context = &self.context;
+        // Of the view, only the cell of the camera and what colours mean are read.
+        let surroundings = self.surroundings(look);
+        let camera = Camera {
+            target: surroundings.bounds.center(),
+            ..Camera::default()
+        };
+        let view = View::new(&camera, look, &surroundings, [1, 1], SHADOW_SIZE);
+        context.queue.write_buffer(&self.view, 0, &uniform(&view));
+        let mut survey = Survey::NONE;
+        context
+            .queue
+            .write_buffer(&self.survey, 0, bytes_of(&survey));
+        let mut encoder = context.device.create_command_encoder(&Default::default());
+        {
+            let program = &self.programs.survey;
+            let bind_group = program.bind(context, &|name| self.by_name(name));
+            let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("survey"),
+                timestamp_writes: None,
+            });
+            compute.set_pipeline(&program.pipeline);
+            compute.set_bind_group(0, &bind_group, &[]);
+            let [x, y, z] = workgroups_for(self.sphere_count.into());
+            compute.dispatch_workgroups(x, y, z);
+        }
+        context.queue.submit([encoder.finish()]);
+        context.read(&self.survey, 0, bytes_of_mut(&mut survey))?;
+        self.most = f32::from_bits(survey.most);
+        self.top.follow(self.most);
+        let place = |parts: IVec3| {
+            let cells = view.camera_cell.as_dvec3() + parts.as_dvec3() / SURVEY_PARTS;
+            self.origin + cells * self.cell_size
+        };
+        let found = Bounds {
+            min: place(survey.first),
+            max: place(survey.last + IVec3::ONE),
+        };
+        // They grow at once and shrink late, so that what depends on them does not tremble.
+        let bounds = match self.bounds {
+            Some(before) if found.radius() > 0.6 * before.radius() => before.union(found),
+            _ => found,
+        };
+        self.bounds = Some(bounds);
+        Ok(found)
+    }
+
+    /// The largest value of what colours mean, as the last survey found it.
+    pub fn most(&self) -> f32 {
+        self.most
+    }
+
+    /// The value of the last colour of the map.
+    pub fn top(&self, look: &Look) -> f32 {
+        look.top.unwrap_or(self.top.value())
+    }
+
+    /// Side of a square of the pattern on planes, m.
+    pub fn tile(&self) -> Option<f64> {
+        self.bounds.map(view::tile)
+    }
+
+    /// Draws a picture of `size` pixels onto `target`.
+    ///
+    /// # Errors
+    /// If the picture is larger than the device allows, or the device is lost.
+    pub fn draw(
+        &mut self,
+        target: &wgpu::TextureView,
+        size: [u32; 2],
+        camera: &Camera,
+        look: &Look,
+        lines: &[Line],
+    ) -> Result<()> {
+        if self.bounds.is_none() {
+            self.survey(look)?;
+        }
+        let samples = size.map(|side| side * look.supersampling.clamp(1, MOST_SAMPLES));
+        self.provide_targets(size, samples)?;
+        self.upload_lines(camera, lines)?;
+        let surroundings = self.surroundings(look);
+        let view = View::new(camera, look, &surroundings, samples, SHADOW_SIZE);
+        self.context
+            .queue
+            .write_buffer(&self.view, 0, &uniform(&view));
+        self.near = Some(view.near);
+        let mut encoder = self
+            .context
+            .device
+            .create_command_encoder(&Default::default());
+        self.encode(&mut encoder, target, lines.len() as u32);
+        self.context.queue.submit([encoder.finish()]);
+        Ok(())
+    }
+
+    /// What is at a pixel of the picture that was drawn last. Waits for the device.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn thing_at(&self, pixel: [u32; 2], look: &Look) -> Result<Thing> {
+        let Some(targets) = &self.targets else {
+            return Ok(Thing::Nothing);
+        };
+        let supersampling = look.supersampling.clamp(1, MOST_SAMPLES);
+        let [x, y] = pixel.map(|place| place * supersampling + supersampling / 2);
+        if x >= targets.size[0] || y >= targets.size[1] {
+            return Ok(Thing::Nothing);
+        }
+        let mut thing = 0_u32;
+        let origin = wgpu::Origin3d { x, y, z: 0 };
+        let bytes = bytes_of_mut(&mut thing);
+        picture::read(&self.context, &targets.things, origin, [1, 1], bytes)?;
+        Ok(Thing::from_sample(thing))
+    }
+
+    /// What each sample of the picture that was drawn last shows; `None` before the first. Waits for
+    /// the device.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn layers(&self) -> Result<Option<Layers>> {
+        let (Some(targets), Some(near)) = (&self.targets, self.near) else {
+            return Ok(None);
+        };
+        let count = (targets.size[0] * targets.size[1]) as usize;
+        let (mut things, mut depths) = (vec![0_u32; count], vec![0_f32; count]);
+        let start = wgpu::Origin3d::ZERO;
+        let bytes = cast_slice_mut(&mut things);
+        picture::read(&self.context, &targets.things, start, targets.size, bytes)?;
+        let bytes = cast_slice_mut(&mut depths);
+        picture::read(&self.context, &targets.depths, start, targets.size, bytes)?;
+        Ok(Some(Layers {
+            size: targets.size,
+            things: things.into_iter().map(Thing::from_sample).collect(),
+            distances: depths.into_iter().map(|depth| near / depth).collect(),
+        }))
+    }
+
+    fn surroundings(&self, look: &Look) -> Surroundings {
+        Surroundings {
+            bounds: self.bounds.unwrap_or(self.start),
+            body_radius: self.body_radius,
+            cell_size: self.cell_size,
+            origin: self.origin,
+            top: self.top(look),
+        }
+    }
+
+    fn provide_targets(&mut self, size: [u32; 2], samples: [u32; 2]) -> Result<()> {
+        let most = self.context.device.limits().max_texture_dimension_2d;
+        if samples.iter().any(|&side| side == 0 || side > most) {
+            return Err(Error::PictureSize {
+                size,
+                supersampling: samples[0].checked_div(size[0]).unwrap_or(1),
+                most,
+                adapter: self.context.adapter.clone(),
+            });
+        }
+        if self.targets.as_ref().is_some_and(|t| t.size == samples) {
+            return Ok(());
+        }
+        let device = &self.context.device;
+        let none = TextureUsages::empty();
+        self.targets = Some(Targets {
+            size: samples,
+            things: texture(device, "things", THINGS, samples, TextureUsages::COPY_SRC),
+            depths: texture(device, "depths", DEPTH, samples, TextureUsages::COPY_SRC),
+            occlusion: texture(device, "occlusion", OCCLUSION, samples, none),
+            colour: texture(device, "samples", COLOUR, samples, none),
+        });
+        Ok(())
+    }
+
+    fn upload_lines(&mut self, camera: &Camera, lines: &[Line]) -> Result<()> {
+        let eye = camera.eye();
+        let from_camera: Vec<LineFromCamera> = lines
+            .iter()
+            .map(|line| LineFromCamera {
+                start: (line.start - eye).as_vec3(),
+                end: (line.end - eye).as_vec3(),
+                colour: line.colour,
+                ..Default::default()
+            })
+            .collect();
+        let bytes: &[u8] = cast_slice(&from_camera);
+        if bytes.len() as u64 > self.lines.size() {
+            let size = (2 * bytes.len()) as u64;
+            let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+            self.lines = self.context.create_buffer("lines", size, usage)?;
+        }
+        self.context.queue.write_buffer(&self.lines, 0, bytes);
+        Ok(())
+    }
+
+    fn by_name(&self, name: &str) -> Option<wgpu::BindingResource<'_>> {
+        match name {
+            "view" => Some(self.view.as_entire_binding()),
+            "colours" => Some(self.colours.as_entire_binding()),
+            "survey" => Some(self.survey.as_entire_binding()),
+            "lines" => Some(self.lines.as_entire_binding()),
+            "shadow_sampler" => Some(wgpu::BindingResource::Sampler(&self.shadow_sampler)),
+            _ => Some(self.source.by_name(name)?.as_entire_binding()),
+        }
+    }
+
+    fn encode(&self, encoder: &mut wgpu::CommandEncoder, target: &wgpu::TextureView, lines: u32) {
+        let targets = self.targets.as_ref().expect("targets were provided");
+        let whole = |texture: &wgpu::Texture| texture.create_view(&Default::default());
+        let [things, depths, occlusion, samples, shadow_map] = [
+            &targets.things,
+            &targets.depths,
+            &targets.occlusion,
+            &targets.colour,
+            &self.shadow_map,
+        ]
+        .map(whole);
+        let resources = |name: &str| {
+            let view = match name {
+                "things" => &things,
+                "depths" => &depths,
+                "occlusion" => &occlusion,
+                "samples" => &samples,
+                "shadow_map" => &shadow_map,
+                _ => return self.by_name(name),
+            };
+            Some(wgpu::BindingResource::TextureView(view))
+        };
+        let mut pass = |label, colour: Option<&wgpu::TextureView>, depth, parts: &[_]| {
+            let colour = colour.map(|view| {
+                Some(wgpu::RenderPassColorAttachment {
+                    view,
+                    depth_slice: None,
+                    resolve_target: None,
+                    ops: wgpu::Operations {
+                        load: if label == "lines" {
+                            wgpu::LoadOp::Load
+                        } else {
+                            wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT)
+                        },
+                        store: wgpu::StoreOp::Store,
+                    },
+                })
+            });
+            let mut render = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                label: Some(label),
+                color_attachments: colour.as_slice(),
+                depth_stencil_attachment: depth,
+                ..Default::default()
+            });
+            for &(program, vertices, instances) in parts {
+                let program: &programs::Program = program;
+                let bind_group = program.bind(&self.context, &resources);
+                render.set_pipeline(&program.pipeline);
+                render.set_bind_group(0, &bind_group, &[]);
+                render.draw(0..vertices, 0..instances);
+            }
+        };
+        let programs = &self.programs;
+        let (balls, planes) = (self.sphere_count, self.plane_count);
+        pass(
+            "shadow",
+            None,
+            Some(depth(&shadow_map, Some(1.0))),
+            &[(&programs.shadow_balls, 4, balls)],
+        );
+        pass(
+            "visible",
+            Some(&things),
+            Some(depth(&depths, Some(0.0))),
+            &[
+                (&programs.visible_balls, 4, balls),
+                (&programs.visible_planes, 4, planes),
+            ],
+        );
+        pass(
+            "occlusion",
+            Some(&occlusion),
+            None,
+            &[(&programs.occlusion, 3, 1)],
+        );
+        pass("shade", Some(&samples), None, &[(&programs.shade, 3, 1)]);
+        if lines > 0 {
+            pass(
+                "lines",
+                Some(&samples),
+                Some(depth(&depths, None)),
+                &[(&programs.lines, 4, lines)],
+            );
+        }
+        pass("resolve", Some(target), None, &[(&programs.resolve, 3, 1)]);
+    }
+}
+
+/// Depths to be cleared to a value and written, or only compared with.
+fn depth(
+    view: &wgpu::TextureView,
+    clear: Option<f32>,
+) -> wgpu::RenderPassDepthStencilAttachment<'_> {
+    wgpu::RenderPassDepthStencilAttachment {
+        view,
+        depth_ops: clear.map(|value| wgpu::Operations {
+            load: wgpu::LoadOp::Clear(value),
+            store: wgpu::StoreOp::Store,
+        }),
+        stencil_ops: None,
+    }
+}
+
+/// A texture to draw onto and to read from.
+fn texture(
+    device: &wgpu::Device,
+    name: &str,
+    format: wgpu::TextureFormat,
+    [width, height]: [u32; 2],
+    usage: TextureUsages,
+) -> wgpu::Texture {
+    device.create_texture(&wgpu::TextureDescriptor {
+        label: Some(name),
+        size: wgpu::Extent3d {
+            width,
+            height,
+            depth_or_array_layers: 1,
+        },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format,
+        usage: usage | TextureUsages::RENDER_ATTACHMENT | TextureUsages::TEXTURE_BINDING,
+        view_formats: &[],
+    })
+}
+
+/// The median over the bodies of the distance of their outermost point, m.
+fn body_radius(model: &Model) -> f64 {
+    let reach = |shape: usize| {
+        let spheres = model.shapes[shape].spheres.iter();
+        spheres
+            .map(|sphere| sphere.center.length() + sphere.radius)
+            .fold(0.0, f64::max)
+    };
+    let mut radii: Vec<f64> = model.bodies.iter().map(|body| reach(body.shape)).collect();
+    radii.sort_by(f64::total_cmp);
+    radii.get(radii.len() / 2).copied().unwrap_or(1.0)
+}
+
+/// Where the bodies of a model start, with the floor below them: what a film should show.
+pub fn start(model: &Model) -> Bounds {
+    let mut bounds: Option<Bounds> = None;
+    for body in &model.bodies {
+        for sphere in &model.shapes[body.shape].spheres {
+            let center = body.position + body.orientation * sphere.center;
+            let ball = Bounds::of_ball(center, sphere.radius);
+            bounds = Some(bounds.map_or(ball, |bounds| bounds.union(ball)));
+        }
+    }
+    let mut bounds = bounds.unwrap_or(Bounds::of_ball(DVec3::ZERO, 1.0));
+    let down = model.gravity.normalize_or_zero();
+    let planes = model.walls.iter();
+    for (point, normal) in
+        planes.filter_map(|wall| Some((wall.pose.position, wall.plane_normal()?)))
+    {
+        let steepness = -normal.dot(down);
+        if steepness > 0.5 {
+            // From the middle straight down to the plane.
+            let center = bounds.center();
+            let way = (center - point).dot(normal) / steepness;
+            let foot = center + down * way.max(0.0);
+            bounds = bounds.union(Bounds {
+                min: foot,
+                max: foot,
+            });
+        }
+    }
+    bounds
+}

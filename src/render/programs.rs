@@ -1,0 +1,277 @@
+//! The shaders of a picture, compiled, with their buffers and textures bound by name.
+
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+use wgpu::TextureFormat;
+
+use crate::error::{Error, Result};
+use crate::gpu::Context;
+use crate::render::shaders::Texts;
+
+/// What each sample of a picture shows.
+pub(super) const THINGS: TextureFormat = TextureFormat::R32Uint;
+/// How far away it is.
+pub(super) const DEPTH: TextureFormat = TextureFormat::Depth32Float;
+/// How much light from all around reaches it.
+pub(super) const OCCLUSION: TextureFormat = TextureFormat::R8Unorm;
+/// Its colour, linear.
+pub(super) const COLOUR: TextureFormat = TextureFormat::Rgba16Float;
+
+/// A buffer, texture or sampler by the name that shaders have for it.
+pub(super) type Resources<'a> = dyn Fn(&str) -> Option<wgpu::BindingResource<'a>> + 'a;
+
+/// Binding and name of each variable that an entry point uses.
+type Variables = Vec<(u32, String)>;
+
+/// A part of a picture that is drawn.
+pub(super) struct Program {
+    pub pipeline: wgpu::RenderPipeline,
+    variables: Variables,
+}
+
+/// A part that is computed.
+pub(super) struct Computation {
+    pub pipeline: wgpu::ComputePipeline,
+    variables: Variables,
+}
+
+/// All of them.
+pub(super) struct Programs {
+    pub survey: Computation,
+    pub shadow_balls: Program,
+    pub visible_balls: Program,
+    pub visible_planes: Program,
+    pub occlusion: Program,
+    pub shade: Program,
+    pub lines: Program,
+    pub resolve: Program,
+}
+
+/// A shader with what naga says of it.
+struct Shader {
+    name: &'static str,
+    module: naga::Module,
+    info: naga::valid::ModuleInfo,
+    compiled: wgpu::ShaderModule,
+}
+
+/// What a program draws onto.
+#[derive(Clone, Copy)]
+struct Target {
+    colour: Option<TextureFormat>,
+    /// Whether there are depths, and what they are compared by; reversed depths are written, too.
+    depth: Option<(wgpu::CompareFunction, bool)>,
+    topology: wgpu::PrimitiveTopology,
+}
+
+impl Programs {
+    /// Compiles all shaders, for pictures of the format `output`.
+    ///
+    /// # Errors
+    /// If one of them is wrong.
+    pub fn new(context: &Context, texts: &Texts, output: TextureFormat) -> Result<Programs> {
+        use wgpu::CompareFunction::{Greater, Less};
+        let shader = |name| Shader::new(context, texts, name);
+        let strip = Target {
+            colour: Some(THINGS),
+            depth: Some((Greater, true)),
+            topology: wgpu::PrimitiveTopology::TriangleStrip,
+        };
+        let whole = |format| Target {
+            colour: Some(format),
+            depth: None,
+            topology: wgpu::PrimitiveTopology::TriangleList,
+        };
+        let visible = shader("visible")?;
+        Ok(Programs {
+            survey: shader("survey")?.computation(context, "survey_spheres")?,
+            shadow_balls: shader("shadow")?.program(
+                context,
+                ["shadow_ball", "shadow_ball_at"],
+                Target {
+                    colour: None,
+                    depth: Some((Less, true)),
+                    ..strip
+                },
+            )?,
+            visible_balls: visible.program(context, ["visible_ball", "visible_ball_at"], strip)?,
+            visible_planes: visible.program(
+                context,
+                ["visible_plane", "visible_plane_at"],
+                strip,
+            )?,
+            occlusion: shader("occlusion")?.program(
+                context,
+                ["occlusion_everywhere", "occlusion_at"],
+                whole(OCCLUSION),
+            )?,
+            shade: shader("shade")?.program(
+                context,
+                ["shade_everywhere", "shade_at"],
+                whole(COLOUR),
+            )?,
+            lines: shader("lines")?.program(
+                context,
+                ["lines_end", "lines_at"],
+                Target {
+                    colour: Some(COLOUR),
+                    depth: Some((Greater, false)),
+                    ..strip
+                },
+            )?,
+            resolve: shader("resolve")?.program(
+                context,
+                ["resolve_everywhere", "resolve_at"],
+                whole(output),
+            )?,
+        })
+    }
+}
+
+impl Shader {
+    fn new(context: &Context, texts: &Texts, name: &'static str) -> Result<Shader> {
+        let source = texts.source(name);
+        let wrong = |message: String| Error::Shader { name, message };
+        let module = naga::front::wgsl::parse_str(&source)
+            .map_err(|error| wrong(error.emit_to_string(&source)))?;
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .map_err(|error| wrong(error.emit_to_string(&source)))?;
+        let compiled = context
+            .device
+            .create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: Some(name),
+                source: wgpu::ShaderSource::Wgsl(source.into()),
+            });
+        Ok(Shader {
+            name,
+            module,
+            info,
+            compiled,
+        })
+    }
+
+    /// What any of some entry points use.
+    fn variables(&self, entry_points: &[&str]) -> Result<Variables> {
+        let mut places = Vec::new();
+        for wanted in entry_points {
+            let mut names = self.module.entry_points.iter();
+            let place = names.position(|entry| entry.name == *wanted);
+            places.push(place.ok_or_else(|| Error::Shader {
+                name: self.name,
+                message: format!("there is no entry point `{wanted}`"),
+            })?);
+        }
+        let used = |handle: naga::Handle<naga::GlobalVariable>| {
+            let mut places = places.iter();
+            places.any(|&place| !self.info.get_entry_point(place)[handle].is_empty())
+        };
+        Ok(self
+            .module
+            .global_variables
+            .iter()
+            .filter(|(handle, _)| used(*handle))
+            .filter_map(|(_, variable)| {
+                Some((variable.binding.as_ref()?.binding, variable.name.clone()?))
+            })
+            .collect())
+    }
+
+    fn computation(&self, context: &Context, entry_point: &'static str) -> Result<Computation> {
+        Ok(Computation {
+            variables: self.variables(&[entry_point])?,
+            pipeline: context
+                .device
+                .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                    label: Some(entry_point),
+                    layout: None,
+                    module: &self.compiled,
+                    entry_point: Some(entry_point),
+                    compilation_options: Default::default(),
+                    cache: None,
+                }),
+        })
+    }
+
+    /// A program of the entry points for vertices and for fragments.
+    fn program(
+        &self,
+        context: &Context,
+        [vertex, fragment]: [&'static str; 2],
+        target: Target,
+    ) -> Result<Program> {
+        let targets = target.colour.map(|format| Some(format.into()));
+        Ok(Program {
+            variables: self.variables(&[vertex, fragment])?,
+            pipeline: context
+                .device
+                .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+                    label: Some(fragment),
+                    layout: None,
+                    vertex: wgpu::VertexState {
+                        module: &self.compiled,
+                        entry_point: Some(vertex),
+                        compilation_options: Default::default(),
+                        buffers: &[],
+                    },
+                    primitive: wgpu::PrimitiveState {
+                        topology: target.topology,
+                        ..Default::default()
+                    },
+                    depth_stencil: target
+                        .depth
+                        .map(|(compare, write)| wgpu::DepthStencilState {
+                            format: DEPTH,
+                            depth_write_enabled: Some(write),
+                            depth_compare: Some(compare),
+                            stencil: Default::default(),
+                            bias: Default::default(),
+                        }),
+                    multisample: Default::default(),
+                    fragment: Some(wgpu::FragmentState {
+                        module: &self.compiled,
+                        entry_point: Some(fragment),
+                        compilation_options: Default::default(),
+                        targets: targets.as_slice(),
+                    }),
+                    multiview_mask: None,
+                    cache: None,
+                }),
+        })
+    }
+}
+
+impl Program {
+    pub fn bind(&self, context: &Context, resources: &Resources) -> wgpu::BindGroup {
+        let layout = self.pipeline.get_bind_group_layout(0);
+        bind(context, &layout, &self.variables, resources)
+    }
+}
+
+impl Computation {
+    pub fn bind(&self, context: &Context, resources: &Resources) -> wgpu::BindGroup {
+        let layout = self.pipeline.get_bind_group_layout(0);
+        bind(context, &layout, &self.variables, resources)
+    }
+}
+
+fn bind(
+    context: &Context,
+    layout: &wgpu::BindGroupLayout,
+    variables: &Variables,
+    resources: &Resources,
+) -> wgpu::BindGroup {
+    let entries: Vec<wgpu::BindGroupEntry> = variables
+        .iter()
+        .map(|(binding, name)| wgpu::BindGroupEntry {
+            binding: *binding,
+            resource: resources(name).unwrap_or_else(|| panic!("nothing is called `{name}`")),
+        })
+        .collect();
+    context
+        .device
+        .create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout,
+            entries: &entries,
+        })
+}

@@ -1,0 +1,108 @@
+//! The WGSL of what a picture is drawn with.
+
+use crate::gpu::shaders::{assemble, shared};
+use crate::render::colour::{COLOURS, ColourBy, LIST_COLOURS, MAP_COLOURS};
+
+/// The files of `shaders/render/`: those that stand for themselves, and those that they import.
+const FILES: [(&str, &str); 11] = [
+    ("survey", include_str!("../../shaders/render/survey.wgsl")),
+    ("shadow", include_str!("../../shaders/render/shadow.wgsl")),
+    ("visible", include_str!("../../shaders/render/visible.wgsl")),
+    (
+        "occlusion",
+        include_str!("../../shaders/render/occlusion.wgsl"),
+    ),
+    ("shade", include_str!("../../shaders/render/shade.wgsl")),
+    ("lines", include_str!("../../shaders/render/lines.wgsl")),
+    ("resolve", include_str!("../../shaders/render/resolve.wgsl")),
+    ("view", include_str!("../../shaders/render/view.wgsl")),
+    ("ball", include_str!("../../shaders/render/ball.wgsl")),
+    ("surface", include_str!("../../shaders/render/surface.wgsl")),
+    (
+        "quantity",
+        include_str!("../../shaders/render/quantity.wgsl"),
+    ),
+];
+
+/// The shaders of a picture, in the order in which they run.
+pub const NAMES: [&str; 7] = [
+    "survey",
+    "shadow",
+    "visible",
+    "occlusion",
+    "shade",
+    "lines",
+    "resolve",
+];
+
+/// Where the texts of the shaders come from.
+#[derive(Clone, Debug, Default)]
+pub enum Texts {
+    /// From the program itself.
+    #[default]
+    BuiltIn,
+    /// From files read while the program runs: the texts of `shaders/render/`, by their names.
+    Read(Vec<(String, String)>),
+}
+
+impl Texts {
+    /// The texts as they now stand in the directory `shaders/render/` of a checkout.
+    ///
+    /// # Errors
+    /// If one of them cannot be read.
+    pub fn read(directory: &std::path::Path) -> std::io::Result<Texts> {
+        let read = |(name, _): &(&str, &str)| {
+            let text = std::fs::read_to_string(directory.join(format!("{name}.wgsl")))?;
+            Ok(((*name).to_owned(), text))
+        };
+        FILES
+            .iter()
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map(Texts::Read)
+    }
+
+    fn text(&self, name: &str) -> &str {
+        let text = match self {
+            Texts::BuiltIn => {
+                let found = FILES.iter().find(|(file, _)| *file == name);
+                found.map(|(_, text)| *text)
+            }
+            Texts::Read(files) => {
+                let found = files.iter().find(|(file, _)| file == name);
+                found.map(|(_, text)| text.as_str())
+            }
+        };
+        text.unwrap_or_else(|| panic!("shaders/render/{name}.wgsl does not exist"))
+    }
+
+    /// The complete WGSL of a shader: one of [`NAMES`].
+    ///
+    /// # Panics
+    /// If there is no such shader, or it does not start with `// import: ` and names.
+    pub fn source(&self, name: &str) -> String {
+        let own = assemble(name, self.text(name), |import| {
+            match import.strip_prefix("render/") {
+                Some(own) => self.text(own),
+                None => shared(import)
+                    .unwrap_or_else(|| panic!("shaders/shared/{import}.wgsl does not exist")),
+            }
+        });
+        constants() + &own
+    }
+}
+
+/// The constants of pictures that shaders share with the host.
+fn constants() -> String {
+    let meanings = ColourBy::ALL.map(|by| (by.constant(), by as u32));
+    let sizes = [
+        ("MAP_COLOURS", MAP_COLOURS as u32),
+        ("LIST_COLOURS", LIST_COLOURS as u32),
+        ("COLOURS", COLOURS as u32),
+    ];
+    meanings
+        .into_iter()
+        .chain(sizes)
+        .map(|(name, value)| format!("const {name}: u32 = {value}u;\n"))
+        .collect()
+}

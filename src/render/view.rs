@@ -1,0 +1,138 @@
+//! What shaders know of a picture: the twin of `View` in `shaders/render/view.wgsl`.
+
+use glam::{DVec3, IVec3, Vec2, Vec3};
+
+use super::camera::{Bounds, Camera};
+use super::colour::round_up;
+use super::{Look, Surroundings};
+
+/// `View` in `shaders/render/view.wgsl`, where its fields are described.
+#[derive(Clone, Copy, Debug, PartialEq, encase::ShaderType)]
+#[allow(missing_docs, reason = "described in the shader")]
+pub struct View {
+    pub camera_cell: IVec3,
+    pub near: f32,
+    pub camera_offset: Vec3,
+    pub supersampling: u32,
+    pub forward: Vec3,
+    pub picked: u32,
+    pub right: Vec3,
+    pub colour_by: u32,
+    pub up: Vec3,
+    pub top: f32,
+    pub to_light: Vec3,
+    pub shadow_radius: f32,
+    pub light_right: Vec3,
+    pub shadow_depth: f32,
+    pub light_up: Vec3,
+    pub occlusion_radius: f32,
+    pub shadow_center: Vec3,
+    pub tile: f32,
+    pub box_min: Vec3,
+    pub scene_radius: f32,
+    pub box_max: Vec3,
+    pub line_width: f32,
+    pub size: Vec2,
+}
+
+/// Where the sun stands, seen from the scene.
+const TO_LIGHT: DVec3 = DVec3::new(0.35, 0.85, 0.4);
+
+/// The shadow map shows no more than this many times the way from the camera to what it looks at.
+const SHADOW_REACH: f64 = 2.0;
+
+impl View {
+    /// A picture of `size` samples.
+    pub(super) fn new(
+        camera: &Camera,
+        look: &Look,
+        surroundings: &Surroundings,
+        size: [u32; 2],
+        shadow_size: u32,
+    ) -> View {
+        let Surroundings {
+            bounds,
+            body_radius,
+            cell_size,
+            origin,
+            top,
+        } = *surroundings;
+        let eye = camera.eye();
+        let cells = ((eye - origin) / cell_size).floor();
+        let camera_offset = (eye - origin) - cells * cell_size;
+        let seen_from = |place: DVec3| (place - eye).as_vec3();
+        let axes = camera.axes();
+        let slope = camera.slope();
+        let [width, height] = size.map(f64::from);
+        let shadow = Shadow::new(camera, bounds, shadow_size);
+        View {
+            camera_cell: cells.as_ivec3(),
+            // Small against all there is; with reversed depths, nothing is lost by it.
+            near: (1e-3 * bounds.radius().min(camera.distance)).max(1e-6) as f32,
+            camera_offset: camera_offset.as_vec3(),
+            supersampling: look.supersampling,
+            forward: axes.forward.as_vec3(),
+            picked: look.picked.unwrap_or(u32::MAX),
+            right: (slope * width / height * axes.right).as_vec3(),
+            colour_by: look.colour_by as u32,
+            up: (slope * axes.up).as_vec3(),
+            top,
+            to_light: shadow.to_light.as_vec3(),
+            shadow_radius: shadow.radius as f32,
+            light_right: shadow.right.as_vec3(),
+            shadow_depth: shadow.depth as f32,
+            light_up: shadow.up.as_vec3(),
+            occlusion_radius: (2.5 * body_radius) as f32,
+            shadow_center: seen_from(shadow.center),
+            tile: tile(bounds) as f32,
+            box_min: seen_from(bounds.min),
+            scene_radius: bounds.radius() as f32,
+            box_max: seen_from(bounds.max),
+            line_width: look.line_width,
+            size: Vec2::new(width as f32, height as f32),
+        }
+    }
+}
+
+/// Side of a square of the pattern on planes, m: 1, 2 or 5 times a power of ten.
+pub fn tile(bounds: Bounds) -> f64 {
+    f64::from(round_up(0.15 * bounds.radius() as f32))
+}
+
+/// The box that the shadow map shows.
+struct Shadow {
+    to_light: DVec3,
+    right: DVec3,
+    up: DVec3,
+    center: DVec3,
+    radius: f64,
+    depth: f64,
+}
+
+impl Shadow {
+    fn new(camera: &Camera, bounds: Bounds, size: u32) -> Shadow {
+        let to_light = TO_LIGHT.normalize();
+        let right = DVec3::Y.cross(to_light).normalize();
+        let up = to_light.cross(right);
+        let radius = bounds.radius().min(SHADOW_REACH * camera.distance);
+        let center = if radius < bounds.radius() {
+            camera.target.clamp(bounds.min, bounds.max)
+        } else {
+            bounds.center()
+        };
+        // By whole texels only, so that the edges of shadows stay where they are.
+        let texel = 2.0 * radius / f64::from(size);
+        let snap = |axis: DVec3| {
+            let place = center.dot(axis);
+            axis * ((place / texel).floor() * texel - place)
+        };
+        Shadow {
+            to_light,
+            right,
+            up,
+            center: center + snap(right) + snap(up),
+            radius,
+            depth: bounds.radius() + (bounds.center() - center).length(),
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! Pictures: what they show is held to geometry, to the state, and to pictures that a person has
+//! looked at.
+#![cfg(feature = "render")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{device, model};
+use glam::{DVec3, Vec3};
+use image::RgbaImage;
+use rockfall::render::{Camera, ColourBy, Line, Look, PICTURE, Renderer, Thing};
+use rockfall::{Simulation, scene};
+
+const SIZE: [u32; 2] = [160, 120];
+
+/// Balls on a floor, one of them large, two that overlap, and a clump.
+const SCENE: &str = r#"{
+    "version": 1,
+    "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
+                   "steel": { "density": 7800, "restitution": 0.5, "friction": 0.5 } },
+    "shapes": { "ball": { "sphere": { "radius": 0.5 }, "material": "stone" },
+                "marble": { "sphere": { "radius": 0.2 }, "material": "steel" },
+                "cube": { "cube": { "n": 2, "radius": 0.2 }, "material": "steel" } },
+    "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" } ],
+    "initial_overlap": "relax",
+    "contact": { "stiffness": 1e5 },
+    "bodies": [ { "shape": "ball", "position": [0, 0.5, 0], "velocity": [1, 0, 0] },
+                { "shape": "marble", "position": [0.9, 0.2, 0.5], "velocity": [0, 3, 0] },
+                { "shape": "marble", "position": [-0.3, 0.2, 0.9] },
+                { "shape": "cube", "position": [-1, 0.4, 0.2], "axis": [0, 1, 0], "angle": 0.5,
+                  "angular_velocity": [0, 2, 0] } ]
+}"#;
+
+fn on_gpu(text: &str) -> Simulation {
+    Simulation::on_gpu(model(text), device()).unwrap()
+}
+
+fn on_cpu(text: &str) -> Simulation {
+    Simulation::on_cpu(model(text), Some(1)).unwrap()
+}
+
+fn renderer(simulation: &Simulation) -> Renderer {
+    let mut renderer = Renderer::new(device(), simulation, PICTURE).unwrap();
+    renderer.update(simulation);
+    renderer
+}
+
+fn camera() -> Camera {
+    Camera::at(DVec3::new(1.5, 1.6, 3.5), DVec3::new(-0.1, 0.35, 0.2))
+}
+
+fn picture(simulation: &Simulation, look: &Look) -> RgbaImage {
+    let mut renderer = renderer(simulation);
+    renderer.survey(look).unwrap();
+    renderer.picture(SIZE, &camera(), look, &[]).unwrap()
+}
+
+/// How different two pictures look: the root of the mean square of the differences of their colours,
+/// from 0 (none) to 1 (black and white), after both are blurred by 3 x 3 pixels, as a person does not
+/// see single ones.
+fn difference(a: &RgbaImage, b: &RgbaImage) -> f64 {
+    assert_eq!(a.dimensions(), b.dimensions());
+    let (width, height) = a.dimensions();
+    let blurred = |image: &RgbaImage, x: u32, y: u32, channel: usize| {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for v in y.saturating_sub(1)..(y + 2).min(height) {
+            for u in x.saturating_sub(1)..(x + 2).min(width) {
+                sum += f64::from(image.get_pixel(u, v).0[channel]);
+                count += 1.0;
+            }
+        }
+        sum / count / 255.0
+    };
+    let mut sum = 0.0;
+    for y in 0..height {
+        for x in 0..width {
+            for channel in 0..3 {
+                sum += (blurred(a, x, y, channel) - blurred(b, x, y, channel)).powi(2);
+            }
+        }
+    }
+    (sum / f64::from(3 * width * height)).sqrt()
+}
+
+/// The spheres of a state, as index, centre and radius.
+fn spheres(simulation: &mut Simulation) -> Vec<(u32, DVec3, f64)> {
+    let model = simulation.model().clone();
+    let mut found = Vec::new();
+    for body in simulation.bodies().unwrap() {
+        let clump = &model.shapes[body.shape];
+        for sphere in &clump.spheres {
+            // From the principal frame to the shape's own axes, to the world.
+            let arm = body.orientation * (clump.principal_axes * sphere.center);
+            found.push((found.len() as u32, body.position + arm, sphere.radius));
+        }
+    }
+    found
+}
+
+/// The nearest thing along a ray, by formulas, how far it is along the ray, and by how much (m) another
+/// outcome was missed.
+fn nearest(eye: DVec3, way: DVec3, spheres: &[(u32, DVec3, f64)]) -> (Thing, f64, f64) {
+    let mut hits = vec![];
+    let mut close = f64::INFINITY;
+    for &(index, center, radius) in spheres {
+        let from_eye = center - eye;
+        let along = from_eye.dot(way);
+        let beside = (from_eye - along * way).length();
+        close = close.min((beside - radius).abs());
+        if beside < radius {
+            hits.push((
+                along - (radius * radius - beside * beside).sqrt(),
+                Thing::Sphere(index),
+            ));
+        }
+    }
+    if way.y < 0.0 {
+        hits.push((-eye.y / way.y, Thing::Plane(0)));
+    }
+    hits.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if let [first, second, ..] = hits[..] {
+        close = close.min(second.0 - first.0);
+    }
+    let (distance, thing) = hits
+        .first()
+        .copied()
+        .unwrap_or((f64::INFINITY, Thing::Nothing));
+    (thing, distance, close)
+}
+
+#[test]
+fn each_sample_shows_what_geometry_says_and_how_far_it_is() {
+    let mut simulation = on_gpu(SCENE);
+    simulation.step(20).unwrap();
+    let spheres = spheres(&mut simulation);
+    let mut renderer = renderer(&simulation);
+    let (camera, look) = (camera(), Look::default());
+    renderer.picture(SIZE, &camera, &look, &[]).unwrap();
+    let layers = renderer.layers().unwrap().unwrap();
+    let [width, height] = layers.size;
+    assert_eq!(layers.size, SIZE.map(|side| 2 * side));
+    let axes = camera.axes();
+    let mut compared = 0;
+    let mut seen = std::collections::HashSet::new();
+    for y in 0..height {
+        for x in 0..width {
+            let part = |place: u32, of: u32| 2.0 * (f64::from(place) + 0.5) / f64::from(of) - 1.0;
+            let aspect = f64::from(width) / f64::from(height);
+            let way = camera.ray(part(x, width), -part(y, height), aspect);
+            let (thing, distance, close) = nearest(camera.eye(), way, &spheres);
+            let index = (y * width + x) as usize;
+            // On an edge either side is right; far away the floor ends.
+            if close < 1e-4 || distance > 8.0 {
+                continue;
+            }
+            assert_eq!(layers.things[index], thing, "({x}, {y})");
+            if thing != Thing::Nothing {
+                let away = distance * way.dot(axes.forward);
+                let found = f64::from(layers.distances[index]);
+                assert!(
+                    (found - away).abs() < 1e-5 * away,
+                    "({x}, {y}): {found} for {away}"
+                );
+            }
+            compared += 1;
+            seen.insert(thing);
+        }
+    }
+    assert!(compared > 7 * (width * height) / 10, "{compared} samples");
+    assert!(seen.len() > 8, "{seen:?}");
+}
+
+#[test]
+fn the_area_of_a_sphere_is_that_of_the_ellipse_that_it_projects_to() {
+    let text = r#"{ "version": 1, "gravity": [0, 0, 0],
+        "materials": { "stone": { "density": 1, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 1 }, "material": "stone" } },
+        "bodies": [ { "shape": "ball", "position": [1.2, 0.8, 0] } ] }"#;
+    let simulation = on_gpu(text);
+    let mut renderer = renderer(&simulation);
+    let camera = Camera::at(DVec3::new(0.0, 0.0, 6.0), DVec3::ZERO);
+    let look = Look {
+        supersampling: 4,
+        ..Look::default()
+    };
+    renderer.picture(SIZE, &camera, &look, &[]).unwrap();
+    let layers = renderer.layers().unwrap().unwrap();
+    let seen = layers
+        .things
+        .iter()
+        .filter(|&&t| t == Thing::Sphere(0))
+        .count() as f64;
+    // The cone of rays that touch the sphere, cut by the plane of the picture: with the angle t to the
+    // middle of the picture and the half opening s, an ellipse of the half axes
+    // sin s cos s / (cos^2 t - sin^2 s) and sin s / sqrt(cos^2 t - sin^2 s), in units of the distance
+    // of that plane.
+    let center = DVec3::new(1.2, 0.8, -6.0);
+    let cos_t = 6.0 / center.length();
+    let sin_s = 1.0 / center.length();
+    let rest = cos_t * cos_t - sin_s * sin_s;
+    let area =
+        std::f64::consts::PI * sin_s * (1.0 - sin_s * sin_s).sqrt() / rest * sin_s / rest.sqrt();
+    let sample = 2.0 * camera.slope() / f64::from(layers.size[1]);
+    let expected = area / (sample * sample);
+    assert!(
+        (seen / expected - 1.0).abs() < 3e-3,
+        "{seen} samples for {expected}"
+    );
+}
+
+#[test]
+fn edges_are_smooth() {
+    let simulation = on_gpu(SCENE);
+    let shown = |supersampling| {
+        let look = Look {
+            supersampling,
+            ..Look::default()
+        };
+        picture(&simulation, &look)
+    };
+    // How many levels lie between the sky and the sphere along the edge of the large ball: without
+    // samples, a pixel is either one or the other.
+    let (rough, smooth) = (shown(1), shown(4));
+    let steps = |image: &RgbaImage| {
+        let mut largest = 0;
+        for (x, y, pixel) in image.enumerate_pixels() {
+            if x + 1 < SIZE[0] && y < SIZE[1] / 3 {
+                let next = image.get_pixel(x + 1, y);
+                largest = largest.max(pixel.0[0].abs_diff(next.0[0]));
+            }
+        }
+        largest
+    };
+    let (rough, smooth) = (steps(&rough), steps(&smooth));
+    assert!(rough > smooth, "{rough} and {smooth}");
+}
+
+#[test]
+fn both_engines_show_the_same_picture() {
+    let (mut gpu, mut cpu) = (on_gpu(SCENE), on_cpu(SCENE));
+    let look = Look::default();
+    assert_eq!(picture(&gpu, &look), picture(&cpu, &look), "at the start");
+    gpu.step(200).unwrap();
+    cpu.step(200).unwrap();
+    let (gpu, cpu) = (picture(&gpu, &look), picture(&cpu, &look));
+    assert!(difference(&gpu, &cpu) < 2e-3, "{}", difference(&gpu, &cpu));
+    let start = picture(&on_cpu(SCENE), &look);
+    assert!(difference(&start, &cpu) > 5e-3, "something has moved");
+}
+
+#[test]
+fn a_picture_is_the_same_bits_each_time() {
+    let shown = || {
+        let mut simulation = on_gpu(SCENE);
+        simulation.step(50).unwrap();
+        let look = Look {
+            colour_by: ColourBy::Force,
+            ..Look::default()
+        };
+        picture(&simulation, &look)
+    };
+    assert_eq!(shown(), shown());
+}
+
+#[test]
+fn far_from_the_origin_the_picture_is_as_sharp() {
+    let look = Look::default();
+    let near = picture(&on_gpu(SCENE), &look);
+    // An f32 there has steps of 0.06 m.
+    let far = 1_000_000.0;
+    let mut there = model(SCENE);
+    for body in &mut there.bodies {
+        body.position.x += far;
+    }
+    there.walls[0].pose.position.x += far;
+    let simulation = Simulation::on_gpu(there, device()).unwrap();
+    let mut renderer = renderer(&simulation);
+    let mut camera = camera();
+    camera.target.x += far;
+    let shown = renderer.picture(SIZE, &camera, &look, &[]).unwrap();
+    // The pattern of the floor starts at another point.
+    let spheres = |image: &RgbaImage| {
+        let mut image = image.clone();
+        let layers = renderer.layers().unwrap().unwrap();
+        for (x, y, pixel) in image.enumerate_pixels_mut() {
+            let sample = (2 * y * layers.size[0] + 2 * x) as usize;
+            if !matches!(layers.things[sample], Thing::Sphere(_)) {
+                *pixel = image::Rgba([0; 4]);
+            }
+        }
+        image
+    };
+    let difference = difference(&spheres(&near), &spheres(&shown));
+    assert!(difference < 3e-3, "{difference}");
+}
+
+#[test]
+fn the_survey_finds_the_largest_values_and_where_bodies_are() {
+    for mut simulation in [on_gpu(SCENE), on_cpu(SCENE)] {
+        let backend = simulation.backend();
+        simulation.step(30).unwrap();
+        let spheres = spheres(&mut simulation);
+        let state = simulation.state().unwrap().clone();
+        let bodies = simulation.bodies().unwrap();
+        let mut renderer = renderer(&simulation);
+        let model = simulation.model();
+        let mut bounds = None;
+        let mut check = |by: ColourBy, expected: f64| {
+            let look = Look {
+                colour_by: by,
+                ..Look::default()
+            };
+            bounds = Some(renderer.survey(&look).unwrap());
+            let found = f64::from(renderer.most());
+            assert!(expected > 0.0, "{by:?}");
+            assert!(
+                (found / expected - 1.0).abs() < 1e-4,
+                "{backend} {by:?}: {found}, {expected}"
+            );
+            assert!(f64::from(renderer.top(&look)) >= found);
+        };
+        let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+        check(
+            ColourBy::Speed,
+            most(&mut bodies.iter().map(|body| body.velocity.length())),
+        );
+        let loads = &state.sphere_loads;
+        check(
+            ColourBy::Force,
+            most(&mut loads.iter().map(|load| load.force.length().into())),
+        );
+        let overlaps = loads.iter().zip(&state.members);
+        check(
+            ColourBy::Overlap,
+            most(&mut overlaps.map(|(load, member)| (load.max_overlap / member.radius).into())),
+        );
+        check(
+            ColourBy::Contacts,
+            most(&mut state.body_loads.iter().map(|load| load.contacts.into())),
+        );
+        check(
+            ColourBy::Energy,
+            most(&mut bodies.iter().map(|body| {
+                let clump = &model.shapes[body.shape];
+                let spin =
+                    (body.orientation * clump.principal_axes).conjugate() * body.angular_velocity;
+                0.5 * body.mass * body.velocity.length_squared()
+                    + 0.5 * (clump.inertia * spin).dot(spin)
+            })),
+        );
+        let bounds = bounds.unwrap();
+        for (_, center, radius) in spheres {
+            assert!((center - radius).cmpge(bounds.min).all(), "{center}");
+            assert!((center + radius).cmple(bounds.max).all(), "{center}");
+        }
+        // To a part of a cell, which is little more than a diameter of the smallest sphere.
+        assert!(bounds.min.y > -0.1 && bounds.max.y < 1.1, "{bounds:?}");
+    }
+}
+
+#[test]
+fn what_is_at_a_pixel_is_what_is_seen_there() {
+    let simulation = on_gpu(SCENE);
+    let mut renderer = renderer(&simulation);
+    let look = Look::default();
+    assert_eq!(renderer.thing_at([0, 0], &look).unwrap(), Thing::Nothing);
+    let camera = Camera::at(DVec3::new(0.0, 0.5, 4.0), DVec3::new(0.0, 0.5, 0.0));
+    renderer.picture(SIZE, &camera, &look, &[]).unwrap();
+    let at = |x, y| renderer.thing_at([x, y], &look).unwrap();
+    assert_eq!(at(80, 60), Thing::Sphere(0));
+    assert_eq!(at(80, 115), Thing::Plane(0));
+    assert_eq!(at(80, 3), Thing::Nothing);
+    assert_eq!(at(1000, 60), Thing::Nothing);
+}
+
+#[test]
+fn lines_are_drawn_and_hidden_by_what_is_in_front() {
+    let simulation = on_gpu(SCENE);
+    let mut renderer = renderer(&simulation);
+    let look = Look {
+        line_width: 3.0,
+        ..Look::default()
+    };
+    let camera = Camera::at(DVec3::new(0.0, 0.5, 4.0), DVec3::new(0.0, 0.5, 0.0));
+    let line = Line {
+        start: DVec3::new(-5.0, 0.5, 0.0),
+        end: DVec3::new(5.0, 0.5, 0.0),
+        colour: Vec3::new(1.0, 0.0, 0.0),
+    };
+    let image = renderer.picture(SIZE, &camera, &look, &[line]).unwrap();
+    let red = |x, y| image.get_pixel(x, y).0[..3] == [255, 0, 0];
+    assert!(red(5, 60) && red(155, 60), "beside the ball");
+    assert!(!red(80, 60), "through the ball");
+    assert!(!red(5, 50), "above the line");
+}
+
+#[test]
+fn a_picture_that_is_too_large_is_refused() {
+    let simulation = on_gpu(SCENE);
+    let mut renderer = renderer(&simulation);
+    for size in [[100_000, 10], [10, 0], [5000, 10]] {
+        let error = renderer.picture(size, &camera(), &Look::default(), &[]);
+        let sentence = error.unwrap_err().to_string();
+        assert!(sentence.contains("a picture of"), "{sentence}");
+        assert!(sentence.contains("choose another size"), "{sentence}");
+    }
+}
+
+/// Pictures that a person has looked at. `ROCKFALL_WRITE_GOLDEN=1` writes them anew: look at them then.
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.png"))
+}
+
+/// What a picture may be off: adapters round differently, and an edge more or less shows little.
+const TOLERANCE: f64 = 0.01;
+
+fn compare(name: &str, shown: &RgbaImage) -> f64 {
+    let path = golden(name);
+    if std::env::var_os("ROCKFALL_WRITE_GOLDEN").is_some() {
+        shown.save(&path).unwrap();
+    }
+    let expected = image::open(&path).unwrap_or_else(|error| {
+        panic!("{}: {error}", path.display());
+    });
+    difference(shown, &expected.to_rgba8())
+}
+
+#[test]
+fn pictures_are_as_they_were_looked_at() {
+    for by in [
+        ColourBy::Body,
+        ColourBy::Material,
+        ColourBy::Speed,
+        ColourBy::Overlap,
+    ] {
+        let name = format!("{by:?}").to_lowercase();
+        let mut simulation = on_gpu(SCENE);
+        simulation.step(100).unwrap();
+        let look = Look {
+            colour_by: by,
+            picked: (by == ColourBy::Material).then_some(3),
+            ..Look::default()
+        };
+        let shown = picture(&simulation, &look);
+        let difference = compare(&name, &shown);
+        assert!(difference < TOLERANCE, "{name}: {difference}");
+    }
+}
+
+#[test]
+fn a_changed_scene_changes_the_picture() {
+    let look = Look::default();
+    let original = picture(&on_gpu(SCENE), &look);
+    for (what, from, to) in [
+        (
+            "a marble less",
+            r#"{ "shape": "marble", "position": [-0.3, 0.2, 0.9] },"#,
+            "",
+        ),
+        ("a ball elsewhere", "[0, 0.5, 0]", "[0.12, 0.5, 0]"),
+        ("a cube turned", r#""angle": 0.5"#, r#""angle": 1.0"#),
+        (
+            "no floor",
+            r#""planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" } ],"#,
+            "",
+        ),
+    ] {
+        let changed = SCENE.replacen(from, to, 1);
+        assert_ne!(changed, SCENE, "{what}");
+        let difference = difference(&original, &picture(&on_gpu(&changed), &look));
+        assert!(difference > TOLERANCE, "{what}: {difference}");
+    }
+}
+
+#[test]
+fn a_scene_of_the_repository_can_be_drawn() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/stack.json");
+    let model = scene::load(&path).unwrap().model;
+    let simulation = Simulation::on_cpu(model, Some(1)).unwrap();
+    let mut renderer = renderer(&simulation);
+    let look = Look::default();
+    let mut camera = Camera::default();
+    camera.fit(renderer.survey(&look).unwrap(), 4.0 / 3.0);
+    let image = renderer.picture(SIZE, &camera, &look, &[]).unwrap();
+    let layers = renderer.layers().unwrap().unwrap();
+    let balls = layers
+        .things
+        .iter()
+        .filter(|thing| matches!(thing, Thing::Sphere(_)));
+    let part = balls.count() as f64 / layers.things.len() as f64;
+    assert!(part > 0.05, "{part} of the picture is bodies");
+    assert!(image.pixels().all(|pixel| pixel.0[3] == 255));
+}
