@@ -322,7 +322,10 @@ impl Model {
             .map_or((law.keyword(), 0.0), |law| (law.source.as_str(), law.range));
         let settings = (gravity, time_step, integrator, domain);
         let contact = (law, attraction, tangential_damping, materials, pairs);
-        let _ = write!(hash, "{settings:?} {contact:?} {shapes:?} {walls:?} {flow:?}");
+        let _ = write!(
+            hash,
+            "{settings:?} {contact:?} {shapes:?} {walls:?} {flow:?}"
+        );
         for body in bodies {
             let ModelBody {
                 shape,

@@ -18,6 +18,7 @@ use crate::snapshot::{BodyState, Snapshot, report};
 use crate::state::{Field, State, least_period};
 use crate::summary::{Energy, Summary};
 use crate::trace::{Sample, Trace};
+use crate::wall;
 
 /// Which engine to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +63,7 @@ pub struct Simulation {
     samples: Vec<Sample>,
     /// The walls, for inlets to ask where there is room.
     wall_probes: Vec<wall::Probe>,
+    sphere_steps: u64,
 }
 
 impl Simulation {
@@ -131,6 +133,7 @@ impl Simulation {
             traced: None,
             samples: Vec::new(),
             wall_probes: Vec::new(),
+            sphere_steps: 0,
         }
     }
 
@@ -187,6 +190,21 @@ impl Simulation {
         self.steps as f64 * self.model.time_step
     }
 
+    /// Number of bodies that there are now.
+    pub fn body_count(&self) -> usize {
+        self.state.bodies.len()
+    }
+
+    /// Number of their spheres.
+    pub fn sphere_count(&self) -> usize {
+        self.state.members.len()
+    }
+
+    /// Spheres times steps, of all steps that this simulation has taken.
+    pub fn sphere_steps(&self) -> u64 {
+        self.sphere_steps
+    }
+
     /// Size of all buffers of the engine, bytes.
     pub fn memory(&self) -> u64 {
         match &self.engine {
@@ -239,6 +257,7 @@ impl Simulation {
                 taken
             }
         };
+        self.sphere_steps += (self.steps - after) * self.sphere_count() as u64;
         for sample in &mut self.samples[before..] {
             sample.identity = self.state.identities[sample.body as usize];
         }
@@ -259,7 +278,10 @@ impl Simulation {
         self.fetch(&[Field::Bodies, Field::Walls])?;
         if !model.flow.inlets.is_empty() && self.wall_probes.is_empty() {
             let domain = model.domain.as_ref();
-            let probes = model.walls.iter().map(|wall| wall::Probe::new(wall, domain));
+            let probes = model
+                .walls
+                .iter()
+                .map(|wall| wall::Probe::new(wall, domain));
             self.wall_probes = probes.collect();
         }
         for (index, probe) in self.wall_probes.iter_mut().enumerate() {
@@ -413,13 +435,25 @@ impl Simulation {
 
     /// A body's state as it is reported: the centre of mass, and the shape's own axes.
     pub fn report(&self, index: usize, body: &crate::layout::Body) -> BodyState {
-        report(&self.model, &self.state, index, self.state.identities[index], body)
+        report(
+            &self.model,
+            &self.state,
+            index,
+            self.state.identities[index],
+            body,
+        )
     }
 
     /// The body of a sample as it is reported, though it may be gone by now.
     pub fn report_sample(&self, sample: &Sample) -> BodyState {
         let index = sample.body as usize;
-        report(&self.model, &self.state, index, sample.identity, &sample.state)
+        report(
+            &self.model,
+            &self.state,
+            index,
+            sample.identity,
+            &sample.state,
+        )
     }
 
     /// Energy, momentum, contacts and the hash of the state as it is now.

@@ -109,7 +109,13 @@ impl<'a> Snapshot<'a> {
     /// If there is no body `index`.
     pub fn body(&self, index: usize) -> BodyState {
         let identity = self.state.identities[index];
-        report(self.model, self.state, index, identity, &self.state.bodies[index])
+        report(
+            self.model,
+            self.state,
+            index,
+            identity,
+            &self.state.bodies[index],
+        )
     }
 
     /// All bodies, one by one.

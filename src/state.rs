@@ -14,7 +14,9 @@ use crate::layout::{
     Node, Pair, Params, ROLLING_CONSTANT, ROLLING_SPRING, SAMPLED, SEMI_IMPLICIT,
     SPHERES_OF_STRIPE, Sphere, SphereLoad, Stats, WALL, WALL_DIGITS, Wall, WallPose,
 };
-use crate::model::{Cohesion, Integrator, Law, Model, ModelBody, PairLaw, Remembered, Rolling, nearest_image};
+use crate::model::{
+    Cohesion, Integrator, Law, Model, ModelBody, PairLaw, Remembered, Rolling, nearest_image,
+};
 use crate::rotation;
 use crate::wall;
 
@@ -370,13 +372,14 @@ impl State {
                     .fold(0.0, f64::max) as f32,
                 shape: body.shape as u32,
             });
-            self.members.extend(clump.spheres.iter().map(|sphere| Member {
-                center: sphere.center.as_vec3(),
-                radius: sphere.radius as f32,
-                body: index,
-                material: clump.material as u32,
-                ..Default::default()
-            }));
+            self.members
+                .extend(clump.spheres.iter().map(|sphere| Member {
+                    center: sphere.center.as_vec3(),
+                    radius: sphere.radius as f32,
+                    body: index,
+                    material: clump.material as u32,
+                    ..Default::default()
+                }));
             let Params {
                 cell_size, period, ..
             } = self.params;
@@ -403,7 +406,12 @@ impl State {
             .iter()
             .map(|member| keep[member.body as usize])
             .collect();
-        for (load, _) in self.sphere_loads.iter().zip(&kept_sphere).filter(|(_, kept)| !**kept) {
+        for (load, _) in self
+            .sphere_loads
+            .iter()
+            .zip(&kept_sphere)
+            .filter(|(_, kept)| !**kept)
+        {
             self.gone.add(load);
         }
         let (new_body, new_sphere) = (places(keep), places(&kept_sphere));
@@ -478,7 +486,8 @@ impl State {
         let stripes = spheres.div_ceil(SPHERES_OF_STRIPE as usize).max(1);
         let walls = self.params.wall_count as usize;
         self.params.stripes = stripes as u32;
-        self.wall_sums.resize((stripes * walls * WALL_DIGITS).max(1), 0);
+        self.wall_sums
+            .resize((stripes * walls * WALL_DIGITS).max(1), 0);
         let end = self.neighbour_starts.last().copied().unwrap_or(0);
         self.neighbour_starts.resize(spheres + 1, end);
         let capacity = ((NEIGHBOURS * spheres) as u32).max(self.params.neighbour_capacity);
@@ -1007,7 +1016,11 @@ fn retain<T>(elements: &mut Vec<T>, keep: &[bool]) {
 
 /// Smallest and largest radius of the spheres of all bodies, those to come included, m.
 fn radii(model: &Model) -> (f64, f64) {
-    let poured = model.flow.inlets.iter().flat_map(|inlet| &inlet.fill.shapes);
+    let poured = model
+        .flow
+        .inlets
+        .iter()
+        .flat_map(|inlet| &inlet.fill.shapes);
     let shapes = model
         .bodies
         .iter()

@@ -78,7 +78,7 @@ pub struct Traffic {
     /// What each inlet has brought.
     pub inlets: Vec<Amount>,
     /// What each inlet could not bring at the last look, since there was no room.
-    pub behind: Vec<u64>,
+    pub waiting: Vec<u64>,
     /// What each outlet has taken away.
     pub outlets: Vec<Amount>,
     /// What has passed each probe that is a face.
@@ -111,7 +111,7 @@ impl Traffic {
         } = &model.flow;
         Traffic {
             inlets: vec![Amount::default(); inlets.len()],
-            behind: vec![0; inlets.len()],
+            waiting: vec![0; inlets.len()],
             outlets: vec![Amount::default(); outlets.len()],
             passed: vec![Passed::default(); probes.len()],
             next_id: model.bodies.len() as u64,
@@ -130,7 +130,11 @@ impl Traffic {
         walls: &[wall::Probe],
     ) -> Option<Change> {
         let flow = &model.flow;
-        let places: Vec<DVec3> = state.bodies.iter().map(|body| state.position(body)).collect();
+        let places: Vec<DVec3> = state
+            .bodies
+            .iter()
+            .map(|body| state.position(body))
+            .collect();
         let mass = |body: usize| model.shapes[state.identities[body].shape].mass;
         for (probe, passed) in flow.probes.iter().zip(&mut self.passed) {
             for (body, (before, now)) in self.places.iter().zip(&places).enumerate() {
@@ -160,7 +164,7 @@ impl Traffic {
         for (index, inlet) in flow.inlets.iter().enumerate() {
             let brought = &mut self.inlets[index];
             let mut occupied = None;
-            self.behind[index] = 0;
+            self.waiting[index] = 0;
             while let Some(shape) = inlet.next(brought, time, &model.shapes) {
                 let occupied = occupied.get_or_insert_with(|| {
                     let kept = (0..places.len()).filter(|&body| keep[body]);
@@ -175,15 +179,10 @@ impl Traffic {
                     let poured = new.iter().map(|(_, body): &(u64, ModelBody)| *body);
                     inlet.occupied(model, there.chain(poured))
                 });
-                let Some(body) = inlet.place(
-                    shape,
-                    brought.bodies,
-                    steps,
-                    &model.shapes,
-                    occupied,
-                    walls,
-                ) else {
-                    self.behind[index] = inlet.due(brought, time, &model.shapes);
+                let Some(body) =
+                    inlet.place(shape, brought.bodies, steps, &model.shapes, occupied, walls)
+                else {
+                    self.waiting[index] = inlet.due(brought, time, &model.shapes);
                     break;
                 };
                 brought.add(model.shapes[shape].mass);

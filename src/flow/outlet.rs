@@ -21,9 +21,7 @@ pub enum Place {
 impl Place {
     /// Whether a point is in it.
     pub fn holds(&self, point: DVec3) -> bool {
-        let within = |min: DVec3, max: DVec3| {
-            point.cmpge(min).all() && point.cmple(max).all()
-        };
+        let within = |min: DVec3, max: DVec3| point.cmpge(min).all() && point.cmple(max).all();
         match *self {
             Place::Inside(min, max) => within(min, max),
             Place::Outside(min, max) => !within(min, max),

@@ -176,7 +176,10 @@ impl Buffers {
         let kept = [starts, neighbours, memory].map(wgpu::Buffer::size);
         let needed = Kept::sizes(&state.params);
         Field::ALL.into_iter().all(fits)
-            && kept.iter().zip(&needed).all(|(size, needed)| size >= needed)
+            && kept
+                .iter()
+                .zip(&needed)
+                .all(|(size, needed)| size >= needed)
             && self.block_sums.size() >= block_sums(&state.params)
     }
 
@@ -208,7 +211,11 @@ impl Buffers {
     pub fn upload(&mut self, context: &Context, state: &State) {
         self.set_params(context, state.params);
         let queue = &context.queue;
-        queue.write_buffer(&self.list_dispatch, 0, cast_slice(&list_needs(&state.params)));
+        queue.write_buffer(
+            &self.list_dispatch,
+            0,
+            cast_slice(&list_needs(&state.params)),
+        );
         for field in Field::ALL {
             let bytes = state.bytes(field);
             queue.write_buffer(self.field(field), 0, bytes);

@@ -12,6 +12,7 @@ const VERSION: u32 = 1;
 #[derive(Serialize)]
 struct Record<'a> {
     index: usize,
+    id: u64,
     shape: &'a str,
     mass: f64,
     fixed: bool,
@@ -26,7 +27,7 @@ struct Record<'a> {
 }
 
 /// Writes the bodies of `model` as they are at `time` (s) as JSON, one body a line:
-/// `{"version": 1, "time": …, "bodies": [{"index", "shape", "mass", "fixed", "position", "origin",
+/// `{"version": 1, "time": …, "bodies": [{"index", "id", "shape", "mass", "fixed", "position", "origin",
 /// "orientation", "velocity", "angular_velocity"}, …]}`.
 ///
 /// `position` is the centre of mass, `origin` that of the shape's own axes, and `orientation` (a
@@ -48,6 +49,7 @@ pub fn write_state(
         writer.write_all(if count == 0 { b"\n" } else { b",\n" })?;
         let record = Record {
             index: body.index,
+            id: body.id,
             shape: &model.shapes[body.shape].name,
             mass: body.mass,
             fixed: body.fixed,

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::Rounded;
 use crate::error::Result;
+use crate::flow::{Amount, Passed, Seen};
 use crate::network::Histogram;
 use crate::simulation::Simulation;
 use crate::summary::Energy;
@@ -54,8 +55,96 @@ pub struct RunSummary {
     pub momentum: [f64; 3],
     /// Angular momentum about the origin at the end, kg m²/s.
     pub angular_momentum: [f64; 3],
+    /// What each inlet has brought.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inlets: Vec<InletReport>,
+    /// What each outlet has taken away.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outlets: Vec<OutletReport>,
+    /// What each probe sees at the end, or what has passed it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ProbeReport>,
     /// Hash of the state of all bodies at the end, bit for bit: 16 hexadecimal digits.
     pub state_hash: String,
+}
+
+/// What an inlet has brought.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InletReport {
+    /// Its name.
+    pub name: String,
+    /// How much.
+    #[serde(flatten)]
+    pub amount: Amount,
+    /// Bodies that are due, but had no room at the last look.
+    pub waiting: u64,
+}
+
+/// What an outlet has taken away.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OutletReport {
+    /// Its name.
+    pub name: String,
+    /// How much.
+    #[serde(flatten)]
+    pub amount: Amount,
+}
+
+/// What a probe has to say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProbeReport {
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    #[serde(flatten)]
+    pub reading: Reading,
+}
+
+/// What a probe has to say, by its kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Reading {
+    /// What a volume holds.
+    Holds(Seen),
+    /// What has passed a face.
+    Passed(Passed),
+}
+
+/// The reports of a simulation's inlets, outlets and probes.
+pub(crate) fn flow_reports(
+    simulation: &mut Simulation,
+) -> Result<(Vec<InletReport>, Vec<OutletReport>, Vec<ProbeReport>)> {
+    let seen = simulation.probe()?;
+    let (flow, traffic) = (&simulation.model().flow, simulation.traffic());
+    let brought = traffic.inlets.iter().zip(&traffic.waiting);
+    let inlets = flow.inlets.iter().zip(brought);
+    let outlets = flow.outlets.iter().zip(&traffic.outlets);
+    let probes = flow.probes.iter().zip(seen.iter().zip(&traffic.passed));
+    Ok((
+        inlets
+            .map(|(inlet, (amount, waiting))| InletReport {
+                name: inlet.name.clone(),
+                amount: *amount,
+                waiting: *waiting,
+            })
+            .collect(),
+        outlets
+            .map(|(outlet, amount)| OutletReport {
+                name: outlet.name.clone(),
+                amount: *amount,
+            })
+            .collect(),
+        probes
+            .map(|(probe, (seen, passed))| ProbeReport {
+                name: probe.name.clone(),
+                reading: if probe.region.is_face() {
+                    Reading::Passed(*passed)
+                } else {
+                    Reading::Holds(*seen)
+                },
+            })
+            .collect(),
+    ))
 }
 
 /// Where the energy is, J.
@@ -101,15 +190,16 @@ impl RunSummary {
         let overlaps = contacts.clone().map(|contact| contact.overlap_fraction);
         let overlaps = Histogram::new(overlaps, BINS);
         let forces = Histogram::new(contacts.map(|contact| contact.force.length()), BINS);
+        let (inlets, outlets, probes) = flow_reports(simulation)?;
         let model = simulation.model();
-        let spheres = model.sphere_count();
+        let (bodies, spheres) = (simulation.body_count(), simulation.sphere_count());
         let steps = simulation.steps();
         let wall_s = wall.as_secs_f64();
         Ok(RunSummary {
             scene: model.name.clone(),
             backend: simulation.backend(),
             adapter: simulation.adapter(),
-            bodies: model.bodies.len(),
+            bodies,
             spheres,
             steps,
             dt: model.time_step,
@@ -118,7 +208,7 @@ impl RunSummary {
             sphere_steps_per_s: if steps == from {
                 0.0
             } else {
-                spheres as f64 * (steps - from) as f64 / wall_s
+                simulation.sphere_steps() as f64 / wall_s
             },
             kinetic_energy_j: summary.kinetic_energy,
             max_overlap_fraction: summary.max_overlap_fraction,
@@ -129,6 +219,9 @@ impl RunSummary {
             forces,
             momentum: summary.momentum.to_array(),
             angular_momentum: summary.angular_momentum.to_array(),
+            inlets,
+            outlets,
+            probes,
             state_hash: format!("{:016x}", summary.state_hash),
         })
     }
@@ -168,6 +261,50 @@ impl fmt::Display for RunSummary {
             self.contacts,
             Rounded(self.coordination)
         )?;
+        for InletReport {
+            name,
+            amount,
+            waiting,
+        } in &self.inlets
+        {
+            let Amount { bodies, mass } = amount;
+            write!(
+                formatter,
+                "{name:<16} {bodies} bodies in, {} kg",
+                Rounded(*mass)
+            )?;
+            if *waiting > 0 {
+                write!(formatter, "; {waiting} more wait for room")?;
+            }
+            writeln!(formatter)?;
+        }
+        for OutletReport { name, amount } in &self.outlets {
+            let Amount { bodies, mass } = amount;
+            writeln!(
+                formatter,
+                "{name:<16} {bodies} bodies out, {} kg",
+                Rounded(*mass)
+            )?;
+        }
+        for ProbeReport { name, reading } in &self.probes {
+            match reading {
+                Reading::Holds(Seen { bodies, mass, .. }) => {
+                    writeln!(
+                        formatter,
+                        "{name:<16} {bodies} bodies, {} kg",
+                        Rounded(*mass)
+                    )?;
+                }
+                Reading::Passed(Passed { forward, backward }) => writeln!(
+                    formatter,
+                    "{name:<16} {} bodies passed, {} kg; {} back, {} kg",
+                    forward.bodies,
+                    Rounded(forward.mass),
+                    backward.bodies,
+                    Rounded(backward.mass),
+                )?,
+            }
+        }
         write!(formatter, "state hash       {}", self.state_hash)
     }
 }

@@ -125,6 +125,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         ..PairLaw::default()
     };
     Model {
+        flow: rockfall::flow::Flow::default(),
         remembered: None,
         domain: None,
         contact: ContactModel::default(),

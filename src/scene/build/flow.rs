@@ -33,11 +33,17 @@ impl Check {
             );
             let start = format_args!("{path}.start");
             self.number(start, inlet.start, "a time, s", Sign::NotNegative);
-            if let Some(end) = inlet.end.filter(|end| *end <= inlet.start || !end.is_finite()) {
+            if let Some(end) = inlet
+                .end
+                .filter(|end| *end <= inlet.start || !end.is_finite())
+            {
                 self.problem(
                     format_args!("{path}.end"),
                     exact(end),
-                    format!("a time after \"start\", which is {} (s)", exact(inlet.start)),
+                    format!(
+                        "a time after \"start\", which is {} (s)",
+                        exact(inlet.start)
+                    ),
                 );
             }
             if inlet.count == Some(0) {
@@ -162,8 +168,11 @@ impl Check {
             }
             (None, Some(cylinder), None, None) => {
                 let path = format!("{path}.cylinder");
-                let mut fits =
-                    self.vector(format_args!("{path}.base"), &cylinder.base, "a coordinate, m");
+                let mut fits = self.vector(
+                    format_args!("{path}.base"),
+                    &cylinder.base,
+                    "a coordinate, m",
+                );
                 let axis = self.direction(format_args!("{path}.axis"), &cylinder.axis, "an axis");
                 fits &= self.length(format_args!("{path}.height"), cylinder.height);
                 fits &= self.length(format_args!("{path}.radius"), cylinder.radius);
@@ -180,16 +189,24 @@ impl Check {
                 let flat: Vec<usize> = (0..3).filter(|&axis| min[axis] == max[axis]).collect();
                 let [axis] = flat[..] else {
                     let found = format!("a box without width along {} axes", flat.len());
-                    self.problem(format_args!("{path}.face"), found, "one along a single axis");
+                    self.problem(
+                        format_args!("{path}.face"),
+                        found,
+                        "one along a single axis",
+                    );
                     return None;
                 };
                 Some(Region::Rectangle { min, max, axis })
             }
             (None, None, None, Some(disc)) => {
                 let path = format!("{path}.disc");
-                let mut fits =
-                    self.vector(format_args!("{path}.center"), &disc.center, "a coordinate, m");
-                let normal = self.direction(format_args!("{path}.normal"), &disc.normal, "a normal");
+                let mut fits = self.vector(
+                    format_args!("{path}.center"),
+                    &disc.center,
+                    "a coordinate, m",
+                );
+                let normal =
+                    self.direction(format_args!("{path}.normal"), &disc.normal, "a normal");
                 fits &= self.length(format_args!("{path}.radius"), disc.radius);
                 let normal = normal.filter(|_| fits)?;
                 Some(Region::Disc {
@@ -223,8 +240,7 @@ impl Check {
 
     /// Steps from one look to the next; 0 if there is nothing to look at.
     pub(super) fn look_every(&mut self, file: &SceneFile, time_step: f64) -> u64 {
-        let nothing =
-            file.inlets.is_empty() && file.outlets.is_empty() && file.probes.is_empty();
+        let nothing = file.inlets.is_empty() && file.outlets.is_empty() && file.probes.is_empty();
         match file.look_every {
             Some(every) => {
                 if !self.number("look_every", every, "a time, s", Sign::Positive) {
@@ -275,7 +291,10 @@ impl Check {
                     self.problems.push(
                         Problem::new(
                             &path,
-                            format!("sizes down to {}, three deviations below the mean", exact(min)),
+                            format!(
+                                "sizes down to {}, three deviations below the mean",
+                                exact(min)
+                            ),
                             "sizes greater than 0",
                         )
                         .help("give a \"min\", or a smaller \"deviation\""),
@@ -371,7 +390,9 @@ fn named(name: Option<&String>, what: &str, index: usize) -> String {
 /// size below which a part of the bodies is.
 fn classes(quantile: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
     let middle = |class| (f64::from(class) + 0.5) / f64::from(CLASSES);
-    (0..CLASSES).map(|class| (quantile(middle(class)), 1.0)).collect()
+    (0..CLASSES)
+        .map(|class| (quantile(middle(class)), 1.0))
+        .collect()
 }
 
 /// The part of a standard normal distribution that lies below `x`.
@@ -410,14 +431,18 @@ pub(super) fn newcomers(
         // The corner from which the way down is the longest.
         let position = DVec3::select(gravity.cmpgt(DVec3::ZERO), min, max);
         let larger = |a: DVec3, b: DVec3| DVec3::select(a.abs().cmpgt(b.abs()), a, b);
-        inlet.fill.shapes.iter().map(move |(shape, _)| crate::model::ModelBody {
-            shape: *shape,
-            position,
-            orientation: glam::DQuat::IDENTITY,
-            velocity: larger(slowest, fastest),
-            angular_velocity: larger(least_spin, most_spin),
-            fixed: false,
-        })
+        inlet
+            .fill
+            .shapes
+            .iter()
+            .map(move |(shape, _)| crate::model::ModelBody {
+                shape: *shape,
+                position,
+                orientation: glam::DQuat::IDENTITY,
+                velocity: larger(slowest, fastest),
+                angular_velocity: larger(least_spin, most_spin),
+                fixed: false,
+            })
     })
 }
 

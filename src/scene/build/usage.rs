@@ -72,7 +72,9 @@ impl Check {
         let fills = file.fills.iter().map(|fill| &fill.region).enumerate();
         let inlets = file.inlets.iter().map(|inlet| &inlet.region).enumerate();
         let regions = fills.map(|(index, region)| ("fills", index, region));
-        for (list, index, region) in regions.chain(inlets.map(|(index, region)| ("inlets", index, region))) {
+        for (list, index, region) in
+            regions.chain(inlets.map(|(index, region)| ("inlets", index, region)))
+        {
             within(format_args!("{list}[{index}].region.min"), &region.min);
             within(format_args!("{list}[{index}].region.max"), &region.max);
         }
@@ -111,8 +113,9 @@ impl Check {
         let mixed = mixes(file).flat_map(Table::names);
         let shapes: HashSet<&str> = of_bodies.chain(mixed).collect();
         for name in file.shapes.names().filter(|n| !shapes.contains(n)) {
-            self.warnings
-                .push(format!("shapes.{name}: no body, no fill and no inlet has this shape"));
+            self.warnings.push(format!(
+                "shapes.{name}: no body, no fill and no inlet has this shape"
+            ));
         }
     }
 }

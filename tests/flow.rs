@@ -1,0 +1,310 @@
+//! Inlets, outlets and probes, on both engines.
+
+mod common;
+
+use std::collections::HashSet;
+
+use common::{on_both, simulate};
+use rockfall::flow::Traffic;
+use rockfall::{Simulation, scene};
+use serde_json::{Value, json};
+
+/// Balls that come in above a floor and go out where they have rolled off its edge.
+fn scene() -> Value {
+    json!({
+        "version": 1, "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 1e-4 },
+        "materials": { "m": { "density": 2000, "restitution": 0.3, "friction": 0.4 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.02 }, "material": "m" },
+                    "rod": { "rod": { "n": 3, "radius": 0.015, "spacing": 0.02 }, "material": "m" } },
+        "planes": [ { "point": [0, 0, 0], "normal": [0.3, 1, 0], "material": "m" } ],
+        "bodies": [ { "shape": "ball", "position": [-0.5, 0.2, 0] } ],
+        "inlets": [ { "rate": 500, "shapes": { "ball": 1, "rod": 1 }, "seed": 4,
+                      "region": { "min": [-0.2, 0.2, -0.2], "max": [0.2, 0.35, 0.2] },
+                      "velocity": [1, -1, 0] } ],
+        "outlets": [ { "inside": { "min": [0.3, -5, -5], "max": [5, 5, 5] } } ],
+        "look_every": 5e-3,
+    })
+}
+
+fn mass(simulation: &mut Simulation) -> f64 {
+    let bodies = simulation.bodies().unwrap();
+    bodies
+        .iter()
+        .filter(|body| !body.fixed)
+        .map(|body| body.mass)
+        .sum()
+}
+
+#[test]
+fn what_comes_in_goes_out_or_is_there() {
+    on_both(&scene().to_string(), |mut simulation, engine| {
+        let before = mass(&mut simulation);
+        let mut ids = HashSet::new();
+        for _ in 0..20 {
+            simulation.step(250).unwrap();
+            let bodies = simulation.bodies().unwrap();
+            let now: HashSet<u64> = bodies.iter().map(|body| body.id).collect();
+            assert_eq!(
+                now.len(),
+                bodies.len(),
+                "{engine}: each body has its own number"
+            );
+            ids.extend(now);
+        }
+        let Traffic {
+            inlets, outlets, ..
+        } = simulation.traffic().clone();
+        assert!(inlets[0].bodies >= 240, "{engine}: {inlets:?}");
+        assert!(outlets[0].bodies >= 50, "{engine}: {outlets:?}");
+        let held = mass(&mut simulation);
+        let all = before + inlets[0].mass;
+        let balance = (all - outlets[0].mass - held) / all;
+        assert!(balance.abs() < 1e-12, "{engine}: {balance}");
+        let count = 1 + inlets[0].bodies - outlets[0].bodies;
+        assert_eq!(simulation.bodies().unwrap().len() as u64, count, "{engine}");
+        assert!(
+            ids.len() as u64 > count,
+            "{engine}: numbers are not used again"
+        );
+    });
+}
+
+#[test]
+fn bodies_come_in_at_the_rate_and_without_overlap() {
+    let mut scene = scene();
+    scene["gravity"] = json!([0, 0, 0]);
+    scene["planes"] = json!([]);
+    scene["outlets"] = json!([]);
+    scene["inlets"][0]["start"] = json!(0.02);
+    scene["inlets"][0]["velocity"] = json!([0, -4, 0]);
+    on_both(&scene.to_string(), |mut simulation, engine| {
+        for look in 1..20_u64 {
+            simulation.step(50).unwrap();
+            // The look was before the first of these steps.
+            let open = (5e-3 * (look - 1) as f64 - 0.02).max(0.0);
+            let due = (500.0 * open + 1e-9) as u64;
+            assert_eq!(
+                simulation.traffic().inlets[0].bodies,
+                due,
+                "{engine}: look {look}"
+            );
+        }
+        let overlap = simulation.summary().unwrap().max_overlap_fraction;
+        assert_eq!(overlap, 0.0, "{engine}");
+    });
+}
+
+#[test]
+fn a_full_inlet_waits_and_makes_up_for_it() {
+    let mut scene = scene();
+    scene["outlets"] = json!([]);
+    scene["planes"] = json!([]);
+    scene["gravity"] = json!([0, 0, 0]);
+    scene["inlets"][0]["rate"] = json!(1e5);
+    scene["inlets"][0]["count"] = json!(400);
+    scene["inlets"][0]["velocity"] = json!([0, -8, 0]);
+    let mut simulation = simulate(&scene.to_string());
+    simulation.step(60).unwrap();
+    let waiting = simulation.traffic().waiting[0];
+    assert!(waiting > 100, "{waiting} wait");
+    assert!(simulation.traffic().inlets[0].bodies > 50);
+    simulation.step(3_000).unwrap();
+    let traffic = simulation.traffic();
+    assert_eq!((traffic.inlets[0].bodies, traffic.waiting[0]), (400, 0));
+    assert_eq!(simulation.summary().unwrap().max_overlap_fraction, 0.0);
+}
+
+#[test]
+fn the_outcome_is_the_same_however_steps_are_divided() {
+    on_both(&scene().to_string(), |mut whole, engine| {
+        let text = scene().to_string();
+        let mut parts = match engine {
+            "cpu" => simulate(&text),
+            _ => Simulation::on_gpu(common::model(&text), common::device()).unwrap(),
+        };
+        whole.step(3_000).unwrap();
+        for part in [1, 49, 50, 51, 349, 1_000, 1_500] {
+            parts.step(part).unwrap();
+        }
+        assert_eq!(
+            whole.summary().unwrap(),
+            parts.summary().unwrap(),
+            "{engine}"
+        );
+        assert_eq!(whole.traffic(), parts.traffic(), "{engine}");
+        assert!(whole.traffic().outlets[0].bodies > 0, "{engine}");
+    });
+}
+
+#[test]
+fn contacts_of_those_that_stay_remember_when_others_go() {
+    // A ball at rest on a slope, held by friction; others come and go elsewhere.
+    let mut scene = scene();
+    scene["planes"][0]["normal"] = json!([0.25, 1, 0]);
+    scene["bodies"] = json!([
+        { "shape": "ball", "position": [0.31, 0.5, 1.0] },
+        { "shape": "rod", "position": [-0.5, 0.1403, 0], "axis": [0, 0, 1], "angle": -0.2449787 },
+    ]);
+    scene["materials"]["m"]["rolling_friction"] = json!(0.5);
+    scene["materials"]["m"]["rolling"] = json!("spring");
+    scene["inlets"][0]["region"] = json!({ "min": [0.5, 0.5, 2], "max": [0.9, 0.9, 2.4] });
+    scene["outlets"] = json!([ { "inside": { "min": [0.3, -5, -5], "max": [5, 5, 5] } } ]);
+    on_both(&scene.to_string(), |mut simulation, engine| {
+        simulation.step(4_000).unwrap();
+        let place = |simulation: &mut Simulation| {
+            let bodies = simulation.bodies().unwrap();
+            bodies.iter().find(|body| body.id == 1).unwrap().position
+        };
+        let before = place(&mut simulation);
+        simulation.step(4_000).unwrap();
+        let way = (place(&mut simulation) - before).length();
+        assert!(way < 1e-5 * 0.015, "{engine}: {way} m");
+        let gone = simulation.traffic().outlets[0].bodies;
+        assert!(gone > 100, "{engine}: {gone} have gone");
+    });
+}
+
+#[test]
+fn a_face_counts_what_passes_and_a_volume_what_it_holds() {
+    let text = json!({
+        "version": 1, "gravity": [0, 0, 0], "contact": { "stiffness": 5e4, "time_step": 1e-3 },
+        "materials": { "m": { "density": 2000, "restitution": 1, "friction": 0 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "m" } },
+        "planes": [ { "point": [0, -2, 0], "normal": [0, 1, 0], "material": "m" } ],
+        // One passes twice, one beside the face, one stays above it, one comes from below.
+        "bodies": [ { "shape": "ball", "position": [0, 1, 0], "velocity": [0, -4, 0] },
+                    { "shape": "ball", "position": [5, 1, 0], "velocity": [0, -4, 0] },
+                    { "shape": "ball", "position": [1, 1, 0] },
+                    { "shape": "ball", "position": [-1, -1, 0], "velocity": [0, 4, 0] } ],
+        "probes": [ { "name": "face", "face": { "min": [-2, 0, -2], "max": [2, 0, 2] } },
+                    { "disc": { "center": [0, 0, 0], "normal": [0, -1, 0], "radius": 0.5 } },
+                    { "box": { "min": [-2, 0, -2], "max": [2, 9, 2] } },
+                    { "cylinder": { "base": [1, 0, 0], "axis": [0, 2, 0], "height": 3, "radius": 0.2 } } ],
+        "look_every": 0.01,
+    });
+    on_both(&text.to_string(), |mut simulation, engine| {
+        simulation.step(2_001).unwrap();
+        let passed = &simulation.traffic().passed;
+        let counts = |index: usize| (passed[index].forward.bodies, passed[index].backward.bodies);
+        assert_eq!(counts(0), (2, 1), "{engine}: the face");
+        assert_eq!(counts(1), (1, 1), "{engine}: the disc, the other way round");
+        let one = simulation.bodies().unwrap()[0].mass;
+        assert!((simulation.traffic().passed[0].forward.mass - 2.0 * one).abs() < 1e-12);
+        let seen = simulation.probe().unwrap();
+        assert_eq!(seen[2].bodies, 3, "{engine}: in the box");
+        assert!((seen[2].mass - 3.0 * one).abs() < 1e-12, "{engine}");
+        let speed = (4.0 + 4.0 + 0.0) / 3.0;
+        assert!(
+            (seen[2].velocity[1] - speed).abs() < 1e-2,
+            "{engine}: {:?}",
+            seen[2]
+        );
+        assert_eq!(seen[3].bodies, 1, "{engine}: in the cylinder");
+    });
+}
+
+#[test]
+fn sizes_have_the_distribution_that_was_asked_for() {
+    let sizes = |sizes: Value| -> Vec<f64> {
+        let mut scene = scene();
+        scene["inlets"] = json!([]);
+        scene["outlets"] = json!([]);
+        scene.as_object_mut().unwrap().remove("look_every");
+        scene["fills"] = json!([ { "count": 2000, "shapes": { "ball": 1 }, "sizes": sizes, "seed": 2,
+            "placement": "random", "region": { "min": [-1, 1, -1], "max": [1, 3, 1] } } ]);
+        let model = scene::parse(&scene.to_string(), "sizes.json".as_ref())
+            .unwrap()
+            .model;
+        let bodies = model.bodies[1..].iter();
+        bodies
+            .map(|body| model.shapes[body.shape].spheres[0].radius / 0.02)
+            .collect()
+    };
+    let moments = |of: &[f64]| {
+        let mean = of.iter().sum::<f64>() / of.len() as f64;
+        let variance = of.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / of.len() as f64;
+        (mean, variance.sqrt())
+    };
+    let (mean, deviation) = moments(&sizes(
+        json!({ "normal": { "mean": 1.1, "deviation": 0.1 } }),
+    ));
+    assert!(
+        (mean - 1.1).abs() < 0.01 && (deviation - 0.1).abs() < 0.01,
+        "{mean} {deviation}"
+    );
+    let (mean, deviation) = moments(&sizes(json!({ "uniform": { "min": 0.5, "max": 1.5 } })));
+    let expected = 1.0 / 12f64.sqrt();
+    assert!(
+        (mean - 1.0).abs() < 0.02 && (deviation - expected).abs() < 0.02,
+        "{mean} {deviation}"
+    );
+    let logs: Vec<f64> = sizes(json!({ "log_normal": { "median": 0.9, "deviation": 0.2 } }))
+        .iter()
+        .map(|size| (size / 0.9).ln())
+        .collect();
+    let (mean, deviation) = moments(&logs);
+    assert!(
+        mean.abs() < 0.015 && (deviation - 0.2).abs() < 0.015,
+        "{mean} {deviation}"
+    );
+    let table = sizes(json!({ "table": [[0.5, 1], [1.5, 3]] }));
+    let small = table.iter().filter(|size| **size < 1.0).count();
+    assert!(
+        (small as f64 / 2000.0 - 0.25).abs() < 0.03,
+        "{small} are small"
+    );
+}
+
+#[test]
+fn mistakes_get_a_sentence() {
+    let error = |change: fn(&mut Value)| {
+        let mut scene = scene();
+        change(&mut scene);
+        scene::parse(&scene.to_string(), "flow.json".as_ref())
+            .unwrap_err()
+            .to_string()
+    };
+    for (error, words) in [
+        (
+            error(|s| s["inlets"][0]["mass_rate"] = json!(1)),
+            "inlets[0]: found both, expected either \"rate\" or \"mass_rate\"",
+        ),
+        (
+            error(|s| s["inlets"][0]["rate"] = json!(-1)),
+            "inlets[0].rate",
+        ),
+        (
+            error(|s| s["inlets"][0]["end"] = json!(-1)),
+            "inlets[0].end",
+        ),
+        (
+            error(|s| s["inlets"][0]["region"]["max"] = json!([-0.2, 0.2, 0.2])),
+            "inlets[0].region",
+        ),
+        (
+            error(|s| s["inlets"][0]["sizes"] = json!({})),
+            "inlets[0].sizes: found none of them",
+        ),
+        (
+            error(|s| {
+                s["inlets"][0]["sizes"] = json!({ "normal": { "mean": 1, "deviation": 0.5 } })
+            }),
+            "three deviations below the mean",
+        ),
+        (
+            error(|s| s["outlets"][0]["outside"] = s["outlets"][0]["inside"].clone()),
+            "outlets[0]: found both",
+        ),
+        (
+            error(|s| s["probes"] = json!([{ "name": "p" }])),
+            "probes[0]: found none of them",
+        ),
+        (
+            error(|s| s["probes"] = json!([{ "face": { "min": [0, 0, 0], "max": [1, 1, 1] } }])),
+            "probes[0].face",
+        ),
+        (error(|s| s["look_every"] = json!(0)), "look_every"),
+    ] {
+        assert!(error.contains(words), "{words}\n{error}");
+    }
+}
