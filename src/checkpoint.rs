@@ -32,13 +32,14 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::clump::Clump;
 use crate::error::{Error, Result};
+use crate::flow::Traffic;
 use crate::grid::FRACTION;
 use crate::layout::{self, Body, WALL};
-use crate::model::Remembered;
+use crate::model::{ModelBody, Remembered};
 use crate::output::write_aside;
 use crate::simulation::Simulation;
 use crate::snapshot::Snapshot;
-use crate::state::{Field, State, angular_velocity, body_orientation};
+use crate::state::{Dissipated, Field, State, angular_velocity, body_orientation};
 use crate::wall::{Pose, Wall};
 
 /// What a file starts with.
@@ -79,6 +80,10 @@ pub struct Header {
     pub shapes: Vec<ShapeBefore>,
     /// The walls.
     pub walls: Vec<WallBefore>,
+    /// What the contacts of bodies dissipated that are gone.
+    pub gone: Dissipated,
+    /// What has come in, gone out and passed.
+    pub traffic: Traffic,
     /// What follows, in this order.
     pub sections: Vec<Section>,
 }
@@ -87,7 +92,8 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
     /// Name of a buffer of [`State`]; or `shape_of_body`, a `u32` for each body: the index of its shape,
-    /// and the highest bit if it is fixed.
+    /// and the highest bit if it is fixed; or `ids`, a `u64` for each body; or `places`, three `f64` for each
+    /// body, where faces count what passes: where it was at the last look, m.
     pub name: String,
     /// Length, bytes.
     pub bytes: u64,
@@ -166,7 +172,11 @@ pub(crate) struct BodyBefore {
 
 /// Name of the section that has the shapes of the bodies.
 const SHAPES: &str = "shape_of_body";
-/// Marks a fixed body in it.
+/// Name of the section that has the ids of the bodies.
+const IDS: &str = "ids";
+/// Name of the section that has where bodies were at the last look.
+const PLACES: &str = "places";
+/// Marks a fixed body in `SHAPES`.
 const FIXED: u32 = 1 << 31;
 
 /// A checkpoint that was read: it is whole, and of this version of Rockfall.
@@ -192,15 +202,22 @@ pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> 
         state,
         steps,
     } = *snapshot;
-    let shapes: Vec<u32> = model
-        .bodies
+    let shapes: Vec<u32> = state
+        .identities
         .iter()
         .map(|body| body.shape as u32 | if body.fixed { FIXED } else { 0 })
         .collect();
     let shapes: &[u8] = bytemuck::cast_slice(&shapes);
     let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
     let sections = carried.map(|field| (field.name(), state.bytes(field)));
-    let sections: Vec<(&str, &[u8])> = sections.chain([(SHAPES, shapes)]).collect();
+    let ids: Vec<u64> = state.identities.iter().map(|body| body.id).collect();
+    let places: Vec<[f64; 3]> = state.traffic.places.iter().map(DVec3::to_array).collect();
+    let others = [
+        (SHAPES, shapes),
+        (IDS, bytemuck::cast_slice(&ids)),
+        (PLACES, bytemuck::cast_slice(&places)),
+    ];
+    let sections: Vec<(&str, &[u8])> = sections.chain(others).collect();
     let header = Header {
         rockfall: env!("CARGO_PKG_VERSION").to_owned(),
         layout: layout(),
@@ -216,6 +233,8 @@ pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> 
         law: model.contact.law.keyword().to_owned(),
         shapes: model.shapes.iter().map(ShapeBefore::new).collect(),
         walls: model.walls.iter().map(WallBefore::new).collect(),
+        gone: state.gone,
+        traffic: state.traffic.clone(),
         sections: sections
             .iter()
             .map(|(name, bytes)| Section {
@@ -548,6 +567,20 @@ impl Checkpoint {
             )));
         }
         let mut state = State::new(model);
+        state.retain(&vec![false; state.bodies.len()]);
+        let shapes = self.elements::<u32>(SHAPES).into_iter();
+        let bodies = shapes.map(|shape| ModelBody {
+            shape: (shape & !FIXED) as usize,
+            position: DVec3::ZERO,
+            orientation: DQuat::IDENTITY,
+            velocity: DVec3::ZERO,
+            angular_velocity: DVec3::ZERO,
+            fixed: shape & FIXED != 0,
+        });
+        state.extend(model, self.elements(IDS).into_iter().zip(bodies));
+        let places = self.elements::<[f64; 3]>(PLACES).into_iter();
+        (state.gone, state.traffic) = (found.gone, found.traffic.clone());
+        state.traffic.places = places.map(DVec3::from_array).collect();
         state.set_neighbour_capacity((self.section(Field::Neighbours.name()).len() / 4) as u32);
         for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
             let from = self.section(field.name());

@@ -137,6 +137,35 @@ fn the_outcome_is_the_same_however_steps_are_divided() {
 }
 
 #[test]
+fn a_run_goes_on_from_a_checkpoint_with_those_that_came() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut scene = scene();
+    scene["probes"] = json!([{ "face": { "min": [-1, 0.1, -1], "max": [1, 0.1, 1] } }]);
+    let text = scene.to_string();
+    on_both(&text, |mut whole, engine| {
+        let path = folder.path().join(engine);
+        whole.step(1_530).unwrap();
+        whole.write_checkpoint(&path).unwrap();
+        whole.step(1_500).unwrap();
+        let mut second = match engine {
+            "cpu" => simulate(&text),
+            _ => Simulation::on_gpu(common::model(&text), common::device()).unwrap(),
+        };
+        second.read_checkpoint(&path).unwrap();
+        second.step(1_500).unwrap();
+        assert_eq!(
+            whole.summary().unwrap(),
+            second.summary().unwrap(),
+            "{engine}"
+        );
+        assert_eq!(whole.traffic(), second.traffic(), "{engine}");
+        assert!(whole.traffic().passed[0].backward.bodies > 50, "{engine}");
+        let energies = [whole.energy().unwrap(), second.energy().unwrap()];
+        assert_eq!(energies[0], energies[1], "{engine}");
+    });
+}
+
+#[test]
 fn contacts_of_those_that_stay_remember_when_others_go() {
     // A ball at rest on a slope, held by friction; others come and go elsewhere.
     let mut scene = scene();
