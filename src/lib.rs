@@ -74,6 +74,7 @@ pub mod network;
 pub mod observe;
 pub mod output;
 pub mod pass;
+pub mod pull;
 #[cfg(feature = "render")]
 pub mod render;
 pub mod rotation;
@@ -84,6 +85,8 @@ pub mod snapshot;
 pub mod state;
 pub mod summary;
 pub mod trace;
+#[cfg(feature = "view")]
+pub mod viewer;
 
 pub use error::Error;
 pub use network::{Network, NetworkContact, Partner};

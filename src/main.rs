@@ -11,6 +11,8 @@ fn main() -> ExitCode {
     cli::quiet_mesa();
     let outcome = match Arguments::parse().command {
         Command::Run(arguments) => cli::run::run(&arguments),
+        #[cfg(feature = "view")]
+        Command::View(arguments) => cli::view::run(&arguments),
         #[cfg(feature = "render")]
         Command::Render(arguments) => cli::render::run(&arguments),
         Command::Bench(arguments) => cli::bench::run(&arguments),

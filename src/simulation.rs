@@ -1,5 +1,7 @@
 //! A simulation on either engine.
 
+mod tune;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +16,7 @@ use crate::model::Model;
 use crate::network::{Network, NetworkContact};
 use crate::pass::Pass;
 use crate::snapshot::{BodyState, Snapshot, report};
-use crate::state::{Field, State, least_period};
+use crate::state::{pairs, Field, State, least_period};
 use crate::summary::{Energy, Summary};
 use crate::trace::{Sample, Trace};
 
@@ -54,6 +56,9 @@ pub struct Simulation {
     state: State,
     engine: Engine,
     steps: u64,
+    /// Simulated time before the first of these steps, as if all had been as long as the next will be,
+    /// s: 0 unless the time step was changed.
+    earlier: f64,
     trace: Option<Trace>,
     samples: Vec<Sample>,
 }
@@ -119,6 +124,7 @@ impl Simulation {
             state,
             engine,
             steps: 0,
+            earlier: 0.0,
             trace: None,
             samples: Vec::new(),
         }
@@ -174,7 +180,7 @@ impl Simulation {
 
     /// Simulated time, s.
     pub fn time(&self) -> f64 {
-        self.steps as f64 * self.model.time_step
+        self.earlier + self.steps as f64 * self.model.time_step
     }
 
     /// Size of all buffers of the engine, bytes.
@@ -281,7 +287,8 @@ impl Simulation {
         Ok(&self.state)
     }
 
-    /// Goes back to `state`, as [`Simulation::state`] gave it after `steps` steps.
+    /// Goes back to `state`, as [`Simulation::state`] gave it after `steps` steps. What was changed with
+    /// [`Simulation::set_gravity`] and the like stays changed.
     ///
     /// # Errors
     /// If the device has no memory for the state.
@@ -292,10 +299,14 @@ impl Simulation {
         let size = |state: &State| (state.bodies.len(), state.spheres.len());
         assert_eq!(size(state), size(&self.state), "a state of this model");
         self.state.clone_from(state);
+        self.state.params.gravity = self.model.gravity.as_vec3();
+        self.state.params.time_step = self.model.time_step as f32;
+        self.state.pairs = pairs(&self.model);
         if let Engine::Gpu(engine) = &mut self.engine {
-            engine.upload(state)?;
+            engine.upload(&self.state)?;
         }
         self.steps = steps;
+        self.earlier = 0.0;
         Ok(())
     }
 
@@ -364,6 +375,7 @@ impl Simulation {
             model: &self.model,
             state: &self.state,
             steps: self.steps,
+            time: self.time(),
         }
     }
 
