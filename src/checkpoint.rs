@@ -26,14 +26,19 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use glam::{DQuat, DVec3, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use crate::clump::Clump;
 use crate::error::{Error, Result};
+use crate::grid::FRACTION;
+use crate::layout::{Body, PLANE, Plane};
+use crate::model::Remembered;
 use crate::output::write_aside;
 use crate::simulation::Simulation;
 use crate::snapshot::Snapshot;
-use crate::state::{Field, State};
+use crate::state::{Field, State, angular_velocity, body_orientation};
 
 /// What a file starts with.
 const MAGIC: &[u8; 16] = b"ROCKFALL STATE\r\n";
@@ -51,7 +56,7 @@ pub struct Header {
     pub layout: String,
     /// Name of the scene.
     pub scene: String,
-    /// [`Model::hash`]: 16 hexadecimal digits.
+    /// [`Model::hash`](crate::model::Model::hash): 16 hexadecimal digits.
     pub scene_hash: String,
     /// `"cpu"` or `"gpu"`.
     pub backend: String,
@@ -69,10 +74,8 @@ pub struct Header {
     pub memory_size: u32,
     /// Contact law, as the scene names it.
     pub law: String,
-    /// Names of the shapes.
-    pub shapes: Vec<String>,
-    /// Number of spheres of each shape.
-    pub shape_spheres: Vec<u32>,
+    /// The shapes.
+    pub shapes: Vec<ShapeBefore>,
     /// What follows, in this order.
     pub sections: Vec<Section>,
 }
@@ -85,6 +88,56 @@ pub struct Section {
     pub name: String,
     /// Length, bytes.
     pub bytes: u64,
+}
+
+/// A shape, as a checkpoint has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShapeBefore {
+    /// Its name.
+    pub name: String,
+    /// Number of its spheres.
+    pub spheres: u32,
+    /// Centre of mass in the shape's own axes, m.
+    pub center_of_mass: [f64; 3],
+    /// Shape axes from body frame: a quaternion x, y, z, w.
+    pub principal_axes: [f64; 4],
+    /// Principal moments of inertia, kg m².
+    pub inertia: [f64; 3],
+}
+
+impl ShapeBefore {
+    fn new(clump: &Clump) -> ShapeBefore {
+        ShapeBefore {
+            name: clump.name.clone(),
+            spheres: clump.spheres.len() as u32,
+            center_of_mass: clump.center_of_mass.to_array(),
+            principal_axes: clump.principal_axes.to_array(),
+            inertia: clump.inertia.to_array(),
+        }
+    }
+
+    /// Centre of mass in the shape's own axes, m, and shape axes from body frame.
+    pub(crate) fn frame(&self) -> (DVec3, DQuat) {
+        (
+            self.center_of_mass.into(),
+            DQuat::from_array(self.principal_axes),
+        )
+    }
+}
+
+/// A body, as a checkpoint has it.
+pub(crate) struct BodyBefore {
+    /// Index of its shape in [`Header::shapes`].
+    pub shape: usize,
+    pub fixed: bool,
+    /// Centre of mass, m.
+    pub position: DVec3,
+    /// World from body frame.
+    pub orientation: DQuat,
+    /// m/s.
+    pub velocity: DVec3,
+    /// rad/s, in the world frame.
+    pub angular_velocity: DVec3,
 }
 
 /// Name of the section that has the shapes of the bodies.
@@ -138,12 +191,7 @@ pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> 
         cell_size: state.params.cell_size.to_array(),
         memory_size: state.params.memory_size,
         law: model.contact.law.keyword().to_owned(),
-        shapes: model.shapes.iter().map(|s| s.name.clone()).collect(),
-        shape_spheres: model
-            .shapes
-            .iter()
-            .map(|s| s.spheres.len() as u32)
-            .collect(),
+        shapes: model.shapes.iter().map(ShapeBefore::new).collect(),
         sections: sections
             .iter()
             .map(|(name, bytes)| Section {
@@ -168,7 +216,7 @@ pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> 
         writer.write(&hash.to_le_bytes())
     })
     .map_err(|error| Error::unwritten(path, &error))?;
-    tracing::debug!(step = steps, file = %path.display(), "checkpoint written");
+    tracing::info!(step = steps, file = %path.display(), "checkpoint written");
     Ok(())
 }
 
@@ -298,6 +346,119 @@ impl Checkpoint {
         named.next().map_or(&[], |(section, &start)| {
             &self.bytes[start..start + section.bytes as usize]
         })
+    }
+
+    /// The elements of a section.
+    fn elements<T: bytemuck::AnyBitPattern>(&self, name: &str) -> Vec<T> {
+        self.section(name)
+            .chunks_exact(size_of::<T>())
+            .map(bytemuck::pod_read_unaligned)
+            .collect()
+    }
+
+    /// The bodies, for a run that starts with them.
+    pub(crate) fn bodies(&self) -> impl ExactSizeIterator<Item = BodyBefore> + '_ {
+        let shapes: Vec<u32> = self.elements(SHAPES);
+        let bodies: Vec<Body> = self.elements(Field::Bodies.name());
+        let origin = DVec3::from_array(self.header.origin);
+        let cell_size = Vec3::from_array(self.header.cell_size).as_dvec3();
+        bodies.into_iter().zip(shapes).map(move |(body, shape)| {
+            let index = (shape & !FIXED) as usize;
+            let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);
+            let inertia = DVec3::from_array(self.header.shapes[index].inertia);
+            BodyBefore {
+                shape: index,
+                fixed: shape & FIXED != 0,
+                position: origin + cells * cell_size,
+                orientation: body_orientation(&body),
+                velocity: body.velocity.as_dvec3(),
+                angular_velocity: angular_velocity(&body, inertia),
+            }
+        })
+    }
+
+    /// Whether there is a body of each of the shapes.
+    pub(crate) fn used_shapes(&self) -> Vec<bool> {
+        let mut used = vec![false; self.header.shapes.len()];
+        for shape in self.elements::<u32>(SHAPES) {
+            used[(shape & !FIXED) as usize] = true;
+        }
+        used
+    }
+
+    /// A point and the normal of each plane.
+    pub(crate) fn planes(&self) -> Vec<(DVec3, DVec3)> {
+        let cell_size = Vec3::from_array(self.header.cell_size).as_dvec3();
+        let planes: Vec<Plane> = self.elements(Field::Planes.name());
+        let planes = planes.iter().filter(|plane| plane.normal != Vec3::ZERO);
+        planes
+            .map(|plane| {
+                let corner =
+                    DVec3::from_array(self.header.origin) + plane.cell.as_dvec3() * cell_size;
+                (corner + plane.offset.as_dvec3(), plane.normal.as_dvec3())
+            })
+            .collect()
+    }
+
+    /// What the contacts of the bodies in `kept`, in increasing order, remember of each other and of
+    /// planes; `plane_of` gives the index that each plane of the new run had in the old one.
+    pub(crate) fn remembered(
+        &self,
+        kept: &[usize],
+        plane_of: &[Option<usize>],
+    ) -> Option<Remembered> {
+        let size = self.header.memory_size as usize;
+        if size == 0 {
+            return None;
+        }
+        let starts: Vec<u32> = self.elements(Field::NeighbourStarts.name());
+        let entries: Vec<u32> = self.elements(Field::Neighbours.name());
+        let memory: Vec<Vec4> = self.elements(Field::Memory.name());
+        // The spheres that are left, in the order that they have now and had before.
+        let spheres_of = |shape: u32| self.header.shapes[(shape & !FIXED) as usize].spheres;
+        let mut new_index = vec![None; starts.len() - 1];
+        let (mut first, mut next, mut left) = (0, 0, kept.iter().peekable());
+        for (body, shape) in self.elements::<u32>(SHAPES).into_iter().enumerate() {
+            let spheres = spheres_of(shape) as usize;
+            if left.next_if(|kept| **kept == body).is_some() {
+                for index in &mut new_index[first..first + spheres] {
+                    *index = Some(next);
+                    next += 1;
+                }
+            }
+            first += spheres;
+        }
+        let mut remembered = Remembered {
+            size: size as u32,
+            ..Remembered::default()
+        };
+        for (old, new) in new_index.iter().enumerate() {
+            if new.is_none() {
+                continue;
+            }
+            let mut list: Vec<(u32, usize)> = (starts[old] as usize..starts[old + 1] as usize)
+                .filter_map(|entry| {
+                    let other = entries[entry];
+                    let now = if other & PLANE == 0 {
+                        new_index[other as usize]
+                    } else {
+                        let before = (other & !PLANE) as usize;
+                        let now = plane_of.iter().position(|plane| *plane == Some(before));
+                        now.map(|plane| plane as u32 | PLANE)
+                    };
+                    now.map(|now| (now, entry))
+                })
+                .collect();
+            list.sort_unstable();
+            for (now, entry) in list {
+                remembered.entries.push(now);
+                remembered
+                    .memory
+                    .extend(&memory[entry * size..(entry + 1) * size]);
+            }
+            remembered.ends.push(remembered.entries.len() as u32);
+        }
+        Some(remembered)
     }
 
     /// Takes a simulation to where the one that wrote this was.

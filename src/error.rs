@@ -121,6 +121,14 @@ pub enum Error {
         /// What was found, what was expected, and what to do.
         problem: String,
     },
+    /// A folder that a run cannot be written to, or gone on with.
+    #[error("the folder {} {problem}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it, and what to do.
+        problem: &'static str,
+    },
     /// A file that cannot be written.
     #[error("the file {} cannot be written: {reason}", file.display())]
     Unwritten {

@@ -87,6 +87,7 @@ pub mod summary;
 pub mod trace;
 #[cfg(feature = "view")]
 pub mod viewer;
+pub mod watch;
 
 pub use error::Error;
 pub use network::{Network, NetworkContact, Partner};
@@ -94,3 +95,4 @@ pub use observe::Observer;
 pub use simulation::{Backend, Options, Simulation};
 pub use snapshot::{BodyState, Snapshot, SphereState};
 pub use summary::{Energy, Summary};
+pub use watch::Watch;

@@ -9,7 +9,9 @@ use cli::{Arguments, Command};
 
 fn main() -> ExitCode {
     cli::quiet_mesa();
-    let outcome = match Arguments::parse().command {
+    let arguments = Arguments::parse();
+    cli::log::start(arguments.verbose);
+    let outcome = match arguments.command {
         Command::Run(arguments) => cli::run::run(&arguments),
         #[cfg(feature = "view")]
         Command::View(arguments) => cli::view::run(&arguments),

@@ -6,8 +6,8 @@
 use std::fmt::{self, Write};
 use std::path::PathBuf;
 
-use bytemuck::bytes_of;
-use glam::{DQuat, DVec3};
+use bytemuck::{bytes_of, cast_slice};
+use glam::{DQuat, DVec3, Vec4};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::clump::Clump;
@@ -242,6 +242,21 @@ impl fmt::Write for Hashed {
     }
 }
 
+/// What the contacts of the first bodies remember at the start, from another run: lists of the first
+/// spheres, as those of [`State`](crate::state::State).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remembered {
+    /// Number of `vec4` of each entry.
+    pub size: u32,
+    /// Where the list of each of the spheres ends in `entries`.
+    pub ends: Vec<u32>,
+    /// Whom each sphere touches, in increasing order; planes after spheres, with the bit
+    /// [`PLANE`](crate::layout::PLANE).
+    pub entries: Vec<u32>,
+    /// What each entry remembers; `size` for each of `entries`.
+    pub memory: Vec<Vec4>,
+}
+
 /// All that a simulation needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
@@ -267,8 +282,11 @@ pub struct Model {
     pub shapes: Vec<Clump>,
     /// Planes.
     pub planes: Vec<ModelPlane>,
-    /// Bodies, in the order of the scene: those under `bodies`, then each of the `fills`.
+    /// Bodies, in the order of the scene: those from another run, those under `bodies`, then each of
+    /// the `fills`.
     pub bodies: Vec<ModelBody>,
+    /// What contacts remember from another run, if anything.
+    pub remembered: Option<Remembered>,
 }
 
 impl Model {
@@ -296,6 +314,7 @@ impl Model {
             shapes,
             planes,
             bodies,
+            remembered,
         } = self;
         let mut hash = Hashed(Xxh3::new());
         // What `Debug` writes of a number is enough to tell it from every other.
@@ -325,6 +344,18 @@ impl Model {
             hash.0.update(bytes_of(velocity));
             hash.0.update(bytes_of(angular_velocity));
             hash.0.update(&[u8::from(*fixed)]);
+        }
+        if let Some(Remembered {
+            size,
+            ends,
+            entries,
+            memory,
+        }) = remembered
+        {
+            hash.0.update(&size.to_le_bytes());
+            hash.0.update(cast_slice(ends));
+            hash.0.update(cast_slice(entries));
+            hash.0.update(cast_slice(memory));
         }
         hash.0.digest()
     }

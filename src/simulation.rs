@@ -16,7 +16,7 @@ use crate::model::Model;
 use crate::network::{Network, NetworkContact};
 use crate::pass::Pass;
 use crate::snapshot::{BodyState, Snapshot, report};
-use crate::state::{pairs, Field, State, least_period};
+use crate::state::{Field, State, least_period, pairs};
 use crate::summary::{Energy, Summary};
 use crate::trace::{Sample, Trace};
 
@@ -100,6 +100,7 @@ impl Simulation {
                 threads,
                 reason: error.to_string(),
             })?;
+        tracing::info!(threads = pool.current_num_threads(), "CPU engine");
         Ok(Self::start(State::new(&model), model, Engine::Cpu(pool)))
     }
 
@@ -109,6 +110,7 @@ impl Simulation {
     /// If the device cannot hold the model, or a periodic domain is too narrow.
     pub fn on_gpu(model: Model, context: &Context) -> Result<Simulation> {
         has_room(&model)?;
+        tracing::info!(adapter = context.adapter, "GPU engine");
         let state = State::new(&model);
         let engine = Engine::Gpu(Box::new(GpuEngine::with_law(
             context,

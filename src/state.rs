@@ -11,7 +11,7 @@ use crate::layout::{
     Body, BodyProperties, CUSTOM, EXPLICIT, HERTZ, HOOKE, LINEAR, Load, Member, Pair, Params,
     Plane, ROLLING_CONSTANT, ROLLING_SPRING, SEMI_IMPLICIT, Sphere, SphereLoad, Stats,
 };
-use crate::model::{Cohesion, Integrator, Law, Model, PairLaw, Rolling, nearest_image};
+use crate::model::{Cohesion, Integrator, Law, Model, PairLaw, Remembered, Rolling, nearest_image};
 use crate::pull::Pull;
 use crate::rotation;
 
@@ -265,7 +265,7 @@ impl State {
         }
 
         let memory_size = memory_size(model);
-        State {
+        let mut state = State {
             origin,
             params: Params {
                 gravity: model.gravity.as_vec3(),
@@ -326,7 +326,32 @@ impl State {
             members,
             planes,
             bodies,
+        };
+        if let Some(remembered) = &model.remembered {
+            state.remember(remembered);
         }
+        state
+    }
+
+    /// Starts with lists that remember: the first step builds others, and carries over what these have.
+    fn remember(&mut self, remembered: &Remembered) {
+        let Remembered {
+            size,
+            ends,
+            entries,
+            memory,
+        } = remembered;
+        if *size != self.params.memory_size {
+            return;
+        }
+        let count = entries.len() as u32;
+        self.set_neighbour_capacity(self.params.neighbour_capacity.max(count));
+        let (listed, others) = self.neighbour_starts[1..].split_at_mut(ends.len());
+        listed.copy_from_slice(ends);
+        others.fill(count);
+        self.neighbours[..entries.len()].copy_from_slice(entries);
+        self.memory[..memory.len()].copy_from_slice(memory);
+        self.stats[0].neighbours = count;
     }
 
     /// The bytes of a buffer.

@@ -15,6 +15,7 @@ use serde_json::Value;
 /// An empty model, of one material, with gravity.
 fn empty(time_step: f64) -> Model {
     Model {
+        remembered: None,
         domain: None,
         contact: ContactModel::default(),
         name: "test".to_owned(),

@@ -285,6 +285,7 @@ fn what_is_left_out_has_the_documented_default() {
         model,
         warnings,
         notes,
+        ..
     } = loaded(&ball());
     assert_eq!(model.name, "test");
     assert_eq!(model.gravity, DVec3::new(0.0, -9.81, 0.0));

@@ -4,8 +4,8 @@ mod common;
 
 use common::on_both;
 use glam::DVec3;
-use rockfall::pull::Pull;
 use rockfall::Simulation;
+use rockfall::pull::Pull;
 
 /// A ball of 1 kg above a floor; steps of 1 ms.
 fn ball(height: f64, extra: &str) -> String {
@@ -34,7 +34,10 @@ fn gravity_acts_from_the_next_step_on() {
         simulation.step(100).unwrap();
         let expected = DVec3::new(0.3, -1.0, 0.0);
         let velocity = velocity(&mut simulation);
-        assert!((velocity - expected).length() < 1e-5, "{engine}: {velocity}");
+        assert!(
+            (velocity - expected).length() < 1e-5,
+            "{engine}: {velocity}"
+        );
         assert_eq!(simulation.model().gravity.x, 3.0);
     });
 }
@@ -72,7 +75,10 @@ fn contacts_are_tuned() {
         law.damping_ratio = 1.0;
         simulation.set_pair(0, 0, law).unwrap();
         simulation.step(1000).unwrap();
-        assert!(velocity(&mut simulation).length() < 1e-2, "{engine}: it rests");
+        assert!(
+            velocity(&mut simulation).length() < 1e-2,
+            "{engine}: it rests"
+        );
     });
 }
 
@@ -116,16 +122,24 @@ fn a_pull_beside_the_centre_turns_the_body() {
         let body = simulation.body(0).unwrap();
         // F = 0.1 N for 1 ms on 1 kg, and r x F over 2/5 m r^2.
         let velocity = DVec3::new(0.0, 0.0, 1e-4);
-        assert!((body.velocity - velocity).length() < 1e-8, "{engine}: {}", body.velocity);
+        assert!(
+            (body.velocity - velocity).length() < 1e-8,
+            "{engine}: {}",
+            body.velocity
+        );
         let spin = DVec3::new(0.0, -0.1 * 1e-4 / 0.004, 0.0);
         let found = body.angular_velocity;
-        assert!((found - spin).length() < 1e-6, "{engine}: {found} for {spin}");
+        assert!(
+            (found - spin).length() < 1e-6,
+            "{engine}: {found} for {spin}"
+        );
     });
 }
 
 #[test]
 fn a_pull_goes_the_short_way_through_a_periodic_box() {
-    let domain = r#", "domain": { "min": [0, 0, 0], "max": [10, 10, 10], "periodic": [true, false, true] }"#;
+    let domain =
+        r#", "domain": { "min": [0, 0, 0], "max": [10, 10, 10], "periodic": [true, false, true] }"#;
     on_both(&ball(1.0, domain), |mut simulation, engine| {
         simulation
             .set_pull(Some(Pull {
@@ -149,7 +163,9 @@ fn a_plane_that_moves_takes_its_contacts_along() {
         let height = |simulation: &mut Simulation| simulation.bodies().unwrap()[0].position.y;
         let resting = height(&mut simulation);
         assert!((resting - 0.099).abs() < 1e-3, "{engine}: {resting}");
-        simulation.move_plane(0, DVec3::new(0.0, -3.0, 0.0)).unwrap();
+        simulation
+            .move_plane(0, DVec3::new(0.0, -3.0, 0.0))
+            .unwrap();
         simulation.step(300).unwrap();
         let falling = height(&mut simulation);
         assert!((falling + 0.35).abs() < 0.02, "{engine}: {falling}");
@@ -157,7 +173,9 @@ fn a_plane_that_moves_takes_its_contacts_along() {
         let below = height(&mut simulation);
         assert!((below - resting + 3.0).abs() < 2e-3, "{engine}: {below}");
         // Up by so little that the ball is near enough to be pushed.
-        simulation.move_plane(0, DVec3::new(0.0, 0.01, 0.0)).unwrap();
+        simulation
+            .move_plane(0, DVec3::new(0.0, 0.01, 0.0))
+            .unwrap();
         simulation.step(2000).unwrap();
         let pushed = height(&mut simulation);
         assert!((pushed - below - 0.01).abs() < 2e-3, "{engine}: {pushed}");

@@ -25,10 +25,16 @@ const SIZE: [u32; 2] = [480, 360];
 
 fn main() {
     let tests: [(&str, fn() -> Result<(), Failed>); 5] = [
-        ("it_draws_what_pictures_show_and_closes", it_draws_and_closes),
+        (
+            "it_draws_what_pictures_show_and_closes",
+            it_draws_and_closes,
+        ),
         ("keys_and_mouse_work", keys_and_mouse_work),
         ("it_can_be_resized_and_hidden", it_can_be_resized_and_hidden),
-        ("a_wrong_scene_is_shown_beside_the_last_good_one", a_wrong_scene_is_shown),
+        (
+            "a_wrong_scene_is_shown_beside_the_last_good_one",
+            a_wrong_scene_is_shown,
+        ),
         ("without_a_display_it_says_so", without_a_display_it_says_so),
     ];
     let missing = missing();
@@ -49,7 +55,10 @@ fn missing() -> Option<String> {
     }
     let lacks = |program: &str, argument: &str| {
         let mut command = Command::new(program);
-        command.arg(argument).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .arg(argument)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         command.status().is_err()
     };
     for (program, argument) in [("Xvfb", "-help"), ("xdotool", "version")] {
@@ -100,7 +109,15 @@ impl Stage {
         fs::write(&scene, SCENE)?;
         let [width, height] = SCREEN;
         let mut xvfb = Command::new("Xvfb")
-            .args(["-displayfd", "1", "-nolisten", "tcp", "-screen", "0"])
+            .args([
+                "-displayfd",
+                "1",
+                "-noreset",
+                "-nolisten",
+                "tcp",
+                "-screen",
+                "0",
+            ])
             .arg(format!("{width}x{height}x24"))
             .arg("-fbdir")
             .arg(directory.path())
@@ -182,7 +199,11 @@ impl Stage {
             if let Some(viewer) = &mut self.viewer
                 && let Some(status) = viewer.try_wait()?
             {
-                return Err(format!("waiting for {what}, the window ended: {status}, {}", said(viewer)).into());
+                return Err(format!(
+                    "waiting for {what}, the window ended: {status}, {}",
+                    said(viewer)
+                )
+                .into());
             }
             if start.elapsed() > PATIENCE {
                 return Err(format!("there is still not {what}").into());
@@ -212,7 +233,12 @@ impl Stage {
     }
 
     /// Waits until the picture differs from `before` by more than `least`.
-    fn wait_for_change(&mut self, what: &str, before: &RgbaImage, least: f64) -> Result<(), Failed> {
+    fn wait_for_change(
+        &mut self,
+        what: &str,
+        before: &RgbaImage,
+        least: f64,
+    ) -> Result<(), Failed> {
         let (width, height) = before.dimensions();
         self.wait_for(what, |stage| {
             Ok(difference(before, &stage.shot([width, height])?) > least)
@@ -258,7 +284,9 @@ fn said(child: &mut Child) -> String {
 /// is of big-endian words.
 fn screen(file: &[u8], [width, height]: [u32; 2]) -> RgbaImage {
     let word = |index: usize| {
-        let bytes = file[4 * index..4 * index + 4].try_into().expect("four bytes");
+        let bytes = file[4 * index..4 * index + 4]
+            .try_into()
+            .expect("four bytes");
         u32::from_be_bytes(bytes) as usize
     };
     let (header, bytes_per_line, colours) = (word(0), word(12), word(19));
@@ -278,7 +306,9 @@ fn screen(file: &[u8], [width, height]: [u32; 2]) -> RgbaImage {
 /// The root of the mean square of the difference of two pictures, from 0 to 1.
 fn difference(a: &RgbaImage, b: &RgbaImage) -> f64 {
     let channels = a.iter().zip(b.iter());
-    let sum: f64 = channels.map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum();
+    let sum: f64 = channels
+        .map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2))
+        .sum();
     (sum / a.len() as f64).sqrt() / 255.0
 }
 
@@ -297,7 +327,10 @@ fn it_draws_and_closes() -> Result<(), Failed> {
         ..Look::default()
     };
     let mut camera = Camera::default();
-    camera.fit(renderer.survey(&look)?.union(start), f64::from(SIZE[0]) / f64::from(SIZE[1]));
+    camera.fit(
+        renderer.survey(&look)?.union(start),
+        f64::from(SIZE[0]) / f64::from(SIZE[1]),
+    );
     let expected = renderer.picture(SIZE, &camera, &look, &[])?;
     let off = difference(&shown, &expected);
     if off > 0.01 {
@@ -354,7 +387,12 @@ fn it_can_be_resized_and_hidden() -> Result<(), Failed> {
         stage.xdotool(&["windowsize", &window, &x, &y])?;
         stage.wait_for("a picture of the new size", |stage| {
             let shot = stage.shot([width, height])?;
-            let corners = [(4, 4), (width - 5, 4), (4, height - 5), (width - 5, height - 5)];
+            let corners = [
+                (4, 4),
+                (width - 5, 4),
+                (4, height - 5),
+                (width - 5, height - 5),
+            ];
             Ok(corners.iter().all(|&(x, y)| shot.get_pixel(x, y).0[2] > 60))
         })?;
     }
@@ -372,7 +410,10 @@ fn it_can_be_resized_and_hidden() -> Result<(), Failed> {
 fn a_wrong_scene_is_shown() -> Result<(), Failed> {
     let mut stage = Stage::open()?;
     let good = stage.still(SIZE)?;
-    fs::write(&stage.scene, SCENE.replace("\"ball\", \"position\"", "\"bal\", \"position\""))?;
+    fs::write(
+        &stage.scene,
+        SCENE.replace("\"ball\", \"position\"", "\"bal\", \"position\""),
+    )?;
     stage.wait_for_change("what is wrong", &good, 0.02)?;
     let wrong = stage.still(SIZE)?;
     // The last good scene is still there, below the sentence.
@@ -380,7 +421,10 @@ fn a_wrong_scene_is_shown() -> Result<(), Failed> {
     if difference(&below(&good), &below(&wrong)) > 1e-3 {
         return Err("the last good scene is gone".into());
     }
-    fs::write(&stage.scene, SCENE.replace("[0.6, 0.5, 0]", "[1.2, 0.5, 0]"))?;
+    fs::write(
+        &stage.scene,
+        SCENE.replace("[0.6, 0.5, 0]", "[1.2, 0.5, 0]"),
+    )?;
     stage.wait_for_change("the scene as it was saved", &wrong, 0.02)?;
     let saved = stage.still(SIZE)?;
     if difference(&saved, &good) < 0.02 {

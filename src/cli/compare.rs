@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let context = choose(arguments.adapter.as_deref())?.open()?;
     terminal::say(format_args!("CPU engine and {}", context.adapter));
 
-    let mut progress = Progress::new(arguments.steps, model.time_step);
+    let mut progress = Progress::new(0, arguments.steps, model.time_step);
     let comparison = compare(
         &model,
         &context,

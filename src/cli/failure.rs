@@ -23,6 +23,13 @@ pub enum Failure {
     },
     /// What the user asked for did not work, in a sentence: exit code 1.
     Run(String),
+    /// The user stopped it, and is told how to go on: exit code 130, as shells have it.
+    Stopped(String),
+}
+
+impl Failure {
+    /// Exit code of what the user stopped: that of a program which the signal of Ctrl-C ends.
+    pub const STOPPED: u8 = 130;
 }
 
 /// What a command returns.
@@ -31,7 +38,7 @@ pub type Outcome<T = ()> = Result<T, Failure>;
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         match error {
-            Error::NoSuchBody { .. } => Failure::Usage(error.to_string()),
+            Error::NoSuchBody { .. } | Error::Folder { .. } => Failure::Usage(error.to_string()),
             _ => Failure::Run(error.to_string()),
         }
     }
@@ -45,6 +52,7 @@ pub fn exit_code(outcome: Outcome) -> ExitCode {
     match &failure {
         Failure::Usage(sentence) | Failure::Run(sentence) => terminal::error(sentence),
         Failure::Scene(error) => terminal::errors(error),
+        Failure::Stopped(sentence) => terminal::say(sentence),
         Failure::Scenes { of: 1, .. } => (),
         Failure::Scenes { wrong, of } => {
             terminal::error(format_args!("wrong scenes: {wrong} of {of}"));
@@ -52,6 +60,7 @@ pub fn exit_code(outcome: Outcome) -> ExitCode {
     }
     ExitCode::from(match failure {
         Failure::Run(_) => 1,
+        Failure::Stopped(_) => Failure::STOPPED,
         Failure::Usage(_) | Failure::Scene(_) | Failure::Scenes { .. } => 2,
     })
 }

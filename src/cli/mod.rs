@@ -5,6 +5,7 @@ pub mod bench;
 pub mod check;
 pub mod compare;
 pub mod failure;
+pub mod log;
 #[cfg(feature = "render")]
 pub mod picture;
 pub mod progress;
@@ -31,6 +32,10 @@ use failure::{Failure, Outcome};
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
+    /// Say more of what goes on: -v what is done, -vv in detail, -vvv everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -50,12 +55,13 @@ Examples:
 Exit codes:
   0  all went well
   1  the run failed, or `compare` found a difference
-  2  the arguments or the scene are wrong";
+  2  the arguments or the scene are wrong
+  130  the run was stopped by Ctrl-C, and can go on";
 
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Run(run::Arguments),
+    Run(Box<run::Arguments>),
     #[cfg(feature = "view")]
     View(view::Arguments),
     #[cfg(feature = "render")]

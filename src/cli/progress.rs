@@ -20,8 +20,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For a run of `steps` steps of `time_step` seconds.
-    pub fn new(steps: u64, time_step: f64) -> Progress {
+    /// For a run of `steps` steps of `time_step` seconds, of which `from` were taken before.
+    pub fn new(from: u64, steps: u64, time_step: f64) -> Progress {
         let text = move |state: &ProgressState, text: &mut dyn Write| {
             let len = state.len().unwrap_or_default();
             let _ = write!(
@@ -34,7 +34,10 @@ impl Progress {
             .expect("the template is right")
             .with_key("text", text);
         let bar = ProgressBar::new(steps).with_style(style);
+        bar.set_position(from);
+        bar.reset_eta();
         bar.tick();
+        terminal::show(Some(bar.clone()));
         Progress {
             bar,
             time_step,
@@ -65,6 +68,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        terminal::show(None);
         self.bar.finish_and_clear();
     }
 }

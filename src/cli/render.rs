@@ -78,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     terminal::say(format_args!("engine: {}", simulation.adapter()));
 
     let last = step_of(frames - 1, arguments, &simulation);
-    let mut progress = Progress::new(last, simulation.model().time_step);
+    let mut progress = Progress::new(0, last, simulation.model().time_step);
     for frame in 0..frames {
         let wanted = step_of(frame, arguments, &simulation);
         simulation.step(wanted - simulation.steps())?;

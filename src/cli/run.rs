@@ -1,18 +1,23 @@
 //! `rockfall run`.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io::BufWriter;
 use std::num::NonZeroU64;
-use std::ops::RangeInclusive;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use rockfall::error::Error;
 use rockfall::model::Model;
-use rockfall::output::{RunSummary, TraceWriter, write_state};
+use rockfall::observe::Observer;
+use rockfall::output::{Record, RunFolder, RunSummary, TraceWriter, write_state};
 use rockfall::scene::Scene;
-use rockfall::simulation::{Backend, Simulation};
+use rockfall::scene::format::{Interval, Kind};
+use rockfall::simulation::{Backend, Options, Simulation};
 use rockfall::trace::{Sample, Trace};
+use rockfall::watch::Watch;
 
 use super::failure::{Failure, Outcome};
 #[cfg(feature = "render")]
@@ -32,12 +37,16 @@ const TRACED_UNLISTED: usize = 16;
 /// that of the whole run, as a fraction of the smaller radius; contacts are those of the last step;
 /// the wall time is that of the steps, without loading the scene and starting the engine; the hash
 /// is that of the final state of all bodies, bit for bit.
+///
+/// With --out, the run is kept in a folder: VTK files for ParaView, states for numpy and pandas,
+/// statistics, the scene, and a checkpoint from which --resume goes on. Ctrl-C stops a run after the
+/// step it is at, writes a checkpoint, and says how to go on.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Scene file
-    #[arg(value_name = "SCENE")]
-    scene: PathBuf,
+    #[arg(value_name = "SCENE", required_unless_present = "resume")]
+    scene: Option<PathBuf>,
 
     #[command(flatten)]
     engine: EngineArguments,
@@ -53,6 +62,35 @@ pub struct Arguments {
     /// Print the summary as one JSON object
     #[arg(long)]
     json: bool,
+
+    /// Keep the run in the folder DIR, which is made: VTK files, states, statistics, checkpoints
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Go on with the run in the folder DIR, from its last checkpoint
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["scene", "out"])]
+    resume: Option<PathBuf>,
+
+    /// Write VTK files and states every so often: a number of steps, or simulated time such as 0.01s
+    /// [default: a hundredth of the duration]
+    #[arg(long, value_name = "INTERVAL", requires = "out", value_parser = interval)]
+    every: Option<Interval>,
+
+    /// Write a row of statistics every so often [default: a thousandth of the duration]
+    #[arg(long, value_name = "INTERVAL", requires = "out", value_parser = interval)]
+    statistics_every: Option<Interval>,
+
+    /// Write a checkpoint every so often [default: ten minutes of the clock on the wall]
+    #[arg(long, value_name = "INTERVAL", requires = "out", value_parser = interval)]
+    checkpoint_every: Option<Interval>,
+
+    /// VTK files to write: bodies, spheres, contacts, walls, or none [default: all]
+    #[arg(long, value_name = "LIST", requires = "out", value_parser = kinds)]
+    vtk: Option<Kinds>,
+
+    /// States to write: bodies, spheres, contacts, or none [default: bodies]
+    #[arg(long, value_name = "LIST", requires = "out", value_parser = tables)]
+    states: Option<Kinds>,
 
     /// Write the final state of all bodies to FILE, as JSON
     #[arg(long, value_name = "FILE")]
@@ -88,6 +126,12 @@ Examples:
       Take 1000 steps on four threads of the CPU.
   rockfall run pile.json --adapter llvmpipe
       Use a software adapter, which is used only by name.
+  rockfall run pile.json --out pile --every 0.02s --checkpoint-every 100000
+      Keep the run in the folder pile, for ParaView and Python.
+  rockfall run --resume pile
+      Go on where it was stopped, or killed.
+  rockfall run --resume pile --duration 5
+      Go on for longer than it was meant to.
   rockfall run pile.json --json > summary.json
       Keep the summary for a program.
   rockfall run pile.json --state end.json --trace path.csv --trace-bodies 0,5-9 --trace-every 100
@@ -95,24 +139,40 @@ Examples:
   rockfall run pile.json --snapshot end.png --colour speed
       Save a picture of the end, with colours that say how fast bodies are.";
 
+/// A list of what files are written of.
+#[derive(Clone, Debug)]
+struct Kinds(Vec<Kind>);
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
-    let options = arguments.engine.options()?;
+    let mut options = arguments.engine.options()?;
     #[cfg(feature = "render")]
     arguments.check_snapshot()?;
-    let Scene {
-        model,
-        warnings,
-        notes,
-    } = super::load(&arguments.scene)?;
-    let steps = match (arguments.steps, arguments.duration) {
-        (Some(steps), _) => steps,
-        (None, duration) => model.steps_for(duration.unwrap_or(model.duration)),
+    let mut resumed = None;
+    let path = match &arguments.resume {
+        Some(folder) => {
+            let record = Record::read(&folder.join(RunFolder::RECORD))?;
+            if options == Options::default() {
+                options = Options::from(&record.options);
+            }
+            let path = folder.join(&record.scene);
+            resumed = Some(record);
+            path
+        }
+        None => arguments.scene.clone().unwrap_or_default(),
     };
-    let trace = arguments.trace(&model)?;
-    let mut simulation = Simulation::new(model, &options)?;
+    let mut scene = super::load(&path)?;
+    arguments.change(&mut scene);
+    let model = &scene.model;
+    let steps = match (arguments.steps, arguments.duration, &resumed) {
+        (Some(steps), _, _) => steps,
+        (None, None, Some(record)) => record.steps,
+        (None, duration, _) => model.steps_for(duration.unwrap_or(model.duration)),
+    };
+    let trace = arguments.trace(model)?;
+    let mut simulation = Simulation::new(model.clone(), &options)?;
     // Not before the engine stands: a file of an earlier run survives an adapter that there is not.
-    let mut outputs = Outputs::create(arguments)?;
+    let mut outputs = Outputs::create(arguments, &path)?;
 
     let engine = simulation.adapter();
     terminal::say(match (simulation.backend(), options.backend) {
@@ -120,16 +180,59 @@ pub fn run(arguments: &Arguments) -> Outcome {
         (_, Backend::Auto) => format!("engine: {engine} (no GPU was found)"),
         _ => format!("engine: {engine}"),
     });
-    notes.iter().for_each(terminal::say);
-    warnings.iter().for_each(terminal::warn);
+    scene.notes.iter().for_each(terminal::say);
+    scene.warnings.iter().for_each(terminal::warn);
+    let mut folder = match (&arguments.out, &arguments.resume) {
+        (Some(folder), _) => {
+            let record = record(&simulation, &options, steps);
+            Some(RunFolder::create(folder, &scene, record, &mut simulation)?)
+        }
+        (None, Some(folder)) => Some(resume(folder, &scene, &mut simulation, steps)?),
+        (None, None) => None,
+    };
     if let Some(trace) = trace {
         simulation.set_trace(trace)?;
     }
 
+    catch_interrupts();
+    let from = simulation.steps();
     let start = Instant::now();
-    advance(&mut simulation, steps, &mut outputs)?;
+    let mut beat = Beat::new(&mut outputs, &simulation, steps);
+    let mut watch = Watch::new(&simulation);
+    let outcome = match &mut folder {
+        Some(folder) => simulation.run(steps, &mut [folder, &mut watch, &mut beat]),
+        None => simulation.run(steps, &mut [&mut watch, &mut beat]),
+    };
+    drop(beat);
     let wall = start.elapsed();
+    if outcome.is_ok() {
+        let samples = simulation.take_samples();
+        outputs.add(&simulation, &samples)?;
+        let last = simulation.snapshot()?;
+        watch.look(&last).iter().for_each(terminal::warn);
+    }
+    let stopped = match outcome {
+        Ok(flow) => flow.is_break() && simulation.steps() < steps,
+        Err(error) => return Err(lost(error, folder, &mut simulation)),
+    };
 
+    let summary = RunSummary::new(&mut simulation, from, wall)?;
+    if stopped {
+        let folder = match folder {
+            Some(folder) => folder,
+            None => {
+                let record = record(&simulation, &options, steps);
+                RunFolder::create_later(&stopped_folder(&path), &scene, record, &simulation)?
+            }
+        };
+        let (path, at) = (folder.path().to_owned(), simulation.steps());
+        folder.finish(&mut simulation, true, summary)?;
+        return Err(Failure::Stopped(format!(
+            "stopped at step {at} of {steps}; the checkpoint is {}; go on with: rockfall run --resume {}",
+            path.join(RunFolder::CHECKPOINT).display(),
+            path.display()
+        )));
+    }
     outputs.finish(&mut simulation)?;
     #[cfg(feature = "render")]
     if let Some(path) = &arguments.snapshot {
@@ -137,7 +240,9 @@ pub fn run(arguments: &Arguments) -> Outcome {
         let mut studio = Studio::new(&arguments.picture, &simulation, adapter, false)?;
         picture::save(&studio.picture(&simulation)?, path)?;
     }
-    let summary = RunSummary::new(&mut simulation, wall)?;
+    if let Some(folder) = folder {
+        folder.finish(&mut simulation, false, summary.clone())?;
+    }
     if arguments.json {
         terminal::print_json(&summary)
     } else {
@@ -145,27 +250,158 @@ pub fn run(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Takes `steps` steps, showing how far it has come and writing samples as they arrive.
-fn advance(simulation: &mut Simulation, steps: u64, outputs: &mut Outputs) -> Outcome {
-    let mut progress = Progress::new(steps, simulation.model().time_step);
-    let mut slice = 1;
-    while simulation.steps() < steps {
-        let count = slice.min(steps - simulation.steps());
-        let start = Instant::now();
-        simulation.step(count)?;
-        let samples = simulation.take_samples();
-        outputs.add(simulation, &samples)?;
-        progress.update(simulation.steps());
-        if count == slice && start.elapsed() < SLICE / 2 {
-            slice *= 2;
-        } else if start.elapsed() > SLICE * 2 {
-            slice = (slice / 2).max(1);
+fn record(simulation: &Simulation, options: &Options, steps: u64) -> Record {
+    Record::new(simulation, options, std::env::args().collect(), steps)
+}
+
+/// Goes on with the run in a folder.
+fn resume(
+    path: &Path,
+    scene: &Scene,
+    simulation: &mut Simulation,
+    steps: u64,
+) -> Outcome<RunFolder> {
+    let folder = RunFolder::resume(path, scene, simulation, steps)?;
+    let at = simulation.steps();
+    let started = &folder.record().parts[0];
+    if (started.backend.as_str(), &started.adapter) != (simulation.backend(), &simulation.adapter())
+        && (simulation.backend() == "gpu" || started.backend == "gpu")
+    {
+        terminal::warn(format_args!(
+            "the run began on {} and goes on on {}: it will not end as it would have there, to the bit",
+            started.adapter,
+            simulation.adapter()
+        ));
+    }
+    terminal::say(match at {
+        0 => "no checkpoint was written yet; the run starts again".to_owned(),
+        _ if at >= steps => format!(
+            "the run has taken all of its {steps} steps; --duration or --steps let it go on for longer"
+        ),
+        _ => format!("going on at step {at} of {steps}"),
+    });
+    Ok(folder)
+}
+
+/// What to say of a run that failed; the last good state is written, if there is a folder for it.
+fn lost(error: Error, folder: Option<RunFolder>, simulation: &mut Simulation) -> Failure {
+    let sentence = error.to_string();
+    let (Error::Runaway { .. }, Some(folder)) = (&error, folder) else {
+        return Failure::Run(sentence);
+    };
+    let path = folder.path().to_owned();
+    terminal::error(&sentence);
+    terminal::say("taking the steps before it once more, to write the last good state");
+    match folder.rescue(simulation, &error) {
+        Ok(step) => Failure::Run(format!(
+            "the run has failed; the last good state, that of step {step}, is in {}",
+            path.display()
+        )),
+        Err(error) => error.into(),
+    }
+}
+
+/// A folder for a run that was stopped and has none: beside nothing else of that name.
+fn stopped_folder(scene: &Path) -> PathBuf {
+    let stem = scene.file_stem().unwrap_or_default().to_string_lossy();
+    let mut names = (1..).map(|count| match count {
+        1 => format!("{stem}-stopped"),
+        _ => format!("{stem}-stopped-{count}"),
+    });
+    let free = names.find(|name| !Path::new(name).exists());
+    PathBuf::from(free.unwrap_or_default())
+}
+
+/// Whether the user wants the run to stop.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// From now on, Ctrl-C (or a request to terminate) stops the run after the steps it is at; the second
+/// one ends the program.
+fn catch_interrupts() {
+    let caught = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(Failure::STOPPED.into());
+        }
+    });
+    if let Err(error) = caught {
+        terminal::warn(format_args!(
+            "Ctrl-C will end the run without a checkpoint: {error}"
+        ));
+    }
+}
+
+/// Looks at a run a few times a second: shows how far it has come, writes samples as they arrive, stops
+/// when the user wants it to.
+struct Beat<'a> {
+    outputs: &'a mut Outputs,
+    progress: Progress,
+    /// Steps from one look to the next, and when that is.
+    slice: u64,
+    at: u64,
+    since: Instant,
+}
+
+impl<'a> Beat<'a> {
+    fn new(outputs: &'a mut Outputs, simulation: &Simulation, steps: u64) -> Beat<'a> {
+        let from = simulation.steps();
+        Beat {
+            outputs,
+            progress: Progress::new(from, steps, simulation.model().time_step),
+            slice: 1,
+            at: from + 1,
+            since: Instant::now(),
         }
     }
-    Ok(())
+}
+
+impl Observer for Beat<'_> {
+    fn next(&self, _: u64) -> u64 {
+        self.at
+    }
+
+    fn observe(&mut self, simulation: &mut Simulation) -> rockfall::error::Result<ControlFlow<()>> {
+        let samples = simulation.take_samples();
+        self.outputs.add(simulation, &samples)?;
+        self.progress.update(simulation.steps());
+        if self.since.elapsed() < SLICE / 2 {
+            self.slice *= 2;
+        } else if self.since.elapsed() > SLICE * 2 {
+            self.slice = (self.slice / 2).max(1);
+        }
+        self.since = Instant::now();
+        self.at = simulation.steps() + self.slice;
+        Ok(match STOP.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    }
 }
 
 impl Arguments {
+    /// Changes what a scene says of its run to what was asked for.
+    fn change(&self, scene: &mut Scene) {
+        let duration = match self.steps {
+            Some(steps) => Some(steps as f64 * scene.model.time_step),
+            None => self.duration,
+        };
+        if let Some(duration) = duration {
+            scene.model.duration = duration;
+            scene.file.duration = duration;
+        }
+        let output = &mut scene.file.output;
+        output.every = self.every.or(output.every);
+        output.statistics_every = self.statistics_every.or(output.statistics_every);
+        output.checkpoint_every = self.checkpoint_every.or(output.checkpoint_every);
+        for (given, kinds) in [
+            (&self.vtk, &mut output.vtk),
+            (&self.states, &mut output.states),
+        ] {
+            if let Some(Kinds(given)) = given {
+                *kinds = Some(given.clone());
+            }
+        }
+    }
+
     /// Refuses a snapshot that cannot be, and arguments for one that is not wanted.
     #[cfg(feature = "render")]
     fn check_snapshot(&self) -> Outcome {
@@ -224,8 +460,7 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn create(arguments: &Arguments) -> Outcome<Outputs> {
-        let scene = &arguments.scene;
+    fn create(arguments: &Arguments, scene: &Path) -> Outcome<Outputs> {
         let mut state = None;
         if let Some(path) = &arguments.state {
             refuse_same("--state", path, "the scene", scene)?;
@@ -238,20 +473,20 @@ impl Outputs {
                 refuse_same("--trace", path, "--state", state)?;
             }
             let file = create("--trace", path)?;
-            let writer = TraceWriter::new(file).map_err(|error| unwritten(path, &error))?;
+            let writer = TraceWriter::new(file).map_err(|error| Error::unwritten(path, &error))?;
             trace = Some((path.clone(), writer));
         }
         Ok(Outputs { state, trace })
     }
 
     /// Writes samples that were taken.
-    fn add(&mut self, simulation: &Simulation, samples: &[Sample]) -> Outcome {
+    fn add(&mut self, simulation: &Simulation, samples: &[Sample]) -> Result<(), Error> {
         let Some((path, writer)) = &mut self.trace else {
             return Ok(());
         };
         writer
             .write(simulation, samples)
-            .map_err(|error| unwritten(path, &error))
+            .map_err(|error| Error::unwritten(path, &error))
     }
 
     /// Writes what there is at the end.
@@ -262,7 +497,7 @@ impl Outputs {
         let bodies = simulation.bodies()?;
         let (model, time) = (simulation.model(), simulation.time());
         write_state(BufWriter::new(file), model, time, &bodies)
-            .map_err(|error| unwritten(&path, &error))
+            .map_err(|error| Error::unwritten(&path, &error).into())
     }
 }
 
@@ -286,11 +521,42 @@ fn refuse_same(flag: &str, path: &Path, what: &str, other: &Path) -> Outcome {
     }
 }
 
-fn unwritten(path: &Path, error: &io::Error) -> Failure {
-    Failure::Run(format!(
-        "the file {} cannot be written: {error}",
-        path.display()
-    ))
+/// `1000` (steps) or `0.01s`.
+fn interval(text: &str) -> Result<Interval, String> {
+    let interval = match text.strip_suffix('s') {
+        Some(number) => number.trim().parse().ok().map(Interval::seconds),
+        None => text.parse().ok().map(Interval::steps),
+    };
+    interval
+        .filter(|interval| interval.is_positive())
+        .ok_or_else(|| {
+            "a number of steps is expected, such as 1000, or simulated time, such as 0.01s"
+                .to_owned()
+        })
+}
+
+fn kinds(text: &str) -> Result<Kinds, String> {
+    listed_kinds(text, &Kind::ALL)
+}
+
+fn tables(text: &str) -> Result<Kinds, String> {
+    listed_kinds(text, &[Kind::Bodies, Kind::Spheres, Kind::Contacts])
+}
+
+fn listed_kinds(text: &str, all: &[Kind]) -> Result<Kinds, String> {
+    if text == "none" {
+        return Ok(Kinds(Vec::new()));
+    }
+    let named = |word: &str| {
+        all.iter()
+            .find(|kind| kind.keyword() == word.trim())
+            .copied()
+    };
+    let kinds: Option<Vec<Kind>> = text.split(',').map(named).collect();
+    kinds.map(Kinds).ok_or_else(|| {
+        let words: Vec<&str> = all.iter().map(|kind| kind.keyword()).collect();
+        format!("a list of {} is expected, or none", words.join(", "))
+    })
 }
 
 pub(super) fn seconds(text: &str) -> Result<f64, String> {

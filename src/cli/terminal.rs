@@ -2,9 +2,11 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
+use std::sync::{Mutex, PoisonError};
 
 use anstream::{stderr, stdout};
 use clap::builder::styling::{AnsiColor, Style};
+use indicatif::ProgressBar;
 use rockfall::scene::SceneError;
 use serde::Serialize;
 
@@ -55,7 +57,21 @@ pub fn errors(scene: &SceneError) {
     scene.to_string().lines().for_each(error);
 }
 
+/// The progress bar that is shown, if one is: lines go above it.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// From now on, lines go above `bar`.
+pub fn show(bar: Option<ProgressBar>) {
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+}
+
 /// Whoever closes standard error does not want to be told, so that a failure to do so is none.
 fn tell(line: impl Display) {
-    let _ = writeln!(stderr(), "{line}");
+    let write = || {
+        let _ = writeln!(stderr(), "{line}");
+    };
+    match &*BAR.lock().unwrap_or_else(PoisonError::into_inner) {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
 }

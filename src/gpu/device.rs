@@ -148,14 +148,21 @@ impl Adapter {
             Error::NoAdapter(format!(
                 "no adapter that can show pictures in a window{which} was found; wgpu sees: {}; \
                  `rockfall render` needs no window",
-                if seen.is_empty() { "none".to_owned() } else { seen.join("; ") }
+                if seen.is_empty() {
+                    "none".to_owned()
+                } else {
+                    seen.join("; ")
+                }
             ))
         })
     }
 
     /// What it can do with a surface.
     #[cfg(feature = "view")]
-    pub(crate) fn surface_capabilities(&self, surface: &wgpu::Surface) -> wgpu::SurfaceCapabilities {
+    pub(crate) fn surface_capabilities(
+        &self,
+        surface: &wgpu::Surface,
+    ) -> wgpu::SurfaceCapabilities {
         surface.get_capabilities(&self.adapter)
     }
 

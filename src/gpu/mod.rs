@@ -130,12 +130,7 @@ impl GpuEngine {
     ///
     /// # Errors
     /// If the device was lost.
-    pub(crate) fn download_body(
-        &self,
-        field: Field,
-        body: usize,
-        state: &mut State,
-    ) -> Result<()> {
+    pub(crate) fn download_body(&self, field: Field, body: usize, state: &mut State) -> Result<()> {
         let count = state.bodies.len();
         let bytes = state.bytes_mut(field);
         let size = bytes.len() / count;
@@ -221,6 +216,7 @@ impl GpuEngine {
             let taken = stats.steps.wrapping_sub(before.steps);
             self.observe(taken, stats.rebuilds.wrapping_sub(before.rebuilds));
             next += u64::from(taken);
+            tracing::trace!(taken, rebuilds = stats.rebuilds, "submission");
             before = stats;
             if let Some(sampler) = &mut self.sampler {
                 sampler.drain(&self.context, next, samples)?;
@@ -310,6 +306,7 @@ impl GpuEngine {
     }
 
     fn resize_neighbours(&mut self, capacity: u32) -> Result<()> {
+        tracing::debug!(entries = capacity, "room for neighbour lists");
         self.buffers.resize_neighbours(&self.context, capacity)?;
         self.kernels.bind(&self.context, &self.buffers);
         Ok(())

@@ -1,13 +1,26 @@
 //! Writers of results, one format a file.
 
 mod aside;
+mod folder;
+mod npz;
+mod record;
 mod rounded;
 mod state;
+mod statistics;
 mod summary;
+mod table;
 mod trace;
+pub mod vtk;
+mod walls;
 
 pub use aside::write_aside;
+pub use folder::{Plan, RunFolder};
+pub use npz::write_npz;
+pub use record::{Part, Record, RecordedOptions, Status};
 pub use rounded::Rounded;
 pub use state::write_state;
+pub use statistics::Statistics;
 pub use summary::RunSummary;
+pub use table::{Column, Table, Values};
 pub use trace::TraceWriter;
+pub use walls::{WallMesh, walls};

@@ -89,11 +89,11 @@ impl From<Energy> for EnergyBudget {
 }
 
 impl RunSummary {
-    /// Sums up a simulation whose steps took `wall`.
+    /// Sums up a simulation whose steps after the first `from` took `wall`.
     ///
     /// # Errors
     /// If the device is lost.
-    pub fn new(simulation: &mut Simulation, wall: Duration) -> Result<RunSummary> {
+    pub fn new(simulation: &mut Simulation, from: u64, wall: Duration) -> Result<RunSummary> {
         let summary = simulation.summary()?;
         let energy = simulation.energy()?;
         let coordination = simulation.coordination()?;
@@ -115,10 +115,10 @@ impl RunSummary {
             dt: model.time_step,
             simulated_s: simulation.time(),
             wall_s,
-            sphere_steps_per_s: if steps == 0 {
+            sphere_steps_per_s: if steps == from {
                 0.0
             } else {
-                spheres as f64 * steps as f64 / wall_s
+                spheres as f64 * (steps - from) as f64 / wall_s
             },
             kinetic_energy_j: summary.kinetic_energy,
             max_overlap_fraction: summary.max_overlap_fraction,

@@ -351,6 +351,12 @@ impl Renderer {
         Ok(found)
     }
 
+    /// Forgets what surveys found so far: the next one starts from nothing.
+    pub fn forget(&mut self) {
+        self.bounds = None;
+        self.top = colour::Top::default();
+    }
+
     /// The largest value of what colours mean, as the last survey found it.
     pub fn most(&self) -> f32 {
         self.most

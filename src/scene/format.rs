@@ -23,7 +23,7 @@ pub type Vector = List<f64, 3>;
 /// SI units throughout (m, kg, s, rad, N); y is up; quaternions are x, y, z, w.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "SceneFile", deny_unknown_fields)]
-#[schemars(title = "Rockfall scene", extend("anyOf" = [{"required": ["bodies"]}, {"required": ["fills"]}]))]
+#[schemars(title = "Rockfall scene", extend("anyOf" = [{"required": ["bodies"]}, {"required": ["fills"]}, {"required": ["start"]}]))]
 pub struct SceneFile {
     /// Address of the JSON Schema, for editors; Rockfall does not read it.
     #[serde(
@@ -69,6 +69,9 @@ pub struct SceneFile {
         skip_serializing_if = "Option::is_none"
     )]
     pub domain: Option<Domain>,
+    /// What a run with `--out` writes, and how often.
+    #[serde(default, skip_serializing_if = "Output::is_default")]
+    pub output: Output,
     /// How bodies touch.
     #[serde(default)]
     pub contact: Contact,
@@ -90,10 +93,18 @@ pub struct SceneFile {
     /// Planes that bodies cannot pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub planes: Vec<Plane>,
+    /// Bodies that start as they were in another run, before all others.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub start: Option<Start>,
     /// Bodies, one by one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bodies: Vec<Body>,
-    /// Many bodies from few lines. A scene needs at least one body, here or under `bodies`.
+    /// Many bodies from few lines. A scene needs at least one body, here, under `bodies` or from
+    /// `start`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fills: Vec<Fill>,
 }
@@ -188,6 +199,132 @@ pub struct Domain {
     /// Whether the box is periodic along x, y and z. Along the other axes its bounds mean nothing: they
     /// are no walls.
     pub periodic: List<bool, 3>,
+}
+
+/// What a run with `--out` writes, and how often; the arguments of `rockfall run` come before it. Of
+/// the first and the last step all is written, whatever stands here.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Output", deny_unknown_fields)]
+pub struct Output {
+    /// How often VTK files and states are written. Default: a hundredth of the duration.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub every: Option<Interval>,
+    /// How often there is a row of statistics. Default: a thousandth of the duration.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub statistics_every: Option<Interval>,
+    /// How often there is a checkpoint. Default: ten minutes of the clock on the wall.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub checkpoint_every: Option<Interval>,
+    /// What is written as VTK files. Default: bodies, spheres, contacts and walls.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub vtk: Option<Vec<Kind>>,
+    /// What is written as states, in NPZ files. Default: bodies.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub states: Option<Vec<Kind>>,
+}
+
+impl Output {
+    fn is_default(&self) -> bool {
+        *self == Output::default()
+    }
+}
+
+/// How often: `{"steps": 1000}` or `{"seconds": 0.01}`, of simulated time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Interval", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["steps"]}, {"required": ["seconds"]}]))]
+pub struct Interval {
+    /// A number of steps.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 1))]
+    pub steps: Option<u64>,
+    /// Simulated time, s: the nearest whole number of steps, at least one.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub seconds: Option<f64>,
+}
+
+impl Interval {
+    /// Every so many steps.
+    pub fn steps(steps: u64) -> Interval {
+        Interval {
+            steps: Some(steps),
+            seconds: None,
+        }
+    }
+
+    /// Whether it is more than nothing.
+    pub fn is_positive(&self) -> bool {
+        self.steps.is_some_and(|steps| steps > 0)
+            || self
+                .seconds
+                .is_some_and(|seconds| seconds > 0.0 && seconds.is_finite())
+    }
+
+    /// Every so many seconds of simulated time.
+    pub fn seconds(seconds: f64) -> Interval {
+        Interval {
+            steps: None,
+            seconds: Some(seconds),
+        }
+    }
+}
+
+/// What files are written of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Kind", rename_all = "kebab-case")]
+pub enum Kind {
+    /// Bodies: a point or a row for each.
+    Bodies,
+    /// Spheres of all bodies: a point or a row for each.
+    Spheres,
+    /// Contacts of the last step: a line or a row for each.
+    Contacts,
+    /// Walls: triangles. In VTK files only.
+    Walls,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 4] = [Kind::Bodies, Kind::Spheres, Kind::Contacts, Kind::Walls];
+
+    /// The word for it in a scene.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            Kind::Bodies => "bodies",
+            Kind::Spheres => "spheres",
+            Kind::Contacts => "contacts",
+            Kind::Walls => "walls",
+        }
+    }
 }
 
 /// How bodies touch.
@@ -786,6 +923,24 @@ pub struct Body {
     pub fixed: bool,
 }
 
+/// Bodies that start as they were in another run.
+///
+/// Each is of the shape with the name that its shape had there, and stays fixed if it was. Where shape,
+/// material or walls are others now, so are they from here on. What the contacts of these bodies
+/// remember (slip, roll) is kept if both runs have the same law. Time starts at 0.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Start", deny_unknown_fields)]
+pub struct Start {
+    /// The folder of the other run, or one of its checkpoints; relative to the folder of the scene file.
+    pub from: String,
+    /// Names of shapes: bodies of these are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
+    /// Whether the bodies are stopped: no velocity, and no spin. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_rest: bool,
+}
+
 /// Many bodies from few lines. The same seed gives the same bodies on every machine.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Fill", deny_unknown_fields)]
@@ -902,6 +1057,8 @@ objects! {
     SceneFile: "a scene: an object with \"version\", \"materials\", \"shapes\" and \"bodies\" or \"fills\"",
     Contact: "an object such as {\"law\": \"linear\", \"max_overlap\": 0.01}",
     Domain: "an object such as {\"min\": [-1, 0, -1], \"max\": [1, 2, 1], \"periodic\": [true, false, true]}",
+    Output: "an object such as {\"every\": {\"seconds\": 0.02}, \"vtk\": [\"bodies\", \"contacts\"]}",
+    Interval: "an object such as {\"steps\": 1000} or {\"seconds\": 0.01}",
     Material: "an object such as {\"density\": 2500, \"restitution\": 0.5, \"friction\": 0.5}",
     Pair: "an object such as {\"between\": [\"stone\", \"steel\"], \"friction\": 0.4}",
     NamedCohesion: "an object such as {\"force\": 0.1, \"range\": 1e-4}",
@@ -913,6 +1070,7 @@ objects! {
     GivenMass: "an object such as {\"mass\": 2, \"inertia\": [1, 1, 1]}",
     Plane: "an object such as {\"point\": [0, 0, 0], \"normal\": [0, 1, 0], \"material\": \"stone\"}",
     Body: "an object such as {\"shape\": \"ball\", \"position\": [0, 1, 0]}",
+    Start: "an object such as {\"from\": \"settled\"}",
     Fill: "an object such as {\"count\": 100, \"shapes\": {\"ball\": 1}, \"region\": {\"min\": [-1, 0, -1], \"max\": [1, 2, 1]}}",
     Region: "an object such as {\"min\": [-1, 0, -1], \"max\": [1, 2, 1]}",
 }
@@ -920,6 +1078,7 @@ objects! {
 keywords! {
     Integrator: "\"semi-implicit\" or \"explicit\"",
     InitialOverlap: "\"error\" or \"relax\"",
+    Kind: "\"bodies\", \"spheres\", \"contacts\" or \"walls\"",
     Law: "\"linear\", \"hooke\", \"hertz\" or \"custom\"",
     Attraction: "\"allowed\" or \"clamped\"",
     Rolling: "\"constant\" or \"spring\"",

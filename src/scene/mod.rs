@@ -45,7 +45,9 @@ use std::path::{Path, PathBuf};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 
+use crate::error::Error;
 use crate::model::Model;
+use crate::output::RunFolder;
 
 pub use build::{DEEP_OVERLAP, MAX_DISTANCE, MAX_MATERIALS, MAX_SPHERES, MAX_SPHERES_OF_SHAPE};
 pub use error::{Problem, SceneError};
@@ -55,10 +57,40 @@ pub use error::{Problem, SceneError};
 pub struct Scene {
     /// The scene made ready.
     pub model: Model,
+    /// What was written, with the name and the time step that came of it.
+    pub file: format::SceneFile,
+    /// The folder that names of files are relative to.
+    pub folder: PathBuf,
     /// What is doubtful, a sentence each, with the place in front.
     pub warnings: Vec<String>,
     /// What was derived, a sentence each: stiffnesses, the time step and where it comes from.
     pub notes: Vec<String>,
+}
+
+impl Scene {
+    /// Writes the scene as `scene.json` into a folder, and beside it the files that it names, so that
+    /// the folder can be moved: loaded from there, it gives the same model.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written.
+    pub fn save(&self, folder: &Path) -> crate::error::Result<()> {
+        let mut file = self.file.clone();
+        file.schema = None;
+        if let Some(law) = self.model.contact.law.custom() {
+            let path = folder.join("law.wgsl");
+            fs::write(&path, &law.source).map_err(|error| Error::unwritten(&path, &error))?;
+            file.contact.file = Some("law.wgsl".to_owned());
+        }
+        if let Some(start) = &mut file.start {
+            let path = folder.join("start.checkpoint");
+            fs::copy(build::checkpoint_of(&self.folder, &start.from), &path)
+                .map_err(|error| Error::unwritten(&path, &error))?;
+            start.from = "start.checkpoint".to_owned();
+        }
+        let path = folder.join(RunFolder::SCENE);
+        let text = serde_json::to_string_pretty(&file).expect("a scene has names and numbers");
+        fs::write(&path, text + "\n").map_err(|error| Error::unwritten(&path, &error))
+    }
 }
 
 /// Reads a scene file.
@@ -75,7 +107,10 @@ pub fn load(path: &Path) -> Result<Scene, SceneError> {
         );
         SceneError::one(path, Problem::new("", found, "a scene, in JSON"))
     })?;
-    parse(&text, path)
+    let scene = parse(&text, path)?;
+    let (bodies, spheres) = (scene.model.bodies.len(), scene.model.sphere_count());
+    tracing::info!(file = %path.display(), bodies, spheres, "scene loaded");
+    Ok(scene)
 }
 
 /// Reads a scene from text; `file` is named in errors, its stem is the name of the scene unless the

@@ -107,8 +107,10 @@ impl Simulation {
                 });
             }
             let sane = |number: f64| number >= 0.0 && number.is_finite();
-            if !(sane(pull.stiffness) && sane(pull.damping)
-                && pull.point.is_finite() && pull.target.is_finite())
+            if !(sane(pull.stiffness)
+                && sane(pull.damping)
+                && pull.point.is_finite()
+                && pull.target.is_finite())
             {
                 return Err(Error::Tuned(format!("a body cannot be pulled by {pull:?}")));
             }

@@ -84,8 +84,11 @@ impl Canvas {
             window.theme(),
             Some(context.device.limits().max_texture_dimension_2d as usize),
         );
-        let painter =
-            egui_wgpu::Renderer::new(&context.device, format, egui_wgpu::RendererOptions::default());
+        let painter = egui_wgpu::Renderer::new(
+            &context.device,
+            format,
+            egui_wgpu::RendererOptions::default(),
+        );
         Ok(Canvas {
             is_gpu: !adapter.is_software(),
             window,

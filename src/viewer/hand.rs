@@ -35,9 +35,14 @@ enum Drag {
     Shift,
     /// Pulls a body, from a point of it in its own axes; its target stays as far in front of the camera as
     /// the point was that was picked.
-    Pull { pull: Pull, depth: f64 },
+    Pull {
+        pull: Pull,
+        depth: f64,
+    },
     /// Moves a plane along its normal.
-    Plane { index: usize },
+    Plane {
+        index: usize,
+    },
 }
 
 /// The mouse.

@@ -98,8 +98,7 @@ impl Moment {
                 let speed = body.velocity.as_dvec3().length();
                 let spin = angular_velocity(body, clump.inertia);
                 let own = body_orientation(body).conjugate() * spin;
-                let kinetic =
-                    0.5 * (clump.mass * speed * speed + (clump.inertia * own).dot(own));
+                let kinetic = 0.5 * (clump.mass * speed * speed + (clump.inertia * own).dot(own));
                 let height = model.gravity.dot(state.position(body));
                 let contacts = f64::from(load.contacts);
                 [kinetic, -clump.mass * height, contacts, speed, 1.0, speed]

@@ -32,7 +32,11 @@ pub(super) const KEYS: &[(&[&str], Action, &str)] = &[
     (&["+", "="], Action::Faster, "twice as fast"),
     (&["-"], Action::Slower, "half as fast"),
     (&["g"], Action::Gravity, "gravity off and on"),
-    (&["p"], Action::Pick, "the mouse picks and pulls bodies, and moves planes"),
+    (
+        &["p"],
+        Action::Pick,
+        "the mouse picks and pulls bodies, and moves planes",
+    ),
     (&["v"], Action::Camera, "the mouse moves the camera"),
     (&["f"], Action::Fit, "the scene fills the window"),
     (&["c"], Action::Colour, "the next meaning of colours"),

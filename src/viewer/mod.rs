@@ -409,10 +409,13 @@ impl Viewer {
     fn measure(&mut self, simulation: Duration, drawing: Duration) {
         const NEW: f64 = 0.1;
         let now = Instant::now();
-        let frame = self.last_frame.map_or(0.0, |last| (now - last).as_secs_f64());
+        let passed = self.last_frame.map(|last| (now - last).as_secs_f64());
         self.last_frame = Some(now);
+        // A window in which nothing moves draws when it is asked to, which is no frame time.
+        let own = (simulation + drawing).as_secs_f64();
+        let frame = passed.filter(|_| self.clock.playing).unwrap_or(own);
         let follow = |average: &mut f64, value: f64| *average += NEW * (value - *average);
-        follow(&mut self.timing.frame, frame.min(1.0));
+        follow(&mut self.timing.frame, frame);
         follow(&mut self.timing.simulation, simulation.as_secs_f64());
         follow(&mut self.timing.drawing, drawing.as_secs_f64());
     }
@@ -443,7 +446,11 @@ impl Viewer {
         if !self.changed.iter().any(due) {
             return;
         }
-        let paths: Vec<PathBuf> = self.changed.extract_if(.., |c| due(c)).map(|c| c.0).collect();
+        let paths: Vec<PathBuf> = self
+            .changed
+            .extract_if(.., |c| due(c))
+            .map(|c| c.0)
+            .collect();
         let same = |path: &PathBuf| {
             path.file_name() == self.scene.file_name()
                 && path.canonicalize().ok() == self.scene.canonicalize().ok()
@@ -451,11 +458,16 @@ impl Viewer {
         if paths.iter().any(same) {
             self.open(&self.scene.clone(), true);
         }
-        if paths.iter().any(|path| path.extension().is_some_and(|e| e == "wgsl"))
+        if paths
+            .iter()
+            .any(|path| path.extension().is_some_and(|e| e == "wgsl"))
             && let (Some(folder), Some(stage)) = (watch::shaders(), &mut self.stage)
         {
             let outcome = match Texts::read(&folder) {
-                Ok(texts) => stage.renderer.reload(&texts).map_err(|error| error.to_string()),
+                Ok(texts) => stage
+                    .renderer
+                    .reload(&texts)
+                    .map_err(|error| error.to_string()),
                 Err(error) => Err(format!("the shaders cannot be read: {error}")),
             };
             self.notice = outcome.err();

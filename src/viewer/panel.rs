@@ -87,11 +87,15 @@ impl Viewer {
                     wishes.push(Wish::Do(action));
                 }
             };
-            let play = if self.clock.playing { "⏸ Pause" } else { "▶ Play" };
+            let play = if self.clock.playing { "Pause" } else { "Play" };
             button(play, "space", Action::Play);
-            button("⏭ Step", "s", Action::Step);
-            button("⏮ Reset", "r", Action::Reset);
-            let record = if self.recording.is_some() { "⏹ Stop" } else { "⏺ Film" };
+            button("Step", "s", Action::Step);
+            button("Reset", "r", Action::Reset);
+            let record = if self.recording.is_some() {
+                "End film"
+            } else {
+                "Film"
+            };
             button(record, "o", Action::Record);
         });
         ui.add(
@@ -201,12 +205,7 @@ impl Viewer {
     }
 }
 
-fn parameters(
-    ui: &mut Ui,
-    stage: &Stage,
-    (a, b): &mut (usize, usize),
-    wishes: &mut Vec<Wish>,
-) {
+fn parameters(ui: &mut Ui, stage: &Stage, (a, b): &mut (usize, usize), wishes: &mut Vec<Wish>) {
     let model = stage.simulation.model();
     let mut gravity = model.gravity;
     let mut changed = false;
@@ -268,7 +267,9 @@ fn contact_parameters(ui: &mut Ui, law: &mut PairLaw) {
     fn slider<'a>(value: &'a mut f64, most: f64, text: &'static str) -> egui::Slider<'a> {
         // What a scene has is not changed by being shown.
         let clamping = egui::SliderClamping::Edits;
-        egui::Slider::new(value, 0.0..=most).clamping(clamping).text(text)
+        egui::Slider::new(value, 0.0..=most)
+            .clamping(clamping)
+            .text(text)
     }
     let mut stiffness = law.stiffness;
     let drag = egui::Slider::new(&mut stiffness, 1.0..=1e12)
@@ -293,7 +294,10 @@ fn plots(ui: &mut Ui, stage: &Stage) {
     let moments = &stage.history.moments;
     let last = stage.history.last();
     let points = |value: fn(&super::history::Moment) -> f64| -> PlotPoints<'_> {
-        moments.iter().map(|moment| [moment.time, value(moment)]).collect()
+        moments
+            .iter()
+            .map(|moment| [moment.time, value(moment)])
+            .collect()
     };
     let plot = |name: &'static str| {
         Plot::new(name)
@@ -305,9 +309,13 @@ fn plots(ui: &mut Ui, stage: &Stage) {
             .include_y(0.0)
     };
     ui.label(format!("kinetic energy {} J", Rounded(last.kinetic)));
-    plot("energy").show(ui, |ui| ui.line(Curve::new("kinetic", points(|m| m.kinetic))));
+    plot("energy").show(ui, |ui| {
+        ui.line(Curve::new("kinetic", points(|m| m.kinetic)))
+    });
     ui.label(format!("contacts of a body {}", Rounded(last.contacts)));
-    plot("contacts").show(ui, |ui| ui.line(Curve::new("contacts", points(|m| m.contacts))));
+    plot("contacts").show(ui, |ui| {
+        ui.line(Curve::new("contacts", points(|m| m.contacts)))
+    });
     ui.label(format!(
         "speed {} m/s, fastest {}",
         Rounded(last.mean_speed),
@@ -358,7 +366,8 @@ fn legend_over(context: &egui::Context, legend: &Legend) {
                 let paint = |ui: &mut Ui, size, colour: [u8; 3]| {
                     let (place, _) = ui.allocate_exact_size(size, egui::Sense::hover());
                     let [r, g, b] = colour;
-                    ui.painter().rect_filled(place, 0.0, Color32::from_rgb(r, g, b));
+                    ui.painter()
+                        .rect_filled(place, 0.0, Color32::from_rgb(r, g, b));
                 };
                 match &legend.key {
                     Key::Map { top } => {
@@ -398,7 +407,7 @@ fn notice_over(context: &egui::Context, sentence: &str, wishes: &mut Vec<Wish>) 
             egui::Frame::popup(ui.style()).show(ui, |ui| {
                 ui.set_max_width(520.0);
                 ui.horizontal_top(|ui| {
-                    if ui.button("✖").clicked() {
+                    if ui.button("x").clicked() {
                         wishes.push(Wish::Dismiss);
                     }
                     let text = RichText::new(sentence).color(ui.visuals().error_fg_color);
@@ -416,18 +425,21 @@ fn help_over(context: &egui::Context, wishes: &mut Vec<Wish>) {
         .resizable(false)
         .anchor(egui::Align2::CENTER_CENTER, [0.0, 0.0])
         .show(context, |ui| {
-            egui::Grid::new("keys").num_columns(2).striped(true).show(ui, |ui| {
-                for (keys, _, what) in KEYS {
-                    ui.label(RichText::new(keys.join(", ")).strong());
-                    ui.label(*what);
-                    ui.end_row();
-                }
-                for (gesture, what) in MOUSE {
-                    ui.label(RichText::new(*gesture).strong());
-                    ui.label(*what);
-                    ui.end_row();
-                }
-            });
+            egui::Grid::new("keys")
+                .num_columns(2)
+                .striped(true)
+                .show(ui, |ui| {
+                    for (keys, _, what) in KEYS {
+                        ui.label(RichText::new(keys.join(", ")).strong());
+                        ui.label(*what);
+                        ui.end_row();
+                    }
+                    for (gesture, what) in MOUSE {
+                        ui.label(RichText::new(*gesture).strong());
+                        ui.label(*what);
+                        ui.end_row();
+                    }
+                });
         });
     if !open {
         wishes.push(Wish::Do(Action::Help));

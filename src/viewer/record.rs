@@ -39,7 +39,9 @@ impl Recording {
         let stem = scene.file_stem().unwrap_or_default().to_string_lossy();
         let free = (1..)
             .map(|number| format!("{stem}-{number}"))
-            .find(|name| !Path::new(name).exists() && !Path::new(name).with_extension("mp4").exists())
+            .find(|name| {
+                !Path::new(name).exists() && !Path::new(name).with_extension("mp4").exists()
+            })
             .expect("there is a number that is free");
         let renderer =
             Renderer::new(context, simulation, PICTURE).map_err(|error| error.to_string())?;
@@ -103,9 +105,10 @@ impl Recording {
                 film.finish().map_err(|error| error.to_string())?;
                 Ok(format!("film {} ({frames} frames)", path.display()))
             }
-            To::Pictures(folder) => {
-                Ok(format!("pictures in {} ({frames} frames)", folder.display()))
-            }
+            To::Pictures(folder) => Ok(format!(
+                "pictures in {} ({frames} frames)",
+                folder.display()
+            )),
         }
     }
 }

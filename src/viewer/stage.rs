@@ -84,6 +84,7 @@ impl Stage {
     pub fn reset(&mut self) -> Result<()> {
         self.simulation.restore(&self.start, 0)?;
         self.history = History::new();
+        self.renderer.forget();
         Ok(())
     }
 

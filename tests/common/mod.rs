@@ -123,6 +123,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         ..PairLaw::default()
     };
     Model {
+        remembered: None,
         domain: None,
         contact: ContactModel::default(),
         name: "crowd".to_owned(),

@@ -43,7 +43,7 @@ impl Check {
     pub(super) fn settings(&mut self, file: &SceneFile) {
         self.vector("gravity", &file.gravity, "an acceleration, m/s²");
         self.number("duration", file.duration, "a time, s", Sign::NotNegative);
-        if file.bodies.is_empty() && file.fills.is_empty() {
+        if file.bodies.is_empty() && file.fills.is_empty() && file.start.is_none() {
             self.problem(
                 "bodies",
                 "neither bodies nor fills",

@@ -8,7 +8,9 @@ mod domain;
 mod fills;
 mod law;
 mod materials;
+mod output;
 mod overlaps;
+mod start;
 mod usage;
 
 use std::path::Path;
@@ -20,6 +22,8 @@ use super::format::{self, SceneFile};
 use crate::clump::Clump;
 use crate::model::{Integrator, Law, Model, PairLaw};
 use check::{Check, Names, Sign, vector};
+use overlaps::Kept;
+pub(super) use start::checkpoint_of;
 
 /// Spheres that a scene may have.
 pub const MAX_SPHERES: u64 = 50_000_000;
@@ -47,7 +51,18 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     let shapes = check.shapes(file, &materials);
     let planes = check.planes(file, &materials);
     let shape_names = Names::new("shape", file.shapes.names());
-    let bodies = check.bodies(file, &shape_names, &shapes);
+    let started = check.start(
+        file,
+        folder,
+        &shape_names,
+        &shapes,
+        &planes,
+        contact.as_ref().map(|contact| &contact.law),
+    );
+    let mut bodies = started.bodies;
+    let started_bodies = bodies.len();
+    bodies.extend(check.bodies(file, &shape_names, &shapes));
+    check.output(file);
     let fills = check.fills(file, &shape_names, &shapes);
     check.elasticity(file, &shape_names);
     check.extent(file, &shape_names, &shapes);
@@ -61,7 +76,19 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
 
     let shapes: Vec<Clump> = shapes.into_iter().flatten().collect();
     let bodies = check.place(bodies, &fills, &shapes, &planes)?;
-    let bodies = check.initial_overlap(file, bodies, &fills, &shapes, &planes, domain.as_ref())?;
+    let kept = Kept {
+        bodies: started_bodies,
+        planes: &started.kept_planes,
+    };
+    let bodies = check.initial_overlap(
+        file,
+        bodies,
+        &fills,
+        &shapes,
+        &planes,
+        domain.as_ref(),
+        &kept,
+    )?;
     if bodies.iter().all(|body| body.fixed) {
         check
             .warnings
@@ -113,9 +140,15 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
         shapes,
         planes,
         bodies,
+        remembered: started.remembered,
     };
+    let mut file = file.clone();
+    file.name = Some(model.name.clone());
+    file.contact.time_step = Some(model.time_step);
     Ok(Scene {
         model,
+        file,
+        folder: folder.to_owned(),
         warnings: check.readable_warnings(),
         notes: check.notes,
     })

@@ -9,7 +9,26 @@ use super::check::Check;
 use crate::clump::Clump;
 use crate::model::{Domain, ModelBody, ModelPlane};
 
+/// What was there before, in another run: overlaps among it do no harm.
+pub(super) struct Kept<'a> {
+    /// How many of the bodies, the first of all.
+    pub bodies: usize,
+    /// Which of the planes.
+    pub planes: &'a [bool],
+}
+
+impl Kept<'_> {
+    fn has(&self, overlap: &Overlap) -> bool {
+        overlap.body < self.bodies
+            && match overlap.partner {
+                Partner::Body(other) => other < self.bodies,
+                Partner::Plane(plane) => self.planes.get(plane) == Some(&true),
+            }
+    }
+}
+
 impl Check {
+    #[allow(clippy::too_many_arguments, reason = "all that can overlap")]
     pub(super) fn initial_overlap(
         &mut self,
         file: &SceneFile,
@@ -18,12 +37,15 @@ impl Check {
         shapes: &[Clump],
         planes: &[ModelPlane],
         domain: Option<&Domain>,
+        kept: &Kept,
     ) -> Result<Vec<ModelBody>, Vec<Problem>> {
-        let deep = overlap::overlaps(&bodies, shapes, planes, domain, DEEP_OVERLAP);
+        let mut deep = overlap::overlaps(&bodies, shapes, planes, domain, DEEP_OVERLAP);
+        deep.retain(|overlap| !kept.has(overlap));
         if deep.is_empty() {
             return Ok(bodies);
         }
-        let counts = std::iter::once(file.bodies.len()).chain(fills.iter().map(|fill| fill.count));
+        let counts = [kept.bodies, file.bodies.len()].into_iter();
+        let counts = counts.chain(fills.iter().map(|fill| fill.count));
         let counts: Vec<usize> = counts.collect();
         let describe = |overlap: &Overlap| overlapping(overlap, &counts);
         if file.initial_overlap == InitialOverlap::Error {
@@ -56,15 +78,17 @@ impl Check {
     }
 }
 
-/// An overlap as a problem; `counts` are the numbers of bodies under `bodies` and in each fill.
+/// An overlap as a problem; `counts` are the numbers of bodies from another run, under `bodies`, and in
+/// each fill.
 fn overlapping(overlap: &Overlap, counts: &[usize]) -> Problem {
     let name = |body: usize| {
         let mut index = body;
         for (source, count) in counts.iter().enumerate() {
             if index < *count {
                 return match source {
-                    0 => format!("bodies[{index}]"),
-                    _ => format!("fills[{}] body {index}", source - 1),
+                    0 => format!("start body {index}"),
+                    1 => format!("bodies[{index}]"),
+                    _ => format!("fills[{}] body {index}", source - 2),
                 };
             }
             index -= count;

@@ -12,11 +12,14 @@ use crate::clump::Clump;
 /// Ratio of the largest to the smallest radius that draws a warning.
 const WIDE_RADIUS_RATIO: f64 = 1000.0;
 
-/// Indices of the shapes that bodies and fills have, in increasing order.
+/// Indices of the shapes that bodies and fills have, in increasing order; all of them, if there are bodies
+/// from another run, of which the file says no shape.
 pub(super) fn used_shapes(file: &SceneFile, names: &Names) -> impl Iterator<Item = usize> {
     let named = file.bodies.iter().map(|body| body.shape.as_str());
     let mixed = file.fills.iter().flat_map(|fill| fill.shapes.names());
-    let used: BTreeSet<usize> = named.chain(mixed).filter_map(|n| names.get(n)).collect();
+    let started = file.shapes.names().filter(|_| file.start.is_some());
+    let all = named.chain(mixed).chain(started);
+    let used: BTreeSet<usize> = all.filter_map(|n| names.get(n)).collect();
     used.into_iter()
 }
 
@@ -87,6 +90,9 @@ impl Check {
             self.warnings.push(format!(
                 "materials.{name}: no shape and no plane is of this material"
             ));
+        }
+        if file.start.is_some() {
+            return;
         }
         let of_bodies = file.bodies.iter().map(|body| body.shape.as_str());
         let of_fills = file.fills.iter().flat_map(|fill| fill.shapes.names());

@@ -182,7 +182,14 @@ fn test(long: bool) -> Result<(), String> {
 /// Whether a build without features does without the packages of the window.
 fn without_window() -> Result<(), String> {
     let arguments = [
-        "tree", "--package", "rockfall", "--no-default-features", "--edges", "normal", "--prefix", "none",
+        "tree",
+        "--package",
+        "rockfall",
+        "--no-default-features",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
     ];
     let listed = cargo(arguments)
         .output()

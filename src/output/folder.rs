@@ -1,0 +1,548 @@
+//! The folder of a run: what `rockfall run --out` writes.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::record::{Part, Record, Status};
+use super::statistics::{Statistics, rows_until};
+use super::table::Table;
+use super::walls::walls;
+use super::{RunSummary, vtk, write_aside, write_npz};
+use crate::checkpoint::{self, Checkpoint};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::observe::Observer;
+use crate::scene::Scene;
+use crate::scene::format::{self, Interval, Kind};
+use crate::simulation::Simulation;
+use crate::snapshot::Snapshot;
+use crate::state::State;
+
+/// Snapshots that wait to be written, at most: then the simulation waits for the writer.
+const WAITING: usize = 1;
+
+/// What a run writes, and every how many steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Every how many steps VTK files and states are written.
+    pub every: u64,
+    /// Every how many steps there is a row of statistics.
+    pub statistics_every: u64,
+    /// Every how many steps there is a checkpoint; None: by the clock.
+    pub checkpoint_every: Option<u64>,
+    /// What is written as VTK files.
+    pub vtk: Vec<Kind>,
+    /// What is written as states.
+    pub states: Vec<Kind>,
+}
+
+impl Plan {
+    /// Time between checkpoints, if nothing else is said.
+    pub const CHECKPOINT: Duration = Duration::from_secs(600);
+
+    /// What `output` asks for in a run of `model`.
+    pub fn new(output: &format::Output, model: &Model) -> Plan {
+        let steps = |interval: Interval| match (interval.steps, interval.seconds) {
+            (Some(steps), _) => steps.max(1),
+            (None, seconds) => model.steps_for(seconds.unwrap_or(0.0)).max(1),
+        };
+        let part = |parts: f64| Interval::seconds(model.duration / parts);
+        Plan {
+            every: steps(output.every.unwrap_or(part(100.0))),
+            statistics_every: steps(output.statistics_every.unwrap_or(part(1000.0))),
+            checkpoint_every: output.checkpoint_every.map(steps),
+            vtk: output.vtk.clone().unwrap_or(Kind::ALL.to_vec()),
+            states: output.states.clone().unwrap_or(vec![Kind::Bodies]),
+        }
+    }
+}
+
+/// The folder of a run, which is written while the run goes on: an [`Observer`].
+///
+/// | path | what |
+/// |---|---|
+/// | `run.json` | [`Record`]: versions, options, how far the run has come, in the end its summary |
+/// | `scene.json` | the scene with all that was settled, and beside it the files that it names |
+/// | `statistics.csv` | a row now and then, [`Statistics`] |
+/// | `bodies.pvd`, ... | the VTK files of a kind, to be opened in ParaView |
+/// | `vtk/` | VTK files, with the number of the step in their names |
+/// | `states/` | NPZ files, likewise |
+/// | `run.checkpoint` | the last checkpoint |
+///
+/// A thread of its own writes; the simulation only copies its state, and waits if the writer is more
+/// than one copy behind. Each file but the statistics is written aside and renamed, so what has a name
+/// is whole.
+pub struct RunFolder {
+    path: PathBuf,
+    plan: Plan,
+    record: Record,
+    writer: Option<Writer>,
+    /// When the run, the last row of statistics and the last checkpoint were.
+    clock: Instant,
+    last_row: (u64, Instant),
+    last_checkpoint: Instant,
+}
+
+struct Writer {
+    jobs: SyncSender<Job>,
+    thread: JoinHandle<Result<()>>,
+}
+
+/// A state to be written.
+struct Job {
+    state: State,
+    steps: u64,
+    /// Of the statistics: spheres times steps a second.
+    row: Option<f64>,
+    files: bool,
+    checkpoint: bool,
+}
+
+impl RunFolder {
+    /// Name of the file of the last checkpoint.
+    pub const CHECKPOINT: &str = "run.checkpoint";
+    /// Name of the scene's file.
+    pub const SCENE: &str = "scene.json";
+    /// Name of the record.
+    pub const RECORD: &str = "run.json";
+    /// Name of the file of statistics.
+    pub const STATISTICS: &str = "statistics.csv";
+
+    /// Makes the folder, which does not exist or is empty, for a run of `scene` that is at its start, and
+    /// writes the first state.
+    ///
+    /// # Errors
+    /// If the folder has something in it, or cannot be written.
+    pub fn create(
+        path: &Path,
+        scene: &Scene,
+        record: Record,
+        simulation: &mut Simulation,
+    ) -> Result<RunFolder> {
+        let mut folder = RunFolder::create_later(path, scene, record, simulation)?;
+        folder.send(simulation, true, true, false)?;
+        Ok(folder)
+    }
+
+    /// The same for a simulation that has taken some steps, of which nothing is written.
+    ///
+    /// # Errors
+    /// As [`RunFolder::create`].
+    pub fn create_later(
+        path: &Path,
+        scene: &Scene,
+        record: Record,
+        simulation: &Simulation,
+    ) -> Result<RunFolder> {
+        let wrong = |error: std::io::Error| Error::unwritten(path, &error);
+        if let Ok(mut entries) = fs::read_dir(path) {
+            if entries.next().is_some() {
+                return Err(Error::Folder {
+                    folder: path.to_owned(),
+                    problem: if path.join(Self::RECORD).exists() {
+                        "has a run in it; go on with it with --resume, or give another folder"
+                    } else {
+                        "is not empty; give another one"
+                    },
+                });
+            }
+            fs::remove_dir(path).map_err(wrong)?;
+        }
+        // All at once, so that a folder that is there can be gone on with.
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        if part.exists() {
+            fs::remove_dir_all(&part).map_err(wrong)?;
+        }
+        fs::create_dir_all(&part).map_err(wrong)?;
+        scene.save(&part)?;
+        fs::create_dir(part.join("vtk")).map_err(wrong)?;
+        fs::create_dir(part.join("states")).map_err(wrong)?;
+        let columns = Statistics::columns(simulation.model()).join(",") + "\n";
+        fs::write(part.join(Self::STATISTICS), columns).map_err(wrong)?;
+        record.write(&part.join(Self::RECORD))?;
+        fs::rename(&part, path).map_err(wrong)?;
+
+        let plan = Plan::new(&scene.file.output, &scene.model);
+        RunFolder::start(path, plan, record, simulation)
+    }
+
+    /// Goes on with the run in a folder: takes `simulation`, which is of its scene and at its start, to
+    /// the last checkpoint, if there is one; it is to have taken `steps` steps in the end. What was
+    /// written of later steps is taken back, and will be written again.
+    ///
+    /// # Errors
+    /// If the checkpoint is not whole or not of this scene, or the folder cannot be written.
+    pub fn resume(
+        path: &Path,
+        scene: &Scene,
+        simulation: &mut Simulation,
+        steps: u64,
+    ) -> Result<RunFolder> {
+        let mut record = Record::read(&path.join(Self::RECORD))?;
+        record.steps = steps;
+        record.error = None;
+        record.summary = None;
+        let file = path.join(Self::CHECKPOINT);
+        if file.exists() {
+            simulation.read_checkpoint(&file)?;
+        }
+        let statistics = path.join(Self::STATISTICS);
+        let wrong = |error: std::io::Error| Error::unwritten(&statistics, &error);
+        let text = fs::read_to_string(&statistics).map_err(wrong)?;
+        let rows = rows_until(&text, simulation.steps());
+        write_aside(&statistics, true, |writer| {
+            writer.write_all(rows.as_bytes())
+        })
+        .map_err(wrong)?;
+
+        let plan = Plan::new(&scene.file.output, &scene.model);
+        let mut folder = RunFolder::start(path, plan, record, simulation)?;
+        if simulation.steps() == 0 {
+            let first = rows.lines().count() < 2;
+            folder.send(simulation, first, true, false)?;
+        }
+        Ok(folder)
+    }
+
+    fn start(
+        path: &Path,
+        plan: Plan,
+        record: Record,
+        simulation: &Simulation,
+    ) -> Result<RunFolder> {
+        let mut folder = RunFolder {
+            path: path.to_owned(),
+            plan,
+            record,
+            writer: None,
+            clock: Instant::now(),
+            last_row: (simulation.steps(), Instant::now()),
+            last_checkpoint: Instant::now(),
+        };
+        folder.record.parts.push(Part {
+            from_step: simulation.steps(),
+            to_step: simulation.steps(),
+            wall_s: 0.0,
+            backend: simulation.backend().to_owned(),
+            adapter: simulation.adapter(),
+        });
+        folder.note(simulation, Status::Running)?;
+        folder.writer = Some(folder.writer_of(simulation)?);
+        Ok(folder)
+    }
+
+    /// What the run says of itself, as it is in `run.json`.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// What it writes, and how often.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Starts the thread that writes.
+    fn writer_of(&self, simulation: &Simulation) -> Result<Writer> {
+        let (jobs, received) = sync_channel::<Job>(WAITING);
+        let mut files = Files::open(&self.path, &self.plan, simulation)?;
+        let thread = std::thread::Builder::new()
+            .name("output".to_owned())
+            .spawn(move || received.into_iter().try_for_each(|job| files.write(&job)))
+            .map_err(|error| Error::unwritten(&self.path, &error))?;
+        Ok(Writer { jobs, thread })
+    }
+
+    /// Hands the state as it is now to the writer.
+    fn send(
+        &mut self,
+        simulation: &mut Simulation,
+        row: bool,
+        files: bool,
+        checkpoint: bool,
+    ) -> Result<()> {
+        let steps = simulation.steps();
+        let row = row.then(|| {
+            let (since, at) = std::mem::replace(&mut self.last_row, (steps, Instant::now()));
+            let spheres = simulation.model().sphere_count() as f64;
+            let seconds = at.elapsed().as_secs_f64();
+            spheres * (steps - since) as f64 / seconds.max(1e-9)
+        });
+        if checkpoint {
+            self.last_checkpoint = Instant::now();
+        }
+        let job = Job {
+            state: simulation.state()?.clone(),
+            steps,
+            row,
+            files,
+            checkpoint,
+        };
+        let Some(writer) = &self.writer else {
+            return Ok(());
+        };
+        match writer.jobs.send(job) {
+            Ok(()) => Ok(()),
+            // The writer has stopped, and says why.
+            Err(_) => self.wait(),
+        }
+    }
+
+    /// Waits until all is written.
+    fn wait(&mut self) -> Result<()> {
+        let Some(Writer { jobs, thread }) = self.writer.take() else {
+            return Ok(());
+        };
+        drop(jobs);
+        match thread.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    fn note(&mut self, simulation: &Simulation, status: Status) -> Result<()> {
+        self.record.status = status;
+        if let Some(part) = self.record.parts.last_mut() {
+            part.to_step = simulation.steps();
+            part.wall_s = self.clock.elapsed().as_secs_f64();
+        }
+        self.record.write(&self.path.join(Self::RECORD))
+    }
+
+    /// Writes the last state, a checkpoint, and what the run came to: it is over, or was stopped.
+    ///
+    /// # Errors
+    /// If the device is lost, or something cannot be written.
+    pub fn finish(
+        mut self,
+        simulation: &mut Simulation,
+        stopped: bool,
+        summary: RunSummary,
+    ) -> Result<()> {
+        let steps = simulation.steps();
+        let row = self.last_row.0 < steps && !stopped;
+        self.send(simulation, row, !stopped, true)?;
+        self.wait()?;
+        self.record.summary = serde_json::to_value(summary).ok();
+        let status = if stopped {
+            Status::Stopped
+        } else {
+            Status::Finished
+        };
+        self.note(simulation, status)
+    }
+
+    /// After `step` has failed for a lost body: goes back to the last checkpoint, or to the start, takes
+    /// all steps but the one in which the body was lost, and writes that state and a checkpoint of it.
+    /// Returns the number of the step.
+    ///
+    /// # Errors
+    /// If the device is lost, or something cannot be written.
+    pub fn rescue(mut self, simulation: &mut Simulation, error: &Error) -> Result<u64> {
+        let Error::Runaway { step, .. } = error else {
+            return Ok(simulation.steps());
+        };
+        let good = step - 1;
+        self.wait()?;
+        let file = self.path.join(Self::CHECKPOINT);
+        if file.exists() {
+            Checkpoint::read(&file)?.restore(simulation, &file)?;
+        } else {
+            let start = State::new(simulation.model());
+            simulation.restore(&start, 0)?;
+        }
+        tracing::info!(
+            from = simulation.steps(),
+            to = good,
+            "going back to the last good state"
+        );
+        simulation.step(good - simulation.steps())?;
+        self.writer = Some(self.writer_of(simulation)?);
+        self.send(simulation, false, true, true)?;
+        self.wait()?;
+        self.record.error = Some(error.to_string());
+        self.note(simulation, Status::Failed)?;
+        Ok(good)
+    }
+}
+
+impl Observer for RunFolder {
+    fn next(&self, step: u64) -> u64 {
+        let after = |every: u64| (step / every + 1).saturating_mul(every);
+        let plan = &self.plan;
+        let next = after(plan.every).min(after(plan.statistics_every));
+        plan.checkpoint_every
+            .map_or(next, |every| next.min(after(every)))
+    }
+
+    fn observe(&mut self, simulation: &mut Simulation) -> Result<ControlFlow<()>> {
+        let step = simulation.steps();
+        let due = |every: u64| step.is_multiple_of(every);
+        let checkpoint = match self.plan.checkpoint_every {
+            Some(every) => due(every),
+            None => self.last_checkpoint.elapsed() >= Plan::CHECKPOINT,
+        };
+        self.send(
+            simulation,
+            due(self.plan.statistics_every),
+            due(self.plan.every),
+            checkpoint,
+        )?;
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// What the thread that writes needs.
+struct Files {
+    path: PathBuf,
+    plan: Plan,
+    model: Arc<Model>,
+    backend: &'static str,
+    adapter: String,
+    statistics: File,
+    /// Steps of which there are VTK files, of each kind.
+    drawn: HashMap<String, BTreeSet<u64>>,
+}
+
+impl Files {
+    fn open(path: &Path, plan: &Plan, simulation: &Simulation) -> Result<Files> {
+        let file = path.join(RunFolder::STATISTICS);
+        let statistics = OpenOptions::new().append(true).open(&file);
+        let statistics = statistics.map_err(|error| Error::unwritten(&file, &error))?;
+        let mut files = Files {
+            path: path.to_owned(),
+            plan: plan.clone(),
+            model: simulation.shared_model(),
+            backend: simulation.backend(),
+            adapter: simulation.adapter(),
+            statistics,
+            drawn: HashMap::new(),
+        };
+        files.look(simulation.steps())?;
+        Ok(files)
+    }
+
+    /// Finds what there is up to a step, and removes what is later: it will be written again, and some
+    /// of it, such as the last state of a run that goes on for longer, will not.
+    fn look(&mut self, until: u64) -> Result<()> {
+        for folder in ["vtk", "states"] {
+            let folder = self.path.join(folder);
+            let wrong = |error: std::io::Error| Error::unwritten(&folder, &error);
+            for entry in fs::read_dir(&folder).map_err(wrong)? {
+                let path = entry.map_err(wrong)?.path();
+                let ending = path.extension().and_then(|ending| ending.to_str());
+                let stem = path.file_stem().and_then(|stem| stem.to_str());
+                let parts = stem.and_then(|stem| stem.rsplit_once('_'));
+                let numbered = parts.and_then(|(kind, step)| Some((kind, step.parse().ok()?)));
+                match (numbered, ending) {
+                    (Some((kind, step)), Some("vtp")) if step <= until => {
+                        self.drawn.entry(kind.to_owned()).or_default().insert(step);
+                    }
+                    (Some((_, step)), Some("npz")) if step <= until => (),
+                    (Some(_), Some("vtp" | "npz")) | (_, Some("part")) => {
+                        fs::remove_file(&path).map_err(wrong)?;
+                    }
+                    // Not one of ours.
+                    _ => (),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, job: &Job) -> Result<()> {
+        let model = Arc::clone(&self.model);
+        let snapshot = Snapshot {
+            model: &model,
+            state: &job.state,
+            steps: job.steps,
+        };
+        if let Some(rate) = job.row {
+            let path = self.path.join(RunFolder::STATISTICS);
+            Statistics::new(&snapshot, rate)
+                .write(&mut self.statistics)
+                .map_err(|error| Error::unwritten(&path, &error))?;
+        }
+        if job.files {
+            self.write_files(&snapshot)?;
+        }
+        if job.checkpoint {
+            // What was written before it has to outlast it.
+            let _ = self.statistics.sync_data();
+            let path = self.path.join(RunFolder::CHECKPOINT);
+            checkpoint::write(&path, &snapshot, self.backend, &self.adapter)?;
+        }
+        Ok(())
+    }
+
+    fn write_files(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let (step, time) = (snapshot.steps, snapshot.time());
+        for kind in Kind::ALL {
+            let (draw, keep) = (
+                self.plan.vtk.contains(&kind),
+                self.plan.states.contains(&kind),
+            );
+            if !draw && !keep {
+                continue;
+            }
+            let name = kind.keyword();
+            let vtk = format!("vtk/{name}_{step:012}.vtp");
+            if kind == Kind::Walls {
+                let walls = walls(snapshot);
+                self.file(&vtk, |writer| vtk::write_walls(writer, &walls, time))?;
+            } else {
+                let table = match kind {
+                    Kind::Bodies => Table::bodies(snapshot),
+                    Kind::Spheres => Table::spheres(snapshot),
+                    _ => Table::contacts(snapshot),
+                };
+                if draw {
+                    self.file(&vtk, |writer| match kind {
+                        Kind::Contacts => vtk::write_contacts(writer, &table, time),
+                        _ => vtk::write_points(writer, &table, time),
+                    })?;
+                }
+                if keep {
+                    let path = format!("states/{name}_{step:012}.npz");
+                    self.file(&path, |writer| write_npz(writer, &table, step, time))?;
+                }
+            }
+            if draw {
+                let drawn = self.drawn.entry(name.to_owned()).or_default();
+                drawn.insert(step);
+                let of = |step: &u64| {
+                    let time = *step as f64 * snapshot.model.time_step;
+                    (time, format!("vtk/{name}_{step:012}.vtp"))
+                };
+                let files: Vec<(f64, String)> = drawn.iter().map(of).collect();
+                self.file(&format!("{name}.pvd"), |writer| {
+                    vtk::write_pvd(writer, &files)
+                })?;
+            }
+        }
+        tracing::debug!(step, "files written");
+        Ok(())
+    }
+
+    fn file(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+    ) -> Result<()> {
+        let path = self.path.join(name);
+        write_aside(&path, false, write).map_err(|error| Error::unwritten(&path, &error))
+    }
+}

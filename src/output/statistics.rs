@@ -1,0 +1,95 @@
+use std::io::{self, Write};
+
+use glam::DVec3;
+
+use crate::model::Model;
+use crate::network::Partner;
+use crate::snapshot::Snapshot;
+
+/// The numbers that sum up a step: the columns of `statistics.csv`, whose names end in their units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statistics {
+    /// Step, time (s), energies (J), contacts, coordination, largest overlap so far, sphere-steps a
+    /// second, then the force on each wall (N): as [`Statistics::columns`] has them.
+    pub values: Vec<f64>,
+}
+
+impl Statistics {
+    /// Names of the columns, for the walls of `model`.
+    pub fn columns(model: &Model) -> Vec<String> {
+        let fixed = [
+            "step",
+            "time_s",
+            "kinetic_energy_J",
+            "gravitational_energy_J",
+            "elastic_energy_J",
+            "total_energy_J",
+            "dissipated_damping_J",
+            "dissipated_friction_J",
+            "contacts",
+            "coordination",
+            "largest_overlap_of_radius",
+            "sphere_steps_per_s",
+        ];
+        let mut columns = fixed.map(str::to_owned).to_vec();
+        for wall in 0..model.planes.len() {
+            columns.extend(["x", "y", "z"].map(|axis| format!("wall_{wall}_force_{axis}_N")));
+        }
+        columns
+    }
+
+    /// Sums up a snapshot; `rate` is how fast the steps before it were taken, spheres times steps a
+    /// second.
+    pub fn new(snapshot: &Snapshot, rate: f64) -> Statistics {
+        let energy = snapshot.energy();
+        let summary = snapshot.summary();
+        let mut walls = vec![DVec3::ZERO; snapshot.model.planes.len()];
+        for contact in snapshot.contacts() {
+            if let Partner::Plane(plane) = contact.partner {
+                walls[plane as usize] -= contact.force;
+            }
+        }
+        let mut values = vec![
+            snapshot.steps as f64,
+            snapshot.time(),
+            energy.kinetic,
+            energy.gravitational,
+            energy.elastic,
+            energy.total(),
+            energy.damping,
+            energy.friction,
+            summary.contacts as f64,
+            snapshot.coordination(),
+            summary.max_overlap_fraction,
+            rate,
+        ];
+        values.extend(walls.iter().flat_map(|force| force.to_array()));
+        Statistics { values }
+    }
+
+    /// Writes the row.
+    ///
+    /// # Errors
+    /// If `writer` fails.
+    pub fn write(&self, writer: &mut impl Write) -> io::Result<()> {
+        let cell = |value: &f64| match value {
+            whole if whole.fract() == 0.0 && whole.abs() < 1e15 => format!("{whole}"),
+            value => format!("{value:?}"),
+        };
+        let cells: Vec<String> = self.values.iter().map(cell).collect();
+        let row = cells.join(",") + "\n";
+        // At once, so that who is stopped leaves whole rows, but for the last.
+        writer.write_all(row.as_bytes())
+    }
+}
+
+/// The rows of a file of statistics up to a step, with the names of its columns; a row that was not
+/// finished is left out.
+pub fn rows_until(text: &str, step: u64) -> String {
+    let whole = text.split_inclusive('\n').filter(|row| row.ends_with('\n'));
+    let early = whole.enumerate().filter(|(index, row)| {
+        let number = row.split(',').next().and_then(|cell| cell.parse().ok());
+        *index == 0 || number.is_some_and(|number: u64| number <= step)
+    });
+    early.map(|(_, row)| row).collect()
+}

@@ -1,0 +1,227 @@
+use glam::{DVec3, Vec3};
+
+use crate::network::Partner;
+use crate::snapshot::Snapshot;
+
+/// What is known of bodies, spheres or contacts, column by column: what VTK and NPZ files are written
+/// from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Number of rows.
+    pub rows: usize,
+    /// The columns.
+    pub columns: Vec<Column>,
+}
+
+/// A column of a [`Table`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Unit; empty for numbers, indices and flags.
+    pub unit: &'static str,
+    /// Numbers in a row: 1; 3 of a vector (x, y, z), 4 of a quaternion (x, y, z, w).
+    pub components: usize,
+    /// The numbers, row by row.
+    pub values: Values,
+}
+
+/// The numbers of a [`Column`].
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the types of the numbers")]
+pub enum Values {
+    U32(Vec<u32>),
+    I32(Vec<i32>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+impl Values {
+    /// Their bytes, little-endian.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Values::U32(values) => bytemuck::cast_slice(values),
+            Values::I32(values) => bytemuck::cast_slice(values),
+            Values::F32(values) => bytemuck::cast_slice(values),
+            Values::F64(values) => bytemuck::cast_slice(values),
+        }
+    }
+
+    /// Bytes of a number.
+    pub fn size(&self) -> usize {
+        match self {
+            Values::F64(_) => 8,
+            Values::U32(_) | Values::I32(_) | Values::F32(_) => 4,
+        }
+    }
+}
+
+/// The types that a column is made of.
+trait Number: Sized {
+    fn values(numbers: Vec<Self>) -> Values;
+}
+
+macro_rules! numbers {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl Number for $type {
+            fn values(numbers: Vec<Self>) -> Values {
+                Values::$variant(numbers)
+            }
+        }
+    )*};
+}
+numbers!(u32 => U32, i32 => I32, f32 => F32, f64 => F64);
+
+fn column<T: Number>(
+    name: &'static str,
+    unit: &'static str,
+    numbers: impl Iterator<Item = T>,
+) -> Column {
+    Column {
+        name,
+        unit,
+        components: 1,
+        values: T::values(numbers.collect()),
+    }
+}
+
+fn vectors<T: Number, const N: usize>(
+    name: &'static str,
+    unit: &'static str,
+    vectors: impl Iterator<Item = [T; N]>,
+) -> Column {
+    Column {
+        components: N,
+        ..column(name, unit, vectors.flatten())
+    }
+}
+
+impl Table {
+    /// The bodies of a snapshot.
+    ///
+    /// `position` is the centre of mass, `origin` that of the shape's own axes, `orientation` turns
+    /// those into the world's; `contact_force` and `contact_torque` (about the centre of mass) are what
+    /// contacts did in the last step, without gravity.
+    pub fn bodies(snapshot: &Snapshot) -> Table {
+        let bodies: Vec<_> = snapshot.bodies().collect();
+        let loads = &snapshot.state.body_loads;
+        let of = || bodies.iter();
+        Table {
+            rows: bodies.len(),
+            columns: vec![
+                column("body", "", of().map(|b| b.index as u32)),
+                column("shape", "", of().map(|b| b.shape as u32)),
+                column("fixed", "", of().map(|b| u32::from(b.fixed))),
+                column("mass", "kg", of().map(|b| b.mass)),
+                vectors("position", "m", of().map(|b| b.position.to_array())),
+                vectors("origin", "m", of().map(|b| b.origin.to_array())),
+                vectors("orientation", "", of().map(|b| b.orientation.to_array())),
+                vectors("velocity", "m/s", of().map(|b| single(b.velocity))),
+                vectors(
+                    "angular_velocity",
+                    "rad/s",
+                    of().map(|b| single(b.angular_velocity)),
+                ),
+                vectors(
+                    "contact_force",
+                    "N",
+                    loads.iter().map(|l| l.force.to_array()),
+                ),
+                vectors(
+                    "contact_torque",
+                    "N m",
+                    loads.iter().map(|l| l.torque.to_array()),
+                ),
+                column("contacts", "", loads.iter().map(|l| l.contacts)),
+                column("max_overlap", "m", loads.iter().map(|l| l.max_overlap)),
+            ],
+        }
+    }
+
+    /// The spheres of a snapshot; `force` is what contacts did to each in the last step.
+    pub fn spheres(snapshot: &Snapshot) -> Table {
+        let spheres: Vec<_> = snapshot.spheres().collect();
+        let of = || spheres.iter();
+        Table {
+            rows: spheres.len(),
+            columns: vec![
+                column("body", "", of().map(|s| s.body as u32)),
+                column("shape", "", of().map(|s| s.shape as u32)),
+                column("material", "", of().map(|s| s.material as u32)),
+                column("radius", "m", of().map(|s| s.radius as f32)),
+                vectors("position", "m", of().map(|s| s.position.to_array())),
+                vectors("velocity", "m/s", of().map(|s| single(s.velocity))),
+                vectors(
+                    "angular_velocity",
+                    "rad/s",
+                    of().map(|s| single(s.angular_velocity)),
+                ),
+                vectors("force", "N", of().map(|s| single(s.force))),
+            ],
+        }
+    }
+
+    /// The contacts of the last step. `from` is the centre of the sphere, `to` that of the other one or
+    /// where it touches a wall; `normal` points that way, `force` acts on the sphere. Of `other_sphere`
+    /// with `other_body` and `wall`, what it does not touch is -1.
+    pub fn contacts(snapshot: &Snapshot) -> Table {
+        let contacts: Vec<_> = snapshot.contacts().collect();
+        let of = || contacts.iter();
+        let state = snapshot.state;
+        let other = |partner: &Partner| match *partner {
+            Partner::Sphere { sphere, body } => [sphere as i32, body as i32, -1],
+            Partner::Plane(plane) => [-1, -1, plane as i32],
+        };
+        let part = |index: usize| of().map(move |c| other(&c.partner)[index]);
+        let from = |sphere: u32| state.place(&state.spheres[sphere as usize]);
+        Table {
+            rows: contacts.len(),
+            columns: vec![
+                column("sphere", "", of().map(|c| c.sphere)),
+                column("body", "", of().map(|c| c.body)),
+                column("other_sphere", "", part(0)),
+                column("other_body", "", part(1)),
+                column("wall", "", part(2)),
+                column("overlap", "m", of().map(|c| c.overlap as f32)),
+                column("force_size", "N", of().map(|c| c.force.length() as f32)),
+                vectors("force", "N", of().map(|c| single(c.force))),
+                vectors("normal", "", of().map(|c| single(c.normal))),
+                vectors("point", "m", of().map(|c| c.point.to_array())),
+                vectors("from", "m", of().map(|c| from(c.sphere).to_array())),
+                vectors(
+                    "to",
+                    "m",
+                    of().map(|c| {
+                        let from = from(c.sphere);
+                        let to = match c.partner {
+                            // The nearest image: a line does not go across a periodic box.
+                            Partner::Sphere { sphere, .. } => {
+                                let way = state.place(&state.spheres[sphere as usize]) - from;
+                                from + state.nearest(way)
+                            }
+                            Partner::Plane(_) => c.point,
+                        };
+                        to.to_array()
+                    }),
+                ),
+            ],
+        }
+    }
+
+    /// The column of a name.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn column(&self, name: &str) -> &Column {
+        let mut columns = self.columns.iter();
+        columns
+            .find(|column| column.name == name)
+            .unwrap_or_else(|| panic!("a column {name}"))
+    }
+}
+
+/// What an engine computes in single precision needs no more.
+fn single(vector: DVec3) -> [f32; 3] {
+    let vector: Vec3 = vector.as_vec3();
+    vector.to_array()
+}

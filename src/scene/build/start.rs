@@ -1,0 +1,201 @@
+//! Bodies that start as they were in another run.
+
+use std::path::{Path, PathBuf};
+
+use glam::{DQuat, DVec3};
+
+use super::super::error::Problem;
+use super::super::format::{self, SceneFile};
+use super::check::{Check, Names};
+use crate::checkpoint::Checkpoint;
+use crate::clump::Clump;
+use crate::model::{Law, ModelBody, ModelPlane, Remembered};
+use crate::output::RunFolder;
+
+/// What comes from another run.
+#[derive(Default)]
+pub(super) struct Started {
+    pub bodies: Vec<ModelBody>,
+    pub remembered: Option<Remembered>,
+    /// Whether each of the planes was there before.
+    pub kept_planes: Vec<bool>,
+}
+
+/// The checkpoint that `from` means.
+pub(in crate::scene) fn checkpoint_of(folder: &Path, from: &str) -> PathBuf {
+    let path = folder.join(from);
+    if path.is_dir() {
+        path.join(RunFolder::CHECKPOINT)
+    } else {
+        path
+    }
+}
+
+impl Check {
+    /// The bodies that start as they were in another run.
+    pub(super) fn start(
+        &mut self,
+        file: &SceneFile,
+        folder: &Path,
+        names: &Names,
+        shapes: &[Option<Clump>],
+        planes: &[ModelPlane],
+        law: Option<&Law>,
+    ) -> Started {
+        let Some(start) = &file.start else {
+            return Started::default();
+        };
+        let path = checkpoint_of(folder, &start.from);
+        let checkpoint = match Checkpoint::read(&path) {
+            Ok(checkpoint) => checkpoint,
+            Err(error) => {
+                self.problems.push(
+                    Problem::new(
+                        "start.from",
+                        format!("{:?} ({error})", start.from),
+                        "the folder of a run, or a checkpoint, relative to the folder of the scene",
+                    )
+                    .help("`rockfall run SCENE --out DIR` makes one"),
+                );
+                return Started::default();
+            }
+        };
+        let Some(shape_of) = self.shapes_of(start, &checkpoint, names) else {
+            return Started::default();
+        };
+        let mut kept = Vec::new();
+        let mut bodies = Vec::new();
+        let mut differs = false;
+        for (index, body) in checkpoint.bodies().enumerate() {
+            let Some(shape) = shape_of[body.shape] else {
+                continue;
+            };
+            let Some(clump) = &shapes[shape] else {
+                continue;
+            };
+            let before = &checkpoint.header.shapes[body.shape];
+            differs |= before.spheres as usize != clump.spheres.len();
+            let (position, orientation) = before.moved_to(clump, body.position, body.orientation);
+            let stopped = |velocity: DVec3| match start.at_rest {
+                true => DVec3::ZERO,
+                false => velocity,
+            };
+            kept.push(index);
+            bodies.push(ModelBody {
+                shape,
+                position,
+                orientation,
+                velocity: stopped(body.velocity),
+                angular_velocity: stopped(body.angular_velocity),
+                fixed: body.fixed,
+            });
+        }
+        if bodies.is_empty() {
+            self.problems.push(
+                Problem::new("start", "no body that is left", "at least one")
+                    .help("leave out fewer shapes in \"without\", or leave out \"start\""),
+            );
+        }
+        let planes_before = checkpoint.planes();
+        let same = |plane: &ModelPlane| {
+            planes_before.iter().position(|(point, normal)| {
+                let distance = (*point - plane.point).dot(plane.normal);
+                (*normal - plane.normal).length() < 1e-6
+                    && distance.abs() < 1e-6 * plane_size(point)
+            })
+        };
+        let plane_of: Vec<Option<usize>> = planes.iter().map(same).collect();
+        let same_law = law.is_some_and(|law| law.keyword() == checkpoint.header.law);
+        let remembered = match (same_law, differs) {
+            (true, false) => checkpoint.remembered(&kept, &plane_of),
+            _ => None,
+        };
+        self.notes.push(format!(
+            "start: {} of {} bodies as they were after step {} of {:?}{}",
+            bodies.len(),
+            checkpoint.bodies().len(),
+            checkpoint.header.steps,
+            checkpoint.header.scene,
+            match &remembered {
+                Some(_) => ", with what their contacts remember",
+                None if checkpoint.header.memory_size > 0 =>
+                    "; their contacts forget, since the law or the shapes are others now",
+                None => "",
+            }
+        ));
+        Started {
+            bodies,
+            remembered,
+            kept_planes: plane_of.iter().map(Option::is_some).collect(),
+        }
+    }
+
+    /// The shape of the scene that each shape of the other run is, or None if its bodies are left out.
+    fn shapes_of(
+        &mut self,
+        start: &format::Start,
+        checkpoint: &Checkpoint,
+        names: &Names,
+    ) -> Option<Vec<Option<usize>>> {
+        let before = self.problems.len();
+        let known: Vec<&str> = checkpoint
+            .header
+            .shapes
+            .iter()
+            .map(|s| s.name.as_str())
+            .collect();
+        for (index, name) in start.without.iter().enumerate() {
+            if !known.contains(&name.as_str()) {
+                self.problems.push(
+                    Problem::new(
+                        format_args!("start.without[{index}]"),
+                        format!("the shape {name:?}"),
+                        format!("a shape of the other run: {}", known.join(", ")),
+                    )
+                    .did_you_mean(name, known.iter().copied()),
+                );
+            }
+        }
+        let used: Vec<bool> = checkpoint.used_shapes();
+        let shape_of = known.iter().zip(used).map(|(name, used)| {
+            if !used || start.without.iter().any(|without| without == name) {
+                return None;
+            }
+            let shape = names.get(name);
+            if shape.is_none() {
+                self.problems.push(
+                    Problem::new(
+                        "start.from",
+                        format!("bodies of the shape {name:?}"),
+                        format!("{name:?} under \"shapes\", or in \"start.without\""),
+                    )
+                    .help("copy it from the scene.json of the other run"),
+                );
+            }
+            shape
+        });
+        let shape_of: Vec<Option<usize>> = shape_of.collect();
+        (self.problems.len() == before).then_some(shape_of)
+    }
+}
+
+/// What lengths at a point are compared with, m.
+fn plane_size(point: &DVec3) -> f64 {
+    1.0 + point.length()
+}
+
+/// Turns and places of the shape's own axes, for shapes whose centre of mass is another one now.
+impl crate::checkpoint::ShapeBefore {
+    fn moved_to(&self, clump: &Clump, position: DVec3, orientation: DQuat) -> (DVec3, DQuat) {
+        let (center_of_mass, axes) = self.frame();
+        if center_of_mass == clump.center_of_mass && axes == clump.principal_axes {
+            return (position, orientation);
+        }
+        let shape_axes = (orientation * axes.conjugate()).normalize();
+        let origin = position - shape_axes * center_of_mass;
+        (
+            clump.position_of(origin, shape_axes),
+            clump.body_orientation(shape_axes),
+        )
+    }
+}

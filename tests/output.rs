@@ -1,0 +1,700 @@
+//! The folder of a run: what is written, going on, starting from it.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use common::Random;
+use rockfall::{Simulation, scene};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_rockfall");
+
+/// Balls and dumbbells that fall into a trough and come to rest, with friction that remembers.
+fn heap() -> Value {
+    json!({
+        "version": 1,
+        "duration": 0.3,
+        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 2e-4 },
+        "materials": {
+            "stone": { "density": 2500, "restitution": 0.3, "friction": 0.5, "rolling_friction": 0.05,
+                       "rolling": "spring" },
+        },
+        "shapes": {
+            "ball": { "sphere": { "radius": 0.05 }, "material": "stone" },
+            "dumbbell": { "rod": { "n": 2, "radius": 0.04 }, "material": "stone" },
+        },
+        "planes": [
+            { "point": [0, 0, 0], "normal": [0.3, 1, 0], "material": "stone" },
+            { "point": [0, 0, 0], "normal": [-0.3, 1, 0.1], "material": "stone" },
+        ],
+        "fills": [{ "count": 40, "shapes": { "ball": 1, "dumbbell": 1 },
+                    "region": { "min": [-0.35, 0.25, -0.35], "max": [0.35, 1.0, 0.35] }, "seed": 3 }],
+    })
+}
+
+struct Place(TempDir);
+
+impl Place {
+    fn with(scene: &Value) -> Place {
+        let place = Place(tempfile::tempdir().unwrap());
+        place.write("scene.json", scene);
+        place
+    }
+
+    fn write(&self, name: &str, scene: &Value) {
+        fs::write(self.0.path().join(name), scene.to_string()).unwrap();
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command
+            .current_dir(self.0.path())
+            .args(arguments.split_whitespace());
+        command
+    }
+
+    fn output(&self, arguments: &str) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs the program, which must succeed, and returns what it says on standard error.
+    fn run(&self, arguments: &str) -> String {
+        let output = self.output(arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{arguments}: {said}");
+        said
+    }
+
+    /// Runs the program, which must fail with `code`, and returns what it says on standard error.
+    fn fails(&self, code: i32, arguments: &str) -> String {
+        let output = self.output(arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {said}");
+        said
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.path().join(name))
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    /// Names of the files below a folder, in order.
+    fn files(&self, name: &str) -> Vec<String> {
+        let mut files: Vec<String> = fs::read_dir(self.0.path().join(name))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        files.sort();
+        files
+    }
+
+    /// All that a run has written which does not depend on the clock: names with their bytes.
+    fn results(&self, name: &str) -> Vec<(String, Vec<u8>)> {
+        let mut results = Vec::new();
+        for folder in ["", "vtk/", "states/"] {
+            for file in self.files(&format!("{name}/{folder}")) {
+                let path = self.0.path().join(name).join(folder).join(&file);
+                if path.is_dir() || file == "run.json" {
+                    continue;
+                }
+                let mut bytes = fs::read(&path).unwrap();
+                if file == "statistics.csv" {
+                    bytes = without_rate(&String::from_utf8(bytes).unwrap()).into_bytes();
+                }
+                results.push((format!("{folder}{file}"), bytes));
+            }
+        }
+        results
+    }
+}
+
+/// Statistics without the column of how fast it went.
+fn without_rate(text: &str) -> String {
+    let mut lines = text.lines();
+    let columns: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let rate = columns
+        .iter()
+        .position(|c| *c == "sphere_steps_per_s")
+        .unwrap();
+    let without = |row: &str| {
+        let mut cells: Vec<&str> = row.split(',').collect();
+        cells.remove(rate);
+        cells.join(",")
+    };
+    text.lines().map(|row| without(row) + "\n").collect()
+}
+
+/// The rows of statistics, each with the numbers of its columns.
+fn statistics(text: &str) -> (Vec<String>, Vec<Vec<f64>>) {
+    let mut lines = text.lines().map(|row| row.split(','));
+    let columns = lines.next().unwrap().map(str::to_owned).collect();
+    let rows = lines.map(|row| row.map(|cell| cell.parse().unwrap()).collect());
+    (columns, rows.collect())
+}
+
+fn assert_same(a: &[(String, Vec<u8>)], b: &[(String, Vec<u8>)]) {
+    let names = |results: &[(String, Vec<u8>)]| -> Vec<String> {
+        results.iter().map(|(name, _)| name.clone()).collect()
+    };
+    assert_eq!(names(a), names(b));
+    for ((name, a), (_, b)) in a.iter().zip(b) {
+        // The adapter's name stands in a checkpoint, the state after it.
+        assert!(a == b, "{name} differs");
+    }
+}
+
+#[test]
+fn a_run_leaves_all_that_was_asked_for() {
+    let mut scene = heap();
+    scene["output"] = json!({
+        "every": { "steps": 500 }, "statistics_every": { "seconds": 0.02 },
+        "states": ["bodies", "spheres", "contacts"],
+    });
+    let place = Place::with(&scene);
+    place.run("run scene.json --backend cpu --out run");
+    let steps = [
+        "000000000000",
+        "000000000500",
+        "000000001000",
+        "000000001500",
+    ];
+    let named = |kinds: &[&str], ending: &str| {
+        let of = |kind: &&str| steps.map(|step| format!("{kind}_{step}.{ending}"));
+        kinds.iter().flat_map(of).collect::<Vec<_>>()
+    };
+    let vtk = ["bodies", "contacts", "spheres", "walls"];
+    assert_eq!(place.files("run/vtk"), named(&vtk, "vtp"));
+    assert_eq!(
+        place.files("run/states"),
+        named(&["bodies", "contacts", "spheres"], "npz")
+    );
+    for kind in vtk {
+        let list = place.read(&format!("run/{kind}.pvd"));
+        assert_eq!(list.matches("<DataSet").count(), 4);
+        for (step, time) in steps.iter().zip(["0", "0.1", "0.2", "0.3"]) {
+            let entry = format!("timestep=\"{time}\" part=\"0\" file=\"vtk/{kind}_{step}.vtp\"");
+            assert!(list.contains(&entry), "{entry}: {list}");
+        }
+    }
+    let (columns, rows) = statistics(&place.read("run/statistics.csv"));
+    assert_eq!(rows.len(), 16);
+    let at = |name: &str| columns.iter().position(|column| column == name).unwrap();
+    let last = rows.last().unwrap();
+    assert_eq!((last[at("step")], last[at("time_s")]), (1500.0, 0.3));
+    let record = place.json("run/run.json");
+    let summary = &record["summary"];
+    assert_eq!(record["status"], "finished");
+    for (column, value) in [
+        ("kinetic_energy_J", &summary["energy"]["kinetic"]),
+        ("elastic_energy_J", &summary["energy"]["elastic"]),
+        ("dissipated_friction_J", &summary["energy"]["friction"]),
+        ("contacts", &summary["contacts"]),
+        ("coordination", &summary["coordination"]),
+        (
+            "largest_overlap_of_radius",
+            &summary["max_overlap_fraction"],
+        ),
+    ] {
+        assert_eq!(last[at(column)], value.as_f64().unwrap(), "{column}");
+    }
+    // The floor bears what has come to lie on it.
+    let load: f64 = ["wall_0_force_y_N", "wall_1_force_y_N"]
+        .map(|wall| last[at(wall)])
+        .iter()
+        .sum();
+    assert!(load < -10.0, "{load} N");
+    assert!(last[at("sphere_steps_per_s")] > 0.0);
+    for key in [
+        "rockfall",
+        "commit",
+        "scene_hash",
+        "options",
+        "command",
+        "parts",
+        "shapes",
+    ] {
+        assert!(!record[key].is_null(), "{key}: {record}");
+    }
+
+    // The scene in the folder is the scene, and repeats the run.
+    let place_of = |name: &str| place.0.path().join(name);
+    let again = scene::load(&place_of("run/scene.json")).unwrap().model;
+    assert_eq!(
+        again.hash(),
+        scene::load(&place_of("scene.json")).unwrap().model.hash()
+    );
+    place.run("run run/scene.json --backend cpu --out again");
+    assert_same(&place.results("run"), &place.results("again"));
+    assert_eq!(
+        place.json("again/run.json")["summary"]["state_hash"],
+        summary["state_hash"]
+    );
+}
+
+#[test]
+fn flags_come_before_the_scene() {
+    let mut scene = heap();
+    scene["output"] = json!({ "every": { "steps": 10 }, "vtk": ["bodies"] });
+    let place = Place::with(&scene);
+    place.run(
+        "run scene.json --backend cpu --steps 60 --out run --every 0.004s --statistics-every 30 \
+         --vtk contacts,walls --states none",
+    );
+    assert_eq!(place.files("run/vtk").len(), 8);
+    assert!(
+        place
+            .files("run/vtk")
+            .contains(&"contacts_000000000040.vtp".to_owned())
+    );
+    assert!(place.files("run/states").is_empty());
+    assert_eq!(statistics(&place.read("run/statistics.csv")).1.len(), 3);
+    // A folder with something in it is left alone.
+    let before = place.results("run");
+    let said = place.fails(2, "run scene.json --backend cpu --out run");
+    assert!(
+        said.contains("has a run in it; go on with it with --resume"),
+        "{said}"
+    );
+    assert_same(&before, &place.results("run"));
+    fs::create_dir(place.0.path().join("other")).unwrap();
+    fs::write(place.0.path().join("other/file"), "mine").unwrap();
+    let said = place.fails(2, "run scene.json --backend cpu --out other");
+    assert!(said.contains("is not empty"), "{said}");
+    for (flags, part) in [
+        ("--every 0", "a number of steps is expected"),
+        ("--every 1.5", "a number of steps is expected"),
+        ("--checkpoint-every -1s", "unexpected"),
+        (
+            "--vtk balls",
+            "a list of bodies, spheres, contacts, walls is expected",
+        ),
+        (
+            "--states walls",
+            "a list of bodies, spheres, contacts is expected",
+        ),
+    ] {
+        let said = place.fails(2, &format!("run scene.json --out new {flags}"));
+        assert!(said.contains(part), "{flags}: {said}");
+    }
+    let said = place.fails(2, "run scene.json --every 10");
+    assert!(said.contains("--out <DIR>"), "{said}");
+}
+
+#[test]
+fn a_run_that_is_resumed_writes_what_one_that_never_stopped_does() {
+    let place = Place::with(&heap());
+    let flags = "--backend cpu --every 250 --statistics-every 70 --checkpoint-every 400";
+    place.run(&format!("run scene.json {flags} --out whole"));
+    place.run(&format!("run scene.json {flags} --steps 900 --out pieces"));
+    let said = place.run("run --resume pieces");
+    assert!(said.contains("has taken all of its 900 steps"), "{said}");
+    place.run("run --resume pieces --steps 1000");
+    let said = place.run("run --resume pieces --duration 0.3");
+    assert!(said.contains("going on at step 1000 of 1500"), "{said}");
+    let record = place.json("pieces/run.json");
+    assert_eq!(record["parts"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        record["summary"]["state_hash"],
+        place.json("whole/run.json")["summary"]["state_hash"]
+    );
+    // It has the ends of its pieces as well; all else is the same.
+    let extra = |name: &str| {
+        name.starts_with("scene")
+            || name.contains("000000000900")
+            || name.contains("000000001000.")
+            || name.ends_with(".pvd")
+            || name.contains("_000000001000")
+            || name == "statistics.csv"
+    };
+    let but = |results: Vec<(String, Vec<u8>)>| -> Vec<(String, Vec<u8>)> {
+        results
+            .into_iter()
+            .filter(|(name, _)| !extra(name))
+            .collect()
+    };
+    assert_same(&but(place.results("whole")), &but(place.results("pieces")));
+}
+
+#[test]
+fn a_run_of_another_folder_or_version_is_not_resumed() {
+    let place = Place::with(&heap());
+    place.run("run scene.json --backend cpu --steps 20 --out run --vtk none --states none");
+    assert!(
+        place
+            .fails(2, "run --resume nothing")
+            .contains("has no run.json")
+    );
+    let record = place.json("run/run.json");
+    let mut other = record.clone();
+    other["version"] = json!(7);
+    place.write("run/run.json", &other);
+    assert!(
+        place
+            .fails(2, "run --resume run")
+            .contains("run.json of another version")
+    );
+    place.write("run/run.json", &record);
+    // Another scene in the folder.
+    let mut scene = place.json("run/scene.json");
+    scene["gravity"] = json!([0, -1.62, 0]);
+    place.write("run/scene.json", &scene);
+    let said = place.fails(1, "run --resume run --steps 30");
+    assert!(said.contains("found a state of the scene"), "{said}");
+    // A checkpoint that is cut off.
+    let path = place.0.path().join("run/run.checkpoint");
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let said = place.fails(1, "run --resume run --steps 30");
+    assert!(said.contains("the rest is missing"), "{said}");
+    let said = place.fails(2, "run --resume run scene.json");
+    assert!(said.contains("--resume <DIR>"), "{said}");
+}
+
+/// The step of the checkpoint in a folder, if there is one.
+fn checkpointed(folder: &Path) -> Option<u64> {
+    let path = folder.join("run.checkpoint");
+    path.exists().then(|| {
+        let checkpoint = rockfall::checkpoint::Checkpoint::read(&path).unwrap();
+        checkpoint.header.steps
+    })
+}
+
+fn quiet(mut command: Command) -> Child {
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn fifty_kills_at_random_times_lose_nothing() {
+    const KILLS: usize = 50;
+    let mut scene = heap();
+    scene["duration"] = json!(2.0);
+    let place = Place::with(&scene);
+    let flags = "--backend cpu --threads 1 --every 900 --statistics-every 50 --checkpoint-every 20";
+    place.run(&format!("run scene.json {flags} --out whole"));
+    let folder = place.0.path().join("killed");
+    let start = || match folder.exists() {
+        true => place.command("run --resume killed"),
+        false => place.command(&format!("run scene.json {flags} --out killed")),
+    };
+    let mut random = Random::new(8);
+    let (mut kills, mut last, mut within) = (0, 0, 0);
+    let clock = Instant::now();
+    while kills < KILLS && clock.elapsed() < Duration::from_secs(60) {
+        let mut child = quiet(start());
+        let wait = random.range(0.0, 0.12);
+        std::thread::sleep(Duration::from_secs_f64(wait));
+        let over = child.try_wait().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        match over {
+            // It was done before it could be killed: once more, from the start.
+            Some(status) => {
+                assert!(status.success());
+                fs::remove_dir_all(&folder).unwrap();
+                last = 0;
+            }
+            None => {
+                kills += 1;
+                // Whatever is there is whole, and not earlier than what was there.
+                let step = folder
+                    .exists()
+                    .then(|| checkpointed(&folder))
+                    .flatten()
+                    .unwrap_or(0);
+                assert!(step >= last, "a checkpoint at {last} became one at {step}");
+                within += u64::from(step > last);
+                last = step;
+            }
+        }
+    }
+    assert_eq!(kills, KILLS);
+    assert!(
+        within > 5,
+        "only {within} of the runs came as far as a checkpoint"
+    );
+    let end = start().output().unwrap();
+    assert!(
+        end.status.success(),
+        "{}",
+        String::from_utf8_lossy(&end.stderr)
+    );
+    assert_same(&place.results("whole"), &place.results("killed"));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_writes_a_checkpoint_and_says_how_to_go_on() {
+    let mut scene = heap();
+    scene["duration"] = json!(60.0);
+    let place = Place::with(&scene);
+    let interrupt = |arguments: &str| {
+        let mut command = place.command(arguments);
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+        let sent = Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        said
+    };
+    let said = interrupt("run scene.json --backend cpu --out run");
+    assert!(
+        said.contains("go on with: rockfall run --resume run"),
+        "{said}"
+    );
+    let step = checkpointed(&place.0.path().join("run")).unwrap();
+    assert!(
+        said.contains(&format!("stopped at step {step} of 300000")),
+        "{said}"
+    );
+    assert_eq!(place.json("run/run.json")["status"], "stopped");
+    // Going on gives what never stopping gives.
+    place.run(&format!("run --resume run --steps {}", step + 40));
+    place.run(&format!(
+        "run scene.json --backend cpu --steps {} --out whole --vtk none",
+        step + 40
+    ));
+    let hash =
+        |name: &str| place.json(&format!("{name}/run.json"))["summary"]["state_hash"].clone();
+    assert_eq!(hash("run"), hash("whole"));
+    // Without a folder, one is made.
+    let said = interrupt("run scene.json --backend cpu");
+    assert!(
+        said.contains("rockfall run --resume scene-stopped"),
+        "{said}"
+    );
+    let step = checkpointed(&place.0.path().join("scene-stopped")).unwrap();
+    place.run(&format!("run --resume scene-stopped --steps {}", step + 1));
+}
+
+#[test]
+fn a_run_that_fails_leaves_the_last_good_state() {
+    let mut scene = heap();
+    // A ball falls faster and faster, until it can no longer be followed.
+    scene["gravity"] = json!([0, -1e6, 0]);
+    scene["contact"]["time_step"] = json!(0.1);
+    scene["duration"] = json!(10);
+    scene["shapes"]["mote"] = json!({ "sphere": { "radius": 0.05 }, "material": "stone" });
+    scene["bodies"] = json!([{ "shape": "mote", "position": [0, 0, 0] }]);
+    scene["planes"] = json!([]);
+    scene["fills"] = json!([]);
+    let place = Place::with(&scene);
+    let said = place.fails(
+        1,
+        "run scene.json --backend cpu --out run --checkpoint-every 3",
+    );
+    assert!(
+        said.contains("body 0 (mote)") && said.contains("in step "),
+        "{said}"
+    );
+    let lost: u64 = said
+        .split("in step ")
+        .nth(1)
+        .unwrap()
+        .split(',')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(
+        said.contains(&format!("the last good state, that of step {}", lost - 1)),
+        "{said}"
+    );
+    assert_eq!(checkpointed(&place.0.path().join("run")), Some(lost - 1));
+    let record = place.json("run/run.json");
+    assert_eq!(record["status"], "failed");
+    assert!(record["error"].as_str().unwrap().contains("body 0 (mote)"));
+    // It is the state that the run had there, and it is good.
+    let model = scene::load(&place.0.path().join("scene.json"))
+        .unwrap()
+        .model;
+    let mut simulation = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    simulation.step(lost - 1).unwrap();
+    let good = simulation.summary().unwrap().state_hash;
+    let mut saved = Simulation::on_cpu(model, Some(1)).unwrap();
+    saved
+        .read_checkpoint(&place.0.path().join("run/run.checkpoint"))
+        .unwrap();
+    assert_eq!(saved.summary().unwrap().state_hash, good);
+    assert!(
+        saved
+            .bodies()
+            .unwrap()
+            .iter()
+            .all(|body| body.velocity.is_finite())
+    );
+    assert!(
+        place
+            .files("run/vtk")
+            .contains(&format!("bodies_{:012}.vtp", lost - 1))
+    );
+    // It is lost again, at the same step.
+    let said = place.fails(1, "run --resume run");
+    assert!(said.contains(&format!("in step {lost},")), "{said}");
+}
+
+#[test]
+fn a_scene_starts_from_the_state_of_a_run() {
+    let mut scene = heap();
+    scene["duration"] = json!(1.0);
+    scene["bodies"] = json!([{ "shape": "ball", "position": [0, 0.4, 1.5], "fixed": true }]);
+    scene["shapes"]["gate"] = json!({ "sphere": { "radius": 0.1 }, "material": "stone" });
+    scene["bodies"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "shape": "gate", "position": [0, 0.4, -1.5], "fixed": true }));
+    let place = Place::with(&scene);
+    place.run("run scene.json --backend cpu --out settled --vtk none");
+
+    // The same, gone on with, but with the time at 0: it moves as the run itself would.
+    let mut next = scene.clone();
+    next.as_object_mut().unwrap().remove("fills");
+    next.as_object_mut().unwrap().remove("bodies");
+    next["start"] = json!({ "from": "settled" });
+    place.write("next.json", &next);
+    let load = |name: &str| scene::load(&place.0.path().join(name)).unwrap();
+    let path = place.0.path().join("settled/run.checkpoint");
+    for backend in ["cpu", "gpu"] {
+        let new = |model: &rockfall::model::Model| match backend {
+            "cpu" => Simulation::on_cpu(model.clone(), Some(2)).unwrap(),
+            _ => Simulation::on_gpu(model.clone(), common::device()).unwrap(),
+        };
+        let mut before = new(&load("scene.json").model);
+        before.read_checkpoint(&path).unwrap();
+        let mut after = new(&load("next.json").model);
+        let (a, b) = (before.bodies().unwrap(), after.bodies().unwrap());
+        for (a, b) in a.iter().zip(&b) {
+            assert_eq!((a.shape, a.fixed, a.mass), (b.shape, b.fixed, b.mass));
+            assert!((a.position - b.position).length() < 1e-10);
+            assert!((a.velocity - b.velocity).length() < 1e-10);
+            assert!((a.angular_velocity - b.angular_velocity).length() < 1e-5);
+        }
+        before.step(200).unwrap();
+        after.step(200).unwrap();
+        let (a, b) = (before.bodies().unwrap(), after.bodies().unwrap());
+        let moved = a
+            .iter()
+            .zip(&b)
+            .map(|(a, b)| (a.position - b.position).length());
+        let with_memory = moved.fold(0.0, f64::max);
+        // Without what contacts remember, the heap would give way and settle once more.
+        let mut forgetful = load("next.json").model;
+        assert!(forgetful.remembered.take().is_some());
+        let mut forgetful = new(&forgetful);
+        forgetful.step(200).unwrap();
+        let c = forgetful.bodies().unwrap();
+        let moved = a
+            .iter()
+            .zip(&c)
+            .map(|(a, c)| (a.position - c.position).length());
+        let without = moved.fold(0.0, f64::max);
+        assert!(with_memory < 1e-4 * 0.05, "{backend}: {with_memory} m");
+        assert!(
+            without > 10.0 * with_memory,
+            "{backend}: {without} m, {with_memory} m"
+        );
+    }
+
+    // The gate is gone, one of the planes too, there is a new ball, and the stone is steel.
+    let mut open = next.clone();
+    open["start"] =
+        json!({ "from": "settled/run.checkpoint", "without": ["gate"], "at_rest": true });
+    open["shapes"].as_object_mut().unwrap().remove("gate");
+    open["planes"].as_array_mut().unwrap().remove(0);
+    open["materials"]["stone"]["density"] = json!(7800);
+    open["bodies"] = json!([{ "shape": "ball", "position": [0, 2, 0] }]);
+    place.write("open.json", &open);
+    let opened = load("open.json");
+    let settled = load("next.json").model;
+    assert_eq!(opened.model.bodies.len(), settled.bodies.len());
+    assert!(
+        opened
+            .model
+            .bodies
+            .iter()
+            .all(|body| body.velocity == glam::DVec3::ZERO)
+    );
+    assert!(
+        opened
+            .notes
+            .iter()
+            .any(|note| note.contains("41 of 42 bodies")),
+        "{:?}",
+        opened.notes
+    );
+    let remembered = opened.model.remembered.as_ref().unwrap();
+    let spheres = opened.model.sphere_count() - 1;
+    assert_eq!(remembered.ends.len(), spheres);
+    assert!(remembered.ends.len() < settled.remembered.as_ref().unwrap().ends.len());
+    place.run("run open.json --backend cpu --steps 500 --out opened --vtk none");
+    // The folder has all that it takes to run it again, without the other run.
+    fs::remove_dir_all(place.0.path().join("settled")).unwrap();
+    assert_eq!(load("opened/scene.json").model.hash(), opened.model.hash());
+    place.run("run --resume opened --steps 600");
+
+    // What does not fit is said.
+    open["start"]["from"] = json!("opened");
+    open["start"]["without"] = json!(["gait"]);
+    place.write("open.json", &open);
+    let said = place.fails(2, "check open.json");
+    assert!(
+        said.contains("start.without[0]: found the shape \"gait\""),
+        "{said}"
+    );
+    open["start"] = json!({ "from": "opened" });
+    open["shapes"].as_object_mut().unwrap().remove("dumbbell");
+    place.write("open.json", &open);
+    let said = place.fails(2, "check open.json");
+    assert!(
+        said.contains("found bodies of the shape \"dumbbell\""),
+        "{said}"
+    );
+    open["start"] = json!({ "from": "open.json" });
+    place.write("open.json", &open);
+    let said = place.fails(2, "check open.json");
+    assert!(
+        said.contains("start.from") && said.contains("of another kind"),
+        "{said}"
+    );
+}
+
+#[test]
+fn every_scene_is_the_same_when_it_is_loaded_from_the_folder_of_its_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = 0;
+    for entry in fs::read_dir("scenes").unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "json")
+            || path.ends_with("pile_100k.json")
+        {
+            continue;
+        }
+        let scene = scene::load(&path).unwrap();
+        scene.save(folder.path()).unwrap();
+        let again = scene::load(&folder.path().join("scene.json")).unwrap();
+        assert_eq!(again.model.hash(), scene.model.hash(), "{}", path.display());
+        assert_eq!(again.model.duration, scene.model.duration);
+        seen += 1;
+    }
+    assert!(seen > 8);
+}

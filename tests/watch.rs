@@ -1,0 +1,107 @@
+//! Warnings of what is likely to be wrong, each once, with a remedy.
+
+mod common;
+
+use common::{model, on_both, simulate};
+use rockfall::{Simulation, Watch};
+use serde_json::{Value, json};
+
+/// A ball on a floor.
+fn ball() -> Value {
+    json!({
+        "version": 1,
+        "contact": { "stiffness": 5e6, "time_step": 1e-4 },
+        "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "stone" } },
+        "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }],
+        "bodies": [{ "shape": "ball", "position": [0, 0.3, 0] }],
+    })
+}
+
+/// All warnings of a run, looked at every `every` steps.
+fn warnings(mut simulation: Simulation, every: u64, steps: u64) -> Vec<String> {
+    let mut watch = Watch::new(&simulation);
+    let mut warnings = watch.look(&simulation.snapshot().unwrap());
+    while simulation.steps() < steps {
+        simulation.step(every).unwrap();
+        warnings.extend(watch.look(&simulation.snapshot().unwrap()));
+    }
+    warnings
+}
+
+#[test]
+fn a_good_run_draws_no_warning() {
+    on_both(&ball().to_string(), |simulation, engine| {
+        assert_eq!(warnings(simulation, 100, 5000), [""; 0], "{engine}");
+    });
+}
+
+#[test]
+fn a_deep_overlap_is_said_once_for_each_doubling() {
+    let mut scene = ball();
+    scene["contact"]["stiffness"] = json!(3e4);
+    scene["bodies"][0]["velocity"] = json!([0, -3, 0]);
+    on_both(&scene.to_string(), |mut simulation, engine| {
+        let mut watch = Watch::new(&simulation);
+        let mut said = Vec::new();
+        for _ in 0..400 {
+            simulation.step(5).unwrap();
+            said.extend(watch.look(&simulation.snapshot().unwrap()));
+        }
+        let overlap = simulation.summary().unwrap().max_overlap_fraction;
+        assert!(overlap > 0.1, "{engine}: {overlap}");
+        let doublings = (overlap / 0.05).log2().floor() as usize + 1;
+        assert!((2..=doublings).contains(&said.len()), "{engine}: {said:?}");
+        for sentence in &said {
+            assert!(sentence.contains("raise contact.stiffness"), "{sentence}");
+        }
+    });
+}
+
+#[test]
+fn energy_that_grows_is_said() {
+    // Without friction and dashpot, the explicit integrator makes each bounce higher.
+    let mut scene = ball();
+    scene["integrator"] = json!("explicit");
+    scene["contact"] = json!({ "stiffness": 1e5, "time_step": 1e-3 });
+    scene["materials"]["stone"]["restitution"] = json!(1);
+    let said = warnings(simulate(&scene.to_string()), 50, 3000);
+    let energy = said
+        .iter()
+        .find(|sentence| sentence.contains("the energy has grown"));
+    let energy = energy.unwrap_or_else(|| panic!("{said:?}"));
+    assert!(
+        energy.contains("contact.time_step") && energy.contains("semi-implicit"),
+        "{energy}"
+    );
+    scene["integrator"] = json!("semi-implicit");
+    let said = warnings(simulate(&scene.to_string()), 50, 3000);
+    assert!(
+        !said.iter().any(|sentence| sentence.contains("energy")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_body_that_leaves_is_said() {
+    let mut scene = ball();
+    scene["bodies"][0]["velocity"] = json!([40, 0, 0]);
+    scene["materials"]["stone"]["friction"] = json!(0);
+    let said = warnings(simulate(&scene.to_string()), 100, 10_000);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("body 0 (ball) has left the domain") && said[0].contains("a wall"));
+    // A domain says where bodies belong.
+    scene["bodies"][0]["velocity"] = json!([1, 0, 0]);
+    assert_eq!(warnings(simulate(&scene.to_string()), 100, 10_000), [""; 0]);
+    scene["domain"] =
+        json!({ "min": [-0.5, -1, -1], "max": [0.5, 1, 1], "periodic": [false, false, true] });
+    let said = warnings(simulate(&scene.to_string()), 100, 10_000);
+    assert!(
+        said.len() == 1 && said[0].contains("has left the domain"),
+        "{said:?}"
+    );
+    // Along a periodic axis there is no way out.
+    scene["domain"]["periodic"] = json!([true, false, true]);
+    assert!(model(&scene.to_string()).domain.is_some());
+    assert_eq!(warnings(simulate(&scene.to_string()), 100, 10_000), [""; 0]);
+}
