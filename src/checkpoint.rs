@@ -167,7 +167,6 @@ pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> 
         model,
         state,
         steps,
-        ..
     } = *snapshot;
     let shapes: Vec<u32> = model
         .bodies

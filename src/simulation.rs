@@ -56,9 +56,6 @@ pub struct Simulation {
     state: State,
     engine: Engine,
     steps: u64,
-    /// Simulated time before the first of these steps, as if all had been as long as the next will be,
-    /// s: 0 unless the time step was changed.
-    earlier: f64,
     trace: Option<Trace>,
     samples: Vec<Sample>,
 }
@@ -126,7 +123,6 @@ impl Simulation {
             state,
             engine,
             steps: 0,
-            earlier: 0.0,
             trace: None,
             samples: Vec::new(),
         }
@@ -182,7 +178,7 @@ impl Simulation {
 
     /// Simulated time, s.
     pub fn time(&self) -> f64 {
-        self.earlier + self.steps as f64 * self.model.time_step
+        self.fetched().time()
     }
 
     /// Size of all buffers of the engine, bytes.
@@ -308,7 +304,6 @@ impl Simulation {
             engine.upload(&self.state)?;
         }
         self.steps = steps;
-        self.earlier = 0.0;
         Ok(())
     }
 
@@ -377,7 +372,6 @@ impl Simulation {
             model: &self.model,
             state: &self.state,
             steps: self.steps,
-            time: self.time(),
         }
     }
 

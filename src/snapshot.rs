@@ -22,8 +22,6 @@ pub struct Snapshot<'a> {
     pub state: &'a State,
     /// Number of steps taken.
     pub steps: u64,
-    /// Simulated time, s.
-    pub time: f64,
 }
 
 /// A body, as it is reported.
@@ -84,6 +82,11 @@ impl<'a> Snapshot<'a> {
         Field::BodyLoads,
         Field::Stats,
     ];
+
+    /// Simulated time, s.
+    pub fn time(&self) -> f64 {
+        self.state.earlier + self.steps as f64 * self.model.time_step
+    }
 
     /// A body: the centre of mass, and the shape's own axes.
     ///

@@ -44,6 +44,9 @@ const MOST_PERIOD: u32 = 1 << 28;
 pub struct State {
     /// Where cell (0, 0, 0) starts, m: the lower side of a periodic box, and 0 along the other axes.
     pub origin: DVec3,
+    /// Simulated time before the first step, as if all steps had been as long as the next one will be, s:
+    /// 0 unless the time step was changed.
+    pub earlier: f64,
     /// What holds for the whole run.
     pub params: Params,
     /// What each body keeps; `body_count` elements.
@@ -267,6 +270,7 @@ impl State {
         let memory_size = memory_size(model);
         let mut state = State {
             origin,
+            earlier: 0.0,
             params: Params {
                 gravity: model.gravity.as_vec3(),
                 time_step: model.time_step as f32,

@@ -20,11 +20,13 @@ use tempfile::TempDir;
 /// How long a window may take for what it is asked for: software adapters are slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+type Outcome = Result<(), Failed>;
+
 const SCREEN: [u32; 2] = [900, 700];
 const SIZE: [u32; 2] = [480, 360];
 
 fn main() {
-    let tests: [(&str, fn() -> Result<(), Failed>); 5] = [
+    let tests: [(&str, fn() -> Outcome); 5] = [
         (
             "it_draws_what_pictures_show_and_closes",
             it_draws_and_closes,

@@ -41,7 +41,7 @@ impl Simulation {
         }
         let time = self.time();
         self.model_mut().time_step = time_step;
-        self.earlier = time - self.steps as f64 * time_step;
+        self.state.earlier = time - self.steps as f64 * time_step;
         self.state.params.time_step = time_step as f32;
         self.upload_params();
         Ok(())

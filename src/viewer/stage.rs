@@ -50,6 +50,7 @@ impl Stage {
             model,
             warnings,
             notes,
+            ..
         } = scene::load(path)?;
         let written = model.clone();
         // As everywhere: a software adapter computes only if it is asked to by name.
