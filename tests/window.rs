@@ -21,12 +21,13 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 type Outcome = Result<(), Failed>;
+type Test = fn() -> Outcome;
 
 const SCREEN: [u32; 2] = [900, 700];
 const SIZE: [u32; 2] = [480, 360];
 
 fn main() {
-    let tests: [(&str, fn() -> Outcome); 5] = [
+    let tests: [(&str, Test); 5] = [
         (
             "it_draws_what_pictures_show_and_closes",
             it_draws_and_closes,
