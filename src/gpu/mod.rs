@@ -91,7 +91,7 @@ impl GpuEngine {
         self.buffers.field(field)
     }
 
-    /// The uniform buffer of [`Params`](crate::layout::Params).
+    /// The uniform buffer of [`Params`].
     pub fn params_buffer(&self) -> &wgpu::Buffer {
         &self.buffers.params
     }

@@ -1,8 +1,8 @@
 //! The window: a simulation that runs while it is looked at, pulled at and tuned.
 //!
 //! Everything happens on one thread, frame by frame: the steps that are due are taken, as far as there
-//! is time for them ([`clock`]), the renderer draws the simulation's own buffers ([`crate::render`]), egui
-//! draws the panel over that ([`panel`]), and the picture is shown ([`canvas`]). While nothing moves and
+//! is time for them (`clock`), the renderer draws the simulation's own buffers ([`crate::render`]), egui
+//! draws the panel over that (`panel`), and the picture is shown (`canvas`). While nothing moves and
 //! nobody touches it, nothing is drawn.
 
 // As for pictures: what a window shows need not be the same on every machine.
