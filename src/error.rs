@@ -7,6 +7,7 @@ use thiserror::Error;
 
 /// An error of a simulation; its text is a sentence with a remedy.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum Error {
     /// No adapter that may be used was found.
     #[error("{0}")]

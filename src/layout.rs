@@ -16,6 +16,10 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{IVec3, IVec4, UVec3, Vec3};
 
+/// The structs of this module in WGSL, for shaders of one's own that read the buffers of a simulation (see
+/// [`GpuEngine::buffer`](crate::gpu::GpuEngine::buffer)).
+pub const WGSL: &str = include_str!("../shaders/shared/layout.wgsl");
+
 /// Threads in a workgroup, of every pass.
 pub const WORKGROUP_SIZE: u32 = 64;
 

@@ -23,7 +23,7 @@ picture() {
     "$rockfall" run "$scene" --snapshot "docs/pictures/$name.jpg" --samples 3 --plain "$@" > /dev/null
 }
 
-picture pile scenes/heap_100k.json --duration 1.2 --size 1200x640 --camera 35,22,1.25
+picture pile docs/pictures/heap_100k.json --duration 1.2 --size 1200x640 --camera 35,22,1.25
 picture drum scenes/drum.json --size 800x600
 picture hopper scenes/hopper.json --size 800x600
 picture stack scenes/stack.json --duration 0.35 --size 800x600 --colour shape --camera 30,15,0.9

@@ -19,6 +19,57 @@ pub struct Context {
 }
 
 impl Context {
+    /// A device of another program's, such as a game engine's, for simulations to run on; it was opened
+    /// on `adapter` with at least what [`Context::needs`] asks for.
+    ///
+    /// Simulations submit to `queue`, from the thread that steps them, and wait for the device.
+    ///
+    /// # Errors
+    /// If the device has less than simulations need.
+    pub fn of(
+        adapter: &wgpu::Adapter,
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+    ) -> Result<Context> {
+        let adapter = Adapter {
+            info: adapter.get_info(),
+            adapter: adapter.clone(),
+        };
+        let buffers = device.limits().max_storage_buffers_per_shader_stage;
+        if buffers < STORAGE_BUFFERS {
+            return Err(Error::Device {
+                adapter: adapter.describe(),
+                reason: format!(
+                    "it was opened with {buffers} storage buffers a shader, and {STORAGE_BUFFERS} are \
+                     needed (`Context::needs` asks for them)"
+                ),
+            });
+        }
+        Ok(Context {
+            adapter: adapter.describe(),
+            device,
+            queue,
+            cannot_draw: adapter.cannot_draw(),
+        })
+    }
+
+    /// What simulations ask a device on `adapter` for: WebGPU's default limits, buffers as large as the
+    /// adapter allows, and timestamps if there are any.
+    pub fn needs(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
+        let limits = adapter.limits();
+        wgpu::DeviceDescriptor {
+            label: Some("rockfall"),
+            required_features: adapter.features() & Features::TIMESTAMP_QUERY,
+            required_limits: Limits {
+                max_buffer_size: limits.max_buffer_size,
+                max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
+                ..Limits::default().or_worse_values_from(&limits)
+            },
+            memory_hints: wgpu::MemoryHints::MemoryUsage,
+            ..Default::default()
+        }
+    }
+
     /// # Errors
     /// If the adapter cannot draw pictures.
     pub fn can_draw(&self) -> Result<()> {
@@ -245,23 +296,12 @@ impl Adapter {
     /// # Errors
     /// If the driver refuses.
     pub fn open(&self) -> Result<Context> {
-        let limits = self.adapter.limits();
         let (device, queue) =
-            pollster::block_on(self.adapter.request_device(&wgpu::DeviceDescriptor {
-                label: Some("rockfall"),
-                required_features: self.adapter.features() & Features::TIMESTAMP_QUERY,
-                required_limits: Limits {
-                    max_buffer_size: limits.max_buffer_size,
-                    max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
-                    ..Limits::default().or_worse_values_from(&limits)
-                },
-                memory_hints: wgpu::MemoryHints::MemoryUsage,
-                ..Default::default()
-            }))
-            .map_err(|error| Error::Device {
-                adapter: self.describe(),
-                reason: error.to_string(),
-            })?;
+            pollster::block_on(self.adapter.request_device(&Context::needs(&self.adapter)))
+                .map_err(|error| Error::Device {
+                    adapter: self.describe(),
+                    reason: error.to_string(),
+                })?;
         Ok(Context {
             adapter: self.describe(),
             device,

@@ -109,7 +109,7 @@ pub struct SceneFile {
     pub fills: Vec<Fill>,
 }
 
-fn earth() -> Vector {
+pub(super) fn earth() -> Vector {
     List([0.0, -9.81, 0.0])
 }
 

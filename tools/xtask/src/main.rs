@@ -5,6 +5,7 @@
 
 mod apt;
 mod display;
+mod python;
 mod tools;
 mod vulkan;
 
@@ -21,7 +22,8 @@ Usage: cargo xtask test [--long]
 
   test      provides what the tests need, then checks format, lints, documentation and runs every
             test, those of the GPU engine included; stops at the first failure
-  --long    afterwards also runs the slow physics tests, in release mode
+  --long    afterwards also runs the slow physics tests, in release mode, and the tests of the tools in
+            Python, for which it makes an environment with numpy, matplotlib, pandas and vtk from PyPI
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
             measured to docs/validation.md
   --help    prints this
@@ -175,6 +177,10 @@ fn test(long: bool) -> Result<(), String> {
     for step in STEPS.iter().chain(long.then_some(&LONG)) {
         announce(&step.to_string());
         run(step)?;
+    }
+    if long {
+        announce("the tools in Python, and files of runs as numpy, pandas and vtk read them");
+        python::test()?;
     }
     Ok(())
 }
