@@ -624,7 +624,7 @@ impl Simulation {
 
 /// Hash of how the buffers are laid out, of which both engines have the same.
 fn layout() -> String {
-    hex(xxh3_64(include_bytes!("../shaders/shared/layout.wgsl")))
+    hex(xxh3_64(crate::layout::WGSL.as_bytes()))
 }
 
 /// A hash as it is written.

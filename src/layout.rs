@@ -16,6 +16,10 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{IVec3, IVec4, UVec3, Vec3, Vec4};
 
+/// The structs of this module in WGSL, for shaders of one's own that read the buffers of a simulation (see
+/// [`GpuEngine::buffer`](crate::gpu::GpuEngine::buffer)).
+pub const WGSL: &str = include_str!("../shaders/shared/layout.wgsl");
+
 /// Threads in a workgroup, of every pass.
 pub const WORKGROUP_SIZE: u32 = 64;
 
@@ -152,6 +156,18 @@ pub struct Params {
     pub force_unit: f32,
     /// Unit of a sum of torques on walls, N m: a power of two.
     pub torque_unit: f32,
+    /// The body that is pulled (see [`crate::pull::Pull`]), counted from 1; 0 if none is.
+    pub pulled: u32,
+    /// Stiffness of the spring that pulls it, N/m.
+    pub pull_stiffness: f32,
+    /// Dashpot beside that, N s/m.
+    pub pull_damping: f32,
+    /// The point of the body that is pulled, in its principal frame, m.
+    pub pull_point: Vec3,
+    /// Cell of the point to which it is pulled.
+    pub pull_cell: IVec3,
+    /// That point within its cell, m.
+    pub pull_offset: Vec3,
 }
 
 /// The state of a body: all that a step carries over to the next.

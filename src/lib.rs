@@ -23,19 +23,24 @@
 //! # }
 //! ```
 //!
-//! A [`scene`] is what a user writes; loading it checks it and makes a [`model`] of it, in `f64`:
-//! shapes with their mass properties ([`clump`]), materials, bodies. From the model comes the
-//! [`state`]: flat arrays in the [`layout`] that the shaders share. A [`Simulation`] holds the state
-//! on one of two engines, [`cpu`] and [`gpu`], steps it, and reads it back when asked.
+//! A [`scene`] is what a user writes, in a file or in code; loading it checks it and makes a [`model`] of
+//! it, in `f64`: shapes with their mass properties ([`clump`]), materials, bodies. From the model comes
+//! the [`state`]: flat arrays in the [`layout`] that the shaders share. A [`Simulation`] holds the state
+//! on one of two engines, the CPU or the [`gpu`], and steps it. A [`Snapshot`] shows it without copying
+//! it, an [`Observer`] looks on while it runs, [`output`] writes files and [`checkpoint`] goes on from one.
+//!
+//! [`wgpu`] and [`glam`] are those whose types stand in this interface. What is not in this documentation
+//! is no part of it, public or not: passes, grids, comparisons and the like are there for tests and for
+//! the program, and may change in any version.
 //!
 //! # A step
 //!
-//! [`Pass::ALL`](pass::Pass::ALL) lists the passes in their order:
+//! `Pass::ALL` lists the passes in their order:
 //!
 //! 1. **pose**: a thread for each sphere. The position and velocity of the sphere follow from its
-//!    body: x = X + R r and v = V + ω × R r, where ω = R I⁻¹ Rᵀ L ([`rotation`]). A position is a
+//!    body: x = X + R r and v = V + ω × R r, where ω = R I⁻¹ Rᵀ L (`rotation.rs`). A position is a
 //!    cell of the grid and an offset in it, so that it is as fine far from the origin as near it.
-//! 2. **bin**: a thread for each sphere. The cell is hashed to a bucket ([`grid`]), and the spheres
+//! 2. **bin**: a thread for each sphere. The cell is hashed to a bucket (`grid.rs`), and the spheres
 //!    of each bucket are counted.
 //! 3. **scan**: the exclusive prefix sum of the counts says where each bucket starts.
 //! 4. **scatter**: a counting sort of the spheres by bucket and, inside a bucket, by index: so that
@@ -43,7 +48,7 @@
 //! 5. **neighbours**: a thread for each sphere. It walks the cells around its own and lists, by
 //!    index, all spheres that are closer than a skin.
 //! 6. **contacts**: a thread for each sphere. It walks its list, finds what it overlaps, and sums
-//!    force and torque ([`contact`]). Each pair is evaluated from both sides, so no
+//!    force and torque (`contact.rs`). Each pair is evaluated from both sides, so no
 //!    thread writes where another does, and the sum has a fixed order: the same scene gives the
 //!    same bits, run after run, on one device.
 //! 7. **walls**: a thread for each sphere. The same for the [walls](mod@wall) in its list, and the loads on
@@ -58,28 +63,37 @@
 //! The next step's `pose` takes it from there. On the GPU, many steps go into one submission and
 //! nothing is read back in between.
 
-#![warn(missing_docs)]
+#![deny(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+#[doc(hidden)]
 pub mod bench;
 pub mod checkpoint;
 pub mod clump;
+#[doc(hidden)]
 pub mod compare;
+#[doc(hidden)]
 pub mod contact;
+#[doc(hidden)]
 pub mod cpu;
 pub mod error;
 pub mod flow;
 pub mod gpu;
+#[doc(hidden)]
 pub mod grid;
 pub mod layout;
 pub mod model;
 pub mod network;
 pub mod observe;
 pub mod output;
+#[doc(hidden)]
 pub mod pass;
+pub mod pull;
 #[cfg(feature = "render")]
 pub mod render;
+#[doc(hidden)]
 pub mod rotation;
+#[doc(hidden)]
 pub mod rounding;
 pub mod scene;
 pub mod simulation;
@@ -87,13 +101,17 @@ pub mod snapshot;
 pub mod state;
 pub mod summary;
 pub mod trace;
+#[cfg(feature = "view")]
+pub mod viewer;
 pub mod wall;
 pub mod watch;
 
 pub use error::Error;
+pub use glam;
 pub use network::{Network, NetworkContact, Partner};
 pub use observe::Observer;
 pub use simulation::{Backend, Options, Simulation};
-pub use snapshot::{BodyState, Snapshot, SphereState};
+pub use snapshot::{BodyState, Snapshot, SphereState, WallState};
 pub use summary::{Energy, Summary};
 pub use watch::Watch;
+pub use wgpu;

@@ -1,5 +1,7 @@
 //! A simulation on either engine.
 
+mod tune;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,7 +17,7 @@ use crate::model::Model;
 use crate::network::{Network, NetworkContact};
 use crate::pass::Pass;
 use crate::snapshot::{BodyState, Snapshot, report};
-use crate::state::{Field, State, least_period};
+use crate::state::{Field, State, least_period, pairs};
 use crate::summary::{Energy, Summary};
 use crate::trace::{Sample, Trace};
 use crate::wall;
@@ -187,7 +189,7 @@ impl Simulation {
 
     /// Simulated time, s.
     pub fn time(&self) -> f64 {
-        self.steps as f64 * self.model.time_step
+        self.fetched().time()
     }
 
     /// Number of bodies that there are now.
@@ -409,7 +411,8 @@ impl Simulation {
         Ok(&self.state)
     }
 
-    /// Goes back to `state`, as [`Simulation::state`] gave it after `steps` steps.
+    /// Goes back to `state`, as [`Simulation::state`] gave it after `steps` steps. What was changed with
+    /// [`Simulation::set_gravity`] and the like stays changed.
     ///
     /// # Errors
     /// If the device has no memory for the state.
@@ -420,6 +423,9 @@ impl Simulation {
         let same = state.identities == self.state.identities;
         assert!(same || !self.model.flow.is_empty(), "a state of this model");
         self.state.clone_from(state);
+        self.state.params.gravity = self.model.gravity.as_vec3();
+        self.state.params.time_step = self.model.time_step as f32;
+        self.state.pairs = pairs(&self.model);
         self.steps = steps;
         self.replace()
     }

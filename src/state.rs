@@ -17,6 +17,7 @@ use crate::layout::{
 use crate::model::{
     Cohesion, Integrator, Law, Model, ModelBody, PairLaw, Remembered, Rolling, nearest_image,
 };
+use crate::pull::Pull;
 use crate::rotation;
 use crate::wall;
 
@@ -55,6 +56,9 @@ pub struct State {
     pub gone: Dissipated,
     /// What has come in, gone out and passed.
     pub traffic: Traffic,
+    /// Simulated time before the first step, as if all steps had been as long as the next one will be, s:
+    /// 0 unless the time step was changed.
+    pub earlier: f64,
     /// What holds for the whole run.
     pub params: Params,
     /// The walls that move by prescription.
@@ -262,6 +266,7 @@ impl State {
             identities: Vec::new(),
             gone: Dissipated::default(),
             traffic: Traffic::new(model),
+            earlier: 0.0,
             params: Params {
                 gravity: model.gravity.as_vec3(),
                 time_step: model.time_step as f32,
@@ -300,6 +305,12 @@ impl State {
                 stripes: 0,
                 force_unit: force_unit(&pairs, model),
                 torque_unit: force_unit(&pairs, model) * walls.arm,
+                pulled: 0,
+                pull_stiffness: 0.0,
+                pull_damping: 0.0,
+                pull_point: Vec3::ZERO,
+                pull_cell: IVec3::ZERO,
+                pull_offset: Vec3::ZERO,
             },
             pairs,
             geometry: walls.geometry,
@@ -307,6 +318,7 @@ impl State {
             movers: Movers {
                 movers: walls.movers,
                 time_step: model.time_step,
+                earlier: 0.0,
                 origin,
                 cell_size: cell_size.as_dvec3(),
                 period,
@@ -516,6 +528,14 @@ impl State {
         self.stats[0].neighbours = count;
     }
 
+    /// Sets the pair table, and the one against walls.
+    pub(crate) fn set_pairs(&mut self, pairs: Vec<Pair>) {
+        let against_walls: Vec<Pair> = pairs.iter().map(|pair| pair.against(true)).collect();
+        self.geometry[..self.params.facet_start as usize]
+            .copy_from_slice(cast_slice(&against_walls));
+        self.pairs = pairs;
+    }
+
     /// The facets of all walls, those of the first one first.
     pub fn facets(&self) -> &[Facet] {
         let Params {
@@ -633,6 +653,30 @@ impl State {
         count.saturating_add(count / 4).saturating_add(1024)
     }
 
+    /// Whether contacts as `model` has them remember no more, and act no farther away, than those that
+    /// this state was made for.
+    pub(crate) fn holds(&self, model: &Model) -> bool {
+        memory_size(model) <= self.params.memory_size
+            && Grid::new(model).skin <= self.params.skin * (1.0 + f32::EPSILON)
+    }
+
+    /// Has a body pulled from now on, or none.
+    pub(crate) fn set_pull(&mut self, pull: Option<Pull>) {
+        let params = &mut self.params;
+        params.pulled = 0;
+        if let Some(pull) = pull {
+            let size = params.cell_size.as_dvec3();
+            let from_origin = pull.target - self.origin;
+            let cells = (from_origin / size).floor();
+            params.pulled = pull.body + 1;
+            params.pull_stiffness = pull.stiffness as f32;
+            params.pull_damping = pull.damping as f32;
+            params.pull_point = pull.point.as_vec3();
+            params.pull_cell = wrap(cells.as_ivec3(), params.period);
+            params.pull_offset = (from_origin - cells * size).as_vec3();
+        }
+    }
+
     /// World position of a sphere's centre, m.
     pub fn place(&self, sphere: &Sphere) -> DVec3 {
         let cells = sphere.cell.as_dvec3() * self.params.cell_size.as_dvec3();
@@ -661,6 +705,8 @@ pub struct Movers {
     movers: Vec<Mover>,
     /// s.
     time_step: f64,
+    /// See [`State::earlier`], s.
+    earlier: f64,
     origin: DVec3,
     cell_size: DVec3,
     period: IVec3,
@@ -687,13 +733,17 @@ impl Movers {
         self.movers.is_empty()
     }
 
+    pub(crate) fn set_time_step(&mut self, time_step: f64, earlier: f64) {
+        (self.time_step, self.earlier) = (time_step, earlier);
+    }
+
     /// Where they are in the step that comes after `steps` steps.
     pub fn poses(&self, steps: u64) -> impl Iterator<Item = WallPose> + '_ {
         self.movers.iter().map(move |mover| self.pose(mover, steps))
     }
 
     fn pose(&self, mover: &Mover, steps: u64) -> WallPose {
-        let at = |steps: u64| mover.wall.at(steps as f64 * self.time_step);
+        let at = |steps: u64| mover.wall.at(self.earlier + steps as f64 * self.time_step);
         let (before, now) = (at(steps.saturating_sub(1)), at(steps));
         let arm = now.pose.orientation * mover.anchor;
         let cells = (now.pose.position + arm - self.origin) / self.cell_size;
@@ -856,6 +906,11 @@ pub fn angular_velocity(body: &Body, inertia: DVec3) -> DVec3 {
 /// World from body frame.
 pub fn body_orientation(body: &Body) -> DQuat {
     DQuat::from_vec4(body.orientation.as_dvec4()).normalize()
+}
+
+/// The pair table of a model, as the engines read it.
+pub(crate) fn pairs(model: &Model) -> Vec<Pair> {
+    model.pairs.iter().map(pair).collect()
 }
 
 /// Parameters of a pair of materials, as the engines read them.

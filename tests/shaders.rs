@@ -135,6 +135,12 @@ fn layouts() -> Vec<Layout> {
         "stripes",
         "force_unit",
         "torque_unit",
+        "pulled",
+        "pull_stiffness",
+        "pull_damping",
+        "pull_point",
+        "pull_cell",
+        "pull_offset",
     ];
     let offsets = names
         .iter()

@@ -30,6 +30,12 @@ struct Params {
     stripes: u32,
     force_unit: f32,
     torque_unit: f32,
+    pulled: u32,
+    pull_stiffness: f32,
+    pull_damping: f32,
+    pull_point: vec3<f32>,
+    pull_cell: vec3<i32>,
+    pull_offset: vec3<f32>,
 }
 
 struct Body {

@@ -26,7 +26,7 @@ pub(super) struct Buffers {
     kept: Kept,
     /// Poses of the walls that move by prescription, in the next steps; see `shaders/integrate.wgsl`.
     wall_poses: wgpu::Buffer,
-    movers: Movers,
+    pub movers: Movers,
 }
 
 /// Room for the old neighbour lists while new ones are built.
@@ -288,7 +288,7 @@ impl Buffers {
         }
     }
 
-    fn set_params(&mut self, context: &Context, params: Params) {
+    pub fn set_params(&mut self, context: &Context, params: Params) {
         self.params_value = params;
         context
             .queue

@@ -19,6 +19,57 @@ pub struct Context {
 }
 
 impl Context {
+    /// A device of another program's, such as a game engine's, for simulations to run on; it was opened
+    /// on `adapter` with at least what [`Context::needs`] asks for.
+    ///
+    /// Simulations submit to `queue`, from the thread that steps them, and wait for the device.
+    ///
+    /// # Errors
+    /// If the device has less than simulations need.
+    pub fn of(
+        adapter: &wgpu::Adapter,
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+    ) -> Result<Context> {
+        let adapter = Adapter {
+            info: adapter.get_info(),
+            adapter: adapter.clone(),
+        };
+        let buffers = device.limits().max_storage_buffers_per_shader_stage;
+        if buffers < STORAGE_BUFFERS {
+            return Err(Error::Device {
+                adapter: adapter.describe(),
+                reason: format!(
+                    "it was opened with {buffers} storage buffers a shader, and {STORAGE_BUFFERS} are \
+                     needed (`Context::needs` asks for them)"
+                ),
+            });
+        }
+        Ok(Context {
+            adapter: adapter.describe(),
+            device,
+            queue,
+            cannot_draw: adapter.cannot_draw(),
+        })
+    }
+
+    /// What simulations ask a device on `adapter` for: WebGPU's default limits, buffers as large as the
+    /// adapter allows, and timestamps if there are any.
+    pub fn needs(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
+        let limits = adapter.limits();
+        wgpu::DeviceDescriptor {
+            label: Some("rockfall"),
+            required_features: adapter.features() & Features::TIMESTAMP_QUERY,
+            required_limits: Limits {
+                max_buffer_size: limits.max_buffer_size,
+                max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
+                ..Limits::default().or_worse_values_from(&limits)
+            },
+            memory_hints: wgpu::MemoryHints::MemoryUsage,
+            ..Default::default()
+        }
+    }
+
     /// # Errors
     /// If the adapter cannot draw pictures.
     pub fn can_draw(&self) -> Result<()> {
@@ -51,6 +102,11 @@ impl Adapter {
             flags: wgpu::InstanceFlags::from_build_config().with_env(),
             ..wgpu::InstanceDescriptor::new_without_display_handle()
         });
+        Adapter::seen_by(&instance, backends)
+    }
+
+    /// The adapters of an instance, those that `auto` would prefer first.
+    fn seen_by(instance: &wgpu::Instance, backends: Backends) -> Vec<Adapter> {
         let mut adapters: Vec<Adapter> = pollster::block_on(instance.enumerate_adapters(backends))
             .into_iter()
             .map(|adapter| Adapter {
@@ -118,6 +174,47 @@ impl Adapter {
             Some(_) => Adapter::choose(wanted),
             None => Adapter::choose(None).or_else(|_| Adapter::choose(Some("software"))),
         }
+    }
+
+    /// The adapter that shows pictures on a surface: the one that `wanted` names, the best real GPU, or
+    /// else a software one.
+    ///
+    /// # Errors
+    /// With a sentence on what there is, if none fits.
+    #[cfg(feature = "view")]
+    pub(crate) fn for_surface(
+        instance: &wgpu::Instance,
+        surface: &wgpu::Surface,
+        wanted: Option<&str>,
+    ) -> Result<Adapter> {
+        let adapters = Adapter::seen_by(instance, Backends::all());
+        let seen: Vec<String> = adapters.iter().map(Adapter::describe).collect();
+        let suits = |adapter: &Adapter| {
+            adapter.lacks().is_empty()
+                && adapter.adapter.is_surface_supported(surface)
+                && wanted.is_none_or(|text| adapter.matches(text))
+        };
+        adapters.into_iter().find(suits).ok_or_else(|| {
+            let which = wanted.map_or(String::new(), |text| format!(" and matches \"{text}\""));
+            Error::NoAdapter(format!(
+                "no adapter that can show pictures in a window{which} was found; wgpu sees: {}; \
+                 `rockfall render` needs no window",
+                if seen.is_empty() {
+                    "none".to_owned()
+                } else {
+                    seen.join("; ")
+                }
+            ))
+        })
+    }
+
+    /// What it can do with a surface.
+    #[cfg(feature = "view")]
+    pub(crate) fn surface_capabilities(
+        &self,
+        surface: &wgpu::Surface,
+    ) -> wgpu::SurfaceCapabilities {
+        surface.get_capabilities(&self.adapter)
     }
 
     /// Name, kind, backend and driver, for people.
@@ -199,23 +296,12 @@ impl Adapter {
     /// # Errors
     /// If the driver refuses.
     pub fn open(&self) -> Result<Context> {
-        let limits = self.adapter.limits();
         let (device, queue) =
-            pollster::block_on(self.adapter.request_device(&wgpu::DeviceDescriptor {
-                label: Some("rockfall"),
-                required_features: self.adapter.features() & Features::TIMESTAMP_QUERY,
-                required_limits: Limits {
-                    max_buffer_size: limits.max_buffer_size,
-                    max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
-                    ..Limits::default().or_worse_values_from(&limits)
-                },
-                memory_hints: wgpu::MemoryHints::MemoryUsage,
-                ..Default::default()
-            }))
-            .map_err(|error| Error::Device {
-                adapter: self.describe(),
-                reason: error.to_string(),
-            })?;
+            pollster::block_on(self.adapter.request_device(&Context::needs(&self.adapter)))
+                .map_err(|error| Error::Device {
+                    adapter: self.describe(),
+                    reason: error.to_string(),
+                })?;
         Ok(Context {
             adapter: self.describe(),
             device,

@@ -23,7 +23,7 @@ fn file(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 9] = [
+const SHARED: [(&str, &str); 10] = [
     ("layout", include_str!("../../shaders/shared/layout.wgsl")),
     (
         "dispatch",
@@ -38,6 +38,7 @@ const SHARED: [(&str, &str); 9] = [
         "rounding",
         include_str!("../../shaders/shared/rounding.wgsl"),
     ),
+    ("pull", include_str!("../../shaders/shared/pull.wgsl")),
     ("contact", include_str!("../../shaders/shared/contact.wgsl")),
     ("law", include_str!("../../shaders/shared/law.wgsl")),
     ("memory", include_str!("../../shaders/shared/memory.wgsl")),

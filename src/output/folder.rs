@@ -301,8 +301,11 @@ impl RunFolder {
         }
     }
 
-    /// Waits until all is written.
-    fn wait(&mut self) -> Result<()> {
+    /// Waits until all is written that was due so far; nothing is written after that.
+    ///
+    /// # Errors
+    /// If something could not be written.
+    pub fn wait(&mut self) -> Result<()> {
         let Some(Writer { jobs, thread }) = self.writer.take() else {
             return Ok(());
         };

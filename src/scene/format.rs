@@ -139,7 +139,7 @@ pub struct SceneFile {
     pub look_every: Option<f64>,
 }
 
-fn earth() -> Vector {
+pub(super) fn earth() -> Vector {
     List([0.0, -9.81, 0.0])
 }
 

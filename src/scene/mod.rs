@@ -29,6 +29,7 @@
 //! ```
 
 mod build;
+mod code;
 pub mod contact;
 mod error;
 pub mod fill;
