@@ -1,4 +1,4 @@
-// import: layout, dispatch, grid, rotation, rounding
+// import: layout, dispatch, grid, rotation, rounding, pull
 
 // Sums the spheres of each body and moves it by one time step. One thread a body.
 
@@ -47,6 +47,9 @@ fn integrate(
     body_loads[index] = sum;
     if constant.inverse_mass == 0.0 {
         return;
+    }
+    if params.pulled == index + 1u {
+        body = pulled(body, constant, params);
     }
 
     var velocity = body.velocity;

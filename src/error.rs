@@ -141,6 +141,14 @@ pub enum Error {
     /// What an [`Observer`](crate::Observer) of the user's has met.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
+    /// Something that cannot be changed to that while a simulation runs.
+    #[error("{0}")]
+    Tuned(String),
+    /// There is no window to be had.
+    #[error(
+        "no window can be opened: {0}; on a machine without a display, `rockfall render` makes pictures"
+    )]
+    Window(String),
     /// A body index that does not exist.
     #[error("there is no body {body}: the scene has {count}, numbered from 0")]
     NoSuchBody {

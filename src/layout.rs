@@ -102,6 +102,18 @@ pub struct Params {
     pub cohesive: u32,
     /// Steps to look ahead for lists that become stale: on the GPU, only some steps may build them.
     pub lookahead: f32,
+    /// The body that is pulled (see [`crate::pull::Pull`]), counted from 1; 0 if none is.
+    pub pulled: u32,
+    /// Stiffness of the spring that pulls it, N/m.
+    pub pull_stiffness: f32,
+    /// Dashpot beside that, N s/m.
+    pub pull_damping: f32,
+    /// The point of the body that is pulled, in its principal frame, m.
+    pub pull_point: Vec3,
+    /// Cell of the point to which it is pulled.
+    pub pull_cell: IVec3,
+    /// That point within its cell, m.
+    pub pull_offset: Vec3,
 }
 
 /// The state of a body: all that a step carries over to the next.

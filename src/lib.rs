@@ -85,6 +85,7 @@ pub mod observe;
 pub mod output;
 #[doc(hidden)]
 pub mod pass;
+pub mod pull;
 #[cfg(feature = "render")]
 pub mod render;
 #[doc(hidden)]
@@ -97,6 +98,8 @@ pub mod snapshot;
 pub mod state;
 pub mod summary;
 pub mod trace;
+#[cfg(feature = "view")]
+pub mod viewer;
 pub mod watch;
 
 pub use error::Error;

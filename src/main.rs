@@ -13,6 +13,8 @@ fn main() -> ExitCode {
     cli::log::start(arguments.verbose);
     let outcome = match arguments.command {
         Command::Run(arguments) => cli::run::run(&arguments),
+        #[cfg(feature = "view")]
+        Command::View(arguments) => cli::view::run(&arguments),
         #[cfg(feature = "render")]
         Command::Render(arguments) => cli::render::run(&arguments),
         Command::Bench(arguments) => cli::bench::run(&arguments),

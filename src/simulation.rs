@@ -1,5 +1,7 @@
 //! A simulation on either engine.
 
+mod tune;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +16,7 @@ use crate::model::Model;
 use crate::network::{Network, NetworkContact};
 use crate::pass::Pass;
 use crate::snapshot::{BodyState, Snapshot, report};
-use crate::state::{Field, State, least_period};
+use crate::state::{Field, State, least_period, pairs};
 use crate::summary::{Energy, Summary};
 use crate::trace::{Sample, Trace};
 
@@ -176,7 +178,7 @@ impl Simulation {
 
     /// Simulated time, s.
     pub fn time(&self) -> f64 {
-        self.steps as f64 * self.model.time_step
+        self.fetched().time()
     }
 
     /// Size of all buffers of the engine, bytes.
@@ -283,7 +285,8 @@ impl Simulation {
         Ok(&self.state)
     }
 
-    /// Goes back to `state`, as [`Simulation::state`] gave it after `steps` steps.
+    /// Goes back to `state`, as [`Simulation::state`] gave it after `steps` steps. What was changed with
+    /// [`Simulation::set_gravity`] and the like stays changed.
     ///
     /// # Errors
     /// If the device has no memory for the state.
@@ -294,8 +297,11 @@ impl Simulation {
         let size = |state: &State| (state.bodies.len(), state.spheres.len());
         assert_eq!(size(state), size(&self.state), "a state of this model");
         self.state.clone_from(state);
+        self.state.params.gravity = self.model.gravity.as_vec3();
+        self.state.params.time_step = self.model.time_step as f32;
+        self.state.pairs = pairs(&self.model);
         if let Engine::Gpu(engine) = &mut self.engine {
-            engine.upload(state)?;
+            engine.upload(&self.state)?;
         }
         self.steps = steps;
         Ok(())

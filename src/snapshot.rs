@@ -85,7 +85,7 @@ impl<'a> Snapshot<'a> {
 
     /// Simulated time, s.
     pub fn time(&self) -> f64 {
-        self.steps as f64 * self.model.time_step
+        self.state.earlier + self.steps as f64 * self.model.time_step
     }
 
     /// A body: the centre of mass, and the shape's own axes.

@@ -12,6 +12,7 @@ use crate::layout::{
     Plane, ROLLING_CONSTANT, ROLLING_SPRING, SEMI_IMPLICIT, Sphere, SphereLoad, Stats,
 };
 use crate::model::{Cohesion, Integrator, Law, Model, PairLaw, Remembered, Rolling, nearest_image};
+use crate::pull::Pull;
 use crate::rotation;
 
 /// Skin of the neighbour lists as a fraction of the smallest radius, beside the range of cohesion. A
@@ -43,6 +44,9 @@ const MOST_PERIOD: u32 = 1 << 28;
 pub struct State {
     /// Where cell (0, 0, 0) starts, m: the lower side of a periodic box, and 0 along the other axes.
     pub origin: DVec3,
+    /// Simulated time before the first step, as if all steps had been as long as the next one will be, s:
+    /// 0 unless the time step was changed.
+    pub earlier: f64,
     /// What holds for the whole run.
     pub params: Params,
     /// What each body keeps; `body_count` elements.
@@ -266,6 +270,7 @@ impl State {
         let memory_size = memory_size(model);
         let mut state = State {
             origin,
+            earlier: 0.0,
             params: Params {
                 gravity: model.gravity.as_vec3(),
                 time_step: model.time_step as f32,
@@ -297,8 +302,14 @@ impl State {
                 tangential_damping: model.contact.tangential_damping as f32,
                 cohesive: (range(model) > 0.0).into(),
                 lookahead: 0.0,
+                pulled: 0,
+                pull_stiffness: 0.0,
+                pull_damping: 0.0,
+                pull_point: Vec3::ZERO,
+                pull_cell: IVec3::ZERO,
+                pull_offset: Vec3::ZERO,
             },
-            pairs: model.pairs.iter().map(pair).collect(),
+            pairs: pairs(model),
             spheres: vec![Sphere::default(); sphere_count],
             buckets: vec![0; sphere_count],
             slots: vec![0; sphere_count],
@@ -415,6 +426,30 @@ impl State {
         count.saturating_add(count / 4).saturating_add(1024)
     }
 
+    /// Whether contacts as `model` has them remember no more, and act no farther away, than those that
+    /// this state was made for.
+    pub(crate) fn holds(&self, model: &Model) -> bool {
+        memory_size(model) <= self.params.memory_size
+            && Grid::new(model).skin <= self.params.skin * (1.0 + f32::EPSILON)
+    }
+
+    /// Has a body pulled from now on, or none.
+    pub(crate) fn set_pull(&mut self, pull: Option<Pull>) {
+        let params = &mut self.params;
+        params.pulled = 0;
+        if let Some(pull) = pull {
+            let size = params.cell_size.as_dvec3();
+            let from_origin = pull.target - self.origin;
+            let cells = (from_origin / size).floor();
+            params.pulled = pull.body + 1;
+            params.pull_stiffness = pull.stiffness as f32;
+            params.pull_damping = pull.damping as f32;
+            params.pull_point = pull.point.as_vec3();
+            params.pull_cell = wrap(cells.as_ivec3(), params.period);
+            params.pull_offset = (from_origin - cells * size).as_vec3();
+        }
+    }
+
     /// World position of a sphere's centre, m.
     pub fn place(&self, sphere: &Sphere) -> DVec3 {
         let cells = sphere.cell.as_dvec3() * self.params.cell_size.as_dvec3();
@@ -461,6 +496,11 @@ pub fn angular_velocity(body: &Body, inertia: DVec3) -> DVec3 {
 /// World from body frame.
 pub fn body_orientation(body: &Body) -> DQuat {
     DQuat::from_vec4(body.orientation.as_dvec4()).normalize()
+}
+
+/// The pair table of a model, as the engines read it.
+pub(crate) fn pairs(model: &Model) -> Vec<Pair> {
+    model.pairs.iter().map(pair).collect()
 }
 
 /// Parameters of a pair of materials, as the engines read them.

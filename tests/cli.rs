@@ -16,6 +16,8 @@ const COMMANDS: &[&str] = &[
     "adapters",
     #[cfg(feature = "render")]
     "render",
+    #[cfg(feature = "view")]
+    "view",
 ];
 
 /// A folder for the files of a test, in which the program runs.

@@ -127,6 +127,12 @@ fn layouts() -> Vec<Layout> {
         "tangential_damping",
         "cohesive",
         "lookahead",
+        "pulled",
+        "pull_stiffness",
+        "pull_damping",
+        "pull_point",
+        "pull_cell",
+        "pull_offset",
     ];
     let offsets = names
         .iter()

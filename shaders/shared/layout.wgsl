@@ -23,6 +23,12 @@ struct Params {
     tangential_damping: f32,
     cohesive: u32,
     lookahead: f32,
+    pulled: u32,
+    pull_stiffness: f32,
+    pull_damping: f32,
+    pull_point: vec3<f32>,
+    pull_cell: vec3<i32>,
+    pull_offset: vec3<f32>,
 }
 
 struct Body {

@@ -15,6 +15,8 @@ pub mod run;
 pub mod schema;
 pub mod table;
 pub mod terminal;
+#[cfg(feature = "view")]
+pub mod view;
 
 use std::env;
 use std::path::Path;
@@ -43,6 +45,7 @@ const EXAMPLES: &str = "\
 Examples:
   rockfall run pile.json                 run a scene on the GPU, or on the CPU without one
   rockfall run pile.json --steps 1000    run only 1000 steps of it
+  rockfall view pile.json                watch it in a window
   rockfall render pile.json --out frames make pictures of it
   rockfall bench                         measure how fast this machine is
   rockfall compare pile.json             hold the GPU against the CPU
@@ -59,6 +62,8 @@ Exit codes:
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Box<run::Arguments>),
+    #[cfg(feature = "view")]
+    View(view::Arguments),
     #[cfg(feature = "render")]
     Render(render::Arguments),
     Bench(bench::Arguments),

@@ -178,7 +178,7 @@ pub fn check_ending(flag: &str, path: &Path) -> Outcome {
     }
 }
 
-fn size(text: &str) -> Result<[u32; 2], String> {
+pub(super) fn size(text: &str) -> Result<[u32; 2], String> {
     let sides = text.split_once('x').and_then(|(width, height)| {
         let sides = [width.trim().parse().ok()?, height.trim().parse().ok()?];
         sides.iter().all(|&side: &u32| side > 0).then_some(sides)

@@ -7,6 +7,7 @@ use super::GRAIN;
 use super::lanes::{Columns, LANES, Rows};
 use crate::grid::{is_sane, travel};
 use crate::layout::{Body, BodyProperties, Load, Member, Params, SEMI_IMPLICIT, SphereLoad};
+use crate::pull::pulled;
 use crate::rotation::{MOST_TURN, Quaternion, advance};
 use crate::rounding::{self, dither};
 use crate::state::State;
@@ -23,6 +24,11 @@ pub fn integrate(state: &mut State) {
         stats,
         ..
     } = state;
+    if let Some(index) = (params.pulled as usize).checked_sub(1)
+        && properties[index].inverse_mass > 0.0
+    {
+        bodies[index] = pulled(bodies[index], &properties[index], params);
+    }
     let step = Step {
         params: *params,
         rebuilding: stats[0].rebuilding == 1,

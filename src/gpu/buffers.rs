@@ -168,7 +168,7 @@ impl Buffers {
         }
     }
 
-    fn set_params(&mut self, context: &Context, params: Params) {
+    pub fn set_params(&mut self, context: &Context, params: Params) {
         self.params_value = params;
         context
             .queue

@@ -102,6 +102,11 @@ impl Adapter {
             flags: wgpu::InstanceFlags::from_build_config().with_env(),
             ..wgpu::InstanceDescriptor::new_without_display_handle()
         });
+        Adapter::seen_by(&instance, backends)
+    }
+
+    /// The adapters of an instance, those that `auto` would prefer first.
+    fn seen_by(instance: &wgpu::Instance, backends: Backends) -> Vec<Adapter> {
         let mut adapters: Vec<Adapter> = pollster::block_on(instance.enumerate_adapters(backends))
             .into_iter()
             .map(|adapter| Adapter {
@@ -169,6 +174,47 @@ impl Adapter {
             Some(_) => Adapter::choose(wanted),
             None => Adapter::choose(None).or_else(|_| Adapter::choose(Some("software"))),
         }
+    }
+
+    /// The adapter that shows pictures on a surface: the one that `wanted` names, the best real GPU, or
+    /// else a software one.
+    ///
+    /// # Errors
+    /// With a sentence on what there is, if none fits.
+    #[cfg(feature = "view")]
+    pub(crate) fn for_surface(
+        instance: &wgpu::Instance,
+        surface: &wgpu::Surface,
+        wanted: Option<&str>,
+    ) -> Result<Adapter> {
+        let adapters = Adapter::seen_by(instance, Backends::all());
+        let seen: Vec<String> = adapters.iter().map(Adapter::describe).collect();
+        let suits = |adapter: &Adapter| {
+            adapter.lacks().is_empty()
+                && adapter.adapter.is_surface_supported(surface)
+                && wanted.is_none_or(|text| adapter.matches(text))
+        };
+        adapters.into_iter().find(suits).ok_or_else(|| {
+            let which = wanted.map_or(String::new(), |text| format!(" and matches \"{text}\""));
+            Error::NoAdapter(format!(
+                "no adapter that can show pictures in a window{which} was found; wgpu sees: {}; \
+                 `rockfall render` needs no window",
+                if seen.is_empty() {
+                    "none".to_owned()
+                } else {
+                    seen.join("; ")
+                }
+            ))
+        })
+    }
+
+    /// What it can do with a surface.
+    #[cfg(feature = "view")]
+    pub(crate) fn surface_capabilities(
+        &self,
+        surface: &wgpu::Surface,
+    ) -> wgpu::SurfaceCapabilities {
+        surface.get_capabilities(&self.adapter)
     }
 
     /// Name, kind, backend and driver, for people.

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use bytemuck::{bytes_of, bytes_of_mut};
 
 use crate::error::{Error, Result};
-use crate::layout::{CUSTOM, Stats};
+use crate::layout::{CUSTOM, Params, Stats};
 use crate::pass::Pass;
 use crate::state::{Field, State};
 use crate::trace::{Sample, Trace};
@@ -91,7 +91,7 @@ impl GpuEngine {
         self.buffers.field(field)
     }
 
-    /// The uniform buffer of [`Params`](crate::layout::Params).
+    /// The uniform buffer of [`Params`].
     pub fn params_buffer(&self) -> &wgpu::Buffer {
         &self.buffers.params
     }
@@ -123,6 +123,48 @@ impl GpuEngine {
         }
         self.context
             .read(self.buffers.field(field), 0, state.bytes_mut(field))
+    }
+
+    /// Copies what a buffer with an element for each body has for one of them into `state`, a state of
+    /// the same model.
+    ///
+    /// # Errors
+    /// If the device was lost.
+    pub(crate) fn download_body(&self, field: Field, body: usize, state: &mut State) -> Result<()> {
+        let count = state.bodies.len();
+        let bytes = state.bytes_mut(field);
+        let size = bytes.len() / count;
+        let start = body * size;
+        let buffer = self.buffers.field(field);
+        self.context
+            .read(buffer, start as u64, &mut bytes[start..start + size])
+    }
+
+    /// Overwrites one buffer with that of `state`, a state of the same model.
+    pub(crate) fn write(&mut self, field: Field, state: &State) {
+        self.context
+            .queue
+            .write_buffer(self.buffers.field(field), 0, state.bytes(field));
+    }
+
+    /// Has the next step build the neighbour lists.
+    pub(crate) fn set_stale(&mut self) {
+        let place = std::mem::offset_of!(Stats, stale) as u64;
+        let stats = self.buffers.field(Field::Stats);
+        self.context
+            .queue
+            .write_buffer(stats, place, bytes_of(&1_u32));
+    }
+
+    /// Takes over what a user may change of the parameters of a run.
+    pub(crate) fn set_params(&mut self, params: &Params) {
+        let own = self.buffers.params_value;
+        let params = Params {
+            neighbour_capacity: own.neighbour_capacity,
+            lookahead: own.lookahead,
+            ..*params
+        };
+        self.buffers.set_params(&self.context, params);
     }
 
     /// Runs one pass, whether or not the neighbour lists hold, and waits for it.
@@ -351,7 +393,7 @@ impl Context {
     }
 
     /// Waits until all that was submitted is done.
-    fn wait(&self) -> Result<()> {
+    pub(crate) fn wait(&self) -> Result<()> {
         self.device
             .poll(wgpu::PollType::wait_indefinitely())
             .map(|_| ())

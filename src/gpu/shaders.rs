@@ -20,7 +20,7 @@ fn file(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 7] = [
+const SHARED: [(&str, &str); 8] = [
     ("layout", include_str!("../../shaders/shared/layout.wgsl")),
     (
         "dispatch",
@@ -35,6 +35,7 @@ const SHARED: [(&str, &str); 7] = [
         "rounding",
         include_str!("../../shaders/shared/rounding.wgsl"),
     ),
+    ("pull", include_str!("../../shaders/shared/pull.wgsl")),
     ("contact", include_str!("../../shaders/shared/contact.wgsl")),
     ("law", include_str!("../../shaders/shared/law.wgsl")),
 ];

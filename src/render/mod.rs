@@ -351,6 +351,12 @@ impl Renderer {
         Ok(found)
     }
 
+    /// Forgets what surveys found so far: the next one starts from nothing.
+    pub fn forget(&mut self) {
+        self.bounds = None;
+        self.top = colour::Top::default();
+    }
+
     /// The largest value of what colours mean, as the last survey found it.
     pub fn most(&self) -> f32 {
         self.most
@@ -366,7 +372,7 @@ impl Renderer {
         self.bounds.map(view::tile)
     }
 
-    /// Draws a picture of `size` pixels onto `target`.
+    /// Draws a picture of `size` pixels onto `target`, into its upper left corner.
     ///
     /// # Errors
     /// If the picture is larger than the device allows, or the device is lost.
@@ -394,7 +400,7 @@ impl Renderer {
             .context
             .device
             .create_command_encoder(&Default::default());
-        self.encode(&mut encoder, target, lines.len() as u32);
+        self.encode(&mut encoder, target, size, lines.len() as u32);
         self.context.queue.submit([encoder.finish()]);
         Ok(())
     }
@@ -509,7 +515,13 @@ impl Renderer {
         }
     }
 
-    fn encode(&self, encoder: &mut wgpu::CommandEncoder, target: &wgpu::TextureView, lines: u32) {
+    fn encode(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::TextureView,
+        size: [u32; 2],
+        lines: u32,
+    ) {
         let targets = self.targets.as_ref().expect("targets were provided");
         let whole = |texture: &wgpu::Texture| texture.create_view(&Default::default());
         let [things, depths, occlusion, samples, shadow_map] = [
@@ -553,6 +565,11 @@ impl Renderer {
                 depth_stencil_attachment: depth,
                 ..Default::default()
             });
+            if label == "resolve" {
+                // The target may be larger.
+                let [width, height] = size.map(|side| side as f32);
+                render.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
+            }
             for &(program, vertices, instances) in parts {
                 let program: &programs::Program = program;
                 let bind_group = program.bind(&self.context, &resources);

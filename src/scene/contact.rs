@@ -13,7 +13,7 @@ use glam::DVec3;
 use super::error::{Problem, exact, rounded};
 use super::format;
 use crate::clump::Clump;
-use crate::model::{Cohesion, ContactModel, Law, ModelBody, ModelPlane, PairLaw, Rolling};
+use crate::model::{Cohesion, ContactModel, Law, Model, ModelBody, ModelPlane, PairLaw, Rolling};
 
 /// Largest overlap that the stiffness is derived from unless the scene says otherwise, as a fraction
 /// of the smallest radius.
@@ -44,6 +44,29 @@ pub fn damping_ratio(restitution: f64) -> f64 {
     }
     let log = libm::log(restitution.min(1.0));
     -log / (PI * PI + log * log).sqrt()
+}
+
+/// The fraction of the closing speed that a dashpot of a damping ratio leaves, where it may pull at the
+/// end: the inverse of [`damping_ratio`].
+pub fn restitution(damping_ratio: f64) -> f64 {
+    if damping_ratio >= 1.0 {
+        return 0.0;
+    }
+    libm::exp(-PI * damping_ratio / (1.0 - damping_ratio * damping_ratio).sqrt())
+}
+
+/// The longest time step (s) at which all contacts of a model are stable, as the check of scenes has it;
+/// `None` if nothing can touch.
+pub fn stable_time_step(model: &Model) -> Option<f64> {
+    let encounters = Encounters::among(
+        model.materials.len(),
+        &model.shapes,
+        &model.planes,
+        &model.bodies,
+        model.gravity,
+    );
+    let limits = encounters.limits(&model.contact, &model.pairs)?;
+    Some(limits.stable)
 }
 
 /// How long two bodies of the effective mass `mass` (kg) touch, s, with a spring of `stiffness` (N/m)
@@ -322,9 +345,28 @@ impl Encounters {
         bodies: &[ModelBody],
         gravity: DVec3,
     ) -> Self {
+        let mut encounters = Self::among(materials.len(), shapes, planes, bodies, gravity);
+        let rayleigh = materials.iter().zip(&encounters.radii).enumerate();
+        let rayleigh = rayleigh.filter_map(|(index, (material, radius))| {
+            let (modulus, ratio) = material.young_modulus.zip(material.poisson_ratio)?;
+            let time = rayleigh_time(*radius, material.density, modulus, ratio);
+            time.is_finite().then_some((time, index))
+        });
+        encounters.rayleigh = rayleigh.min_by(|a, b| a.0.total_cmp(&b.0));
+        encounters
+    }
+
+    /// Those of a number of materials of which nothing else is known.
+    fn among(
+        materials: usize,
+        shapes: &[Clump],
+        planes: &[ModelPlane],
+        bodies: &[ModelBody],
+        gravity: DVec3,
+    ) -> Self {
         let mut moving = vec![0; shapes.len()];
-        let mut radii = vec![f64::INFINITY; materials.len()];
-        let mut obstacles = vec![Obstacles::default(); materials.len()];
+        let mut radii = vec![f64::INFINITY; materials];
+        let mut obstacles = vec![Obstacles::default(); materials];
         for plane in planes {
             obstacles[plane.material].plane = true;
         }
@@ -356,21 +398,15 @@ impl Encounters {
                 moving,
             })
             .collect();
-        let rayleigh = materials.iter().zip(&radii).enumerate();
-        let rayleigh = rayleigh.filter_map(|(index, (material, radius))| {
-            let (modulus, ratio) = material.young_modulus.zip(material.poisson_ratio)?;
-            let time = rayleigh_time(*radius, material.density, modulus, ratio);
-            time.is_finite().then_some((time, index))
-        });
         Self {
-            materials: materials.len(),
+            materials,
             list: encounters(&kinds, &obstacles),
             speed: closing_speed(shapes, planes, bodies, gravity),
             spin: bodies
                 .iter()
                 .map(|body| body.angular_velocity.length())
                 .fold(0.0, f64::max),
-            rayleigh: rayleigh.min_by(|a, b| a.0.total_cmp(&b.0)),
+            rayleigh: None,
             radii,
         }
     }

@@ -6,7 +6,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+
+use crate::apt::{self, Privilege, output};
 
 /// Debian's and Ubuntu's names of the software driver and of the Vulkan loader.
 const PACKAGES: [&str; 2] = ["mesa-vulkan-drivers", "libvulkan1"];
@@ -29,15 +30,6 @@ struct Facts {
     apt: bool,
     /// How packages can be installed.
     privilege: Privilege,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Privilege {
-    Root,
-    /// `sudo` asks for no password.
-    Sudo,
-    #[default]
-    None,
 }
 
 #[derive(Debug, PartialEq)]
@@ -64,12 +56,7 @@ pub fn provide() -> Result<(), String> {
         Plan::Ask(sentence) => return Err(sentence),
         Plan::Install { sudo } => sudo,
     };
-    // The lists of a fresh container are empty. An update that fails for one source of many may
-    // still leave what is needed, so only the installation decides.
-    apt_get(sudo, &["update", "--quiet"]);
-    let mut install = vec!["install", "--quiet", "--yes", "--no-install-recommends"];
-    install.extend(PACKAGES);
-    let installed = apt_get(sudo, &install);
+    let installed = apt::install(sudo, &PACKAGES);
     match plan(&Facts::gather()) {
         Plan::Ready(manifest) if installed => report(&manifest),
         _ => Err(format!(
@@ -83,16 +70,6 @@ pub fn provide() -> Result<(), String> {
 fn report(manifest: &Path) -> Result<(), String> {
     eprintln!("           {}", manifest.display());
     Ok(())
-}
-
-fn apt_get(sudo: bool, arguments: &[&str]) -> bool {
-    let mut words = if sudo { vec!["sudo", "-n"] } else { vec![] };
-    words.extend(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
-    words.extend(arguments);
-    eprintln!("           {}", words.join(" "));
-    let mut command = Command::new(words[0]);
-    command.args(&words[1..]).stdin(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }
 
 fn plan(facts: &Facts) -> Plan {
@@ -150,14 +127,8 @@ impl Facts {
             manifests,
             chosen_by,
             gpu: has_gpu(),
-            apt: output("apt-get", &["--version"]).is_some(),
-            privilege: if output("id", &["-u"]).is_some_and(|id| id.trim() == "0") {
-                Privilege::Root
-            } else if output("sudo", &["-n", "env", "true"]).is_some() {
-                Privilege::Sudo
-            } else {
-                Privilege::None
-            },
+            apt: apt::exists(),
+            privilege: Privilege::gather(),
         }
     }
 }
@@ -235,17 +206,6 @@ fn has_gpu() -> bool {
         || ["/dev/nvidia0", "/dev/dxg"]
             .iter()
             .any(|node| Path::new(node).exists())
-}
-
-/// What a program prints, if it exists and succeeds.
-fn output(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .ok()
-        .filter(|output| output.status.success())?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]

@@ -1,0 +1,18 @@
+// A body that is pulled: a spring and a dashpot from one of its points to a point of the world; the
+// twin of src/pull.rs.
+
+fn pulled(body: Body, constant: BodyProperties, params: Params) -> Body {
+    let orientation = quaternion(body.orientation);
+    let arm = rotate(orientation, params.pull_point);
+    let cells = vec3<f32>(nearest(params.pull_cell - body.cell, params.period));
+    let place = metres(body.offset, params.cell_size) + arm;
+    let way = cells * params.cell_size + (params.pull_offset - place);
+    let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
+    let velocity = body.velocity + cross(spin, arm);
+    let force = params.pull_stiffness * way - params.pull_damping * velocity;
+    let impulse = force * params.time_step;
+    var after = body;
+    after.velocity += impulse * constant.inverse_mass;
+    after.angular_momentum += cross(arm, impulse);
+    return after;
+}

@@ -1,0 +1,184 @@
+//! What can be changed while a simulation runs.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::{Engine, Simulation};
+use crate::error::{Error, Result};
+use crate::model::{Model, PairLaw};
+use crate::pull::Pull;
+use crate::snapshot::BodyState;
+use crate::state::{self, Field};
+
+impl Simulation {
+    /// Sets the acceleration of gravity, m/s².
+    ///
+    /// # Errors
+    /// If it is not finite.
+    pub fn set_gravity(&mut self, gravity: DVec3) -> Result<()> {
+        if !gravity.is_finite() {
+            return Err(Error::Tuned(format!(
+                "gravity cannot be {gravity}; three numbers are expected, m/s²"
+            )));
+        }
+        self.model_mut().gravity = gravity;
+        self.state.params.gravity = gravity.as_vec3();
+        self.upload_params();
+        Ok(())
+    }
+
+    /// Sets the time step, s. Simulated time goes on from where it is. Whether the step is stable is
+    /// for the caller to see: [`stable_time_step`](crate::scene::contact::stable_time_step).
+    ///
+    /// # Errors
+    /// If it is not greater than 0.
+    pub fn set_time_step(&mut self, time_step: f64) -> Result<()> {
+        if !(time_step > 0.0 && time_step.is_finite()) {
+            return Err(Error::Tuned(format!(
+                "the time step cannot be {time_step} s; a time greater than 0 is expected"
+            )));
+        }
+        let time = self.time();
+        self.model_mut().time_step = time_step;
+        self.state.earlier = time - self.steps as f64 * time_step;
+        self.state.params.time_step = time_step as f32;
+        self.upload_params();
+        Ok(())
+    }
+
+    /// Sets how two materials, given by their indices, touch.
+    ///
+    /// # Errors
+    /// If one of them does not exist, a number makes no sense, or the contacts would have to
+    /// remember more, or act farther away, than those with which the simulation was started.
+    pub fn set_pair(&mut self, a: usize, b: usize, law: PairLaw) -> Result<()> {
+        let count = self.model.materials.len();
+        if a >= count || b >= count {
+            return Err(Error::Tuned(format!(
+                "there are no materials {a} and {b}; the scene has {count}, numbered from 0"
+            )));
+        }
+        let numbers = [
+            law.stiffness,
+            law.plane_stiffness,
+            law.tangential_ratio,
+            law.plane_tangential_ratio,
+            law.damping_ratio,
+            law.damping,
+            law.friction,
+            law.rolling_friction,
+            law.twisting_friction,
+        ];
+        if let Some(wrong) = numbers.iter().find(|x| !(**x >= 0.0 && x.is_finite())) {
+            return Err(Error::Tuned(format!(
+                "a contact cannot have the parameter {wrong}; numbers from 0 on are expected"
+            )));
+        }
+        let mut model = Model::clone(&self.model);
+        model.pairs[a * count + b] = law;
+        model.pairs[b * count + a] = law;
+        if !self.state.holds(&model) {
+            return Err(Error::Tuned(
+                "contacts cannot come to remember more, nor to act farther away, while a simulation \
+                 runs: rolling springs and cohesion must be in the scene from the start"
+                    .to_owned(),
+            ));
+        }
+        self.state.pairs = state::pairs(&model);
+        self.model = Arc::new(model);
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.write(Field::Pairs, &self.state);
+        }
+        Ok(())
+    }
+
+    /// From now on, pulls a body, or none.
+    ///
+    /// # Errors
+    /// If the body does not exist, or a number makes no sense.
+    pub fn set_pull(&mut self, pull: Option<Pull>) -> Result<()> {
+        if let Some(pull) = pull {
+            let count = self.model.bodies.len();
+            if pull.body as usize >= count {
+                return Err(Error::NoSuchBody {
+                    body: pull.body,
+                    count,
+                });
+            }
+            let sane = |number: f64| number >= 0.0 && number.is_finite();
+            if !(sane(pull.stiffness)
+                && sane(pull.damping)
+                && pull.point.is_finite()
+                && pull.target.is_finite())
+            {
+                return Err(Error::Tuned(format!("a body cannot be pulled by {pull:?}")));
+            }
+        }
+        self.state.set_pull(pull);
+        self.upload_params();
+        Ok(())
+    }
+
+    /// Moves a plane by a way, m. It is somewhere else at once, and has no velocity.
+    ///
+    /// # Errors
+    /// If the plane does not exist, or the way is not finite.
+    pub fn move_plane(&mut self, index: usize, way: DVec3) -> Result<()> {
+        let count = self.model.planes.len();
+        if index >= count {
+            return Err(Error::Tuned(format!(
+                "there is no plane {index}; the scene has {count}, numbered from 0"
+            )));
+        }
+        if !way.is_finite() {
+            return Err(Error::Tuned(format!("a plane cannot be moved by {way}")));
+        }
+        self.model_mut().planes[index].point += way;
+        let size = self.state.params.cell_size.as_dvec3();
+        let plane = &mut self.state.planes[index];
+        let place = plane.offset.as_dvec3() + way;
+        let cells = (place / size).floor();
+        plane.cell += cells.as_ivec3();
+        plane.offset = (place - cells * size).as_vec3();
+        // It may be near spheres now that do not have it in their lists.
+        self.state.stats[0].stale = 1;
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.write(Field::Planes, &self.state);
+            engine.set_stale();
+        }
+        Ok(())
+    }
+
+    /// A body as it is now.
+    ///
+    /// # Errors
+    /// If it does not exist, or the device is lost.
+    pub fn body(&mut self, index: u32) -> Result<BodyState> {
+        let count = self.model.bodies.len();
+        if index as usize >= count {
+            return Err(Error::NoSuchBody { body: index, count });
+        }
+        if let Engine::Gpu(engine) = &self.engine {
+            engine.download_body(Field::Bodies, index as usize, &mut self.state)?;
+            engine.download_body(Field::BodyLoads, index as usize, &mut self.state)?;
+        }
+        let index = index as usize;
+        Ok(crate::snapshot::report(
+            &self.model,
+            &self.state,
+            index,
+            &self.state.bodies[index],
+        ))
+    }
+
+    fn model_mut(&mut self) -> &mut Model {
+        Arc::make_mut(&mut self.model)
+    }
+
+    fn upload_params(&mut self) {
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.set_params(&self.state.params);
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The window, its surface, and what egui draws onto it.
+
+use std::sync::Arc;
+
+use wgpu::CurrentSurfaceTexture as Current;
+use winit::dpi::{LogicalSize, PhysicalSize};
+use winit::event_loop::ActiveEventLoop;
+use winit::window::Window;
+
+use crate::error::{Error, Result};
+use crate::gpu::{Adapter, Context};
+
+/// A window that can be drawn onto.
+pub(super) struct Canvas {
+    pub window: Arc<Window>,
+    pub context: Context,
+    /// Whether the adapter is a real GPU.
+    pub is_gpu: bool,
+    surface: wgpu::Surface<'static>,
+    config: wgpu::SurfaceConfiguration,
+    instance: wgpu::Instance,
+    pub egui: egui_winit::State,
+    painter: egui_wgpu::Renderer,
+}
+
+/// A picture that is about to be shown.
+pub(super) struct Frame {
+    texture: wgpu::SurfaceTexture,
+    pub view: wgpu::TextureView,
+    /// Whether the surface wants to be configured anew afterwards.
+    suboptimal: bool,
+}
+
+impl Canvas {
+    /// Opens a window of `size` (in logical pixels), on the adapter that `wanted` names or the best.
+    pub fn new(
+        event_loop: &ActiveEventLoop,
+        wanted: Option<&str>,
+        [width, height]: [u32; 2],
+    ) -> Result<Canvas> {
+        let attributes = Window::default_attributes()
+            .with_title("Rockfall")
+            .with_inner_size(LogicalSize::new(width, height))
+            .with_min_inner_size(LogicalSize::new(320, 240));
+        let window = event_loop
+            .create_window(attributes)
+            .map_err(|error| Error::Window(error.to_string()))?;
+        let window = Arc::new(window);
+        let display = Box::new(event_loop.owned_display_handle());
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            flags: wgpu::InstanceFlags::from_build_config().with_env(),
+            ..wgpu::InstanceDescriptor::new_with_display_handle(display)
+        });
+        let surface = create_surface(&instance, &window)?;
+        let adapter = Adapter::for_surface(&instance, &surface, wanted)?;
+        let context = adapter.open()?;
+        context.can_draw()?;
+        let capabilities = adapter.surface_capabilities(&surface);
+        let size = window.inner_size();
+        // The renderer and egui both encode colours themselves.
+        let format = capabilities.formats.iter().find(|format| !format.is_srgb());
+        let Some(&format) = format else {
+            return Err(Error::Window(
+                "the display takes no pictures of a format that Rockfall draws".to_owned(),
+            ));
+        };
+        let config = wgpu::SurfaceConfiguration {
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT,
+            format,
+            color_space: Default::default(),
+            width: size.width.max(1),
+            height: size.height.max(1),
+            present_mode: wgpu::PresentMode::AutoVsync,
+            desired_maximum_frame_latency: 2,
+            alpha_mode: capabilities.alpha_modes[0],
+            view_formats: vec![],
+        };
+        surface.configure(&context.device, &config);
+        let egui = egui_winit::State::new(
+            egui::Context::default(),
+            egui::ViewportId::ROOT,
+            &window,
+            Some(window.scale_factor() as f32),
+            window.theme(),
+            Some(context.device.limits().max_texture_dimension_2d as usize),
+        );
+        let painter = egui_wgpu::Renderer::new(
+            &context.device,
+            format,
+            egui_wgpu::RendererOptions::default(),
+        );
+        Ok(Canvas {
+            is_gpu: !adapter.is_software(),
+            window,
+            context,
+            surface,
+            config,
+            instance,
+            egui,
+            painter,
+        })
+    }
+
+    /// The format of pictures.
+    pub fn format(&self) -> wgpu::TextureFormat {
+        self.config.format
+    }
+
+    /// Size of the window, pixels; [0, 0] while it is minimised.
+    pub fn size(&self) -> [u32; 2] {
+        let PhysicalSize { width, height } = self.window.inner_size();
+        [width, height]
+    }
+
+    /// The window has another size.
+    pub fn resize(&mut self) {
+        let most = self.context.device.limits().max_texture_dimension_2d;
+        let [width, height] = self.size().map(|side| side.min(most));
+        if width > 0 && height > 0 {
+            (self.config.width, self.config.height) = (width, height);
+            self.surface.configure(&self.context.device, &self.config);
+        }
+    }
+
+    /// The next picture; `None` if there is nothing to draw onto at the moment.
+    pub fn begin(&mut self) -> Result<Option<Frame>> {
+        if self.size().contains(&0) {
+            return Ok(None);
+        }
+        if self.size() != [self.config.width, self.config.height] {
+            self.resize();
+        }
+        let (texture, suboptimal) = match self.surface.get_current_texture() {
+            Current::Success(texture) => (texture, false),
+            Current::Suboptimal(texture) => (texture, true),
+            Current::Timeout | Current::Occluded => return Ok(None),
+            Current::Outdated => {
+                self.resize();
+                return Ok(None);
+            }
+            Current::Lost => {
+                self.surface = create_surface(&self.instance, &self.window)?;
+                self.resize();
+                return Ok(None);
+            }
+            Current::Validation => {
+                return Err(Error::Window("the surface cannot be drawn onto".to_owned()));
+            }
+        };
+        let view = texture.texture.create_view(&Default::default());
+        Ok(Some(Frame {
+            texture,
+            view,
+            suboptimal,
+        }))
+    }
+
+    /// Fills a picture with grey.
+    pub fn clear(&self, frame: &Frame) {
+        let mut encoder = self
+            .context
+            .device
+            .create_command_encoder(&Default::default());
+        let grey = wgpu::Color {
+            r: 0.5,
+            g: 0.5,
+            b: 0.5,
+            a: 1.0,
+        };
+        encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("clear"),
+            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                view: &frame.view,
+                depth_slice: None,
+                resolve_target: None,
+                ops: wgpu::Operations {
+                    load: wgpu::LoadOp::Clear(grey),
+                    store: wgpu::StoreOp::Store,
+                },
+            })],
+            ..Default::default()
+        });
+        self.context.queue.submit([encoder.finish()]);
+    }
+
+    /// Draws what egui has over a picture, and shows it.
+    pub fn finish(&mut self, frame: Frame, mut output: egui::FullOutput) {
+        let Context { device, queue, .. } = &self.context;
+        self.egui
+            .handle_platform_output(&self.window, output.platform_output);
+        let primitives = self
+            .egui
+            .egui_ctx()
+            .tessellate(output.shapes, output.pixels_per_point);
+        for (id, deltas) in &output.textures_delta.set {
+            for delta in deltas {
+                self.painter.update_texture(device, queue, *id, delta);
+            }
+        }
+        let screen = egui_wgpu::ScreenDescriptor {
+            size_in_pixels: [self.config.width, self.config.height],
+            pixels_per_point: output.pixels_per_point,
+        };
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let before = self
+            .painter
+            .update_buffers(device, queue, &mut encoder, &primitives, &screen);
+        let mut pass = encoder
+            .begin_render_pass(&wgpu::RenderPassDescriptor {
+                label: Some("egui"),
+                color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                    view: &frame.view,
+                    depth_slice: None,
+                    resolve_target: None,
+                    ops: wgpu::Operations {
+                        load: wgpu::LoadOp::Load,
+                        store: wgpu::StoreOp::Store,
+                    },
+                })],
+                ..Default::default()
+            })
+            .forget_lifetime();
+        self.painter.render(&mut pass, &primitives, &screen);
+        drop(pass);
+        queue.submit(before.into_iter().chain([encoder.finish()]));
+        self.window.pre_present_notify();
+        queue.present(frame.texture);
+        for id in &output.textures_delta.free {
+            self.painter.free_texture(id);
+        }
+        // They have been applied; egui panics where they were forgotten.
+        output.textures_delta.clear();
+        if frame.suboptimal {
+            self.resize();
+        }
+    }
+}
+
+fn create_surface(
+    instance: &wgpu::Instance,
+    window: &Arc<Window>,
+) -> Result<wgpu::Surface<'static>> {
+    instance
+        .create_surface(window.clone())
+        .map_err(|error| Error::Window(error.to_string()))
+}

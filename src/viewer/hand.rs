@@ -1,0 +1,317 @@
+//! What the mouse does to the camera and to bodies.
+
+use glam::{DVec2, DVec3, Vec3};
+use winit::event::{ElementState, MouseButton, MouseScrollDelta, WindowEvent};
+use winit::keyboard::ModifiersState;
+
+use super::Viewer;
+use crate::error::Result;
+use crate::pull::Pull;
+use crate::render::{Line, Thing};
+use crate::snapshot::BodyState;
+
+/// What a drag of the left button does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// It turns the camera.
+    Camera,
+    /// It moves what is picked.
+    Pick,
+}
+
+/// What was picked.
+#[derive(Clone, Debug)]
+pub(super) enum Picked {
+    /// A body, as it is now.
+    Body { state: BodyState },
+    /// A plane.
+    Plane { index: usize },
+}
+
+/// What a drag does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Drag {
+    Turn,
+    Shift,
+    /// Pulls a body, from a point of it in its own axes; its target stays as far in front of the camera as
+    /// the point was that was picked.
+    Pull {
+        pull: Pull,
+        depth: f64,
+    },
+    /// Moves a plane along its normal.
+    Plane {
+        index: usize,
+    },
+}
+
+/// The mouse.
+#[derive(Debug, Default)]
+pub(super) struct Hand {
+    /// Where it is, pixels.
+    place: DVec2,
+    modifiers: ModifiersState,
+    drag: Option<Drag>,
+    /// How far it has moved since the button was pressed, pixels.
+    moved: f64,
+    /// The line from the body that is pulled to the mouse.
+    line: Option<Line>,
+}
+
+/// A press that moves less than this, pixels, is a click.
+const CLICK: f64 = 4.0;
+
+/// Angle that the camera turns by for a pixel, rad.
+const TURN: f64 = 0.006;
+
+/// Factor of the distance of the camera for a line of the wheel.
+const ZOOM: f64 = 0.88;
+
+/// A body that is pulled swings back and forth in this time, s, and comes to rest without a swing.
+const SWING: f64 = 0.35;
+
+/// The line from a body to the mouse.
+const LINE_COLOUR: Vec3 = Vec3::new(1.0, 0.35, 0.02);
+
+impl Hand {
+    pub fn is_pulling(&self) -> bool {
+        matches!(self.drag, Some(Drag::Pull { .. }))
+    }
+
+    /// What the hand adds to a picture.
+    pub fn lines(&self) -> Vec<Line> {
+        self.line.into_iter().collect()
+    }
+
+    pub fn let_go(&mut self) {
+        self.drag = None;
+        self.line = None;
+    }
+}
+
+impl Viewer {
+    /// What the mouse does; `consumed` where it does it to the panel.
+    pub(super) fn mouse(&mut self, event: &WindowEvent, consumed: bool) {
+        match *event {
+            WindowEvent::ModifiersChanged(modifiers) => {
+                self.hand.modifiers = modifiers.state();
+            }
+            WindowEvent::CursorMoved { position, .. } => {
+                let place = DVec2::new(position.x, position.y);
+                let way = place - self.hand.place;
+                self.hand.place = place;
+                self.hand.moved += way.length();
+                if self.hand.drag.is_some() {
+                    self.drag(way);
+                    self.request();
+                }
+            }
+            WindowEvent::MouseInput { state, button, .. } => match state {
+                ElementState::Pressed if !consumed => {
+                    self.press(button);
+                    self.request();
+                }
+                ElementState::Released if self.hand.drag.is_some() => {
+                    self.release(button);
+                    self.request();
+                }
+                _ => (),
+            },
+            WindowEvent::MouseWheel { delta, .. } if !consumed => {
+                match delta {
+                    MouseScrollDelta::LineDelta(_, lines) => {
+                        self.camera.distance *= ZOOM.powf(lines.into());
+                    }
+                    // Two fingers on a trackpad.
+                    MouseScrollDelta::PixelDelta(way) => {
+                        let way = DVec2::new(way.x, way.y);
+                        match self.hand.modifiers {
+                            keys if keys.shift_key() => self.shift(way),
+                            keys if keys.control_key() => {
+                                self.camera.distance *= (-0.005 * way.y).exp();
+                            }
+                            _ => self.turn(way),
+                        }
+                    }
+                }
+                self.request();
+            }
+            WindowEvent::PinchGesture { delta, .. } if delta.is_finite() => {
+                self.camera.distance *= (-delta).exp();
+                self.request();
+            }
+            // Whatever was held is let go.
+            WindowEvent::Focused(false) => self.release(MouseButton::Left),
+            _ => (),
+        }
+    }
+
+    fn press(&mut self, button: MouseButton) {
+        self.hand.moved = 0.0;
+        self.hand.drag = match button {
+            MouseButton::Left if self.mode == Mode::Pick => {
+                let outcome = self.grab();
+                self.tell(outcome);
+                self.hand.drag.or(Some(Drag::Turn))
+            }
+            MouseButton::Left if !self.hand.modifiers.shift_key() => Some(Drag::Turn),
+            MouseButton::Left | MouseButton::Right | MouseButton::Middle => Some(Drag::Shift),
+            _ => None,
+        };
+    }
+
+    fn release(&mut self, button: MouseButton) {
+        let clicked = self.hand.moved < CLICK && button == MouseButton::Left;
+        if self.hand.is_pulling()
+            && let Some(stage) = &mut self.stage
+        {
+            let outcome = stage.simulation.set_pull(None);
+            self.tell(outcome);
+        } else if clicked && self.hand.drag.is_some() {
+            let outcome = self.pick().map(|_| ());
+            self.tell(outcome);
+        }
+        self.hand.let_go();
+    }
+
+    fn drag(&mut self, way: DVec2) {
+        match self.hand.drag {
+            Some(Drag::Turn) => self.turn(way),
+            Some(Drag::Shift) => self.shift(way),
+            Some(Drag::Pull { .. }) => self.keep_pulling(),
+            Some(Drag::Plane { index }) => self.push_plane(index, way),
+            None => (),
+        }
+    }
+
+    fn turn(&mut self, way: DVec2) {
+        self.camera.around -= TURN * way.x;
+        self.camera.above = (self.camera.above + TURN * way.y).clamp(-1.5, 1.5);
+    }
+
+    fn shift(&mut self, way: DVec2) {
+        let axes = self.camera.axes();
+        let metres = self.metres_of_pixel(self.camera.distance);
+        self.camera.target += metres * (way.y * axes.up - way.x * axes.right);
+    }
+
+    /// How long what takes one pixel is at a distance, m.
+    fn metres_of_pixel(&self, distance: f64) -> f64 {
+        let [_, height] = self.picture_size();
+        2.0 * self.camera.slope() * distance / f64::from(height)
+    }
+
+    /// The direction in which the mouse points.
+    fn ray(&self) -> DVec3 {
+        let [width, height] = self.picture_size().map(f64::from);
+        let right = 2.0 * self.hand.place.x / width - 1.0;
+        let up = 1.0 - 2.0 * self.hand.place.y / height;
+        self.camera.ray(right, up, width / height)
+    }
+
+    /// Picks what is under the mouse.
+    fn pick(&mut self) -> Result<Thing> {
+        let place = self.hand.place;
+        let pixel = [place.x.max(0.0) as u32, place.y.max(0.0) as u32];
+        let Some(stage) = &mut self.stage else {
+            return Ok(Thing::Nothing);
+        };
+        let thing = stage.renderer.thing_at(pixel, &self.look)?;
+        self.picked = match thing {
+            Thing::Sphere(index) => {
+                let body = stage.simulation.on_host().members[index as usize].body;
+                Some(Picked::Body {
+                    state: stage.simulation.body(body)?,
+                })
+            }
+            Thing::Plane(index) => Some(Picked::Plane {
+                index: index as usize,
+            }),
+            Thing::Nothing => None,
+        };
+        Ok(thing)
+    }
+
+    /// Picks what is under the mouse, and takes hold of it.
+    fn grab(&mut self) -> Result<()> {
+        let thing = self.pick()?;
+        let (eye, way) = (self.camera.eye(), self.ray());
+        match (&self.picked, thing, &self.stage) {
+            (Some(Picked::Body { state }), Thing::Sphere(sphere), Some(stage)) if !state.fixed => {
+                let clump = &stage.simulation.model().shapes[state.shape];
+                let member = stage.simulation.on_host().members[sphere as usize];
+                // From the principal frame.
+                let turn = state.orientation * clump.principal_axes;
+                let center = state.position + turn * member.center.as_dvec3();
+                let distance = met(center - eye, way, member.radius.into());
+                let place = eye + distance * way;
+                let frequency = std::f64::consts::TAU / SWING;
+                let pull = Pull {
+                    body: state.index as u32,
+                    point: turn.conjugate() * (place - state.position),
+                    target: place,
+                    stiffness: state.mass * frequency * frequency,
+                    damping: 2.0 * state.mass * frequency,
+                };
+                let depth = (place - eye).dot(self.camera.axes().forward);
+                self.hand.drag = Some(Drag::Pull { pull, depth });
+            }
+            (Some(Picked::Plane { index }), ..) => {
+                self.hand.drag = Some(Drag::Plane { index: *index });
+            }
+            _ => self.hand.drag = None,
+        }
+        Ok(())
+    }
+
+    /// Pulls the body that is held to where the mouse is.
+    pub(super) fn keep_pulling(&mut self) {
+        let Some(Drag::Pull { pull, depth }) = self.hand.drag else {
+            return;
+        };
+        let way = self.ray();
+        let distance = depth / way.dot(self.camera.axes().forward);
+        let pull = Pull {
+            target: self.camera.eye() + distance * way,
+            ..pull
+        };
+        let (Some(stage), Some(Picked::Body { state })) = (&mut self.stage, &self.picked) else {
+            return;
+        };
+        let clump = &stage.simulation.model().shapes[state.shape];
+        let turn = state.orientation * clump.principal_axes;
+        self.hand.line = Some(Line {
+            start: state.position + turn * pull.point,
+            end: pull.target,
+            colour: LINE_COLOUR,
+        });
+        let outcome = stage.simulation.set_pull(Some(pull));
+        self.tell(outcome);
+    }
+
+    /// Moves a plane along its normal, as far as the mouse has moved along that in the picture.
+    fn push_plane(&mut self, index: usize, way: DVec2) {
+        let axes = self.camera.axes();
+        let metres = self.metres_of_pixel(self.camera.distance);
+        let Some(stage) = &mut self.stage else { return };
+        let Some(normal) = stage.plane_normal(index) else {
+            return;
+        };
+        let seen = DVec2::new(normal.dot(axes.right), -normal.dot(axes.up));
+        // Of a plane that is seen from straight in front, up is towards the viewer.
+        let along = if seen.length() > 0.2 {
+            way.dot(seen) / seen.length_squared()
+        } else {
+            -way.y
+        };
+        let outcome = stage.move_plane(index, along * metres * normal);
+        self.tell(outcome);
+    }
+}
+
+/// How far along a unit vector a sphere is met; where the ray passes it, if it misses it.
+fn met(center: DVec3, way: DVec3, radius: f64) -> f64 {
+    let along = center.dot(way);
+    let beside = (center - along * way).length_squared();
+    along - (radius * radius - beside).max(0.0).sqrt()
+}

@@ -1,0 +1,96 @@
+//! What keys do: one table, for the window and for its help.
+
+use winit::keyboard::{Key, NamedKey};
+
+/// What a key does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described in KEYS")]
+pub(super) enum Action {
+    Play,
+    Step,
+    Reset,
+    Faster,
+    Slower,
+    Gravity,
+    Pick,
+    Camera,
+    Fit,
+    Colour,
+    Record,
+    Panel,
+    Next,
+    Previous,
+    Help,
+    Quit,
+}
+
+/// Keys as they are written, and what they do.
+pub(super) const KEYS: &[(&[&str], Action, &str)] = &[
+    (&["space", "k"], Action::Play, "play and pause"),
+    (&["s", "."], Action::Step, "pause and take a single step"),
+    (&["r"], Action::Reset, "back to the start"),
+    (&["+", "="], Action::Faster, "twice as fast"),
+    (&["-"], Action::Slower, "half as fast"),
+    (&["g"], Action::Gravity, "gravity off and on"),
+    (
+        &["p"],
+        Action::Pick,
+        "the mouse picks and pulls bodies, and moves planes",
+    ),
+    (&["v"], Action::Camera, "the mouse moves the camera"),
+    (&["f"], Action::Fit, "the scene fills the window"),
+    (&["c"], Action::Colour, "the next meaning of colours"),
+    (&["o"], Action::Record, "start and end a film"),
+    (&["tab"], Action::Panel, "hide and show the panel"),
+    (&["n"], Action::Next, "the next scene of the folder"),
+    (&["b"], Action::Previous, "the one before"),
+    (&["h", "?", "F1"], Action::Help, "this help"),
+    (&["q"], Action::Quit, "close the window"),
+];
+
+/// What the mouse does.
+pub(super) const MOUSE: &[(&str, &str)] = &[
+    ("left button", "turn the camera; with p pull what is picked"),
+    ("right or middle button", "shift the camera"),
+    ("shift and left button", "shift the camera"),
+    ("wheel, pinch", "nearer and farther"),
+    ("two fingers", "turn the camera; with shift shift it"),
+    ("click", "pick a body"),
+    ("a file", "dropped on the window, is opened"),
+];
+
+/// What a key does, if anything.
+pub(super) fn action(key: &Key) -> Option<Action> {
+    let name = match key {
+        Key::Named(NamedKey::Space) => "space".to_owned(),
+        Key::Named(NamedKey::Tab) => "tab".to_owned(),
+        Key::Named(NamedKey::F1) => "F1".to_owned(),
+        Key::Character(text) => text.to_lowercase(),
+        _ => return None,
+    };
+    let found = KEYS.iter().find(|(keys, ..)| keys.contains(&name.as_str()));
+    found.map(|(_, action, _)| *action)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_does_one_thing() {
+        let mut keys: Vec<&str> = KEYS.iter().flat_map(|(keys, ..)| *keys).copied().collect();
+        let count = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), count);
+    }
+
+    #[test]
+    fn keys_are_found_in_upper_case_too() {
+        let key = |text: &str| action(&Key::Character(text.into()));
+        assert_eq!(key("k"), Some(Action::Play));
+        assert_eq!(key("K"), Some(Action::Play));
+        assert_eq!(action(&Key::Named(NamedKey::Space)), Some(Action::Play));
+        assert_eq!(key("z"), None);
+    }
+}

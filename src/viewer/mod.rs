@@ -1,0 +1,556 @@
+//! The window: a simulation that runs while it is looked at, pulled at and tuned.
+//!
+//! Everything happens on one thread, frame by frame: the steps that are due are taken, as far as there
+//! is time for them (`clock`), the renderer draws the simulation's own buffers ([`crate::render`]), egui
+//! draws the panel over that (`panel`), and the picture is shown (`canvas`). While nothing moves and
+//! nobody touches it, nothing is drawn.
+
+// As for pictures: what a window shows need not be the same on every machine.
+#![allow(clippy::disallowed_methods)]
+
+mod canvas;
+mod clock;
+mod hand;
+mod history;
+mod keys;
+mod panel;
+mod record;
+mod stage;
+mod watch;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use winit::application::ApplicationHandler;
+use winit::event::{ElementState, StartCause, WindowEvent};
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
+use winit::window::WindowId;
+
+use crate::error::{Error, Result};
+use crate::render::shaders::Texts;
+use crate::render::{Camera, Look};
+use crate::simulation::Options;
+use canvas::Canvas;
+use clock::Clock;
+use hand::{Hand, Mode, Picked};
+use keys::{Action, action};
+use panel::{WIDTH, Wish};
+use record::{RATE, Recording};
+use stage::Stage;
+use watch::Watch;
+
+/// How a window is opened.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The scene that it shows at first.
+    pub scene: PathBuf,
+    /// Where simulations run. An adapter that is named also draws.
+    pub options: Options,
+    /// Width and height of the window, logical pixels.
+    pub size: [u32; 2],
+    /// Whether the simulation waits for the user to start it.
+    pub paused: bool,
+    /// How pictures look at first; without it, with as many samples as suit the adapter.
+    pub look: Look,
+    /// Whether the panel is shown at first.
+    pub panel: bool,
+}
+
+/// Opens a window, and returns when it is closed.
+///
+/// # Errors
+/// If there is no display, or nothing that can draw onto it. A scene that is wrong is shown in the window,
+/// and is no error.
+pub fn run(setup: Setup) -> Result<()> {
+    let events = EventLoop::<Happened>::with_user_event()
+        .build()
+        .map_err(|error| Error::Window(error.to_string()))?;
+    let watch = Watch::new(events.create_proxy());
+    let mut viewer = Viewer::new(setup, watch);
+    events
+        .run_app(&mut viewer)
+        .map_err(|error| Error::Window(error.to_string()))?;
+    match viewer.failure {
+        None => Ok(()),
+        Some(error) => Err(error),
+    }
+}
+
+/// What other threads tell the window.
+#[derive(Clone, Debug)]
+enum Happened {
+    /// A file has changed.
+    Changed(PathBuf),
+}
+
+/// How long frames take, on average, s.
+#[derive(Clone, Copy, Debug, Default)]
+struct Timing {
+    frame: f64,
+    simulation: f64,
+    drawing: f64,
+}
+
+/// Time between surveys of where the bodies are.
+const SURVEY: Duration = Duration::from_millis(250);
+
+/// Time that a file has to be left alone before it is read again: editors write in pieces.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// The window and all that belongs to it.
+struct Viewer {
+    setup: Setup,
+    canvas: Option<Canvas>,
+    stage: Option<Stage>,
+    /// The scene that is wanted; that on stage is another one while this is wrong.
+    scene: PathBuf,
+    scenes: Vec<PathBuf>,
+    camera: Camera,
+    look: Look,
+    clock: Clock,
+    hand: Hand,
+    mode: Mode,
+    picked: Option<Picked>,
+    /// The pair of materials whose parameters the panel shows.
+    pair: (usize, usize),
+    recording: Option<Recording>,
+    /// What the user should know.
+    notice: Option<String>,
+    panel_shown: bool,
+    help_shown: bool,
+    timing: Timing,
+    last_frame: Option<Instant>,
+    last_survey: Option<Instant>,
+    watch: Watch,
+    /// Files that have changed, and when they are to be read again.
+    changed: Vec<(PathBuf, Instant)>,
+    failure: Option<Error>,
+}
+
+impl Viewer {
+    fn new(setup: Setup, watch: Watch) -> Viewer {
+        Viewer {
+            canvas: None,
+            stage: None,
+            scene: setup.scene.clone(),
+            scenes: stage::neighbours(&setup.scene),
+            camera: Camera::default(),
+            look: setup.look,
+            clock: Clock::new(!setup.paused),
+            hand: Hand::default(),
+            mode: Mode::Camera,
+            picked: None,
+            pair: (0, 0),
+            recording: None,
+            notice: None,
+            panel_shown: setup.panel,
+            help_shown: false,
+            timing: Timing::default(),
+            last_frame: None,
+            last_survey: None,
+            watch,
+            changed: Vec::new(),
+            failure: None,
+            setup,
+        }
+    }
+
+    /// Opens a scene. If it is wrong, the one on stage stays, and the window says what is wrong.
+    fn open(&mut self, path: &Path, keep_camera: bool) {
+        let Some(canvas) = &self.canvas else { return };
+        self.scene = path.to_owned();
+        self.scenes = stage::neighbours(path);
+        self.watch.follow(path);
+        let (options, context) = (&self.setup.options, &canvas.context);
+        match Stage::open(path, options, context, canvas.is_gpu, canvas.format()) {
+            Ok(stage) => {
+                let title = path.file_stem().unwrap_or_default().to_string_lossy();
+                canvas.window.set_title(&format!("{title} - Rockfall"));
+                self.stop_recording();
+                self.stage = Some(stage);
+                self.notice = None;
+                self.picked = None;
+                self.pair = (0, 0);
+                self.hand.let_go();
+                if !keep_camera {
+                    self.fit();
+                }
+            }
+            Err(error) => self.notice = Some(error.to_string()),
+        }
+    }
+
+    /// Tells the user of something that went wrong.
+    fn tell(&mut self, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            self.clock.playing = false;
+            self.notice = Some(error.to_string());
+        }
+    }
+
+    /// Size of the part of the window that the picture takes, pixels.
+    fn picture_size(&self) -> [u32; 2] {
+        let Some(canvas) = &self.canvas else {
+            return [1, 1];
+        };
+        let [width, height] = canvas.size();
+        let panel = if self.panel_shown {
+            (WIDTH * canvas.egui.egui_ctx().pixels_per_point()) as u32
+        } else {
+            0
+        };
+        [width.saturating_sub(panel).max(1), height.max(1)]
+    }
+
+    fn aspect(&self) -> f64 {
+        let [width, height] = self.picture_size();
+        f64::from(width) / f64::from(height)
+    }
+
+    fn fit(&mut self) {
+        let aspect = self.aspect();
+        let Some(stage) = &mut self.stage else { return };
+        match stage.renderer.survey(&self.look) {
+            Ok(bounds) => {
+                // Before anything has moved, with the floor below.
+                let shown = match stage.simulation.steps() {
+                    0 => bounds.union(crate::render::start(stage.simulation.model())),
+                    _ => bounds,
+                };
+                self.camera.fit(shown, aspect);
+            }
+            Err(error) => self.tell(Err(error)),
+        }
+    }
+
+    fn grant(&mut self, wish: Wish, event_loop: &ActiveEventLoop) {
+        if let Wish::Do(action) = wish {
+            return self.act(action, event_loop);
+        }
+        if let Wish::Open(path) = wish {
+            return self.open(&path, false);
+        }
+        if let Wish::Dismiss = wish {
+            self.notice = None;
+            return;
+        }
+        let Some(stage) = &mut self.stage else { return };
+        let outcome = match wish {
+            Wish::Gravity(gravity) => stage.simulation.set_gravity(gravity),
+            Wish::TimeStep(time_step) => stage.simulation.set_time_step(time_step),
+            Wish::Pair(a, b, law) => stage.set_pair(a, b, law),
+            Wish::Do(_) | Wish::Open(_) | Wish::Dismiss => Ok(()),
+        };
+        self.tell(outcome);
+    }
+
+    fn act(&mut self, action: Action, event_loop: &ActiveEventLoop) {
+        match action {
+            Action::Play => self.clock.playing = !self.clock.playing,
+            Action::Faster => self.clock.speed = (2.0 * self.clock.speed).min(1e3),
+            Action::Slower => self.clock.speed = (0.5 * self.clock.speed).max(1e-6),
+            Action::Pick => self.mode = Mode::Pick,
+            Action::Camera => self.mode = Mode::Camera,
+            Action::Fit => self.fit(),
+            Action::Colour => {
+                let all = crate::render::ColourBy::ALL;
+                self.look.colour_by = all[(self.look.colour_by as usize + 1) % all.len()];
+                self.last_survey = None;
+            }
+            Action::Panel => self.panel_shown = !self.panel_shown,
+            Action::Help => self.help_shown = !self.help_shown,
+            Action::Next => self.open_neighbour(1),
+            Action::Previous => self.open_neighbour(-1),
+            Action::Record => match self.recording {
+                Some(_) => self.stop_recording(),
+                None => self.start_recording(),
+            },
+            Action::Quit => {
+                self.stop_recording();
+                event_loop.exit();
+            }
+            Action::Step => {
+                self.clock.playing = false;
+                let outcome = match &mut self.stage {
+                    Some(stage) => self.clock.take(&mut stage.simulation, 1),
+                    None => Ok(()),
+                };
+                self.tell(outcome);
+            }
+            Action::Reset => {
+                let outcome = self.stage.as_mut().map_or(Ok(()), Stage::reset);
+                self.tell(outcome);
+            }
+            Action::Gravity => {
+                let outcome = self.stage.as_mut().map_or(Ok(()), Stage::toggle_gravity);
+                self.tell(outcome);
+            }
+        }
+    }
+
+    fn open_neighbour(&mut self, by: isize) {
+        let count = self.scenes.len() as isize;
+        let place = self.scenes.iter().position(|path| *path == self.scene);
+        if let Some(place) = place {
+            let next = (place as isize + by).rem_euclid(count) as usize;
+            self.open(&self.scenes[next].clone(), false);
+        }
+    }
+
+    fn start_recording(&mut self) {
+        let (Some(canvas), Some(stage)) = (&self.canvas, &self.stage) else {
+            return;
+        };
+        match Recording::start(&canvas.context, &stage.simulation, &stage.path) {
+            Ok((recording, notice)) => {
+                self.recording = Some(recording);
+                self.notice = notice;
+            }
+            Err(sentence) => self.notice = Some(sentence),
+        }
+    }
+
+    fn stop_recording(&mut self) {
+        if let Some(recording) = self.recording.take() {
+            self.notice = Some(recording.finish().unwrap_or_else(|sentence| sentence));
+        }
+    }
+
+    /// Takes the steps that are due.
+    fn advance(&mut self) -> Result<()> {
+        let Some(stage) = &mut self.stage else {
+            return Ok(());
+        };
+        let Some(recording) = &mut self.recording else {
+            return self.clock.advance(&mut stage.simulation);
+        };
+        if self.clock.playing {
+            // A film is as smooth as it should be, however long its frames take.
+            let time_step = stage.simulation.model().time_step;
+            let steps = (self.clock.speed / RATE / time_step).round().max(1.0);
+            self.clock.take(&mut stage.simulation, steps as u64)?;
+            if let Err(sentence) = recording.add(
+                &stage.simulation,
+                &self.camera,
+                &self.look,
+                &self.hand.lines(),
+            ) {
+                self.recording = None;
+                self.notice = Some(sentence);
+            }
+        }
+        Ok(())
+    }
+
+    /// One frame.
+    fn draw(&mut self, event_loop: &ActiveEventLoop) -> Result<()> {
+        let start = Instant::now();
+        let outcome = self.advance();
+        self.tell(outcome);
+        let simulation_time = start.elapsed();
+        let picture_size = self.picture_size();
+        self.follow_picked();
+
+        let Some(canvas) = &mut self.canvas else {
+            return Ok(());
+        };
+        let Some(frame) = canvas.begin()? else {
+            return Ok(());
+        };
+        let drawing_start = Instant::now();
+        let mut look = self.look;
+        look.picked = match &self.picked {
+            Some(Picked::Body { state, .. }) => Some(state.index as u32),
+            _ => None,
+        };
+        match &mut self.stage {
+            Some(stage) => {
+                stage.renderer.update(&stage.simulation);
+                if self.last_survey.is_none_or(|last| last.elapsed() > SURVEY) {
+                    stage.renderer.survey(&look)?;
+                    self.last_survey = Some(Instant::now());
+                }
+                let lines = self.hand.lines();
+                stage
+                    .renderer
+                    .draw(&frame.view, picture_size, &self.camera, &look, &lines)?;
+            }
+            None => canvas.clear(&frame),
+        }
+        // What was drawn is done when the device says so, and not when it was asked for.
+        canvas.context.wait()?;
+        let drawing_time = drawing_start.elapsed();
+        if let Some(stage) = &mut self.stage {
+            stage.history.follow(&mut stage.simulation)?;
+        }
+
+        let input = canvas.egui.take_egui_input(&canvas.window);
+        let context = canvas.egui.egui_ctx().clone();
+        let mut wishes = Vec::new();
+        let output = context.run_ui(input, |ui| wishes = self.panel(ui));
+        let repaint = output
+            .viewport_output
+            .values()
+            .any(|viewport| viewport.repaint_delay.is_zero());
+        if let Some(canvas) = &mut self.canvas {
+            canvas.finish(frame, output);
+        }
+        let changed = !wishes.is_empty();
+        for wish in wishes {
+            self.grant(wish, event_loop);
+        }
+        self.measure(simulation_time, drawing_time);
+        if self.clock.playing || repaint || changed || self.hand.is_pulling() {
+            self.request();
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self, simulation: Duration, drawing: Duration) {
+        const NEW: f64 = 0.1;
+        let now = Instant::now();
+        let passed = self.last_frame.map(|last| (now - last).as_secs_f64());
+        self.last_frame = Some(now);
+        // A window in which nothing moves draws when it is asked to, which is no frame time.
+        let own = (simulation + drawing).as_secs_f64();
+        let frame = passed.filter(|_| self.clock.playing).unwrap_or(own);
+        let follow = |average: &mut f64, value: f64| *average += NEW * (value - *average);
+        follow(&mut self.timing.frame, frame);
+        follow(&mut self.timing.simulation, simulation.as_secs_f64());
+        follow(&mut self.timing.drawing, drawing.as_secs_f64());
+    }
+
+    /// Brings what is known of the picked body up to date.
+    fn follow_picked(&mut self) {
+        let (Some(stage), Some(Picked::Body { state, .. })) = (&mut self.stage, &mut self.picked)
+        else {
+            return;
+        };
+        match stage.simulation.body(state.index as u32) {
+            Ok(now) => *state = now,
+            Err(error) => return self.tell(Err(error)),
+        }
+        self.keep_pulling();
+    }
+
+    fn request(&self) {
+        if let Some(canvas) = &self.canvas {
+            canvas.window.request_redraw();
+        }
+    }
+
+    /// Reads files again that have changed and are quiet now.
+    fn reload(&mut self) {
+        let now = Instant::now();
+        let due = |(_, when): &(PathBuf, Instant)| *when <= now;
+        if !self.changed.iter().any(due) {
+            return;
+        }
+        let paths: Vec<PathBuf> = self
+            .changed
+            .extract_if(.., |c| due(c))
+            .map(|c| c.0)
+            .collect();
+        let same = |path: &PathBuf| {
+            path.file_name() == self.scene.file_name()
+                && path.canonicalize().ok() == self.scene.canonicalize().ok()
+        };
+        if paths.iter().any(same) {
+            self.open(&self.scene.clone(), true);
+        }
+        if paths
+            .iter()
+            .any(|path| path.extension().is_some_and(|e| e == "wgsl"))
+            && let (Some(folder), Some(stage)) = (watch::shaders(), &mut self.stage)
+        {
+            let outcome = match Texts::read(&folder) {
+                Ok(texts) => stage
+                    .renderer
+                    .reload(&texts)
+                    .map_err(|error| error.to_string()),
+                Err(error) => Err(format!("the shaders cannot be read: {error}")),
+            };
+            self.notice = outcome.err();
+        }
+        self.request();
+    }
+}
+
+impl ApplicationHandler<Happened> for Viewer {
+    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
+        if self.canvas.is_some() {
+            return;
+        }
+        let wanted = self.setup.options.adapter.as_deref();
+        match Canvas::new(event_loop, wanted, self.setup.size) {
+            Ok(canvas) => {
+                if !canvas.is_gpu {
+                    self.look.supersampling = 1;
+                }
+                self.canvas = Some(canvas);
+                self.open(&self.scene.clone(), false);
+                self.request();
+            }
+            Err(error) => {
+                self.failure = Some(error);
+                event_loop.exit();
+            }
+        }
+    }
+
+    fn new_events(&mut self, _: &ActiveEventLoop, _: StartCause) {
+        self.reload();
+    }
+
+    fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
+        let next = self.changed.iter().map(|(_, when)| *when).min();
+        event_loop.set_control_flow(match next {
+            Some(when) => ControlFlow::WaitUntil(when),
+            None => ControlFlow::Wait,
+        });
+    }
+
+    fn user_event(&mut self, _: &ActiveEventLoop, Happened::Changed(path): Happened) {
+        self.changed.retain(|(changed, _)| *changed != path);
+        self.changed.push((path, Instant::now() + QUIET));
+    }
+
+    fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        let Some(canvas) = &mut self.canvas else {
+            return;
+        };
+        let response = canvas.egui.on_window_event(&canvas.window, &event);
+        if response.repaint && !matches!(event, WindowEvent::RedrawRequested) {
+            canvas.window.request_redraw();
+        }
+        let typing = canvas.egui.egui_ctx().text_edit_focused();
+        match event {
+            WindowEvent::CloseRequested => self.act(Action::Quit, event_loop),
+            WindowEvent::Resized(_) | WindowEvent::ScaleFactorChanged { .. } => {
+                canvas.resize();
+                canvas.window.request_redraw();
+            }
+            WindowEvent::Occluded(false) => canvas.window.request_redraw(),
+            WindowEvent::RedrawRequested => {
+                if let Err(error) = self.draw(event_loop) {
+                    self.failure = Some(error);
+                    event_loop.exit();
+                }
+            }
+            WindowEvent::DroppedFile(path) => {
+                self.open(&path, false);
+                self.request();
+            }
+            WindowEvent::KeyboardInput { event, .. } if !typing => {
+                if event.state == ElementState::Pressed
+                    && let Some(action) = action(&event.logical_key)
+                {
+                    self.act(action, event_loop);
+                    self.request();
+                }
+            }
+            // The mouse is the panel's where it is over that, and until what was begun there ends.
+            _ => self.mouse(&event, response.consumed),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What is on stage: one scene with its simulation, and the renderer that shows it.
+
+use std::path::{Path, PathBuf};
+
+use super::history::History;
+use crate::error::{Error, Result};
+use crate::gpu::Context;
+use crate::model::{Model, PairLaw};
+use crate::render::{Look, Renderer};
+use crate::scene::contact::stable_time_step;
+use crate::scene::{self, SceneError};
+use crate::simulation::{Backend, Options, Simulation};
+use crate::state::State;
+
+/// A scene on stage.
+pub(super) struct Stage {
+    pub path: PathBuf,
+    pub simulation: Simulation,
+    pub renderer: Renderer,
+    pub history: History,
+    /// What was derived from the scene, and what is doubtful.
+    pub notes: Vec<String>,
+    pub warnings: Vec<String>,
+    /// The longest time step that is stable, s.
+    pub stable: Option<f64>,
+    /// The model as the scene has it, before anything was tuned.
+    pub written: Model,
+    start: State,
+}
+
+/// Why a scene is not on stage.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StageError {
+    #[error("{0}")]
+    Scene(#[from] SceneError),
+    #[error("{0}")]
+    Simulation(#[from] Error),
+}
+
+impl Stage {
+    /// Reads a scene and sets it up.
+    pub fn open(
+        path: &Path,
+        options: &Options,
+        context: &Context,
+        is_gpu: bool,
+        format: wgpu::TextureFormat,
+    ) -> std::result::Result<Stage, StageError> {
+        let scene::Scene {
+            model,
+            warnings,
+            notes,
+            ..
+        } = scene::load(path)?;
+        let written = model.clone();
+        // As everywhere: a software adapter computes only if it is asked to by name.
+        let on_gpu = match options.backend {
+            Backend::Cpu => false,
+            Backend::Gpu => true,
+            Backend::Auto => is_gpu || options.adapter.is_some(),
+        };
+        let mut simulation = if on_gpu {
+            Simulation::on_gpu(model, context)?
+        } else {
+            Simulation::on_cpu(model, options.threads)?
+        };
+        let start = simulation.state()?.clone();
+        let mut renderer = Renderer::new(context, &simulation, format)?;
+        renderer.update(&simulation);
+        renderer.survey(&Look::default())?;
+        Ok(Stage {
+            path: path.to_owned(),
+            simulation,
+            renderer,
+            history: History::new(),
+            notes,
+            warnings,
+            stable: stable_time_step(&written),
+            written,
+            start,
+        })
+    }
+
+    /// Goes back to the start. What was tuned stays as it is.
+    pub fn reset(&mut self) -> Result<()> {
+        self.simulation.restore(&self.start, 0)?;
+        self.history = History::new();
+        self.renderer.forget();
+        Ok(())
+    }
+
+    /// Whether gravity acts.
+    pub fn has_gravity(&self) -> bool {
+        self.simulation.model().gravity != glam::DVec3::ZERO
+    }
+
+    /// Switches gravity off, or on as the scene has it (or as it is on Earth, if that has none).
+    pub fn toggle_gravity(&mut self) -> Result<()> {
+        let gravity = if self.has_gravity() {
+            glam::DVec3::ZERO
+        } else if self.written.gravity == glam::DVec3::ZERO {
+            glam::DVec3::new(0.0, -9.81, 0.0)
+        } else {
+            self.written.gravity
+        };
+        self.simulation.set_gravity(gravity)
+    }
+
+    /// The normal of a plane.
+    pub fn plane_normal(&self, index: usize) -> Option<glam::DVec3> {
+        let plane = self.simulation.model().planes.get(index)?;
+        Some(plane.normal)
+    }
+
+    /// Moves a plane.
+    pub fn move_plane(&mut self, index: usize, way: glam::DVec3) -> Result<()> {
+        self.simulation.move_plane(index, way)
+    }
+
+    /// Sets the parameters of a pair of materials.
+    pub fn set_pair(&mut self, a: usize, b: usize, law: PairLaw) -> Result<()> {
+        self.simulation.set_pair(a, b, law)?;
+        self.stable = stable_time_step(self.simulation.model());
+        Ok(())
+    }
+
+    /// The parameters of a pair of materials.
+    pub fn pair(&self, a: usize, b: usize) -> PairLaw {
+        let model = self.simulation.model();
+        model.pairs[a * model.materials.len() + b]
+    }
+}
+
+/// The scenes in the folder of one, by name.
+pub(super) fn neighbours(scene: &Path) -> Vec<PathBuf> {
+    let folder = match scene.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return vec![];
+    };
+    let mut scenes: Vec<PathBuf> = entries
+        .flatten()
+        // As the scene itself is named, so that it is found among them.
+        .map(|entry| scene.with_file_name(entry.file_name()))
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .collect();
+    scenes.sort();
+    scenes
+}

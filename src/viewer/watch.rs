@@ -1,0 +1,65 @@
+//! Files that are read again when they change.
+
+use std::path::{Path, PathBuf};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use winit::event_loop::EventLoopProxy;
+
+use super::Happened;
+
+/// Watches the folder of a scene and, in a development build, those of the shaders.
+pub(super) struct Watch {
+    watcher: Option<RecommendedWatcher>,
+    folder: Option<PathBuf>,
+}
+
+/// Where the pictures' shaders are in the checkout that this was built from, if this is a development
+/// build.
+pub(super) fn shaders() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/render");
+    (cfg!(debug_assertions) && folder.is_dir()).then_some(folder)
+}
+
+impl Watch {
+    /// Tells `proxy` of changes. Where files cannot be watched, nothing is told.
+    pub fn new(proxy: EventLoopProxy<Happened>) -> Watch {
+        let tell = move |event: notify::Result<notify::Event>| {
+            if let Ok(event) = event
+                && !event.kind.is_access()
+            {
+                for path in event.paths {
+                    // The window may be gone already.
+                    let _ = proxy.send_event(Happened::Changed(path));
+                }
+            }
+        };
+        let mut watcher = notify::recommended_watcher(tell).ok();
+        if let (Some(watcher), Some(folder)) = (&mut watcher, shaders()) {
+            let _ = watcher.watch(&folder, RecursiveMode::NonRecursive);
+        }
+        Watch {
+            watcher,
+            folder: None,
+        }
+    }
+
+    /// Watches the folder of a scene from now on, and no longer that of the one before: editors
+    /// replace files, so that a watch on the file itself would be lost.
+    pub fn follow(&mut self, scene: &Path) {
+        let folder = match scene.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        if self.folder.as_ref() == Some(&folder) {
+            return;
+        }
+        if let Some(watcher) = &mut self.watcher {
+            if let Some(old) = &self.folder {
+                let _ = watcher.unwatch(old);
+            }
+            if watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok() {
+                self.folder = Some(folder);
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What can be changed while a simulation runs, on both engines.
+
+mod common;
+
+use common::on_both;
+use glam::DVec3;
+use rockfall::Simulation;
+use rockfall::pull::Pull;
+
+/// A ball of 1 kg above a floor; steps of 1 ms.
+fn ball(height: f64, extra: &str) -> String {
+    format!(
+        r#"{{ "version": 1, "gravity": [0, -10, 0],
+        "contact": {{ "stiffness": 10000, "time_step": 0.001 }},
+        "materials": {{ "stone": {{ "density": 238.732414637843, "restitution": 0.1, "friction": 0.5 }} }},
+        "shapes": {{ "ball": {{ "sphere": {{ "radius": 0.1 }}, "material": "stone" }} }},
+        "planes": [ {{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }} ],
+        "bodies": [ {{ "shape": "ball", "position": [0, {height}, 0] }} ] {extra} }}"#
+    )
+}
+
+fn velocity(simulation: &mut Simulation) -> DVec3 {
+    simulation.bodies().unwrap()[0].velocity
+}
+
+#[test]
+fn gravity_acts_from_the_next_step_on() {
+    on_both(&ball(100.0, ""), |mut simulation, engine| {
+        simulation.step(100).unwrap();
+        simulation.set_gravity(DVec3::ZERO).unwrap();
+        simulation.step(100).unwrap();
+        assert!((velocity(&mut simulation).y + 1.0).abs() < 1e-5, "{engine}");
+        simulation.set_gravity(DVec3::new(3.0, 0.0, 0.0)).unwrap();
+        simulation.step(100).unwrap();
+        let expected = DVec3::new(0.3, -1.0, 0.0);
+        let velocity = velocity(&mut simulation);
+        assert!(
+            (velocity - expected).length() < 1e-5,
+            "{engine}: {velocity}"
+        );
+        assert_eq!(simulation.model().gravity.x, 3.0);
+    });
+}
+
+#[test]
+fn the_time_step_changes_and_time_goes_on() {
+    on_both(&ball(100.0, ""), |mut simulation, engine| {
+        simulation.step(100).unwrap();
+        simulation.set_time_step(0.0005).unwrap();
+        assert!((simulation.time() - 0.1).abs() < 1e-12, "{engine}");
+        simulation.step(100).unwrap();
+        assert!((simulation.time() - 0.15).abs() < 1e-12, "{engine}");
+        let fallen = velocity(&mut simulation).y;
+        assert!((fallen + 1.5).abs() < 1e-5, "{engine}: {fallen}");
+    });
+}
+
+#[test]
+fn contacts_are_tuned() {
+    on_both(&ball(0.2, ""), |mut simulation, engine| {
+        // It falls 0.1 m, and rises as high again where nothing is lost.
+        let mut law = simulation.model().pairs[0];
+        law.damping_ratio = 0.0;
+        simulation.set_pair(0, 0, law).unwrap();
+        simulation.step(140).unwrap();
+        assert!(velocity(&mut simulation).y < -1.0, "{engine}: it falls");
+        let mut highest = 0.0_f64;
+        for _ in 0..40 {
+            simulation.step(5).unwrap();
+            highest = highest.max(simulation.bodies().unwrap()[0].position.y);
+        }
+        assert!((highest - 0.2).abs() < 4e-3, "{engine}: {highest}");
+        // And with the restitution of the scene it does not.
+        let mut law = simulation.model().pairs[0];
+        law.damping_ratio = 1.0;
+        simulation.set_pair(0, 0, law).unwrap();
+        simulation.step(1000).unwrap();
+        assert!(
+            velocity(&mut simulation).length() < 1e-2,
+            "{engine}: it rests"
+        );
+    });
+}
+
+#[test]
+fn a_body_that_is_pulled_hangs_where_spring_and_weight_are_equal() {
+    on_both(&ball(1.0, ""), |mut simulation, engine| {
+        let pull = Pull {
+            body: 0,
+            point: DVec3::ZERO,
+            target: DVec3::new(0.3, 1.2, -0.2),
+            stiffness: 100.0,
+            damping: 20.0,
+        };
+        simulation.set_pull(Some(pull)).unwrap();
+        simulation.step(2000).unwrap();
+        let body = simulation.body(0).unwrap();
+        let expected = pull.target - DVec3::Y * 10.0 / 100.0;
+        let off = (body.position - expected).length();
+        assert!(off < 1e-4, "{engine}: {} for {expected}", body.position);
+        assert_eq!(body, simulation.bodies().unwrap()[0], "{engine}");
+        simulation.set_pull(None).unwrap();
+        simulation.step(100).unwrap();
+        let fallen = velocity(&mut simulation).y;
+        assert!((fallen + 1.0).abs() < 1e-3, "{engine}: {fallen}");
+    });
+}
+
+#[test]
+fn a_pull_beside_the_centre_turns_the_body() {
+    on_both(&ball(1.0, ""), |mut simulation, engine| {
+        simulation.set_gravity(DVec3::ZERO).unwrap();
+        let pull = Pull {
+            body: 0,
+            point: DVec3::new(0.1, 0.0, 0.0),
+            target: DVec3::new(0.1, 1.0, 0.01),
+            stiffness: 10.0,
+            damping: 0.0,
+        };
+        simulation.set_pull(Some(pull)).unwrap();
+        simulation.step(1).unwrap();
+        let body = simulation.body(0).unwrap();
+        // F = 0.1 N for 1 ms on 1 kg, and r x F over 2/5 m r^2.
+        let velocity = DVec3::new(0.0, 0.0, 1e-4);
+        assert!(
+            (body.velocity - velocity).length() < 1e-8,
+            "{engine}: {}",
+            body.velocity
+        );
+        let spin = DVec3::new(0.0, -0.1 * 1e-4 / 0.004, 0.0);
+        let found = body.angular_velocity;
+        assert!(
+            (found - spin).length() < 1e-6,
+            "{engine}: {found} for {spin}"
+        );
+    });
+}
+
+#[test]
+fn a_pull_goes_the_short_way_through_a_periodic_box() {
+    let domain =
+        r#", "domain": { "min": [0, 0, 0], "max": [10, 10, 10], "periodic": [true, false, true] }"#;
+    on_both(&ball(1.0, domain), |mut simulation, engine| {
+        simulation
+            .set_pull(Some(Pull {
+                body: 0,
+                point: DVec3::ZERO,
+                target: DVec3::new(9.9, 1.0, 0.0),
+                stiffness: 1.0,
+                damping: 0.0,
+            }))
+            .unwrap();
+        simulation.step(1).unwrap();
+        let velocity = velocity(&mut simulation).x;
+        assert!((velocity + 1e-4).abs() < 1e-6, "{engine}: {velocity}");
+    });
+}
+
+#[test]
+fn a_plane_that_moves_takes_its_contacts_along() {
+    on_both(&ball(0.1, ""), |mut simulation, engine| {
+        simulation.step(300).unwrap();
+        let height = |simulation: &mut Simulation| simulation.bodies().unwrap()[0].position.y;
+        let resting = height(&mut simulation);
+        assert!((resting - 0.099).abs() < 1e-3, "{engine}: {resting}");
+        simulation
+            .move_plane(0, DVec3::new(0.0, -3.0, 0.0))
+            .unwrap();
+        simulation.step(300).unwrap();
+        let falling = height(&mut simulation);
+        assert!((falling + 0.35).abs() < 0.02, "{engine}: {falling}");
+        simulation.step(2000).unwrap();
+        let below = height(&mut simulation);
+        assert!((below - resting + 3.0).abs() < 2e-3, "{engine}: {below}");
+        // Up by so little that the ball is near enough to be pushed.
+        simulation
+            .move_plane(0, DVec3::new(0.0, 0.01, 0.0))
+            .unwrap();
+        simulation.step(2000).unwrap();
+        let pushed = height(&mut simulation);
+        assert!((pushed - below - 0.01).abs() < 2e-3, "{engine}: {pushed}");
+    });
+}
+
+#[test]
+fn what_was_tuned_stays_when_a_state_is_restored() {
+    on_both(&ball(100.0, ""), |mut simulation, engine| {
+        let start = simulation.state().unwrap().clone();
+        simulation.set_gravity(DVec3::new(0.0, -5.0, 0.0)).unwrap();
+        simulation.step(10).unwrap();
+        simulation.restore(&start, 0).unwrap();
+        assert_eq!((simulation.steps(), simulation.time()), (0, 0.0));
+        simulation.step(100).unwrap();
+        let fallen = velocity(&mut simulation).y;
+        assert!((fallen + 0.5).abs() < 1e-5, "{engine}: {fallen}");
+    });
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_a_sentence() {
+    on_both(&ball(1.0, ""), |mut simulation, engine| {
+        let refused = |outcome: rockfall::error::Result<()>, part: &str| {
+            let sentence = outcome.unwrap_err().to_string();
+            assert!(sentence.contains(part), "{engine}: {sentence}");
+        };
+        let law = simulation.model().pairs[0];
+        refused(simulation.set_gravity(DVec3::NAN), "m/s²");
+        refused(simulation.set_time_step(0.0), "greater than 0");
+        refused(simulation.set_time_step(f64::INFINITY), "greater than 0");
+        refused(simulation.set_pair(0, 1, law), "has 1, numbered from 0");
+        let mut wrong = law;
+        wrong.friction = -1.0;
+        refused(simulation.set_pair(0, 0, wrong), "the parameter -1");
+        let mut sticky = law;
+        sticky.cohesion = rockfall::model::Cohesion::SurfaceEnergy(10.0);
+        refused(simulation.set_pair(0, 0, sticky), "from the start");
+        let pull = |body, stiffness| Pull {
+            body,
+            stiffness,
+            point: DVec3::ZERO,
+            target: DVec3::ZERO,
+            damping: 0.0,
+        };
+        refused(simulation.set_pull(Some(pull(1, 1.0))), "no body 1");
+        refused(simulation.set_pull(Some(pull(0, -1.0))), "cannot be pulled");
+        refused(simulation.move_plane(1, DVec3::ZERO), "no plane 1");
+        refused(simulation.body(1).map(|_| ()), "no body 1");
+        assert_eq!(simulation.model().pairs[0], law, "nothing has changed");
+    });
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Makes the pictures of the README anew, in docs/pictures/. It takes some minutes. Look at each afterwards.
+#
+# Arguments are the names of the pictures to be made; without any, all are.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+cargo build --release
+rockfall=${CARGO_TARGET_DIR:-target}/release/rockfall
+wanted=" $* "
+
+# picture NAME SCENE ARGUMENTS...: the end of a scene.
+picture() {
+    local name=$1 scene=$2
+    shift 2
+    if [[ $wanted != "  " && $wanted != *" $name "* ]]; then
+        return
+    fi
+    if [[ ! -e $scene ]]; then
+        echo "no $name: there is no $scene"
+        return
+    fi
+    "$rockfall" run "$scene" --snapshot "docs/pictures/$name.jpg" --samples 3 --plain "$@" > /dev/null
+}
+
+picture pile docs/pictures/heap_100k.json --duration 1.2 --size 1200x640 --camera 35,22,1.25
+picture drum scenes/drum.json --size 800x600
+picture hopper scenes/hopper.json --size 800x600
+picture stack scenes/stack.json --duration 0.35 --size 800x600 --colour shape --camera 30,15,0.9
