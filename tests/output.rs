@@ -380,7 +380,7 @@ fn a_folder_that_can_no_longer_be_written_ends_the_run_with_a_sentence() {
     let record = Record::new(&simulation, &options, Vec::new(), 1500);
     let path = place.0.path().join("run");
     let mut folder = RunFolder::create(&path, &scene, record, &mut simulation).unwrap();
-    simulation.run(30, &mut [&mut folder]).unwrap();
+    let _ = simulation.run(30, &mut [&mut folder]).unwrap();
     fs::remove_dir_all(path.join("vtk")).unwrap();
     let error = simulation.run(1500, &mut [&mut folder]).unwrap_err();
     let sentence = error.to_string();
