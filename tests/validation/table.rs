@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use rockfall::Simulation;
+use rockfall::model::Model;
 use serde_json::Value;
 
 use crate::common::{device, model};
@@ -42,7 +43,11 @@ pub enum Engine {
 impl Engine {
     /// A simulation of a scene.
     pub fn start(self, scene: &Value) -> Simulation {
-        let model = model(&scene.to_string());
+        self.start_model(model(&scene.to_string()))
+    }
+
+    /// A simulation of a model.
+    pub fn start_model(self, model: Model) -> Simulation {
         match self {
             Engine::Cpu => Simulation::on_cpu(model, None).unwrap(),
             Engine::Gpu => Simulation::on_gpu(model, device()).unwrap(),
