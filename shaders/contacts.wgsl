@@ -1,14 +1,10 @@
-// import: layout, dispatch, grid, contact, law
+// import: layout, dispatch, grid, contact, law, memory
 
-// Contacts of each sphere: force, torque, overlap, number, and what each remembers. One thread a
+// Contacts of each sphere with others: force, torque, overlap, number, and what each remembers. One thread a
 // sphere. Each pair is evaluated from both sides, neighbours in the order of their indices: no sphere
 // writes to another, and sums have a fixed order.
 
-// Elements of `memory` for each entry of the lists.
-override MEMORY_SIZE: u32 = 0u;
-
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(3) var<storage, read> planes: array<Plane>;
 @group(0) @binding(4) var<storage, read> pairs: array<Pair>;
 @group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
 @group(0) @binding(12) var<storage, read> neighbour_starts: array<u32>;
@@ -27,7 +23,6 @@ struct Near {
     radius: f32,
     // Element of the pair table.
     pair: u32,
-    plane: bool,
 }
 
 fn near_sphere(sphere: Sphere, index: u32, other: u32) -> Near {
@@ -70,73 +65,7 @@ fn near_sphere(sphere: Sphere, index: u32, other: u32) -> Near {
         arm,
         min(sphere.radius, neighbour.radius),
         sphere.material * params.material_count + neighbour.material,
-        false,
     );
-}
-
-fn near_plane(sphere: Sphere, plane: Plane) -> Near {
-    var near: Near;
-    let distance = height(sphere, plane, params);
-    if distance >= sphere.radius + params.touch_margin {
-        return near;
-    }
-    let overlap = sphere.radius - distance;
-    let normal = -plane.normal;
-    // The radius of the undeformed sphere, so that rolling is exact.
-    let arm = sphere.radius * normal;
-    let relative_velocity = -sphere.velocity - cross(sphere.angular_velocity, arm);
-    return Near(
-        true,
-        Contact(
-            overlap,
-            touch_of(overlap, dot(relative_velocity, normal), params.time_step),
-            normal,
-            relative_velocity,
-            -sphere.angular_velocity,
-            0.0,
-            sphere.radius,
-            sphere.inverse_mass,
-            vec2<f32>(sphere.radius, 0.0),
-            vec2<f32>(sphere.inverse_mass, 0.0),
-            vec2<u32>(sphere.material, plane.material),
-            params.time_step,
-        ),
-        arm,
-        sphere.radius,
-        sphere.material * params.material_count + plane.material,
-        true,
-    );
-}
-
-fn recall(entry: u32) -> Memory {
-    var recalled: Memory;
-    if MEMORY_SIZE > 0u {
-        recalled.slip = memory[MEMORY_SIZE * entry];
-    }
-    if MEMORY_SIZE > 1u {
-        recalled.roll = memory[MEMORY_SIZE * entry + 1u];
-    }
-    return recalled;
-}
-
-fn remember(entry: u32, remembered: Memory) {
-    if MEMORY_SIZE > 0u {
-        memory[MEMORY_SIZE * entry] = remembered.slip;
-    }
-    if MEMORY_SIZE > 1u {
-        memory[MEMORY_SIZE * entry + 1u] = remembered.roll;
-    }
-}
-
-fn is_empty(remembered: Memory) -> bool {
-    return all(remembered.slip == vec4<f32>()) && all(remembered.roll == vec4<f32>());
-}
-
-// Kahan's summation: x the sum, y what rounding has left out of it.
-fn plus(sum: vec2<f32>, addend: f32) -> vec2<f32> {
-    let term = addend + sum.y;
-    let total = sum.x + term;
-    return vec2<f32>(total, term - (total - sum.x));
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -157,12 +86,10 @@ fn contacts(
 
     for (var entry = neighbour_starts[index]; entry < neighbour_starts[index + 1u]; entry++) {
         let other = neighbours[entry];
-        var near: Near;
-        if (other & PLANE) == 0u {
-            near = near_sphere(sphere, index, other);
-        } else {
-            near = near_plane(sphere, planes[other & ~PLANE]);
+        if (other & WALL) != 0u {
+            break;
         }
+        let near = near_sphere(sphere, index, other);
         let before = recall(entry);
         let touches = near.near && near.contact.touch.presence > 0.0;
         let lasts = MEMORY_SIZE > 0u && !is_empty(before);
@@ -175,24 +102,18 @@ fn contacts(
         if !touches && !lasts && params.cohesive == 0u {
             continue;
         }
-        var pair = pairs[near.pair];
-        if near.plane {
-            pair.stiffness = pair.plane_stiffness;
-            pair.tangential_ratio = pair.plane_tangential_ratio;
-        }
-        let response = contact_law(near.contact, pair, before, params);
+        let response = contact_law(near.contact, pairs[near.pair], before, params);
         remember(entry, response.memory);
 
         load.force += response.force;
         load.torque += cross(near.arm, response.force) + response.torque;
         // Both spheres of a pair evaluate the contact, and each has a half of what it costs.
-        let share = select(0.5, 1.0, near.plane);
-        damping = plus(damping, share * response.damping);
-        friction = plus(friction, share * response.friction);
+        damping = plus(damping, 0.5 * response.damping);
+        friction = plus(friction, 0.5 * response.friction);
         if touches {
             let overlap = near.contact.touch.mean_overlap;
             load.max_overlap = max(load.max_overlap, overlap);
-            load.contacts += select(1u, 1u << 16u, near.plane);
+            load.contacts += 1u;
             max_fraction = max(max_fraction, overlap / near.radius);
         }
     }

@@ -1,6 +1,9 @@
 // import: layout, dispatch, grid, rotation, rounding, pull
 
-// Sums the spheres of each body and moves it by one time step. One thread a body.
+// Sums the spheres of each body and moves it by one time step; and moves walls.
+//
+//   integrate_walls  one thread a wall: sums its loads, and puts it where it is in the next step
+//   integrate        one thread a body
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> properties: array<BodyProperties>;
@@ -9,6 +12,13 @@
 @group(0) @binding(14) var<storage, read> sphere_loads: array<SphereLoad>;
 @group(0) @binding(15) var<storage, read_write> body_loads: array<Load>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
+@group(0) @binding(25) var<storage, read_write> wall_sums: array<i32>;
+@group(0) @binding(26) var<storage, read_write> wall_loads: array<Load>;
+@group(0) @binding(3) var<storage, read_write> walls: array<Wall>;
+
+// Poses of the walls that move by prescription, in the next steps: those of step n are in row n modulo
+// WALL_STEPS.
+@group(0) @binding(27) var<storage, read> wall_poses: array<WallPose>;
 
 // By the exponent's bits: a compiler may assume that floats are finite.
 fn is_finite(value: vec3<f32>) -> bool {
@@ -90,5 +100,63 @@ fn integrate(
         && length(turn) < 3.0;
     if !followed {
         atomicMax(&stats.runaway, index + 1u);
+    }
+}
+
+// The sum of a number over all copies, in units of 1, where each carries; and clears it. See
+// src/wall/load.rs.
+fn take_sum(wall: u32, component: u32) -> f32 {
+    var digits: array<i32, 3>;
+    for (var stripe = 0u; stripe < params.stripes; stripe++) {
+        let at = WALL_DIGITS * (stripe * params.wall_count + wall) + 3u * component;
+        let low = wall_sums[at + 2u];
+        let middle = wall_sums[at + 1u] + (low >> 16u);
+        digits[0] += wall_sums[at] + (middle >> 16u);
+        digits[1] += middle & 0xffff;
+        digits[2] += low & 0xffff;
+        for (var k = 0u; k < 3u; k++) {
+            wall_sums[at + k] = 0;
+        }
+    }
+    let middle = digits[1] + (digits[2] >> 16u);
+    let first = digits[0] + (middle >> 16u);
+    return (f32(first) + (f32(middle & 0xffff) + f32(digits[2] & 0xffff) / 65536.0) / 65536.0) / 65536.0;
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn integrate_walls(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let index = thread_index(workgroup, workgroups, local);
+    if stats.halted == 1u {
+        return;
+    }
+    if index < params.wall_count && params.wall_loads == 1u {
+        var load: Load;
+        for (var k = 0u; k < 3u; k++) {
+            load.force[k] = params.force_unit * take_sum(index, k);
+            load.torque[k] = params.torque_unit * take_sum(index, k + 3u);
+        }
+        wall_loads[index] = load;
+    }
+    let movers = arrayLength(&wall_poses) / WALL_STEPS;
+    if index < movers {
+        let pose = wall_poses[movers * ((stats.step + 1u) % WALL_STEPS) + index];
+        var wall = walls[pose.wall];
+        wall.cell = pose.cell;
+        wall.offset = pose.offset;
+        wall.orientation = pose.orientation;
+        wall.velocity = pose.velocity;
+        wall.angular_velocity = pose.angular_velocity;
+        wall.drift = select(wall.drift, 0.0, stats.rebuilding == 1u) + pose.way;
+        walls[pose.wall] = wall;
+        if wall.drift > params.drift_limit {
+            atomicStore(&stats.stale, 1u);
+        }
+        if wall.drift + params.lookahead * pose.way > params.drift_limit {
+            atomicStore(&stats.due, 1u);
+        }
     }
 }

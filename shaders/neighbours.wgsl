@@ -1,7 +1,7 @@
-// import: layout, dispatch, grid
+// import: layout, dispatch, grid, rotation, wall
 
 // Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in the
-// order of their indices, then planes, so that the sum of the contact forces does not depend on when
+// order of their indices, then facets of walls, so that the sum of the contact forces does not depend on when
 // they were built. What a contact remembers goes with it. One thread a sphere, in each of:
 //
 //   neighbours_keep   puts the old lists aside, if contacts remember
@@ -10,13 +10,14 @@
 //   neighbours_carry  takes the memory of the old lists over to the new ones
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(3) var<storage, read> planes: array<Plane>;
+@group(0) @binding(3) var<uniform> walls: array<Wall, MAX_WALLS>;
 @group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
 @group(0) @binding(9) var<storage, read> bucket_starts: array<u32>;
 @group(0) @binding(11) var<storage, read> sorted: array<u32>;
 @group(0) @binding(12) var<storage, read_write> neighbour_starts: array<u32>;
 @group(0) @binding(13) var<storage, read_write> neighbours: array<u32>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
+@group(0) @binding(24) var<storage, read> geometry: array<vec4<u32>>;
 @group(0) @binding(20) var<storage, read_write> memory: array<vec4<f32>>;
 
 // The lists as they were before.
@@ -107,19 +108,36 @@ fn find(index: u32, start: u32, write: bool) -> u32 {
     return count;
 }
 
-// Number of planes near a sphere; written from `start` on if `write`.
-fn find_planes(index: u32, start: u32, write: bool) -> u32 {
+// Number of facets of walls near a sphere; written from `start` on if `write`.
+fn find_walls(index: u32, start: u32, write: bool) -> u32 {
     let sphere = spheres[index];
+    let reach = sphere.radius + params.skin;
     var count = 0u;
-    if sphere.inverse_mass == 0.0 {
-        return count;
-    }
-    for (var k = 0u; k < params.plane_count; k++) {
-        if height(sphere, planes[k], params) < sphere.radius + params.skin {
-            if write {
-                neighbours[start + count] = PLANE | k;
+    for (var k = 0u; k < params.wall_count; k++) {
+        let wall = walls[k];
+        if sphere.inverse_mass + wall.inverse_mass == 0.0 {
+            continue;
+        }
+        let place = to_wall(wall, from_wall(sphere, wall));
+        let end = wall.first_node + wall.node_count;
+        var at = wall.first_node;
+        while at < end {
+            let node = node_at(at);
+            let way = place - clamp(place, node.min, node.max);
+            if dot(way, way) >= reach * reach {
+                at += node.skip;
+                continue;
             }
-            count += 1u;
+            let first = node.facets >> 3u;
+            for (var facet = first; facet < first + (node.facets & 7u); facet++) {
+                if closest(facet_at(facet), place, reach).distance < reach {
+                    if write {
+                        neighbours[start + count] = WALL | facet;
+                    }
+                    count += 1u;
+                }
+            }
+            at += 1u;
         }
     }
     return count;
@@ -133,7 +151,7 @@ fn neighbours_count(
 ) {
     let index = thread_index(workgroup, workgroups, local);
     if index < params.sphere_count {
-        neighbour_starts[index] = find(index, 0u, false) + find_planes(index, 0u, false);
+        neighbour_starts[index] = find(index, 0u, false) + find_walls(index, 0u, false);
     }
 }
 
@@ -166,7 +184,7 @@ fn neighbours_fill(
         }
         neighbours[place] = moved;
     }
-    find_planes(index, end, true);
+    find_walls(index, end, true);
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)

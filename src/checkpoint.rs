@@ -33,12 +33,13 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use crate::clump::Clump;
 use crate::error::{Error, Result};
 use crate::grid::FRACTION;
-use crate::layout::{Body, PLANE, Plane};
+use crate::layout::{self, Body, WALL};
 use crate::model::Remembered;
 use crate::output::write_aside;
 use crate::simulation::Simulation;
 use crate::snapshot::Snapshot;
 use crate::state::{Field, State, angular_velocity, body_orientation};
+use crate::wall::{Pose, Wall};
 
 /// What a file starts with.
 const MAGIC: &[u8; 16] = b"ROCKFALL STATE\r\n";
@@ -76,6 +77,8 @@ pub struct Header {
     pub law: String,
     /// The shapes.
     pub shapes: Vec<ShapeBefore>,
+    /// The walls.
+    pub walls: Vec<WallBefore>,
     /// What follows, in this order.
     pub sections: Vec<Section>,
 }
@@ -122,6 +125,27 @@ impl ShapeBefore {
             self.center_of_mass.into(),
             DQuat::from_array(self.principal_axes),
         )
+    }
+}
+
+/// A wall, as a checkpoint has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WallBefore {
+    /// Name.
+    pub name: String,
+    /// Hash of its shape and side: 16 hexadecimal digits.
+    pub shape: String,
+    /// Number of its facets.
+    pub facets: u32,
+}
+
+impl WallBefore {
+    fn new(wall: &Wall) -> WallBefore {
+        WallBefore {
+            name: wall.name.clone(),
+            shape: hex(wall.shape_hash()),
+            facets: wall.facets(0).facets.len() as u32,
+        }
     }
 }
 
@@ -191,6 +215,7 @@ pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> 
         memory_size: state.params.memory_size,
         law: model.contact.law.keyword().to_owned(),
         shapes: model.shapes.iter().map(ShapeBefore::new).collect(),
+        walls: model.walls.iter().map(WallBefore::new).collect(),
         sections: sections
             .iter()
             .map(|(name, bytes)| Section {
@@ -385,26 +410,70 @@ impl Checkpoint {
         used
     }
 
-    /// A point and the normal of each plane.
-    pub(crate) fn planes(&self) -> Vec<(DVec3, DVec3)> {
+    /// Where each wall was.
+    fn wall_poses(&self) -> Vec<Pose> {
+        let origin = DVec3::from_array(self.header.origin);
         let cell_size = Vec3::from_array(self.header.cell_size).as_dvec3();
-        let planes: Vec<Plane> = self.elements(Field::Planes.name());
-        let planes = planes.iter().filter(|plane| plane.normal != Vec3::ZERO);
-        planes
-            .map(|plane| {
-                let corner =
-                    DVec3::from_array(self.header.origin) + plane.cell.as_dvec3() * cell_size;
-                (corner + plane.offset.as_dvec3(), plane.normal.as_dvec3())
+        let walls: Vec<layout::Wall> = self.elements(Field::Walls.name());
+        let pose = |wall: &layout::Wall| Pose {
+            position: origin + wall.cell.as_dvec3() * cell_size + wall.offset.as_dvec3(),
+            orientation: DQuat::from_vec4(wall.orientation.as_dvec4()).normalize(),
+        };
+        walls[..self.header.walls.len()].iter().map(pose).collect()
+    }
+
+    /// Which of the walls of this run each of `walls` was, if it was one, and of which facet of the new
+    /// walls each facet of the old ones is.
+    pub(crate) fn walls_in(&self, walls: &[Wall]) -> (Vec<Option<usize>>, Vec<Option<u32>>) {
+        let poses = self.wall_poses();
+        let before = &self.header.walls;
+        let of = |wall: &Wall| {
+            let (shape, now) = (hex(wall.shape_hash()), wall.at(0.0).pose);
+            (0..poses.len()).find(|&index| {
+                let was = poses[index];
+                let shift = was.position - now.position;
+                let near = 1e-6 * (1.0 + was.position.length());
+                let turned = (was.orientation.conjugate() * now.orientation)
+                    .xyz()
+                    .length();
+                before[index].shape == shape
+                    && turned < 1e-6
+                    && match wall.plane_normal() {
+                        Some(normal) => shift.dot(normal).abs() < near,
+                        None => shift.length() < near,
+                    }
             })
-            .collect()
+        };
+        let wall_of: Vec<Option<usize>> = walls.iter().map(of).collect();
+        let starts: Vec<usize> = before
+            .iter()
+            .scan(0, |next, wall| {
+                let start = *next;
+                *next += wall.facets as usize;
+                Some(start)
+            })
+            .collect();
+        let count = before.iter().map(|wall| wall.facets as usize).sum();
+        let mut facet_of = vec![None; count];
+        let mut first = 0;
+        for (wall, was) in walls.iter().zip(&wall_of) {
+            let facets = wall.facets(0).facets.len();
+            if let Some(was) = *was {
+                for k in 0..facets {
+                    facet_of[starts[was] + k] = Some((first + k) as u32);
+                }
+            }
+            first += facets;
+        }
+        (wall_of, facet_of)
     }
 
     /// What the contacts of the bodies in `kept`, in increasing order, remember of each other and of
-    /// planes; `plane_of` gives the index that each plane of the new run had in the old one.
+    /// walls; `facet_of` gives the index that each facet of a wall of the old run has in the new one.
     pub(crate) fn remembered(
         &self,
         kept: &[usize],
-        plane_of: &[Option<usize>],
+        facet_of: &[Option<u32>],
     ) -> Option<Remembered> {
         let size = self.header.memory_size as usize;
         if size == 0 {
@@ -438,12 +507,10 @@ impl Checkpoint {
             let mut list: Vec<(u32, usize)> = (starts[old] as usize..starts[old + 1] as usize)
                 .filter_map(|entry| {
                     let other = entries[entry];
-                    let now = if other & PLANE == 0 {
+                    let now = if other & WALL == 0 {
                         new_index[other as usize]
                     } else {
-                        let before = (other & !PLANE) as usize;
-                        let now = plane_of.iter().position(|plane| *plane == Some(before));
-                        now.map(|plane| plane as u32 | PLANE)
+                        facet_of[(other & !WALL) as usize].map(|facet| facet | WALL)
                     };
                     now.map(|now| (now, entry))
                 })

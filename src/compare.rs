@@ -12,10 +12,13 @@ use std::collections::HashMap;
 use glam::{DVec3, Vec3, Vec4};
 use serde::Serialize;
 
-use crate::grid::{height, nearest};
-use crate::layout::{Body, HERTZ, Load, PLANE, SphereLoad};
+use crate::cpu::orientation_of;
+use crate::grid::{from_wall, nearest};
+use crate::layout::{Body, HERTZ, Load, SphereLoad, WALL, WALL_DIGITS};
 use crate::pass::Pass;
 use crate::state::{State, body_orientation};
+use crate::wall::facet::{FAR, closest};
+use crate::wall::load::{carried, load};
 
 /// A quantity in which two states may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -120,7 +123,7 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                 tolerance: 0.0,
             },
         ],
-        Pass::Contacts => {
+        Pass::Contacts | Pass::Walls => {
             let fraction = |state: &State| f32::from_bits(state.stats[0].max_overlap_fraction);
             let fraction = (fraction(a) - fraction(b)).abs();
             let contacts = |state: &State| -> Vec<u32> {
@@ -154,6 +157,24 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                 tolerance: (a.sphere_loads.len() / SPHERES_PER_GRAZING_CONTACT) as f64,
                 ..exact("contacts", &contacts(a), &contacts(b))
             });
+            if a.params.wall_loads == 1 {
+                let (of_a, of_b) = (summed(a), summed(b));
+                let pairs = of_a
+                    .iter()
+                    .zip(&of_b)
+                    .map(|(a, b)| (pushed_wall(a), pushed_wall(b)));
+                let [force, torque, _] = loads(a, pairs, large_force(a))
+                    .try_into()
+                    .unwrap_or_else(|_| unreachable!("loads are forces, torques and overlaps"));
+                all.push(Difference {
+                    quantity: "force on a wall",
+                    ..force
+                });
+                all.push(Difference {
+                    quantity: "torque on a wall",
+                    ..torque
+                });
+            }
             all
         }
         Pass::Integrate => {
@@ -179,6 +200,7 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
             let pairs = pairs.map(|(a, b)| (pushed(a), pushed(b)));
             all.extend(loads(a, pairs, pushes.force));
             all.push(exact("contacts", &contacts(a), &contacts(b)));
+            all.push(float("walls", walls(a, b), PASS_TOLERANCE));
             all.push(exact(
                 "runaway",
                 &[a.stats[0].runaway],
@@ -301,6 +323,39 @@ fn orientations(a: &State, b: &State) -> f64 {
     largest(a.bodies.iter().zip(&b.bodies).map(turned))
 }
 
+/// The loads on walls that the sums of a state stand for: of all copies together.
+fn summed(state: &State) -> Vec<Load> {
+    let walls = state.params.wall_count as usize;
+    let mut sums = vec![[0_i64; WALL_DIGITS]; walls];
+    for (k, digits) in state.wall_sums.chunks_exact(WALL_DIGITS).enumerate() {
+        let sum = &mut sums[k % walls];
+        sum.iter_mut()
+            .zip(digits)
+            .for_each(|(sum, &digit)| *sum += i64::from(digit));
+    }
+    sums.iter()
+        .map(|sum| load(&carried(sum), &state.params))
+        .collect()
+}
+
+fn pushed_wall(load: &Load) -> Pushed {
+    (load.force, load.torque, 0.0)
+}
+
+/// The largest difference in where the walls are, as a fraction of a cell, in how they lie, and in how
+/// they move, as a fraction of the largest velocity.
+fn walls(a: &State, b: &State) -> f64 {
+    let count = a.params.wall_count as usize;
+    let pairs = || a.walls.iter().zip(&b.walls).take(count);
+    let places = pairs().map(|(one, other)| {
+        apart((one.cell, one.offset), (other.cell, other.offset), a) / f64::from(a.params.finest)
+    });
+    let turns = pairs().map(|(a, b)| f64::from((a.orientation - b.orientation).length()));
+    let velocities = relative(pairs().map(|(a, b)| (a.velocity, b.velocity)));
+    let spins = relative(pairs().map(|(a, b)| (a.angular_velocity, b.angular_velocity)));
+    largest(places.chain(turns).chain([velocities, spins]))
+}
+
 /// Distance of two bodies of the model of `state` as a fraction of a cell.
 fn moved((a, b): (&Body, &Body), state: &State) -> f64 {
     let way = state.nearest(state.position(a) - state.position(b));
@@ -369,12 +424,18 @@ fn exact(quantity: &'static str, a: &[u32], b: &[u32]) -> Difference {
     }
 }
 
-/// Whether a plane is at the very edge of the skin of a sphere.
-fn at_the_edge_of_plane(state: &State, sphere: usize, plane: u32) -> bool {
+/// Whether a facet of a wall is at the very edge of the skin of a sphere.
+fn at_the_edge_of_facet(state: &State, sphere: usize, facet: u32) -> bool {
     let sphere = &state.spheres[sphere];
-    let height = height(sphere, &state.planes[plane as usize], &state.params);
+    let facet = &state.facets()[facet as usize];
+    let wall = &state.walls[facet.wall as usize];
+    let from_anchor = from_wall(sphere, wall, &state.params);
+    let place = orientation_of(wall).conjugate().rotate(from_anchor);
     let reach = sphere.radius + state.params.skin;
-    (f64::from(height) / f64::from(reach) - 1.0).abs() < 1e-5
+    let distance = closest(facet, state.samples(), place, reach).distance;
+    let rounding = 1e-5 * (reach + from_anchor.length());
+    // Behind a facet that has a front, it is not felt any more.
+    (distance - reach).abs() < rounding || distance == FAR
 }
 
 /// Number of contacts that are in the lists of both states and remember different things.
@@ -416,8 +477,8 @@ fn differing_neighbours(a: &State, b: &State) -> usize {
         state.neighbours[starts[index] as usize..starts[index + 1] as usize].to_vec()
     };
     let at_the_edge = |index: usize, other: u32| {
-        if other & PLANE != 0 {
-            return at_the_edge_of_plane(a, index, other & !PLANE);
+        if other & WALL != 0 {
+            return at_the_edge_of_facet(a, index, other & !WALL);
         }
         let (sphere, other) = (&a.spheres[index], &a.spheres[other as usize]);
         let reach = f64::from(sphere.radius + other.radius + a.params.skin);

@@ -23,10 +23,10 @@ pub struct Contact {
     pub relative_velocity: Vec3,
     /// Angular velocity of the other body relative to this one, rad/s.
     pub relative_spin: Vec3,
-    /// Angular speed about the normal of the two together, rad/s: the mean of a pair of spheres, 0 on
-    /// a plane.
+    /// Angular speed about the normal of the two together, rad/s: the mean of a pair of spheres, that
+    /// of the wall on a wall.
     pub common_twist: f32,
-    /// Effective radius, m: R1 R2/(R1 + R2) of two spheres, R on a plane.
+    /// Effective radius, m: R1 R2/(R1 + R2) of two spheres, R on a wall.
     pub radius: f32,
     /// Inverse of the effective mass: 1/m_a + 1/m_b of the bodies, 1/kg.
     pub inverse_mass: f32,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use glam::{IVec3, UVec3, Vec3};
 
-use crate::layout::{Params, Plane, Sphere};
+use crate::layout::{Params, Sphere, Wall};
 
 /// Hash factor of a cell's y; odd, near 2^32 / golden ratio.
 pub const HASH_Y: u32 = 0x9e37_79b1;
@@ -98,12 +98,11 @@ pub fn apart(from: &Sphere, to: &Sphere, params: &Params) -> Vec3 {
     cells * params.cell_size + (to.offset - from.offset)
 }
 
-/// Height of the centre of a sphere above a plane, m.
+/// From the anchor of a wall (of its images, the nearest) to the centre of a sphere, m.
 #[inline(always)]
-pub fn height(sphere: &Sphere, plane: &Plane, params: &Params) -> f32 {
-    let cells = (sphere.cell - plane.cell).as_vec3();
-    let from_plane = cells * params.cell_size + (sphere.offset - plane.offset);
-    from_plane.dot(plane.normal)
+pub fn from_wall(sphere: &Sphere, wall: &Wall, params: &Params) -> Vec3 {
+    let cells = nearest(sphere.cell - wall.cell, params.period).as_vec3();
+    cells * params.cell_size + (sphere.offset - wall.offset)
 }
 
 /// The parts of a row of `count` cells from `first` on, in the periodic box: a row that meets its end

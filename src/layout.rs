@@ -14,7 +14,7 @@
 //! often less than an `f32` of that size resolves, and the rounding of millions of steps adds up.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{IVec3, IVec4, UVec3, Vec3};
+use glam::{IVec3, IVec4, UVec3, Vec3, Vec4};
 
 /// The structs of this module in WGSL, for shaders of one's own that read the buffers of a simulation (see
 /// [`GpuEngine::buffer`](crate::gpu::GpuEngine::buffer)).
@@ -40,8 +40,48 @@ pub const HERTZ: u32 = 2;
 /// `Params::law` of [`crate::model::Law::Custom`].
 pub const CUSTOM: u32 = 3;
 
-/// An entry of a neighbour list is the index of a sphere or, with this bit set, that of a plane.
-pub const PLANE: u32 = 1 << 31;
+/// An entry of a neighbour list is the index of a sphere or, with this bit set, that of a [`Facet`] of a
+/// wall.
+pub const WALL: u32 = 1 << 31;
+
+/// Walls that a scene may have: together they fit a uniform buffer.
+pub const MAX_WALLS: usize = 256;
+
+/// Steps for which the GPU engine has the poses of walls that move by prescription; the most that a
+/// submission takes.
+pub const WALL_STEPS: u32 = 1024;
+
+/// Spheres whose loads on a wall go to the same copy of its sum: few enough that no digit overflows.
+pub const SPHERES_OF_STRIPE: u32 = 8192;
+
+/// Digits of a sum of loads on a wall: three for each component of force and torque, see
+/// [`crate::wall::load`].
+pub const WALL_DIGITS: usize = 18;
+
+/// `Facet::kind` of an infinite plane: through the wall's anchor, `a` its normal.
+pub const PLANE: u32 = 0;
+/// `Facet::kind` of a rectangle: `a` its centre, `b` and `c` unit vectors along its sides, `d` half of
+/// their lengths; its normal is `b` × `c`.
+pub const RECTANGLE: u32 = 1;
+/// `Facet::kind` of a triangle: `a` a corner, `b` and `c` from there to the others, `d` its normal.
+pub const TRIANGLE: u32 = 2;
+/// `Facet::kind` of a line turned about y: from radius and height `a` to `b`; its normal is to the right of
+/// the way. `d.x` is 1 of an endless cylinder of the radius `a.x`.
+pub const REVOLVED: u32 = 3;
+/// `Facet::kind` of a sphere about the anchor, of the radius `a.x`.
+pub const BALL: u32 = 4;
+/// `Facet::kind` of a torus about y: `a.x` the radius of its ring, `a.y` that of its tube.
+pub const TORUS: u32 = 5;
+/// `Facet::kind` of a signed distance, sampled: `a` the first corner of the grid, `b.x` its spacing, `c`
+/// the number of samples along each side, `d.x` the bits of the index of the first one.
+pub const SAMPLED: u32 = 6;
+
+/// `Facet::side`: bodies touch either side.
+pub const BOTH_SIDES: u32 = 0;
+/// `Facet::side`: bodies touch the side to which the normal points.
+pub const FRONT: u32 = 1;
+/// `Facet::side`: bodies touch the other.
+pub const BACK: u32 = 2;
 
 /// `Pair::rolling` of [`crate::model::Rolling::Constant`].
 pub const ROLLING_CONSTANT: u32 = 0;
@@ -60,8 +100,8 @@ pub struct Params {
     pub sphere_count: u32,
     /// Number of hash buckets, a power of two.
     pub bucket_count: u32,
-    /// Number of planes.
-    pub plane_count: u32,
+    /// Number of walls.
+    pub wall_count: u32,
     /// Acceleration of gravity, m/s².
     pub gravity: Vec3,
     /// Time step, s.
@@ -102,6 +142,20 @@ pub struct Params {
     pub cohesive: u32,
     /// Steps to look ahead for lists that become stale: on the GPU, only some steps may build them.
     pub lookahead: f32,
+    /// Element of `geometry` where the facets of the walls start.
+    pub facet_start: u32,
+    /// Element of `geometry` where the nodes of their trees start.
+    pub node_start: u32,
+    /// Element of `geometry` where the samples of signed distances start.
+    pub sample_start: u32,
+    /// 1 if the loads on walls are summed in each step.
+    pub wall_loads: u32,
+    /// Copies of the sums of loads on walls, so that few threads add to the same one.
+    pub stripes: u32,
+    /// Unit of a sum of forces on walls, N: a power of two.
+    pub force_unit: f32,
+    /// Unit of a sum of torques on walls, N m: a power of two.
+    pub torque_unit: f32,
     /// The body that is pulled (see [`crate::pull::Pull`]), counted from 1; 0 if none is.
     pub pulled: u32,
     /// Stiffness of the spring that pulls it, N/m.
@@ -208,7 +262,7 @@ pub struct SphereLoad {
     pub max_overlap: f32,
     /// Torque about the centre of the sphere, N m.
     pub torque: Vec3,
-    /// Number of contacts: those with spheres in the low 16 bits, those with planes in the high 16.
+    /// Number of contacts: those with spheres in the low 16 bits, those with walls in the high 16.
     pub contacts: u32,
     /// Its share of the energy that dashpots have dissipated since the start, J.
     pub damping: f32,
@@ -226,8 +280,8 @@ impl SphereLoad {
         self.contacts & 0xffff
     }
 
-    /// Contacts with planes.
-    pub fn plane_contacts(&self) -> u32 {
+    /// Contacts with walls.
+    pub fn wall_contacts(&self) -> u32 {
         self.contacts >> 16
     }
 }
@@ -246,22 +300,94 @@ pub struct Load {
     pub contacts: u32,
 }
 
-/// An infinite plane; spheres live on the side to which the normal points.
+/// A wall: where it is and how it moves. What it looks like is in its [`Facet`]s, in its own frame.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Plane {
-    /// A point of the plane within its cell, m.
-    pub offset: Vec3,
+pub struct Wall {
+    /// Cell of its anchor.
+    pub cell: IVec3,
     /// Index of the material.
     pub material: u32,
-    /// Cell of that point.
+    /// Anchor within its cell, m.
+    pub offset: Vec3,
+    /// Inverse mass, 1/kg; zero unless it moves under load.
+    pub inverse_mass: f32,
+    /// World from wall frame, a unit quaternion (x, y, z, w).
+    pub orientation: Vec4,
+    /// Velocity of the anchor, m/s.
+    pub velocity: Vec3,
+    /// First of the nodes of its tree.
+    pub first_node: u32,
+    /// Angular velocity, rad/s.
+    pub angular_velocity: Vec3,
+    /// Number of nodes of its tree.
+    pub node_count: u32,
+    /// Velocity of the surface in the wall frame, as that of a belt that runs over it, m/s.
+    pub belt: Vec3,
+    /// How far a point of the wall may have moved since the neighbour lists were built, m.
+    pub drift: f32,
+}
+
+/// Where a wall that moves by prescription is in a step.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct WallPose {
+    /// Cell of its anchor.
     pub cell: IVec3,
+    /// Index of the wall.
+    pub wall: u32,
+    /// Anchor within its cell, m.
+    pub offset: Vec3,
+    /// How far a point of it may have moved since the step before, m.
+    pub way: f32,
+    /// World from wall frame, a unit quaternion (x, y, z, w).
+    pub orientation: Vec4,
+    /// Velocity of the anchor, m/s.
+    pub velocity: Vec3,
     /// Zero.
     pub _pad0: u32,
-    /// Unit normal.
-    pub normal: Vec3,
+    /// Angular velocity, rad/s.
+    pub angular_velocity: Vec3,
     /// Zero.
     pub _pad1: u32,
+}
+
+/// A piece of a wall that is convex or smooth, in the wall frame; what its fields mean depends on its
+/// kind.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Facet {
+    /// See [`PLANE`], [`RECTANGLE`] and so on.
+    pub a: Vec3,
+    /// [`PLANE`], [`RECTANGLE`], [`TRIANGLE`], [`REVOLVED`], [`BALL`], [`TORUS`] or [`SAMPLED`].
+    pub kind: u32,
+    /// See there.
+    pub b: Vec3,
+    /// Index of the wall.
+    pub wall: u32,
+    /// See there.
+    pub c: Vec3,
+    /// [`BOTH_SIDES`], [`FRONT`] or [`BACK`].
+    pub side: u32,
+    /// See there.
+    pub d: Vec3,
+    /// Zero.
+    pub _pad: u32,
+}
+
+/// A node of the tree of a wall's facets. The nodes of a tree lie in the order in which they are
+/// visited.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Node {
+    /// Corner of its box with the smallest coordinates, m.
+    pub min: Vec3,
+    /// Where to go on if its box is missed: this many nodes further.
+    pub skip: u32,
+    /// Corner with the largest coordinates, m.
+    pub max: Vec3,
+    /// Of a leaf, its first facet times 8 and the number of its facets; else 0.
+    pub facets: u32,
 }
 
 /// Contact parameters of a pair of materials; element `a * material_count + b` of the table.
@@ -270,12 +396,12 @@ pub struct Plane {
 pub struct Pair {
     /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa.
     pub stiffness: f32,
-    /// The same on a plane, which is rigid.
-    pub plane_stiffness: f32,
+    /// The same on a wall, which is rigid.
+    pub wall_stiffness: f32,
     /// Tangential stiffness as a fraction of the normal one.
     pub tangential_ratio: f32,
-    /// The same on a plane.
-    pub plane_tangential_ratio: f32,
+    /// The same on a wall.
+    pub wall_tangential_ratio: f32,
     /// Damping ratio of the normal dashpot (1 is critical), from the coefficient of restitution.
     pub damping_ratio: f32,
     /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
@@ -311,12 +437,12 @@ impl Pair {
         }
     }
 
-    /// The parameters of a contact with a sphere, or with a plane.
-    pub fn against(&self, plane: bool) -> Pair {
-        if plane {
+    /// The parameters of a contact with a sphere, or with a wall.
+    pub fn against(&self, wall: bool) -> Pair {
+        if wall {
             Pair {
-                stiffness: self.plane_stiffness,
-                tangential_ratio: self.plane_tangential_ratio,
+                stiffness: self.wall_stiffness,
+                tangential_ratio: self.wall_tangential_ratio,
                 ..*self
             }
         } else {

@@ -48,10 +48,12 @@
 //! 5. **neighbours**: a thread for each sphere. It walks the cells around its own and lists, by
 //!    index, all spheres that are closer than a skin.
 //! 6. **contacts**: a thread for each sphere. It walks its list, finds what it overlaps, and sums
-//!    force and torque (`contact.rs`); then the planes. Each pair is evaluated from both sides, so no
+//!    force and torque (`contact.rs`). Each pair is evaluated from both sides, so no
 //!    thread writes where another does, and the sum has a fixed order: the same scene gives the
 //!    same bits, run after run, on one device.
-//! 7. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
+//! 7. **walls**: a thread for each sphere. The same for the [walls](mod@wall) in its list, and the loads on
+//!    these.
+//! 8. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
 //!    and angular momentum, then position and orientation; and it adds up how far the body may have
 //!    moved since the lists were built.
 //!
@@ -100,6 +102,7 @@ pub mod summary;
 pub mod trace;
 #[cfg(feature = "view")]
 pub mod viewer;
+pub mod wall;
 pub mod watch;
 
 pub use error::Error;

@@ -11,6 +11,7 @@ use glam::{DQuat, DVec3, Vec4};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::clump::Clump;
+use crate::wall::Wall;
 
 /// How a body's state is advanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,19 +130,19 @@ pub enum Cohesion {
 }
 
 /// Contact parameters of a pair of materials: the first is that of the sphere, the second that of
-/// the other sphere or of a plane.
+/// the other sphere or of a wall.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairLaw {
     /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa, with 1/E* = (1-nu_a²)/E_a + (1-nu_b²)/E_b.
     pub stiffness: f64,
-    /// The same of the first material on a plane, which is rigid: with 1/E* = (1-nu_a²)/E_a for the
+    /// The same of the first material on a wall, which is rigid: with 1/E* = (1-nu_a²)/E_a for the
     /// law `hertz`, else equal to `stiffness`.
-    pub plane_stiffness: f64,
+    pub wall_stiffness: f64,
     /// Tangential over normal stiffness. Of the law `hertz`, where both are tangents:
     /// 8 G* sqrt(R d) / (2 E* sqrt(R d)) = 4 G*/E*, with 1/G* = (2-nu_a)/G_a + (2-nu_b)/G_b.
     pub tangential_ratio: f64,
-    /// The same of the first material on a plane.
-    pub plane_tangential_ratio: f64,
+    /// The same of the first material on a wall.
+    pub wall_tangential_ratio: f64,
     /// Damping ratio of the normal dashpot, from the coefficient of restitution.
     pub damping_ratio: f64,
     /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
@@ -149,7 +150,7 @@ pub struct PairLaw {
     /// Coefficient of friction.
     pub friction: f64,
     /// Coefficient of rolling friction: the torque is at most this times R times the normal force, R
-    /// the radius on a plane, R1 R2/(R1 + R2) for two spheres.
+    /// the radius on a wall, R1 R2/(R1 + R2) for two spheres.
     pub rolling_friction: f64,
     /// How rolling is resisted.
     pub rolling: Rolling,
@@ -204,17 +205,6 @@ pub(crate) fn nearest_image(way: DVec3, period: DVec3) -> DVec3 {
     way - DVec3::select(period.cmpgt(DVec3::ZERO), boxes * period, DVec3::ZERO)
 }
 
-/// A plane.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ModelPlane {
-    /// A point of the plane, m.
-    pub point: DVec3,
-    /// Unit normal; bodies live on the side to which it points.
-    pub normal: DVec3,
-    /// Index of the material.
-    pub material: usize,
-}
-
 /// A body at the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelBody {
@@ -250,8 +240,8 @@ pub struct Remembered {
     pub size: u32,
     /// Where the list of each of the spheres ends in `entries`.
     pub ends: Vec<u32>,
-    /// Whom each sphere touches, in increasing order; planes after spheres, with the bit
-    /// [`PLANE`](crate::layout::PLANE).
+    /// Whom each sphere touches, in increasing order; facets of walls after spheres, with the
+    /// bit [`WALL`](crate::layout::WALL).
     pub entries: Vec<u32>,
     /// What each entry remembers; `size` for each of `entries`.
     pub memory: Vec<Vec4>,
@@ -280,8 +270,8 @@ pub struct Model {
     pub pairs: Vec<PairLaw>,
     /// Shapes.
     pub shapes: Vec<Clump>,
-    /// Planes.
-    pub planes: Vec<ModelPlane>,
+    /// Walls: those of the scene's `planes`, then those of its `walls`.
+    pub walls: Vec<Wall>,
     /// Bodies, in the order of the scene: those from another run, those under `bodies`, then each of
     /// the `fills`.
     pub bodies: Vec<ModelBody>,
@@ -312,7 +302,7 @@ impl Model {
             materials,
             pairs,
             shapes,
-            planes,
+            walls,
             bodies,
             remembered,
         } = self;
@@ -328,7 +318,7 @@ impl Model {
             .map_or((law.keyword(), 0.0), |law| (law.source.as_str(), law.range));
         let settings = (gravity, time_step, integrator, domain);
         let contact = (law, attraction, tangential_damping, materials, pairs);
-        let _ = write!(hash, "{settings:?} {contact:?} {shapes:?} {planes:?}");
+        let _ = write!(hash, "{settings:?} {contact:?} {shapes:?} {walls:?}");
         for body in bodies {
             let ModelBody {
                 shape,

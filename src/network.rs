@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use crate::contact::{Memory, Response, before, respond, stored};
 use crate::cpu::Near;
-use crate::layout::{CUSTOM, HERTZ, HOOKE, LINEAR, PLANE, Pair};
+use crate::layout::{CUSTOM, HERTZ, HOOKE, LINEAR, Pair, WALL};
 use crate::model::Model;
 use crate::state::State;
 
@@ -49,8 +49,8 @@ pub enum Partner {
         /// Index of its body.
         body: u32,
     },
-    /// A plane, by its index.
-    Plane(u32),
+    /// A wall, by its index.
+    Wall(u32),
 }
 
 impl Network {
@@ -93,20 +93,20 @@ impl Network {
         }
     }
 
-    /// Sum of the forces that the plane `plane` bears, N.
-    pub fn force_on_plane(&self, plane: u32) -> DVec3 {
-        let on_plane = |contact: &&NetworkContact| contact.partner == Partner::Plane(plane);
-        let contacts = self.contacts.iter().filter(on_plane);
+    /// Sum of the forces that the wall `wall` bears, N.
+    pub fn force_on_wall(&self, wall: u32) -> DVec3 {
+        let on_wall = |contact: &&NetworkContact| contact.partner == Partner::Wall(wall);
+        let contacts = self.contacts.iter().filter(on_wall);
         -contacts.map(|contact| contact.force).sum::<DVec3>()
     }
 
-    /// Contacts of each body with planes and with bodies that are `counted`.
+    /// Contacts of each body with walls and with bodies that are `counted`.
     fn degrees_among(&self, counted: &[bool]) -> Vec<u32> {
         let mut degrees = vec![0; counted.len()];
         for contact in self.contacts.iter().filter(|contact| contact.overlap > 0.0) {
             let one = contact.body as usize;
             match contact.partner {
-                Partner::Plane(_) => degrees[one] += 1,
+                Partner::Wall(_) => degrees[one] += 1,
                 Partner::Sphere { body: other, .. } => {
                     let other = other as usize;
                     if counted[one] && counted[other] {
@@ -144,7 +144,7 @@ pub fn contacts(state: &State) -> impl Iterator<Item = NetworkContact> + Clone {
 /// The contact of sphere `index` with entry `entry` of its list, if there is one.
 fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> {
     let other = state.neighbours[entry];
-    let (near, pair) = Near::new(state, index, other)?;
+    let (near, pair) = Near::new(state, index, entry)?;
     let size = state.params.memory_size as usize;
     let memory = Memory::of(&state.memory[entry * size..(entry + 1) * size]);
     let (response, stored) = match state.params.law {
@@ -162,13 +162,13 @@ fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> 
     Some(NetworkContact {
         sphere: index as u32,
         body: sphere.body,
-        partner: if other & PLANE == 0 {
+        partner: if other & WALL == 0 {
             Partner::Sphere {
                 sphere: other,
                 body: state.spheres[other as usize].body,
             }
         } else {
-            Partner::Plane(other & !PLANE)
+            Partner::Wall(state.facets()[(other & !WALL) as usize].wall)
         },
         overlap: touch.mean_overlap.into(),
         overlap_fraction: f64::from(touch.mean_overlap) / f64::from(near.radius),

@@ -14,21 +14,24 @@ pub enum Pass {
     Scatter,
     /// Neighbour list of each sphere: all that it may touch until the lists are built again.
     Neighbours,
-    /// Contacts of each sphere: force, torque, overlap, number.
+    /// Contacts of each sphere with others: force, torque, overlap, number.
     Contacts,
-    /// Sums the spheres of each body and moves it by one time step.
+    /// Contacts of each sphere with walls, and the loads on these.
+    Walls,
+    /// Sums the spheres of each body and moves it by one time step; and moves walls.
     Integrate,
 }
 
 impl Pass {
     /// The passes in the order in which a step runs them.
-    pub const ALL: [Pass; 7] = [
+    pub const ALL: [Pass; 8] = [
         Pass::Pose,
         Pass::Bin,
         Pass::Scan,
         Pass::Scatter,
         Pass::Neighbours,
         Pass::Contacts,
+        Pass::Walls,
         Pass::Integrate,
     ];
 
@@ -49,6 +52,7 @@ impl Pass {
             Pass::Scatter => "scatter",
             Pass::Neighbours => "neighbours",
             Pass::Contacts => "contacts",
+            Pass::Walls => "walls",
             Pass::Integrate => "integrate",
         }
     }

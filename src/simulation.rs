@@ -298,7 +298,9 @@ impl Simulation {
         assert_eq!(size(state), size(&self.state), "a state of this model");
         self.state.clone_from(state);
         self.state.params.gravity = self.model.gravity.as_vec3();
-        self.state.params.time_step = self.model.time_step as f32;
+        if self.state.params.time_step != self.model.time_step as f32 {
+            self.state.set_time_step(self.model.time_step, 0.0);
+        }
         self.state.pairs = pairs(&self.model);
         if let Engine::Gpu(engine) = &mut self.engine {
             engine.upload(&self.state)?;
@@ -378,6 +380,7 @@ impl Simulation {
     fn fetch_contacts(&mut self) -> Result<()> {
         self.fetch(&[
             Field::Bodies,
+            Field::Walls,
             Field::Spheres,
             Field::NeighbourStarts,
             Field::Neighbours,

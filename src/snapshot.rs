@@ -9,6 +9,7 @@ use crate::network::{Network, NetworkContact, contacts};
 use crate::simulation::Simulation;
 use crate::state::{Field, State, angular_velocity, body_orientation};
 use crate::summary::{Energy, Summary};
+use crate::wall::Moving;
 
 /// A state at the end of a step, with the model that it is of: a view, which copies nothing.
 ///
@@ -70,10 +71,22 @@ pub struct SphereState {
     pub force: DVec3,
 }
 
+/// A wall, as it is reported; [`Model::walls`] has its shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WallState {
+    /// Index of the wall in [`Model::walls`].
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// Where it is and how it moves.
+    pub moving: Moving,
+}
+
 impl<'a> Snapshot<'a> {
     /// The buffers that a snapshot reads.
-    pub(crate) const FIELDS: [Field; 8] = [
+    pub(crate) const FIELDS: [Field; 9] = [
         Field::Bodies,
+        Field::Walls,
         Field::Spheres,
         Field::NeighbourStarts,
         Field::Neighbours,
@@ -138,6 +151,16 @@ impl<'a> Snapshot<'a> {
             })
     }
 
+    /// All walls, one by one.
+    pub fn walls(self) -> impl ExactSizeIterator<Item = WallState> + 'a {
+        let walls = self.model.walls.iter().enumerate();
+        walls.map(move |(index, wall)| WallState {
+            index,
+            name: wall.name.clone(),
+            moving: self.state.wall(index),
+        })
+    }
+
     /// The contacts of the last step, one by one; see [`Network::contacts`].
     pub fn contacts(self) -> impl Iterator<Item = NetworkContact> + Clone + 'a {
         contacts(self.state)
@@ -178,6 +201,16 @@ impl Simulation {
     pub fn snapshot(&mut self) -> Result<Snapshot<'_>> {
         self.fetch(&Snapshot::FIELDS)?;
         Ok(self.fetched())
+    }
+
+    /// Where the walls are now, and how they move. [`Wall::surface`](crate::wall::Wall::surface) of each of
+    /// [`Model::walls`] has what they look like.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn walls(&mut self) -> Result<Vec<WallState>> {
+        self.fetch(&[Field::Walls])?;
+        Ok(self.fetched().walls().collect())
     }
 }
 

@@ -4,16 +4,18 @@
 //! with the same bytes.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use glam::{DMat3, DQuat, DVec3, IVec3, Vec3, Vec4};
+use glam::{DMat3, DQuat, DVec3, DVec4, IVec3, UVec4, Vec3, Vec4};
 
 use crate::grid::{FRACTION, wrap};
 use crate::layout::{
-    Body, BodyProperties, CUSTOM, EXPLICIT, HERTZ, HOOKE, LINEAR, Load, Member, Pair, Params,
-    Plane, ROLLING_CONSTANT, ROLLING_SPRING, SEMI_IMPLICIT, Sphere, SphereLoad, Stats,
+    Body, BodyProperties, CUSTOM, EXPLICIT, Facet, HERTZ, HOOKE, LINEAR, Load, MAX_WALLS, Member,
+    Node, Pair, Params, ROLLING_CONSTANT, ROLLING_SPRING, SAMPLED, SEMI_IMPLICIT,
+    SPHERES_OF_STRIPE, Sphere, SphereLoad, Stats, WALL_DIGITS, Wall, WallPose,
 };
 use crate::model::{Cohesion, Integrator, Law, Model, PairLaw, Remembered, Rolling, nearest_image};
 use crate::pull::Pull;
 use crate::rotation;
+use crate::wall;
 
 /// Skin of the neighbour lists as a fraction of the smallest radius, beside the range of cohesion. A
 /// thicker one makes longer lists, a thinner one has them built more often.
@@ -49,17 +51,25 @@ pub struct State {
     pub earlier: f64,
     /// What holds for the whole run.
     pub params: Params,
+    /// The walls that move by prescription.
+    pub movers: Movers,
+    /// The anchor of each wall in its own frame, m: forces and distances are reckoned from there.
+    pub anchors: Vec<DVec3>,
     /// What each body keeps; `body_count` elements.
     pub properties: Vec<BodyProperties>,
     /// Each sphere in its body; `sphere_count` elements.
     pub members: Vec<Member>,
-    /// Planes; at least one element, `plane_count` of them in use.
-    pub planes: Vec<Plane>,
     /// Pair table; `material_count²` elements.
     pub pairs: Vec<Pair>,
+    /// What does not change of the walls: the pair table as it is against walls, facets, the nodes of
+    /// their trees, and samples of signed distances, one after the other; see [`State::facets`] and so
+    /// on.
+    pub geometry: Vec<UVec4>,
 
     /// State of each body: the input and the outcome of a step.
     pub bodies: Vec<Body>,
+    /// State of each wall, the same; [`MAX_WALLS`] elements, `wall_count` of them in use.
+    pub walls: Vec<Wall>,
 
     /// `pose`: where each sphere is and how it moves.
     pub spheres: Vec<Sphere>,
@@ -78,13 +88,20 @@ pub struct State {
     /// elements.
     pub neighbour_starts: Vec<u32>,
     /// `neighbours`: indices of the spheres that each sphere may touch, in increasing order, then
-    /// those of planes with the bit [`PLANE`](crate::layout::PLANE); `neighbour_capacity` elements.
+    /// those of facets of walls with the bit [`WALL`](crate::layout::WALL); `neighbour_capacity`
+    /// elements.
     pub neighbours: Vec<u32>,
-    /// `contacts`: what the contact of each entry of `neighbours` remembers, see
+    /// `contacts`, `walls`: what the contact of each entry of `neighbours` remembers, see
     /// [`Memory`](crate::contact::Memory); `neighbour_capacity * memory_size` elements, at least one.
     pub memory: Vec<Vec4>,
-    /// `contacts`: what contacts do to each sphere.
+    /// `contacts`, `walls`: what contacts do to each sphere.
     pub sphere_loads: Vec<SphereLoad>,
+    /// `walls`: what contacts do to each wall, in digits; `stripes` times [`WALL_DIGITS`] for each wall,
+    /// at least one element. See [`crate::wall::load`].
+    pub wall_sums: Vec<i32>,
+    /// `integrate`: the same in newtons, if it is asked for; at least one element. Torques are about the
+    /// anchor.
+    pub wall_loads: Vec<Load>,
     /// `integrate`: what contacts do to each body.
     pub body_loads: Vec<Load>,
     /// What was gathered over the run; one element.
@@ -97,9 +114,10 @@ pub struct State {
 pub enum Field {
     Properties,
     Members,
-    Planes,
     Pairs,
+    Geometry,
     Bodies,
+    Walls,
     Spheres,
     Buckets,
     Slots,
@@ -110,18 +128,21 @@ pub enum Field {
     Neighbours,
     Memory,
     SphereLoads,
+    WallSums,
+    WallLoads,
     BodyLoads,
     Stats,
 }
 
 impl Field {
     /// All buffers.
-    pub const ALL: [Field; 17] = [
+    pub const ALL: [Field; 20] = [
         Field::Properties,
         Field::Members,
-        Field::Planes,
         Field::Pairs,
+        Field::Geometry,
         Field::Bodies,
+        Field::Walls,
         Field::Spheres,
         Field::Buckets,
         Field::Slots,
@@ -132,6 +153,8 @@ impl Field {
         Field::Neighbours,
         Field::Memory,
         Field::SphereLoads,
+        Field::WallSums,
+        Field::WallLoads,
         Field::BodyLoads,
         Field::Stats,
     ];
@@ -141,9 +164,10 @@ impl Field {
         match self {
             Field::Properties => "properties",
             Field::Members => "members",
-            Field::Planes => "planes",
             Field::Pairs => "pairs",
+            Field::Geometry => "geometry",
             Field::Bodies => "bodies",
+            Field::Walls => "walls",
             Field::Spheres => "spheres",
             Field::Buckets => "buckets",
             Field::Slots => "slots",
@@ -154,6 +178,8 @@ impl Field {
             Field::Neighbours => "neighbours",
             Field::Memory => "memory",
             Field::SphereLoads => "sphere_loads",
+            Field::WallSums => "wall_sums",
+            Field::WallLoads => "wall_loads",
             Field::BodyLoads => "body_loads",
             Field::Stats => "stats",
         }
@@ -167,6 +193,8 @@ impl Field {
             Field::Properties
                 | Field::Members
                 | Field::Pairs
+                | Field::Geometry
+                | Field::WallSums
                 | Field::Buckets
                 | Field::Slots
                 | Field::BucketStarts
@@ -243,30 +271,9 @@ impl State {
             });
         }
 
-        let center = center_of(model);
-        let mut planes: Vec<Plane> = model
-            .planes
-            .iter()
-            .map(|plane| {
-                // The point of the plane nearest to the bodies, so that distances to it are exact
-                // where they matter.
-                let normal = plane.normal.normalize();
-                let point = center - normal * (center - plane.point).dot(normal);
-                let (cell, part) = grid.locate(point);
-                Plane {
-                    offset: (part * cell_size.as_dvec3()).as_vec3(),
-                    material: plane.material as u32,
-                    cell,
-                    normal: normal.as_vec3(),
-                    ..Default::default()
-                }
-            })
-            .collect();
-        if planes.is_empty() {
-            // A storage buffer cannot be empty.
-            planes.push(Plane::default());
-        }
-
+        let pairs = pairs(model);
+        let walls = Walls::new(model, &grid, &pairs);
+        let stripes = sphere_count.div_ceil(SPHERES_OF_STRIPE as usize).max(1);
         let memory_size = memory_size(model);
         let mut state = State {
             origin,
@@ -285,7 +292,7 @@ impl State {
                 body_count: body_count as u32,
                 sphere_count: sphere_count as u32,
                 bucket_count: bucket_count as u32,
-                plane_count: model.planes.len() as u32,
+                wall_count: model.walls.len() as u32,
                 material_count: model.materials.len() as u32,
                 integrator: match model.integrator {
                     Integrator::SemiImplicit => SEMI_IMPLICIT,
@@ -302,6 +309,13 @@ impl State {
                 tangential_damping: model.contact.tangential_damping as f32,
                 cohesive: (range(model) > 0.0).into(),
                 lookahead: 0.0,
+                facet_start: walls.facet_start as u32,
+                node_start: walls.node_start as u32,
+                sample_start: walls.sample_start as u32,
+                wall_loads: 0,
+                stripes: stripes as u32,
+                force_unit: force_unit(&pairs, model),
+                torque_unit: force_unit(&pairs, model) * walls.arm,
                 pulled: 0,
                 pull_stiffness: 0.0,
                 pull_damping: 0.0,
@@ -309,7 +323,20 @@ impl State {
                 pull_cell: IVec3::ZERO,
                 pull_offset: Vec3::ZERO,
             },
-            pairs: pairs(model),
+            pairs,
+            geometry: walls.geometry,
+            walls: walls.walls,
+            movers: Movers {
+                movers: walls.movers,
+                time_step: model.time_step,
+                earlier: 0.0,
+                origin,
+                cell_size: cell_size.as_dvec3(),
+                period,
+            },
+            anchors: walls.anchors,
+            wall_sums: vec![0; (stripes * model.walls.len() * WALL_DIGITS).max(1)],
+            wall_loads: vec![Load::default(); model.walls.len().max(1)],
             spheres: vec![Sphere::default(); sphere_count],
             buckets: vec![0; sphere_count],
             slots: vec![0; sphere_count],
@@ -328,7 +355,6 @@ impl State {
             }],
             properties,
             members,
-            planes,
             bodies,
         };
         if let Some(remembered) = &model.remembered {
@@ -358,14 +384,58 @@ impl State {
         self.stats[0].neighbours = count;
     }
 
+    /// The facets of all walls, those of the first one first.
+    pub fn facets(&self) -> &[Facet] {
+        let Params {
+            facet_start,
+            node_start,
+            ..
+        } = self.params;
+        cast_slice(&self.geometry[facet_start as usize..node_start as usize])
+    }
+
+    /// The nodes of the trees of all walls; see [`Wall::first_node`].
+    pub fn nodes(&self) -> &[Node] {
+        let Params {
+            node_start,
+            sample_start,
+            ..
+        } = self.params;
+        cast_slice(&self.geometry[node_start as usize..sample_start as usize])
+    }
+
+    /// The samples of the signed distances of all walls.
+    pub fn samples(&self) -> &[f32] {
+        cast_slice(&self.geometry[self.params.sample_start as usize..])
+    }
+
+    /// Where a wall is, and how it moves.
+    pub fn wall(&self, index: usize) -> wall::Moving {
+        let wall = &self.walls[index];
+        let cells = wall.cell.as_dvec3() * self.params.cell_size.as_dvec3();
+        let orientation = DQuat::from_vec4(wall.orientation.as_dvec4()).normalize();
+        let angular_velocity = wall.angular_velocity.as_dvec3();
+        // The anchor need not be the origin of the wall's frame.
+        let arm = orientation * self.anchors[index];
+        wall::Moving {
+            pose: wall::Pose {
+                position: self.origin + cells + wall.offset.as_dvec3() - arm,
+                orientation,
+            },
+            velocity: wall.velocity.as_dvec3() - angular_velocity.cross(arm),
+            angular_velocity,
+        }
+    }
+
     /// The bytes of a buffer.
     pub fn bytes(&self, field: Field) -> &[u8] {
         match field {
             Field::Properties => cast_slice(&self.properties),
             Field::Members => cast_slice(&self.members),
-            Field::Planes => cast_slice(&self.planes),
             Field::Pairs => cast_slice(&self.pairs),
+            Field::Geometry => cast_slice(&self.geometry),
             Field::Bodies => cast_slice(&self.bodies),
+            Field::Walls => cast_slice(&self.walls),
             Field::Spheres => cast_slice(&self.spheres),
             Field::Buckets => cast_slice(&self.buckets),
             Field::Slots => cast_slice(&self.slots),
@@ -376,6 +446,8 @@ impl State {
             Field::Neighbours => cast_slice(&self.neighbours),
             Field::Memory => cast_slice(&self.memory),
             Field::SphereLoads => cast_slice(&self.sphere_loads),
+            Field::WallSums => cast_slice(&self.wall_sums),
+            Field::WallLoads => cast_slice(&self.wall_loads),
             Field::BodyLoads => cast_slice(&self.body_loads),
             Field::Stats => cast_slice(&self.stats),
         }
@@ -386,9 +458,10 @@ impl State {
         match field {
             Field::Properties => cast_slice_mut(&mut self.properties),
             Field::Members => cast_slice_mut(&mut self.members),
-            Field::Planes => cast_slice_mut(&mut self.planes),
             Field::Pairs => cast_slice_mut(&mut self.pairs),
+            Field::Geometry => cast_slice_mut(&mut self.geometry),
             Field::Bodies => cast_slice_mut(&mut self.bodies),
+            Field::Walls => cast_slice_mut(&mut self.walls),
             Field::Spheres => cast_slice_mut(&mut self.spheres),
             Field::Buckets => cast_slice_mut(&mut self.buckets),
             Field::Slots => cast_slice_mut(&mut self.slots),
@@ -399,6 +472,8 @@ impl State {
             Field::Neighbours => cast_slice_mut(&mut self.neighbours),
             Field::Memory => cast_slice_mut(&mut self.memory),
             Field::SphereLoads => cast_slice_mut(&mut self.sphere_loads),
+            Field::WallSums => cast_slice_mut(&mut self.wall_sums),
+            Field::WallLoads => cast_slice_mut(&mut self.wall_loads),
             Field::BodyLoads => cast_slice_mut(&mut self.body_loads),
             Field::Stats => cast_slice_mut(&mut self.stats),
         }
@@ -431,6 +506,14 @@ impl State {
     pub(crate) fn holds(&self, model: &Model) -> bool {
         memory_size(model) <= self.params.memory_size
             && Grid::new(model).skin <= self.params.skin * (1.0 + f32::EPSILON)
+    }
+
+    /// Sets the time step, s, and what was simulated before the first step if all were as long, s.
+    pub(crate) fn set_time_step(&mut self, time_step: f64, earlier: f64) {
+        self.params.time_step = time_step as f32;
+        self.earlier = earlier;
+        self.movers.time_step = time_step;
+        self.movers.earlier = earlier;
     }
 
     /// Has a body pulled from now on, or none.
@@ -472,6 +555,185 @@ impl State {
     }
 }
 
+/// The walls that move by prescription, and the grid in which they do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Movers {
+    movers: Vec<Mover>,
+    /// s.
+    time_step: f64,
+    /// As [`State::earlier`], s.
+    earlier: f64,
+    origin: DVec3,
+    cell_size: DVec3,
+    period: IVec3,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Mover {
+    /// Index of the wall.
+    index: usize,
+    /// The wall, as it is at the start.
+    wall: wall::Wall,
+    /// Its anchor in its own frame, m.
+    anchor: DVec3,
+}
+
+impl Movers {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.movers.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.movers.is_empty()
+    }
+
+    /// Where they are in the step that comes after `steps` steps.
+    pub fn poses(&self, steps: u64) -> impl Iterator<Item = WallPose> + '_ {
+        self.movers.iter().map(move |mover| self.pose(mover, steps))
+    }
+
+    fn pose(&self, mover: &Mover, steps: u64) -> WallPose {
+        let at = |steps: u64| mover.wall.at(self.earlier + steps as f64 * self.time_step);
+        let (before, now) = (at(steps.saturating_sub(1)), at(steps));
+        let arm = now.pose.orientation * mover.anchor;
+        let cells = (now.pose.position + arm - self.origin) / self.cell_size;
+        WallPose {
+            cell: wrap(cells.floor().as_ivec3(), self.period),
+            wall: mover.index as u32,
+            offset: ((cells - cells.floor()) * self.cell_size).as_vec3(),
+            way: mover.wall.way(&before.pose, &now.pose) as f32,
+            orientation: DVec4::from(now.pose.orientation).as_vec4(),
+            velocity: (now.velocity + now.angular_velocity.cross(arm)).as_vec3(),
+            angular_velocity: now.angular_velocity.as_vec3(),
+            ..WallPose::default()
+        }
+    }
+}
+
+/// What [`State`] has of the walls.
+struct Walls {
+    walls: Vec<Wall>,
+    movers: Vec<Mover>,
+    anchors: Vec<DVec3>,
+    geometry: Vec<UVec4>,
+    facet_start: usize,
+    node_start: usize,
+    sample_start: usize,
+    /// A length of the order of the arm of a force on a wall, m: a power of two.
+    arm: f32,
+}
+
+impl Walls {
+    fn new(model: &Model, grid: &Grid, pairs: &[Pair]) -> Walls {
+        assert!(
+            model.walls.len() <= MAX_WALLS,
+            "{} walls",
+            model.walls.len()
+        );
+        let center = center_of(model);
+        let mut walls = vec![Wall::default(); MAX_WALLS];
+        let (mut facets, mut nodes, mut samples) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut movers, mut anchors) = (Vec::new(), Vec::new());
+        let mut farthest: f64 = radii(model).1;
+        for (index, wall) in model.walls.iter().enumerate() {
+            let moving = wall.at(0.0);
+            let pose = moving.pose;
+            // The point of a plane nearest to the bodies, so that distances to it are exact where they
+            // matter.
+            let anchor = match wall.shape {
+                wall::Shape::Plane { normal } => {
+                    let center = pose.orientation.conjugate() * (center - pose.position);
+                    center - normal * center.dot(normal)
+                }
+                _ => DVec3::ZERO,
+            };
+            let arm = pose.orientation * anchor;
+            let (cell, part) = grid.locate(pose.position + arm);
+            let mut own = wall.facets(index);
+            let tree = wall::tree::tree(&mut own.facets, &own.bounds, facets.len());
+            walls[index] = Wall {
+                cell: wrap(cell, grid.period),
+                material: wall.material as u32,
+                offset: (part * grid.cell_size.as_dvec3()).as_vec3(),
+                orientation: DVec4::from(pose.orientation).as_vec4(),
+                velocity: (moving.velocity + moving.angular_velocity.cross(arm)).as_vec3(),
+                first_node: nodes.len() as u32,
+                angular_velocity: moving.angular_velocity.as_vec3(),
+                node_count: tree.len() as u32,
+                belt: wall.belt.as_vec3(),
+                ..Wall::default()
+            };
+            for facet in own.facets.iter_mut().filter(|facet| facet.kind == SAMPLED) {
+                facet.d.x = f32::from_bits(facet.d.x.to_bits() + samples.len() as u32);
+            }
+            facets.extend(own.facets);
+            nodes.extend(tree);
+            samples.extend(own.samples);
+            if wall.motion.is_some() {
+                let wall = wall.clone();
+                movers.push(Mover {
+                    index,
+                    wall,
+                    anchor,
+                });
+            }
+            anchors.push(anchor);
+            let reach = wall.reach();
+            let reach = if reach.is_finite() {
+                reach
+            } else {
+                let far = |body: &crate::model::ModelBody| body.position.distance(pose.position);
+                model.bodies.iter().map(far).fold(0.0, f64::max)
+            };
+            farthest = farthest.max(reach);
+        }
+        let against_walls: Vec<Pair> = pairs.iter().map(|pair| pair.against(true)).collect();
+        let mut geometry: Vec<UVec4> = cast_slice(&against_walls).to_vec();
+        let facet_start = geometry.len();
+        geometry.extend(cast_slice::<Facet, UVec4>(&facets));
+        let node_start = geometry.len();
+        geometry.extend(cast_slice::<Node, UVec4>(&nodes));
+        let sample_start = geometry.len();
+        samples.resize(samples.len().next_multiple_of(4), 0.0_f32);
+        geometry.extend(
+            samples
+                .chunks(4)
+                .map(|four| UVec4::from_array(std::array::from_fn(|k| four[k].to_bits()))),
+        );
+        Walls {
+            walls,
+            movers,
+            anchors,
+            geometry,
+            facet_start,
+            node_start,
+            sample_start,
+            arm: power_of_two(farthest),
+        }
+    }
+}
+
+/// A power of two of the size of `number`.
+fn power_of_two(number: f64) -> f32 {
+    libm::exp2(libm::log2(number.max(1e-30)).ceil()).clamp(1e-30, 1e30) as f32
+}
+
+/// The force of a contact that is as deep as the largest radius, N: a power of two.
+fn force_unit(pairs: &[Pair], model: &Model) -> f32 {
+    let (_, radius) = radii(model);
+    let stiffest = pairs
+        .iter()
+        .map(|pair| pair.wall_stiffness)
+        .fold(0.0, f32::max);
+    let force = match model.contact.law {
+        Law::Hertz => f64::from(stiffest) * radius * radius,
+        _ => f64::from(stiffest) * radius,
+    };
+    power_of_two(force)
+}
+
 /// The length that a periodic axis of the domain of `model` has at least, m: a little more than three
 /// of its largest diameters.
 pub fn least_period(model: &Model) -> f64 {
@@ -507,9 +769,9 @@ pub(crate) fn pairs(model: &Model) -> Vec<Pair> {
 fn pair(law: &PairLaw) -> Pair {
     let mut pair = Pair {
         stiffness: law.stiffness as f32,
-        plane_stiffness: law.plane_stiffness as f32,
+        wall_stiffness: law.wall_stiffness as f32,
         tangential_ratio: law.tangential_ratio as f32,
-        plane_tangential_ratio: law.plane_tangential_ratio as f32,
+        wall_tangential_ratio: law.wall_tangential_ratio as f32,
         damping_ratio: law.damping_ratio as f32,
         damping: law.damping as f32,
         friction: law.friction as f32,
@@ -565,7 +827,7 @@ fn range(model: &Model) -> f64 {
                     _ => pull_off / stiffness,
                 }
             };
-            length(pair.stiffness).max(length(pair.plane_stiffness))
+            length(pair.stiffness).max(length(pair.wall_stiffness))
         }
     };
     let of_law = match &model.contact.law {

@@ -20,7 +20,7 @@ pub struct Summary {
     pub angular_momentum: DVec3,
     /// Largest overlap in the whole run, as a fraction of the smaller radius.
     pub max_overlap_fraction: f64,
-    /// Contacts in the last step: pairs of spheres, and spheres with planes.
+    /// Contacts in the last step: pairs of spheres, and spheres with walls.
     pub contacts: u64,
     /// Hash of the state of all bodies, bit for bit (XXH3).
     pub state_hash: u64,
@@ -46,9 +46,9 @@ impl Summary {
             angular_momentum += body.angular_momentum.as_dvec3()
                 + clump.mass * state.position(body).cross(velocity);
         }
-        // A pair of spheres is counted at both, a plane once.
+        // A pair of spheres is counted at both, a wall once.
         let sides = |load: &SphereLoad| {
-            u64::from(load.sphere_contacts()) + 2 * u64::from(load.plane_contacts())
+            u64::from(load.sphere_contacts()) + 2 * u64::from(load.wall_contacts())
         };
         Summary {
             kinetic_energy,

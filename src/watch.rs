@@ -215,10 +215,17 @@ fn bounds(model: &Model) -> (DVec3, DVec3) {
         min = min.min(body.position - reach);
         max = max.max(body.position + reach);
     }
-    for plane in &model.planes {
-        // The foot of the way from the bodies to the plane: they may come as far.
+    for wall in &model.walls {
+        // The foot of the way from the bodies to a plane: they may come as far. And all of a wall that ends.
         let center = 0.5 * (min + max);
-        let foot = center - plane.normal * (center - plane.point).dot(plane.normal);
+        let Some(normal) = wall.plane_normal() else {
+            if wall.reach().is_finite() {
+                min = min.min(wall.pose.position - wall.reach());
+                max = max.max(wall.pose.position + wall.reach());
+            }
+            continue;
+        };
+        let foot = center - normal * (center - wall.pose.position).dot(normal);
         if foot.is_finite() {
             min = min.min(foot);
             max = max.max(foot);

@@ -8,8 +8,9 @@ use assert_cmd::Command;
 use common::{Random, device, random_clump};
 use glam::DVec3;
 use rockfall::compare::{Comparison, TRAJECTORY_TOLERANCE, compare, compare_from};
-use rockfall::model::{ContactModel, Integrator, Model, ModelBody, ModelPlane, PairLaw};
+use rockfall::model::{ContactModel, Integrator, Model, ModelBody, PairLaw};
 use rockfall::state::State;
+use rockfall::wall::Wall;
 use serde_json::Value;
 
 /// An empty model, of one material, with gravity.
@@ -30,12 +31,12 @@ fn empty(time_step: f64) -> Model {
             damping: 0.0,
             tangential_ratio: 0.3,
             friction: 0.5,
-            plane_stiffness: 1e7,
-            plane_tangential_ratio: 0.3,
+            wall_stiffness: 1e7,
+            wall_tangential_ratio: 0.3,
             ..PairLaw::default()
         }],
         shapes: Vec::new(),
-        planes: Vec::new(),
+        walls: Vec::new(),
         bodies: Vec::new(),
     }
 }
@@ -70,14 +71,10 @@ fn pile(bodies: usize) -> Model {
         .map(|count| random_clump(&mut random, count, 0))
         .collect();
     let half = 5.0;
-    let plane = |point, normal| ModelPlane {
-        point,
-        normal,
-        material: 0,
-    };
-    model.planes = vec![plane(DVec3::ZERO, DVec3::Y)];
+    let plane = |point, normal| Wall::plane(point, normal, 0);
+    model.walls = vec![plane(DVec3::ZERO, DVec3::Y)];
     for normal in [DVec3::X, DVec3::NEG_X, DVec3::Z, DVec3::NEG_Z] {
-        model.planes.push(plane(-half * normal, normal));
+        model.walls.push(plane(-half * normal, normal));
     }
     let (across, spacing) = (3, 3.3);
     for index in 0..bodies {

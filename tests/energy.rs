@@ -22,7 +22,7 @@ fn thrown_together(law: Law) -> Model {
         pair.cohesion = Cohesion::None;
         if model.contact.law == Law::Hertz {
             pair.tangential_ratio = 0.0;
-            pair.plane_tangential_ratio = 0.0;
+            pair.wall_tangential_ratio = 0.0;
         }
     }
     model.time_step *= 0.1;
@@ -85,7 +85,7 @@ fn forces_of_the_network_are_those_that_moved_the_bodies() {
         let counted: u32 = state
             .sphere_loads
             .iter()
-            .map(|load| load.sphere_contacts() + 2 * load.plane_contacts())
+            .map(|load| load.sphere_contacts() + 2 * load.wall_contacts())
             .sum();
         assert_eq!(2 * contacts as u32, counted, "{law:?}");
         let degrees: u32 = network.degrees(&model).iter().sum();
@@ -100,7 +100,7 @@ fn a_spring_holds_what_was_put_into_it() {
     for law in [Law::Hooke, Law::Hertz] {
         let mut model = remembering_crowd(law.clone(), 2, DVec3::ZERO, 1);
         model.gravity = DVec3::ZERO;
-        model.planes.clear();
+        model.walls.clear();
         for pair in &mut model.pairs {
             pair.damping = 0.0;
             pair.damping_ratio = 0.0;

@@ -12,7 +12,7 @@ use rockfall::{Error, Simulation};
 fn doomed(integrator: Integrator) -> Model {
     let mut model = crowd(40, DVec3::ZERO, 4);
     model.integrator = integrator;
-    model.planes.clear();
+    model.walls.clear();
     for (index, body) in model.bodies.iter_mut().enumerate() {
         // Apart from each other, but for the last two, which meet.
         body.position = DVec3::X * 100.0 * index as f64;

@@ -2,16 +2,17 @@
 
 mod common;
 
-use common::{crowd, device, periodic_crowd, remembering_crowd};
+use common::{crowd, device, periodic_crowd, remembering_crowd, walled_crowd};
 use glam::{DVec3, IVec3, Vec3, Vec4};
 use rockfall::compare::{Difference, differences};
 use rockfall::cpu;
 use rockfall::gpu::GpuEngine;
 use rockfall::grid::bucket;
-use rockfall::layout::{EXPLICIT, SEMI_IMPLICIT, Sphere};
+use rockfall::layout::{EXPLICIT, Load, SEMI_IMPLICIT, Sphere};
 use rockfall::model::Law;
 use rockfall::pass::Pass;
 use rockfall::state::{Field, State};
+use rockfall::wall::Shape;
 
 const SIZES: [usize; 7] = [1, 2, 63, 64, 65, 1000, 65_537];
 
@@ -144,15 +145,44 @@ fn contacts_agrees() {
 }
 
 #[test]
+fn walls_agrees() {
+    agree_at_all_sizes(Pass::Walls);
+}
+
+#[test]
 fn integrate_agrees() {
     agree_at_all_sizes(Pass::Integrate);
+}
+
+/// Walls of every kind, at rest and moving, near and far from the origin; with the loads on them.
+#[test]
+fn walls_of_every_kind_agree() {
+    let center = DVec3::new(3.0, -7.0, 1.0);
+    for (law, center) in [
+        (Law::Linear, center),
+        (Law::Hooke, 1e4 * center),
+        (Law::Hertz, center),
+    ] {
+        let mut state = State::new(&walled_crowd(law.clone(), 1000, center, 6));
+        state.params.wall_loads = 1;
+        for _ in 0..40 {
+            cpu::step(&mut state);
+        }
+        for wall in 0..10 {
+            let touched = |load: &Load| load.force != Vec3::ZERO;
+            assert!(touched(&state.wall_loads[wall]), "wall {wall}: {law:?}");
+        }
+        for pass in [Pass::Neighbours, Pass::Walls, Pass::Integrate] {
+            agree(pass, state.clone(), &format!("{law:?} at {center}"));
+        }
+    }
 }
 
 /// Each comparison must be able to fail: it does when one element of one side is off by little.
 #[test]
 fn every_comparison_sees_a_perturbation() {
     type Perturbation = fn(&mut State);
-    let cases: [(Pass, &str, Perturbation); 20] = [
+    let cases: [(Pass, &str, Perturbation); 24] = [
         (Pass::Pose, "position", |s| s.spheres[700].offset.y += 1e-4),
         (Pass::Pose, "position", |s| s.spheres[700].cell.z += 1),
         (Pass::Pose, "velocity", |s| s.spheres[3].velocity.x += 1e-3),
@@ -186,6 +216,12 @@ fn every_comparison_sees_a_perturbation() {
         (Pass::Contacts, "contacts", |s| {
             s.sphere_loads[0].contacts += 1
         }),
+        (Pass::Walls, "force", |s| s.sphere_loads[500].force *= 1.01),
+        (Pass::Walls, "force on a wall", |s| s.wall_sums[0] += 10_000),
+        (Pass::Walls, "torque on a wall", |s| {
+            s.wall_sums[9] += 10_000
+        }),
+        (Pass::Integrate, "walls", |s| s.walls[2].offset.y += 1e-4),
         (Pass::Integrate, "position", |s| {
             s.bodies[20].offset.x ^= 1 << 20
         }),
@@ -196,7 +232,13 @@ fn every_comparison_sees_a_perturbation() {
             s.bodies[20].velocity.x = f32::NAN
         }),
     ];
-    let mut state = State::new(&remembering_crowd(Law::Hooke, 1000, DVec3::ZERO, 2));
+    let mut model = walled_crowd(Law::Hooke, 1000, DVec3::ZERO, 2);
+    // Where facets meet, rounding decides which of them is touched.
+    model
+        .walls
+        .retain(|wall| !matches!(wall.shape, Shape::Box { .. } | Shape::Cone { .. }));
+    let mut state = State::new(&model);
+    state.params.wall_loads = 1;
     for _ in 0..20 {
         cpu::step(&mut state);
     }

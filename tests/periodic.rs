@@ -9,9 +9,10 @@ use rockfall::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::cpu;
 use rockfall::gpu::GpuEngine;
 use rockfall::layout::{Body, SphereLoad};
-use rockfall::model::{Domain, Model, ModelBody, ModelPlane};
+use rockfall::model::{Domain, Model, ModelBody};
 use rockfall::state::{Field, State, least_period};
 use rockfall::summary::Summary;
+use rockfall::wall::Wall;
 
 /// The state after `steps` steps on the CPU.
 fn on_cpu(mut state: State, steps: u64) -> State {
@@ -69,7 +70,7 @@ fn lone_ball(position: DVec3, velocity: DVec3) -> Model {
         }),
         gravity: DVec3::ZERO,
         shapes: vec![ball(1.0)],
-        planes: Vec::new(),
+        walls: Vec::new(),
         bodies: vec![at(0, position, velocity)],
         ..crowd(1, DVec3::ZERO, 1)
     }
@@ -86,7 +87,7 @@ fn many_radii() -> Model {
         periodic: [true; 3],
     });
     model.shapes = vec![ball(1.0), ball(3.0), ball(10.0)];
-    model.planes.clear();
+    model.walls.clear();
     let mut random = Random::new(11);
     model.bodies = (0..1500)
         .map(|index| {
@@ -129,7 +130,7 @@ fn assert_same_contacts(a: &State, b: &State, what: &str) {
 fn a_cluster_across_the_seam_is_one_in_the_middle() {
     // Far smaller than the box, so that only the seam is new to it.
     let mut middle = crowd(120, DVec3::new(5.0, -2.0, 9.0), 3);
-    middle.planes.clear();
+    middle.walls.clear();
     let size = DVec3::new(31.0, 33.0, 35.0);
     for (name, run) in ENGINES {
         for axes in sets_of_axes() {
@@ -166,7 +167,7 @@ fn a_full_box_has_no_place_that_differs() {
 #[test]
 fn clumps_across_the_corner_move_as_in_the_middle() {
     let mut middle = crowd(60, DVec3::ZERO, 5);
-    middle.planes.clear();
+    middle.walls.clear();
     let size = DVec3::new(31.0, 33.0, 35.0);
     let domain = |min| {
         Some(Domain {
@@ -366,11 +367,7 @@ fn a_clump_slides_over_the_seam_of_a_floor() {
     });
     model.gravity = DVec3::NEG_Y * 10.0;
     model.pairs.iter_mut().for_each(|pair| pair.friction = 0.0);
-    model.planes = vec![ModelPlane {
-        point: DVec3::ZERO,
-        normal: DVec3::Y,
-        material: 0,
-    }];
+    model.walls = vec![Wall::plane(DVec3::ZERO, DVec3::Y, 0)];
     let weight = model.shapes[0].mass * 10.0;
     let depth = weight / 3.0 / model.pairs[0].stiffness;
     let velocity = DVec3::new(60.0, 0.0, -45.0);

@@ -116,7 +116,7 @@ fn nearest(eye: DVec3, way: DVec3, spheres: &[(u32, DVec3, f64)]) -> (Thing, f64
         }
     }
     if way.y < 0.0 {
-        hits.push((-eye.y / way.y, Thing::Plane(0)));
+        hits.push((-eye.y / way.y, Thing::Wall(0)));
     }
     hits.sort_by(|a, b| a.0.total_cmp(&b.0));
     if let [first, second, ..] = hits[..] {
@@ -273,7 +273,7 @@ fn far_from_the_origin_the_picture_is_as_sharp() {
     for body in &mut there.bodies {
         body.position.x += far;
     }
-    there.planes[0].point.x += far;
+    there.walls[0].pose.position.x += far;
     let simulation = Simulation::on_gpu(there, device()).unwrap();
     let mut renderer = renderer(&simulation);
     let mut camera = camera();
@@ -369,7 +369,7 @@ fn what_is_at_a_pixel_is_what_is_seen_there() {
     renderer.picture(SIZE, &camera, &look, &[]).unwrap();
     let at = |x, y| renderer.thing_at([x, y], &look).unwrap();
     assert_eq!(at(80, 60), Thing::Sphere(0));
-    assert_eq!(at(80, 115), Thing::Plane(0));
+    assert_eq!(at(80, 115), Thing::Wall(0));
     assert_eq!(at(80, 3), Thing::Nothing);
     assert_eq!(at(1000, 60), Thing::Nothing);
 }

@@ -717,12 +717,9 @@ fn hertz_takes_its_stiffness_from_the_materials() {
     );
     // On a plane, only the sphere counts: one row of the table is like another.
     for pair in [0, 1, 2] {
-        assert_close(pairs[pair].plane_stiffness, 4.0 / 3.0 * modulus_a);
-        assert_close(
-            pairs[pair].plane_tangential_ratio,
-            4.0 * shear_a / modulus_a,
-        );
-        assert_close(pairs[3 + pair].plane_stiffness, 4.0 / 3.0 * modulus_b);
+        assert_close(pairs[pair].wall_stiffness, 4.0 / 3.0 * modulus_a);
+        assert_close(pairs[pair].wall_tangential_ratio, 4.0 * shear_a / modulus_a);
+        assert_close(pairs[3 + pair].wall_stiffness, 4.0 / 3.0 * modulus_b);
     }
     // Of the wall, which no sphere is of, nothing is known, nor needed.
     for pair in [2, 5, 6, 7, 8] {
@@ -731,13 +728,13 @@ fn hertz_takes_its_stiffness_from_the_materials() {
             (0.0, 0.0)
         );
     }
-    assert_eq!(pairs[6].plane_stiffness, 0.0);
+    assert_eq!(pairs[6].wall_stiffness, 0.0);
     assert_eq!(
         scene.notes[..3],
         [
-            "effective modulus 7.692e10 Pa of a on a plane",
+            "effective modulus 7.692e10 Pa of a on a wall",
             "effective modulus 9.174e9 Pa of a on b",
-            "effective modulus 1.042e10 Pa of b on a plane",
+            "effective modulus 1.042e10 Pa of b on a wall",
         ]
     );
 }
@@ -1363,7 +1360,7 @@ fn doubts_are_warnings() {
     assert_eq!(
         loaded(&scene).warnings,
         [
-            "materials.wood: no shape and no plane is of this material",
+            "materials.wood: no shape and no wall is of this material",
             "shapes.grain: no body and no fill has this shape",
         ]
     );

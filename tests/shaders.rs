@@ -8,7 +8,8 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, TypeInner};
 use rockfall::gpu::shaders::source;
 use rockfall::layout::{
-    Body, BodyProperties, Load, Member, Pair, Params, Plane, Sphere, SphereLoad, Stats,
+    Body, BodyProperties, Facet, Load, Member, Node, Pair, Params, Sphere, SphereLoad, Stats, Wall,
+    WallPose,
 };
 use rockfall::pass::Pass;
 
@@ -108,7 +109,7 @@ fn layouts() -> Vec<Layout> {
         "body_count",
         "sphere_count",
         "bucket_count",
-        "plane_count",
+        "wall_count",
         "gravity",
         "time_step",
         "cell_size",
@@ -127,6 +128,13 @@ fn layouts() -> Vec<Layout> {
         "tangential_damping",
         "cohesive",
         "lookahead",
+        "facet_start",
+        "node_start",
+        "sample_start",
+        "wall_loads",
+        "stripes",
+        "force_unit",
+        "torque_unit",
         "pulled",
         "pull_stiffness",
         "pull_damping",
@@ -192,17 +200,48 @@ fn layouts() -> Vec<Layout> {
             torque,
             contacts
         }),
-        layout!(Plane {
-            offset,
-            material,
+        layout!(Wall {
             cell,
-            normal
+            material,
+            offset,
+            inverse_mass,
+            orientation,
+            velocity,
+            first_node,
+            angular_velocity,
+            node_count,
+            belt,
+            drift
+        }),
+        layout!(WallPose {
+            cell,
+            wall,
+            offset,
+            way,
+            orientation,
+            velocity,
+            angular_velocity
+        }),
+        layout!(Facet {
+            a,
+            kind,
+            b,
+            wall,
+            c,
+            side,
+            d
+        }),
+        layout!(Node {
+            min,
+            skip,
+            max,
+            facets
         }),
         layout!(Pair {
             stiffness,
-            plane_stiffness,
+            wall_stiffness,
             tangential_ratio,
-            plane_tangential_ratio,
+            wall_tangential_ratio,
             damping_ratio,
             damping,
             friction,

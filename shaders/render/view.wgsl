@@ -42,6 +42,8 @@ struct View {
     line_width: f32,
     // Size of the picture, in samples.
     size: vec2<f32>,
+    // Number of walls that are planes.
+    plane_count: u32,
 }
 
 @group(0) @binding(32) var<uniform> view: View;

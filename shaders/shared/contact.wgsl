@@ -15,15 +15,15 @@ struct Contact {
     relative_velocity: vec3<f32>,
     // Angular velocity of the other body relative to this one, rad/s.
     relative_spin: vec3<f32>,
-    // Angular speed about the normal of the two together, rad/s: 0 on a plane.
+    // Angular speed about the normal of the two together, rad/s: that of the wall on a wall.
     common_twist: f32,
-    // Effective radius, m: R1 R2/(R1 + R2) of two spheres, R on a plane.
+    // Effective radius, m: R1 R2/(R1 + R2) of two spheres, R on a wall.
     radius: f32,
     // 1/m_a + 1/m_b of the bodies, 1/kg.
     inverse_mass: f32,
-    // Of this sphere and of the other, m; 0 for a plane.
+    // Of this sphere and of the other, m; 0 for a wall.
     radii: vec2<f32>,
-    // Of this body and of the other, 1/kg; 0 for a plane or a fixed body.
+    // Of this body and of the other, 1/kg; 0 for a fixed body and a wall that no load moves.
     inverse_masses: vec2<f32>,
     // Indices of the materials of this surface and of the other.
     materials: vec2<u32>,

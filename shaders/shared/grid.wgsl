@@ -71,13 +71,6 @@ fn apart(origin: Sphere, target_sphere: Sphere, params: Params) -> vec3<f32> {
     return cells * params.cell_size + (target_sphere.offset - origin.offset);
 }
 
-// Height of the centre of a sphere above a plane, m.
-fn height(sphere: Sphere, plane: Plane, params: Params) -> f32 {
-    let cells = vec3<f32>(sphere.cell - plane.cell);
-    let from_plane = cells * params.cell_size + (sphere.offset - plane.offset);
-    return dot(from_plane, plane.normal);
-}
-
 // Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again, and
 // the cell in the periodic box.
 struct Place {

@@ -4,7 +4,7 @@ struct Params {
     body_count: u32,
     sphere_count: u32,
     bucket_count: u32,
-    plane_count: u32,
+    wall_count: u32,
     gravity: vec3<f32>,
     time_step: f32,
     cell_size: vec3<f32>,
@@ -23,6 +23,13 @@ struct Params {
     tangential_damping: f32,
     cohesive: u32,
     lookahead: f32,
+    facet_start: u32,
+    node_start: u32,
+    sample_start: u32,
+    wall_loads: u32,
+    stripes: u32,
+    force_unit: f32,
+    torque_unit: f32,
     pulled: u32,
     pull_stiffness: f32,
     pull_damping: f32,
@@ -85,18 +92,52 @@ struct Load {
     contacts: u32,
 }
 
-struct Plane {
-    offset: vec3<f32>,
-    material: u32,
+struct Wall {
     cell: vec3<i32>,
-    normal: vec3<f32>,
+    material: u32,
+    offset: vec3<f32>,
+    inverse_mass: f32,
+    orientation: vec4<f32>,
+    velocity: vec3<f32>,
+    first_node: u32,
+    angular_velocity: vec3<f32>,
+    node_count: u32,
+    belt: vec3<f32>,
+    drift: f32,
+}
+
+struct WallPose {
+    cell: vec3<i32>,
+    wall: u32,
+    offset: vec3<f32>,
+    way: f32,
+    orientation: vec4<f32>,
+    velocity: vec3<f32>,
+    angular_velocity: vec3<f32>,
+}
+
+struct Facet {
+    a: vec3<f32>,
+    kind: u32,
+    b: vec3<f32>,
+    wall: u32,
+    c: vec3<f32>,
+    side: u32,
+    d: vec3<f32>,
+}
+
+struct Node {
+    min: vec3<f32>,
+    skip: u32,
+    max: vec3<f32>,
+    facets: u32,
 }
 
 struct Pair {
     stiffness: f32,
-    plane_stiffness: f32,
+    wall_stiffness: f32,
     tangential_ratio: f32,
-    plane_tangential_ratio: f32,
+    wall_tangential_ratio: f32,
     damping_ratio: f32,
     damping: f32,
     friction: f32,

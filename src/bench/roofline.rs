@@ -90,6 +90,8 @@ impl Sizes {
                     + self.entries * INDEX
                     + self.touching * 2.0 * self.memory
             }
+            // The last entry of each list; contacts with walls are few.
+            Pass::Walls => self.spheres * 2.0 * INDEX,
             Pass::Integrate => {
                 self.bodies * (2.0 * body + properties + size_of::<Load>() as f64)
                     + self.spheres * (member + load)

@@ -38,8 +38,7 @@ impl Settled {
         let (steps, simulated_s) = (simulation.steps(), simulation.time());
         let kinetic_energy = simulation.summary()?.kinetic_energy;
         let loads = &simulation.state()?.sphere_loads;
-        let contacts =
-            |load: &SphereLoad| u64::from(load.sphere_contacts() + load.plane_contacts());
+        let contacts = |load: &SphereLoad| u64::from(load.sphere_contacts() + load.wall_contacts());
         let contacts: u64 = loads.iter().map(contacts).sum();
         let contacts_per_sphere = contacts as f64 / loads.len() as f64;
 

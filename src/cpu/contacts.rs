@@ -4,12 +4,11 @@ use rayon::prelude::*;
 
 use super::GRAIN;
 use super::batch::{Batch, Own, Sum};
-use super::near::Near;
-use crate::contact::{Memory, respond};
-use crate::layout::{HERTZ, HOOKE, LINEAR, PLANE, Pair, Params, SphereLoad};
+use super::wall_run::walls_of;
+use crate::layout::{HERTZ, HOOKE, LINEAR, SphereLoad};
 use crate::state::State;
 
-/// Contacts of each sphere: force, torque, overlap, number, and what each remembers.
+/// Contacts of each sphere with others: force, torque, overlap, number, and what each remembers.
 ///
 /// Each pair is evaluated from both sides, neighbours in the order of their indices: no sphere
 /// writes to another, and sums have a fixed order.
@@ -76,8 +75,6 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     let State {
         params,
         spheres,
-        planes,
-        pairs,
         neighbour_starts,
         neighbours,
         ..
@@ -90,7 +87,7 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         let own = Own::new(&spheres[index], place, params);
         let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
         let mut at = list.start - start;
-        for some in before_planes(&neighbours[list]).chunks(Batch::ROOM) {
+        for some in before_walls(&neighbours[list]).chunks(Batch::ROOM) {
             if !batch.has_room() {
                 let largest = batch.evaluate::<LAW, PLAIN, SIZE>(state, first, memory, sums);
                 fraction = fraction.max(largest);
@@ -107,22 +104,7 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     let largest = batch.evaluate::<LAW, PLAIN, SIZE>(state, first, memory, sums);
     fraction = fraction.max(largest);
 
-    for ((load, sum), index) in loads.iter_mut().zip(sums).zip(first..) {
-        let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
-        let spheres_end = list.start + before_planes(&neighbours[list.clone()]).len();
-        for entry in spheres_end..list.end {
-            let other = neighbours[entry];
-            let own = &mut memory[(entry - start) * SIZE..(entry - start + 1) * SIZE];
-            let sphere = &spheres[index];
-            let plane = &planes[(other & !PLANE) as usize];
-            if let Some(near) = Near::with_plane(sphere, plane, params) {
-                let element = sphere.material * params.material_count + plane.material;
-                let pair = pairs[element as usize].against(true);
-                fraction = fraction.max(sum.add::<LAW>(&near, &pair, params, own));
-            } else {
-                own.fill(Vec4::ZERO);
-            }
-        }
+    for (load, sum) in loads.iter_mut().zip(sums) {
         load.force = sum.force.truncate();
         load.torque = sum.torque.truncate();
         load.max_overlap = sum.max_overlap;
@@ -133,41 +115,14 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     fraction
 }
 
-/// The spheres of a neighbour list: planes come last.
+/// The spheres of a neighbour list: walls come last.
 #[inline(always)]
-fn before_planes(list: &[u32]) -> &[u32] {
-    let planes = list.iter().rev().take_while(|&other| other & PLANE != 0);
-    &list[..list.len() - planes.count()]
-}
-
-impl Sum {
-    /// Adds the contact with a plane, and returns its overlap as a fraction of the radius.
-    #[inline(always)]
-    fn add<const LAW: u32>(
-        &mut self,
-        near: &Near,
-        pair: &Pair,
-        params: &Params,
-        memory: &mut [Vec4],
-    ) -> f32 {
-        let contact = &near.contact;
-        let response = respond::<LAW>(contact, pair, &Memory::of(memory), params);
-        response.memory.write(memory);
-        let torque = near.arm.cross(response.force) + response.torque;
-        self.force += response.force.extend(response.damping);
-        self.torque += torque.extend(response.friction);
-        if contact.touch.presence == 0.0 {
-            return 0.0;
-        }
-        let overlap = contact.touch.mean_overlap;
-        self.max_overlap = self.max_overlap.max(overlap);
-        self.contacts += 1 << 16;
-        overlap / near.radius
-    }
+fn before_walls(list: &[u32]) -> &[u32] {
+    &list[..list.len() - walls_of(list).len()]
 }
 
 /// Kahan's summation: `rest` is what rounding has left out of `sum`.
-fn add(sum: &mut f32, rest: &mut f32, term: f32) {
+pub(super) fn add(sum: &mut f32, rest: &mut f32, term: f32) {
     let term = term + *rest;
     let total = *sum + term;
     *rest = term - (total - *sum);
@@ -179,8 +134,9 @@ mod tests {
     use glam::Vec3;
 
     use super::*;
-    use crate::cpu::step;
-    use crate::layout::{ROLLING_CONSTANT, ROLLING_SPRING};
+    use crate::contact::{Memory, respond};
+    use crate::cpu::{Near, step, walls};
+    use crate::layout::{ROLLING_CONSTANT, ROLLING_SPRING, WALL};
     use crate::model::Law;
     use crate::scene;
 
@@ -248,41 +204,47 @@ mod tests {
         state.set_neighbour_capacity(state.params.neighbour_capacity);
     }
 
-    /// What [`contacts`] does, one contact after the other.
+    /// What [`contacts`] and [`walls`] do, one contact after the other.
     fn one_by_one<const LAW: u32>(state: &mut State) {
         let before = state.clone();
         let size = state.params.memory_size as usize;
         for (index, load) in state.sphere_loads.iter_mut().enumerate() {
             let [start, end] = [0, 1].map(|k| before.neighbour_starts[index + k] as usize);
-            let (mut force, mut torque, mut damping, mut friction) =
-                (Vec3::ZERO, Vec3::ZERO, 0.0, 0.0);
+            let (mut force, mut torque) = (Vec3::ZERO, Vec3::ZERO);
+            // With spheres, and with walls.
+            let (mut damping, mut friction) = ([0.0; 2], [0.0; 2]);
             (load.max_overlap, load.contacts) = (0.0, 0);
             for entry in start..end {
                 let memory = &mut state.memory[entry * size..(entry + 1) * size];
                 let other = before.neighbours[entry];
-                let Some((near, pair)) = Near::new(&before, index, other) else {
+                let Some((near, pair)) = Near::new(&before, index, entry) else {
                     memory.fill(Vec4::ZERO);
                     continue;
                 };
-                let (share, one) = if other & PLANE == 0 {
-                    (0.5, 1)
+                let (share, one, with) = if other & WALL == 0 {
+                    (0.5, 1, 0)
                 } else {
-                    (1.0, 1 << 16)
+                    (1.0, 1 << 16, 1)
                 };
                 let was = Memory::of(memory);
                 let response = respond::<LAW>(&near.contact, &pair, &was, &before.params);
                 response.memory.write(memory);
                 force += response.force;
                 torque += near.arm.cross(response.force) + response.torque;
-                damping += share * response.damping;
-                friction += share * response.friction;
+                damping[with] += share * response.damping;
+                friction[with] += share * response.friction;
                 let touch = near.contact.touch;
                 load.max_overlap = load.max_overlap.max(touch.mean_overlap);
                 load.contacts += if touch.presence > 0.0 { one } else { 0 };
             }
             (load.force, load.torque) = (force, torque);
-            add(&mut load.damping, &mut load.damping_rest, damping);
-            add(&mut load.friction, &mut load.friction_rest, friction);
+            let walled = before.neighbours[start..end]
+                .last()
+                .is_some_and(|last| last & WALL != 0);
+            for with in 0..1 + usize::from(walled) {
+                add(&mut load.damping, &mut load.damping_rest, damping[with]);
+                add(&mut load.friction, &mut load.friction_rest, friction[with]);
+            }
         }
     }
 
@@ -293,6 +255,7 @@ mod tests {
         let mut expected = state.clone();
         one_by_one::<LAW>(&mut expected);
         contacts(&mut state);
+        walls(&mut state);
         let touching: u32 = state
             .sphere_loads
             .iter()
@@ -302,13 +265,16 @@ mod tests {
             touching > 200,
             "{what}: {touching} contacts are too few to mean anything"
         );
-        let planes: u32 = state
+        let on_floor: u32 = state
             .sphere_loads
             .iter()
-            .map(SphereLoad::plane_contacts)
+            .map(SphereLoad::wall_contacts)
             .sum();
-        assert!(planes > 10, "{what}: {planes} contacts with the floor");
-        assert!(state.sphere_loads == expected.sphere_loads, "{what}: loads");
+        assert!(on_floor > 10, "{what}: {on_floor} contacts with the floor");
+        let loads = state.sphere_loads.iter().zip(&expected.sphere_loads);
+        for (index, (load, expected)) in loads.enumerate() {
+            assert_eq!(load, expected, "{what}: load of sphere {index}");
+        }
         assert!(state.memory == expected.memory, "{what}: memory");
     }
 

@@ -6,14 +6,19 @@ use rayon::prelude::*;
 use super::GRAIN;
 use super::lanes::{Columns, LANES, Rows};
 use crate::grid::{is_sane, travel};
-use crate::layout::{Body, BodyProperties, Load, Member, Params, SEMI_IMPLICIT, SphereLoad};
+use crate::layout::{
+    Body, BodyProperties, Load, Member, Params, SEMI_IMPLICIT, SphereLoad, Stats, WALL_DIGITS,
+    Wall, WallPose,
+};
 use crate::pull::pulled;
 use crate::rotation::{MOST_TURN, Quaternion, advance};
 use crate::rounding::{self, dither};
 use crate::state::State;
+use crate::wall;
 
-/// Sums the spheres of each body and moves it by one time step.
+/// Sums the spheres of each body and moves it by one time step; and moves the walls.
 pub fn integrate(state: &mut State) {
+    let walls_stale = integrate_walls(state);
     let State {
         params,
         bodies,
@@ -50,8 +55,40 @@ pub fn integrate(state: &mut State) {
         .reduce(|| (0, false), |a, b| (a.0.max(b.0), a.1 || b.1));
     let stats = &mut stats[0];
     stats.runaway = stats.runaway.max(runaway);
-    stats.stale = stale.into();
+    stats.stale = (stale || walls_stale).into();
     stats.steps += 1;
+}
+
+/// Sums the loads on walls, and moves those that move by prescription to where they are in the next step.
+/// Returns whether one may have left the skin of the neighbour lists.
+fn integrate_walls(state: &mut State) -> bool {
+    if state.params.wall_loads == 1 {
+        let sums = state.wall_sums.chunks_exact_mut(WALL_DIGITS);
+        for (load, sum) in state.wall_loads.iter_mut().zip(sums) {
+            *load = wall::load::load(sum, &state.params);
+            sum.fill(0);
+        }
+    }
+    let Stats {
+        step, rebuilding, ..
+    } = state.stats[0];
+    let poses: Vec<WallPose> = state.movers.poses(u64::from(step) + 1).collect();
+    let mut stale = false;
+    for pose in &poses {
+        let wall = &mut state.walls[pose.wall as usize];
+        let drift = if rebuilding == 1 { 0.0 } else { wall.drift };
+        *wall = Wall {
+            cell: pose.cell,
+            offset: pose.offset,
+            orientation: pose.orientation,
+            velocity: pose.velocity,
+            angular_velocity: pose.angular_velocity,
+            drift: drift + pose.way,
+            ..*wall
+        };
+        stale |= wall.drift > state.params.drift_limit;
+    }
+    stale
 }
 
 /// What holds for a step.
@@ -271,7 +308,7 @@ fn sum(
         sum.force += sphere.force;
         sum.torque += sphere.torque + arm.cross(sphere.force);
         sum.max_overlap = sum.max_overlap.max(sphere.max_overlap);
-        sum.contacts += sphere.sphere_contacts() + sphere.plane_contacts();
+        sum.contacts += sphere.sphere_contacts() + sphere.wall_contacts();
     }
     sum
 }

@@ -14,6 +14,8 @@ mod neighbours;
 mod pose;
 mod scan;
 mod scatter;
+mod wall_run;
+mod walls;
 
 pub use bin::bin;
 pub use contacts::contacts;
@@ -23,6 +25,8 @@ pub use neighbours::neighbours;
 pub use pose::pose;
 pub use scan::scan;
 pub use scatter::scatter;
+pub(crate) use wall_run::orientation_of;
+pub use walls::walls;
 
 use crate::pass::Pass;
 use crate::state::State;
@@ -39,6 +43,7 @@ pub fn run(pass: Pass, state: &mut State) {
         Pass::Scatter => scatter(state),
         Pass::Neighbours => neighbours(state),
         Pass::Contacts => contacts(state),
+        Pass::Walls => walls(state),
         Pass::Integrate => integrate(state),
     }
 }

@@ -2,9 +2,10 @@
 
 use glam::Vec3;
 
+use super::wall_run::{runs, walls_of};
 use crate::contact::{Contact, Touch};
-use crate::grid::{apart, height};
-use crate::layout::{PLANE, Pair, Params, Plane, Sphere};
+use crate::grid::apart;
+use crate::layout::{Pair, Params, Sphere, WALL};
 use crate::state::State;
 
 /// Two surfaces that are near enough to be looked at.
@@ -17,58 +18,35 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// Sphere `index` and the entry `other` of its list, with the parameters of their contact, if they
-    /// are near enough.
-    pub fn new(state: &State, index: usize, other: u32) -> Option<(Near, Pair)> {
+    /// Sphere `index` and entry `entry` of the lists, which is one of its own, with the parameters of their
+    /// contact, if they are near enough.
+    pub fn new(state: &State, index: usize, entry: usize) -> Option<(Near, Pair)> {
         let params = &state.params;
         let sphere = &state.spheres[index];
-        let pair = |material, plane| {
-            let element = sphere.material * params.material_count + material;
-            state.pairs[element as usize].against(plane)
-        };
-        if other & PLANE == 0 {
+        let other = state.neighbours[entry];
+        if other & WALL == 0 {
             let neighbour = &state.spheres[other as usize];
             let encounter = Encounter::new(sphere, neighbour, index < other as usize, params);
+            let element = sphere.material * params.material_count + neighbour.material;
             let near = encounter.is_within(params.touch_margin);
-            near.then(|| {
-                let near = encounter.near(params.time_step);
-                (near, pair(neighbour.material, false))
-            })
-        } else {
-            let plane = &state.planes[(other & !PLANE) as usize];
-            let near = Near::with_plane(sphere, plane, params)?;
-            Some((near, pair(plane.material, true)))
+            return near.then(|| {
+                (
+                    encounter.near(params.time_step),
+                    state.pairs[element as usize],
+                )
+            });
         }
-    }
-
-    /// A sphere and a plane, if they are near enough.
-    #[inline(always)]
-    pub fn with_plane(sphere: &Sphere, plane: &Plane, params: &Params) -> Option<Near> {
-        let distance = height(sphere, plane, params);
-        if distance >= sphere.radius + params.touch_margin {
-            return None;
+        let [start, end] = [0, 1].map(|k| state.neighbour_starts[index + k] as usize);
+        let walls = walls_of(&state.neighbours[start..end]);
+        let mut at = entry - (end - walls.len());
+        for run in runs(state, sphere, walls) {
+            if at < run.entries.len() {
+                let closest = run.touched(at)?;
+                return Some((run.near(&closest), run.pair(state)));
+            }
+            at -= run.entries.len();
         }
-        let overlap = sphere.radius - distance;
-        let normal = -plane.normal;
-        // The arm is the radius of the undeformed sphere, so that one that rolls without slip has the
-        // speed of its angular velocity times its radius.
-        let arm = sphere.radius * normal;
-        let relative_velocity = -sphere.velocity - sphere.angular_velocity.cross(arm);
-        Some(Near {
-            contact: Contact {
-                overlap,
-                touch: Touch::new(overlap, relative_velocity.dot(normal), params.time_step),
-                normal,
-                relative_velocity,
-                relative_spin: -sphere.angular_velocity,
-                common_twist: 0.0,
-                radius: sphere.radius,
-                inverse_mass: sphere.inverse_mass,
-                time_step: params.time_step,
-            },
-            arm,
-            radius: sphere.radius,
-        })
+        None
     }
 }
 

@@ -1,22 +1,35 @@
+use bytemuck::cast_slice;
 use glam::{IVec3, Vec4};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::grid::{apart, cell_at, height, level_of, reach, row_parts, row_ranges, wrap};
-use crate::layout::{PLANE, Params, Plane, Sphere};
+use super::wall_run::orientation_of;
+use crate::grid::{apart, cell_at, from_wall, level_of, reach, row_parts, row_ranges, wrap};
+use crate::layout::{Facet, Node, Params, Sphere, WALL, Wall};
 use crate::state::State;
+use crate::wall::facet::closest;
+use crate::wall::tree::for_each_near;
 
 /// Spheres whose lists a thread makes in one go.
 const CHUNK: usize = 1024;
 
 /// Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in
-/// the order of their indices, then planes, so that the sum of the contact forces does not depend on
+/// the order of their indices, then facets of walls, so that the sum of the contact forces does not depend on
 /// when they were built. What a contact remembers goes with it from the old lists to the new ones.
 pub fn neighbours(state: &mut State) {
+    let walls = Walls {
+        walls: &state.walls[..state.params.wall_count as usize],
+        facets: cast_slice(
+            &state.geometry[state.params.facet_start as usize..state.params.node_start as usize],
+        ),
+        nodes: cast_slice(
+            &state.geometry[state.params.node_start as usize..state.params.sample_start as usize],
+        ),
+        samples: cast_slice(&state.geometry[state.params.sample_start as usize..]),
+    };
     let State {
         params,
         spheres,
-        planes,
         bucket_starts,
         sorted,
         neighbour_starts,
@@ -41,7 +54,7 @@ pub fn neighbours(state: &mut State) {
             find_some(
                 params,
                 spheres,
-                planes,
+                &walls,
                 bucket_starts,
                 sorted,
                 chunk * CHUNK,
@@ -79,7 +92,7 @@ pub fn neighbours(state: &mut State) {
 fn find_some(
     params: &Params,
     spheres: &[Sphere],
-    planes: &[Plane],
+    walls: &Walls,
     bucket_starts: &[u32],
     sorted: &[u32],
     first: usize,
@@ -90,7 +103,7 @@ fn find_some(
         let start = list.len();
         find(params, spheres, bucket_starts, sorted, index, &mut list);
         list[start..].sort_unstable();
-        find_planes(params, &spheres[index], planes, &mut list);
+        walls.find(params, &spheres[index], &mut list);
         *end = list.len() as u32;
     }
     list
@@ -123,15 +136,35 @@ fn carry(kept: &Lists, starts: &[u32], neighbours: &[u32], memory: &mut [Vec4], 
     }
 }
 
-/// Appends the planes near a sphere to `list`.
-#[inline(always)]
-fn find_planes(params: &Params, sphere: &Sphere, planes: &[Plane], list: &mut Vec<u32>) {
-    if sphere.inverse_mass == 0.0 {
-        return;
-    }
-    for (index, plane) in planes[..params.plane_count as usize].iter().enumerate() {
-        if height(sphere, plane, params) < sphere.radius + params.skin {
-            list.push(PLANE | index as u32);
+/// The walls, as the search for neighbours needs them.
+struct Walls<'a> {
+    walls: &'a [Wall],
+    facets: &'a [Facet],
+    nodes: &'a [Node],
+    samples: &'a [f32],
+}
+
+impl Walls<'_> {
+    /// Appends the facets near a sphere to `list`.
+    #[inline(always)]
+    fn find(&self, params: &Params, sphere: &Sphere, list: &mut Vec<u32>) {
+        let reach = sphere.radius + params.skin;
+        for wall in self.walls {
+            if sphere.inverse_mass + wall.inverse_mass == 0.0 {
+                continue;
+            }
+            let place = orientation_of(wall)
+                .conjugate()
+                .rotate(from_wall(sphere, wall, params));
+            let first = wall.first_node as usize;
+            let nodes = &self.nodes[first..first + wall.node_count as usize];
+            for_each_near(nodes, place, reach, |index| {
+                let facet = &self.facets[index as usize];
+                let found = closest(facet, self.samples, place, reach);
+                if found.distance < reach {
+                    list.push(WALL | index);
+                }
+            });
         }
     }
 }

@@ -5,8 +5,8 @@ use wgpu::BufferUsages;
 use super::device::Context;
 use super::kernels::Threads;
 use crate::error::{Error, Result};
-use crate::layout::{Params, SCAN_BLOCK};
-use crate::state::{Field, State};
+use crate::layout::{Params, SCAN_BLOCK, WALL_STEPS, WallPose};
+use crate::state::{Field, Movers, State};
 
 /// The buffers of a simulation on the device: one for each [`Field`], and some of the GPU's own.
 pub(super) struct Buffers {
@@ -20,6 +20,9 @@ pub(super) struct Buffers {
     pub list_dispatch: wgpu::Buffer,
     /// The neighbour lists as they were before they were built again, if contacts remember.
     kept: Kept,
+    /// Poses of the walls that move by prescription, in the next steps; see `shaders/integrate.wgsl`.
+    wall_poses: wgpu::Buffer,
+    pub movers: Movers,
 }
 
 /// Room for the old neighbour lists while new ones are built.
@@ -53,7 +56,11 @@ impl Buffers {
         let mut fields = Vec::with_capacity(Field::ALL.len());
         for field in Field::ALL {
             let size = state.bytes(field).len() as u64;
-            fields.push(context.create_buffer(field.name(), size, STORAGE)?);
+            let usage = match field {
+                Field::Walls => STORAGE | BufferUsages::UNIFORM,
+                _ => STORAGE,
+            };
+            fields.push(context.create_buffer(field.name(), size, usage)?);
         }
         let scanned = state.params.bucket_count.max(state.params.sphere_count);
         let blocks = u64::from(scanned.div_ceil(SCAN_BLOCK));
@@ -66,6 +73,7 @@ impl Buffers {
         context
             .queue
             .write_buffer(&list_dispatch, 0, cast_slice(&needs));
+        let poses = (u64::from(WALL_STEPS) * state.movers.len() as u64).max(1);
         let mut buffers = Buffers {
             params: context.create_buffer(
                 "params",
@@ -77,6 +85,12 @@ impl Buffers {
             block_sums: context.create_buffer("block_sums", 4 * blocks, STORAGE)?,
             list_dispatch,
             kept: Kept::new(context, &state.params)?,
+            wall_poses: context.create_buffer(
+                "wall_poses",
+                poses * size_of::<WallPose>() as u64,
+                STORAGE,
+            )?,
+            movers: state.movers.clone(),
         };
         buffers.upload(context, state);
         Ok(buffers)
@@ -96,11 +110,17 @@ impl Buffers {
             "kept_starts" => Some(&self.kept.starts),
             "kept_neighbours" => Some(&self.kept.neighbours),
             "kept_memory" => Some(&self.kept.memory),
+            "wall_poses" => Some(&self.wall_poses),
             _ => Field::ALL
                 .iter()
                 .find(|field| field.name() == name)
                 .map(|&field| self.field(field)),
         }
+    }
+
+    /// Whether any wall moves.
+    pub fn has_moving_walls(&self) -> bool {
+        !self.movers.is_empty()
     }
 
     pub fn size(&self) -> u64 {
@@ -116,6 +136,7 @@ impl Buffers {
             starts,
             neighbours,
             memory,
+            &self.wall_poses,
         ];
         let own: u64 = own.into_iter().map(wgpu::Buffer::size).sum();
         own + self.fields.iter().map(wgpu::Buffer::size).sum::<u64>()
@@ -155,6 +176,29 @@ impl Buffers {
         context.queue.submit([encoder.finish()]);
         self.set_params(context, params);
         Ok(())
+    }
+
+    /// Puts the poses that walls have after each of `steps` steps to where the device looks for them;
+    /// `taken` steps were taken before.
+    pub fn upload_poses(&self, context: &Context, taken: u32, steps: u64) {
+        if self.movers.is_empty() {
+            return;
+        }
+        let row = (self.movers.len() * size_of::<WallPose>()) as u64;
+        // As far as the end of the table, and from its start on.
+        let mut next = u64::from(taken) + 1;
+        let end = next + steps;
+        while next < end {
+            let first = next % u64::from(WALL_STEPS);
+            let here = (u64::from(WALL_STEPS) - first).min(end - next);
+            let poses: Vec<WallPose> = (next..next + here)
+                .flat_map(|step| self.movers.poses(step))
+                .collect();
+            context
+                .queue
+                .write_buffer(&self.wall_poses, first * row, cast_slice(&poses));
+            next += here;
+        }
     }
 
     /// Sets the number of steps to look ahead for lists that become stale.

@@ -24,6 +24,8 @@ pub(super) enum Threads {
     BucketBlocks,
     /// One workgroup for each block of spheres that the scan takes.
     SphereBlocks,
+    /// One for each wall.
+    Walls,
     /// One workgroup.
     Group,
 }
@@ -45,6 +47,7 @@ impl Threads {
             Threads::Buckets => workgroups_for(u64::from(params.bucket_count) + 1),
             Threads::BucketBlocks => grid(params.bucket_count.div_ceil(SCAN_BLOCK).into()),
             Threads::SphereBlocks => grid(params.sphere_count.div_ceil(SCAN_BLOCK).into()),
+            Threads::Walls => workgroups_for(params.wall_count.into()),
             Threads::Group => [1, 1, 1],
         }
     }
@@ -69,9 +72,21 @@ struct Entry {
     counts: Field,
 }
 
-/// The entry points of each pass, in their order; `memory` is whether contacts remember.
-fn entries(pass: Pass, memory: bool) -> Vec<Entry> {
-    use Threads::{Bodies, BucketBlocks, Buckets, Group, SphereBlocks, Spheres};
+/// What a scene needs of the passes.
+#[derive(Clone, Copy)]
+struct Needs {
+    /// Contacts remember.
+    memory: bool,
+    /// There are walls.
+    walls: bool,
+    /// Walls move, or the loads on them are asked for.
+    moving_walls: bool,
+}
+
+/// The entry points of each pass, in their order.
+fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
+    use Threads::{Bodies, BucketBlocks, Buckets, Group, SphereBlocks, Spheres, Walls};
+    let Needs { memory, .. } = needs;
     let own = |name, threads| Entry {
         name,
         file: pass,
@@ -110,6 +125,11 @@ fn entries(pass: Pass, memory: bool) -> Vec<Entry> {
             entries
         }
         Pass::Contacts => vec![own("contacts", Spheres)],
+        Pass::Walls if needs.walls => vec![own("walls_touch", Spheres)],
+        Pass::Walls => Vec::new(),
+        Pass::Integrate if needs.moving_walls => {
+            vec![own("integrate_walls", Walls), own("integrate", Bodies)]
+        }
         Pass::Integrate => vec![own("integrate", Bodies)],
     }
 }
@@ -184,6 +204,7 @@ impl Kernels {
             } else {
                 dispatch(&self.pose_only, None, &mut compute);
                 dispatch(&self.passes[&Pass::Contacts], None, &mut compute);
+                dispatch(&self.passes[&Pass::Walls], None, &mut compute);
                 dispatch(&self.passes[&Pass::Integrate], None, &mut compute);
             }
         }
@@ -251,15 +272,22 @@ fn compile(
 ) -> Result<Vec<Kernel>> {
     let mut kernels = Vec::new();
     let params = &buffers.params_value;
+    let needs = Needs {
+        memory: params.memory_size > 0,
+        walls: params.wall_count > 0,
+        moving_walls: params.wall_loads == 1 || buffers.has_moving_walls(),
+    };
     for Entry {
         name,
         file,
         threads,
         counts,
-    } in entries(pass, params.memory_size > 0)
+    } in entries(pass, needs)
     {
         let source = match law {
-            Some(law) if file == Pass::Contacts => shaders::source_with_law(file, law),
+            Some(law) if matches!(file, Pass::Contacts | Pass::Walls) => {
+                shaders::source_with_law(file, law)
+            }
             _ => shaders::source(file),
         };
         let wrong = |message: String| Error::Shader {

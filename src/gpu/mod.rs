@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use bytemuck::{bytes_of, bytes_of_mut};
 
 use crate::error::{Error, Result};
-use crate::layout::{CUSTOM, Params, Stats};
+use crate::layout::{CUSTOM, Params, Stats, WALL_STEPS};
 use crate::pass::Pass;
 use crate::state::{Field, State};
 use crate::trace::{Sample, Trace};
@@ -31,7 +31,7 @@ use sampler::Sampler;
 const SUBMISSION: Duration = Duration::from_millis(100);
 
 /// Most steps of a submission.
-const MOST_STEPS: u64 = 1024;
+const MOST_STEPS: u64 = WALL_STEPS as u64;
 
 /// Part of the time for which lists hold after which a step may build them again. With a larger one
 /// they are built earlier than they need be, with a smaller one more often in vain.
@@ -157,13 +157,14 @@ impl GpuEngine {
     }
 
     /// Takes over what a user may change of the parameters of a run.
-    pub(crate) fn set_params(&mut self, params: &Params) {
+    pub(crate) fn set_params(&mut self, state: &State) {
         let own = self.buffers.params_value;
         let params = Params {
             neighbour_capacity: own.neighbour_capacity,
             lookahead: own.lookahead,
-            ..*params
+            ..state.params
         };
+        self.buffers.movers.clone_from(&state.movers);
         self.buffers.set_params(&self.context, params);
     }
 
@@ -172,6 +173,8 @@ impl GpuEngine {
     /// # Errors
     /// If the device was lost.
     pub fn run(&mut self, pass: Pass) -> Result<()> {
+        self.buffers
+            .upload_poses(&self.context, self.stats()?.step, 1);
         let mut encoder = self.encoder();
         self.kernels.encode(pass, &mut encoder);
         self.context.queue.submit([encoder.finish()]);
@@ -198,6 +201,8 @@ impl GpuEngine {
             let start = Instant::now();
             let mut encoder = self.encoder();
             let wanted = self.steps_per_submission.min(end - next);
+            self.buffers
+                .upload_poses(&self.context, before.steps, wanted);
             if let Some(sampler) = &mut self.sampler {
                 // A sample is of a certain step, so each step must be taken.
                 let mut encoded = 0;
@@ -265,6 +270,8 @@ impl GpuEngine {
             return Ok(None);
         };
         loop {
+            self.buffers
+                .upload_poses(&self.context, self.stats()?.steps, 1);
             let mut encoder = self.encoder();
             self.kernels
                 .encode_timed_step(&self.buffers, &mut encoder, &timer.queries);

@@ -2,7 +2,9 @@
 
 use crate::grid::{HASH_LEVEL, HASH_Y, HASH_Z};
 use crate::layout::{
-    HERTZ, HOOKE, LINEAR, PLANE, ROLLING_SPRING, SCAN_BLOCK, SEMI_IMPLICIT, WORKGROUP_SIZE,
+    BACK, BALL, BOTH_SIDES, FRONT, HERTZ, HOOKE, LINEAR, MAX_WALLS, PLANE, RECTANGLE, REVOLVED,
+    ROLLING_SPRING, SCAN_BLOCK, SEMI_IMPLICIT, SPHERES_OF_STRIPE, TORUS, TRIANGLE, WALL,
+    WALL_DIGITS, WALL_STEPS, WORKGROUP_SIZE,
 };
 use crate::pass::Pass;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -16,11 +18,12 @@ fn file(pass: Pass) -> &'static str {
         Pass::Scan => include_str!("../../shaders/scan.wgsl"),
         Pass::Scatter => include_str!("../../shaders/scatter.wgsl"),
         Pass::Contacts => include_str!("../../shaders/contacts.wgsl"),
+        Pass::Walls => include_str!("../../shaders/walls.wgsl"),
         Pass::Integrate => include_str!("../../shaders/integrate.wgsl"),
     }
 }
 
-const SHARED: [(&str, &str); 8] = [
+const SHARED: [(&str, &str); 10] = [
     ("layout", include_str!("../../shaders/shared/layout.wgsl")),
     (
         "dispatch",
@@ -38,6 +41,8 @@ const SHARED: [(&str, &str); 8] = [
     ("pull", include_str!("../../shaders/shared/pull.wgsl")),
     ("contact", include_str!("../../shaders/shared/contact.wgsl")),
     ("law", include_str!("../../shaders/shared/law.wgsl")),
+    ("memory", include_str!("../../shaders/shared/memory.wgsl")),
+    ("wall", include_str!("../../shaders/shared/wall.wgsl")),
 ];
 
 /// The complete WGSL of a pass: the constants, the files that its first line imports, its own.
@@ -109,7 +114,12 @@ pub struct LawMistake {
 /// # Errors
 /// The first mistake in it.
 pub fn check_law(law: &str) -> Result<(), LawMistake> {
-    let ours = without(Pass::Contacts, Some(LAW));
+    check_law_in(Pass::Contacts, law)?;
+    check_law_in(Pass::Walls, law)
+}
+
+fn check_law_in(pass: Pass, law: &str) -> Result<(), LawMistake> {
+    let ours = without(pass, Some(LAW));
     let source = ours.clone() + law;
     let lines = ours.lines().count() as u32;
     let mistake = |location: Option<naga::SourceLocation>, message: String| {
@@ -163,7 +173,20 @@ fn constants() -> String {
         ("HASH_Z", HASH_Z),
         ("HASH_LEVEL", HASH_LEVEL),
         ("SEMI_IMPLICIT", SEMI_IMPLICIT),
+        ("WALL", WALL),
+        ("MAX_WALLS", MAX_WALLS as u32),
+        ("WALL_STEPS", WALL_STEPS),
+        ("WALL_DIGITS", WALL_DIGITS as u32),
+        ("SPHERES_OF_STRIPE", SPHERES_OF_STRIPE),
         ("PLANE", PLANE),
+        ("RECTANGLE", RECTANGLE),
+        ("TRIANGLE", TRIANGLE),
+        ("REVOLVED", REVOLVED),
+        ("BALL", BALL),
+        ("TORUS", TORUS),
+        ("BOTH_SIDES", BOTH_SIDES),
+        ("FRONT", FRONT),
+        ("BACK", BACK),
         ("LINEAR", LINEAR),
         ("HOOKE", HOOKE),
         ("HERTZ", HERTZ),

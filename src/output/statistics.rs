@@ -32,7 +32,7 @@ impl Statistics {
             "sphere_steps_per_s",
         ];
         let mut columns = fixed.map(str::to_owned).to_vec();
-        for wall in 0..model.planes.len() {
+        for wall in 0..model.walls.len() {
             columns.extend(["x", "y", "z"].map(|axis| format!("wall_{wall}_force_{axis}_N")));
         }
         columns
@@ -43,10 +43,10 @@ impl Statistics {
     pub fn new(snapshot: &Snapshot, rate: f64) -> Statistics {
         let energy = snapshot.energy();
         let summary = snapshot.summary();
-        let mut walls = vec![DVec3::ZERO; snapshot.model.planes.len()];
+        let mut walls = vec![DVec3::ZERO; snapshot.model.walls.len()];
         for contact in snapshot.contacts() {
-            if let Partner::Plane(plane) = contact.partner {
-                walls[plane as usize] -= contact.force;
+            if let Partner::Wall(wall) = contact.partner {
+                walls[wall as usize] -= contact.force;
             }
         }
         let mut values = vec![

@@ -170,7 +170,7 @@ impl Table {
         let state = snapshot.state;
         let other = |partner: &Partner| match *partner {
             Partner::Sphere { sphere, body } => [sphere as i32, body as i32, -1],
-            Partner::Plane(plane) => [-1, -1, plane as i32],
+            Partner::Wall(wall) => [-1, -1, wall as i32],
         };
         let part = |index: usize| of().map(move |c| other(&c.partner)[index]);
         let from = |sphere: u32| state.place(&state.spheres[sphere as usize]);
@@ -199,7 +199,7 @@ impl Table {
                                 let way = state.place(&state.spheres[sphere as usize]) - from;
                                 from + state.nearest(way)
                             }
-                            Partner::Plane(_) => c.point,
+                            Partner::Wall(_) => c.point,
                         };
                         to.to_array()
                     }),

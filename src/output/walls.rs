@@ -2,6 +2,7 @@ use glam::DVec3;
 
 use crate::model::Model;
 use crate::snapshot::Snapshot;
+use crate::wall::{Moving, Shape};
 
 /// A wall as it stands at one time, as triangles.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,25 +15,41 @@ pub struct WallMesh {
     pub triangles: Vec<[u32; 3]>,
 }
 
-/// The walls of a snapshot. A plane, which is infinite, is a square about the bodies as they were at the
-/// start, as wide as twice the box around them.
+/// Pieces that a circle is made of.
+const FINENESS: u32 = 48;
+
+/// The walls of a snapshot. What has no end is as wide as twice the box around the bodies as they were at
+/// the start; a plane is a square about them.
 pub fn walls(snapshot: &Snapshot) -> Vec<WallMesh> {
     let (center, half) = surroundings(snapshot.model);
-    let planes = snapshot.model.planes.iter();
-    planes
-        .map(|plane| {
-            let middle = center - plane.normal * (center - plane.point).dot(plane.normal);
-            let (along, across) = plane.normal.any_orthonormal_pair();
-            let corner = |a: f64, b: f64| middle + half * (a * along + b * across);
+    let walls = snapshot.model.walls.iter().zip(snapshot.walls());
+    walls
+        .map(|(wall, state)| {
+            let Moving {
+                mut pose,
+                velocity,
+                angular_velocity,
+            } = state.moving;
+            let surface = wall.surface(FINENESS, half);
+            if let Shape::Plane { normal } = wall.shape {
+                let normal = pose.orientation * normal;
+                pose.position = center - normal * (center - pose.position).dot(normal);
+            }
+            let points = surface
+                .vertices
+                .iter()
+                .map(|&point| DVec3::from_array(point));
+            let belt = wall.belt;
             WallMesh {
-                points: vec![
-                    corner(-1.0, -1.0),
-                    corner(1.0, -1.0),
-                    corner(1.0, 1.0),
-                    corner(-1.0, 1.0),
-                ],
-                velocities: vec![DVec3::ZERO; 4],
-                triangles: vec![[0, 1, 2], [0, 2, 3]],
+                points: points.clone().map(|point| pose.place(point)).collect(),
+                velocities: points
+                    .map(|point| {
+                        velocity
+                            + angular_velocity.cross(pose.orientation * point)
+                            + pose.orientation * belt
+                    })
+                    .collect(),
+                triangles: surface.triangles,
             }
         })
         .collect()

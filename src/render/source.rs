@@ -12,7 +12,7 @@ use crate::state::{Field, State};
 const FIELDS: [Field; 6] = [
     Field::Properties,
     Field::Members,
-    Field::Planes,
+    Field::Walls,
     Field::Bodies,
     Field::SphereLoads,
     Field::BodyLoads,
@@ -51,6 +51,10 @@ impl Source {
         let mut fields = Vec::with_capacity(FIELDS.len());
         for field in FIELDS {
             let size = state.bytes(field).len() as u64;
+            let usage = match field {
+                Field::Walls => usage | BufferUsages::UNIFORM,
+                _ => usage,
+            };
             fields.push(context.create_buffer(field.name(), size, usage)?);
         }
         let size = uniform(&state.params).len() as u64;

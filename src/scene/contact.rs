@@ -13,7 +13,8 @@ use glam::DVec3;
 use super::error::{Problem, exact, rounded};
 use super::format;
 use crate::clump::Clump;
-use crate::model::{Cohesion, ContactModel, Law, Model, ModelBody, ModelPlane, PairLaw, Rolling};
+use crate::model::{Cohesion, ContactModel, Law, Model, ModelBody, PairLaw, Rolling};
+use crate::wall::Wall;
 
 /// Largest overlap that the stiffness is derived from unless the scene says otherwise, as a fraction
 /// of the smallest radius.
@@ -61,7 +62,7 @@ pub fn stable_time_step(model: &Model) -> Option<f64> {
     let encounters = Encounters::among(
         model.materials.len(),
         &model.shapes,
-        &model.planes,
+        &model.walls,
         &model.bodies,
         model.gravity,
     );
@@ -302,8 +303,8 @@ struct Encounter {
     first: usize,
     /// Material of the other.
     second: usize,
-    /// Whether the other is a plane.
-    plane: bool,
+    /// Whether the other is a wall.
+    wall: bool,
     /// Effective mass of a central contact, kg.
     mass: f64,
     /// Effective mass of the contact that meets the least, kg.
@@ -341,11 +342,11 @@ impl Encounters {
     pub(super) fn new(
         materials: &[&format::Material],
         shapes: &[Clump],
-        planes: &[ModelPlane],
+        walls: &[Wall],
         bodies: &[ModelBody],
         gravity: DVec3,
     ) -> Self {
-        let mut encounters = Self::among(materials.len(), shapes, planes, bodies, gravity);
+        let mut encounters = Self::among(materials.len(), shapes, walls, bodies, gravity);
         let rayleigh = materials.iter().zip(&encounters.radii).enumerate();
         let rayleigh = rayleigh.filter_map(|(index, (material, radius))| {
             let (modulus, ratio) = material.young_modulus.zip(material.poisson_ratio)?;
@@ -360,15 +361,15 @@ impl Encounters {
     fn among(
         materials: usize,
         shapes: &[Clump],
-        planes: &[ModelPlane],
+        walls: &[Wall],
         bodies: &[ModelBody],
         gravity: DVec3,
     ) -> Self {
         let mut moving = vec![0; shapes.len()];
         let mut radii = vec![f64::INFINITY; materials];
         let mut obstacles = vec![Obstacles::default(); materials];
-        for plane in planes {
-            obstacles[plane.material].plane = true;
+        for wall in walls {
+            obstacles[wall.material].wall = true;
         }
         let mut used = vec![false; shapes.len()];
         for body in bodies {
@@ -401,7 +402,7 @@ impl Encounters {
         Self {
             materials,
             list: encounters(&kinds, &obstacles),
-            speed: closing_speed(shapes, planes, bodies, gravity),
+            speed: closing_speed(shapes, walls, bodies, gravity),
             spin: bodies
                 .iter()
                 .map(|body| body.angular_velocity.length())
@@ -450,13 +451,13 @@ impl Encounters {
         };
         for (law, stiffness) in pairs.iter_mut().zip(stiffnesses) {
             law.stiffness = stiffness;
-            law.plane_stiffness = stiffness;
+            law.wall_stiffness = stiffness;
             law.tangential_ratio = match contact.tangential_stiffness {
                 Some(tangential) if stiffness > 0.0 => tangential / stiffness,
                 Some(_) => 0.0,
                 None => TANGENTIAL_RATIO,
             };
-            law.plane_tangential_ratio = law.tangential_ratio;
+            law.wall_tangential_ratio = law.tangential_ratio;
         }
         Ok(notes)
     }
@@ -471,9 +472,9 @@ impl Encounters {
                 |&Encounter {
                      first,
                      second,
-                     plane,
+                     wall,
                      ..
-                 }| match plane {
+                 }| match wall {
                     true => (first, None),
                     false => (first.min(second), Some(first.max(second))),
                 },
@@ -482,7 +483,7 @@ impl Encounters {
         for (a, other) in touching {
             let (stiffness, other) = match other {
                 Some(b) => (pairs[a * self.materials + b].stiffness, &*names[b]),
-                None => (pairs[a * self.materials + a].plane_stiffness, "a plane"),
+                None => (pairs[a * self.materials + a].wall_stiffness, "a wall"),
             };
             notes.push(format!(
                 "effective modulus {} Pa of {} on {other}",
@@ -697,8 +698,8 @@ impl Encounters {
         let mass = encounter.mass;
         let critical = |stiffness: f64| 2.0 * (stiffness * mass).sqrt();
         if *law == Law::Hertz {
-            let (stiffness, ratio) = if encounter.plane {
-                (pair.plane_stiffness, pair.plane_tangential_ratio)
+            let (stiffness, ratio) = if encounter.wall {
+                (pair.wall_stiffness, pair.wall_tangential_ratio)
             } else {
                 (pair.stiffness, pair.tangential_ratio)
             };
@@ -727,7 +728,7 @@ impl Encounters {
 }
 
 /// Sets the stiffnesses of all pairs by Hertz's and Mindlin's laws; those of a material without elastic
-/// constants, which only planes have, stay 0.
+/// constants, which only walls have, stay 0.
 fn elastic(materials: &[&format::Material], pairs: &mut [PairLaw]) {
     // (1 - nu²)/E and (2 - nu)/G with G = E/(2 (1 + nu)).
     let compliances: Vec<Option<(f64, f64)>> = materials
@@ -743,7 +744,7 @@ fn elastic(materials: &[&format::Material], pairs: &mut [PairLaw]) {
         let a = compliances[index / materials.len()];
         let b = compliances[index % materials.len()];
         if let Some(a) = a {
-            (pair.plane_stiffness, pair.plane_tangential_ratio) = springs(a);
+            (pair.wall_stiffness, pair.wall_tangential_ratio) = springs(a);
         }
         if let Some((a, b)) = a.zip(b) {
             (pair.stiffness, pair.tangential_ratio) = springs((a.0 + b.0, a.1 + b.1));
@@ -809,8 +810,8 @@ impl TimeStep {
 /// What does not move, of one material.
 #[derive(Clone, Copy, Default)]
 struct Obstacles {
-    /// Whether there is a plane.
-    plane: bool,
+    /// Whether there is a wall.
+    wall: bool,
     /// Largest radius of the spheres of fixed bodies, m; 0 if there are none.
     largest_fixed: f64,
 }
@@ -825,16 +826,16 @@ fn encounters(kinds: &[Kind], obstacles: &[Obstacles]) -> Vec<Encounter> {
     let mut list = Vec::new();
     for (index, a) in kinds.iter().enumerate() {
         for (material, obstacles) in obstacles.iter().enumerate() {
-            let alone = |plane: bool, radius: f64| Encounter {
+            let alone = |wall: bool, radius: f64| Encounter {
                 first: a.material,
                 second: material,
-                plane,
+                wall,
                 mass: a.mass,
                 contact_mass: a.contact_mass,
                 shear_mass: a.shear_mass,
                 radius,
             };
-            if obstacles.plane {
+            if obstacles.wall {
                 list.push(alone(true, a.radius));
             }
             if obstacles.largest_fixed > 0.0 {
@@ -845,7 +846,7 @@ fn encounters(kinds: &[Kind], obstacles: &[Obstacles]) -> Vec<Encounter> {
             list.push(Encounter {
                 first: a.material,
                 second: a.material,
-                plane: false,
+                wall: false,
                 mass: 0.5 * a.mass,
                 contact_mass: 0.5 * a.contact_mass,
                 shear_mass: 0.5 * a.shear_mass,
@@ -856,7 +857,7 @@ fn encounters(kinds: &[Kind], obstacles: &[Obstacles]) -> Vec<Encounter> {
             list.push(Encounter {
                 first: a.material,
                 second: b.material,
-                plane: false,
+                wall: false,
                 mass: together(a.mass, b.mass),
                 contact_mass: together(a.contact_mass, b.contact_mass),
                 shear_mass: together(a.shear_mass, b.shear_mass),
@@ -869,20 +870,16 @@ fn encounters(kinds: &[Kind], obstacles: &[Obstacles]) -> Vec<Encounter> {
 
 /// The fastest closing speed to be expected, m/s: v² = v0² + 2 |g| h.
 ///
-/// v0 is the diagonal of the box of initial velocities, plus the two fastest surface speeds by spin;
-/// planes and fixed bodies are at rest. h is how deep a body can fall: straight down onto the first
-/// plane, or from the highest body to the lowest.
-fn closing_speed(
-    shapes: &[Clump],
-    planes: &[ModelPlane],
-    bodies: &[ModelBody],
-    gravity: DVec3,
-) -> f64 {
+/// v0 is the diagonal of the box of initial velocities, plus the two fastest surface speeds by spin, plus
+/// the fastest speed of a wall; fixed bodies are at rest. h is how deep a body can fall: straight down onto
+/// the first plane or, where there is none, to the lowest point of the other walls, or from the highest
+/// body to the lowest.
+fn closing_speed(shapes: &[Clump], walls: &[Wall], bodies: &[ModelBody], gravity: DVec3) -> f64 {
     let bounds: Vec<f64> = shapes.iter().map(Clump::bounding_radius).collect();
     let mut slowest = DVec3::INFINITY;
     let mut fastest = DVec3::NEG_INFINITY;
     let mut surface = [0.0f64; 2];
-    if !planes.is_empty() {
+    if !walls.is_empty() {
         (slowest, fastest) = (DVec3::ZERO, DVec3::ZERO);
     }
     for body in bodies {
@@ -895,21 +892,29 @@ fn closing_speed(
             surface[1] = speed;
         }
     }
-    let initial = (fastest - slowest).max(DVec3::ZERO).length() + surface[0] + surface[1];
+    let of_walls = walls.iter().map(Wall::top_speed).fold(0.0, f64::max);
+    let initial =
+        (fastest - slowest).max(DVec3::ZERO).length() + surface[0] + surface[1] + of_walls;
     let strength = gravity.length();
     let fall = match gravity.try_normalize() {
-        Some(down) => depth_of_fall(planes, bodies, down),
+        Some(down) => depth_of_fall(walls, bodies, down),
         None => 0.0,
     };
     (initial * initial + 2.0 * strength * fall).sqrt()
 }
 
-fn depth_of_fall(planes: &[ModelPlane], bodies: &[ModelBody], down: DVec3) -> f64 {
-    let floors: Vec<&ModelPlane> = planes
+fn depth_of_fall(walls: &[Wall], bodies: &[ModelBody], down: DVec3) -> f64 {
+    let planes = walls
         .iter()
-        .filter(|plane| plane.normal.dot(down) < -WALL)
+        .filter_map(|wall| Some((wall.pose.position, wall.plane_normal()?)));
+    let floors: Vec<(DVec3, DVec3)> = planes
+        .filter(|(_, normal)| normal.dot(down) < -WALL)
         .collect();
-    let mut onto_plane = 0.0f64;
+    let bottom = walls
+        .iter()
+        .filter_map(|wall| Some(wall.lowest(down)?.dot(down)))
+        .fold(f64::NEG_INFINITY, f64::max);
+    let mut onto_wall = 0.0f64;
     let (mut highest, mut lowest) = (f64::INFINITY, f64::NEG_INFINITY);
     for body in bodies {
         let depth = body.position.dot(down);
@@ -918,14 +923,15 @@ fn depth_of_fall(planes: &[ModelPlane], bodies: &[ModelBody], down: DVec3) -> f6
             highest = highest.min(depth);
             let first = floors
                 .iter()
-                .map(|plane| {
-                    (plane.point - body.position).dot(plane.normal) / down.dot(plane.normal)
-                })
+                .map(|(point, normal)| (point - body.position).dot(*normal) / down.dot(*normal))
                 .fold(f64::INFINITY, f64::min);
-            if first.is_finite() {
-                onto_plane = onto_plane.max(first);
-            }
+            let first = if first.is_finite() {
+                first
+            } else {
+                bottom - depth
+            };
+            onto_wall = onto_wall.max(first);
         }
     }
-    onto_plane.max(lowest - highest)
+    onto_wall.max(lowest - highest)
 }

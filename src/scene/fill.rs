@@ -9,9 +9,10 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use thiserror::Error;
 
-use super::overlap::{SphereGrid, bounding_radius, depth_in_plane, short, spheres_of};
+use super::overlap::{SphereGrid, bounding_radius, short, spheres_of};
 use crate::clump::{Clump, ClumpSphere};
-use crate::model::{ModelBody, ModelPlane};
+use crate::model::ModelBody;
+use crate::wall::Probe;
 
 /// Overlap that still counts as touching, as a fraction of the smaller radius: room for round-off.
 const TOUCH: f64 = 1e-9;
@@ -24,7 +25,7 @@ const GAP: f64 = 1e-3;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Placement {
     /// On a cubic lattice, layer upon layer from the bottom: x fastest, then z, then y. The lattice
-    /// is centred in x and z. Sites where a body would overlap another or a plane stay empty.
+    /// is centred in x and z. Sites where a body would overlap another or a wall stay empty.
     Grid {
         /// Pitch of the lattice, m; the default leaves a small gap between the largest bodies of
         /// the mix, however they are turned and displaced.
@@ -126,7 +127,7 @@ pub enum FillError {
     /// The lattice has too few free sites.
     #[error(
         "placed {placed} of {count} bodies; the grid is full: it has {} x {} x {} = {} sites (x, y, z) \
-         {} m apart, and at {blocked} of them a body would overlap another or a plane; enlarge \
+         {} m apart, and at {blocked} of them a body would overlap another or a wall; enlarge \
          the region, reduce the count or the spacing, or place at random",
         sites[0], sites[1], sites[2], sites.iter().map(|&n| n as f64).product::<f64>(),
         short(*pitch)
@@ -315,9 +316,12 @@ impl Candidate {
         })
     }
 
-    fn is_in_front_of(&self, plane: &ModelPlane) -> bool {
+    /// Whether it overlaps no wall, and is not cut off by it from `middle`.
+    fn is_clear_of(&self, wall: &Probe, middle: DVec3) -> bool {
         self.spheres.iter().all(|sphere| {
-            depth_in_plane(plane, sphere.center, sphere.radius) <= TOUCH * sphere.radius
+            let least = TOUCH * sphere.radius;
+            wall.depth(sphere.center, sphere.radius, least).is_none()
+                && !wall.parts(sphere.center, middle)
         })
     }
 }
@@ -330,8 +334,8 @@ fn overlap(a: &ClumpSphere, b: &ClumpSphere) -> bool {
 impl Fill {
     /// Makes the bodies, and takes their space.
     ///
-    /// Each body is whole within the region, overlaps nothing in `occupied`, and is in front of
-    /// every plane. `shapes` are those of the scene, for which `occupied` was made.
+    /// Each body is whole within the region, overlaps nothing in `occupied`, is clear of every
+    /// wall, and inside those that the middle of the region is inside of. `shapes` are those of the scene, for which `occupied` was made.
     ///
     /// # Errors
     ///
@@ -340,7 +344,7 @@ impl Fill {
         &self,
         shapes: &[Clump],
         occupied: &mut Occupied,
-        planes: &[ModelPlane],
+        walls: &[Probe],
     ) -> Result<Vec<ModelBody>, FillError> {
         let total: f64 = self.shapes.iter().map(|&(_, weight)| weight).sum();
         let positive = self.shapes.iter().all(|&(_, weight)| weight > 0.0);
@@ -361,7 +365,7 @@ impl Fill {
         let mut filling = Filling {
             fill: self,
             shapes,
-            planes,
+            walls,
             occupied,
             random,
         };
@@ -390,7 +394,7 @@ const AXES: [char; 3] = ['x', 'y', 'z'];
 struct Filling<'a> {
     fill: &'a Fill,
     shapes: &'a [Clump],
-    planes: &'a [ModelPlane],
+    walls: &'a [Probe],
     occupied: &'a mut Occupied,
     random: Random,
 }
@@ -556,9 +560,10 @@ impl Filling<'_> {
     }
 
     fn is_free(&self, candidate: &Candidate) -> bool {
-        self.planes
+        let middle = 0.5 * (self.fill.min + self.fill.max);
+        self.walls
             .iter()
-            .all(|plane| candidate.is_in_front_of(plane))
+            .all(|wall| candidate.is_clear_of(wall, middle))
             && !self.occupied.clashes_with(candidate)
     }
 

@@ -4,6 +4,8 @@
 //! Schema that [`schema`](super::schema) gives. They hold what stands in the file, right or wrong;
 //! [`parse`](super::parse) checks it and makes a [`Model`](crate::model::Model) of it.
 
+mod wall;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -14,6 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
+pub use wall::{
+    BoxShape, ConeShape, CylinderShape, DiscShape, Key, Motion, PlaneShape, RectangleShape,
+    Rotation, Side, TorusShape, Vibration, Wall,
+};
 
 /// Three numbers: x, y, z.
 pub type Vector = List<f64, 3>;
@@ -90,9 +96,12 @@ pub struct SceneFile {
     pub pairs: Vec<Pair>,
     /// Shapes by name.
     pub shapes: Table<Shape>,
-    /// Planes that bodies cannot pass.
+    /// Infinite planes that bodies cannot pass: walls in short.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub planes: Vec<Plane>,
+    /// Walls of all kinds, that may move.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub walls: Vec<Wall>,
     /// Bodies that start as they were in another run, before all others.
     #[serde(
         default,

@@ -9,7 +9,8 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use crate::clump::Clump;
-use crate::model::{Domain, ModelBody, ModelPlane};
+use crate::model::{Domain, ModelBody};
+use crate::wall::Probe;
 
 pub use grid::{GridSphere, SphereGrid};
 pub use relax::{RELAX_SWEEPS, RELAX_TOLERANCE, RelaxReport, Unrelaxed, relax};
@@ -24,11 +25,11 @@ const CROWD: usize = 64;
 pub enum Partner {
     /// Index of another body, a later one.
     Body(usize),
-    /// Index of a plane.
-    Plane(usize),
+    /// Index of a wall.
+    Wall(usize),
 }
 
-/// An overlap of a body: that of the deepest pair of spheres, or of the sphere deepest in a plane.
+/// An overlap of a body: that of the deepest pair of spheres, or of the sphere deepest in a wall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
     /// Index of the body.
@@ -37,21 +38,21 @@ pub struct Overlap {
     pub partner: Partner,
     /// Depth, m.
     pub depth: f64,
-    /// Depth over the smaller radius; more than 2 for a sphere wholly behind a plane.
+    /// Depth over the smaller radius; more than 2 for a sphere wholly behind a wall.
     pub fraction: f64,
 }
 
-/// Overlaps of bodies with each other and with planes that are deeper than `tolerance` times the
+/// Overlaps of bodies with each other and with walls that are deeper than `tolerance` times the
 /// smaller radius, one for each two, the one of the largest fraction first (equal ones in the order
 /// of their bodies).
 ///
-/// Of two fixed bodies, or a fixed body and a plane, an overlap does no harm and is left out.
+/// Of two fixed bodies, or a fixed body and a wall, an overlap does no harm and is left out.
 /// In a periodic `domain`, which is longer than two of the largest diameters, the images of bodies count.
 /// Each sphere looks at no more than 64 that overlap it.
 pub fn overlaps(
     bodies: &[ModelBody],
     shapes: &[Clump],
-    planes: &[ModelPlane],
+    walls: &[Probe],
     domain: Option<&Domain>,
     tolerance: f64,
 ) -> Vec<Overlap> {
@@ -62,7 +63,7 @@ pub fn overlaps(
         .flat_map_iter(|index| {
             let mut found = Vec::new();
             with_bodies(&grid, bodies, shapes, domain, index, -tolerance, &mut found);
-            with_planes(bodies, shapes, planes, index, tolerance, &mut found);
+            with_walls(bodies, shapes, walls, index, tolerance, &mut found);
             found
         })
         .collect();
@@ -96,11 +97,6 @@ pub(super) fn bounding_radius(clump: &Clump) -> f64 {
         .iter()
         .map(|sphere| sphere.center.length() + sphere.radius)
         .fold(0.0, f64::max)
-}
-
-/// How deep a sphere is in a plane, m; negative in front of it.
-pub(super) fn depth_in_plane(plane: &ModelPlane, center: DVec3, radius: f64) -> f64 {
-    radius - (center - plane.point).dot(plane.normal)
 }
 
 /// A number rounded to six digits, for sentences.
@@ -206,10 +202,10 @@ fn with_bodies(
     );
 }
 
-fn with_planes(
+fn with_walls(
     bodies: &[ModelBody],
     shapes: &[Clump],
-    planes: &[ModelPlane],
+    walls: &[Probe],
     index: usize,
     tolerance: f64,
     found: &mut Vec<Overlap>,
@@ -217,13 +213,12 @@ fn with_planes(
     if bodies[index].fixed {
         return;
     }
-    for (plane_index, plane) in planes.iter().enumerate() {
+    for (wall_index, wall) in walls.iter().enumerate() {
         for (center, radius) in spheres_of(&bodies[index], shapes) {
-            let depth = depth_in_plane(plane, center, radius);
-            if depth > tolerance * radius {
+            if let Some((depth, _)) = wall.depth(center, radius, tolerance * radius) {
                 found.push(Overlap {
                     body: index,
-                    partner: Partner::Plane(plane_index),
+                    partner: Partner::Wall(wall_index),
                     depth,
                     fraction: depth / radius,
                 });
@@ -243,6 +238,7 @@ pub(super) mod tests {
     use super::*;
     use crate::clump::ClumpSphere;
     use crate::scene::shapes;
+    use crate::wall::Wall;
 
     pub fn clump(spheres: Vec<ClumpSphere>) -> Clump {
         Clump {
@@ -271,12 +267,8 @@ pub(super) mod tests {
         }
     }
 
-    pub fn plane(point: DVec3, normal: DVec3) -> ModelPlane {
-        ModelPlane {
-            point,
-            normal,
-            material: 0,
-        }
+    pub fn plane(point: DVec3, normal: DVec3) -> Probe {
+        Probe::new(&Wall::plane(point, normal, 0), None)
     }
 
     /// Numbers in [0, 1).
@@ -298,7 +290,7 @@ pub(super) mod tests {
     fn by_brute_force(
         bodies: &[ModelBody],
         shapes: &[Clump],
-        planes: &[ModelPlane],
+        walls: &[Probe],
         domain: Option<&Domain>,
         tolerance: f64,
     ) -> BTreeMap<(usize, Partner), (f64, f64)> {
@@ -329,10 +321,11 @@ pub(super) mod tests {
                     note((a, Partner::Body(b)), depth, radius_a.min(radius_b));
                 }
             }
-            for (index, plane) in planes.iter().enumerate() {
+            for (index, plane) in walls.iter().enumerate() {
                 if !bodies[a].fixed {
-                    let height = plane.normal.dot(center_a) - plane.normal.dot(plane.point);
-                    note((a, Partner::Plane(index)), radius_a - height, radius_a);
+                    let normal = plane.normal.unwrap();
+                    let height = normal.dot(center_a) - normal.dot(plane.pose.position);
+                    note((a, Partner::Wall(index)), radius_a - height, radius_a);
                 }
             }
         }
@@ -342,12 +335,12 @@ pub(super) mod tests {
     fn assert_as_by_brute_force(
         bodies: &[ModelBody],
         shapes: &[Clump],
-        planes: &[ModelPlane],
+        walls: &[Probe],
         domain: Option<&Domain>,
         tolerance: f64,
     ) -> usize {
-        let found = overlaps(bodies, shapes, planes, domain, tolerance);
-        let expected = by_brute_force(bodies, shapes, planes, domain, tolerance);
+        let found = overlaps(bodies, shapes, walls, domain, tolerance);
+        let expected = by_brute_force(bodies, shapes, walls, domain, tolerance);
         assert_eq!(found.len(), expected.len());
         for overlap in &found {
             let (depth, fraction) = expected[&(overlap.body, overlap.partner)];
@@ -483,7 +476,7 @@ pub(super) mod tests {
         let partners: Vec<_> = found.iter().map(|o| (o.body, o.partner)).collect();
         assert_eq!(
             partners,
-            [(0, Partner::Body(1)), (1, Partner::Plane(0))],
+            [(0, Partner::Body(1)), (1, Partner::Wall(0))],
             "{found:?}"
         );
     }

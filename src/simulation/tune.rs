@@ -41,8 +41,8 @@ impl Simulation {
         }
         let time = self.time();
         self.model_mut().time_step = time_step;
-        self.state.earlier = time - self.steps as f64 * time_step;
-        self.state.params.time_step = time_step as f32;
+        let earlier = time - self.steps as f64 * time_step;
+        self.state.set_time_step(time_step, earlier);
         self.upload_params();
         Ok(())
     }
@@ -61,9 +61,9 @@ impl Simulation {
         }
         let numbers = [
             law.stiffness,
-            law.plane_stiffness,
+            law.wall_stiffness,
             law.tangential_ratio,
-            law.plane_tangential_ratio,
+            law.wall_tangential_ratio,
             law.damping_ratio,
             law.damping,
             law.friction,
@@ -120,31 +120,39 @@ impl Simulation {
         Ok(())
     }
 
-    /// Moves a plane by a way, m. It is somewhere else at once, and has no velocity.
+    /// Moves a wall by a way, m. It is somewhere else at once, and has no velocity from that.
     ///
     /// # Errors
-    /// If the plane does not exist, or the way is not finite.
-    pub fn move_plane(&mut self, index: usize, way: DVec3) -> Result<()> {
-        let count = self.model.planes.len();
+    /// If the wall does not exist, or moves by itself, or the way is not finite, or the device is lost.
+    pub fn move_wall(&mut self, index: usize, way: DVec3) -> Result<()> {
+        let count = self.model.walls.len();
         if index >= count {
             return Err(Error::Tuned(format!(
-                "there is no plane {index}; the scene has {count}, numbered from 0"
+                "there is no wall {index}; the scene has {count}, numbered from 0"
             )));
         }
         if !way.is_finite() {
-            return Err(Error::Tuned(format!("a plane cannot be moved by {way}")));
+            return Err(Error::Tuned(format!("a wall cannot be moved by {way}")));
         }
-        self.model_mut().planes[index].point += way;
+        let wall = &self.model.walls[index];
+        if wall.motion.is_some() {
+            return Err(Error::Tuned(format!(
+                "the wall {index} ({}) moves by itself, and cannot be moved",
+                wall.name
+            )));
+        }
+        self.fetch(&[Field::Walls])?;
+        self.model_mut().walls[index].pose.position += way;
         let size = self.state.params.cell_size.as_dvec3();
-        let plane = &mut self.state.planes[index];
-        let place = plane.offset.as_dvec3() + way;
+        let wall = &mut self.state.walls[index];
+        let place = wall.offset.as_dvec3() + way;
         let cells = (place / size).floor();
-        plane.cell += cells.as_ivec3();
-        plane.offset = (place - cells * size).as_vec3();
+        wall.cell += cells.as_ivec3();
+        wall.offset = (place - cells * size).as_vec3();
         // It may be near spheres now that do not have it in their lists.
         self.state.stats[0].stale = 1;
         if let Engine::Gpu(engine) = &mut self.engine {
-            engine.write(Field::Planes, &self.state);
+            engine.write(Field::Walls, &self.state);
             engine.set_stale();
         }
         Ok(())
@@ -178,7 +186,7 @@ impl Simulation {
 
     fn upload_params(&mut self) {
         if let Engine::Gpu(engine) = &mut self.engine {
-            engine.set_params(&self.state.params);
+            engine.set_params(&self.state);
         }
     }
 }

@@ -279,7 +279,7 @@ fn contact_parameters(ui: &mut Ui, law: &mut PairLaw) {
         .text("stiffness");
     if ui.add(drag).changed() && law.stiffness > 0.0 {
         // The ratio of the two is that of the materials.
-        law.plane_stiffness *= stiffness / law.stiffness;
+        law.wall_stiffness *= stiffness / law.stiffness;
         law.stiffness = stiffness;
     }
     let mut left = restitution(law.damping_ratio);
@@ -350,8 +350,8 @@ fn picked_section(ui: &mut Ui, stage: &Stage, picked: &Picked) {
                 row("force (N)", vector(load.force.as_dvec3()));
             });
         }
-        Picked::Plane { index } => {
-            ui.label(format!("plane {index}"));
+        Picked::Wall { index } => {
+            ui.label(format!("wall {index} ({})", model.walls[*index].name));
         }
     }
 }

@@ -4,16 +4,18 @@
 
 use std::sync::LazyLock;
 
-use glam::{DQuat, DVec3};
+use glam::{DQuat, DVec2, DVec3};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use rockfall::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::gpu::{Adapter, Context};
 use rockfall::model::{
-    Cohesion, ContactModel, Domain, Integrator, Law, Model, ModelBody, ModelPlane, PairLaw, Rolling,
+    Cohesion, ContactModel, Domain, Integrator, Law, Model, ModelBody, PairLaw, Rolling,
 };
 use rockfall::trace::{Sample, Trace};
+use rockfall::wall::motion::Rotation;
+use rockfall::wall::{Motion, Pose, Shape, Side, Wall};
 use rockfall::{Simulation, scene};
 
 /// The device of the GPU tests: a real GPU, or the software adapter, which the test command
@@ -116,9 +118,9 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         stiffness,
         damping_ratio: 0.2,
         damping: 3.0,
-        plane_stiffness: stiffness,
+        wall_stiffness: stiffness,
         tangential_ratio: 2.0 / 7.0,
-        plane_tangential_ratio: 2.0 / 7.0,
+        wall_tangential_ratio: 2.0 / 7.0,
         friction,
         ..PairLaw::default()
     };
@@ -134,20 +136,92 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         materials: vec!["stone".to_owned(), "steel".to_owned()],
         pairs: vec![law(1e6, 0.5), law(2e6, 0.4), law(2e6, 0.4), law(3e6, 0.1)],
         shapes,
-        planes: vec![
-            ModelPlane {
-                point: center - DVec3::Y * half * 0.8,
-                normal: DVec3::Y,
-                material: 0,
-            },
-            ModelPlane {
-                point: center - DVec3::new(0.5, 0.3, -0.2).normalize() * half,
-                normal: DVec3::new(0.5, 0.3, -0.2).normalize(),
-                material: 1,
-            },
+        walls: vec![
+            Wall::plane(center - DVec3::Y * half * 0.8, DVec3::Y, 0),
+            Wall::plane(
+                center - DVec3::new(0.5, 0.3, -0.2).normalize() * half,
+                DVec3::new(0.5, 0.3, -0.2).normalize(),
+                1,
+            ),
         ],
         bodies,
     }
+}
+
+/// A crowd among walls of every kind, some of which move.
+pub fn walled_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
+    let mut model = remembering_crowd(law, spheres, center, seed);
+    let mut random = Random::new(seed);
+    let half = 0.5 * (4.0 * spheres as f64).cbrt();
+    let shapes = [
+        Shape::Rectangle {
+            size: DVec2::new(half, 0.7 * half),
+        },
+        Shape::Disc {
+            radius: 0.6 * half,
+            hole: 0.2 * half,
+        },
+        Shape::Box {
+            size: DVec3::new(0.5, 0.7, 0.4) * half,
+        },
+        Shape::Sphere { radius: 0.9 * half },
+        Shape::Cone {
+            bottom: 0.8 * half,
+            top: 0.8 * half,
+            height: 1.5 * half,
+            closed: true,
+        },
+        Shape::Cone {
+            bottom: 0.2 * half,
+            top: 0.7 * half,
+            height: half,
+            closed: false,
+        },
+        Shape::Cone {
+            bottom: 0.7 * half,
+            top: 0.7 * half,
+            height: f64::INFINITY,
+            closed: false,
+        },
+        Shape::Torus {
+            ring: 0.6 * half,
+            tube: 0.2 * half,
+        },
+    ];
+    for (index, shape) in shapes.into_iter().enumerate() {
+        let endless = Wall {
+            shape: shape.clone(),
+            ..Wall::plane(center, DVec3::Y, 0)
+        };
+        let rotation = Rotation {
+            axis: DVec3::Y,
+            center,
+            speed: random.range(-5.0, 5.0),
+            ramp: 0.0,
+            amplitude: 0.1,
+            frequency: 3.0,
+            phase: 0.2,
+        };
+        let motion = Motion {
+            velocity: random.vector(1.0),
+            rotation: endless.reach().is_finite().then_some(rotation),
+            end: f64::INFINITY,
+            ..Motion::default()
+        };
+        model.walls.push(Wall {
+            name: format!("wall {index}"),
+            side: [Side::Both, Side::Front, Side::Back][index % 3],
+            material: index % 2,
+            pose: Pose {
+                position: center + random.vector(0.3 * half),
+                orientation: random.orientation(),
+            },
+            motion: (index % 2 == 0).then_some(motion),
+            belt: random.vector(0.5),
+            ..endless
+        });
+    }
+    model
 }
 
 /// A crowd that fills a box which is periodic along some axes, and no cube; with those of its planes
@@ -161,9 +235,9 @@ pub fn periodic_crowd(spheres: usize, center: DVec3, seed: u64, periodic: [bool;
         max: center + half,
         periodic,
     });
-    model
-        .planes
-        .retain(|plane| (0..3).all(|axis| !periodic[axis] || plane.normal[axis] == 0.0));
+    model.walls.retain(|wall| {
+        (0..3).all(|axis| !periodic[axis] || wall.plane_normal().unwrap()[axis] == 0.0)
+    });
     model
 }
 
@@ -184,7 +258,7 @@ pub fn remembering_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> 
     for (index, pair) in model.pairs.iter_mut().enumerate() {
         if law == Law::Hertz {
             pair.stiffness *= 2.0;
-            pair.plane_stiffness *= 3.0;
+            pair.wall_stiffness *= 3.0;
         }
         pair.rolling_friction = 0.2;
         pair.rolling = if index % 3 == 0 {
@@ -242,11 +316,7 @@ pub fn large_among_small(large: f64, small_count: usize) -> Model {
     };
     model.shapes = vec![ball(1.0), ball(large)];
     model.gravity = DVec3::NEG_Y * 9.81;
-    model.planes = vec![ModelPlane {
-        point: DVec3::ZERO,
-        normal: DVec3::Y,
-        material: 0,
-    }];
+    model.walls = vec![Wall::plane(DVec3::ZERO, DVec3::Y, 0)];
     let mut random = Random::new(4);
     let side = (small_count as f64).cbrt().ceil() as usize;
     let at = |shape, position| ModelBody {

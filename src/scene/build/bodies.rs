@@ -1,34 +1,14 @@
-//! Planes and single bodies.
+//! Single bodies.
 
 use glam::{DQuat, DVec3};
 
 use super::super::error::Problem;
-use super::super::format::{self, SceneFile};
+use super::super::format::{List, SceneFile, Vector};
 use super::check::{Check, Names, Sign, list, vector};
 use crate::clump::Clump;
-use crate::model::{ModelBody, ModelPlane};
+use crate::model::ModelBody;
 
 impl Check {
-    pub(super) fn planes(&mut self, file: &SceneFile, materials: &Names) -> Vec<ModelPlane> {
-        let planes = file.planes.iter().enumerate().filter_map(|(index, plane)| {
-            let path = format!("planes[{index}]");
-            self.vector(
-                format_args!("{path}.point"),
-                &plane.point,
-                "a coordinate, m",
-            );
-            let normal = self.direction(format_args!("{path}.normal"), &plane.normal, "a normal");
-            let material =
-                self.resolve(format_args!("{path}.material"), &plane.material, materials);
-            Some(ModelPlane {
-                point: vector(&plane.point),
-                normal: normal?,
-                material: material?,
-            })
-        });
-        planes.collect()
-    }
-
     /// The bodies that are right.
     pub(super) fn bodies(
         &mut self,
@@ -39,7 +19,13 @@ impl Check {
         let bodies = file.bodies.iter().enumerate().filter_map(|(index, body)| {
             let path = format!("bodies[{index}]");
             let shape = self.resolve(format_args!("{path}.shape"), &body.shape, names);
-            let orientation = self.orientation(&path, body);
+            let orientation = self.orientation(
+                &path,
+                "body",
+                body.orientation.as_ref(),
+                body.axis.as_ref(),
+                body.angle,
+            );
             self.vector(
                 format_args!("{path}.position"),
                 &body.position,
@@ -80,9 +66,16 @@ impl Check {
         bodies.collect()
     }
 
-    /// World from shape axes.
-    fn orientation(&mut self, path: &str, body: &format::Body) -> Option<DQuat> {
-        match (&body.orientation, &body.axis, body.angle) {
+    /// World from own axes of `what`: as a quaternion, by an axis and an angle, or neither.
+    pub(super) fn orientation(
+        &mut self,
+        path: &str,
+        what: &str,
+        orientation: Option<&List<f64, 4>>,
+        axis: Option<&Vector>,
+        angle: Option<f64>,
+    ) -> Option<DQuat> {
+        match (orientation, axis, angle) {
             (None, None, None) => Some(DQuat::IDENTITY),
             (Some(orientation), None, None) => {
                 self.quaternion(format_args!("{path}.orientation"), orientation)
@@ -101,7 +94,7 @@ impl Check {
                 self.problem(
                     format_args!("{path}.angle"),
                     "nothing",
-                    "an angle (rad), since the body gives an axis",
+                    format!("an angle (rad), since the {what} gives an axis"),
                 );
                 None
             }
@@ -109,7 +102,7 @@ impl Check {
                 self.problem(
                     format_args!("{path}.axis"),
                     "nothing",
-                    "an axis [x, y, z], since the body gives an angle",
+                    format!("an axis [x, y, z], since the {what} gives an angle"),
                 );
                 None
             }

@@ -1,5 +1,7 @@
 //! The periodic box.
 
+use glam::DVec3;
+
 use super::super::error::{exact, rounded};
 use super::super::format::SceneFile;
 use super::check::{Check, Names, list, vector};
@@ -7,6 +9,7 @@ use super::usage::used_shapes;
 use crate::clump::Clump;
 use crate::model::{Cohesion, Domain, PairLaw};
 use crate::state::least_length;
+use crate::wall::{Shape, Wall};
 
 /// Lengths of the widest body along a periodic axis, so that none meets itself.
 const WIDTHS: f64 = 2.0;
@@ -14,14 +17,15 @@ const WIDTHS: f64 = 2.0;
 const ROUNDING: f64 = 1.0005;
 
 impl Check {
-    /// The box, if it is periodic along any axis. `names` and `shapes` are those of the scene, `laws`
-    /// its pair table.
+    /// The box, if it is periodic along any axis. `names`, `shapes` and `walls` are those of the scene,
+    /// `laws` its pair table.
     pub(super) fn domain(
         &mut self,
         file: &SceneFile,
         names: &Names,
         shapes: &[Option<Clump>],
         laws: &[PairLaw],
+        walls: &[Wall],
     ) -> Option<Domain> {
         let domain = file.domain.as_ref()?;
         let periodic = domain.periodic.0;
@@ -34,6 +38,14 @@ impl Check {
         let mut fits = self.vector("domain.min", &domain.min, "a coordinate, m");
         fits &= self.vector("domain.max", &domain.max, "a coordinate, m");
         let sizes = Sizes::new(file, names, shapes, laws);
+        for (wall, path) in walls
+            .iter()
+            .skip(file.planes.len())
+            .zip(0..)
+            .map(|(wall, index)| (wall, format!("walls[{index}]")))
+        {
+            self.wall_in_domain(&path, wall, domain, sizes.as_ref());
+        }
         for axis in (0..3).filter(|axis| periodic[*axis]) {
             let name = ["x", "y", "z"][axis];
             let (min, max) = (domain.min.0[axis], domain.max.0[axis]);
@@ -69,6 +81,45 @@ impl Check {
             max: vector(&domain.max),
             periodic,
         })
+    }
+
+    /// A wall in a periodic box is the same along it, or less than half as long: then a body sees one of
+    /// its images at most.
+    fn wall_in_domain(
+        &mut self,
+        path: &str,
+        wall: &Wall,
+        domain: &super::super::format::Domain,
+        sizes: Option<&Sizes>,
+    ) {
+        let (Some(sizes), turn) = (sizes, wall.pose.orientation) else {
+            return;
+        };
+        for axis in (0..3).filter(|axis| domain.periodic.0[*axis]) {
+            let along = DVec3::AXES[axis];
+            let length = domain.max.0[axis] - domain.min.0[axis];
+            let room = 0.5 * length - 2.0 * sizes.largest;
+            let fits = match wall.shape {
+                Shape::Plane { normal } => (turn * normal).dot(along) == 0.0,
+                Shape::Cone { height, bottom, .. } if height.is_infinite() => {
+                    let part = (turn * DVec3::Y).dot(along).abs();
+                    part > 1.0 - 1e-12 || (part < 1e-12 && bottom <= room)
+                }
+                _ => wall.reach() <= room,
+            };
+            if !fits {
+                let name = ["x", "y", "z"][axis];
+                self.problem(
+                    path,
+                    format!("a wall across {name}, along which the domain is periodic"),
+                    format!(
+                        "one that is the same along {name}, or reaches no farther than {} m from its \
+                         position: half the domain less the largest diameter",
+                        rounded(room)
+                    ),
+                );
+            }
+        }
     }
 
     fn length_of_domain(&mut self, axis: &str, length: f64, sizes: &Sizes) {

@@ -10,7 +10,8 @@ use super::super::format::{self, FillOrientation, Placement, Range, SceneFile};
 use super::MAX_SPHERES;
 use super::check::{Check, Names, Sign, vector};
 use crate::clump::Clump;
-use crate::model::{ModelBody, ModelPlane};
+use crate::model::ModelBody;
+use crate::wall::Probe;
 
 impl Check {
     /// The fills that are right.
@@ -171,7 +172,7 @@ impl Check {
         mut bodies: Vec<ModelBody>,
         fills: &[fill::Fill],
         shapes: &[Clump],
-        planes: &[ModelPlane],
+        walls: &[Probe],
     ) -> Result<Vec<ModelBody>, Vec<Problem>> {
         if fills.is_empty() {
             return Ok(bodies);
@@ -181,7 +182,7 @@ impl Check {
             occupied.insert(body, shapes);
         }
         for (index, fill) in fills.iter().enumerate() {
-            match fill.place(shapes, &mut occupied, planes) {
+            match fill.place(shapes, &mut occupied, walls) {
                 Ok(placed) => bodies.extend(placed),
                 Err(error) => return Err(vec![unplaced(index, &error)]),
             }
@@ -223,7 +224,7 @@ fn unplaced(index: usize, error: &FillError) -> Problem {
             format_args!("{path}.region"),
             format!(
                 "a grid of {x} x {y} x {z} places, {} m apart, of which {blocked} were taken by other \
-                 bodies or planes",
+                 bodies or walls",
                 rounded(*pitch)
             ),
             format!("room for {count} bodies; there was for {placed}"),

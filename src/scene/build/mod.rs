@@ -12,6 +12,7 @@ mod output;
 mod overlaps;
 mod start;
 mod usage;
+mod walls;
 
 use std::path::Path;
 
@@ -21,6 +22,7 @@ use super::error::{Problem, rounded};
 use super::format::{self, SceneFile};
 use crate::clump::Clump;
 use crate::model::{Integrator, Law, Model, PairLaw};
+use crate::wall::Probe;
 use check::{Check, Names, Sign, vector};
 use overlaps::Kept;
 pub(super) use start::checkpoint_of;
@@ -49,14 +51,14 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     let materials = check.materials(file);
     let pairs = check.pairs(file, &materials);
     let shapes = check.shapes(file, &materials);
-    let planes = check.planes(file, &materials);
+    let walls = check.walls(file, &materials);
     let shape_names = Names::new("shape", file.shapes.names());
     let started = check.start(
         file,
         folder,
         &shape_names,
         &shapes,
-        &planes,
+        &walls,
         contact.as_ref().map(|contact| &contact.law),
     );
     let mut bodies = started.bodies;
@@ -68,24 +70,28 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     check.extent(file, &shape_names, &shapes);
     let materials: Vec<&format::Material> = file.materials.0.iter().map(|(_, m)| m).collect();
     let mut laws = contact::mix(&materials, &pairs);
-    let domain = check.domain(file, &shape_names, &shapes, &laws);
+    let domain = check.domain(file, &shape_names, &shapes, &laws, &walls);
     check.unused(file);
     let (Some(contact), []) = (contact, check.problems.as_slice()) else {
         return Err(check.problems);
     };
 
     let shapes: Vec<Clump> = shapes.into_iter().flatten().collect();
-    let bodies = check.place(bodies, &fills, &shapes, &planes)?;
+    let probes: Vec<Probe> = walls
+        .iter()
+        .map(|wall| Probe::new(wall, domain.as_ref()))
+        .collect();
+    let bodies = check.place(bodies, &fills, &shapes, &probes)?;
     let kept = Kept {
         bodies: started_bodies,
-        planes: &started.kept_planes,
+        walls: &started.kept_walls,
     };
     let bodies = check.initial_overlap(
         file,
         bodies,
         &fills,
         &shapes,
-        &planes,
+        &probes,
         domain.as_ref(),
         &kept,
     )?;
@@ -97,7 +103,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
 
     let gravity = vector(&file.gravity);
     let names: Vec<String> = file.materials.names().map(String::from).collect();
-    let encounters = Encounters::new(&materials, &shapes, &planes, &bodies, gravity);
+    let encounters = Encounters::new(&materials, &shapes, &walls, &bodies, gravity);
     let notes = encounters
         .stiffen(&file.contact, &materials, &mut laws, &names)
         .map_err(|problem| vec![problem])?;
@@ -138,7 +144,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
         materials: names,
         pairs: laws,
         shapes,
-        planes,
+        walls,
         bodies,
         remembered: started.remembered,
     };
@@ -159,7 +165,7 @@ fn single_precision(law: &Law, pairs: &[PairLaw]) -> Result<(), Vec<Problem>> {
     let range = f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX);
     let stiffnesses = pairs
         .iter()
-        .flat_map(|pair| [pair.stiffness, pair.plane_stiffness]);
+        .flat_map(|pair| [pair.stiffness, pair.wall_stiffness]);
     let Some(stiffness) = stiffnesses
         .filter(|k| *k != 0.0)
         .find(|k| !range.contains(k))

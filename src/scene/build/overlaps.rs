@@ -7,14 +7,15 @@ use super::super::overlap::{self, Overlap, Partner};
 use super::DEEP_OVERLAP;
 use super::check::Check;
 use crate::clump::Clump;
-use crate::model::{Domain, ModelBody, ModelPlane};
+use crate::model::{Domain, ModelBody};
+use crate::wall::Probe;
 
 /// What was there before, in another run: overlaps among it do no harm.
 pub(super) struct Kept<'a> {
     /// How many of the bodies, the first of all.
     pub bodies: usize,
-    /// Which of the planes.
-    pub planes: &'a [bool],
+    /// Which of the walls.
+    pub walls: &'a [bool],
 }
 
 impl Kept<'_> {
@@ -22,7 +23,7 @@ impl Kept<'_> {
         overlap.body < self.bodies
             && match overlap.partner {
                 Partner::Body(other) => other < self.bodies,
-                Partner::Plane(plane) => self.planes.get(plane) == Some(&true),
+                Partner::Wall(wall) => self.walls.get(wall) == Some(&true),
             }
     }
 }
@@ -35,11 +36,11 @@ impl Check {
         mut bodies: Vec<ModelBody>,
         fills: &[Fill],
         shapes: &[Clump],
-        planes: &[ModelPlane],
+        walls: &[Probe],
         domain: Option<&Domain>,
         kept: &Kept,
     ) -> Result<Vec<ModelBody>, Vec<Problem>> {
-        let mut deep = overlap::overlaps(&bodies, shapes, planes, domain, DEEP_OVERLAP);
+        let mut deep = overlap::overlaps(&bodies, shapes, walls, domain, DEEP_OVERLAP);
         deep.retain(|overlap| !kept.has(overlap));
         if deep.is_empty() {
             return Ok(bodies);
@@ -47,12 +48,12 @@ impl Check {
         let counts = [kept.bodies, file.bodies.len()].into_iter();
         let counts = counts.chain(fills.iter().map(|fill| fill.count));
         let counts: Vec<usize> = counts.collect();
-        let describe = |overlap: &Overlap| overlapping(overlap, &counts);
+        let describe = |overlap: &Overlap| overlapping(overlap, &counts, walls);
         if file.initial_overlap == InitialOverlap::Error {
             return Err(deep.iter().map(describe).collect());
         }
         let (tolerance, sweeps) = (overlap::RELAX_TOLERANCE, overlap::RELAX_SWEEPS);
-        let report = overlap::relax(&mut bodies, shapes, planes, domain, tolerance, sweeps).map_err(
+        let report = overlap::relax(&mut bodies, shapes, walls, domain, tolerance, sweeps).map_err(
             |unrelaxed| {
                 let worst = describe(&unrelaxed.worst);
                 vec![
@@ -79,8 +80,8 @@ impl Check {
 }
 
 /// An overlap as a problem; `counts` are the numbers of bodies from another run, under `bodies`, and in
-/// each fill.
-fn overlapping(overlap: &Overlap, counts: &[usize]) -> Problem {
+/// each fill, `walls` those of the scene.
+fn overlapping(overlap: &Overlap, counts: &[usize], walls: &[Probe]) -> Problem {
     let name = |body: usize| {
         let mut index = body;
         for (source, count) in counts.iter().enumerate() {
@@ -97,7 +98,7 @@ fn overlapping(overlap: &Overlap, counts: &[usize]) -> Problem {
     };
     let partner = match overlap.partner {
         Partner::Body(body) => name(body),
-        Partner::Plane(plane) => format!("planes[{plane}]"),
+        Partner::Wall(wall) => walls[wall].name.clone(),
     };
     Problem::new(
         name(overlap.body),

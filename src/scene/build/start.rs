@@ -9,16 +9,17 @@ use super::super::format::{self, SceneFile};
 use super::check::{Check, Names};
 use crate::checkpoint::Checkpoint;
 use crate::clump::Clump;
-use crate::model::{Law, ModelBody, ModelPlane, Remembered};
+use crate::model::{Law, ModelBody, Remembered};
 use crate::output::RunFolder;
+use crate::wall::Wall;
 
 /// What comes from another run.
 #[derive(Default)]
 pub(super) struct Started {
     pub bodies: Vec<ModelBody>,
     pub remembered: Option<Remembered>,
-    /// Whether each of the planes was there before.
-    pub kept_planes: Vec<bool>,
+    /// Whether each of the walls was there before.
+    pub kept_walls: Vec<bool>,
 }
 
 /// The checkpoint that `from` means.
@@ -39,7 +40,7 @@ impl Check {
         folder: &Path,
         names: &Names,
         shapes: &[Option<Clump>],
-        planes: &[ModelPlane],
+        walls: &[Wall],
         law: Option<&Law>,
     ) -> Started {
         let Some(start) = &file.start else {
@@ -96,18 +97,10 @@ impl Check {
                     .help("leave out fewer shapes in \"without\", or leave out \"start\""),
             );
         }
-        let planes_before = checkpoint.planes();
-        let same = |plane: &ModelPlane| {
-            planes_before.iter().position(|(point, normal)| {
-                let distance = (*point - plane.point).dot(plane.normal);
-                (*normal - plane.normal).length() < 1e-6
-                    && distance.abs() < 1e-6 * plane_size(point)
-            })
-        };
-        let plane_of: Vec<Option<usize>> = planes.iter().map(same).collect();
+        let (wall_of, facet_of) = checkpoint.walls_in(walls);
         let same_law = law.is_some_and(|law| law.keyword() == checkpoint.header.law);
         let remembered = match (same_law, differs) {
-            (true, false) => checkpoint.remembered(&kept, &plane_of),
+            (true, false) => checkpoint.remembered(&kept, &facet_of),
             _ => None,
         };
         self.notes.push(format!(
@@ -126,7 +119,7 @@ impl Check {
         Started {
             bodies,
             remembered,
-            kept_planes: plane_of.iter().map(Option::is_some).collect(),
+            kept_walls: wall_of.iter().map(Option::is_some).collect(),
         }
     }
 
@@ -177,11 +170,6 @@ impl Check {
         let shape_of: Vec<Option<usize>> = shape_of.collect();
         (self.problems.len() == before).then_some(shape_of)
     }
-}
-
-/// What lengths at a point are compared with, m.
-fn plane_size(point: &DVec3) -> f64 {
-    1.0 + point.length()
 }
 
 /// Turns and places of the shape's own axes, for shapes whose centre of mass is another one now.

@@ -60,6 +60,9 @@ impl Check {
         for (index, plane) in file.planes.iter().enumerate() {
             within(format_args!("planes[{index}].point"), &plane.point);
         }
+        for (index, wall) in file.walls.iter().enumerate() {
+            within(format_args!("walls[{index}].position"), &wall.position);
+        }
         for (index, fill) in file.fills.iter().enumerate() {
             within(format_args!("fills[{index}].region.min"), &fill.region.min);
             within(format_args!("fills[{index}].region.max"), &fill.region.max);
@@ -85,10 +88,11 @@ impl Check {
             .iter()
             .map(|(_, shape)| shape.material.as_str());
         let of_planes = file.planes.iter().map(|plane| plane.material.as_str());
-        let materials: HashSet<&str> = of_shapes.chain(of_planes).collect();
+        let of_walls = file.walls.iter().map(|wall| wall.material.as_str());
+        let materials: HashSet<&str> = of_shapes.chain(of_planes).chain(of_walls).collect();
         for name in file.materials.names().filter(|n| !materials.contains(n)) {
             self.warnings.push(format!(
-                "materials.{name}: no shape and no plane is of this material"
+                "materials.{name}: no shape and no wall is of this material"
             ));
         }
         if file.start.is_some() {

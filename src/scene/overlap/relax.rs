@@ -4,9 +4,10 @@ use glam::DVec3;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use super::{Overlap, depth_in_plane, for_each_pair, grid_of, overlaps, short, spheres_of};
+use super::{Overlap, for_each_pair, grid_of, overlaps, short, spheres_of};
 use crate::clump::Clump;
-use crate::model::{Domain, ModelBody, ModelPlane};
+use crate::model::{Domain, ModelBody};
+use crate::wall::Probe;
 
 /// Overlap that relaxing leaves be, as a fraction of the smaller radius.
 pub const RELAX_TOLERANCE: f64 = 1e-3;
@@ -48,12 +49,12 @@ pub struct Unrelaxed {
     pub worst: Overlap,
 }
 
-/// Moves bodies, without turning them, until no two overlap, nor a body and a plane, by more than
+/// Moves bodies, without turning them, until no two overlap, nor a body and a wall, by more than
 /// `tolerance` of the smaller radius. Fixed bodies stay where they are; velocities stay as they are.
 ///
 /// Position projection: each sweep goes through the overlapping pairs of spheres one after another
 /// and moves the two bodies apart along the line of centres, each by half (heavy or light, since a
-/// crowd spreads faster so), then moves each body out of the planes. Clumps can lock into each
+/// crowd spreads faster so), then moves each body out of the walls. Clumps can lock into each
 /// other where such pushes cancel, so now and then a pair is pushed along the line between the
 /// centres of mass instead, which always parts it. In a periodic `domain` images part, too.
 ///
@@ -64,7 +65,7 @@ pub struct Unrelaxed {
 pub fn relax(
     bodies: &mut [ModelBody],
     shapes: &[Clump],
-    planes: &[ModelPlane],
+    walls: &[Probe],
     domain: Option<&Domain>,
     tolerance: f64,
     max_sweeps: usize,
@@ -93,13 +94,13 @@ pub fn relax(
             } else {
                 neighbours.iter().rev().fold(false, part)
             };
-            moving |= leave_planes(bodies, shapes, planes, allowed);
+            moving |= leave_walls(bodies, shapes, walls, allowed);
             since_search += 1;
         }
         sweeps += since_search;
         let settled = !moving && since_search == 1;
         if settled || sweeps >= max_sweeps {
-            let left = overlaps(bodies, shapes, planes, domain, tolerance);
+            let left = overlaps(bodies, shapes, walls, domain, tolerance);
             match left.first() {
                 None => break,
                 Some(&worst) => {
@@ -215,24 +216,19 @@ fn neighbours(bodies: &[ModelBody], shapes: &[Clump], domain: Option<&Domain>) -
         .collect()
 }
 
-/// Moves each body that may move and is in a plane by more than `allowed` of a radius to the front of
-/// it, one plane after another; whether there was any.
-fn leave_planes(
-    bodies: &mut [ModelBody],
-    shapes: &[Clump],
-    planes: &[ModelPlane],
-    allowed: f64,
-) -> bool {
+/// Moves each body that may move and is in a wall by more than `allowed` of a radius to the front of
+/// it, one wall after another; whether there was any.
+fn leave_walls(bodies: &mut [ModelBody], shapes: &[Clump], walls: &[Probe], allowed: f64) -> bool {
     let leave = |body: &mut ModelBody| {
         let mut moved = false;
-        for plane in planes {
-            let depth = spheres_of(body, shapes)
-                .map(|(center, radius)| (depth_in_plane(plane, center, radius), radius))
-                .filter(|(depth, radius)| *depth > allowed * radius)
-                .map(|(depth, _)| depth)
-                .fold(0.0, f64::max);
-            body.position += plane.normal * depth;
-            moved |= depth > 0.0;
+        for wall in walls {
+            let deepest = spheres_of(body, shapes)
+                .filter_map(|(center, radius)| wall.depth(center, radius, allowed * radius))
+                .max_by(|a, b| a.0.total_cmp(&b.0));
+            if let Some((depth, out)) = deepest {
+                body.position += out * depth;
+                moved = true;
+            }
         }
         moved
     };
@@ -274,7 +270,7 @@ mod tests {
     fn relaxed(
         bodies: &[ModelBody],
         shapes: &[Clump],
-        planes: &[ModelPlane],
+        planes: &[Probe],
     ) -> (Vec<ModelBody>, RelaxReport) {
         relaxed_in(None, bodies, shapes, planes)
     }
@@ -283,7 +279,7 @@ mod tests {
         domain: Option<&Domain>,
         bodies: &[ModelBody],
         shapes: &[Clump],
-        planes: &[ModelPlane],
+        planes: &[Probe],
     ) -> (Vec<ModelBody>, RelaxReport) {
         let mut moved = bodies.to_vec();
         let report = relax(
@@ -469,7 +465,7 @@ mod tests {
         assert!(error.sweeps >= 50 && error.sweeps < 50 + SWEEPS_PER_SEARCH);
         assert_eq!(error.remaining, 2);
         // The upper plane comes last in a sweep.
-        assert_eq!(error.worst.partner, Partner::Plane(0));
+        assert_eq!(error.worst.partner, Partner::Wall(0));
         assert!((error.worst.depth - 0.05).abs() < 1e-12);
         assert!((error.worst.fraction - 0.5).abs() < 1e-12);
         assert!(

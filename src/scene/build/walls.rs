@@ -1,0 +1,451 @@
+//! Planes and other walls.
+
+use glam::{DVec2, DVec3};
+
+use super::super::error::{Problem, exact};
+use super::super::format::{self, SceneFile};
+use super::check::{Check, Names, Sign, vector};
+use crate::layout::MAX_WALLS;
+use crate::wall::motion::{Key, Rotation, Swing};
+use crate::wall::{Motion, Pose, Shape, Side, Wall};
+
+/// The fields of a wall that say what it looks like.
+const KINDS: [&str; 8] = [
+    "plane",
+    "rectangle",
+    "disc",
+    "box",
+    "sphere",
+    "cylinder",
+    "cone",
+    "torus",
+];
+
+impl Check {
+    /// The walls that are right: the planes, then all others.
+    pub(super) fn walls(&mut self, file: &SceneFile, materials: &Names) -> Vec<Wall> {
+        let count = file.planes.len() + file.walls.len();
+        if count > MAX_WALLS {
+            self.problem(
+                if file.walls.is_empty() {
+                    "planes"
+                } else {
+                    "walls"
+                },
+                format!("{count} planes and other walls"),
+                format!("at most {MAX_WALLS}"),
+            );
+        }
+        let mut walls = Vec::new();
+        for (index, plane) in file.planes.iter().enumerate() {
+            walls.extend(self.plane(index, plane, materials));
+        }
+        for (index, wall) in file.walls.iter().enumerate() {
+            walls.extend(self.wall(index, wall, materials));
+        }
+        walls
+    }
+
+    fn plane(&mut self, index: usize, plane: &format::Plane, materials: &Names) -> Option<Wall> {
+        let path = format!("planes[{index}]");
+        self.vector(
+            format_args!("{path}.point"),
+            &plane.point,
+            "a coordinate, m",
+        );
+        let normal = self.direction(format_args!("{path}.normal"), &plane.normal, "a normal");
+        let material = self.resolve(format_args!("{path}.material"), &plane.material, materials);
+        Some(Wall {
+            name: path,
+            ..Wall::plane(vector(&plane.point), normal?, material?)
+        })
+    }
+
+    fn wall(&mut self, index: usize, wall: &format::Wall, materials: &Names) -> Option<Wall> {
+        let path = format!("walls[{index}]");
+        let before = self.problems.len();
+        let shape = self.wall_shape(&path, wall);
+        let material = self.resolve(format_args!("{path}.material"), &wall.material, materials);
+        self.vector(
+            format_args!("{path}.position"),
+            &wall.position,
+            "a coordinate, m",
+        );
+        let orientation = self.orientation(
+            &path,
+            "wall",
+            wall.orientation.as_ref(),
+            wall.axis.as_ref(),
+            wall.angle,
+        );
+        let pose = Pose {
+            position: vector(&wall.position),
+            orientation: orientation?,
+        };
+        let motion = wall.motion.as_ref().map(|motion| {
+            let path = format!("{path}.motion");
+            self.motion(&path, motion, &pose)
+        });
+        let belt = self.optional_vector(
+            format_args!("{path}.surface_velocity"),
+            wall.surface_velocity.as_ref(),
+            "a velocity, m/s",
+        );
+        let side = match (&wall.plane, wall.side) {
+            (Some(_), None) => Side::Front,
+            (Some(_), Some(_)) => {
+                self.problems.push(
+                    Problem::new(
+                        format_args!("{path}.side"),
+                        "a side of a plane",
+                        "none: it is touched from where its normal points to",
+                    )
+                    .help("turn the normal round, or take a rectangle"),
+                );
+                return None;
+            }
+            (None, side) => match side.unwrap_or_default() {
+                format::Side::Both => Side::Both,
+                format::Side::Outside => Side::Front,
+                format::Side::Inside => Side::Back,
+            },
+        };
+        if self.problems.len() > before {
+            return None;
+        }
+        let wall = Wall {
+            name: wall.name.clone().unwrap_or_else(|| path.clone()),
+            shape: shape?,
+            side,
+            material: material?,
+            pose,
+            motion,
+            belt,
+        };
+        self.endless(&path, &wall)?;
+        Some(wall)
+    }
+
+    /// A vector that may be left out, and then is 0.
+    fn optional_vector(
+        &mut self,
+        path: std::fmt::Arguments,
+        given: Option<&format::Vector>,
+        what: &str,
+    ) -> DVec3 {
+        given.map_or(DVec3::ZERO, |given| {
+            self.vector(path, given, what);
+            vector(given)
+        })
+    }
+
+    fn wall_shape(&mut self, path: &str, wall: &format::Wall) -> Option<Shape> {
+        let given = [
+            wall.plane.is_some(),
+            wall.rectangle.is_some(),
+            wall.disc.is_some(),
+            wall.cuboid.is_some(),
+            wall.sphere.is_some(),
+            wall.cylinder.is_some(),
+            wall.cone.is_some(),
+            wall.torus.is_some(),
+        ];
+        let named: Vec<String> = KINDS
+            .iter()
+            .zip(given)
+            .filter(|(_, given)| *given)
+            .map(|(kind, _)| format!("{kind:?}"))
+            .collect();
+        if named.len() != 1 {
+            let found = match named.len() {
+                0 => "none of the kinds of walls".to_owned(),
+                _ => named.join(" and "),
+            };
+            let kinds = KINDS.map(|kind| format!("{kind:?}")).join(", ");
+            self.problem(path, found, format!("exactly one of {kinds}"));
+            return None;
+        }
+        if let Some(plane) = &wall.plane {
+            let normal = match &plane.normal {
+                Some(normal) => {
+                    self.direction(format_args!("{path}.plane.normal"), normal, "a normal")?
+                }
+                None => DVec3::Y,
+            };
+            return Some(Shape::Plane { normal });
+        }
+        if let Some(rectangle) = &wall.rectangle {
+            for (axis, side) in rectangle.size.0.iter().enumerate() {
+                self.length(format_args!("{path}.rectangle.size[{axis}]"), *side);
+            }
+            let size = DVec2::from_array(rectangle.size.0);
+            return Some(Shape::Rectangle { size });
+        }
+        if let Some(disc) = &wall.disc {
+            let hole = disc.hole.unwrap_or(0.0);
+            let path = format!("{path}.disc");
+            let mut fits = self.length(format_args!("{path}.radius"), disc.radius);
+            fits &= self.number(
+                format_args!("{path}.hole"),
+                hole,
+                "a length, m",
+                Sign::NotNegative,
+            );
+            if fits && hole >= disc.radius {
+                self.problem(
+                    format_args!("{path}.hole"),
+                    exact(hole),
+                    format!(
+                        "a length less than the radius, which is {} (m)",
+                        exact(disc.radius)
+                    ),
+                );
+            }
+            return Some(Shape::Disc {
+                radius: disc.radius,
+                hole,
+            });
+        }
+        if let Some(cuboid) = &wall.cuboid {
+            for (axis, side) in cuboid.size.0.iter().enumerate() {
+                self.length(format_args!("{path}.box.size[{axis}]"), *side);
+            }
+            return Some(Shape::Box {
+                size: vector(&cuboid.size),
+            });
+        }
+        if let Some(sphere) = &wall.sphere {
+            self.length(format_args!("{path}.sphere.radius"), sphere.radius);
+            return Some(Shape::Sphere {
+                radius: sphere.radius,
+            });
+        }
+        if let Some(cylinder) = &wall.cylinder {
+            let path = format!("{path}.cylinder");
+            self.length(format_args!("{path}.radius"), cylinder.radius);
+            if let Some(height) = cylinder.height {
+                self.length(format_args!("{path}.height"), height);
+            } else if cylinder.closed == Some(true) {
+                self.problem(
+                    format_args!("{path}.closed"),
+                    "true",
+                    "false, since the cylinder has no \"height\" and so no ends",
+                );
+            }
+            return Some(Shape::Cone {
+                bottom: cylinder.radius,
+                top: cylinder.radius,
+                height: cylinder.height.unwrap_or(f64::INFINITY),
+                closed: cylinder.closed.unwrap_or(false),
+            });
+        }
+        if let Some(cone) = &wall.cone {
+            let path = format!("{path}.cone");
+            let radii = [
+                ("bottom_radius", cone.bottom_radius),
+                ("top_radius", cone.top_radius),
+            ];
+            for (name, radius) in radii {
+                let path = format_args!("{path}.{name}");
+                self.number(path, radius, "a length, m", Sign::NotNegative);
+            }
+            if radii.iter().all(|(_, radius)| *radius == 0.0) {
+                self.problem(
+                    format_args!("{path}.top_radius"),
+                    "0",
+                    "a length greater than 0 (m), since bottom_radius is 0",
+                );
+            }
+            self.length(format_args!("{path}.height"), cone.height);
+            return Some(Shape::Cone {
+                bottom: cone.bottom_radius,
+                top: cone.top_radius,
+                height: cone.height,
+                closed: cone.closed.unwrap_or(false),
+            });
+        }
+        let torus = wall.torus.as_ref()?;
+        let path = format!("{path}.torus");
+        let mut fits = self.length(format_args!("{path}.radius"), torus.radius);
+        fits &= self.length(format_args!("{path}.ring_radius"), torus.ring_radius);
+        if fits && torus.ring_radius <= torus.radius {
+            self.problem(
+                format_args!("{path}.ring_radius"),
+                exact(torus.ring_radius),
+                format!(
+                    "a length greater than the radius of the tube, which is {} (m)",
+                    exact(torus.radius)
+                ),
+            );
+        }
+        Some(Shape::Torus {
+            ring: torus.ring_radius,
+            tube: torus.radius,
+        })
+    }
+
+    fn motion(&mut self, path: &str, motion: &format::Motion, start: &Pose) -> Motion {
+        let velocity = self.optional_vector(
+            format_args!("{path}.velocity"),
+            motion.velocity.as_ref(),
+            "a velocity, m/s",
+        );
+        let mut time = |name: &str, time: f64| {
+            self.number(
+                format_args!("{path}.{name}"),
+                time,
+                "a time, s",
+                Sign::NotNegative,
+            );
+            time
+        };
+        let begin = time("start", motion.start.unwrap_or(0.0));
+        let end = motion.end.map_or(f64::INFINITY, |end| time("end", end));
+        if end <= begin {
+            self.problem(
+                format_args!("{path}.end"),
+                exact(end),
+                format!("a time later than the start, which is {} (s)", exact(begin)),
+            );
+        }
+        let vibrations = motion.vibrations.iter().enumerate();
+        let swings = vibrations
+            .map(|(index, swing)| {
+                let path = format!("{path}.vibrations[{index}]");
+                self.vector(
+                    format_args!("{path}.amplitude"),
+                    &swing.amplitude,
+                    "a length, m",
+                );
+                let [phase, ramp] = self.swing(&path, swing.frequency, swing.phase, swing.ramp);
+                Swing {
+                    amplitude: vector(&swing.amplitude),
+                    frequency: swing.frequency,
+                    phase,
+                    ramp,
+                }
+            })
+            .collect();
+        let rotation = motion.rotation.as_ref().and_then(|rotation| {
+            let path = format!("{path}.rotation");
+            let axis = self.direction(format_args!("{path}.axis"), &rotation.axis, "an axis");
+            if let Some(center) = &rotation.center {
+                self.vector(format_args!("{path}.center"), center, "a coordinate, m");
+            }
+            let (speed, amplitude) = (rotation.speed, rotation.amplitude);
+            for (name, number, what) in [
+                ("speed", speed, "an angular speed, rad/s"),
+                ("amplitude", amplitude, "an angle, rad"),
+            ] {
+                let path = format_args!("{path}.{name}");
+                self.number(path, number.unwrap_or(0.0), what, Sign::Any);
+            }
+            let frequency = rotation.frequency.unwrap_or(0.0);
+            let [phase, ramp] = self.swing(&path, frequency, rotation.phase, rotation.ramp);
+            Some(Rotation {
+                axis: axis?,
+                center: rotation.center.as_ref().map_or(start.position, vector),
+                speed: speed.unwrap_or(0.0),
+                ramp,
+                amplitude: amplitude.unwrap_or(0.0),
+                frequency,
+                phase,
+            })
+        });
+        let mut keys: Vec<Key> = Vec::new();
+        for (index, key) in motion.keys.iter().enumerate() {
+            let path = format!("{path}.keys[{index}]");
+            let what = "a time, s";
+            self.number(
+                format_args!("{path}.time"),
+                key.time,
+                what,
+                Sign::NotNegative,
+            );
+            if let Some(before) = keys.last().filter(|before| before.time >= key.time) {
+                let expected = format!(
+                    "a time later than that of the key before, which is {} (s)",
+                    exact(before.time)
+                );
+                self.problem(format_args!("{path}.time"), exact(key.time), expected);
+            }
+            let mut pose = *start;
+            if let Some(position) = &key.position {
+                self.vector(format_args!("{path}.position"), position, "a coordinate, m");
+                pose.position = vector(position);
+            }
+            if key.orientation.is_some() || key.axis.is_some() || key.angle.is_some() {
+                let orientation = key.orientation.as_ref();
+                let turned =
+                    self.orientation(&path, "key", orientation, key.axis.as_ref(), key.angle);
+                pose.orientation = turned.unwrap_or(pose.orientation);
+            }
+            keys.push(Key {
+                time: key.time,
+                pose,
+            });
+        }
+        Motion {
+            velocity,
+            swings,
+            rotation,
+            keys,
+            start: begin,
+            end,
+        }
+    }
+
+    /// Phase and ramp of a swing.
+    fn swing(
+        &mut self,
+        path: &str,
+        frequency: f64,
+        phase: Option<f64>,
+        ramp: Option<f64>,
+    ) -> [f64; 2] {
+        let [phase, ramp] = [phase, ramp].map(|number| number.unwrap_or(0.0));
+        for (name, number, what, sign) in [
+            (
+                "frequency",
+                frequency,
+                "a frequency, 1/s",
+                Sign::NotNegative,
+            ),
+            ("phase", phase, "an angle, rad", Sign::Any),
+            ("ramp", ramp, "a time, s", Sign::NotNegative),
+        ] {
+            self.number(format_args!("{path}.{name}"), number, what, sign);
+        }
+        [phase, ramp]
+    }
+
+    /// What has no end may not turn about anything but its own axis: far away, it would move too fast.
+    fn endless(&mut self, path: &str, wall: &Wall) -> Option<()> {
+        let own = match wall.shape {
+            Shape::Plane { normal } => normal,
+            Shape::Cone { height, .. } if height.is_infinite() => DVec3::Y,
+            _ => return Some(()),
+        };
+        let Some(motion) = &wall.motion else {
+            return Some(());
+        };
+        let axis = wall.pose.orientation * own;
+        let along = |other: DVec3| other.cross(axis).length() < 1e-9;
+        let fine = motion.rotation.is_none_or(|rotation| along(rotation.axis))
+            && motion
+                .keys
+                .iter()
+                .all(|key| along(key.pose.orientation * own));
+        if !fine {
+            self.problems.push(
+                Problem::new(
+                    format_args!("{path}.motion"),
+                    "a rotation of an endless wall",
+                    "one about its own axis: the normal of a plane, the axis of a cylinder",
+                )
+                .help("take a rectangle, a box or a cylinder with a \"height\""),
+            );
+        }
+        fine.then_some(())
+    }
+}

@@ -1,0 +1,435 @@
+//! Walls, as they are written.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::strict::{given, keywords, objects};
+use super::{List, Sphere, Vector, origin};
+
+/// Something that bodies touch and that is no body. It gives exactly one of `plane`, `rectangle`, `disc`,
+/// `box`, `sphere`, `cylinder`, `cone` and `torus`, in its own axes, and has its orientation as a body has.
+///
+/// A wall is rigid, and flat where a sphere touches it: the effective radius of a contact is that of the
+/// sphere, whatever the curvature of the wall.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Wall", deny_unknown_fields)]
+#[schemars(extend(
+    "oneOf" = [{"required": ["plane"]}, {"required": ["rectangle"]}, {"required": ["disc"]}, {"required": ["box"]}, {"required": ["sphere"]}, {"required": ["cylinder"]}, {"required": ["cone"]}, {"required": ["torus"]}],
+    "dependentRequired" = {"axis": ["angle"], "angle": ["axis"]},
+    "not" = {"anyOf": [{"required": ["orientation", "axis"]}, {"required": ["plane", "side"]}]},
+))]
+pub struct Wall {
+    /// Name in reports. Default: its place, such as `walls[0]`.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub name: Option<String>,
+    /// An infinite plane through the wall's origin.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub plane: Option<PlaneShape>,
+    /// A rectangle about the origin, across y.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub rectangle: Option<RectangleShape>,
+    /// A disc about the origin, across y.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub disc: Option<DiscShape>,
+    /// A box about the origin, along the axes.
+    #[serde(
+        rename = "box",
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cuboid: Option<BoxShape>,
+    /// A sphere about the origin.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub sphere: Option<Sphere>,
+    /// A cylinder about y, half of it above the origin.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cylinder: Option<CylinderShape>,
+    /// A cone about y that is cut off at both ends, half of its height above the origin.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cone: Option<ConeShape>,
+    /// A torus about y.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub torus: Option<TorusShape>,
+    /// Which side of the surface bodies touch. A wall with one side holds a sphere until it is wholly behind
+    /// it (a plane for ever). A plane is
+    /// touched from where its normal points to, and has no `side`. Default: "both".
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub side: Option<Side>,
+    /// Name of the material.
+    pub material: String,
+    /// Where the wall's own origin is, m. Default: 0, 0, 0.
+    #[serde(default = "origin")]
+    pub position: Vector,
+    /// Quaternion x, y, z, w that turns the wall's own axes into the world; it is normalised.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub orientation: Option<List<f64, 4>>,
+    /// Axis of rotation, of any length but zero.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub axis: Option<Vector>,
+    /// Angle about `axis`, rad.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub angle: Option<f64>,
+    /// How the wall moves, whatever pushes it. Default: it stands still.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub motion: Option<Motion>,
+    /// Velocity of the surface along itself in the wall's own axes, as that of a conveyor belt, m/s: the wall
+    /// does not move. What points out of the surface at a contact does not count. Default: 0, 0, 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub surface_velocity: Option<Vector>,
+}
+
+/// An infinite plane; bodies live on the side to which its normal points.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "PlaneShape", deny_unknown_fields)]
+pub struct PlaneShape {
+    /// Normal of any length but zero, in the wall's own axes. Default: 0, 1, 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub normal: Option<Vector>,
+}
+
+/// A rectangle across y.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "RectangleShape", deny_unknown_fields)]
+pub struct RectangleShape {
+    /// Lengths along x and z, m.
+    pub size: List<f64, 2>,
+}
+
+/// A disc across y, or a ring.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "DiscShape", deny_unknown_fields)]
+pub struct DiscShape {
+    /// Radius, m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: f64,
+    /// Radius of a hole in its middle, m. Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub hole: Option<f64>,
+}
+
+/// A box along the axes.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "BoxShape", deny_unknown_fields)]
+pub struct BoxShape {
+    /// Lengths along x, y and z, m.
+    pub size: Vector,
+}
+
+/// A cylinder about y.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "CylinderShape", deny_unknown_fields)]
+pub struct CylinderShape {
+    /// Radius, m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: f64,
+    /// Length, m. Default: endless.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub height: Option<f64>,
+    /// Whether discs close its ends. Default: false.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub closed: Option<bool>,
+}
+
+/// A cone about y, cut off at both ends.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "ConeShape", deny_unknown_fields)]
+pub struct ConeShape {
+    /// Radius at the lower end, m.
+    #[schemars(range(min = 0))]
+    pub bottom_radius: f64,
+    /// Radius at the upper end, m.
+    #[schemars(range(min = 0))]
+    pub top_radius: f64,
+    /// Length along y, m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub height: f64,
+    /// Whether discs close its ends. Default: false.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub closed: Option<bool>,
+}
+
+/// A torus about y.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "TorusShape", deny_unknown_fields)]
+pub struct TorusShape {
+    /// Radius of the circle in its middle, m: larger than `radius`.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub ring_radius: f64,
+    /// Radius of its tube, m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub radius: f64,
+}
+
+/// Which side of a wall's surface bodies touch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Side", rename_all = "kebab-case")]
+pub enum Side {
+    /// Either; of a closed shape its inside and its outside.
+    #[default]
+    Both,
+    /// The outside of a box, sphere, cylinder, cone or torus; the side to which y points, of a rectangle or
+    /// a disc.
+    Outside,
+    /// The other side: it is a vessel.
+    Inside,
+}
+
+/// How a wall moves by prescription: it turns about an axis, and then is shifted by its velocity and its
+/// vibrations. Keys take the place of position and orientation at the start.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Motion", deny_unknown_fields)]
+pub struct Motion {
+    /// Constant velocity, m/s. Default: 0, 0, 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub velocity: Option<Vector>,
+    /// Turning about an axis. Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub rotation: Option<Rotation>,
+    /// Swings to and fro, all added up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vibrations: Vec<Vibration>,
+    /// Poses to go through, evenly from one to the next; the wall rests before the first and after the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<Key>,
+    /// When velocity, rotation and vibrations start, s. Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub start: Option<f64>,
+    /// When they end, s. Default: never.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub end: Option<f64>,
+}
+
+/// Turning about an axis that stands still in the world: steadily, rocking, or both.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Rotation", deny_unknown_fields)]
+pub struct Rotation {
+    /// Direction of the axis, of any length but zero.
+    pub axis: Vector,
+    /// A point of the axis, m. Default: the wall's `position`.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub center: Option<Vector>,
+    /// Angular speed, rad/s. Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub speed: Option<f64>,
+    /// Amplitude of the rocking, rad. Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub amplitude: Option<f64>,
+    /// Frequency of the rocking, 1/s. Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub frequency: Option<f64>,
+    /// Phase of the rocking, rad. Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub phase: Option<f64>,
+    /// Time in which speed and amplitude grow from 0, evenly, s. Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub ramp: Option<f64>,
+}
+
+/// A swing to and fro: amplitude times sin(2 pi frequency t + phase), less that at its start.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Vibration", deny_unknown_fields)]
+pub struct Vibration {
+    /// Largest displacement, m.
+    pub amplitude: Vector,
+    /// Frequency, 1/s.
+    #[schemars(range(min = 0))]
+    pub frequency: f64,
+    /// Phase, rad. Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub phase: Option<f64>,
+    /// Time in which the amplitude grows from 0, evenly, s. Default: 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub ramp: Option<f64>,
+}
+
+/// Where a wall is at a time; what is left out is as the wall has it.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Key", deny_unknown_fields)]
+#[schemars(extend(
+    "dependentRequired" = {"axis": ["angle"], "angle": ["axis"]},
+    "not" = {"required": ["orientation", "axis"]},
+))]
+pub struct Key {
+    /// Time, s; later than that of the key before.
+    #[schemars(range(min = 0))]
+    pub time: f64,
+    /// Where the wall's own origin is, m.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub position: Option<Vector>,
+    /// Quaternion x, y, z, w that turns the wall's own axes into the world; it is normalised.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub orientation: Option<List<f64, 4>>,
+    /// Axis of rotation, of any length but zero.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub axis: Option<Vector>,
+    /// Angle about `axis`, rad.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub angle: Option<f64>,
+}
+
+objects! {
+    Wall: "an object such as {\"cylinder\": {\"radius\": 0.1}, \"side\": \"inside\", \"material\": \"steel\"}",
+    PlaneShape: "an object such as {\"normal\": [0, 1, 0]}",
+    RectangleShape: "an object such as {\"size\": [1, 2]}",
+    DiscShape: "an object such as {\"radius\": 0.5}",
+    BoxShape: "an object such as {\"size\": [1, 1, 1]}",
+    CylinderShape: "an object such as {\"radius\": 0.1, \"height\": 0.2}",
+    ConeShape: "an object such as {\"bottom_radius\": 0.02, \"top_radius\": 0.1, \"height\": 0.2}",
+    TorusShape: "an object such as {\"ring_radius\": 0.5, \"radius\": 0.1}",
+    Motion: "an object such as {\"velocity\": [0, 1, 0]}",
+    Rotation: "an object such as {\"axis\": [0, 0, 1], \"speed\": 2}",
+    Vibration: "an object such as {\"amplitude\": [0, 0.001, 0], \"frequency\": 50}",
+    Key: "an object such as {\"time\": 1, \"position\": [0, 1, 0]}",
+}
+
+keywords! {
+    Side: "\"both\", \"outside\" or \"inside\"",
+}
