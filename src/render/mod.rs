@@ -232,8 +232,11 @@ impl Renderer {
             Ok(buffer)
         };
         let plane_buffer = constant("planes", cast_slice(&planes), size_of::<walls::Plane>())?;
-        let triangle_buffer =
-            constant("triangles", cast_slice(&triangles), size_of::<walls::Triangle>())?;
+        let triangle_buffer = constant(
+            "triangles",
+            cast_slice(&triangles),
+            size_of::<walls::Triangle>(),
+        )?;
         let renderer = Renderer {
             source: Source::new(context, simulation)?,
             programs: Programs::new(context, &Texts::BuiltIn, output)?,

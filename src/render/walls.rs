@@ -106,7 +106,10 @@ fn normals(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Vec<[DVec3; 3]> {
         let [a, b, c] = corners.map(|corner| vertices[corner as usize]);
         own.push((b - a).cross(c - a));
         for corner in [a, b, c] {
-            places.entry(place(&corner)).or_insert_with(Vec::new).push(index);
+            places
+                .entry(place(&corner))
+                .or_insert_with(Vec::new)
+                .push(index);
         }
     }
     let smooth = |triangle: usize, corner: u32| {
@@ -144,7 +147,9 @@ mod tests {
         }
         let size = DVec3::ONE;
         for triangle in triangles(&[wall(Shape::Box { size })], &[DVec3::ONE], bounds) {
-            let normal = (triangle.b - triangle.a).cross(triangle.c - triangle.a).normalize();
+            let normal = (triangle.b - triangle.a)
+                .cross(triangle.c - triangle.a)
+                .normalize();
             assert!((triangle.normal_a - normal).length() < 1e-6, "{triangle:?}");
         }
     }
@@ -156,7 +161,13 @@ mod tests {
             wall(Shape::Plane { normal: DVec3::X }),
         ];
         let bounds = Bounds::of_ball(DVec3::ZERO, 1.0);
-        assert_eq!(planes(&walls), [Plane { normal: Vec3::X, wall: 1 }]);
+        assert_eq!(
+            planes(&walls),
+            [Plane {
+                normal: Vec3::X,
+                wall: 1
+            }]
+        );
         let triangles = triangles(&walls, &[DVec3::ZERO; 2], bounds);
         assert_eq!(triangles.len(), 12);
         assert!(triangles.iter().all(|triangle| triangle.wall == 0));
