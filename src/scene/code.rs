@@ -45,6 +45,7 @@ impl SceneFile {
             pairs: Vec::new(),
             shapes: Table::default(),
             planes: Vec::new(),
+            walls: Vec::new(),
             start: None,
             bodies: Vec::new(),
             fills: Vec::new(),
