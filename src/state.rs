@@ -384,6 +384,14 @@ impl State {
         self.stats[0].neighbours = count;
     }
 
+    /// Sets the pair table, and the one against walls.
+    pub(crate) fn set_pairs(&mut self, pairs: Vec<Pair>) {
+        let against_walls: Vec<Pair> = pairs.iter().map(|pair| pair.against(true)).collect();
+        self.geometry[..self.params.facet_start as usize]
+            .copy_from_slice(cast_slice(&against_walls));
+        self.pairs = pairs;
+    }
+
     /// The facets of all walls, those of the first one first.
     pub fn facets(&self) -> &[Facet] {
         let Params {
@@ -512,8 +520,7 @@ impl State {
     pub(crate) fn set_time_step(&mut self, time_step: f64, earlier: f64) {
         self.params.time_step = time_step as f32;
         self.earlier = earlier;
-        self.movers.time_step = time_step;
-        self.movers.earlier = earlier;
+        self.movers.set_time_step(time_step, earlier);
     }
 
     /// Has a body pulled from now on, or none.
@@ -561,7 +568,7 @@ pub struct Movers {
     movers: Vec<Mover>,
     /// s.
     time_step: f64,
-    /// As [`State::earlier`], s.
+    /// See [`State::earlier`], s.
     earlier: f64,
     origin: DVec3,
     cell_size: DVec3,
@@ -587,6 +594,10 @@ impl Movers {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.movers.is_empty()
+    }
+
+    fn set_time_step(&mut self, time_step: f64, earlier: f64) {
+        (self.time_step, self.earlier) = (time_step, earlier);
     }
 
     /// Where they are in the step that comes after `steps` steps.

@@ -85,10 +85,11 @@ impl Simulation {
                     .to_owned(),
             ));
         }
-        self.state.pairs = state::pairs(&model);
+        self.state.set_pairs(state::pairs(&model));
         self.model = Arc::new(model);
         if let Engine::Gpu(engine) = &mut self.engine {
             engine.write(Field::Pairs, &self.state);
+            engine.write(Field::Geometry, &self.state);
         }
         Ok(())
     }
