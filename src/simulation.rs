@@ -301,9 +301,10 @@ impl Simulation {
         if self.state.params.time_step != self.model.time_step as f32 {
             self.state.set_time_step(self.model.time_step, 0.0);
         }
-        self.state.pairs = pairs(&self.model);
+        self.state.set_pairs(pairs(&self.model));
         if let Engine::Gpu(engine) = &mut self.engine {
             engine.upload(&self.state)?;
+            engine.set_params(&self.state);
         }
         self.steps = steps;
         Ok(())
