@@ -8,6 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use common::Random;
+use rockfall::output::{Record, RunFolder};
 use rockfall::{Simulation, scene};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -265,6 +266,17 @@ fn flags_come_before_the_scene() {
         "{said}"
     );
     assert_same(&before, &place.results("run"));
+    // An empty one is taken, however it is written.
+    fs::create_dir(place.0.path().join("empty")).unwrap();
+    for name in ["empty/", "new/", "a/b/"] {
+        place.run(&format!(
+            "run scene.json --backend cpu --steps 2 --out {name}"
+        ));
+        assert_eq!(
+            place.json(&format!("{name}/run.json"))["status"],
+            "finished"
+        );
+    }
     fs::create_dir(place.0.path().join("other")).unwrap();
     fs::write(place.0.path().join("other/file"), "mine").unwrap();
     let said = place.fails(2, "run scene.json --backend cpu --out other");
@@ -357,6 +369,47 @@ fn a_run_of_another_folder_or_version_is_not_resumed() {
     assert!(said.contains("the rest is missing"), "{said}");
     let said = place.fails(2, "run --resume run scene.json");
     assert!(said.contains("--resume <DIR>"), "{said}");
+}
+
+#[test]
+fn a_folder_that_can_no_longer_be_written_ends_the_run_with_a_sentence() {
+    let place = Place::with(&heap());
+    let scene = scene::load(&place.0.path().join("scene.json")).unwrap();
+    let options = rockfall::Options::default();
+    let mut simulation = Simulation::on_cpu(scene.model.clone(), Some(1)).unwrap();
+    let record = Record::new(&simulation, &options, Vec::new(), 1500);
+    let path = place.0.path().join("run");
+    let mut folder = RunFolder::create(&path, &scene, record, &mut simulation).unwrap();
+    let _ = simulation.run(30, &mut [&mut folder]).unwrap();
+    fs::remove_dir_all(path.join("vtk")).unwrap();
+    let error = simulation.run(1500, &mut [&mut folder]).unwrap_err();
+    let sentence = error.to_string();
+    assert!(
+        sentence.contains("vtk") && sentence.contains("cannot be written"),
+        "{sentence}"
+    );
+    assert!(simulation.steps() < 200, "at step {}", simulation.steps());
+}
+
+#[test]
+fn warnings_are_said_while_it_runs_and_more_with_v() {
+    let mut scene = heap();
+    scene["contact"]["stiffness"] = json!(3e3);
+    scene["contact"]["time_step"] = json!(1e-3);
+    let place = Place::with(&scene);
+    let said = place.run("run scene.json --backend cpu");
+    assert!(
+        said.contains("warning: by step ") && said.contains("raise contact.stiffness"),
+        "{said}"
+    );
+    assert!(!said.contains("INFO"), "{said}");
+    let said = place.run("run scene.json --backend cpu --threads 1 --out run -v");
+    for part in ["INFO", "scene loaded", "CPU engine", "checkpoint written"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("DEBUG"), "{said}");
+    let said = place.run("-vv run scene.json --backend cpu --out again");
+    assert!(said.contains("DEBUG files written"), "{said}");
 }
 
 /// The step of the checkpoint in a folder, if there is one.

@@ -23,7 +23,8 @@ picture() {
     "$rockfall" run "$scene" --snapshot "docs/pictures/$name.jpg" --samples 3 --plain "$@" > /dev/null
 }
 
-picture pile docs/pictures/heap_100k.json --duration 1.2 --size 1200x640 --camera 35,22,1.25
-picture drum scenes/drum.json --size 800x600
-picture hopper scenes/hopper.json --size 800x600
-picture stack scenes/stack.json --duration 0.35 --size 800x600 --colour shape --camera 30,15,0.9
+picture pile scenes/pile.json --duration 1 --size 1200x640 --camera 35,24
+picture falling docs/pictures/falling.json --duration 0.6 --size 800x600 --camera 30,14 --colour shape
+picture heap_100k docs/pictures/heap_100k.json --duration 1.2 --size 1200x640 --camera 35,22,1.25
+picture drum docs/pictures/drum.json --size 800x600
+picture hopper docs/pictures/hopper.json --size 800x600

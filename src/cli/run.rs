@@ -286,9 +286,14 @@ fn resume(
 /// What to say of a run that failed; the last good state is written, if there is a folder for it.
 fn lost(error: Error, folder: Option<RunFolder>, simulation: &mut Simulation) -> Failure {
     let sentence = error.to_string();
-    let (Error::Runaway { .. }, Some(folder)) = (&error, folder) else {
+    let Some(mut folder) = folder else {
         return Failure::Run(sentence);
     };
+    if !matches!(error, Error::Runaway { .. }) {
+        // What was due before is written still; if that is what failed, the sentence says so.
+        let _ = folder.wait();
+        return Failure::Run(sentence);
+    }
     let path = folder.path().to_owned();
     terminal::error(&sentence);
     terminal::say("taking the steps before it once more, to write the last good state");

@@ -141,6 +141,8 @@ impl RunFolder {
         record: Record,
         simulation: &Simulation,
     ) -> Result<RunFolder> {
+        // Without a slash at the end, and never a dot: the folder is renamed to this.
+        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.components().collect());
         let wrong = |error: std::io::Error| Error::unwritten(path, &error);
         if let Ok(mut entries) = fs::read_dir(path) {
             if entries.next().is_some() {

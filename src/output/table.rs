@@ -106,11 +106,13 @@ impl Table {
         let bodies: Vec<_> = snapshot.bodies().collect();
         let loads = &snapshot.state.body_loads;
         let of = || bodies.iter();
+        let material = |shape: usize| snapshot.model.shapes[shape].material as u32;
         Table {
             rows: bodies.len(),
             columns: vec![
                 column("body", "", of().map(|b| b.index as u32)),
                 column("shape", "", of().map(|b| b.shape as u32)),
+                column("material", "", of().map(|b| material(b.shape))),
                 column("fixed", "", of().map(|b| u32::from(b.fixed))),
                 column("mass", "kg", of().map(|b| b.mass)),
                 vectors("position", "m", of().map(|b| b.position.to_array())),
