@@ -424,8 +424,10 @@ impl Simulation {
         assert!(same || !self.model.flow.is_empty(), "a state of this model");
         self.state.clone_from(state);
         self.state.params.gravity = self.model.gravity.as_vec3();
-        self.state.params.time_step = self.model.time_step as f32;
-        self.state.pairs = pairs(&self.model);
+        if self.state.params.time_step != self.model.time_step as f32 {
+            self.state.set_time_step(self.model.time_step, 0.0);
+        }
+        self.state.set_pairs(pairs(&self.model));
         self.steps = steps;
         self.replace()
     }

@@ -259,7 +259,7 @@ impl State {
             period,
             origin,
         } = grid;
-        let pairs: Vec<Pair> = model.pairs.iter().map(pair).collect();
+        let pairs = pairs(model);
         let walls = Walls::new(model, &grid, &pairs);
         let mut state = State {
             origin,
@@ -660,6 +660,13 @@ impl State {
             && Grid::new(model).skin <= self.params.skin * (1.0 + f32::EPSILON)
     }
 
+    /// Sets the time step, s, and what was simulated before the first step if all were as long, s.
+    pub(crate) fn set_time_step(&mut self, time_step: f64, earlier: f64) {
+        self.params.time_step = time_step as f32;
+        self.earlier = earlier;
+        self.movers.set_time_step(time_step, earlier);
+    }
+
     /// Has a body pulled from now on, or none.
     pub(crate) fn set_pull(&mut self, pull: Option<Pull>) {
         let params = &mut self.params;
@@ -733,7 +740,7 @@ impl Movers {
         self.movers.is_empty()
     }
 
-    pub(crate) fn set_time_step(&mut self, time_step: f64, earlier: f64) {
+    fn set_time_step(&mut self, time_step: f64, earlier: f64) {
         (self.time_step, self.earlier) = (time_step, earlier);
     }
 

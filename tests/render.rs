@@ -116,7 +116,7 @@ fn nearest(eye: DVec3, way: DVec3, spheres: &[(u32, DVec3, f64)]) -> (Thing, f64
         }
     }
     if way.y < 0.0 {
-        hits.push((-eye.y / way.y, Thing::Plane(0)));
+        hits.push((-eye.y / way.y, Thing::Wall(0)));
     }
     hits.sort_by(|a, b| a.0.total_cmp(&b.0));
     if let [first, second, ..] = hits[..] {
@@ -369,9 +369,85 @@ fn what_is_at_a_pixel_is_what_is_seen_there() {
     renderer.picture(SIZE, &camera, &look, &[]).unwrap();
     let at = |x, y| renderer.thing_at([x, y], &look).unwrap();
     assert_eq!(at(80, 60), Thing::Sphere(0));
-    assert_eq!(at(80, 115), Thing::Plane(0));
+    assert_eq!(at(80, 115), Thing::Wall(0));
     assert_eq!(at(80, 3), Thing::Nothing);
     assert_eq!(at(1000, 60), Thing::Nothing);
+}
+
+/// A ball in a sphere of 2 m.
+fn in_a_shell(side: &str) -> String {
+    format!(
+        r#"{{ "version": 1, "gravity": [0, 0, 0], "contact": {{ "stiffness": 1e5 }},
+        "materials": {{ "stone": {{ "density": 1, "restitution": 0.5, "friction": 0.5 }} }},
+        "shapes": {{ "ball": {{ "sphere": {{ "radius": 0.3 }}, "material": "stone" }} }},
+        "walls": [ {{ "sphere": {{ "radius": 2 }}, "side": "{side}", "material": "stone" }} ],
+        "bodies": [ {{ "shape": "ball", "position": [0, 0, 0] }} ] }}"#
+    )
+}
+
+#[test]
+fn a_wall_is_seen_from_the_side_that_bodies_touch() {
+    let camera = Camera::at(DVec3::new(0.0, 0.0, 9.0), DVec3::ZERO);
+    // In the middle, what is seen at which distance, and the same beside the ball, 1.2 m off the axis.
+    let beside = 9.0_f64.hypot(1.2);
+    let along = |sign: f64| {
+        // From 9 m away, through (1.2, 0, 0): to a sphere of 2 m.
+        let (middle, way) = (9.0 * 9.0 / beside, 9.0 * 1.2 / beside);
+        (middle + sign * (4.0 - way * way).sqrt()) * 9.0 / beside
+    };
+    for (side, middle, near, far) in [
+        ("inside", Thing::Sphere(0), 8.7, along(1.0)),
+        ("outside", Thing::Wall(0), 7.0, along(-1.0)),
+        ("both", Thing::Wall(0), 7.0, along(-1.0)),
+    ] {
+        let simulation = on_cpu(&in_a_shell(side));
+        let mut renderer = renderer(&simulation);
+        renderer
+            .picture(SIZE, &camera, &Look::default(), &[])
+            .unwrap();
+        let layers = renderer.layers().unwrap().unwrap();
+        let [width, height] = layers.size;
+        let right = 1.2 / (9.0 * camera.slope()) * f64::from(height) / 2.0;
+        let row = (height / 2) * width;
+        let there = row + width / 2 + right.round() as u32;
+        for (sample, thing, distance) in [
+            (row + width / 2, middle, near),
+            (there, Thing::Wall(0), far),
+        ] {
+            assert_eq!(layers.things[sample as usize], thing, "{side}");
+            let found = f64::from(layers.distances[sample as usize]);
+            // The surface is made of triangles.
+            assert!(
+                (found - distance).abs() < 0.03,
+                "{side}: {found} for {distance}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_wall_is_drawn_where_it_has_moved_to_on_both_engines() {
+    let text = in_a_shell("outside").replace(
+        r#""material": "stone" } ],
+        "bodies""#,
+        r#""material": "stone", "position": [-5, 0, 0], "motion": { "velocity": [10, 0, 0] } } ],
+        "bodies""#,
+    );
+    let text = text.replace(r#""position": [0, 0, 0]"#, r#""position": [50, 0, 0]"#);
+    let camera = Camera::at(DVec3::new(0.0, 0.0, 20.0), DVec3::ZERO);
+    for mut simulation in [on_gpu(&text), on_cpu(&text)] {
+        let backend = simulation.backend();
+        let middle = |simulation: &Simulation| {
+            let mut renderer = renderer(simulation);
+            let look = Look::default();
+            renderer.picture(SIZE, &camera, &look, &[]).unwrap();
+            renderer.thing_at([80, 60], &look).unwrap()
+        };
+        assert_eq!(middle(&simulation), Thing::Nothing, "{backend}");
+        let steps = (0.5 / simulation.model().time_step) as u64;
+        simulation.step(steps).unwrap();
+        assert_eq!(middle(&simulation), Thing::Wall(0), "{backend}");
+    }
 }
 
 #[test]

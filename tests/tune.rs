@@ -163,9 +163,7 @@ fn a_plane_that_moves_takes_its_contacts_along() {
         let height = |simulation: &mut Simulation| simulation.bodies().unwrap()[0].position.y;
         let resting = height(&mut simulation);
         assert!((resting - 0.099).abs() < 1e-3, "{engine}: {resting}");
-        simulation
-            .move_plane(0, DVec3::new(0.0, -3.0, 0.0))
-            .unwrap();
+        simulation.move_wall(0, DVec3::new(0.0, -3.0, 0.0)).unwrap();
         simulation.step(300).unwrap();
         let falling = height(&mut simulation);
         assert!((falling + 0.35).abs() < 0.02, "{engine}: {falling}");
@@ -173,9 +171,7 @@ fn a_plane_that_moves_takes_its_contacts_along() {
         let below = height(&mut simulation);
         assert!((below - resting + 3.0).abs() < 2e-3, "{engine}: {below}");
         // Up by so little that the ball is near enough to be pushed.
-        simulation
-            .move_plane(0, DVec3::new(0.0, 0.01, 0.0))
-            .unwrap();
+        simulation.move_wall(0, DVec3::new(0.0, 0.01, 0.0)).unwrap();
         simulation.step(2000).unwrap();
         let pushed = height(&mut simulation);
         assert!((pushed - below - 0.01).abs() < 2e-3, "{engine}: {pushed}");
@@ -223,7 +219,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         };
         refused(simulation.set_pull(Some(pull(1, 1.0))), "no body 1");
         refused(simulation.set_pull(Some(pull(0, -1.0))), "cannot be pulled");
-        refused(simulation.move_plane(1, DVec3::ZERO), "no plane 1");
+        refused(simulation.move_wall(1, DVec3::ZERO), "no wall 1");
         refused(simulation.body(1).map(|_| ()), "no body 1");
         assert_eq!(simulation.model().pairs[0], law, "nothing has changed");
     });

@@ -1,4 +1,4 @@
-// import: layout, grid, rotation, render/view, render/ball, render/surface
+// import: layout, grid, rotation, render/view, render/ball, render/wall, render/surface
 
 // How much of the light from all around reaches a surface: less where others are near and in front of
 // it. After McGuire, Mara and Luebke, "Scalable Ambient Obscurance" (2012): samples on a spiral in the

@@ -1,4 +1,4 @@
-// import: layout, grid, rotation, render/view, render/ball, render/surface, render/quantity
+// import: layout, grid, rotation, render/view, render/ball, render/wall, render/surface, render/quantity
 
 // The colour of each sample, linear: a sun with shadows, light from the sky above and from the ground
 // below where it is not kept out.
@@ -69,9 +69,9 @@ fn ball_colour(surface: Surface) -> vec3<f32> {
 
 // Squares on a plane, which fade where they become too small to be seen.
 fn plane_colour(surface: Surface, samples: f32) -> vec3<f32> {
-    let plane = planes[surface.index];
+    let plane = plane_at(surface.index);
     let across = tangents(plane.normal);
-    let from_point = surface.place - from_camera(plane.cell, plane.offset, params);
+    let from_point = surface.place - plane.point;
     let place = vec2<f32>(dot(from_point, across.first), dot(from_point, across.second)) / view.tile;
     let square = floor(place);
     let odd = fract(0.5 * (square.x + square.y)) > 0.25;
@@ -171,8 +171,11 @@ fn shade_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
         if surface.body == view.picked {
             colour = mix(colour, vec3<f32>(1.0, 0.55, 0.1), 0.35);
         }
-    } else {
+    } else if surface.kind == A_PLANE {
         colour = plane_colour(surface, samples / f32(view.supersampling));
+    } else {
+        colour = vec3<f32>(0.40, 0.46, 0.53);
+        gloss = 0.15;
     }
     let open = openness(pixel);
     let facing = max(dot(normal, view.to_light), 0.0);

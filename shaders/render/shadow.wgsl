@@ -1,4 +1,4 @@
-// import: layout, grid, rotation, render/view, render/ball
+// import: layout, grid, rotation, render/view, render/ball, render/wall
 
 // What the light sees: only depths.
 
@@ -33,4 +33,23 @@ fn shadow_ball_at(in: BallVertex) -> @builtin(frag_depth) f32 {
         discard;
     }
     return in.position.z - in.bulge * sqrt(rest);
+}
+
+@vertex
+fn shadow_triangle(
+    @builtin(vertex_index) vertex: u32,
+    @builtin(instance_index) index: u32,
+) -> @builtin(position) vec4<f32> {
+    let triangle = triangles[index];
+    let corners = corners_at(triangle);
+    if !is_shown(corners, triangle.side, -view.to_light) {
+        return vec4<f32>(0.0, 0.0, 0.0, 1.0);
+    }
+    let place = in_shadow_map(nth(corners, vertex));
+    return vec4<f32>(place.xy, clamp(place.z, 0.0, 1.0), 1.0);
+}
+
+@fragment
+fn shadow_triangle_at(@builtin(position) position: vec4<f32>) -> @builtin(frag_depth) f32 {
+    return position.z;
 }

@@ -1,7 +1,6 @@
 // Which surface a sample shows: the ray through it is cast once more, at the one thing that it is
 // known to meet.
 
-@group(0) @binding(29) var<storage, read> planes: array<Plane>;
 @group(0) @binding(33) var things: texture_2d<u32>;
 
 struct Surface {
@@ -33,10 +32,21 @@ fn surface_at(pixel: vec2<i32>) -> Surface {
         surface.normal = normalize(surface.place - ball.center);
         surface.body = ball.body;
     } else if surface.kind == A_PLANE {
-        let plane = planes[surface.index];
-        let point = from_camera(plane.cell, plane.offset, params);
-        surface.place = way * (dot(point, plane.normal) / dot(way, plane.normal));
+        let plane = plane_at(surface.index);
+        surface.place = way * (dot(plane.point, plane.normal) / dot(way, plane.normal));
         surface.normal = plane.normal;
+    } else if surface.kind == A_TRIANGLE {
+        let triangle = triangles[surface.index];
+        let corners = corners_at(triangle);
+        let across = cross(corners.b - corners.a, corners.c - corners.a);
+        surface.place = way * (dot(corners.a, across) / dot(way, across));
+        // Which parts of the whole lie across from each corner: its normals are mixed by these.
+        let b = dot(cross(surface.place - corners.a, corners.c - corners.a), across);
+        let c = dot(cross(corners.b - corners.a, surface.place - corners.a), across);
+        let whole = dot(across, across);
+        let own = triangle.normal_a * (whole - b - c) + triangle.normal_b * b + triangle.normal_c * c;
+        let normal = normalize(rotate(walls[triangle.wall].orientation, own));
+        surface.normal = select(normal, -normal, dot(across, way) > 0.0);
     }
     return surface;
 }

@@ -4,14 +4,6 @@
 // of the cells is taken in integers, so a picture is as sharp far from the origin as near it. From
 // there on, all vectors are relative to the camera, along the axes of the world, in metres.
 
-// An infinite plane; the twin of that in src/render/source.rs.
-struct Plane {
-    offset: vec3<f32>,
-    material: u32,
-    cell: vec3<i32>,
-    normal: vec3<f32>,
-}
-
 struct View {
     // The camera.
     camera_cell: vec3<i32>,
@@ -50,6 +42,8 @@ struct View {
     line_width: f32,
     // Size of the picture, in samples.
     size: vec2<f32>,
+    // Number of walls that are planes.
+    plane_count: u32,
 }
 
 @group(0) @binding(32) var<uniform> view: View;

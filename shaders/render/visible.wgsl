@@ -1,9 +1,7 @@
-// import: layout, grid, rotation, render/view, render/ball
+// import: layout, grid, rotation, render/view, render/ball, render/wall
 
 // What each sample of the picture shows, and how far away it is. Surfaces are coloured later, once
 // for each sample (shade.wgsl).
-
-@group(0) @binding(29) var<storage, read> planes: array<Plane>;
 
 struct Fragment {
     @location(0) thing: u32,
@@ -69,8 +67,8 @@ fn visible_plane(
     @builtin(vertex_index) vertex: u32,
     @builtin(instance_index) index: u32,
 ) -> PlaneVertex {
-    let plane = planes[index];
-    let point = from_camera(plane.cell, plane.offset, params);
+    let plane = plane_at(index);
+    let point = plane.point;
     var out: PlaneVertex;
     out.index = index;
     if dot(point, plane.normal) >= 0.0 {
@@ -95,12 +93,40 @@ fn plane_reach() -> f32 {
 fn visible_plane_at(in: PlaneVertex) -> Fragment {
     // Behind another plane no body can be: there, a wall is cut off.
     let margin = 1e-3 * view.scene_radius;
-    for (var k = 0u; k < arrayLength(&planes); k++) {
-        let other = planes[k];
-        let point = from_camera(other.cell, other.offset, params);
-        if dot(in.way - point, other.normal) < -margin {
+    for (var k = 0u; k < view.plane_count; k++) {
+        let other = plane_at(k);
+        if dot(in.way - other.point, other.normal) < -margin {
             discard;
         }
     }
     return Fragment((A_PLANE << KIND_SHIFT) | in.index, view.near / dot(in.way, view.forward));
+}
+
+struct TriangleVertex {
+    @builtin(position) position: vec4<f32>,
+    @location(0) way: vec3<f32>,
+    @location(1) @interpolate(flat) index: u32,
+}
+
+@vertex
+fn visible_triangle(
+    @builtin(vertex_index) vertex: u32,
+    @builtin(instance_index) index: u32,
+) -> TriangleVertex {
+    let triangle = triangles[index];
+    let corners = corners_at(triangle);
+    var out: TriangleVertex;
+    out.index = index;
+    if !is_shown(corners, triangle.side, corners.a) {
+        out.position = vec4<f32>(0.0, 0.0, 0.0, 1.0);
+        return out;
+    }
+    out.way = nth(corners, vertex);
+    out.position = project(out.way);
+    return out;
+}
+
+@fragment
+fn visible_triangle_at(in: TriangleVertex) -> Fragment {
+    return Fragment((A_TRIANGLE << KIND_SHIFT) | in.index, view.near / dot(in.way, view.forward));
 }

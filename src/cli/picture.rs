@@ -107,6 +107,9 @@ impl Studio {
             ..Look::default()
         };
         let mut shown = renderer.survey(&look)?;
+        if let Some(walls) = render::walls_of(simulation.model()) {
+            shown = shown.union(walls);
+        }
         if film {
             shown = shown.union(render::start(simulation.model()));
         }

@@ -209,6 +209,7 @@ impl Buffers {
 
     /// Overwrites all buffers, which must have room for `state`.
     pub fn upload(&mut self, context: &Context, state: &State) {
+        self.movers.clone_from(&state.movers);
         self.set_params(context, state.params);
         let queue = &context.queue;
         queue.write_buffer(

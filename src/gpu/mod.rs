@@ -20,7 +20,7 @@ use bytemuck::{bytes_of, bytes_of_mut};
 use crate::error::{Error, Result};
 use crate::layout::{CUSTOM, Params, Stats, WALL_STEPS};
 use crate::pass::Pass;
-use crate::state::{Field, Movers, State};
+use crate::state::{Field, State};
 use crate::trace::{Sample, Trace};
 use buffers::{Buffers, Room};
 use kernels::Kernels;
@@ -159,19 +159,15 @@ impl GpuEngine {
             .write_buffer(stats, place, bytes_of(&1_u32));
     }
 
-    /// Takes over how walls move.
-    pub(crate) fn set_movers(&mut self, movers: &Movers) {
-        self.buffers.movers = movers.clone();
-    }
-
     /// Takes over what a user may change of the parameters of a run.
-    pub(crate) fn set_params(&mut self, params: &Params) {
+    pub(crate) fn set_params(&mut self, state: &State) {
         let own = self.buffers.params_value;
         let params = Params {
             neighbour_capacity: own.neighbour_capacity,
             lookahead: own.lookahead,
-            ..*params
+            ..state.params
         };
+        self.buffers.movers.clone_from(&state.movers);
         self.buffers.set_params(&self.context, params);
     }
 

@@ -29,6 +29,7 @@ mod programs;
 pub mod shaders;
 mod source;
 pub mod view;
+mod walls;
 
 use bytemuck::{Pod, Zeroable, bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
 use glam::{DVec3, IVec3, Vec3};
@@ -44,7 +45,7 @@ pub use colour::ColourBy;
 pub use picture::PICTURE;
 use programs::{COLOUR, DEPTH, OCCLUSION, Programs, THINGS};
 use shaders::Texts;
-use source::{Source, planes, uniform};
+use source::{Source, uniform};
 use view::View;
 
 /// Side of the shadow map, texels.
@@ -102,20 +103,8 @@ pub enum Thing {
     Nothing,
     /// A sphere, by its index.
     Sphere(u32),
-    /// A plane, by its index.
-    Plane(u32),
-}
-
-impl Thing {
-    /// From what `shaders/render/visible.wgsl` writes.
-    fn from_sample(thing: u32) -> Thing {
-        let index = thing & ((1 << 30) - 1);
-        match thing >> 30 {
-            1 => Thing::Sphere(index),
-            2 => Thing::Plane(index),
-            _ => Thing::Nothing,
-        }
-    }
+    /// A wall, by its index.
+    Wall(u32),
 }
 
 /// What each sample of a picture shows, row by row.
@@ -138,6 +127,7 @@ struct Surroundings {
     cell_size: DVec3,
     origin: DVec3,
     top: f32,
+    plane_count: u32,
 }
 
 /// Draws pictures of one simulation.
@@ -154,7 +144,13 @@ pub struct Renderer {
     targets: Option<Targets>,
     output: wgpu::TextureFormat,
     sphere_count: u32,
-    plane_count: u32,
+    plane_buffer: wgpu::Buffer,
+    triangle_buffer: wgpu::Buffer,
+    /// The wall of each plane, and of each triangle.
+    planes: Vec<u32>,
+    triangles: Vec<u32>,
+    /// The walls that have an end.
+    walls: Option<Bounds>,
     body_radius: f64,
     cell_size: DVec3,
     origin: DVec3,
@@ -226,7 +222,21 @@ impl Renderer {
         let table = colour::table();
         context.queue.write_buffer(&colours, 0, cast_slice(&table));
         let view_size = <View as encase::ShaderType>::min_size().get() as usize;
-        let state = simulation.on_host();
+        let (model, state) = (simulation.model(), simulation.on_host());
+        let planes = walls::planes(&model.walls);
+        let triangles = walls::triangles(&model.walls, &state.anchors, start(model));
+        let constant = |name, bytes: &[u8], least: usize| -> Result<wgpu::Buffer> {
+            // A storage buffer cannot be empty.
+            let buffer = buffer(name, bytes.len().max(least), BufferUsages::STORAGE)?;
+            context.queue.write_buffer(&buffer, 0, bytes);
+            Ok(buffer)
+        };
+        let plane_buffer = constant("planes", cast_slice(&planes), size_of::<walls::Plane>())?;
+        let triangle_buffer = constant(
+            "triangles",
+            cast_slice(&triangles),
+            size_of::<walls::Triangle>(),
+        )?;
         let renderer = Renderer {
             source: Source::new(context, simulation)?,
             programs: Programs::new(context, &Texts::BuiltIn, output)?,
@@ -255,7 +265,11 @@ impl Renderer {
             targets: None,
             output,
             sphere_count: state.params.sphere_count,
-            plane_count: planes(state).len() as u32,
+            plane_buffer,
+            triangle_buffer,
+            planes: planes.iter().map(|plane| plane.wall).collect(),
+            triangles: triangles.iter().map(|triangle| triangle.wall).collect(),
+            walls: walls_of(simulation.model()),
             body_radius: body_radius(simulation.model()),
             cell_size: state.params.cell_size.as_dvec3(),
             origin: state.origin,
@@ -295,7 +309,6 @@ impl Renderer {
     /// engine, its copy of the state.
     pub fn update(&mut self, simulation: &Simulation) {
         self.source.update(&self.context, simulation);
-        self.plane_count = planes(simulation.on_host()).len() as u32;
     }
 
     /// Finds out where the bodies are, and the largest value of what colours mean. Waits for the
@@ -422,7 +435,7 @@ impl Renderer {
         let origin = wgpu::Origin3d { x, y, z: 0 };
         let bytes = bytes_of_mut(&mut thing);
         picture::read(&self.context, &targets.things, origin, [1, 1], bytes)?;
-        Ok(Thing::from_sample(thing))
+        Ok(self.thing(thing))
     }
 
     /// What each sample of the picture that was drawn last shows; `None` before the first. Waits for
@@ -443,14 +456,27 @@ impl Renderer {
         picture::read(&self.context, &targets.depths, start, targets.size, bytes)?;
         Ok(Some(Layers {
             size: targets.size,
-            things: things.into_iter().map(Thing::from_sample).collect(),
+            things: things.into_iter().map(|thing| self.thing(thing)).collect(),
             distances: depths.into_iter().map(|depth| near / depth).collect(),
         }))
     }
 
+    /// From what `shaders/render/visible.wgsl` writes.
+    fn thing(&self, sample: u32) -> Thing {
+        let index = sample & ((1 << 30) - 1);
+        match sample >> 30 {
+            1 => Thing::Sphere(index),
+            2 => Thing::Wall(self.planes[index as usize]),
+            3 => Thing::Wall(self.triangles[index as usize]),
+            _ => Thing::Nothing,
+        }
+    }
+
     fn surroundings(&self, look: &Look) -> Surroundings {
+        let bodies = self.bounds.unwrap_or(self.start);
         Surroundings {
-            bounds: self.bounds.unwrap_or(self.start),
+            bounds: self.walls.map_or(bodies, |walls| walls.union(bodies)),
+            plane_count: self.planes.len() as u32,
             body_radius: self.body_radius,
             cell_size: self.cell_size,
             origin: self.origin,
@@ -510,6 +536,8 @@ impl Renderer {
             "colours" => Some(self.colours.as_entire_binding()),
             "survey" => Some(self.survey.as_entire_binding()),
             "lines" => Some(self.lines.as_entire_binding()),
+            "planes" => Some(self.plane_buffer.as_entire_binding()),
+            "triangles" => Some(self.triangle_buffer.as_entire_binding()),
             "shadow_sampler" => Some(wgpu::BindingResource::Sampler(&self.shadow_sampler)),
             _ => Some(self.source.by_name(name)?.as_entire_binding()),
         }
@@ -579,12 +607,16 @@ impl Renderer {
             }
         };
         let programs = &self.programs;
-        let (balls, planes) = (self.sphere_count, self.plane_count);
+        let (balls, planes) = (self.sphere_count, self.planes.len() as u32);
+        let triangles = self.triangles.len() as u32;
         pass(
             "shadow",
             None,
             Some(depth(&shadow_map, Some(1.0))),
-            &[(&programs.shadow_balls, 4, balls)],
+            &[
+                (&programs.shadow_balls, 4, balls),
+                (&programs.shadow_triangles, 3, triangles),
+            ],
         );
         pass(
             "visible",
@@ -593,6 +625,7 @@ impl Renderer {
             &[
                 (&programs.visible_balls, 4, balls),
                 (&programs.visible_planes, 4, planes),
+                (&programs.visible_triangles, 3, triangles),
             ],
         );
         pass(
@@ -664,6 +697,19 @@ fn body_radius(model: &Model) -> f64 {
     let mut radii: Vec<f64> = model.bodies.iter().map(|body| reach(body.shape)).collect();
     radii.sort_by(f64::total_cmp);
     radii.get(radii.len() / 2).copied().unwrap_or(1.0)
+}
+
+/// The box of the walls of a model that have an end, where they are at the start.
+pub fn walls_of(model: &Model) -> Option<Bounds> {
+    let finite = model.walls.iter().filter(|wall| wall.reach().is_finite());
+    let points = finite.flat_map(|wall| {
+        let surface = wall.surface(16, 0.0);
+        let place = |vertex: [f64; 3]| wall.pose.place(vertex.into());
+        surface.vertices.into_iter().map(place)
+    });
+    points
+        .map(|point| Bounds::of_ball(point, 0.0))
+        .reduce(Bounds::union)
 }
 
 /// Where the bodies of a model start, with the floor below them: what a film should show.

@@ -39,7 +39,9 @@ pub(super) struct Programs {
     pub survey: Computation,
     pub shadow_balls: Program,
     pub visible_balls: Program,
+    pub shadow_triangles: Program,
     pub visible_planes: Program,
+    pub visible_triangles: Program,
     pub occlusion: Program,
     pub shade: Program,
     pub lines: Program,
@@ -81,17 +83,24 @@ impl Programs {
             depth: None,
             topology: wgpu::PrimitiveTopology::TriangleList,
         };
-        let visible = shader("visible")?;
+        let (shadow, visible) = (shader("shadow")?, shader("visible")?);
+        let shadows = Target {
+            colour: None,
+            depth: Some((Less, true)),
+            ..strip
+        };
         Ok(Programs {
             survey: shader("survey")?.computation(context, "survey_spheres")?,
-            shadow_balls: shader("shadow")?.program(
+            shadow_balls: shadow.program(context, ["shadow_ball", "shadow_ball_at"], shadows)?,
+            shadow_triangles: shadow.program(
                 context,
-                ["shadow_ball", "shadow_ball_at"],
-                Target {
-                    colour: None,
-                    depth: Some((Less, true)),
-                    ..strip
-                },
+                ["shadow_triangle", "shadow_triangle_at"],
+                shadows,
+            )?,
+            visible_triangles: visible.program(
+                context,
+                ["visible_triangle", "visible_triangle_at"],
+                strip,
             )?,
             visible_balls: visible.program(context, ["visible_ball", "visible_ball_at"], strip)?,
             visible_planes: visible.program(

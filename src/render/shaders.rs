@@ -4,7 +4,7 @@ use crate::gpu::shaders::{assemble, shared};
 use crate::render::colour::{COLOURS, ColourBy, LIST_COLOURS, MAP_COLOURS};
 
 /// The files of `shaders/render/`: those that stand for themselves, and those that they import.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("survey", include_str!("../../shaders/render/survey.wgsl")),
     ("shadow", include_str!("../../shaders/render/shadow.wgsl")),
     ("visible", include_str!("../../shaders/render/visible.wgsl")),
@@ -17,6 +17,7 @@ const FILES: [(&str, &str); 11] = [
     ("resolve", include_str!("../../shaders/render/resolve.wgsl")),
     ("view", include_str!("../../shaders/render/view.wgsl")),
     ("ball", include_str!("../../shaders/render/ball.wgsl")),
+    ("wall", include_str!("../../shaders/render/wall.wgsl")),
     ("surface", include_str!("../../shaders/render/surface.wgsl")),
     (
         "quantity",

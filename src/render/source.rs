@@ -1,20 +1,18 @@
 //! The buffers that pictures are drawn from: the simulation's own, or copies of a host's.
 
-use bytemuck::{Pod, Zeroable};
 use encase::UniformBuffer;
-use glam::{IVec3, Vec3};
 use wgpu::BufferUsages;
 
 use crate::error::Result;
 use crate::gpu::{Context, GpuEngine};
-use crate::layout::PLANE;
 use crate::simulation::Simulation;
 use crate::state::{Field, State};
 
 /// What pictures read of the state.
-const FIELDS: [Field; 5] = [
+const FIELDS: [Field; 6] = [
     Field::Properties,
     Field::Members,
+    Field::Walls,
     Field::Bodies,
     Field::SphereLoads,
     Field::BodyLoads,
@@ -25,7 +23,6 @@ pub(super) struct Source {
     params: wgpu::Buffer,
     /// A buffer for each of [`FIELDS`].
     fields: [wgpu::Buffer; FIELDS.len()],
-    planes: wgpu::Buffer,
     /// Whether they are the engine's, which need no upload.
     shared: bool,
 }
@@ -35,19 +32,18 @@ impl Source {
     /// ones for [`Source::update`] to fill.
     pub fn new(context: &Context, simulation: &Simulation) -> Result<Source> {
         match simulation.gpu() {
-            Some(engine) => Source::of_engine(context, engine, simulation.on_host()),
+            Some(engine) => Ok(Source::of_engine(engine)),
             None => Source::for_uploads(context, simulation.on_host()),
         }
     }
 
-    fn of_engine(context: &Context, engine: &GpuEngine, state: &State) -> Result<Source> {
-        Ok(Source {
+    fn of_engine(engine: &GpuEngine) -> Source {
+        Source {
             // A clone is another handle of the same buffer.
             params: engine.params_buffer().clone(),
             fields: FIELDS.map(|field| engine.buffer(field).clone()),
-            planes: planes_buffer(context, state)?,
             shared: true,
-        })
+        }
     }
 
     fn for_uploads(context: &Context, state: &State) -> Result<Source> {
@@ -55,6 +51,10 @@ impl Source {
         let mut fields = Vec::with_capacity(FIELDS.len());
         for field in FIELDS {
             let size = state.bytes(field).len() as u64;
+            let usage = match field {
+                Field::Walls => usage | BufferUsages::UNIFORM,
+                _ => usage,
+            };
             fields.push(context.create_buffer(field.name(), size, usage)?);
         }
         let size = uniform(&state.params).len() as u64;
@@ -62,21 +62,16 @@ impl Source {
         Ok(Source {
             params: context.create_buffer("params", size, usage)?,
             fields: fields.try_into().expect("a buffer for each field"),
-            planes: planes_buffer(context, state)?,
             shared: false,
         })
     }
 
     /// Brings the copies up to date, if they are copies.
     pub fn update(&self, context: &Context, simulation: &Simulation) {
-        let state = simulation.on_host();
-        let planes = planes(state);
-        context
-            .queue
-            .write_buffer(&self.planes, 0, bytemuck::cast_slice(&planes));
         if self.shared {
             return;
         }
+        let state = simulation.on_host();
         context
             .queue
             .write_buffer(&self.params, 0, &uniform(&state.params));
@@ -90,54 +85,9 @@ impl Source {
         if name == "params" {
             return Some(&self.params);
         }
-        if name == "planes" {
-            return Some(&self.planes);
-        }
         let place = FIELDS.iter().position(|field| field.name() == name)?;
         Some(&self.fields[place])
     }
-}
-
-/// An infinite plane, as shaders draw it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Plane {
-    /// A point of the plane within its cell, m.
-    pub offset: Vec3,
-    /// Index of the material.
-    pub material: u32,
-    /// Cell of that point.
-    pub cell: IVec3,
-    /// Zero.
-    pub _pad0: u32,
-    /// Unit normal.
-    pub normal: Vec3,
-    /// Zero.
-    pub _pad1: u32,
-}
-
-/// The walls that are infinite planes.
-pub(super) fn planes(state: &State) -> Vec<Plane> {
-    let planes = state.facets().iter().filter(|facet| facet.kind == PLANE);
-    planes
-        .map(|facet| {
-            let wall = &state.walls[facet.wall as usize];
-            Plane {
-                offset: wall.offset,
-                material: wall.material,
-                cell: wall.cell,
-                normal: glam::Quat::from_vec4(wall.orientation) * facet.a,
-                ..Plane::default()
-            }
-        })
-        .collect()
-}
-
-fn planes_buffer(context: &Context, state: &State) -> Result<wgpu::Buffer> {
-    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-    // A storage buffer cannot be empty.
-    let size = planes(state).len().max(1) * size_of::<Plane>();
-    context.create_buffer("planes", size as u64, usage)
 }
 
 /// A value as a uniform buffer holds it.

@@ -33,6 +33,7 @@ pub struct View {
     pub box_max: Vec3,
     pub line_width: f32,
     pub size: Vec2,
+    pub plane_count: u32,
 }
 
 /// Where the sun stands, seen from the scene.
@@ -56,6 +57,7 @@ impl View {
             cell_size,
             origin,
             top,
+            plane_count,
         } = *surroundings;
         let eye = camera.eye();
         let cells = ((eye - origin) / cell_size).floor();
@@ -90,6 +92,7 @@ impl View {
             box_max: seen_from(bounds.max),
             line_width: look.line_width,
             size: Vec2::new(width as f32, height as f32),
+            plane_count,
         }
     }
 }

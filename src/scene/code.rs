@@ -49,6 +49,10 @@ impl SceneFile {
             start: None,
             bodies: Vec::new(),
             fills: Vec::new(),
+            inlets: Vec::new(),
+            outlets: Vec::new(),
+            probes: Vec::new(),
+            look_every: None,
         }
     }
 
@@ -225,6 +229,7 @@ impl Fill {
                 min: min.into(),
                 max: max.into(),
             },
+            sizes: None,
             orientation: FillOrientation::default(),
             velocity: Range::default(),
             angular_velocity: Range::default(),

@@ -805,6 +805,7 @@ mod tests {
         Fill {
             count,
             shapes: vec![(0, 2.0), (1, 3.0), (2, 1.0), (3, 1.0)],
+            sizes: Vec::new(),
             placement,
             min: DVec3::new(-1.0, 0.0, -0.7),
             max: DVec3::new(0.8, 1.5, 0.9),

@@ -41,14 +41,8 @@ impl Simulation {
         }
         let time = self.time();
         self.model_mut().time_step = time_step;
-        self.state.earlier = time - self.steps as f64 * time_step;
-        self.state.params.time_step = time_step as f32;
-        self.state
-            .movers
-            .set_time_step(time_step, self.state.earlier);
-        if let Engine::Gpu(engine) = &mut self.engine {
-            engine.set_movers(&self.state.movers);
-        }
+        let earlier = time - self.steps as f64 * time_step;
+        self.state.set_time_step(time_step, earlier);
         self.upload_params();
         Ok(())
     }
@@ -127,31 +121,35 @@ impl Simulation {
         Ok(())
     }
 
-    /// Moves a plane by a way, m; `index` is its place among the walls that are planes. It is somewhere else
-    /// at once, and has no velocity.
+    /// Moves a wall by a way, m. It is somewhere else at once, and has no velocity from that.
     ///
     /// # Errors
-    /// If the plane does not exist or moves by itself, the way is not finite, or the device is lost.
-    pub fn move_plane(&mut self, index: usize, way: DVec3) -> Result<()> {
-        let walls = self.model.walls.iter().enumerate();
-        let mut planes = walls.filter(|(_, wall)| wall.plane_normal().is_some());
-        let Some((wall, plane)) = planes.nth(index) else {
-            return Err(Error::Tuned(format!("there is no plane {index}")));
-        };
-        if !way.is_finite() || plane.motion.is_some() {
+    /// If the wall does not exist, or moves by itself, or the way is not finite, or the device is lost.
+    pub fn move_wall(&mut self, index: usize, way: DVec3) -> Result<()> {
+        let count = self.model.walls.len();
+        if index >= count {
             return Err(Error::Tuned(format!(
-                "the plane {index} cannot be moved by {way}; expected a finite way, and a plane that does \
-                 not move by itself"
+                "there is no wall {index}; the scene has {count}, numbered from 0"
+            )));
+        }
+        if !way.is_finite() {
+            return Err(Error::Tuned(format!("a wall cannot be moved by {way}")));
+        }
+        let wall = &self.model.walls[index];
+        if wall.motion.is_some() {
+            return Err(Error::Tuned(format!(
+                "the wall {index} ({}) moves by itself, and cannot be moved",
+                wall.name
             )));
         }
         self.fetch(&[Field::Walls])?;
-        self.model_mut().walls[wall].pose.position += way;
+        self.model_mut().walls[index].pose.position += way;
         let size = self.state.params.cell_size.as_dvec3();
-        let plane = &mut self.state.walls[wall];
-        let place = plane.offset.as_dvec3() + way;
+        let wall = &mut self.state.walls[index];
+        let place = wall.offset.as_dvec3() + way;
         let cells = (place / size).floor();
-        plane.cell += cells.as_ivec3();
-        plane.offset = (place - cells * size).as_vec3();
+        wall.cell += cells.as_ivec3();
+        wall.offset = (place - cells * size).as_vec3();
         // It may be near spheres now that do not have it in their lists.
         self.state.stats[0].stale = 1;
         if let Engine::Gpu(engine) = &mut self.engine {
@@ -179,6 +177,7 @@ impl Simulation {
             &self.model,
             &self.state,
             index,
+            self.state.identities[index],
             &self.state.bodies[index],
         ))
     }
@@ -189,7 +188,7 @@ impl Simulation {
 
     fn upload_params(&mut self) {
         if let Engine::Gpu(engine) = &mut self.engine {
-            engine.set_params(&self.state.params);
+            engine.set_params(&self.state);
         }
     }
 }

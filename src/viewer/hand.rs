@@ -24,8 +24,8 @@ pub(super) enum Mode {
 pub(super) enum Picked {
     /// A body, as it is now.
     Body { state: BodyState },
-    /// A plane.
-    Plane { index: usize },
+    /// A wall, by its index.
+    Wall { index: usize },
 }
 
 /// What a drag does.
@@ -224,7 +224,7 @@ impl Viewer {
                     state: stage.simulation.body(body)?,
                 })
             }
-            Thing::Plane(index) => Some(Picked::Plane {
+            Thing::Wall(index) => Some(Picked::Wall {
                 index: index as usize,
             }),
             Thing::Nothing => None,
@@ -256,7 +256,9 @@ impl Viewer {
                 let depth = (place - eye).dot(self.camera.axes().forward);
                 self.hand.drag = Some(Drag::Pull { pull, depth });
             }
-            (Some(Picked::Plane { index }), ..) => {
+            (Some(Picked::Wall { index }), _, Some(stage))
+                if stage.plane_normal(*index).is_some() =>
+            {
                 self.hand.drag = Some(Drag::Plane { index: *index });
             }
             _ => self.hand.drag = None,
@@ -304,7 +306,7 @@ impl Viewer {
         } else {
             -way.y
         };
-        let outcome = stage.move_plane(index, along * metres * normal);
+        let outcome = stage.simulation.move_wall(index, along * metres * normal);
         self.tell(outcome);
     }
 }

@@ -217,6 +217,8 @@ impl Viewer {
                     0 => bounds.union(crate::render::start(stage.simulation.model())),
                     _ => bounds,
                 };
+                let walls = crate::render::walls_of(stage.simulation.model());
+                let shown = walls.map_or(shown, |walls| walls.union(shown));
                 self.camera.fit(shown, aspect);
             }
             Err(error) => self.tell(Err(error)),

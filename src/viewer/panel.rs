@@ -350,8 +350,8 @@ fn picked_section(ui: &mut Ui, stage: &Stage, picked: &Picked) {
                 row("force (N)", vector(load.force.as_dvec3()));
             });
         }
-        Picked::Plane { index } => {
-            ui.label(format!("plane {index}"));
+        Picked::Wall { index } => {
+            ui.label(format!("wall {index} ({})", model.walls[*index].name));
         }
     }
 }

@@ -106,15 +106,9 @@ impl Stage {
         self.simulation.set_gravity(gravity)
     }
 
-    /// The normal of a plane.
-    pub fn plane_normal(&self, index: usize) -> Option<glam::DVec3> {
-        let walls = self.simulation.model().walls.iter();
-        walls.filter_map(|wall| wall.plane_normal()).nth(index)
-    }
-
-    /// Moves a plane.
-    pub fn move_plane(&mut self, index: usize, way: glam::DVec3) -> Result<()> {
-        self.simulation.move_plane(index, way)
+    /// The normal of a wall that is a plane.
+    pub fn plane_normal(&self, wall: usize) -> Option<glam::DVec3> {
+        self.simulation.model().walls.get(wall)?.plane_normal()
     }
 
     /// Sets the parameters of a pair of materials.

@@ -112,7 +112,7 @@ fn base_force(engine: Engine, height: f64) -> (f64, f64) {
     // In the end, a ball of the lowest layer sinks by some tenths of its diameter.
     for _ in 0..12 {
         let mut law = simulation.model().pairs[1];
-        law.plane_stiffness *= 0.7;
+        law.wall_stiffness *= 0.7;
         law.damping_ratio = 1.0;
         simulation.set_pair(0, 1, law).unwrap();
         simulation.step(steps(0.01)).unwrap();
