@@ -622,6 +622,7 @@ fn the_final_state_places_centre_of_mass_and_origin() {
         keys(body),
         [
             "index",
+            "id",
             "shape",
             "mass",
             "fixed",

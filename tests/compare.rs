@@ -16,6 +16,7 @@ use serde_json::Value;
 /// An empty model, of one material, with gravity.
 fn empty(time_step: f64) -> Model {
     Model {
+        flow: rockfall::flow::Flow::default(),
         remembered: None,
         domain: None,
         contact: ContactModel::default(),
