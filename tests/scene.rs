@@ -1140,7 +1140,7 @@ fn a_required_field_that_is_missing_is_named() {
     }
     let empty = problem(&without(ball(), "/bodies"));
     assert_eq!(empty.path, "bodies");
-    assert_eq!(empty.found, "neither bodies nor fills");
+    assert_eq!(empty.found, "neither bodies nor fills nor inlets");
 }
 
 #[test]
@@ -1233,7 +1233,7 @@ fn what_is_no_json_is_shown_with_line_and_column() {
         (
             "[]",
             "$: found a list, expected a scene: an object with \"version\", \"materials\", \
-                \"shapes\" and \"bodies\" or \"fills\"",
+                \"shapes\" and \"bodies\", \"fills\" or \"inlets\"",
         ),
     ] {
         assert_eq!(problem_in(text).to_string(), sentence);
@@ -1361,7 +1361,7 @@ fn doubts_are_warnings() {
         loaded(&scene).warnings,
         [
             "materials.wood: no shape and no wall is of this material",
-            "shapes.grain: no body and no fill has this shape",
+            "shapes.grain: no body, no fill and no inlet has this shape",
         ]
     );
     scene["bodies"] = json!([
