@@ -98,7 +98,7 @@ pub struct State {
     /// elements.
     pub neighbour_starts: Vec<u32>,
     /// `neighbours`: indices of the spheres that each sphere may touch, in increasing order, then
-    /// those of facets of walls with the bit [`WALL`](crate::layout::WALL); `neighbour_capacity`
+    /// those of facets of walls with the bit [`WALL`]; `neighbour_capacity`
     /// elements.
     pub neighbours: Vec<u32>,
     /// `contacts`, `walls`: what the contact of each entry of `neighbours` remembers, see
