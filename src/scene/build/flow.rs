@@ -222,15 +222,9 @@ impl Check {
                     face.is_some(),
                     disc.is_some(),
                 ];
-                let count = given.iter().filter(|given| **given).count();
-                let found = if count == 0 {
-                    "none of them".to_owned()
-                } else {
-                    format!("{count} of them")
-                };
-                self.problem(
+                self.not_one(
                     path,
-                    found,
+                    given,
                     "exactly one of \"box\", \"cylinder\", \"face\" and \"disc\"",
                 );
                 None
@@ -346,20 +340,23 @@ impl Check {
                     log_normal.is_some(),
                     table.is_some(),
                 ];
-                let count = given.iter().filter(|given| **given).count();
-                let found = if count == 0 {
-                    "none of them".to_owned()
-                } else {
-                    format!("{count} of them")
-                };
-                self.problem(
-                    path,
-                    found,
+                self.not_one(
+                    &path,
+                    given,
                     "exactly one of \"uniform\", \"normal\", \"log_normal\" and \"table\"",
                 );
                 Vec::new()
             }
         }
+    }
+
+    /// A problem: not exactly one of some fields is given.
+    fn not_one(&mut self, path: &str, given: [bool; 4], expected: &str) {
+        let found = match given.iter().filter(|given| **given).count() {
+            0 => "none of them".to_owned(),
+            count => format!("{count} of them"),
+        };
+        self.problem(path, found, expected);
     }
 
     fn size(&mut self, path: std::fmt::Arguments, size: f64) -> bool {
