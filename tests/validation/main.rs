@@ -79,10 +79,10 @@ cases! {
     }
     long {
         energy_of_a_gas: "energy of an elastic gas", "exact", gas::energy, cpu only: "not run: a million steps";
-        isotropic_packing: "isotropic packing", "O'Hern et al. 2003", packing::isotropic, cpu only: "not run: takes an hour on a software adapter";
-        janssen: "silo at rest", "Janssen 1895", silo::janssen, cpu only: "not run: takes an hour on a software adapter";
-        beverloo: "silo that empties", "Beverloo et al. 1961", silo::beverloo, cpu only: "not run: takes an hour on a software adapter";
-        angle_of_repose: "angle of repose", "trend", heap::angle_of_repose, cpu only: "not run: takes an hour on a software adapter";
+        isotropic_packing: "isotropic packing", "O'Hern et al. 2003", packing::isotropic;
+        janssen: "silo at rest", "Janssen 1895", silo::janssen;
+        beverloo: "silo that empties", "Beverloo et al. 1961", silo::beverloo;
+        angle_of_repose: "angle of repose", "trend", heap::angle_of_repose;
     }
 }
 

@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use glam::{DQuat, DVec3};
 use rockfall::Simulation;
 use rockfall::model::{Model, ModelBody};
-use rockfall::wall::Wall;
+use rockfall::wall::{Shape, Side, Wall};
 use serde_json::{Value, json};
 
 use crate::common::{Random, model};
@@ -85,20 +85,23 @@ pub fn layers(
     unreachable!()
 }
 
-/// Flat staves of the silo.
-const STAVES: usize = 32;
-
 /// Janssen: the force on the base of a silo, which sinks a little under it so that the walls bear
 /// what they can, for one fill. Returns the weight of the fill and that force, N.
 fn base_force(engine: Engine, height: f64) -> (f64, f64) {
     let (diameter, radius, stiffness) = (0.1, 0.003, 2e3);
     let mut model = balls(radius, stiffness, &material(DENSITY, 0.5));
     model.walls = vec![Wall::plane(DVec3::ZERO, DVec3::Y, 1)];
-    for stave in 0..STAVES {
-        let (sin, cos) = (2.0 * PI * stave as f64 / STAVES as f64).sin_cos();
-        let normal = DVec3::new(-cos, 0.0, -sin);
-        model.walls.push(plane(-0.5 * diameter * normal, normal));
-    }
+    model.walls.push(Wall {
+        name: "silo".to_owned(),
+        shape: Shape::Cone {
+            bottom: 0.5 * diameter,
+            top: 0.5 * diameter,
+            height: f64::INFINITY,
+            closed: false,
+        },
+        side: Side::Back,
+        ..Wall::plane(DVec3::ZERO, DVec3::Y, 0)
+    });
     let volume = 0.25 * PI * diameter * diameter * height * diameter;
     let count = (0.6 * volume / (4.0 / 3.0 * PI * radius.powi(3))) as usize;
     let room = 0.5 * diameter - 1.05 * radius;
@@ -175,31 +178,22 @@ fn hopper(count: usize) -> Model {
     for normal in [DVec3::X, DVec3::NEG_X, DVec3::Z, DVec3::NEG_Z] {
         model.walls.push(plane(-0.5 * SILO * normal, normal));
     }
-    model.walls.push(plane(radius * DVec3::Y, DVec3::Y));
-    model.bodies = layers(count, radius, radius, 0.5 * SILO, |_, _| true);
+    model.walls.push(plane(DVec3::ZERO, DVec3::Y));
+    model.bodies = layers(count, radius, 0.0, 0.5 * SILO, |_, _| true);
     model
 }
 
-/// Fixed balls about the height 0 that leave a hole of the given diameter open.
-fn floor(hole: f64) -> Vec<ModelBody> {
-    let ring = 0.5 * (hole + GRAIN);
-    let around = (2.0 * PI * ring / (0.8 * GRAIN)).ceil();
-    let mut balls: Vec<ModelBody> = (0..around as usize)
-        .map(|k| {
-            let (sin, cos) = (2.0 * PI * k as f64 / around).sin_cos();
-            ball(ring * DVec3::new(cos, 0.0, sin), true)
-        })
-        .collect();
-    let across = (SILO / GRAIN) as i32;
-    for i in 0..across {
-        for j in 0..across {
-            let [x, z] = [i, j].map(|k| GRAIN * (f64::from(k) + 0.5) - 0.5 * SILO);
-            if x.hypot(z) > ring + 0.3 * GRAIN {
-                balls.push(ball(DVec3::new(x, 0.0, z), true));
-            }
-        }
+/// A floor with a hole of the given diameter in its middle.
+fn floor(hole: f64) -> Wall {
+    Wall {
+        name: "floor".to_owned(),
+        shape: Shape::Disc {
+            radius: SILO,
+            hole: 0.5 * hole,
+        },
+        side: Side::Front,
+        ..Wall::plane(DVec3::ZERO, DVec3::Y, 0)
     }
-    balls
 }
 
 /// Balls that leave a bed through a hole in its floor, per second.
@@ -207,7 +201,7 @@ fn flow(engine: Engine, bed: &Model, hole: f64) -> f64 {
     let mut model = bed.clone();
     let catch = model.walls.last_mut().unwrap();
     catch.pose.position.y = -12.0 * GRAIN;
-    model.bodies.extend(floor(hole));
+    model.walls.push(floor(hole));
     let time_step = model.time_step;
     let mut simulation = engine.start_model(model);
     let every = (0.02 / time_step) as u64;

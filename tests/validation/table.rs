@@ -167,6 +167,14 @@ impl Case {
             let start = Instant::now();
             let rows = (self.run)(engine);
             println!("{}: {engine:?} took {:.1?}", self.name, start.elapsed());
+            for Quantity {
+                what,
+                expected,
+                got,
+            } in &rows
+            {
+                println!("{engine:?} {}: {what}: {got} of {expected:?}", self.name);
+            }
             rows
         };
         let cpu = timed(Engine::Cpu);
@@ -189,7 +197,6 @@ impl Case {
                 got,
             } in rows.into_iter().flatten()
             {
-                println!("{engine} {}: {what}: {got} of {expected:?}", self.name);
                 if !expected.holds(*got) {
                     let line = format!("{engine}: {what}: got {got}, expected {expected:?}\n");
                     failures.push_str(&line);
