@@ -23,7 +23,8 @@ const SHARE: u32 = 100;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// An [`Observer`] that warns, through `tracing`, of overlaps of more than 5 % of a radius, of energy
-/// that grows, and of bodies that leave the domain; of each again when it has become twice as bad.
+/// that grows though nothing drives the bodies, and of bodies that leave the domain; of each again when it
+/// has become twice as bad.
 ///
 /// It looks about once a second, or less often where looking takes time.
 #[derive(Debug)]
@@ -94,13 +95,15 @@ impl Watch {
     fn growth(&mut self, snapshot: &Snapshot) -> Option<String> {
         let model = snapshot.model;
         let custom = model.contact.law.custom().is_some();
+        let driven = model.walls.iter().any(|wall| wall.top_speed() > 0.0);
+        let open = !model.flow.inlets.is_empty() || !model.flow.outlets.is_empty();
         let falls_forever = model.domain.as_ref().is_some_and(|domain| {
             domain.period().cmpgt(DVec3::ZERO).bitmask()
                 & model.gravity.cmpne(DVec3::ZERO).bitmask()
                 != 0
         });
-        if custom || falls_forever {
-            // Not all of the energy is known.
+        if custom || driven || open || falls_forever {
+            // Not all of the energy is known, or of what comes in and goes out.
             return None;
         }
         let energy = snapshot.energy();
@@ -214,6 +217,9 @@ fn bounds(model: &Model) -> (DVec3, DVec3) {
         widest = widest.max(reach);
         min = min.min(body.position - reach);
         max = max.max(body.position + reach);
+    }
+    for corner in model.flow.corners() {
+        (min, max) = (min.min(corner), max.max(corner));
     }
     for wall in &model.walls {
         // The foot of the way from the bodies to a plane: they may come as far. And all of a wall that ends.

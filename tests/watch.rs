@@ -105,3 +105,71 @@ fn a_body_that_leaves_is_said() {
     assert!(model(&scene.to_string()).domain.is_some());
     assert_eq!(warnings(simulate(&scene.to_string()), 100, 10_000), [""; 0]);
 }
+
+#[test]
+fn energy_that_walls_bring_is_not_said() {
+    let moving = |key: &str, how: Value| {
+        let mut scene = ball();
+        scene["bodies"][0]["position"] = json!([0, 0.099, 0]);
+        scene["planes"] = json!([]);
+        scene["walls"] = json!([{ "plane": {}, "material": "stone", key: how }]);
+        scene.to_string()
+    };
+    let shaken = json!({ "vibrations": [{ "amplitude": [0, 0.02, 0], "frequency": 12 }] });
+    for text in [
+        moving("motion", shaken),
+        moving("motion", json!({ "velocity": [0, 2, 0] })),
+        moving("surface_velocity", json!([4, 0, 0])),
+    ] {
+        on_both(&text, |mut simulation, engine| {
+            let mut watch = Watch::new(&simulation);
+            let all = |simulation: &mut Simulation| {
+                let energy = simulation.energy().unwrap();
+                energy.total() + energy.damping + energy.friction
+            };
+            let start = all(&mut simulation);
+            for _ in 0..30 {
+                simulation.step(100).unwrap();
+                let said = watch.look(&simulation.snapshot().unwrap());
+                assert_eq!(said, [""; 0], "{engine}: {text}");
+            }
+            let brought = all(&mut simulation) - start;
+            assert!(brought > 1.0, "{engine}: {text}: {brought} J");
+        });
+    }
+}
+
+#[test]
+fn energy_that_comes_in_with_bodies_is_not_said() {
+    let mut scene = ball();
+    scene["inlets"] = json!([{
+        "rate": 60, "shapes": { "ball": 1 }, "velocity": [0, -1, 0],
+        "region": { "min": [-0.4, 1, -0.4], "max": [0.4, 1.4, 0.4] },
+    }]);
+    on_both(&scene.to_string(), |simulation, engine| {
+        assert_eq!(warnings(simulation, 500, 4000), [""; 0], "{engine}");
+    });
+    // Those with low potential energy go out: what is left has grown.
+    scene = ball();
+    scene["materials"]["stone"]["friction"] = json!(0);
+    scene["planes"] = json!([]);
+    scene["bodies"] = json!([
+        { "shape": "ball", "position": [0, -0.5, 0] },
+        { "shape": "ball", "position": [0, 3, 0], "velocity": [0, 5, 0] },
+    ]);
+    scene["outlets"] = json!([{ "outside": { "min": [-9, -1, -9], "max": [9, 9, 9] } }]);
+    let said = warnings(simulate(&scene.to_string()), 100, 5000);
+    assert_eq!(said, [""; 0]);
+}
+
+#[test]
+fn bodies_belong_to_where_they_come_in_too() {
+    let mut scene = ball();
+    // Far from the ball, and from the plane.
+    scene["gravity"] = json!([0, 0, 0]);
+    scene["inlets"] = json!([{
+        "rate": 20, "shapes": { "ball": 1 },
+        "region": { "min": [49, 0.5, -0.4], "max": [50, 1.4, 0.4] },
+    }]);
+    assert_eq!(warnings(simulate(&scene.to_string()), 500, 2000), [""; 0]);
+}
