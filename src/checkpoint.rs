@@ -608,8 +608,7 @@ impl Simulation {
     /// If the device is lost, or the file cannot be written.
     pub fn write_checkpoint(&mut self, path: &Path) -> Result<()> {
         let (backend, adapter) = (self.backend(), self.adapter());
-        self.state()?;
-        write(path, &self.fetched(), backend, &adapter)
+        write(path, &self.fetch_carried()?, backend, &adapter)
     }
 
     /// Goes on from a [checkpoint](crate::checkpoint) of the same scene.

@@ -531,6 +531,14 @@ impl Simulation {
         ])
     }
 
+    /// All that a step carries over to the next, which is all that is ever written of a run: see
+    /// [`Field::is_carried`].
+    pub(crate) fn fetch_carried(&mut self) -> Result<Snapshot<'_>> {
+        let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
+        self.fetch(&carried.collect::<Vec<_>>())?;
+        Ok(self.fetched())
+    }
+
     pub(crate) fn fetch(&mut self, fields: &[Field]) -> Result<()> {
         if let Engine::Gpu(engine) = &self.engine {
             for &field in fields {

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{crowd, device, periodic_crowd, remembering_crowd};
+use common::{crowd, device, periodic_crowd, remembering_crowd, walled_crowd};
 use glam::DVec3;
 use rockfall::checkpoint::Checkpoint;
 use rockfall::model::{Law, Model};
@@ -31,8 +31,12 @@ fn outcome(simulation: &mut Simulation) -> (u64, u64, String, Vec<String>) {
     (
         steps,
         summary.state_hash,
-        // What was dissipated, with what rounding has left out.
-        format!("{summary:?} {:?}", snapshot.energy()),
+        // What was dissipated, with what rounding has left out, and where the walls are.
+        format!(
+            "{summary:?} {:?} {:?}",
+            snapshot.energy(),
+            snapshot.walls().collect::<Vec<_>>()
+        ),
         snapshot
             .contacts()
             .map(|contact| format!("{contact:?}"))
@@ -66,6 +70,7 @@ fn a_run_that_goes_on_from_a_checkpoint_is_identical() {
         of(Law::Hooke),
         of(Law::Hertz),
         periodic_crowd(400, DVec3::splat(2.0), 5, [true, false, true]),
+        walled_crowd(Law::Hooke, 200, DVec3::splat(5.0), 2),
     ];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.checkpoint");
@@ -80,7 +85,10 @@ fn a_run_that_goes_on_from_a_checkpoint_is_identical() {
             again.step(3).unwrap();
             again.read_checkpoint(&path).unwrap();
             assert_eq!(again.steps(), 70);
+            let moving = again.walls().unwrap();
             again.step(50).unwrap();
+            let moves = model.walls.iter().any(|wall| wall.motion.is_some());
+            assert_eq!(again.walls().unwrap() != moving, moves, "{engine}");
             assert!(outcome(&mut again) == outcome(&mut whole), "{engine}");
             again.step(1).unwrap();
             assert!(outcome(&mut again) != outcome(&mut whole), "{engine}");

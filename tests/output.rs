@@ -8,12 +8,31 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use common::Random;
+use glam::{DQuat, DVec3};
+use rockfall::gpu::Adapter;
 use rockfall::output::{Record, RunFolder};
 use rockfall::{Simulation, scene};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rockfall");
+
+/// Arguments of the program that choose an engine; the GPU engine on the adapter of [`common::device`].
+fn engine_arguments(engine: &str) -> Vec<String> {
+    let adapter = match engine {
+        "cpu" => None,
+        _ => std::env::var("ROCKFALL_TEST_ADAPTER").ok().or_else(|| {
+            Adapter::choose(None)
+                .is_err()
+                .then(|| "software".to_owned())
+        }),
+    };
+    let adapter = adapter.map(|text| ["--adapter".to_owned(), text]);
+    ["--backend".to_owned(), engine.to_owned()]
+        .into_iter()
+        .chain(adapter.into_iter().flatten())
+        .collect()
+}
 
 /// Balls and dumbbells that fall into a trough and come to rest, with friction that remembers.
 fn heap() -> Value {
@@ -36,6 +55,28 @@ fn heap() -> Value {
         "fills": [{ "count": 40, "shapes": { "ball": 1, "dumbbell": 1 },
                     "region": { "min": [-0.35, 0.25, -0.35], "max": [0.35, 1.0, 0.35] }, "seed": 3 }],
     })
+}
+
+/// Balls in a box that is shaken and in a drum that turns about an axis beside it.
+fn shaken() -> Value {
+    let mut scene = heap();
+    scene["duration"] = json!(0.06);
+    scene["planes"] = json!([]);
+    scene["walls"] = json!([
+        { "name": "box", "box": { "size": [0.5, 0.6, 0.5] }, "side": "inside", "material": "stone",
+          "motion": { "vibrations": [{ "amplitude": [0.01, 0.02, 0], "frequency": 15, "ramp": 0.01 }] } },
+        { "name": "drum", "cylinder": { "radius": 0.3, "height": 0.5, "closed": true }, "side": "inside",
+          "material": "stone", "axis": [1, 0, 0], "angle": std::f64::consts::FRAC_PI_2,
+          "position": [3, 0, 0],
+          "motion": { "rotation": { "axis": [0, 0, 1], "center": [3.1, 0.05, 0], "speed": -4 } } },
+    ]);
+    scene["fills"] = json!([
+        { "count": 10, "shapes": { "ball": 1, "dumbbell": 1 }, "placement": "random", "seed": 3,
+          "region": { "min": [-0.2, -0.28, -0.2], "max": [0.2, 0.28, 0.2] } },
+        { "count": 10, "shapes": { "ball": 1, "dumbbell": 1 }, "placement": "random", "seed": 4,
+          "region": { "min": [2.8, -0.2, -0.2], "max": [3.2, 0.2, 0.2] } },
+    ]);
+    scene
 }
 
 struct Place(TempDir);
@@ -334,6 +375,155 @@ fn a_run_that_is_resumed_writes_what_one_that_never_stopped_does() {
             .collect()
     };
     assert_same(&but(place.results("whole")), &but(place.results("pieces")));
+}
+
+#[test]
+fn a_run_with_moving_walls_is_resumed_on_either_engine() {
+    for engine in ["cpu", "gpu"] {
+        let place = Place::with(&shaken());
+        let run = |arguments: &str, more: &[String]| {
+            let output = place.command(arguments).args(more).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(output.status.success(), "{arguments}: {said}");
+            said
+        };
+        let flags = "--every 100 --statistics-every 50";
+        let chosen = engine_arguments(engine);
+        run(&format!("run scene.json {flags} --out whole"), &chosen);
+        run(
+            &format!("run scene.json {flags} --steps 200 --out pieces"),
+            &chosen,
+        );
+        // What was written after the checkpoint is taken back.
+        fs::write(
+            place.0.path().join("pieces/vtk/walls_000000000250.vtp"),
+            "later",
+        )
+        .unwrap();
+        let said = run("run --resume pieces --steps 300", &[]);
+        assert!(said.contains("going on at step 200 of 300"), "{said}");
+        let part = &place.json("pieces/run.json")["parts"][1];
+        assert_eq!(part["backend"], engine);
+        let but = |mut results: Vec<(String, Vec<u8>)>| {
+            // The scene says for how long the run was to be. When a GPU builds its lists, which is no part
+            // of the outcome, depends on how long they held before.
+            results.retain(|(name, _)| {
+                name != "scene.json" && (engine == "cpu" || name != "run.checkpoint")
+            });
+            results
+        };
+        assert_same(&but(place.results("whole")), &but(place.results("pieces")));
+        let hash =
+            |name: &str| place.json(&format!("{name}/run.json"))["summary"]["state_hash"].clone();
+        assert_eq!(hash("whole"), hash("pieces"), "{engine}");
+    }
+}
+
+/// The numbers of an array of a VTK file, by its name.
+fn vtk_numbers(file: &[u8], name: &str) -> Vec<f64> {
+    let mark = b"<AppendedData encoding=\"raw\">\n   _";
+    let raw = file.windows(mark.len()).position(|bytes| bytes == mark);
+    let raw = raw.unwrap() + mark.len();
+    let text = String::from_utf8(file[..raw].to_vec()).unwrap();
+    let array = text
+        .split("<DataArray ")
+        .find(|array| array.contains(&format!("Name=\"{name}\"")))
+        .unwrap_or_else(|| panic!("no {name} in {text}"));
+    let value = |key: &str| array.split(&format!("{key}=\"")).nth(1).unwrap();
+    let value = |key| value(key).split('"').next().unwrap();
+    let at = raw + value("offset").parse::<usize>().unwrap();
+    let length = u64::from_le_bytes(file[at..at + 8].try_into().unwrap()) as usize;
+    let bytes = &file[at + 8..at + 8 + length];
+    match value("type") {
+        "Float64" => bytes
+            .chunks_exact(8)
+            .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
+            .collect(),
+        "Float32" => bytes
+            .chunks_exact(4)
+            .map(|b| f32::from_le_bytes(b.try_into().unwrap()).into())
+            .collect(),
+        _ => bytes
+            .chunks_exact(4)
+            .map(|b| u32::from_le_bytes(b.try_into().unwrap()).into())
+            .collect(),
+    }
+}
+
+#[test]
+fn moving_walls_are_in_each_file_where_they_are_at_its_time() {
+    for engine in ["cpu", "gpu"] {
+        let place = Place::with(&shaken());
+        let flags = "run scene.json --every 60 --vtk walls --states none --out run";
+        let output = place
+            .command(flags)
+            .args(engine_arguments(engine))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let vectors = |file: &[u8], name: &str| -> Vec<DVec3> {
+            let numbers = vtk_numbers(file, name);
+            numbers.chunks_exact(3).map(DVec3::from_slice).collect()
+        };
+        let read = |step: u64| {
+            let file = place.0.path().join(format!("run/vtk/walls_{step:012}.vtp"));
+            let file = fs::read(file).unwrap();
+            let triangles: Vec<[usize; 3]> = vtk_numbers(&file, "connectivity")
+                .chunks_exact(3)
+                .map(|c| [c[0] as usize, c[1] as usize, c[2] as usize])
+                .collect();
+            let walls = vtk_numbers(&file, "wall");
+            // The wall that each point belongs to.
+            let points = vectors(&file, "Points");
+            let mut owners = vec![2; points.len()];
+            for (corners, wall) in triangles.iter().zip(&walls) {
+                corners.iter().for_each(|&k| owners[k] = *wall as usize);
+            }
+            (points, vectors(&file, "velocity"), owners)
+        };
+        let (start, _, owners) = read(0);
+        assert!([0, 1].iter().all(|wall| owners.contains(wall)));
+        let half = DVec3::new(0.25, 0.3, 0.25);
+        for (point, owner) in start.iter().zip(&owners) {
+            let off = match owner {
+                0 => (point.abs() - half).length(),
+                1 => {
+                    let arm = point - DVec3::X * 3.0;
+                    // On the mantle, or in the middle of an end.
+                    let out = arm.truncate().length();
+                    (arm.z.abs() - 0.25).abs() + out.min((out - 0.3).abs())
+                }
+                _ => panic!("{point} belongs to no wall"),
+            };
+            assert!(off < 1e-6, "{engine}: {point} of wall {owner}");
+        }
+        for step in [60, 120, 180, 240, 300] {
+            let time = step as f64 * 2e-4;
+            let (points, velocities, now) = read(step);
+            assert_eq!(now, owners);
+            let (sine, cosine) = (std::f64::consts::TAU * 15.0 * time).sin_cos();
+            let amplitude = DVec3::new(0.01, 0.02, 0.0);
+            let (center, speed) = (DVec3::new(3.1, 0.05, 0.0), -4.0);
+            for (k, (point, velocity)) in points.iter().zip(&velocities).enumerate() {
+                let (place, moves) = match owners[k] {
+                    // The ramp is over.
+                    0 => (
+                        start[k] + sine * amplitude,
+                        std::f64::consts::TAU * 15.0 * cosine * amplitude,
+                    ),
+                    _ => {
+                        let turn = DQuat::from_rotation_z(speed * time);
+                        let arm = turn * (start[k] - center);
+                        (center + arm, (DVec3::Z * speed).cross(arm))
+                    }
+                };
+                let off = (point - place).length();
+                assert!(off < 1e-6, "{engine}: step {step}: {point} for {place}");
+                let off = (velocity - moves).length();
+                assert!(off < 1e-5, "{engine}: step {step}: {velocity} for {moves}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -688,7 +878,7 @@ fn a_scene_starts_from_the_state_of_a_run() {
             .model
             .bodies
             .iter()
-            .all(|body| body.velocity == glam::DVec3::ZERO)
+            .all(|body| body.velocity == DVec3::ZERO)
     );
     assert!(
         opened

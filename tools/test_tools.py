@@ -183,6 +183,47 @@ class Files(unittest.TestCase):
             numpy.testing.assert_allclose(normal, planes[wall]["normal"], atol=1e-6)
         self.assertIsNotNone(data.GetPointData().GetArray("velocity"))
 
+    def test_walls_are_where_they_are_at_the_time_of_each_file(self):
+        scene = json.loads((self.folder / "scene.json").read_text())
+        scene["walls"] = [
+            {
+                "cylinder": {"radius": 0.2, "height": 1}, "material": "stone", "position": [9, 9, 9],
+                "motion": {"rotation": {"axis": [0, 0, 1], "center": [8, 9, 9], "speed": 3}},
+            },
+            {
+                "box": {"size": [1, 2, 3]}, "material": "stone", "position": [-9, 9, 9],
+                "motion": {"vibrations": [{"amplitude": [0, 0.1, 0], "frequency": 5}]},
+            },
+        ]  # fmt: skip
+        (self.folder / "moving.json").write_text(json.dumps(scene))
+        rockfall(
+            self.folder, "run", "moving.json", "--backend", "cpu", "--duration", "0.06", "--every", "0.02s",
+            "--vtk", "walls", "--out", "moving",
+        )  # fmt: skip
+        files = sorted((self.folder / "moving" / "vtk").glob("walls_*.vtp"))
+        self.assertGreaterEqual(len(files), 4)
+        count = len(scene["planes"])
+        start = None
+        for file in files:
+            data = read_vtk(file)
+            points = vtk_to_numpy(data.GetPoints().GetData())
+            velocity = vtk_to_numpy(data.GetPointData().GetArray("velocity"))
+            time = vtk_to_numpy(data.GetFieldData().GetArray("TimeValue"))[0]
+            corners = vtk_to_numpy(data.GetPolys().GetConnectivityArray()).reshape(-1, 3)
+            walls = vtk_to_numpy(data.GetCellData().GetArray("wall"))
+            drum, box = (numpy.unique(corners[walls == count + wall]) for wall in range(2))
+            start = points if start is None else start
+            sine, cosine = numpy.sin(3 * time), numpy.cos(3 * time)
+            turn = numpy.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
+            arm = (start[drum] - [8, 9, 9]) @ turn.T
+            numpy.testing.assert_allclose(points[drum], arm + [8, 9, 9], atol=1e-6)
+            numpy.testing.assert_allclose(velocity[drum], numpy.cross([0, 0, 3], arm), atol=1e-5)
+            shift = 0.1 * numpy.sin(10 * numpy.pi * time)
+            numpy.testing.assert_allclose(points[box], start[box] + [0, shift, 0], atol=1e-6)
+            speed = numpy.pi * numpy.cos(10 * numpy.pi * time)
+            numpy.testing.assert_allclose(velocity[box], [[0, speed, 0]] * len(box), atol=1e-5)
+        self.assertGreater(time, 0.05)
+
     def test_a_time_series_opens(self):
         for kind in ["bodies", "spheres", "contacts", "walls"]:
             text = (self.folder / "run" / f"{kind}.pvd").read_text()

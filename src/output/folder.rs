@@ -287,7 +287,7 @@ impl RunFolder {
             self.last_checkpoint = Instant::now();
         }
         let job = Job {
-            state: simulation.state()?.clone(),
+            state: simulation.fetch_carried()?.state.clone(),
             steps,
             row,
             files,
