@@ -117,16 +117,18 @@ fn sunlit(place: vec3<f32>, normal: vec3<f32>) -> f32 {
     // Off the surface by a little, so that it does not shade itself.
     let lifted = place + normal * (2.0 * texel) + view.to_light * (1.0 * texel);
     let there = in_shadow_map(lifted);
-    if any(abs(there.xy) > vec2<f32>(0.99)) || there.z > 1.0 {
+    if any(abs(there.xy) > vec2<f32>(0.99)) {
         return 1.0;
     }
+    // What lies behind all that is in the map, such as a floor far below, is shaded by it, too.
+    let depth = min(there.z, 1.0);
     let middle = vec2<f32>(0.5 + 0.5 * there.x, 0.5 - 0.5 * there.y);
     let step = 1.25 / f32(textureDimensions(shadow_map).x);
     var sum = 0.0;
     for (var y = -1; y <= 1; y++) {
         for (var x = -1; x <= 1; x++) {
             let way = vec2<f32>(f32(x), f32(y)) * step;
-            sum += textureSampleCompareLevel(shadow_map, shadow_sampler, middle + way, there.z);
+            sum += textureSampleCompareLevel(shadow_map, shadow_sampler, middle + way, depth);
         }
     }
     return sum / 9.0;
