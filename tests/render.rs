@@ -5,6 +5,7 @@
 mod common;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use common::{device, model};
 use glam::{DVec3, Vec3};
@@ -451,6 +452,64 @@ fn a_wall_is_drawn_where_it_has_moved_to_on_both_engines() {
 }
 
 #[test]
+fn shadows_are_where_the_way_to_the_sun_is_barred() {
+    // One on the floor, one high above it, and a floor that reaches beyond both.
+    let text = r#"{ "version": 1, "contact": { "stiffness": 1e5 },
+        "materials": { "stone": { "density": 1, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.4 }, "material": "stone" } },
+        "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" } ],
+        "bodies": [ { "shape": "ball", "position": [0.5, 0.4, 0.5] },
+                    { "shape": "ball", "position": [0, 3, 0] } ] }"#;
+    let balls = [DVec3::new(0.5, 0.4, 0.5), DVec3::new(0.0, 3.0, 0.0)];
+    let to_sun = DVec3::new(0.35, 0.85, 0.4).normalize();
+    let simulation = on_cpu(text);
+    let mut renderer = renderer(&simulation);
+    let look = Look {
+        supersampling: 1,
+        ..Look::default()
+    };
+    let camera = Camera::at(DVec3::new(-1.0, 6.0, 5.0), DVec3::new(-0.5, 0.8, -0.5));
+    let image = renderer.picture(SIZE, &camera, &look, &[]).unwrap();
+    let layers = renderer.layers().unwrap().unwrap();
+    let [width, height] = layers.size;
+    let axes = camera.axes();
+    let (mut lit, mut shaded) = ([255, 0, 0], [0, 0, 0]);
+    for (x, y, pixel) in image.enumerate_pixels() {
+        let index = (y * width + x) as usize;
+        if layers.things[index] != Thing::Wall(0) {
+            continue;
+        }
+        let part = |place: u32, of: u32| 2.0 * (f64::from(place) + 0.5) / f64::from(of) - 1.0;
+        let aspect = f64::from(width) / f64::from(height);
+        let way = camera.ray(part(x, width), -part(y, height), aspect);
+        let place = camera.eye() + f64::from(layers.distances[index]) / way.dot(axes.forward) * way;
+        // How far the way to the sun stays out of each ball.
+        let free = balls.map(|ball| {
+            let from_place = ball - place;
+            (from_place - from_place.dot(to_sun) * to_sun).length() - 0.4
+        });
+        let near = place.with_y(0.0).length() < 3.0;
+        let light = pixel.0[0];
+        if free.iter().any(|free| *free < -0.04) {
+            let of = usize::from(free[1] < -0.04) + 1;
+            shaded[of] += 1;
+            shaded[0] = shaded[0].max(light.into());
+        } else if near && free.iter().all(|free| *free > 0.3) {
+            lit[0] = lit[0].min(light.into());
+            lit[1] += 1;
+        }
+    }
+    assert!(
+        lit[1] > 1000 && shaded[1] > 50 && shaded[2] > 100,
+        "{lit:?} {shaded:?}"
+    );
+    assert!(
+        shaded[0] + 10 < lit[0],
+        "the darkest is {lit:?}, the lightest in a shadow {shaded:?}"
+    );
+}
+
+#[test]
 fn lines_are_drawn_and_hidden_by_what_is_in_front() {
     let simulation = on_gpu(SCENE);
     let mut renderer = renderer(&simulation);
@@ -481,6 +540,121 @@ fn a_picture_that_is_too_large_is_refused() {
         assert!(sentence.contains("a picture of"), "{sentence}");
         assert!(sentence.contains("choose another size"), "{sentence}");
     }
+}
+
+/// Runs `rockfall render` in a folder, on `SCENE`.
+fn render(folder: &Path, arguments: &[&str]) -> Command {
+    std::fs::write(folder.join("scene.json"), SCENE).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rockfall"));
+    command
+        .current_dir(folder)
+        .args(["render", "scene.json", "--backend", "cpu", "--fps", "10"])
+        .args(["--duration", "0.4"])
+        .args(arguments);
+    command
+}
+
+/// The pictures of a film of a size, by ffmpeg.
+fn pictures_of(film: &Path, [width, height]: [u32; 2]) -> Vec<RgbaImage> {
+    let mut ffmpeg = Command::new("ffmpeg");
+    ffmpeg.args(["-v", "error", "-i"]).arg(film);
+    ffmpeg.args(["-f", "rawvideo", "-pix_fmt", "rgba", "-"]);
+    let output = ffmpeg.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let pictures = output.stdout.chunks((4 * width * height) as usize);
+    pictures
+        .map(|bytes| RgbaImage::from_raw(width, height, bytes.to_vec()).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_film_shows_what_its_pictures_show() {
+    if Command::new("ffmpeg").arg("-version").output().is_err() {
+        eprintln!("ignored: there is no ffmpeg; `cargo xtask test` installs it");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (film, start) in [
+        ("film.mp4", &b"\0\0\0\x20ftyp"[..]),
+        ("film.webm", b"\x1a\x45\xdf\xa3"),
+    ] {
+        let output = render(
+            folder,
+            &["--out", "frames", "--video", film, "--size", "161x121"],
+        )
+        .output()
+        .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        let told = String::from_utf8(output.stdout).unwrap();
+        assert!(told.contains(&format!("film {film} (5 frames)")), "{told}");
+        let bytes = std::fs::read(folder.join(film)).unwrap();
+        assert!(bytes.starts_with(start), "{film}: {:?}", &bytes[..12]);
+        // The last pixel of a side of odd length is left out.
+        let shown = pictures_of(&folder.join(film), SIZE);
+        assert_eq!(shown.len(), 5, "{film}");
+        let frames: Vec<RgbaImage> = (0..5)
+            .map(|frame| {
+                let path = folder.join(format!("frames/frame_{frame:05}.png"));
+                let frame = image::open(path).unwrap().to_rgba8();
+                assert_eq!(frame.dimensions(), (161, 121));
+                image::imageops::crop_imm(&frame, 0, 0, 160, 120).to_image()
+            })
+            .collect();
+        for (index, picture) in shown.iter().enumerate() {
+            let off = difference(picture, &frames[index]);
+            let others = frames.iter().enumerate().filter(|(k, _)| *k != index);
+            let nearest = others
+                .map(|(_, other)| difference(picture, other))
+                .fold(f64::INFINITY, f64::min);
+            assert!(
+                off < 0.015 && off < 0.7 * nearest,
+                "{film}: picture {index} is off by {off}, by {nearest} from the next"
+            );
+        }
+    }
+    // One that cannot be written.
+    let output = render(folder, &["--video", "no/such.mp4", "--size", "32x24"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("ffmpeg could not write no/such.mp4"),
+        "{said}"
+    );
+}
+
+#[test]
+fn without_ffmpeg_there_is_a_sentence_and_no_film() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = render(folder.path(), &["--video", "film.mp4", "--size", "32x24"])
+        .env("PATH", "")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for part in [
+        "--video: films are made by the program ffmpeg",
+        "install it",
+        "write pictures with --out",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!folder.path().join("film.mp4").exists());
+    // Pictures need none.
+    let output = render(folder.path(), &["--out", "frames", "--size", "32x24"])
+        .env("PATH", "")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(
+        std::fs::read_dir(folder.path().join("frames"))
+            .unwrap()
+            .count(),
+        5
+    );
 }
 
 /// Pictures that a person has looked at. `ROCKFALL_WRITE_GOLDEN=1` writes them anew: look at them then.

@@ -16,6 +16,12 @@ use rockfall::gpu::Adapter;
 use rockfall::render::{self, Camera, Look, PICTURE, Renderer};
 use rockfall::{Simulation, scene};
 use tempfile::TempDir;
+use x11rb::connection::Connection;
+use x11rb::protocol::xproto::{
+    ClientMessageEvent, ConnectionExt as _, CreateWindowAux, EventMask, PropMode,
+    SELECTION_NOTIFY_EVENT, SelectionNotifyEvent, WindowClass,
+};
+use x11rb::wrapper::ConnectionExt as _;
 
 /// How long a window may take for what it is asked for: software adapters are slow.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -26,14 +32,45 @@ type Test = fn() -> Outcome;
 const SCREEN: [u32; 2] = [900, 700];
 const SIZE: [u32; 2] = [480, 360];
 
+/// Width of the panel, points.
+const PANEL: u32 = 300;
+
+/// Where in the panel of a window that is 520 pixels wide some things are: the button that plays, the list of
+/// scenes, gravity along y.
+const PLAY: [u32; 2] = [248, 12];
+const LIST: [u32; 2] = [300, 144];
+const GRAVITY: [u32; 2] = [366, 341];
+
 fn main() {
-    let tests: [(&str, Test); 5] = [
+    let tests: [(&str, Test); 12] = [
         (
             "it_draws_what_pictures_show_and_closes",
             it_draws_and_closes,
         ),
         ("keys_and_mouse_work", keys_and_mouse_work),
+        (
+            "the_camera_zooms_and_shifts_by_what_the_mouse_says",
+            the_camera_zooms_and_shifts,
+        ),
+        (
+            "steps_are_single_and_gravity_can_be_switched_off",
+            steps_and_gravity,
+        ),
+        (
+            "the_mouse_pulls_bodies_and_moves_planes",
+            the_mouse_pulls_bodies_and_moves_planes,
+        ),
+        (
+            "other_scenes_are_opened_by_key_by_list_and_by_dropping_them",
+            other_scenes_are_opened,
+        ),
+        ("what_the_panel_is_told_acts", what_the_panel_is_told_acts),
+        ("it_makes_films", it_makes_films),
         ("it_can_be_resized_and_hidden", it_can_be_resized_and_hidden),
+        (
+            "with_two_pixels_a_point_all_is_twice_as_large",
+            with_two_pixels_a_point,
+        ),
         (
             "a_wrong_scene_is_shown_beside_the_last_good_one",
             a_wrong_scene_is_shown,
@@ -104,12 +141,41 @@ const SCENE: &str = r#"{ "version": 1,
     "bodies": [ { "shape": "ball", "position": [0.6, 0.5, 0] },
                 { "shape": "cube", "position": [-0.7, 1.5, 0] } ] }"#;
 
+/// A scene in which the ball is thrown up, with steps that one can see.
+fn thrown() -> String {
+    SCENE
+        .replace(
+            "\"position\": [0.6, 0.5, 0]",
+            "\"position\": [0.6, 0.5, 0], \"velocity\": [0, 5, 0]",
+        )
+        .replace(
+            "\"stiffness\": 1e5",
+            "\"stiffness\": 1e5, \"time_step\": 0.02",
+        )
+}
+
 impl Stage {
     /// Opens the window of [`SCENE`], paused and without the panel.
     fn open() -> Result<Stage, Failed> {
+        Stage::open_with(SCENE, &["--plain"], SIZE, &[])
+    }
+
+    /// Opens the window of a scene, paused, of a size in logical pixels, with `variables` of the environment.
+    fn open_with(
+        text: &str,
+        arguments: &[&str],
+        [width, height]: [u32; 2],
+        variables: &[(&str, &str)],
+    ) -> Result<Stage, Failed> {
+        let logical = format!("{width}x{height}");
+        let scale = variables
+            .iter()
+            .find(|(name, _)| *name == "WINIT_X11_SCALE_FACTOR");
+        let scale: u32 = scale.map_or(Ok(1), |(_, scale)| scale.parse())?;
+        let size = [width, height].map(|side| scale * side);
         let directory = tempfile::tempdir()?;
         let scene = directory.path().join("two.json");
-        fs::write(&scene, SCENE)?;
+        fs::write(&scene, text)?;
         let [width, height] = SCREEN;
         let mut xvfb = Command::new("Xvfb")
             .args([
@@ -137,12 +203,13 @@ impl Stage {
             viewer: None,
             scene: scene.clone(),
         };
-        let size = format!("{}x{}", SIZE[0], SIZE[1]);
         let viewer = stage
             .command(env!("CARGO_BIN_EXE_rockfall"))
             .arg("view")
             .arg(&scene)
-            .args(["--backend", "cpu", "--paused", "--plain", "--size", &size])
+            .args(["--backend", "cpu", "--paused", "--size", &logical])
+            .args(arguments)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -156,9 +223,10 @@ impl Stage {
         stage.xdotool(&["windowmove", &window, "0", "0"])?;
         stage.xdotool(&["windowfocus", &window])?;
         stage.wait_for("a picture", |stage| {
-            let shot = stage.shot(SIZE)?;
-            // Sky above, and no black.
-            Ok(shot.get_pixel(10, 10).0[2] > 100 && shot.get_pixel(470, 350).0[2] > 60)
+            let shot = stage.shot(size)?;
+            // Sky above, and no black below.
+            let below = shot.get_pixel(10, size[1] - 10);
+            Ok(shot.get_pixel(10, 10).0[2] > 100 && below.0[2] > 60)
         })?;
         Ok(stage)
     }
@@ -248,6 +316,78 @@ impl Stage {
         })
     }
 
+    /// Waits until the ball of the scene is seen as `seen` says.
+    fn wait_for_ball(&mut self, what: &str, seen: impl Fn(Seen) -> bool) -> Result<(), Failed> {
+        let mut last = Seen::default();
+        self.wait_for(what, |stage| {
+            last = Seen::ball(&stage.shot(SIZE)?);
+            Ok(seen(last))
+        })
+        .map_err(|error| format!("{}; last {last:?}", error.message().unwrap_or_default()).into())
+    }
+
+    /// Waits until the window has a title.
+    fn wait_for_title(&mut self, title: &str) -> Result<(), Failed> {
+        let window = self.window()?;
+        self.wait_for(title, |stage| {
+            let name = stage.xdotool(&["getwindowname", &window])?;
+            Ok(name.trim() == title)
+        })
+    }
+
+    /// Moves the mouse to a place and clicks.
+    fn click(&self, [x, y]: [u32; 2]) -> Result<(), Failed> {
+        let [x, y] = [x, y].map(|place| place.to_string());
+        self.xdotool(&["mousemove", &x, &y, "click", "1"])
+            .map(|_| ())
+    }
+
+    /// Moves the mouse to `from`, presses a button and moves it to `to`.
+    fn drag(&self, button: &str, from: [f64; 2], to: [f64; 2]) -> Result<(), Failed> {
+        let places = [from, to].map(|place| place.map(|part| format!("{part:.0}")));
+        let [[x, y], [u, v]] = &places;
+        self.xdotool(&["mousemove", x, y, "mousedown", button])?;
+        self.xdotool(&["mousemove", u, v]).map(|_| ())
+    }
+
+    /// Drops a file on the window, as a file manager does (by the protocol XDND, version 5).
+    fn drop_file(&self, path: &Path) -> Outcome {
+        let (x, _) = x11rb::connect(Some(&self.display))?;
+        let atom = |name: &str| -> Result<u32, Failed> {
+            Ok(x.intern_atom(false, name.as_bytes())?.reply()?.atom)
+        };
+        let window: u32 = self.window()?.parse()?;
+        let source = x.generate_id()?;
+        let root = x.setup().roots[0].root;
+        let (class, nothing) = (WindowClass::INPUT_ONLY, CreateWindowAux::new());
+        x.create_window(0, source, root, 0, 0, 1, 1, 0, class, 0, &nothing)?;
+        let (selection, list) = (atom("XdndSelection")?, atom("text/uri-list")?);
+        let tell = |name: &str, data: [u32; 5]| -> Outcome {
+            let event = ClientMessageEvent::new(32, window, atom(name)?, data);
+            x.send_event(false, window, EventMask::NO_EVENT, event)?;
+            Ok(())
+        };
+        let action = atom("XdndActionCopy")?;
+        tell("XdndEnter", [source, 5 << 24, list, 0, 0])?;
+        tell("XdndPosition", [source, 0, 50 << 16 | 50, 0, action])?;
+        let uri = format!("file://{}\r\n", path.display()).replace(' ', "%20");
+        x.change_property8(PropMode::REPLACE, window, selection, list, uri.as_bytes())?;
+        let event = SelectionNotifyEvent {
+            response_type: SELECTION_NOTIFY_EVENT,
+            sequence: 0,
+            time: 0,
+            requestor: window,
+            selection,
+            target: list,
+            property: selection,
+        };
+        x.send_event(false, window, EventMask::NO_EVENT, event)?;
+        tell("XdndDrop", [source, 0, 0, 0, 0])?;
+        // Until the server has taken all of it.
+        x.get_input_focus()?.reply()?;
+        Ok(())
+    }
+
     /// Closes the window with the key q; it must end with exit code 0.
     fn close(mut self) -> Result<(), Failed> {
         self.key("q")?;
@@ -306,6 +446,51 @@ fn screen(file: &[u8], [width, height]: [u32; 2]) -> RgbaImage {
     })
 }
 
+/// Where something is seen: how many pixels, and their middle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    pixels: f64,
+    x: f64,
+    y: f64,
+}
+
+impl Seen {
+    fn new(image: &RgbaImage, is: impl Fn([i32; 3]) -> bool) -> Seen {
+        let mut seen = Seen::default();
+        for (x, y, pixel) in image.enumerate_pixels() {
+            let [r, g, b, _] = pixel.0.map(i32::from);
+            if is([r, g, b]) {
+                seen.pixels += 1.0;
+                seen.x += f64::from(x);
+                seen.y += f64::from(y);
+            }
+        }
+        let count = seen.pixels.max(1.0);
+        seen.x /= count;
+        seen.y /= count;
+        seen
+    }
+
+    /// The ball of the scene, which is brown, or orange while it is picked.
+    fn ball(image: &RgbaImage) -> Seen {
+        Seen::new(image, |[r, g, b]| r > b + 25 && r > g)
+    }
+
+    /// The same, only where it is picked.
+    fn picked(image: &RgbaImage) -> Seen {
+        Seen::new(image, |[r, g, b]| r > b + 75 && r > g)
+    }
+
+    /// The cube, which is green.
+    fn cube(image: &RgbaImage) -> Seen {
+        Seen::new(image, |[r, g, b]| g > r + 25 && g > b + 25)
+    }
+
+    fn from(self, other: Seen) -> [f64; 2] {
+        [self.x - other.x, self.y - other.y]
+    }
+}
+
 /// The root of the mean square of the difference of two pictures, from 0 to 1.
 fn difference(a: &RgbaImage, b: &RgbaImage) -> f64 {
     let channels = a.iter().zip(b.iter());
@@ -315,10 +500,8 @@ fn difference(a: &RgbaImage, b: &RgbaImage) -> f64 {
     (sum / a.len() as f64).sqrt() / 255.0
 }
 
-fn it_draws_and_closes() -> Result<(), Failed> {
-    let mut stage = Stage::open()?;
-    let shown = stage.still(SIZE)?;
-    // The same, without a window.
+/// Whether the window shows what a picture of the same scene does, without a window.
+fn check_against_picture(stage: &Stage, shown: &RgbaImage, size: [u32; 2], name: &str) -> Outcome {
     let model = scene::load(&stage.scene)?.model;
     let start = render::start(&model);
     let simulation = Simulation::on_cpu(model, Some(1))?;
@@ -332,19 +515,27 @@ fn it_draws_and_closes() -> Result<(), Failed> {
     let mut camera = Camera::default();
     camera.fit(
         renderer.survey(&look)?.union(start),
-        f64::from(SIZE[0]) / f64::from(SIZE[1]),
+        f64::from(size[0]) / f64::from(size[1]),
     );
-    let expected = renderer.picture(SIZE, &camera, &look, &[])?;
-    let off = difference(&shown, &expected);
+    let expected = renderer.picture(size, &camera, &look, &[])?;
+    let off = difference(shown, &expected);
     if off > 0.01 {
-        shown.save(Path::new(env!("CARGO_TARGET_TMPDIR")).join("shown.png"))?;
-        expected.save(Path::new(env!("CARGO_TARGET_TMPDIR")).join("expected.png"))?;
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        shown.save(folder.join(format!("{name}_shown.png")))?;
+        expected.save(folder.join(format!("{name}_expected.png")))?;
         return Err(format!("the window and the picture differ by {off}; see target/tmp").into());
     }
+    Ok(())
+}
+
+fn it_draws_and_closes() -> Outcome {
+    let mut stage = Stage::open()?;
+    let shown = stage.still(SIZE)?;
+    check_against_picture(&stage, &shown, SIZE, "window")?;
     stage.close()
 }
 
-fn keys_and_mouse_work() -> Result<(), Failed> {
+fn keys_and_mouse_work() -> Outcome {
     let mut stage = Stage::open()?;
     let start = stage.still(SIZE)?;
     stage.key("k")?;
@@ -353,10 +544,10 @@ fn keys_and_mouse_work() -> Result<(), Failed> {
     let paused = stage.still(SIZE)?;
     stage.key("r")?;
     stage.wait_for_change("the start again", &paused, 0.01)?;
+    stage.wait_for("the start as it was", |stage| {
+        Ok(difference(&start, &stage.shot(SIZE)?) < 1e-3)
+    })?;
     let again = stage.still(SIZE)?;
-    if difference(&start, &again) > 1e-3 {
-        return Err("the start is not what it was".into());
-    }
     stage.key("c")?;
     stage.wait_for_change("other colours, and a legend", &again, 0.01)?;
     let coloured = stage.still(SIZE)?;
@@ -382,7 +573,272 @@ fn keys_and_mouse_work() -> Result<(), Failed> {
     stage.close()
 }
 
-fn it_can_be_resized_and_hidden() -> Result<(), Failed> {
+fn the_camera_zooms_and_shifts() -> Outcome {
+    let mut stage = Stage::open()?;
+    let start = Seen::ball(&stage.still(SIZE)?);
+    // How far one turn of the wheel goes depends on the display.
+    stage.xdotool(&["mousemove", "240", "180", "click", "--repeat", "3", "5"])?;
+    stage.wait_for_ball("a ball that is farther", |ball| {
+        ball.pixels < 0.7 * start.pixels
+    })?;
+    let far = Seen::ball(&stage.still(SIZE)?);
+    stage.xdotool(&["click", "--repeat", "3", "4"])?;
+    stage.wait_for_ball("a ball that is nearer", |ball| {
+        ball.pixels > 1.4 * far.pixels
+    })?;
+    stage.still(SIZE)?;
+    stage.key("f")?;
+    stage.wait_for_ball("a ball as large as before", |ball| {
+        (ball.pixels / start.pixels - 1.0).abs() < 0.02
+    })?;
+    // What is as far away as the middle moves with the mouse; the ball is near that.
+    let shifted = |ball: Seen| {
+        let [x, y] = ball.from(start);
+        (45.0..80.0).contains(&x) && (-40.0..-15.0).contains(&y)
+    };
+    stage.drag("3", [200.0, 100.0], [260.0, 75.0])?;
+    stage.wait_for_ball("a ball that was shifted", shifted)?;
+    stage.xdotool(&["mouseup", "3", "keydown", "shift"])?;
+    stage.drag("1", [260.0, 75.0], [200.0, 100.0])?;
+    stage.wait_for_ball("a ball that was shifted back", |ball| {
+        ball.from(start).iter().all(|way| way.abs() < 3.0)
+    })?;
+    stage.xdotool(&["mouseup", "1", "keyup", "shift"])?;
+    stage.drag("2", [200.0, 100.0], [260.0, 75.0])?;
+    stage.wait_for_ball("a ball that was shifted again", shifted)?;
+    stage.xdotool(&["mouseup", "2"])?;
+    stage.key("f")?;
+    stage.wait_for_ball("a ball where it was at first", |ball| {
+        ball.from(start).iter().all(|way| way.abs() < 2.0)
+    })?;
+    stage.close()
+}
+
+fn steps_and_gravity() -> Outcome {
+    let mut stage = Stage::open_with(&thrown(), &["--plain"], SIZE, &[])?;
+    let start = stage.still(SIZE)?;
+    let (ball, cube) = (Seen::ball(&start), Seen::cube(&start));
+    // It moves by 0.1 m in a step, about a tenth of its size.
+    let size = 2.0 * (ball.pixels / std::f64::consts::PI).sqrt();
+    let mut last = ball;
+    for _ in 0..2 {
+        stage.key("s")?;
+        let before = last;
+        let risen = |now: Seen| (0.05..0.15).contains(&((before.y - now.y) / size));
+        stage.wait_for_ball("a ball a step higher", risen)?;
+        last = Seen::ball(&stage.still(SIZE)?);
+        if !risen(last) {
+            return Err("it has taken more than one step".into());
+        }
+    }
+    stage.key("r")?;
+    stage.wait_for_ball("a ball at its start", |now| (now.y - ball.y).abs() < 1.0)?;
+    // It comes down again.
+    stage.key("k")?;
+    stage.wait_for_ball("a ball in the air", |now| now.y < ball.y - 0.5 * size)?;
+    stage.wait_for_ball("a ball that came down", |now| now.y > ball.y - 0.2 * size)?;
+    // And without gravity it does not, nor does the cube.
+    stage.key("g")?;
+    stage.key("r")?;
+    stage.wait_for_ball("a ball that is gone", |now| now.pixels == 0.0)?;
+    let floating = Seen::cube(&stage.shot(SIZE)?);
+    if floating.from(cube).iter().any(|way| way.abs() > 1.0) {
+        return Err(format!("the cube went from {cube:?} to {floating:?}").into());
+    }
+    stage.key("g")?;
+    stage.wait_for("a cube that falls", |stage| {
+        Ok(Seen::cube(&stage.shot(SIZE)?).y > cube.y + 0.2 * size)
+    })?;
+    stage.close()
+}
+
+fn the_mouse_pulls_bodies_and_moves_planes() -> Outcome {
+    let mut stage = Stage::open()?;
+    let start = stage.still(SIZE)?;
+    let ball = Seen::ball(&start);
+    stage.key("p")?;
+    stage.drag("1", [ball.x, ball.y], [ball.x - 30.0, ball.y - 120.0])?;
+    stage.wait_for("a ball that is picked", |stage| {
+        Ok(Seen::picked(&stage.shot(SIZE)?).pixels > 0.5 * ball.pixels)
+    })?;
+    stage.key("k")?;
+    stage.wait_for_ball("a ball that is pulled up", |now| {
+        let [x, y] = now.from(ball);
+        x < -15.0 && y < -80.0
+    })?;
+    stage.xdotool(&["mouseup", "1"])?;
+    stage.wait_for_ball("a ball that was let go", |now| now.y > ball.y - 20.0)?;
+    stage.key("k")?;
+    stage.key("r")?;
+    let before = stage.still(SIZE)?;
+    let ball = Seen::ball(&before);
+    // The floor, upwards: it hides the lower half of the ball.
+    stage.drag("1", [30.0, 340.0], [30.0, 290.0])?;
+    stage.wait_for_ball("a ball that is half hidden", |now| {
+        (0.2..0.8).contains(&(now.pixels / ball.pixels)) && now.y < ball.y
+    })?;
+    stage.xdotool(&["mouseup", "1"])?;
+    // Such a ball is thrown out when the simulation goes on.
+    stage.key("k")?;
+    stage.wait_for_ball("a ball on the floor", |now| {
+        now.pixels > 0.9 * ball.pixels && now.y < ball.y - 20.0
+    })?;
+    // The mouse is the camera's again.
+    stage.key("k")?;
+    stage.key("v")?;
+    let before = stage.still(SIZE)?;
+    let place = Seen::ball(&before);
+    stage.drag("1", [place.x, place.y], [place.x + 80.0, place.y + 20.0])?;
+    stage.wait_for_change("another view", &before, 0.02)?;
+    stage.xdotool(&["mouseup", "1"])?;
+    stage.close()
+}
+
+fn other_scenes_are_opened() -> Outcome {
+    let size = [520, 480];
+    let mut stage = Stage::open_with(SCENE, &[], size, &[])?;
+    stage.wait_for_title("two - Rockfall")?;
+    let folder = stage.directory.path().to_owned();
+    let other = SCENE.replace("[0.6, 0.5, 0]", "[0.6, 2.5, 0]");
+    for name in ["one.json", "zero.json"] {
+        fs::write(folder.join(name), &other)?;
+    }
+    // In the order of their names: one, two, zero.
+    let two = stage.still(size)?;
+    stage.key("n")?;
+    stage.wait_for_title("zero - Rockfall")?;
+    stage.wait_for_change("a ball that hangs higher", &two, 0.02)?;
+    stage.key("b")?;
+    stage.wait_for_title("two - Rockfall")?;
+    stage.key("b")?;
+    stage.wait_for_title("one - Rockfall")?;
+    // From the list in the panel, in which the first one is marked.
+    stage.click(LIST)?;
+    stage.wait_for("the list", |stage| {
+        let [r, _, b, _] = stage.shot(size)?.get_pixel(LIST[0] + 70, LIST[1] + 27).0;
+        Ok(b > 100 && r < 60)
+    })?;
+    stage.click([LIST[0], LIST[1] + 73])?;
+    stage.wait_for_title("zero - Rockfall")?;
+    // From another folder, a file is dropped.
+    let elsewhere = folder.join("else where");
+    fs::create_dir(&elsewhere)?;
+    let dropped = elsewhere.join("dropped.json");
+    fs::write(&dropped, SCENE)?;
+    stage.drop_file(&dropped)?;
+    stage.wait_for_title("dropped - Rockfall")?;
+    // One that is no scene gets a sentence; what was there stays.
+    let before = stage.still(size)?;
+    fs::write(elsewhere.join("song.txt"), "la la la")?;
+    stage.drop_file(&elsewhere.join("song.txt"))?;
+    stage.wait_for_change("what is wrong", &before, 0.02)?;
+    stage.wait_for_title("dropped - Rockfall")?;
+    stage.close()
+}
+
+fn what_the_panel_is_told_acts() -> Outcome {
+    let size = [520, 480];
+    let mut stage = Stage::open_with(SCENE, &[], size, &[])?;
+    let start = stage.still(size)?;
+    let of_picture = |shot: &RgbaImage| {
+        let width = size[0] - PANEL;
+        Seen::cube(&image::imageops::crop_imm(shot, 0, 0, width, size[1]).to_image())
+    };
+    let cube = of_picture(&start);
+    // A number is typed; keys mean nothing else meanwhile.
+    stage.click(GRAVITY)?;
+    stage.wait_for("a place to type, which is black", |stage| {
+        let shot = stage.shot(size)?;
+        let field =
+            image::imageops::crop_imm(&shot, GRAVITY[0] - 18, GRAVITY[1] - 9, 36, 18).to_image();
+        Ok(Seen::new(&field, |[r, g, b]| r + g + b < 60).pixels > 40.0)
+    })?;
+    stage.xdotool(&["key", "ctrl+a"])?;
+    stage.xdotool(&["type", "20"])?;
+    stage.key("Return")?;
+    let typed = stage.still(size)?;
+    if of_picture(&typed)
+        .from(cube)
+        .iter()
+        .any(|way| way.abs() > 0.5)
+    {
+        return Err("the keys of a number did something else".into());
+    }
+    stage.click(PLAY)?;
+    stage.wait_for("a cube that falls up", |stage| {
+        let now = of_picture(&stage.shot(size)?);
+        Ok(now.pixels < 0.5 * cube.pixels || now.y < cube.y - 30.0)
+    })?;
+    stage.close()
+}
+
+fn it_makes_films() -> Outcome {
+    let has_ffmpeg = Command::new("ffmpeg").arg("-version").output().is_ok();
+    // Without ffmpeg, there are pictures.
+    let without: &[(&str, &str)] = &[("PATH", "")];
+    let ways = [(true, &[][..]), (false, without)];
+    for (film, variables) in ways.into_iter().filter(|(film, _)| has_ffmpeg || !film) {
+        let mut stage = Stage::open_with(SCENE, &["--plain"], SIZE, variables)?;
+        let start = stage.still(SIZE)?;
+        stage.key("o")?;
+        stage.key("k")?;
+        stage.wait_for_change("a fall", &start, 0.01)?;
+        stage.key("k")?;
+        stage.key("o")?;
+        let path = match film {
+            true => stage.directory.path().join("two-1.mp4"),
+            false => stage.directory.path().join("two-1/frame_00001.png"),
+        };
+        stage.wait_for("a film", |_| Ok(path.exists()))?;
+        stage.wait_for("a notice that says where it is", |stage| {
+            let above = image::imageops::crop_imm(&stage.shot(SIZE)?, 0, 0, 480, 60).to_image();
+            let before = image::imageops::crop_imm(&start, 0, 0, 480, 60).to_image();
+            Ok(difference(&above, &before) > 0.05)
+        })?;
+        if film {
+            let bytes = fs::read(&path)?;
+            let moves = bytes.windows(4).any(|word| word == b"moov");
+            if bytes.get(4..8) != Some(b"ftyp") || !moves {
+                return Err(format!("{} bytes that are no film", bytes.len()).into());
+            }
+        } else {
+            let picture = image::open(&path)?;
+            if (picture.width(), picture.height()) != (1280, 720) {
+                return Err("a picture of another size".into());
+            }
+        }
+        stage.close()?;
+    }
+    Ok(())
+}
+
+fn with_two_pixels_a_point() -> Outcome {
+    let variables = [("WINIT_X11_SCALE_FACTOR", "2")];
+    let mut stage = Stage::open_with(SCENE, &["--plain"], [320, 240], &variables)?;
+    let size = [640, 480];
+    let shown = stage.still(size)?;
+    check_against_picture(&stage, &shown, size, "two_pixels_a_point")?;
+    let window = stage.window()?;
+    let geometry = stage.xdotool(&["getwindowgeometry", &window])?;
+    if !geometry.contains("640x480") {
+        return Err(geometry.into());
+    }
+    // What is picked is what is under the mouse.
+    let ball = Seen::ball(&shown);
+    stage.click([ball.x as u32, ball.y as u32])?;
+    stage.wait_for("a ball that is picked", |stage| {
+        Ok(Seen::picked(&stage.shot(size)?).pixels > 0.5 * ball.pixels)
+    })?;
+    stage.key("Tab")?;
+    stage.wait_for("a panel of twice the width", |stage| {
+        let shot = stage.shot(size)?;
+        let dark = |x: u32| shot.get_pixel(x, 470).0[2] < 60;
+        Ok(dark(635) && dark(640 - 2 * PANEL + 4) && !dark(640 - 2 * PANEL - 4))
+    })?;
+    stage.close()
+}
+
+fn it_can_be_resized_and_hidden() -> Outcome {
     let mut stage = Stage::open()?;
     let window = stage.window()?;
     for [width, height] in [[700, 500], [330, 250], [860, 640]] {
@@ -400,6 +856,13 @@ fn it_can_be_resized_and_hidden() -> Result<(), Failed> {
         })?;
     }
     let before = stage.still([860, 640])?;
+    for [width, height] in [["40", "30"], ["1", "1"], ["2", "600"]] {
+        stage.xdotool(&["windowsize", "--sync", &window, width, height])?;
+    }
+    stage.xdotool(&["windowsize", "--sync", &window, "860", "640"])?;
+    stage.wait_for("the picture of before", |stage| {
+        Ok(difference(&before, &stage.shot([860, 640])?) < 0.01)
+    })?;
     stage.xdotool(&["windowunmap", &window])?;
     stage.wait_for_change("nothing", &before, 0.1)?;
     stage.xdotool(&["windowmap", &window])?;
@@ -410,7 +873,7 @@ fn it_can_be_resized_and_hidden() -> Result<(), Failed> {
     stage.close()
 }
 
-fn a_wrong_scene_is_shown() -> Result<(), Failed> {
+fn a_wrong_scene_is_shown() -> Outcome {
     let mut stage = Stage::open()?;
     let good = stage.still(SIZE)?;
     fs::write(
@@ -436,7 +899,7 @@ fn a_wrong_scene_is_shown() -> Result<(), Failed> {
     stage.close()
 }
 
-fn without_a_display_it_says_so() -> Result<(), Failed> {
+fn without_a_display_it_says_so() -> Outcome {
     let directory = tempfile::tempdir()?;
     fs::write(directory.path().join("two.json"), SCENE)?;
     let output = Command::new(env!("CARGO_BIN_EXE_rockfall"))

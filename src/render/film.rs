@@ -38,7 +38,8 @@ pub enum FilmError {
 
 impl Film {
     /// Starts a film of pictures of `size` pixels, `rate` of them a second; the ending of the file's
-    /// name says which format it has: `mp4` (H.264) or `webm` (VP9).
+    /// name says which format it has: `mp4` (H.264) or `webm` (VP9). Of a side of odd length, the film
+    /// leaves out the last pixel.
     ///
     /// # Errors
     /// If it has another ending, or there is no ffmpeg.
@@ -54,8 +55,14 @@ impl Film {
             .args(["-f", "rawvideo", "-pixel_format", "rgba"])
             .args(["-video_size", &format!("{width}x{height}")])
             .args(["-framerate", &rate.to_string(), "-i", "-"])
-            // Players want sides of even length.
-            .args(["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2,format=yuv420p"])
+            // Players want sides of even length, and to be told what the numbers mean.
+            .args([
+                "-vf",
+                "crop=floor(iw/2)*2:floor(ih/2)*2:0:0,\
+                 scale=out_color_matrix=bt709:out_range=tv,format=yuv420p",
+            ])
+            .args(["-colorspace", "bt709", "-color_primaries", "bt709"])
+            .args(["-color_trc", "iec61966-2-1", "-color_range", "tv"])
             .args(codec)
             .arg(path)
             .stdin(Stdio::piped())

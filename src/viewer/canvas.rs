@@ -122,7 +122,8 @@ impl Canvas {
         }
     }
 
-    /// The next picture; `None` if there is nothing to draw onto at the moment.
+    /// The next picture; `None` if there is nothing to draw onto at the moment. It is asked for again
+    /// where no event will say that there is.
     pub fn begin(&mut self) -> Result<Option<Frame>> {
         if self.size().contains(&0) {
             return Ok(None);
@@ -133,14 +134,20 @@ impl Canvas {
         let (texture, suboptimal) = match self.surface.get_current_texture() {
             Current::Success(texture) => (texture, false),
             Current::Suboptimal(texture) => (texture, true),
-            Current::Timeout | Current::Occluded => return Ok(None),
+            Current::Occluded => return Ok(None),
+            Current::Timeout => {
+                self.window.request_redraw();
+                return Ok(None);
+            }
             Current::Outdated => {
                 self.resize();
+                self.window.request_redraw();
                 return Ok(None);
             }
             Current::Lost => {
                 self.surface = create_surface(&self.instance, &self.window)?;
                 self.resize();
+                self.window.request_redraw();
                 return Ok(None);
             }
             Current::Validation => {

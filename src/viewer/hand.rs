@@ -317,3 +317,99 @@ fn met(center: DVec3, way: DVec3, radius: f64) -> f64 {
     let beside = (center - along * way).length_squared();
     along - (radius * radius - beside).max(0.0).sqrt()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use winit::dpi::PhysicalPosition;
+    use winit::event::{DeviceId, Modifiers, TouchPhase};
+
+    use super::super::watch::Watch;
+    use super::super::{Setup, Viewer};
+    use super::*;
+    use crate::render::Look;
+    use crate::simulation::Options;
+
+    fn viewer() -> Viewer {
+        let setup = Setup {
+            scene: PathBuf::from("scenes/stack.json"),
+            options: Options::default(),
+            size: [480, 360],
+            paused: true,
+            look: Look::default(),
+            panel: false,
+        };
+        Viewer::new(setup, Watch::new(|_| ()))
+    }
+
+    /// Two fingers on a trackpad, with keys held.
+    fn scroll(viewer: &mut Viewer, keys: ModifiersState, x: f64, y: f64) {
+        viewer.mouse(&WindowEvent::ModifiersChanged(Modifiers::from(keys)), false);
+        let scrolled = WindowEvent::MouseWheel {
+            device_id: DeviceId::dummy(),
+            delta: MouseScrollDelta::PixelDelta(PhysicalPosition::new(x, y)),
+            phase: TouchPhase::Moved,
+        };
+        viewer.mouse(&scrolled, false);
+    }
+
+    #[test]
+    fn two_fingers_turn_shift_and_zoom_as_the_mouse_does() {
+        let mut viewer = viewer();
+        let before = viewer.camera;
+        scroll(&mut viewer, ModifiersState::empty(), 50.0, 20.0);
+        let turned = viewer.camera;
+        assert_eq!(turned.around, before.around - 50.0 * TURN);
+        assert_eq!(turned.above, before.above + 20.0 * TURN);
+        assert_eq!(
+            (turned.target, turned.distance),
+            (before.target, before.distance)
+        );
+        scroll(&mut viewer, ModifiersState::SHIFT, 0.5, -0.25);
+        let shifted = viewer.camera;
+        let axes = turned.axes();
+        let way = shifted.target - turned.target;
+        // A pixel is as long as the picture is high, which is one pixel without a window.
+        let pixel = 2.0 * turned.slope() * turned.distance;
+        assert!((way.dot(axes.right) + 0.5 * pixel).abs() < 1e-9 * pixel);
+        assert!((way.dot(axes.up) + 0.25 * pixel).abs() < 1e-9 * pixel);
+        assert_eq!(shifted.around, turned.around);
+        scroll(&mut viewer, ModifiersState::CONTROL, 0.0, 100.0);
+        assert!(viewer.camera.distance < 0.7 * shifted.distance);
+        scroll(&mut viewer, ModifiersState::CONTROL, 0.0, -100.0);
+        assert!((viewer.camera.distance / shifted.distance - 1.0).abs() < 1e-12);
+        let pinched = WindowEvent::PinchGesture {
+            device_id: DeviceId::dummy(),
+            delta: 0.3,
+            phase: TouchPhase::Moved,
+        };
+        viewer.mouse(&pinched, false);
+        assert!(viewer.camera.distance < 0.8 * shifted.distance);
+    }
+
+    #[test]
+    fn what_the_panel_takes_does_nothing_to_the_camera() {
+        let mut viewer = viewer();
+        let before = viewer.camera;
+        for event in [
+            WindowEvent::MouseWheel {
+                device_id: DeviceId::dummy(),
+                delta: MouseScrollDelta::LineDelta(0.0, 3.0),
+                phase: TouchPhase::Moved,
+            },
+            WindowEvent::MouseInput {
+                device_id: DeviceId::dummy(),
+                state: ElementState::Pressed,
+                button: MouseButton::Left,
+            },
+            WindowEvent::CursorMoved {
+                device_id: DeviceId::dummy(),
+                position: PhysicalPosition::new(90.0, 50.0),
+            },
+        ] {
+            viewer.mouse(&event, true);
+        }
+        assert_eq!(viewer.camera, before);
+    }
+}

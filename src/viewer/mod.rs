@@ -65,7 +65,11 @@ pub fn run(setup: Setup) -> Result<()> {
     let events = EventLoop::<Happened>::with_user_event()
         .build()
         .map_err(|error| Error::Window(error.to_string()))?;
-    let watch = Watch::new(events.create_proxy());
+    let proxy = events.create_proxy();
+    let watch = Watch::new(move |path| {
+        // The window may be gone already.
+        let _ = proxy.send_event(Happened::Changed(path));
+    });
     let mut viewer = Viewer::new(setup, watch);
     events
         .run_app(&mut viewer)
@@ -291,6 +295,8 @@ impl Viewer {
     }
 
     fn open_neighbour(&mut self, by: isize) {
+        // There may be others than when this one was opened.
+        self.scenes = stage::neighbours(&self.scene);
         let count = self.scenes.len() as isize;
         let place = self.scenes.iter().position(|path| *path == self.scene);
         if let Some(place) = place {

@@ -112,9 +112,10 @@ impl Viewer {
         let time = stage.simulation.time();
         ui.label(format!("t = {time:.4} s, {achieved}"));
         let milliseconds = |time: f64| format!("{:.1} ms", 1e3 * time);
+        // In two lines, whatever the numbers: what is below stays where it is.
+        ui.label(format!("frame {}", milliseconds(self.timing.frame)));
         ui.label(format!(
-            "frame {}: simulation {}, drawing {}",
-            milliseconds(self.timing.frame),
+            "simulation {}, drawing {}",
             milliseconds(self.timing.simulation),
             milliseconds(self.timing.drawing),
         ));

@@ -3,10 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
-use winit::event_loop::EventLoopProxy;
-
-use super::Happened;
-
 /// Watches the folder of a scene and, in a development build, those of the shaders.
 pub(super) struct Watch {
     watcher: Option<RecommendedWatcher>,
@@ -21,16 +17,13 @@ pub(super) fn shaders() -> Option<PathBuf> {
 }
 
 impl Watch {
-    /// Tells `proxy` of changes. Where files cannot be watched, nothing is told.
-    pub fn new(proxy: EventLoopProxy<Happened>) -> Watch {
+    /// Calls `changed` with each file that changes. Where files cannot be watched, it is never called.
+    pub fn new(changed: impl Fn(PathBuf) + Send + 'static) -> Watch {
         let tell = move |event: notify::Result<notify::Event>| {
             if let Ok(event) = event
                 && !event.kind.is_access()
             {
-                for path in event.paths {
-                    // The window may be gone already.
-                    let _ = proxy.send_event(Happened::Changed(path));
-                }
+                event.paths.into_iter().for_each(&changed);
             }
         };
         let mut watcher = notify::recommended_watcher(tell).ok();

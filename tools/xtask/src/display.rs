@@ -1,16 +1,21 @@
-//! A virtual display for the tests of the window.
+//! A virtual display for the tests of the window, and ffmpeg for those of films.
 
 use std::process::{Command, Stdio};
 
 use crate::apt::{self, Privilege};
 
 /// The programs that the tests start, each with an argument that makes it end at once.
-const PROGRAMS: [(&str, &str); 2] = [("Xvfb", "-help"), ("xdotool", "version")];
+const PROGRAMS: [(&str, &str); 3] = [
+    ("Xvfb", "-help"),
+    ("xdotool", "version"),
+    ("ffmpeg", "-version"),
+];
 
 /// Debian's and Ubuntu's names of these, and of what a window loads while it runs.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 8] = [
     "xvfb",
     "xdotool",
+    "ffmpeg",
     "libx11-6",
     "libx11-xcb1",
     "libxcursor1",
@@ -19,14 +24,14 @@ const PACKAGES: [&str; 7] = [
 ];
 
 /// Installs what is missing, where that can be done. Without it, the tests of the window are reported as
-/// ignored, and the rest goes on.
+/// ignored and films are not tested, and the rest goes on.
 pub fn provide() {
     if !cfg!(target_os = "linux") {
         eprintln!("           the window is tested on Linux only");
         return;
     }
     if missing().is_empty() {
-        eprintln!("           Xvfb and xdotool");
+        eprintln!("           Xvfb, xdotool and ffmpeg");
         return;
     }
     let privilege = Privilege::gather();
@@ -42,9 +47,9 @@ pub fn provide() {
 fn complaint(missing: &[&str]) -> Option<String> {
     (!missing.is_empty()).then(|| {
         format!(
-            "without {} the tests of the window are ignored; to run them, install it (Debian and \
-             Ubuntu: sudo apt-get install {}; Fedora: xorg-x11-server-Xvfb xdotool; Arch: \
-             xorg-server-xvfb xdotool)",
+            "without {} the tests of the window and of films are ignored; to run them, install it \
+             (Debian and Ubuntu: sudo apt-get install {}; Fedora: xorg-x11-server-Xvfb xdotool \
+             ffmpeg-free; Arch: xorg-server-xvfb xdotool ffmpeg)",
             missing.join(" and "),
             PACKAGES.join(" ")
         )

@@ -168,7 +168,7 @@ fn test(long: bool) -> Result<(), String> {
     let announce = |what: &str| eprintln!("[{:6.1} s] {what}", start.elapsed().as_secs_f64());
     announce("an adapter for the GPU tests");
     vulkan::provide()?;
-    announce("a display for the tests of the window");
+    announce("a display for the tests of the window, and ffmpeg");
     display::provide();
     announce("rustfmt and clippy");
     tools::provide()?;
