@@ -283,6 +283,28 @@ fn a_run_leaves_all_that_was_asked_for() {
 }
 
 #[test]
+fn the_speed_counts_the_spheres_that_are_there() {
+    let mut scene = heap();
+    scene["fills"] = json!([]);
+    scene["inlets"] = json!([{
+        "rate": 400, "shapes": { "ball": 1, "dumbbell": 1 },
+        "region": { "min": [-0.35, 0.25, -0.35], "max": [0.35, 1.0, 0.35] },
+    }]);
+    scene["output"] = json!({ "statistics_every": { "steps": 200 }, "vtk": [], "states": [] });
+    let place = Place::with(&scene);
+    place.run("run scene.json --backend cpu --steps 1000 --out run");
+    let (columns, rows) = statistics(&place.read("run/statistics.csv"));
+    let speed = columns.iter().position(|c| c == "sphere_steps_per_s");
+    let speeds: Vec<f64> = rows.iter().map(|row| row[speed.unwrap()]).collect();
+    assert_eq!(speeds.len(), 6);
+    // Nothing is there at first.
+    assert!(
+        speeds[0] == 0.0 && speeds[2..].iter().all(|speed| *speed > 0.0),
+        "{speeds:?}"
+    );
+}
+
+#[test]
 fn flags_come_before_the_scene() {
     let mut scene = heap();
     scene["output"] = json!({ "every": { "steps": 10 }, "vtk": ["bodies"] });
@@ -744,59 +766,68 @@ fn a_run_that_fails_leaves_the_last_good_state() {
     scene["bodies"] = json!([{ "shape": "mote", "position": [0, 0, 0] }]);
     scene["planes"] = json!([]);
     scene["fills"] = json!([]);
-    let place = Place::with(&scene);
-    let said = place.fails(
-        1,
-        "run scene.json --backend cpu --out run --checkpoint-every 3",
-    );
-    assert!(
-        said.contains("body 0 (mote)") && said.contains("in step "),
-        "{said}"
-    );
-    let lost: u64 = said
-        .split("in step ")
-        .nth(1)
-        .unwrap()
-        .split(',')
-        .next()
-        .unwrap()
-        .parse()
-        .unwrap();
-    assert!(
-        said.contains(&format!("the last good state, that of step {}", lost - 1)),
-        "{said}"
-    );
-    assert_eq!(checkpointed(&place.0.path().join("run")), Some(lost - 1));
-    let record = place.json("run/run.json");
-    assert_eq!(record["status"], "failed");
-    assert!(record["error"].as_str().unwrap().contains("body 0 (mote)"));
-    // It is the state that the run had there, and it is good.
-    let model = scene::load(&place.0.path().join("scene.json"))
-        .unwrap()
-        .model;
-    let mut simulation = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
-    simulation.step(lost - 1).unwrap();
-    let good = simulation.summary().unwrap().state_hash;
-    let mut saved = Simulation::on_cpu(model, Some(1)).unwrap();
-    saved
-        .read_checkpoint(&place.0.path().join("run/run.checkpoint"))
-        .unwrap();
-    assert_eq!(saved.summary().unwrap().state_hash, good);
-    assert!(
-        saved
-            .bodies()
+    for engine in ["cpu", "gpu"] {
+        let place = Place::with(&scene);
+        let output = place
+            .command("run scene.json --out run --checkpoint-every 3")
+            .args(engine_arguments(engine))
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{engine}: {said}");
+        assert!(
+            said.contains("body 0 (mote)") && said.contains("in step "),
+            "{said}"
+        );
+        let lost: u64 = said
+            .split("in step ")
+            .nth(1)
             .unwrap()
-            .iter()
-            .all(|body| body.velocity.is_finite())
-    );
-    assert!(
-        place
-            .files("run/vtk")
-            .contains(&format!("bodies_{:012}.vtp", lost - 1))
-    );
-    // It is lost again, at the same step.
-    let said = place.fails(1, "run --resume run");
-    assert!(said.contains(&format!("in step {lost},")), "{said}");
+            .split(',')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!(
+            said.contains(&format!("the last good state, that of step {}", lost - 1)),
+            "{said}"
+        );
+        assert_eq!(checkpointed(&place.0.path().join("run")), Some(lost - 1));
+        let record = place.json("run/run.json");
+        assert_eq!(record["status"], "failed");
+        assert!(record["error"].as_str().unwrap().contains("body 0 (mote)"));
+        // It is the state that the run had there, and it is good.
+        let model = scene::load(&place.0.path().join("scene.json"))
+            .unwrap()
+            .model;
+        let start = |model: &rockfall::model::Model| match engine {
+            "cpu" => Simulation::on_cpu(model.clone(), Some(1)).unwrap(),
+            _ => Simulation::on_gpu(model.clone(), common::device()).unwrap(),
+        };
+        let mut simulation = start(&model);
+        simulation.step(lost - 1).unwrap();
+        let good = simulation.summary().unwrap().state_hash;
+        let mut saved = start(&model);
+        saved
+            .read_checkpoint(&place.0.path().join("run/run.checkpoint"))
+            .unwrap();
+        assert_eq!(saved.summary().unwrap().state_hash, good);
+        assert!(
+            saved
+                .bodies()
+                .unwrap()
+                .iter()
+                .all(|body| body.velocity.is_finite())
+        );
+        assert!(
+            place
+                .files("run/vtk")
+                .contains(&format!("bodies_{:012}.vtp", lost - 1))
+        );
+        // It is lost again, at the same step.
+        let said = place.fails(1, "run --resume run");
+        assert!(said.contains(&format!("in step {lost},")), "{said}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::process::Command;
 use common::{device, model};
 use glam::{DVec3, Vec3};
 use image::RgbaImage;
+use rockfall::render::shaders::Texts;
 use rockfall::render::{Camera, ColourBy, Line, Look, PICTURE, Renderer, Thing};
 use rockfall::{Simulation, scene};
 
@@ -507,6 +508,60 @@ fn shadows_are_where_the_way_to_the_sun_is_barred() {
         shaded[0] + 10 < lit[0],
         "the darkest is {lit:?}, the lightest in a shadow {shaded:?}"
     );
+}
+
+#[test]
+fn shaders_are_read_again_and_wrong_ones_are_not_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/render");
+    for entry in std::fs::read_dir(own).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+    }
+    let path = folder.path().join("shade.wgsl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let simulation = on_cpu(SCENE);
+    let mut renderer = renderer(&simulation);
+    let look = Look::default();
+    let shown = |renderer: &mut Renderer| renderer.picture(SIZE, &camera(), &look, &[]).unwrap();
+    let before = shown(&mut renderer);
+    // The same, then all red.
+    renderer
+        .reload(&Texts::read(folder.path()).unwrap())
+        .unwrap();
+    assert_eq!(shown(&mut renderer), before);
+    let end = "return vec4<f32>(light, 1.0);";
+    let red = text.replace(end, "return vec4<f32>(1.0, 0.0, 0.0, 1.0);");
+    assert_ne!(red, text);
+    std::fs::write(&path, &red).unwrap();
+    renderer
+        .reload(&Texts::read(folder.path()).unwrap())
+        .unwrap();
+    let after = shown(&mut renderer);
+    assert!(difference(&after, &before) > 0.1);
+    // What is wrong in the text of a shader is said; the shaders of before stay.
+    std::fs::write(
+        &path,
+        red.replace("vec4<f32>(1.0, 0.0", "vec4<f32>(oops, 0.0"),
+    )
+    .unwrap();
+    let error = renderer.reload(&Texts::read(folder.path()).unwrap());
+    let sentence = error.unwrap_err().to_string();
+    assert!(sentence.contains("oops"), "{sentence}");
+    assert_eq!(shown(&mut renderer), after);
+    let first = text.lines().next().unwrap();
+    for (line, part) in [
+        ("", "expected \"// import: \""),
+        ("// import: layout, lauoyt", "found an import of \"lauoyt\""),
+        ("// import: render/vew", "found an import of \"render/vew\""),
+    ] {
+        std::fs::write(&path, text.replacen(first, line, 1)).unwrap();
+        let sentence = Texts::read(folder.path()).unwrap_err().to_string();
+        assert!(
+            sentence.contains("shade.wgsl:1: ") && sentence.contains(part),
+            "{sentence}"
+        );
+    }
 }
 
 #[test]

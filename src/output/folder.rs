@@ -86,8 +86,26 @@ pub struct RunFolder {
     writer: Option<Writer>,
     /// When the run, the last row of statistics and the last checkpoint were.
     clock: Instant,
-    last_row: (u64, Instant),
+    last_row: Row,
     last_checkpoint: Instant,
+}
+
+/// Where the simulation was when a row of statistics was written.
+#[derive(Clone, Copy)]
+struct Row {
+    steps: u64,
+    sphere_steps: u64,
+    at: Instant,
+}
+
+impl Row {
+    fn now(simulation: &Simulation) -> Row {
+        Row {
+            steps: simulation.steps(),
+            sphere_steps: simulation.sphere_steps(),
+            at: Instant::now(),
+        }
+    }
 }
 
 struct Writer {
@@ -227,7 +245,7 @@ impl RunFolder {
             record,
             writer: None,
             clock: Instant::now(),
-            last_row: (simulation.steps(), Instant::now()),
+            last_row: Row::now(simulation),
             last_checkpoint: Instant::now(),
         };
         folder.record.parts.push(Part {
@@ -278,10 +296,9 @@ impl RunFolder {
     ) -> Result<()> {
         let steps = simulation.steps();
         let row = row.then(|| {
-            let (since, at) = std::mem::replace(&mut self.last_row, (steps, Instant::now()));
-            let spheres = simulation.model().sphere_count() as f64;
-            let seconds = at.elapsed().as_secs_f64();
-            spheres * (steps - since) as f64 / seconds.max(1e-9)
+            let last = std::mem::replace(&mut self.last_row, Row::now(simulation));
+            let seconds = last.at.elapsed().as_secs_f64();
+            (simulation.sphere_steps() - last.sphere_steps) as f64 / seconds.max(1e-9)
         });
         if checkpoint {
             self.last_checkpoint = Instant::now();
@@ -338,7 +355,7 @@ impl RunFolder {
         summary: RunSummary,
     ) -> Result<()> {
         let steps = simulation.steps();
-        let row = self.last_row.0 < steps && !stopped;
+        let row = self.last_row.steps < steps && !stopped;
         self.send(simulation, row, !stopped, true)?;
         self.wait()?;
         self.record.summary = serde_json::to_value(summary).ok();

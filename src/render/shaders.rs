@@ -1,5 +1,7 @@
 //! The WGSL of what a picture is drawn with.
 
+use std::io;
+
 use crate::gpu::shaders::{assemble, shared};
 use crate::render::colour::{COLOURS, ColourBy, LIST_COLOURS, MAP_COLOURS};
 
@@ -50,10 +52,13 @@ impl Texts {
     /// The texts as they now stand in the directory `shaders/render/` of a checkout.
     ///
     /// # Errors
-    /// If one of them cannot be read.
-    pub fn read(directory: &std::path::Path) -> std::io::Result<Texts> {
+    /// If one of them cannot be read, or the first line of a shader does not import what there is.
+    pub fn read(directory: &std::path::Path) -> io::Result<Texts> {
         let read = |(name, _): &(&str, &str)| {
             let text = std::fs::read_to_string(directory.join(format!("{name}.wgsl")))?;
+            if NAMES.contains(name) {
+                check_imports(name, &text).map_err(io::Error::other)?;
+            }
             Ok(((*name).to_owned(), text))
         };
         FILES
@@ -90,6 +95,31 @@ impl Texts {
             }
         });
         constants() + &own
+    }
+}
+
+/// Whether a shader's first line imports what there is.
+fn check_imports(name: &str, text: &str) -> Result<(), String> {
+    let first = text.lines().next().unwrap_or_default();
+    let wrong = |found: &str, expected: &str| {
+        format!("shaders/render/{name}.wgsl:1: found {found}, expected {expected}")
+    };
+    let imports = first.strip_prefix("// import: ").ok_or_else(|| {
+        wrong(
+            &format!("{first:?}"),
+            "\"// import: \" and the names of what it imports",
+        )
+    })?;
+    let exists = |import: &&str| match import.strip_prefix("render/") {
+        Some(own) => FILES.iter().any(|(file, _)| *file == own),
+        None => shared(import).is_some(),
+    };
+    match imports.split(", ").find(|import| !exists(import)) {
+        Some(import) => Err(wrong(
+            &format!("an import of {import:?}"),
+            "the name of a file of shaders/shared/ or, after \"render/\", of shaders/render/",
+        )),
+        None => Ok(()),
     }
 }
 
