@@ -236,6 +236,9 @@ impl Simulation {
 
     /// Takes `steps` steps between two looks.
     fn take(&mut self, steps: u64) -> Result<()> {
+        if self.state.bodies.is_empty() && self.gpu().is_some() {
+            return self.take_without_bodies(steps);
+        }
         let after = self.steps;
         let before = self.samples.len();
         self.steps += match &mut self.engine {
@@ -267,6 +270,17 @@ impl Simulation {
             0 => Ok(()),
             body => Err(self.runaway(body as usize - 1)?),
         }
+    }
+
+    /// The same on the host, for the GPU engine, of which no thread counts steps while there are no bodies.
+    /// Walls move.
+    fn take_without_bodies(&mut self, steps: u64) -> Result<()> {
+        self.fetch(&Field::ALL)?;
+        for _ in 0..steps {
+            cpu::step(&mut self.state);
+        }
+        self.steps += steps;
+        self.replace()
     }
 
     /// Before the first step and each multiple of [`Flow::every`](crate::flow::Flow::every): bodies

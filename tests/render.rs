@@ -44,7 +44,7 @@ fn on_cpu(text: &str) -> Simulation {
 
 fn renderer(simulation: &Simulation) -> Renderer {
     let mut renderer = Renderer::new(device(), simulation, PICTURE).unwrap();
-    renderer.update(simulation);
+    renderer.update(simulation).unwrap();
     renderer
 }
 
@@ -561,6 +561,44 @@ fn shaders_are_read_again_and_wrong_ones_are_not_taken() {
             sentence.contains("shade.wgsl:1: ") && sentence.contains(part),
             "{sentence}"
         );
+    }
+}
+
+#[test]
+fn bodies_that_come_in_are_drawn_and_those_that_go_out_are_not() {
+    let text = r#"{ "version": 1, "gravity": [0, 0, 0],
+        "contact": { "stiffness": 1e5, "time_step": 1e-3 },
+        "materials": { "stone": { "density": 1, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "stone" } },
+        "inlets": [ { "rate": 1000, "count": 40, "shapes": { "ball": 1 }, "velocity": [2, 0, 0],
+                      "region": { "min": [-1, -0.6, -0.6], "max": [0, 0.6, 0.6] } } ],
+        "outlets": [ { "outside": { "min": [-2, -2, -2], "max": [2, 2, 2] } } ] }"#;
+    let camera = Camera::at(DVec3::new(0.0, 0.0, 6.0), DVec3::ZERO);
+    let look = Look::default();
+    for mut simulation in [on_gpu(text), on_cpu(text)] {
+        let backend = simulation.backend();
+        let mut renderer = renderer(&simulation);
+        let mut seen = |simulation: &Simulation| {
+            renderer.update(simulation).unwrap();
+            let bounds = renderer.survey(&look).unwrap();
+            assert!(bounds.radius() < 10.0, "{bounds:?}");
+            renderer.picture(SIZE, &camera, &look, &[]).unwrap();
+            let things = renderer.layers().unwrap().unwrap().things;
+            let spheres: std::collections::HashSet<Thing> = things
+                .into_iter()
+                .filter(|thing| matches!(thing, Thing::Sphere(_)))
+                .collect();
+            spheres.len()
+        };
+        assert_eq!(seen(&simulation), 0, "{backend}");
+        simulation.step(450).unwrap();
+        assert_eq!(simulation.sphere_count(), 40, "{backend}");
+        // Some hide others.
+        let there = seen(&simulation);
+        assert!((20..=40).contains(&there), "{backend}: {there}");
+        simulation.step(2000).unwrap();
+        assert_eq!(simulation.sphere_count(), 0, "{backend}");
+        assert_eq!(seen(&simulation), 0, "{backend}");
     }
 }
 

@@ -507,7 +507,7 @@ fn check_against_picture(stage: &Stage, shown: &RgbaImage, size: [u32; 2], name:
     let simulation = Simulation::on_cpu(model, Some(1))?;
     let context = Adapter::to_draw(Some(&adapter()))?.open()?;
     let mut renderer = Renderer::new(&context, &simulation, PICTURE)?;
-    renderer.update(&simulation);
+    renderer.update(&simulation)?;
     let look = Look {
         supersampling: 1,
         ..Look::default()

@@ -99,7 +99,7 @@ impl Studio {
             None => Adapter::to_draw(wanted)?.open()?,
         };
         let mut renderer = Renderer::new(&context, simulation, PICTURE)?;
-        renderer.update(simulation);
+        renderer.update(simulation)?;
         let look = Look {
             colour_by: arguments.colour,
             top: arguments.top,
@@ -142,7 +142,7 @@ impl Studio {
 
     /// A picture of the simulation as it is now.
     pub fn picture(&mut self, simulation: &Simulation) -> Outcome<RgbaImage> {
-        self.renderer.update(simulation);
+        self.renderer.update(simulation)?;
         self.renderer.survey(&self.look)?;
         let mut picture = self
             .renderer

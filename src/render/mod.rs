@@ -305,10 +305,14 @@ impl Renderer {
         Ok(())
     }
 
-    /// Brings up to date what the renderer knows of the simulation, before a picture: with the CPU
-    /// engine, its copy of the state.
-    pub fn update(&mut self, simulation: &Simulation) {
-        self.source.update(&self.context, simulation);
+    /// Brings up to date what the renderer knows of the simulation, before a picture: how many bodies there
+    /// are and, with the CPU engine, its copy of the state.
+    ///
+    /// # Errors
+    /// If the device has no memory for bodies that have come in.
+    pub fn update(&mut self, simulation: &Simulation) -> Result<()> {
+        self.sphere_count = simulation.sphere_count() as u32;
+        self.source.update(&self.context, simulation)
     }
 
     /// Finds out where the bodies are, and the largest value of what colours mean. Waits for the
@@ -351,9 +355,12 @@ impl Renderer {
             let cells = view.camera_cell.as_dvec3() + parts.as_dvec3() / SURVEY_PARTS;
             self.origin + cells * self.cell_size
         };
-        let found = Bounds {
-            min: place(survey.first),
-            max: place(survey.last + IVec3::ONE),
+        let found = match self.sphere_count {
+            0 => self.start,
+            _ => Bounds {
+                min: place(survey.first),
+                max: place(survey.last + IVec3::ONE),
+            },
         };
         // They grow at once and shrink late, so that what depends on them does not tremble.
         let bounds = match self.bounds {
@@ -686,7 +693,7 @@ fn texture(
     })
 }
 
-/// The median over the bodies of the distance of their outermost point, m.
+/// The median over the bodies, or without any over the shapes, of the distance of the outermost point, m.
 fn body_radius(model: &Model) -> f64 {
     let reach = |shape: usize| {
         let spheres = model.shapes[shape].spheres.iter();
@@ -695,6 +702,9 @@ fn body_radius(model: &Model) -> f64 {
             .fold(0.0, f64::max)
     };
     let mut radii: Vec<f64> = model.bodies.iter().map(|body| reach(body.shape)).collect();
+    if radii.is_empty() {
+        radii.extend((0..model.shapes.len()).map(reach));
+    }
     radii.sort_by(f64::total_cmp);
     radii.get(radii.len() / 2).copied().unwrap_or(1.0)
 }
@@ -712,7 +722,7 @@ pub fn walls_of(model: &Model) -> Option<Bounds> {
         .reduce(Bounds::union)
 }
 
-/// Where the bodies of a model start, with the floor below them: what a film should show.
+/// Where the bodies of a model start or come in, with the floor below them: what a film should show.
 pub fn start(model: &Model) -> Bounds {
     let mut bounds: Option<Bounds> = None;
     for body in &model.bodies {
@@ -721,6 +731,10 @@ pub fn start(model: &Model) -> Bounds {
             let ball = Bounds::of_ball(center, sphere.radius);
             bounds = Some(bounds.map_or(ball, |bounds| bounds.union(ball)));
         }
+    }
+    for corner in model.flow.corners() {
+        let corner = Bounds::of_ball(corner, 0.0);
+        bounds = Some(bounds.map_or(corner, |bounds| bounds.union(corner)));
     }
     let mut bounds = bounds.unwrap_or(Bounds::of_ball(DVec3::ZERO, 1.0));
     let down = model.gravity.normalize_or_zero();

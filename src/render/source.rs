@@ -18,6 +18,9 @@ const FIELDS: [Field; 6] = [
     Field::BodyLoads,
 ];
 
+/// Size of a buffer that has nothing in it yet, bytes: more than any element takes.
+const LEAST: u64 = 256;
+
 /// The buffers that pictures are drawn from.
 pub(super) struct Source {
     params: wgpu::Buffer,
@@ -47,15 +50,9 @@ impl Source {
     }
 
     fn for_uploads(context: &Context, state: &State) -> Result<Source> {
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let mut fields = Vec::with_capacity(FIELDS.len());
         for field in FIELDS {
-            let size = state.bytes(field).len() as u64;
-            let usage = match field {
-                Field::Walls => usage | BufferUsages::UNIFORM,
-                _ => usage,
-            };
-            fields.push(context.create_buffer(field.name(), size, usage)?);
+            fields.push(Source::for_upload(context, field, state)?);
         }
         let size = uniform(&state.params).len() as u64;
         let usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
@@ -66,18 +63,35 @@ impl Source {
         })
     }
 
-    /// Brings the copies up to date, if they are copies.
-    pub fn update(&self, context: &Context, simulation: &Simulation) {
-        if self.shared {
-            return;
+    fn for_upload(context: &Context, field: Field, state: &State) -> Result<wgpu::Buffer> {
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        let usage = match field {
+            Field::Walls => usage | BufferUsages::UNIFORM,
+            _ => usage,
+        };
+        let size = state.bytes(field).len() as u64;
+        context.create_buffer(field.name(), size.max(LEAST), usage)
+    }
+
+    /// Brings the copies up to date, if they are copies. Bodies that have come in may have made the engine
+    /// take others, or may need larger ones.
+    pub fn update(&mut self, context: &Context, simulation: &Simulation) -> Result<()> {
+        if let Some(engine) = simulation.gpu().filter(|_| self.shared) {
+            *self = Source::of_engine(engine);
+            return Ok(());
         }
         let state = simulation.on_host();
         context
             .queue
             .write_buffer(&self.params, 0, &uniform(&state.params));
-        for (field, buffer) in FIELDS.into_iter().zip(&self.fields) {
-            context.queue.write_buffer(buffer, 0, state.bytes(field));
+        for (field, buffer) in FIELDS.into_iter().zip(&mut self.fields) {
+            let bytes = state.bytes(field);
+            if buffer.size() < bytes.len() as u64 {
+                *buffer = Source::for_upload(context, field, state)?;
+            }
+            context.queue.write_buffer(buffer, 0, bytes);
         }
+        Ok(())
     }
 
     /// The buffer that shaders call `name`.

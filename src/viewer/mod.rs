@@ -373,7 +373,7 @@ impl Viewer {
         };
         match &mut self.stage {
             Some(stage) => {
-                stage.renderer.update(&stage.simulation);
+                stage.renderer.update(&stage.simulation)?;
                 if self.last_survey.is_none_or(|last| last.elapsed() > SURVEY) {
                     stage.renderer.survey(&look)?;
                     self.last_survey = Some(Instant::now());
@@ -434,7 +434,13 @@ impl Viewer {
         else {
             return;
         };
-        match stage.simulation.body(state.index as u32) {
+        // Where it is now among the bodies; it may be gone.
+        let identities = &stage.simulation.on_host().identities;
+        let Ok(index) = identities.binary_search_by_key(&state.id, |body| body.id) else {
+            self.picked = None;
+            return self.hand.let_go();
+        };
+        match stage.simulation.body(index as u32) {
             Ok(now) => *state = now,
             Err(error) => return self.tell(Err(error)),
         }

@@ -75,7 +75,7 @@ impl Recording {
         lines: &[Line],
     ) -> std::result::Result<(), String> {
         let mut draw = || -> Result<_> {
-            self.renderer.update(simulation);
+            self.renderer.update(simulation)?;
             self.renderer.survey(look)?;
             self.renderer.picture(SIZE, camera, look, lines)
         };

@@ -66,7 +66,7 @@ impl Stage {
         };
         let start = simulation.state()?.clone();
         let mut renderer = Renderer::new(context, &simulation, format)?;
-        renderer.update(&simulation);
+        renderer.update(&simulation)?;
         renderer.survey(&Look::default())?;
         Ok(Stage {
             path: path.to_owned(),
