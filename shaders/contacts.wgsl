@@ -1,4 +1,4 @@
-// import: layout, dispatch, grid, contact, law, memory
+// import: layout, dispatch, grid, contact, law, opaque, memory
 
 // Contacts of each sphere with others: force, torque, overlap, number, and what each remembers. One thread a
 // sphere. Each pair is evaluated from both sides, neighbours in the order of their indices: no sphere
@@ -78,6 +78,7 @@ fn contacts(
     if index >= params.sphere_count || stats.halted == 1u {
         return;
     }
+    let zero = stats.halted;
     let sphere = spheres[index];
     var load: SphereLoad;
     var damping = vec2<f32>(sphere_loads[index].damping, sphere_loads[index].damping_rest);
@@ -108,8 +109,8 @@ fn contacts(
         load.force += response.force;
         load.torque += cross(near.arm, response.force) + response.torque;
         // Both spheres of a pair evaluate the contact, and each has a half of what it costs.
-        damping = plus(damping, 0.5 * response.damping);
-        friction = plus(friction, 0.5 * response.friction);
+        damping = plus(damping, 0.5 * response.damping, zero);
+        friction = plus(friction, 0.5 * response.friction, zero);
         if touches {
             let overlap = near.contact.touch.mean_overlap;
             load.max_overlap = max(load.max_overlap, overlap);

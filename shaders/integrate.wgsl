@@ -1,8 +1,9 @@
-// import: layout, dispatch, grid, rotation, rounding, pull
+// import: layout, dispatch, grid, rotation, opaque, rounding, pull
 
 // Sums the spheres of each body and moves it by one time step; and moves walls.
 //
-//   integrate_walls  one thread a wall: sums its loads, and puts it where it is in the next step
+//   integrate_walls  one thread a wall: sums its loads, and puts it where it is in the next step, by
+//                    prescription or as the load moves it
 //   integrate        one thread a body
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -15,6 +16,7 @@
 @group(0) @binding(25) var<storage, read_write> wall_sums: array<i32>;
 @group(0) @binding(26) var<storage, read_write> wall_loads: array<Load>;
 @group(0) @binding(3) var<storage, read_write> walls: array<Wall>;
+@group(0) @binding(28) var<storage, read_write> loaded_walls: array<LoadedWall>;
 
 // Poses of the walls that move by prescription, in the next steps: those of step n are in row n modulo
 // WALL_STEPS.
@@ -66,9 +68,9 @@ fn integrate(
     var angular_momentum = body.angular_momentum;
     let dither = dither_of(stats.step);
     let push = (sum.force * constant.inverse_mass + params.gravity) * params.time_step;
-    body.velocity = plus_vector(body.velocity, push, dither);
+    body.velocity = plus_vector(body.velocity, push, dither, stats.halted);
     let turning = sum.torque * params.time_step;
-    body.angular_momentum = plus_vector(body.angular_momentum, turning, dither);
+    body.angular_momentum = plus_vector(body.angular_momentum, turning, dither, stats.halted);
     if params.integrator == SEMI_IMPLICIT {
         velocity = body.velocity;
         angular_momentum = body.angular_momentum;
@@ -101,6 +103,63 @@ fn integrate(
     if !followed {
         atomicMax(&stats.runaway, index + 1u);
     }
+}
+
+// The part of a vector along a unit vector; all of it if that is zero.
+fn along(vector: vec3<f32>, axis: vec3<f32>) -> vec3<f32> {
+    if all(axis == vec3<f32>(0.0)) {
+        return vector;
+    }
+    return dot(vector, axis) * axis;
+}
+
+// Moves a wall under its load by one time step. Returns how far a point of it may have come, m.
+fn move_loaded(own: ptr<function, LoadedWall>, load: Load, wall: ptr<function, Wall>, dither: f32) -> f32 {
+    let time_step = params.time_step;
+    var body = (*own).body;
+    if (*own).servo_speed > 0.0 {
+        let pressed = -dot(load.force, (*own).rail);
+        let missing = clamp(((*own).servo_force - pressed) / (*own).servo_force, -1.0, 1.0);
+        body.velocity = missing * (*own).servo_speed * (*own).rail;
+    } else if (*own).inverse_mass > 0.0 {
+        let force = load.force + (*own).force;
+        let push = (force * (*own).inverse_mass + params.gravity) * time_step;
+        body.velocity = plus_vector(body.velocity, along(push, (*own).rail), dither, stats.halted);
+    }
+    if any((*own).inverse_inertia != vec3<f32>(0.0)) {
+        let turning = (load.torque + (*own).torque) * time_step;
+        body.angular_momentum =
+            plus_vector(
+                body.angular_momentum, along(turning, (*own).axle), dither, stats.halted);
+    }
+    let way = body.velocity * time_step;
+    let place = travel(body.cell, body.offset, way, params.cell_size, params.period, dither);
+    body.cell = place.cell;
+    body.offset = place.offset;
+    let turned =
+        advance(body.orientation, body.angular_momentum, (*own).inverse_inertia, time_step, dither);
+    body.orientation = turned.orientation;
+    (*own).body = body;
+    let orientation = quaternion(body.orientation);
+    (*wall).cell = body.cell;
+    (*wall).offset = metres(body.offset, params.cell_size);
+    (*wall).orientation = orientation;
+    (*wall).velocity = body.velocity;
+    (*wall).angular_velocity =
+        angular_velocity(orientation, body.angular_momentum, (*own).inverse_inertia);
+    return length(way) + length(turned.spin) * time_step * (*own).reach;
+}
+
+// Adds to how far a wall has come since the neighbour lists were built.
+fn drifted(drift: f32, farther: f32) -> f32 {
+    let all_of_it = select(drift, 0.0, stats.rebuilding == 1u) + farther;
+    if all_of_it > params.drift_limit {
+        atomicStore(&stats.stale, 1u);
+    }
+    if all_of_it + params.lookahead * farther > params.drift_limit {
+        atomicStore(&stats.due, 1u);
+    }
+    return all_of_it;
 }
 
 // The sum of a number over all copies, in units of 1, where each carries; and clears it. See
@@ -140,6 +199,17 @@ fn integrate_walls(
             load.torque[k] = params.torque_unit * take_sum(index, k + 3u);
         }
         wall_loads[index] = load;
+        for (var k = 0u; k < arrayLength(&loaded_walls); k++) {
+            var own = loaded_walls[k];
+            if own.wall != index {
+                continue;
+            }
+            var wall = walls[index];
+            let farther = move_loaded(&own, load, &wall, dither_of(stats.step));
+            wall.drift = drifted(wall.drift, farther);
+            walls[index] = wall;
+            loaded_walls[k] = own;
+        }
     }
     let movers = arrayLength(&wall_poses) / WALL_STEPS;
     if index < movers {
@@ -150,13 +220,7 @@ fn integrate_walls(
         wall.orientation = pose.orientation;
         wall.velocity = pose.velocity;
         wall.angular_velocity = pose.angular_velocity;
-        wall.drift = select(wall.drift, 0.0, stats.rebuilding == 1u) + pose.way;
+        wall.drift = drifted(wall.drift, pose.way);
         walls[pose.wall] = wall;
-        if wall.drift > params.drift_limit {
-            atomicStore(&stats.stale, 1u);
-        }
-        if wall.drift + params.lookahead * pose.way > params.drift_limit {
-            atomicStore(&stats.due, 1u);
-        }
     }
 }

@@ -1,4 +1,4 @@
-// import: layout, dispatch, grid, rotation, wall, contact, law, memory
+// import: layout, dispatch, grid, rotation, wall, contact, law, opaque, memory
 
 // Contacts of each sphere with walls, added to those with spheres; and the loads on the walls. One thread
 // a sphere.
@@ -43,8 +43,8 @@ struct Run {
 }
 
 const SAME_POINT: f32 = 1e-3;
+const SAME_WAY: f32 = 0.966;
 const ON_FACET: f32 = 1e-4;
-const ROUNDING: f32 = 5e-7;
 
 fn wall_of(entry: u32) -> u32 {
     return geometry[params.facet_start + 4u * (neighbours[entry] & ~WALL) + 1u].w;
@@ -87,6 +87,9 @@ fn touched(run: Run, entry: u32) -> Closest {
         if !nearer {
             continue;
         }
+        if dot(found.normal, own.normal) > SAME_WAY {
+            return far();
+        }
         let between = distance(nearest_point(found, run.place), point);
         if between <= SAME_POINT * run.radius + run.rounding {
             return far();
@@ -128,7 +131,7 @@ fn contact_with(sphere: Sphere, run: Run, closest: Closest) -> Contact {
 
 // A contact that goes over to another facet takes along what it remembers if it goes no farther than this
 // part of the radius.
-const INHERITED: f32 = 0.1;
+const INHERITED: f32 = 0.3;
 
 // As many contacts as a sphere has with one wall, and more.
 const MOST_ORPHANS: u32 = 4u;
@@ -244,8 +247,8 @@ fn walls_touch(
             let arm = sphere.radius * contact.normal;
             load.force += response.force;
             load.torque += cross(arm, response.force) + response.torque;
-            damping = plus(damping, response.damping);
-            friction = plus(friction, response.friction);
+            damping = plus(damping, response.damping, stats.halted);
+            friction = plus(friction, response.friction, stats.halted);
             if params.wall_loads == 1u {
                 let torque = cross(run.from_anchor + arm, response.force) + response.torque;
                 add_loads(run.wall, index, -response.force, -torque);

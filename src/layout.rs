@@ -47,6 +47,9 @@ pub const WALL: u32 = 1 << 31;
 /// Walls that a scene may have: together they fit a uniform buffer.
 pub const MAX_WALLS: usize = 256;
 
+/// `LoadedWall::wall` of none.
+pub const NO_WALL: u32 = u32::MAX;
+
 /// Steps for which the GPU engine has the poses of walls that move by prescription; the most that a
 /// submission takes.
 pub const WALL_STEPS: u32 = 1024;
@@ -73,7 +76,7 @@ pub const BALL: u32 = 4;
 /// `Facet::kind` of a torus about y: `a.x` the radius of its ring, `a.y` that of its tube.
 pub const TORUS: u32 = 5;
 /// `Facet::kind` of a signed distance, sampled: `a` the first corner of the grid, `b.x` its spacing, `c`
-/// the number of samples along each side, `d.x` the bits of the index of the first one.
+/// the number of samples along each side.
 pub const SAMPLED: u32 = 6;
 
 /// `Facet::side`: bodies touch either side.
@@ -352,6 +355,34 @@ pub struct WallPose {
     pub _pad1: u32,
 }
 
+/// A wall that moves under load: as a rigid body of its own, or as a servo.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct LoadedWall {
+    /// Its state, that of a body whose centre of mass is the anchor.
+    pub body: Body,
+    /// Inverse moments of inertia about its own axes, 1/(kg m²); zero if it does not turn.
+    pub inverse_inertia: Vec3,
+    /// Inverse mass, 1/kg; zero if its anchor stays where it is.
+    pub inverse_mass: f32,
+    /// Unit vector along which it moves; zero if it moves in any direction.
+    pub rail: Vec3,
+    /// Index of the wall; [`NO_WALL`] if there is none.
+    pub wall: u32,
+    /// Unit vector about which it turns; zero if it turns about any axis.
+    pub axle: Vec3,
+    /// Largest speed of a servo, m/s; 0 if it is none.
+    pub servo_speed: f32,
+    /// Force on it besides gravity and contacts, N.
+    pub force: Vec3,
+    /// Force with which a servo presses along its rail, N.
+    pub servo_force: f32,
+    /// Torque on it besides that of contacts, N m.
+    pub torque: Vec3,
+    /// Largest distance of a point of it from the anchor, m.
+    pub reach: f32,
+}
+
 /// A piece of a wall that is convex or smooth, in the wall frame; what its fields mean depends on its
 /// kind.
 #[repr(C)]
@@ -371,8 +402,8 @@ pub struct Facet {
     pub side: u32,
     /// See there.
     pub d: Vec3,
-    /// Zero.
-    pub _pad: u32,
+    /// Of a signed distance, the index of its first sample.
+    pub first: u32,
 }
 
 /// A node of the tree of a wall's facets. The nodes of a tree lie in the order in which they are

@@ -111,7 +111,7 @@ pub use glam;
 pub use network::{Network, NetworkContact, Partner};
 pub use observe::Observer;
 pub use simulation::{Backend, Options, Simulation};
-pub use snapshot::{BodyState, Snapshot, SphereState, WallState};
+pub use snapshot::{BodyState, Snapshot, SphereState, WallLoad, WallState};
 pub use summary::{Energy, Summary};
 pub use watch::Watch;
 pub use wgpu;

@@ -36,6 +36,8 @@ pub struct NetworkContact {
     pub normal: DVec3,
     /// Force on the sphere, N; zero for a custom law, of which it is not known.
     pub force: DVec3,
+    /// Torque of rolling and twisting resistance on the sphere, N m; zero for a custom law.
+    pub torque: DVec3,
     /// Elastic energy, J; zero for a custom law.
     pub stored: f64,
 }
@@ -177,6 +179,7 @@ fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> 
         point: state.place(sphere) + near.arm.as_dvec3(),
         normal: near.contact.normal.as_dvec3(),
         force: response.force.as_dvec3(),
+        torque: response.torque.as_dvec3(),
         stored: stored.into(),
     })
 }

@@ -5,7 +5,7 @@ use glam::{DMat3, DQuat, DVec3};
 use crate::error::Result;
 use crate::layout::Body;
 use crate::model::Model;
-use crate::network::{Network, NetworkContact, contacts};
+use crate::network::{Network, NetworkContact, Partner, contacts};
 use crate::simulation::Simulation;
 use crate::state::{Field, Identity, State, angular_velocity, body_orientation};
 use crate::summary::{Energy, Summary};
@@ -73,6 +73,15 @@ pub struct SphereState {
     pub force: DVec3,
 }
 
+/// What contacts do to a wall in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WallLoad {
+    /// Force, N.
+    pub force: DVec3,
+    /// Torque about the wall's position, N m.
+    pub torque: DVec3,
+}
+
 /// A wall, as it is reported; [`Model::walls`] has its shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WallState {
@@ -86,9 +95,10 @@ pub struct WallState {
 
 impl<'a> Snapshot<'a> {
     /// The buffers that a snapshot reads.
-    pub(crate) const FIELDS: [Field; 9] = [
+    pub(crate) const FIELDS: [Field; 10] = [
         Field::Bodies,
         Field::Walls,
+        Field::WallLoads,
         Field::Spheres,
         Field::NeighbourStarts,
         Field::Neighbours,
@@ -168,6 +178,39 @@ impl<'a> Snapshot<'a> {
             name: wall.name.clone(),
             moving: self.state.wall(index),
         })
+    }
+
+    /// What contacts did to each wall in the last step.
+    pub fn wall_loads(self) -> Vec<WallLoad> {
+        let State {
+            params, wall_loads, ..
+        } = self.state;
+        let count = self.model.walls.len();
+        if params.wall_loads == 1 {
+            let summed = wall_loads[..count].iter().enumerate();
+            return summed
+                .map(|(wall, load)| {
+                    let force = load.force.as_dvec3();
+                    // The engines sum about the anchor.
+                    let orientation = self.state.wall(wall).pose.orientation;
+                    let arm = orientation * self.state.anchors[wall];
+                    WallLoad {
+                        force,
+                        torque: load.torque.as_dvec3() + arm.cross(force),
+                    }
+                })
+                .collect();
+        }
+        let mut loads = vec![WallLoad::default(); count];
+        for contact in self.contacts() {
+            if let Partner::Wall(wall) = contact.partner {
+                let arm = contact.point - self.state.wall(wall as usize).pose.position;
+                let load = &mut loads[wall as usize];
+                load.force -= contact.force;
+                load.torque -= self.state.nearest(arm).cross(contact.force) + contact.torque;
+            }
+        }
+        loads
     }
 
     /// The contacts of the last step, one by one; see [`Network::contacts`].

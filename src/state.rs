@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 use crate::flow::Traffic;
 use crate::grid::{FRACTION, wrap};
 use crate::layout::{
-    Body, BodyProperties, CUSTOM, EXPLICIT, Facet, HERTZ, HOOKE, LINEAR, Load, MAX_WALLS, Member,
-    Node, Pair, Params, ROLLING_CONSTANT, ROLLING_SPRING, SAMPLED, SEMI_IMPLICIT,
-    SPHERES_OF_STRIPE, Sphere, SphereLoad, Stats, WALL, WALL_DIGITS, Wall, WallPose,
+    Body, BodyProperties, CUSTOM, EXPLICIT, Facet, HERTZ, HOOKE, LINEAR, Load, LoadedWall,
+    MAX_WALLS, Member, NO_WALL, Node, Pair, Params, ROLLING_CONSTANT, ROLLING_SPRING, SAMPLED,
+    SEMI_IMPLICIT, SPHERES_OF_STRIPE, Sphere, SphereLoad, Stats, WALL, WALL_DIGITS, Wall, WallPose,
 };
 use crate::model::{
     Cohesion, Integrator, Law, Model, ModelBody, PairLaw, Remembered, Rolling, nearest_image,
 };
 use crate::pull::Pull;
 use crate::rotation;
-use crate::wall;
+use crate::wall::{self, Loaded};
 
 /// Skin of the neighbour lists as a fraction of the smallest radius, beside the range of cohesion. A
 /// thicker one makes longer lists, a thinner one has them built more often.
@@ -80,6 +80,8 @@ pub struct State {
     pub bodies: Vec<Body>,
     /// State of each wall, the same; [`MAX_WALLS`] elements, `wall_count` of them in use.
     pub walls: Vec<Wall>,
+    /// Walls that move under load; at least one element.
+    pub loaded_walls: Vec<LoadedWall>,
 
     /// `pose`: where each sphere is and how it moves.
     pub spheres: Vec<Sphere>,
@@ -157,6 +159,7 @@ pub enum Field {
     Geometry,
     Bodies,
     Walls,
+    LoadedWalls,
     Spheres,
     Buckets,
     Slots,
@@ -175,13 +178,14 @@ pub enum Field {
 
 impl Field {
     /// All buffers.
-    pub const ALL: [Field; 20] = [
+    pub const ALL: [Field; 21] = [
         Field::Properties,
         Field::Members,
         Field::Pairs,
         Field::Geometry,
         Field::Bodies,
         Field::Walls,
+        Field::LoadedWalls,
         Field::Spheres,
         Field::Buckets,
         Field::Slots,
@@ -207,6 +211,7 @@ impl Field {
             Field::Geometry => "geometry",
             Field::Bodies => "bodies",
             Field::Walls => "walls",
+            Field::LoadedWalls => "loaded_walls",
             Field::Spheres => "spheres",
             Field::Buckets => "buckets",
             Field::Slots => "slots",
@@ -301,7 +306,7 @@ impl State {
                 facet_start: walls.facet_start as u32,
                 node_start: walls.node_start as u32,
                 sample_start: walls.sample_start as u32,
-                wall_loads: 0,
+                wall_loads: u32::from(sums_wall_loads(model)),
                 stripes: 0,
                 force_unit: force_unit(&pairs, model),
                 torque_unit: force_unit(&pairs, model) * walls.arm,
@@ -315,6 +320,7 @@ impl State {
             pairs,
             geometry: walls.geometry,
             walls: walls.walls,
+            loaded_walls: walls.loaded,
             movers: Movers {
                 movers: walls.movers,
                 time_step: model.time_step,
@@ -588,6 +594,7 @@ impl State {
             Field::Geometry => cast_slice(&self.geometry),
             Field::Bodies => cast_slice(&self.bodies),
             Field::Walls => cast_slice(&self.walls),
+            Field::LoadedWalls => cast_slice(&self.loaded_walls),
             Field::Spheres => cast_slice(&self.spheres),
             Field::Buckets => cast_slice(&self.buckets),
             Field::Slots => cast_slice(&self.slots),
@@ -614,6 +621,7 @@ impl State {
             Field::Geometry => cast_slice_mut(&mut self.geometry),
             Field::Bodies => cast_slice_mut(&mut self.bodies),
             Field::Walls => cast_slice_mut(&mut self.walls),
+            Field::LoadedWalls => cast_slice_mut(&mut self.loaded_walls),
             Field::Spheres => cast_slice_mut(&mut self.spheres),
             Field::Buckets => cast_slice_mut(&mut self.buckets),
             Field::Slots => cast_slice_mut(&mut self.slots),
@@ -770,6 +778,7 @@ impl Movers {
 /// What [`State`] has of the walls.
 struct Walls {
     walls: Vec<Wall>,
+    loaded: Vec<LoadedWall>,
     movers: Vec<Mover>,
     anchors: Vec<DVec3>,
     geometry: Vec<UVec4>,
@@ -790,7 +799,7 @@ impl Walls {
         let center = center_of(model);
         let mut walls = vec![Wall::default(); MAX_WALLS];
         let (mut facets, mut nodes, mut samples) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut movers, mut anchors) = (Vec::new(), Vec::new());
+        let (mut movers, mut anchors, mut loaded) = (Vec::new(), Vec::new(), Vec::new());
         let mut farthest: f64 = radii(model).1;
         for (index, wall) in model.walls.iter().enumerate() {
             let moving = wall.at(0.0);
@@ -818,10 +827,14 @@ impl Walls {
                 angular_velocity: moving.angular_velocity.as_vec3(),
                 node_count: tree.len() as u32,
                 belt: wall.belt.as_vec3(),
+                inverse_mass: match wall.loaded {
+                    Some(Loaded::Body(body)) => body.mass.map_or(0.0, f64::recip) as f32,
+                    _ => 0.0,
+                },
                 ..Wall::default()
             };
             for facet in own.facets.iter_mut().filter(|facet| facet.kind == SAMPLED) {
-                facet.d.x = f32::from_bits(facet.d.x.to_bits() + samples.len() as u32);
+                facet.first += samples.len() as u32;
             }
             facets.extend(own.facets);
             nodes.extend(tree);
@@ -833,6 +846,9 @@ impl Walls {
                     wall,
                     anchor,
                 });
+            }
+            if let Some(load) = &wall.loaded {
+                loaded.push(loaded_wall(index, wall, load, grid, pose.position + arm));
             }
             anchors.push(anchor);
             let reach = wall.reach();
@@ -857,8 +873,15 @@ impl Walls {
                 .chunks(4)
                 .map(|four| UVec4::from_array(std::array::from_fn(|k| four[k].to_bits()))),
         );
+        if loaded.is_empty() {
+            loaded.push(LoadedWall {
+                wall: NO_WALL,
+                ..LoadedWall::default()
+            });
+        }
         Walls {
             walls,
+            loaded,
             movers,
             anchors,
             geometry,
@@ -868,6 +891,69 @@ impl Walls {
             arm: power_of_two(farthest),
         }
     }
+}
+
+/// The start of a wall that moves under load; its anchor is at `place`, m.
+fn loaded_wall(
+    index: usize,
+    wall: &wall::Wall,
+    loaded: &Loaded,
+    grid: &Grid,
+    place: DVec3,
+) -> LoadedWall {
+    let moving = wall.at(0.0);
+    let (cell, part) = grid.locate(place);
+    let body = Body {
+        offset: (part / f64::from(FRACTION)).round().as_uvec3(),
+        cell: wrap(cell, grid.period),
+        orientation: rotation::orientation(moving.pose.orientation),
+        velocity: moving.velocity.as_vec3(),
+        ..Body::default()
+    };
+    let reach = wall.reach();
+    let own = LoadedWall {
+        wall: index as u32,
+        reach: if reach.is_finite() { reach as f32 } else { 0.0 },
+        ..LoadedWall::default()
+    };
+    match loaded {
+        Loaded::Body(rigid) => {
+            let inertia = rigid.inertia_in(moving.pose.orientation);
+            let spin = moving.angular_velocity;
+            LoadedWall {
+                body: Body {
+                    angular_momentum: inertia.map_or(Vec3::ZERO, |inertia| {
+                        (world_inertia(moving.pose.orientation, inertia) * spin).as_vec3()
+                    }),
+                    ..body
+                },
+                inverse_inertia: inertia.map_or(Vec3::ZERO, |inertia| inertia.recip().as_vec3()),
+                inverse_mass: rigid.mass.map_or(0.0, f64::recip) as f32,
+                rail: rigid.rail.unwrap_or_default().as_vec3(),
+                axle: rigid.axle.unwrap_or_default().as_vec3(),
+                force: rigid.force.as_vec3(),
+                torque: rigid.torque.as_vec3(),
+                ..own
+            }
+        }
+        Loaded::Servo(servo) => LoadedWall {
+            body,
+            rail: servo.direction.as_vec3(),
+            servo_speed: servo.max_speed as f32,
+            servo_force: servo.force as f32,
+            ..own
+        },
+    }
+}
+
+/// Whether the engines sum the loads on walls in each step: where they move walls, and under a custom law,
+/// of which contacts do not tell afterwards what they did.
+fn sums_wall_loads(model: &Model) -> bool {
+    let custom = matches!(model.contact.law, Law::Custom(_));
+    model
+        .walls
+        .iter()
+        .any(|wall| custom || wall.loaded.is_some())
 }
 
 /// A power of two of the size of `number`.

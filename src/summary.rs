@@ -8,6 +8,7 @@ use crate::layout::{Body, SphereLoad};
 use crate::model::Model;
 use crate::network::contacts;
 use crate::state::{State, angular_velocity, body_orientation};
+use crate::wall::Loaded;
 
 /// What a state amounts to; sums are in `f64`, over bodies that are not fixed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +65,7 @@ impl Summary {
 /// Where the energy of a simulation is, J.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
-    /// Of translation and rotation, of bodies that are not fixed.
+    /// Of translation and rotation, of bodies that are not fixed and walls that are rigid bodies.
     pub kinetic: f64,
     /// In the field of gravity: 0 at the origin. In a periodic box, of the image inside it.
     pub gravitational: f64,
@@ -89,6 +90,19 @@ impl Energy {
             if !start.fixed {
                 let mass = model.shapes[start.shape].mass;
                 energy.gravitational -= mass * model.gravity.dot(state.position(body));
+            }
+        }
+        for own in &state.loaded_walls {
+            let Some(wall) = model.walls.get(own.wall as usize) else {
+                continue;
+            };
+            if let Some(Loaded::Body(rigid)) = wall.loaded {
+                let moving = state.wall(own.wall as usize);
+                let mass = rigid.mass.unwrap_or(0.0);
+                let turning = own.body.angular_momentum.as_dvec3();
+                energy.kinetic += 0.5 * mass * moving.velocity.length_squared()
+                    + 0.5 * turning.dot(moving.angular_velocity);
+                energy.gravitational -= mass * model.gravity.dot(moving.pose.position);
             }
         }
         let mut dissipated = state.gone;

@@ -8,8 +8,8 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, TypeInner};
 use rockfall::gpu::shaders::source;
 use rockfall::layout::{
-    Body, BodyProperties, Facet, Load, Member, Node, Pair, Params, Sphere, SphereLoad, Stats, Wall,
-    WallPose,
+    Body, BodyProperties, Facet, Load, LoadedWall, Member, Node, Pair, Params, Sphere, SphereLoad,
+    Stats, Wall, WallPose,
 };
 use rockfall::pass::Pass;
 
@@ -222,6 +222,19 @@ fn layouts() -> Vec<Layout> {
             velocity,
             angular_velocity
         }),
+        layout!(LoadedWall {
+            body,
+            inverse_inertia,
+            inverse_mass,
+            rail,
+            wall,
+            axle,
+            servo_speed,
+            force,
+            servo_force,
+            torque,
+            reach
+        }),
         layout!(Facet {
             a,
             kind,
@@ -229,7 +242,8 @@ fn layouts() -> Vec<Layout> {
             wall,
             c,
             side,
-            d
+            d,
+            first
         }),
         layout!(Node {
             min,

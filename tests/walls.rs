@@ -307,6 +307,8 @@ fn moving_walls_do_not_depend_on_how_steps_are_taken() {
           "motion": { "vibrations": [{ "amplitude": [0, 0.002, 0], "frequency": 60, "ramp": 0.01 }] } },
         { "cylinder": { "radius": 0.3, "height": 1 }, "side": "inside", "material": "wall", "position": [0, 0.5, 0],
           "motion": { "rotation": { "axis": [0.1, 1, 0], "speed": 4 }, "velocity": [0.01, 0, 0] } },
+        { "disc": { "radius": 0.25 }, "material": "wall", "position": [0, 0.95, 0],
+          "rigid_body": { "mass": 2, "rail": [0, 1, 0] } },
     ]);
     let mut scene = scene(walls, json!([]));
     scene["fills"] = json!([{ "count": 12, "shapes": { "ball": 1 }, "spacing": 0.11,
@@ -332,5 +334,219 @@ fn moving_walls_do_not_depend_on_how_steps_are_taken() {
             "{engine}: {wall:?}"
         );
         assert!(again.stats().rebuilds > 1);
+    });
+}
+
+/// A lid on rails sinks onto balls and rests on them with its weight, which the floor bears too; one that
+/// nothing holds falls, and one with an axle turns faster by torque over moment of inertia.
+#[test]
+fn walls_are_rigid_bodies() {
+    let walls = json!([
+        { "name": "floor", "plane": {}, "material": "wall" },
+        { "name": "lid", "rectangle": { "size": [0.5, 0.5] }, "position": [0, 0.12, 0], "material": "wall",
+          "rigid_body": { "mass": 3, "rail": [0, -2, 0] } },
+        { "name": "stone", "box": { "size": [0.1, 0.1, 0.1] }, "position": [5, 5, 5], "material": "wall",
+          "rigid_body": { "mass": 3, "velocity": [1, 0, 0], "moments_of_inertia": [1, 1, 1], "angular_velocity": [0, 2, 0] } },
+        { "name": "wheel", "cylinder": { "radius": 0.1, "height": 0.1 }, "position": [-5, 5, 5], "material": "wall",
+          "axis": [0, 1, 1], "angle": std::f64::consts::PI,
+          "rigid_body": { "moments_of_inertia": [1, 0.2, 1], "axle": [0, 0, 1], "torque": [3, 0, 0.1] } },
+    ]);
+    let corners = [[-0.1, -0.1], [-0.1, 0.1], [0.1, -0.1], [0.1, 0.1]];
+    let bodies: Vec<Value> = corners
+        .iter()
+        .map(|[x, z]| json!({ "shape": "ball", "position": [x, 0.05, z] }))
+        .collect();
+    on_both(
+        &scene(walls, json!(bodies)).to_string(),
+        |mut simulation, engine| {
+            let steps = 25_000;
+            simulation.step(steps).unwrap();
+            let time = simulation.time();
+            let snapshot = simulation.snapshot().unwrap();
+            let loads = snapshot.wall_loads();
+            let walls: Vec<_> = snapshot.walls().map(|wall| wall.moving).collect();
+            for (wall, weight) in [(0, -7.0 * 9.81), (1, 3.0 * 9.81)] {
+                let error = (loads[wall].force - DVec3::Y * weight).length() / weight.abs();
+                assert!(error < 1e-3, "{engine}: wall {wall}: {:?}", loads[wall]);
+            }
+            // Two springs, each with a quarter of the weight above it.
+            let height = 0.1 - (7.0 + 3.0) / 4.0 * 9.81 / 1e5;
+            assert!(
+                (walls[1].pose.position.y - height).abs() < 1e-6,
+                "{engine}: {:?}",
+                walls[1]
+            );
+            assert!(
+                walls[1].velocity.length() < 1e-4,
+                "{engine}: {:?}",
+                walls[1]
+            );
+            let fallen = DVec3::new(5.0 + time, 5.0 - 0.5 * 9.81 * time * time, 5.0);
+            // Semi-implicit: a little ahead.
+            let error = (walls[2].pose.position - fallen).length();
+            assert!(error < 9.81 * time * 2e-5, "{engine}: {:?}", walls[2]);
+            let turned = walls[2].pose.orientation.to_axis_angle();
+            assert!((turned.1 - 2.0 * time).abs() < 1e-4, "{engine}: {turned:?}");
+            let spin = DVec3::Z * 0.1 / 0.2 * time;
+            assert!(
+                (walls[3].angular_velocity - spin).length() < 1e-5,
+                "{engine}: {:?}",
+                walls[3]
+            );
+            let start = DVec3::new(-5.0, 5.0, 5.0);
+            assert!(
+                (walls[3].pose.position - start).length() < 1e-6,
+                "{engine}: {:?}",
+                walls[3]
+            );
+        },
+    );
+}
+
+/// A ball that hits a free plate head-on: momentum and energy are those of two bodies.
+#[test]
+fn a_ball_pushes_a_free_plate_away() {
+    let walls = json!([{ "rectangle": { "size": [0.5, 0.5] }, "material": "wall", "rigid_body": { "mass": 2 } }]);
+    let bodies = json!([{ "shape": "ball", "position": [0, 0.06, 0], "velocity": [0, -1, 0] }]);
+    let mut scene = with(scene(walls, bodies), "gravity", json!([0, 0, 0]));
+    for material in ["ball", "wall"] {
+        scene["materials"][material]["restitution"] = json!(1);
+    }
+    on_both(&scene.to_string(), |mut simulation, engine| {
+        let before = simulation.energy().unwrap().total();
+        simulation.step(2_000).unwrap();
+        let ball = body(&mut simulation).velocity.y;
+        let plate = simulation.walls().unwrap()[0].moving.velocity.y;
+        assert!((ball - 1.0 / 3.0).abs() < 1e-3, "{engine}: {ball}");
+        assert!((plate + 2.0 / 3.0).abs() < 1e-3, "{engine}: {plate}");
+        assert!(
+            (ball + 2.0 * plate + 1.0).abs() < 1e-5,
+            "{engine}: {ball}, {plate}"
+        );
+        let after = simulation.energy().unwrap().total();
+        assert!(
+            (after / before - 1.0).abs() < 1e-3,
+            "{engine}: {before} J, {after} J"
+        );
+    });
+}
+
+/// A wheel that is driven takes a block along, as a conveyor does, and turns the slower for it: what the wheel
+/// loses of its angular momentum goes over to the block.
+#[test]
+fn a_wheel_drives_a_block() {
+    let walls = json!([
+        { "name": "wheel", "cylinder": { "radius": 0.5, "height": 1, "closed": true }, "side": "outside", "material": "wall",
+          "axis": [0, 1, 1], "angle": std::f64::consts::PI,
+          "rigid_body": { "moments_of_inertia": [9, 2, 9], "axle": [0, 0, 1], "angular_velocity": [0, 0, -4] } },
+    ]);
+    let bodies = json!([{ "shape": "ball", "position": [0, 0.55, 0] }]);
+    on_both(
+        &scene(walls, bodies).to_string(),
+        |mut simulation, engine| {
+            simulation.step(2_500).unwrap();
+            let snapshot = simulation.snapshot().unwrap();
+            let ball = snapshot.body(0);
+            let wheel = snapshot.walls().next().unwrap().moving;
+            // Friction pushes the ball and spins it; its torque on the wheel is the arm times that force.
+            assert!(ball.velocity.x > 0.1, "{engine}: {ball:?}");
+            let impulse = DVec3::new(
+                ball.velocity.x,
+                ball.velocity.y + 9.81 * simulation.time(),
+                0.0,
+            );
+            let lost = 2.0 * (4.0 + wheel.angular_velocity.z);
+            assert!(lost > 0.0);
+            let expected = 0.5 * impulse.x;
+            assert!(
+                (lost / expected - 1.0).abs() < 0.02,
+                "{engine}: {lost} of {expected}"
+            );
+        },
+    );
+}
+
+/// A servo presses balls with the force that is wanted.
+#[test]
+fn a_servo_keeps_its_force() {
+    let walls = json!([
+        { "name": "floor", "plane": {}, "material": "wall" },
+        { "name": "press", "rectangle": { "size": [0.5, 0.5] }, "position": [0, 0.23, 0], "material": "wall",
+          "servo": { "direction": [0, -1, 0], "force": 200, "max_speed": 0.2 } },
+    ]);
+    let bodies = json!([{ "shape": "ball", "position": [0, 0.05, 0] }, { "shape": "ball", "position": [0, 0.15, 0] }]);
+    on_both(
+        &scene(walls, bodies).to_string(),
+        |mut simulation, engine| {
+            // Freely, it goes at its largest speed.
+            simulation.step(100).unwrap();
+            let speed = simulation.walls().unwrap()[1].moving.velocity;
+            assert!(
+                (speed + DVec3::Y * 0.2).length() < 1e-6,
+                "{engine}: {speed}"
+            );
+            simulation.step(40_000).unwrap();
+            let loads = simulation.snapshot().unwrap().wall_loads();
+            assert!(
+                (loads[1].force.y / 200.0 - 1.0).abs() < 2e-3,
+                "{engine}: {:?}",
+                loads[1]
+            );
+            let below = -(200.0 + 2.0 * 9.81);
+            assert!(
+                (loads[0].force.y / below - 1.0).abs() < 2e-3,
+                "{engine}: {:?}",
+                loads[0]
+            );
+        },
+    );
+}
+
+/// A drum carries a body that cannot roll all the way round from the angular speed sqrt(g/R) (1 + 1/mu²)^(1/4)
+/// on: there friction is just enough everywhere.
+#[test]
+fn a_drum_carries_a_block_round_from_its_critical_speed_on() {
+    let (radius, friction) = (0.1_f64, 0.5_f64);
+    let critical = (9.81 / radius).sqrt() * (1.0 + 1.0 / (friction * friction)).powf(0.25);
+    assert!((critical - 14.811).abs() < 1e-3);
+    let speeds = [0.98 * critical, 1.02 * critical];
+    // The middle of the block goes round at the radius.
+    let (ball, half) = (0.003, 0.004_f64);
+    let shell = (radius * radius + half * half).sqrt() + ball;
+    let (mut walls, mut bodies) = (Vec::new(), Vec::new());
+    for (index, speed) in speeds.into_iter().enumerate() {
+        let x = index as f64;
+        walls.push(json!({
+            "cylinder": { "radius": shell, "height": 0.1 }, "side": "inside", "material": "wall",
+            "position": [x, 0, 0], "axis": [1, 0, 0], "angle": std::f64::consts::FRAC_PI_2,
+            "motion": { "rotation": { "axis": [0, 0, 1], "speed": speed } } }));
+        bodies.push(json!({ "shape": "block", "position": [x, -radius, 0],
+                            "velocity": [speed * radius, 0, 0], "angular_velocity": [0, 0, speed] }));
+    }
+    let mut scene = scene(json!(walls), json!(bodies));
+    scene["contact"] = json!({ "law": "hooke", "stiffness": 2e3, "time_step": 2e-5 });
+    scene["shapes"] = json!({ "block": { "material": "ball", "spheres": [
+        { "center": [-half, 0, -half], "radius": ball }, { "center": [half, 0, -half], "radius": ball },
+        { "center": [-half, 0, half], "radius": ball }, { "center": [half, 0, half], "radius": ball } ] } });
+    on_both(&scene.to_string(), |mut simulation, engine| {
+        let time = 2.5 * std::f64::consts::TAU / critical;
+        simulation.step((time / 2e-5) as u64).unwrap();
+        let time = simulation.time();
+        let bodies = simulation.bodies().unwrap();
+        let lag = |index: usize| {
+            let x = index as f64;
+            let place = bodies[index].position - DVec3::X * x;
+            let angle = place.x.atan2(-place.y);
+            let carried = speeds[index] * time;
+            let lag = carried - angle;
+            lag - std::f64::consts::TAU * (lag / std::f64::consts::TAU).round()
+        };
+        // It slips a little each time round; else, there is but the spring of friction.
+        assert!(lag(0) > 4e-4, "{engine}: slower, it lags by {} rad", lag(0));
+        assert!(
+            lag(1).abs() < 1e-4,
+            "{engine}: faster, it lags by {} rad",
+            lag(1)
+        );
     });
 }

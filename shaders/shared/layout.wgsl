@@ -116,6 +116,20 @@ struct WallPose {
     angular_velocity: vec3<f32>,
 }
 
+struct LoadedWall {
+    body: Body,
+    inverse_inertia: vec3<f32>,
+    inverse_mass: f32,
+    rail: vec3<f32>,
+    wall: u32,
+    axle: vec3<f32>,
+    servo_speed: f32,
+    force: vec3<f32>,
+    servo_force: f32,
+    torque: vec3<f32>,
+    reach: f32,
+}
+
 struct Facet {
     a: vec3<f32>,
     kind: u32,
@@ -124,6 +138,7 @@ struct Facet {
     c: vec3<f32>,
     side: u32,
     d: vec3<f32>,
+    first: u32,
 }
 
 struct Node {

@@ -10,10 +10,10 @@ fn dither_of(step: u32) -> f32 {
 }
 
 // `sum + addend`, rounded to one of the two nearest numbers.
-fn plus(sum: f32, addend: f32, dither: f32) -> f32 {
-    let total = sum + addend;
+fn plus(sum: f32, addend: f32, dither: f32, zero: u32) -> f32 {
+    let total = opaque(sum + addend, zero);
     // What that has left out, exactly (Knuth's two-sum).
-    let own = total - sum;
+    let own = opaque(total - sum, zero);
     let rest = (sum - (total - own)) + (addend - own);
     let away = (rest > 0.0) == (total > 0.0);
     let bits = bitcast<u32>(total);
@@ -21,10 +21,10 @@ fn plus(sum: f32, addend: f32, dither: f32) -> f32 {
     return select(total, next, abs(rest) > dither * abs(next - total));
 }
 
-fn plus_vector(sum: vec3<f32>, addend: vec3<f32>, dither: f32) -> vec3<f32> {
+fn plus_vector(sum: vec3<f32>, addend: vec3<f32>, dither: f32, zero: u32) -> vec3<f32> {
     return vec3<f32>(
-        plus(sum.x, addend.x, dither),
-        plus(sum.y, addend.y, dither),
-        plus(sum.z, addend.z, dither),
+        plus(sum.x, addend.x, dither, zero),
+        plus(sum.y, addend.y, dither, zero),
+        plus(sum.z, addend.z, dither, zero),
     );
 }

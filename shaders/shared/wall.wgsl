@@ -9,7 +9,7 @@ fn facet_at(index: u32) -> Facet {
         bitcast<vec3<f32>>(rows[0].xyz), rows[0].w,
         bitcast<vec3<f32>>(rows[1].xyz), rows[1].w,
         bitcast<vec3<f32>>(rows[2].xyz), rows[2].w,
-        bitcast<vec3<f32>>(rows[3].xyz));
+        bitcast<vec3<f32>>(rows[3].xyz), rows[3].w);
 }
 
 fn node_at(index: u32) -> Node {
@@ -84,9 +84,25 @@ fn face(height: f32, normal: vec3<f32>, side: u32, depth: f32) -> Closest {
     return Closest(sign * height, sign * normal);
 }
 
-// A point that is nearest to the rim of a facet: `way` is from there to the point.
-fn rim(way: vec3<f32>, normal: vec3<f32>, side: u32) -> Closest {
+// What rounding may do to a point in a wall's frame, as a part of its coordinates.
+const ROUNDING: f32 = 5e-7;
+
+// The square of a tangent so small that a distance along the normal and one that is a little beside it round
+// to the same number.
+const STEEP: f32 = 2e-7;
+
+// A point that is nearest to the rim of a facet: `way` is from there to the point. If it is so little beside
+// the facet that rounding hides it, it is above: at an edge of two facets in one plane, which are then equally
+// near, the normal is theirs.
+fn rim(
+    way: vec3<f32>, normal: vec3<f32>, side: u32, point: vec3<f32>, depth: f32,
+) -> Closest {
     let height = dot(way, normal);
+    let beside = way - height * normal;
+    let hidden = max(STEEP * height * height, ROUNDING * ROUNDING * dot(point, point));
+    if dot(beside, beside) <= hidden {
+        return face(height, normal, side, depth);
+    }
     if (side == FRONT && height < 0.0) || (side == BACK && height > 0.0) {
         return far();
     }
@@ -109,7 +125,7 @@ fn rectangle(facet: Facet, point: vec3<f32>, depth: f32) -> Closest {
     if all(inside == place) {
         return face(dot(from_center, normal), normal, facet.side, depth);
     }
-    return rim(from_center - inside.x * facet.b - inside.y * facet.c, normal, facet.side);
+    return rim(from_center - inside.x * facet.b - inside.y * facet.c, normal, facet.side, point, depth);
 }
 
 fn triangle(facet: Facet, point: vec3<f32>, depth: f32) -> Closest {
@@ -121,29 +137,29 @@ fn triangle(facet: Facet, point: vec3<f32>, depth: f32) -> Closest {
     let ab = dot(b, from_a);
     let ac = dot(c, from_a);
     if ab <= 0.0 && ac <= 0.0 {
-        return rim(from_a, d, side);
+        return rim(from_a, d, side, point, depth);
     }
     let from_b = from_a - b;
     let bb = dot(b, from_b);
     let bc = dot(c, from_b);
     if bb >= 0.0 && bc <= bb {
-        return rim(from_b, d, side);
+        return rim(from_b, d, side, point, depth);
     }
     if ab * bc - bb * ac <= 0.0 && ab >= 0.0 && bb <= 0.0 {
-        return rim(from_a - ab / (ab - bb) * b, d, side);
+        return rim(from_a - ab / (ab - bb) * b, d, side, point, depth);
     }
     let from_c = from_a - c;
     let cb = dot(b, from_c);
     let cc = dot(c, from_c);
     if cc >= 0.0 && cb <= cc {
-        return rim(from_c, d, side);
+        return rim(from_c, d, side, point, depth);
     }
     if cb * ac - ab * cc <= 0.0 && ac >= 0.0 && cc <= 0.0 {
-        return rim(from_a - ac / (ac - cc) * c, d, side);
+        return rim(from_a - ac / (ac - cc) * c, d, side, point, depth);
     }
     if bb * cc - cb * bc <= 0.0 && bc >= bb && cb >= cc {
         let part = (bc - bb) / ((bc - bb) + (cb - cc));
-        return rim(from_b - part * (c - b), d, side);
+        return rim(from_b - part * (c - b), d, side, point, depth);
     }
     return face(dot(from_a, d), d, side, depth);
 }
@@ -170,7 +186,8 @@ fn revolved(facet: Facet, point: vec3<f32>, depth: f32) -> Closest {
         return face(dot(from_start, normal), turned, facet.side, depth);
     }
     let way = from_start - clamp(part, 0.0, 1.0) * along;
-    return rim(way.x * out + vec3<f32>(0.0, way.y, 0.0), turned, facet.side);
+    return rim(
+        way.x * out + vec3<f32>(0.0, way.y, 0.0), turned, facet.side, point, depth);
 }
 
 // Trilinear between the samples, and beyond the grid those of its border and the way to it.
@@ -181,7 +198,7 @@ fn sampled(facet: Facet, point: vec3<f32>, depth: f32) -> Closest {
     let inside = clamp(place, vec3<f32>(), vec3<f32>(count - vec3<i32>(1)));
     let cell = max(min(vec3<i32>(inside), count - vec3<i32>(2)), vec3<i32>(0));
     let t = inside - vec3<f32>(cell);
-    let first = bitcast<i32>(facet.d.x) + cell.x + count.x * (cell.y + count.y * cell.z);
+    let first = i32(facet.first) + cell.x + count.x * (cell.y + count.y * cell.z);
     var s: array<f32, 8>;
     for (var k = 0; k < 8; k++) {
         let at = (k & 1) + count.x * (((k >> 1u) & 1) + count.y * (k >> 2u));

@@ -5,13 +5,13 @@ use rayon::prelude::*;
 
 use super::GRAIN;
 use super::lanes::{Columns, LANES, Rows};
-use crate::grid::{is_sane, travel};
+use crate::grid::{is_sane, metres, travel};
 use crate::layout::{
-    Body, BodyProperties, Load, Member, Params, SEMI_IMPLICIT, SphereLoad, Stats, WALL_DIGITS,
-    Wall, WallPose,
+    Body, BodyProperties, Load, LoadedWall, Member, Params, SEMI_IMPLICIT, SphereLoad, Stats,
+    WALL_DIGITS, Wall, WallPose,
 };
 use crate::pull::pulled;
-use crate::rotation::{MOST_TURN, Quaternion, advance};
+use crate::rotation::{MOST_TURN, Quaternion, advance, angular_velocity};
 use crate::rounding::{self, dither};
 use crate::state::State;
 use crate::wall;
@@ -72,8 +72,23 @@ fn integrate_walls(state: &mut State) -> bool {
     let Stats {
         step, rebuilding, ..
     } = state.stats[0];
-    let poses: Vec<WallPose> = state.movers.poses(u64::from(step) + 1).collect();
     let mut stale = false;
+    for loaded in &mut state.loaded_walls {
+        let Some(wall) = state.walls.get_mut(loaded.wall as usize) else {
+            continue;
+        };
+        let load = &state.wall_loads[loaded.wall as usize];
+        move_loaded(
+            loaded,
+            load,
+            wall,
+            &state.params,
+            rebuilding == 1,
+            dither(step),
+        );
+        stale |= wall.drift > state.params.drift_limit;
+    }
+    let poses: Vec<WallPose> = state.movers.poses(u64::from(step) + 1).collect();
     for pose in &poses {
         let wall = &mut state.walls[pose.wall as usize];
         let drift = if rebuilding == 1 { 0.0 } else { wall.drift };
@@ -89,6 +104,68 @@ fn integrate_walls(state: &mut State) -> bool {
         stale |= wall.drift > state.params.drift_limit;
     }
     stale
+}
+
+/// Moves a wall under its load by one time step.
+fn move_loaded(
+    own: &mut LoadedWall,
+    load: &Load,
+    wall: &mut Wall,
+    params: &Params,
+    rebuilding: bool,
+    dither: f32,
+) {
+    let time_step = params.time_step;
+    let body = &mut own.body;
+    if own.servo_speed > 0.0 {
+        let pressed = -load.force.dot(own.rail);
+        let missing = ((own.servo_force - pressed) / own.servo_force).clamp(-1.0, 1.0);
+        body.velocity = missing * own.servo_speed * own.rail;
+    } else if own.inverse_mass > 0.0 {
+        let force = load.force + own.force;
+        let push = (force * own.inverse_mass + params.gravity) * time_step;
+        body.velocity = rounding::add(body.velocity, along(push, own.rail), dither);
+    }
+    if own.inverse_inertia != Vec3::ZERO {
+        let turning = (load.torque + own.torque) * time_step;
+        body.angular_momentum =
+            rounding::add(body.angular_momentum, along(turning, own.axle), dither);
+    }
+    let way = body.velocity * time_step;
+    (body.cell, body.offset) = travel(
+        body.cell,
+        body.offset,
+        way,
+        params.cell_size,
+        params.period,
+        dither,
+    );
+    let spin;
+    (body.orientation, spin) = advance(
+        body.orientation,
+        body.angular_momentum,
+        own.inverse_inertia,
+        time_step,
+        dither,
+    );
+    let orientation = Quaternion::of(body.orientation);
+    let farther = way.length() + spin.length() * time_step * own.reach;
+    wall.cell = body.cell;
+    wall.offset = metres(body.offset, params.cell_size);
+    wall.orientation = orientation.xyz.extend(orientation.w);
+    wall.velocity = body.velocity;
+    wall.angular_velocity =
+        angular_velocity(orientation, body.angular_momentum, own.inverse_inertia);
+    wall.drift = if rebuilding { 0.0 } else { wall.drift } + farther;
+}
+
+/// The part of a vector along a unit vector; all of it if that is zero.
+fn along(vector: Vec3, axis: Vec3) -> Vec3 {
+    if axis == Vec3::ZERO {
+        vector
+    } else {
+        vector.dot(axis) * axis
+    }
 }
 
 /// What holds for a step.

@@ -9,14 +9,14 @@ use crate::grid::from_wall;
 use crate::layout::{BOTH_SIDES, Facet, Pair, Params, Sphere, WALL, Wall};
 use crate::rotation::Quaternion;
 use crate::state::State;
-use crate::wall::facet::{Closest, closest};
+use crate::wall::facet::{Closest, ROUNDING, closest};
 
 /// Points of two facets that are as near to each other as this part of a radius are one.
 const SAME_POINT: f32 = 1e-3;
+/// Contacts whose normals have a larger cosine between them than this, that of 15 degrees, are one.
+const SAME_WAY: f32 = 0.966;
 /// A point lies on a facet that is as near as this part of a radius.
 const ON_FACET: f32 = 1e-4;
-/// Rounding of a place, as a part of its distance from the anchor.
-const ROUNDING: f32 = 5e-7;
 
 /// The facets of one wall in the list of a sphere.
 pub(crate) struct WallRun<'a> {
@@ -94,7 +94,8 @@ impl<'a> WallRun<'a> {
     ///
     /// A surface is touched where its distance is smallest: nowhere around is it nearer. A facet is convex, so if
     /// the point in question lies on another facet that is nearer elsewhere, the distance shrinks on the
-    /// way there, and it is none. A point that two facets share, at an edge or a corner, counts once.
+    /// way there, and it is none. A point that two facets share, at an edge or a corner, counts once. And so
+    /// does the inside of a bowl of many facets, to which a sphere is about as near in many places.
     pub fn touched(&self, at: usize) -> Option<Closest> {
         let own = self.closest(at);
         let radius = self.sphere.radius;
@@ -111,6 +112,9 @@ impl<'a> WallRun<'a> {
                 found.distance < own.distance || (found.distance == own.distance && other < at);
             if !nearer {
                 continue;
+            }
+            if found.normal.dot(own.normal) > SAME_WAY {
+                return None;
             }
             if found.to(self.place).distance(point) <= SAME_POINT * radius + self.rounding {
                 return None;

@@ -145,7 +145,7 @@ fn evaluate_some<const LAW: u32>(
 
 /// A contact that goes over to another facet of the wall takes along what it remembers if it goes no
 /// farther than this part of the radius.
-const INHERITED: f32 = 0.1;
+const INHERITED: f32 = 0.3;
 
 /// What contacts remember that have ended on their facets, with the points where those are nearest now.
 #[derive(Default)]

@@ -23,7 +23,7 @@ fn file(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 10] = [
+const SHARED: [(&str, &str); 11] = [
     ("layout", include_str!("../../shaders/shared/layout.wgsl")),
     (
         "dispatch",
@@ -34,6 +34,7 @@ const SHARED: [(&str, &str); 10] = [
         "rotation",
         include_str!("../../shaders/shared/rotation.wgsl"),
     ),
+    ("opaque", include_str!("../../shaders/shared/opaque.wgsl")),
     (
         "rounding",
         include_str!("../../shaders/shared/rounding.wgsl"),

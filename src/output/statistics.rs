@@ -1,16 +1,13 @@
 use std::io::{self, Write};
 
-use glam::DVec3;
-
 use crate::model::Model;
-use crate::network::Partner;
 use crate::snapshot::Snapshot;
 
 /// The numbers that sum up a step: the columns of `statistics.csv`, whose names end in their units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
     /// Step, time (s), energies (J), contacts, coordination, largest overlap so far, sphere-steps a
-    /// second, then the force on each wall (N): as [`Statistics::columns`] has them.
+    /// second, then force (N) and torque (N m) on each wall: as [`Statistics::columns`] has them.
     pub values: Vec<f64>,
 }
 
@@ -33,7 +30,9 @@ impl Statistics {
         ];
         let mut columns = fixed.map(str::to_owned).to_vec();
         for wall in 0..model.walls.len() {
-            columns.extend(["x", "y", "z"].map(|axis| format!("wall_{wall}_force_{axis}_N")));
+            let axes = ["x", "y", "z"];
+            columns.extend(axes.map(|axis| format!("wall_{wall}_force_{axis}_N")));
+            columns.extend(axes.map(|axis| format!("wall_{wall}_torque_{axis}_Nm")));
         }
         columns
     }
@@ -43,12 +42,6 @@ impl Statistics {
     pub fn new(snapshot: &Snapshot, rate: f64) -> Statistics {
         let energy = snapshot.energy();
         let summary = snapshot.summary();
-        let mut walls = vec![DVec3::ZERO; snapshot.model.walls.len()];
-        for contact in snapshot.contacts() {
-            if let Partner::Wall(wall) = contact.partner {
-                walls[wall as usize] -= contact.force;
-            }
-        }
         let mut values = vec![
             snapshot.steps as f64,
             snapshot.time(),
@@ -63,7 +56,10 @@ impl Statistics {
             summary.max_overlap_fraction,
             rate,
         ];
-        values.extend(walls.iter().flat_map(|force| force.to_array()));
+        for load in snapshot.wall_loads() {
+            values.extend(load.force.to_array());
+            values.extend(load.torque.to_array());
+        }
         Statistics { values }
     }
 

@@ -51,6 +51,8 @@ pub struct RunSummary {
     pub overlaps: Histogram,
     /// Sizes of the contact forces in the last step, N.
     pub forces: Histogram,
+    /// Loads on the walls in the last step, in the order of the scene: its planes first.
+    pub walls: Vec<WallReport>,
     /// Momentum at the end, kg m/s.
     pub momentum: [f64; 3],
     /// Angular momentum about the origin at the end, kg m²/s.
@@ -147,6 +149,19 @@ pub(crate) fn flow_reports(
     ))
 }
 
+/// A wall, and what contacts do to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WallReport {
+    /// Its name, or its place in the scene.
+    pub name: String,
+    /// Force, N.
+    pub force: [f64; 3],
+    /// Torque about the wall's position, N m.
+    pub torque: [f64; 3],
+    /// The wall's position at the end, m.
+    pub position: [f64; 3],
+}
+
 /// Where the energy is, J.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EnergyBudget {
@@ -191,6 +206,15 @@ impl RunSummary {
         let overlaps = Histogram::new(overlaps, BINS);
         let forces = Histogram::new(contacts.map(|contact| contact.force.length()), BINS);
         let (inlets, outlets, probes) = flow_reports(simulation)?;
+        let snapshot = simulation.snapshot()?;
+        let loads = snapshot.wall_loads();
+        let walls = snapshot.walls().zip(loads).map(|(wall, load)| WallReport {
+            name: wall.name,
+            force: load.force.to_array(),
+            torque: load.torque.to_array(),
+            position: wall.moving.pose.position.to_array(),
+        });
+        let walls = walls.collect();
         let model = simulation.model();
         let (bodies, spheres) = (simulation.body_count(), simulation.sphere_count());
         let steps = simulation.steps();
@@ -217,6 +241,7 @@ impl RunSummary {
             energy: energy.into(),
             overlaps,
             forces,
+            walls,
             momentum: summary.momentum.to_array(),
             angular_momentum: summary.angular_momentum.to_array(),
             inlets,

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
 pub use wall::{
-    BoxShape, ConeShape, CylinderShape, DiscShape, Key, Motion, PlaneShape, RectangleShape,
-    Rotation, Side, TorusShape, Vibration, Wall,
+    BoxShape, ConeShape, CylinderShape, DiscShape, DistanceShape, Key, MeshShape, Motion,
+    PlaneShape, RectangleShape, RigidBody, Rotation, Servo, Side, TorusShape, Vibration, Wall,
 };
 
 /// Three numbers: x, y, z.

@@ -136,7 +136,7 @@ impl Simulation {
             return Err(Error::Tuned(format!("a wall cannot be moved by {way}")));
         }
         let wall = &self.model.walls[index];
-        if wall.motion.is_some() {
+        if wall.motion.is_some() || wall.loaded.is_some() {
             return Err(Error::Tuned(format!(
                 "the wall {index} ({}) moves by itself, and cannot be moved",
                 wall.name

@@ -22,7 +22,7 @@ pub struct Closest {
 pub const FAR: f32 = 1e30;
 
 impl Closest {
-    const FAR: Closest = Closest {
+    pub(super) const FAR: Closest = Closest {
         distance: FAR,
         normal: Vec3::Y,
     };
@@ -73,10 +73,24 @@ fn face(height: f32, normal: Vec3, side: u32, depth: f32) -> Closest {
     }
 }
 
-/// A point that is nearest to the rim of a facet: `way` is from there to the point.
+/// What rounding may do to a point in a wall's frame, as a part of its coordinates.
+pub const ROUNDING: f32 = 5e-7;
+
+/// The square of a tangent so small that a distance along the normal and one that is a little beside it round
+/// to the same number.
+const STEEP: f32 = 2e-7;
+
+/// A point that is nearest to the rim of a facet: `way` is from there to the point. If it is so little beside
+/// the facet that rounding hides it, it is above: at an edge of two facets in one plane, which are then equally
+/// near, the normal is theirs.
 #[inline(always)]
-fn rim(way: Vec3, normal: Vec3, side: u32) -> Closest {
+fn rim(way: Vec3, normal: Vec3, side: u32, point: Vec3, depth: f32) -> Closest {
     let height = way.dot(normal);
+    let beside = way - height * normal;
+    let hidden = (STEEP * height * height).max(ROUNDING * ROUNDING * point.length_squared());
+    if beside.length_squared() <= hidden {
+        return face(height, normal, side, depth);
+    }
     if (side == FRONT && height < 0.0) || (side == BACK && height > 0.0) {
         return Closest::FAR;
     }
@@ -103,7 +117,7 @@ fn rectangle(facet: &Facet, point: Vec3, depth: f32) -> Closest {
         return face(from_center.dot(normal), normal, facet.side, depth);
     }
     let way = from_center - inside.x * facet.b - inside.y * facet.c;
-    rim(way, normal, facet.side)
+    rim(way, normal, facet.side, point, depth)
 }
 
 /// After Ericson, Real-Time Collision Detection, 5.1.5: by the region of the triangle that the point is in.
@@ -114,30 +128,30 @@ fn triangle(facet: &Facet, point: Vec3, depth: f32) -> Closest {
     let from_a = point - a;
     let (ab, ac) = (b.dot(from_a), c.dot(from_a));
     if ab <= 0.0 && ac <= 0.0 {
-        return rim(from_a, d, side);
+        return rim(from_a, d, side, point, depth);
     }
     let from_b = from_a - b;
     let (bb, bc) = (b.dot(from_b), c.dot(from_b));
     if bb >= 0.0 && bc <= bb {
-        return rim(from_b, d, side);
+        return rim(from_b, d, side, point, depth);
     }
     let in_c = ab * bc - bb * ac;
     if in_c <= 0.0 && ab >= 0.0 && bb <= 0.0 {
-        return rim(from_a - ab / (ab - bb) * b, d, side);
+        return rim(from_a - ab / (ab - bb) * b, d, side, point, depth);
     }
     let from_c = from_a - c;
     let (cb, cc) = (b.dot(from_c), c.dot(from_c));
     if cc >= 0.0 && cb <= cc {
-        return rim(from_c, d, side);
+        return rim(from_c, d, side, point, depth);
     }
     let in_b = cb * ac - ab * cc;
     if in_b <= 0.0 && ac >= 0.0 && cc <= 0.0 {
-        return rim(from_a - ac / (ac - cc) * c, d, side);
+        return rim(from_a - ac / (ac - cc) * c, d, side, point, depth);
     }
     let in_a = bb * cc - cb * bc;
     if in_a <= 0.0 && bc >= bb && cb >= cc {
         let part = (bc - bb) / ((bc - bb) + (cb - cc));
-        return rim(from_b - part * (c - b), d, side);
+        return rim(from_b - part * (c - b), d, side, point, depth);
     }
     face(from_a.dot(d), d, side, depth)
 }
@@ -167,7 +181,7 @@ fn revolved(facet: &Facet, point: Vec3, depth: f32) -> Closest {
         return face(height, turned(normal), facet.side, depth);
     }
     let way = from_start - part.clamp(0.0, 1.0) * along;
-    rim(turned(way), turned(normal), facet.side)
+    rim(turned(way), turned(normal), facet.side, point, depth)
 }
 
 /// Trilinear between the samples, and beyond the grid those of its border and the way to it.
@@ -178,7 +192,7 @@ fn sampled(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Closest {
     let inside = place.clamp(Vec3::ZERO, (count - 1).as_vec3());
     let cell = inside.as_ivec3().min(count - 2).max(IVec3::ZERO);
     let t = inside - cell.as_vec3();
-    let first = facet.d.x.to_bits() as i32;
+    let first = facet.first as i32;
     let sample = |x: i32, y: i32, z: i32| {
         let at = cell + IVec3::new(x, y, z);
         samples[(first + at.x + count.x * (at.y + count.y * at.z)) as usize]
@@ -230,7 +244,7 @@ mod tests {
         c: Vec3::new(1.0, 0.0, 0.0),
         side: BOTH_SIDES,
         d: Vec3::Y,
-        _pad: 0,
+        first: 0,
     };
 
     #[test]

@@ -4,17 +4,26 @@
 //! to move. For the engines it is made of [facets](mod@facet), pieces that are convex or smooth, in a
 //! [tree](mod@tree) of boxes.
 
+pub mod distance;
 pub mod facet;
 pub mod load;
+pub mod loaded;
+pub mod mesh;
 pub mod motion;
 mod probe;
+mod solid;
 mod surface;
 pub mod tree;
+
+use std::sync::Arc;
 
 use glam::{DQuat, DVec2, DVec3, Vec2, Vec3};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::layout::{BACK, BALL, BOTH_SIDES, FRONT, Facet, PLANE, RECTANGLE, REVOLVED, TORUS};
+pub use distance::Distance;
+pub use loaded::{Loaded, RigidWall, Servo};
+pub use mesh::Mesh;
 pub use motion::{Motion, Moving};
 pub use probe::Probe;
 pub use surface::Surface;
@@ -35,6 +44,8 @@ pub struct Wall {
     pub pose: Pose,
     /// How it moves, if it does.
     pub motion: Option<Motion>,
+    /// How it moves under load, if it does; then it has no `motion`.
+    pub loaded: Option<Loaded>,
     /// Velocity of its surface in its own frame, as that of a belt that runs over it, m/s.
     pub belt: DVec3,
 }
@@ -125,6 +136,10 @@ pub enum Shape {
         /// Radius of its tube, m.
         tube: f64,
     },
+    /// Triangles.
+    Mesh(Arc<Mesh>),
+    /// The distance from a closed mesh, sampled.
+    Sampled(Arc<Distance>),
 }
 
 /// The facets of a wall, as the engines have them.
@@ -150,6 +165,7 @@ impl Wall {
                 orientation: DQuat::IDENTITY,
             },
             motion: None,
+            loaded: None,
             belt: DVec3::ZERO,
         }
     }
@@ -172,7 +188,14 @@ impl Wall {
     pub fn at(&self, time: f64) -> Moving {
         match &self.motion {
             Some(motion) => motion.at(&self.pose, time),
-            None => Moving::still(self.pose),
+            None => match self.loaded {
+                Some(Loaded::Body(body)) => Moving {
+                    velocity: body.velocity,
+                    angular_velocity: body.angular_velocity,
+                    ..Moving::still(self.pose)
+                },
+                _ => Moving::still(self.pose),
+            },
         }
     }
 
@@ -182,7 +205,14 @@ impl Wall {
             .motion
             .as_ref()
             .map_or(0.0, |motion| motion.top_speed(&self.pose, self.reach()));
-        moving + self.belt.length()
+        let loaded = self.loaded.map_or(0.0, |loaded| loaded.speed(self.reach()));
+        moving + loaded + self.belt.length()
+    }
+
+    /// Whether something besides gravity and contacts does work on it.
+    pub fn is_driven(&self) -> bool {
+        let loaded = self.loaded.is_some_and(|loaded| loaded.is_driven());
+        self.motion.is_some() || self.belt != DVec3::ZERO || loaded
     }
 
     /// Its lowest point at the start, m, if it has one: with the largest coordinate along `down`, a unit
@@ -212,6 +242,8 @@ impl Wall {
                 ..
             } => DVec2::new(bottom.max(*top), 0.5 * height).length(),
             Shape::Torus { ring, tube } => ring + tube,
+            Shape::Mesh(mesh) => mesh.reach(),
+            Shape::Sampled(distance) => distance.mesh.reach(),
         }
     }
 
@@ -243,7 +275,10 @@ impl Wall {
     /// reaches.
     pub(crate) fn is_inside(&self, point: DVec3) -> Option<bool> {
         match &self.shape {
-            Shape::Plane { .. } | Shape::Rectangle { .. } | Shape::Disc { .. } => None,
+            Shape::Plane { .. } | Shape::Rectangle { .. } | Shape::Disc { .. } | Shape::Mesh(_) => {
+                None
+            }
+            Shape::Sampled(distance) => Some(distance.at(point) < 0.0),
             Shape::Box { size } => Some(point.abs().cmplt(0.5 * *size).all()),
             Shape::Sphere { radius } => Some(point.length() < *radius),
             Shape::Cone {
@@ -363,12 +398,17 @@ impl Wall {
                 },
                 cube(DVec3::new(ring + tube, *tube, ring + tube)),
             )],
+            Shape::Mesh(mesh) => mesh.facets(blank),
+            Shape::Sampled(distance) => vec![(distance.facet(blank), distance.bounds())],
         };
         let (facets, bounds) = all.into_iter().unzip();
         Facets {
             facets,
             bounds,
-            samples: Vec::new(),
+            samples: match &self.shape {
+                Shape::Sampled(distance) => distance.samples.clone(),
+                _ => Vec::new(),
+            },
         }
     }
 }

@@ -3,9 +3,10 @@
 use glam::DVec3;
 
 use super::facet::{FAR, closest};
+use super::solid::Solid;
 use super::tree::{for_each_near, tree};
-use super::{Pose, Side, Wall};
-use crate::layout::{Facet, Node};
+use super::{Pose, Shape, Side, Wall};
+use crate::layout::{BOTH_SIDES, Facet, Node};
 use crate::model::Domain;
 
 /// A wall at the start, ready to be asked how deep a sphere is in it.
@@ -22,6 +23,8 @@ pub struct Probe {
     facets: Vec<Facet>,
     nodes: Vec<Node>,
     samples: Vec<f32>,
+    /// Of a closed mesh.
+    solid: Option<Solid>,
 }
 
 impl Probe {
@@ -38,6 +41,10 @@ impl Probe {
             facets: facets.facets,
             nodes,
             samples: facets.samples,
+            solid: match &wall.shape {
+                Shape::Mesh(mesh) if mesh.is_closed() => Some(Solid::new(mesh.clone())),
+                _ => None,
+            },
         }
     }
 
@@ -57,7 +64,8 @@ impl Probe {
             let depth = radius - (center - self.pose.position).dot(normal);
             return (depth > least).then_some((depth, normal));
         }
-        let place = self.place(center).as_vec3();
+        let own = self.place(center);
+        let place = own.as_vec3();
         let mut nearest = (FAR, DVec3::Y);
         for_each_near(&self.nodes, place, (radius - least) as f32, |index| {
             let facet = &self.facets[index as usize];
@@ -66,26 +74,44 @@ impl Probe {
                 nearest = (found.distance, found.normal.as_dvec3());
             }
         });
+        if nearest.0 == FAR && self.wall.side == Side::Front && self.is_inside(own) == Some(true) {
+            // All of the sphere is behind the surface, where no facet feels it.
+            let ways = self.facets.iter().map(|facet| {
+                let facet = Facet {
+                    side: BOTH_SIDES,
+                    ..*facet
+                };
+                closest(&facet, &self.samples, place, f32::MAX)
+            });
+            let way = ways.min_by(|a, b| a.distance.total_cmp(&b.distance))?;
+            let depth = radius + f64::from(way.distance);
+            return Some((depth, self.pose.orientation * -way.normal.as_dvec3()));
+        }
         let depth = radius - f64::from(nearest.0);
         (depth > least).then(|| (depth, self.pose.orientation * nearest.1))
     }
 
     /// Whether a point, m, is on the wrong side for the bodies of a region about `middle`: they belong inside
     /// if that is inside. Where it is neither, above an open vessel, they belong to the side that is
-    /// touched.
+    /// touched; and never into what is touched from outside.
     pub fn parts(&self, point: DVec3, middle: DVec3) -> bool {
-        let wanted = self
-            .wall
-            .is_inside(self.place(middle))
-            .or(match self.wall.side {
-                Side::Both => None,
-                Side::Front => Some(false),
-                Side::Back => Some(true),
-            });
-        let inside = self.wall.is_inside(self.place(point));
+        let wanted = match self.wall.side {
+            Side::Front => Some(false),
+            Side::Back => self.is_inside(self.place(middle)).or(Some(true)),
+            Side::Both => self.is_inside(self.place(middle)),
+        };
+        let inside = self.is_inside(self.place(point));
         inside
             .zip(wanted)
             .is_some_and(|(inside, wanted)| inside != wanted)
+    }
+
+    /// Whether a point of the wall's frame is inside, if it has an inside.
+    fn is_inside(&self, place: DVec3) -> Option<bool> {
+        match &self.solid {
+            Some(solid) => Some(solid.contains(place)),
+            None => self.wall.is_inside(place),
+        }
     }
 
     /// A point in the frame of the wall, m.

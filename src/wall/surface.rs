@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use glam::{DVec2, DVec3};
 
-use super::{Shape, Wall};
+use super::{Mesh, Shape, Wall};
 
 /// A surface made of triangles, in the wall's own frame.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,6 +67,8 @@ impl Wall {
                 }
                 turned(&line, fineness)
             }
+            Shape::Mesh(mesh) => of_mesh(mesh),
+            Shape::Sampled(distance) => of_mesh(&distance.mesh),
             Shape::Torus { ring, tube } => turned(&arc(*ring, *tube, fineness, 1.0), fineness),
         }
     }
@@ -82,6 +84,17 @@ impl Surface {
                 .iter()
                 .map(|corners| corners.map(|corner| first + corner)),
         );
+    }
+}
+
+fn of_mesh(mesh: &Mesh) -> Surface {
+    Surface {
+        vertices: mesh
+            .vertices
+            .iter()
+            .map(|vertex| vertex.to_array())
+            .collect(),
+        triangles: mesh.triangles.clone(),
     }
 }
 
@@ -102,8 +115,9 @@ fn parallelogram(center: DVec3, across: DVec3, along: DVec3) -> Surface {
 /// `part` of a circle of the radius `radius` about (`center`, 0), from straight below it on, anticlockwise.
 fn arc(center: f64, radius: f64, pieces: u32, part: f64) -> Vec<DVec2> {
     let point = |k: u32| {
+        // Closed to the bit, and on the axis to the bit.
+        let k = if part == 1.0 { k % pieces } else { k };
         let angle = part * TAU * f64::from(k) / f64::from(pieces);
-        // On the axis to the bit.
         let sine = if part < 1.0 && (k == 0 || k == pieces) {
             0.0
         } else {

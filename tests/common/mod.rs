@@ -15,7 +15,7 @@ use rockfall::model::{
 };
 use rockfall::trace::{Sample, Trace};
 use rockfall::wall::motion::Rotation;
-use rockfall::wall::{Motion, Pose, Shape, Side, Wall};
+use rockfall::wall::{Loaded, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
 use rockfall::{Simulation, scene};
 
 /// The device of the GPU tests: a real GPU, or the software adapter, which the test command
@@ -149,7 +149,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
     }
 }
 
-/// A crowd among walls of every kind, some of which move.
+/// A crowd among walls of every kind, which move by prescription or under load.
 pub fn walled_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
     let mut model = remembering_crowd(law, spheres, center, seed);
     let mut random = Random::new(seed);
@@ -218,6 +218,32 @@ pub fn walled_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model
                 orientation: random.orientation(),
             },
             motion: (index % 2 == 0).then_some(motion),
+            loaded: match index {
+                1 => Some(Loaded::Servo(Servo {
+                    direction: DVec3::Y,
+                    force: 1e4,
+                    max_speed: 0.5,
+                })),
+                3 => Some(Loaded::Body(RigidWall {
+                    mass: Some(5e3),
+                    rail: Some(DVec3::new(0.6, 0.8, 0.0)),
+                    velocity: DVec3::new(0.6, 0.8, 0.0),
+                    ..RigidWall::default()
+                })),
+                5 => Some(Loaded::Body(RigidWall {
+                    mass: Some(3e3),
+                    moments: Some(DVec3::new(4e3, 5e3, 6e3)),
+                    angular_velocity: DVec3::new(1.0, 0.5, -0.5),
+                    ..RigidWall::default()
+                })),
+                7 => Some(Loaded::Body(RigidWall {
+                    moments: Some(DVec3::new(4e3, 5e3, 6e3)),
+                    axle: Some(DVec3::Z),
+                    torque: DVec3::Z * 1e3,
+                    ..RigidWall::default()
+                })),
+                _ => None,
+            },
             belt: random.vector(0.5),
             ..endless
         });

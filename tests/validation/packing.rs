@@ -70,8 +70,8 @@ fn rescaled(simulation: &mut Simulation, fraction: f64) -> Model {
 
 /// Lets the springs come to rest. Dashpots hardly see the slow modes of a packing, so there is a drag,
 /// too: every so often, a part of the velocity is taken away.
-fn rest(simulation: &mut Simulation) {
-    for _ in 0..250 {
+fn rest(simulation: &mut Simulation, times: u32) {
+    for _ in 0..times {
         simulation.step(20).unwrap();
         let steps = simulation.steps();
         let mut state = simulation.state().unwrap().clone();
@@ -93,15 +93,17 @@ fn pressure(network: &Network, volume: f64) -> f64 {
 }
 
 pub fn isotropic(engine: Engine) -> Vec<Quantity> {
-    let mut simulation = engine.start_model(scattered());
+    let mut simulation = Engine::Cpu.start_model(scattered());
     let (mut pressures, mut numbers) = (Vec::new(), Vec::new());
     for fraction in FRACTIONS {
         if fraction != FRACTIONS[0] {
             let model = rescaled(&mut simulation, fraction);
-            simulation = engine.start_model(model);
+            simulation = Engine::Cpu.start_model(model);
         }
-        rest(&mut simulation);
-        let network = simulation.network().unwrap();
+        rest(&mut simulation, 250);
+        let mut packing = engine.go_on(&mut simulation);
+        rest(&mut packing, 40);
+        let network = packing.network().unwrap();
         let (number, _) = network.coordination_without_rattlers();
         let p = pressure(&network, side(fraction).powi(3));
         pressures.push((p, fraction));

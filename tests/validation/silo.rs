@@ -110,8 +110,9 @@ fn base_force(engine: Engine, height: f64) -> (f64, f64) {
 
     let time_step = model.time_step;
     let steps = |time: f64| (time / time_step) as u64;
-    let mut simulation = engine.start_model(model);
-    simulation.step(steps(0.35 + 0.08 * height)).unwrap();
+    let mut fill = Engine::Cpu.start_model(model);
+    fill.step(steps(0.35 + 0.08 * height)).unwrap();
+    let mut simulation = engine.go_on(&mut fill);
     // In the end, a ball of the lowest layer sinks by some tenths of its diameter.
     for _ in 0..12 {
         let mut law = simulation.model().pairs[1];
@@ -174,7 +175,7 @@ const SILO: f64 = 30.0 * GRAIN;
 
 fn hopper(count: usize) -> Model {
     let radius = 0.5 * GRAIN;
-    let mut model = balls(radius, 5e3, &material(DENSITY, 0.5));
+    let mut model = balls(radius, 2.5e3, &material(DENSITY, 0.5));
     for normal in [DVec3::X, DVec3::NEG_X, DVec3::Z, DVec3::NEG_Z] {
         model.walls.push(plane(-0.5 * SILO * normal, normal));
     }
@@ -206,7 +207,7 @@ fn flow(engine: Engine, bed: &Model, hole: f64) -> f64 {
     let mut simulation = engine.start_model(model);
     let every = (0.02 / time_step) as u64;
     let mut points = Vec::new();
-    for _ in 0..25 {
+    for _ in 0..20 {
         simulation.step(every).unwrap();
         let bodies = simulation.bodies().unwrap();
         let below = bodies
@@ -216,13 +217,13 @@ fn flow(engine: Engine, bed: &Model, hole: f64) -> f64 {
         points.push((simulation.time(), below as f64));
     }
     // The first tenths of a second, the flow gathers.
-    line(&points[12..]).1
+    line(&points[9..]).1
 }
 
 pub fn beverloo(engine: Engine) -> Vec<Quantity> {
     let mut model = hopper(20_500);
     let time_step = model.time_step;
-    let mut simulation = engine.start_model(model.clone());
+    let mut simulation = Engine::Cpu.start_model(model.clone());
     simulation.step((0.5 / time_step) as u64).unwrap();
     for (body, now) in model.bodies.iter_mut().zip(simulation.bodies().unwrap()) {
         body.position = now.position;

@@ -46,6 +46,15 @@ impl Engine {
         self.start_model(model(&scene.to_string()))
     }
 
+    /// A simulation that goes on where another is: what takes long to come to rest does so on the CPU engine,
+    /// which is much faster than a software adapter.
+    pub fn go_on(self, from: &mut Simulation) -> Simulation {
+        let mut simulation = self.start_model(from.model().clone());
+        let steps = from.steps();
+        simulation.restore(from.state().unwrap(), steps).unwrap();
+        simulation
+    }
+
     /// A simulation of a model.
     pub fn start_model(self, model: Model) -> Simulation {
         match self {

@@ -53,7 +53,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     let materials = check.materials(file);
     let pairs = check.pairs(file, &materials);
     let shapes = check.shapes(file, &materials);
-    let walls = check.walls(file, &materials);
+    let walls = check.walls(file, &materials, folder, &shapes);
     let shape_names = Names::new("shape", file.shapes.names());
     let started = check.start(
         file,

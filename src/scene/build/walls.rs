@@ -1,16 +1,22 @@
 //! Planes and other walls.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use glam::{DVec2, DVec3};
 
 use super::super::error::{Problem, exact};
 use super::super::format::{self, SceneFile};
-use super::check::{Check, Names, Sign, vector};
+use super::super::neighbour;
+use super::check::{Check, Names, Sign, list, vector};
+use crate::clump::Clump;
 use crate::layout::MAX_WALLS;
+use crate::wall::distance::MAX_SAMPLES;
 use crate::wall::motion::{Key, Rotation, Swing};
-use crate::wall::{Motion, Pose, Shape, Side, Wall};
+use crate::wall::{Distance, Loaded, Mesh, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
 
 /// The fields of a wall that say what it looks like.
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 10] = [
     "plane",
     "rectangle",
     "disc",
@@ -19,11 +25,21 @@ const KINDS: [&str; 8] = [
     "cylinder",
     "cone",
     "torus",
+    "mesh",
+    "signed_distance",
 ];
 
 impl Check {
     /// The walls that are right: the planes, then all others.
-    pub(super) fn walls(&mut self, file: &SceneFile, materials: &Names) -> Vec<Wall> {
+    pub(super) fn walls(
+        &mut self,
+        file: &SceneFile,
+        materials: &Names,
+        folder: &Path,
+        shapes: &[Option<Clump>],
+    ) -> Vec<Wall> {
+        let spheres = shapes.iter().flatten().flat_map(|clump| &clump.spheres);
+        let largest = spheres.map(|sphere| sphere.radius).fold(0.0, f64::max);
         let count = file.planes.len() + file.walls.len();
         if count > MAX_WALLS {
             self.problem(
@@ -41,7 +57,7 @@ impl Check {
             walls.extend(self.plane(index, plane, materials));
         }
         for (index, wall) in file.walls.iter().enumerate() {
-            walls.extend(self.wall(index, wall, materials));
+            walls.extend(self.wall(index, wall, materials, folder, largest));
         }
         walls
     }
@@ -61,10 +77,17 @@ impl Check {
         })
     }
 
-    fn wall(&mut self, index: usize, wall: &format::Wall, materials: &Names) -> Option<Wall> {
+    fn wall(
+        &mut self,
+        index: usize,
+        wall: &format::Wall,
+        materials: &Names,
+        folder: &Path,
+        largest: f64,
+    ) -> Option<Wall> {
         let path = format!("walls[{index}]");
         let before = self.problems.len();
-        let shape = self.wall_shape(&path, wall);
+        let shape = self.wall_shape(&path, wall, folder, largest);
         let material = self.resolve(format_args!("{path}.material"), &wall.material, materials);
         self.vector(
             format_args!("{path}.position"),
@@ -86,6 +109,7 @@ impl Check {
             let path = format!("{path}.motion");
             self.motion(&path, motion, &pose)
         });
+        let loaded = self.loaded(&path, wall);
         let belt = self.optional_vector(
             format_args!("{path}.surface_velocity"),
             wall.surface_velocity.as_ref(),
@@ -120,6 +144,7 @@ impl Check {
             material: material?,
             pose,
             motion,
+            loaded,
             belt,
         };
         self.endless(&path, &wall)?;
@@ -139,7 +164,14 @@ impl Check {
         })
     }
 
-    fn wall_shape(&mut self, path: &str, wall: &format::Wall) -> Option<Shape> {
+    /// What a wall looks like; `largest` is the largest radius of a sphere, m.
+    fn wall_shape(
+        &mut self,
+        path: &str,
+        wall: &format::Wall,
+        folder: &Path,
+        largest: f64,
+    ) -> Option<Shape> {
         let given = [
             wall.plane.is_some(),
             wall.rectangle.is_some(),
@@ -149,6 +181,8 @@ impl Check {
             wall.cylinder.is_some(),
             wall.cone.is_some(),
             wall.torus.is_some(),
+            wall.mesh.is_some(),
+            wall.signed_distance.is_some(),
         ];
         let named: Vec<String> = KINDS
             .iter()
@@ -264,6 +298,39 @@ impl Check {
                 closed: cone.closed.unwrap_or(false),
             });
         }
+        if let Some(mesh) = &wall.mesh {
+            let path = format!("{path}.mesh");
+            let mesh = self.mesh(&path, &mesh.file, mesh.scale, folder)?;
+            return Some(Shape::Mesh(Arc::new(mesh)));
+        }
+        if let Some(sampled) = &wall.signed_distance {
+            let path = format!("{path}.signed_distance");
+            let fits = self.length(format_args!("{path}.spacing"), sampled.spacing);
+            let mesh = self.mesh(&path, &sampled.file, sampled.scale, folder)?;
+            if !mesh.is_closed() {
+                self.problem(
+                    format_args!("{path}.file"),
+                    format!("{:?}, which is not closed", sampled.file),
+                    "a mesh each edge of which is that of two triangles, which has an inside",
+                );
+                return None;
+            }
+            // As far as spheres feel it, so that all they feel is sampled.
+            let margin = 1.5 * largest + 2.0 * sampled.spacing;
+            let count = Distance::sample_count(&mesh, sampled.spacing, margin);
+            if fits && count > MAX_SAMPLES {
+                self.problem(
+                    format_args!("{path}.spacing"),
+                    format!("{} m, which makes {count} samples", exact(sampled.spacing)),
+                    format!("a spacing that makes at most {MAX_SAMPLES}"),
+                );
+            }
+            if !fits || count > MAX_SAMPLES {
+                return None;
+            }
+            let distance = Distance::new(&Arc::new(mesh), sampled.spacing, margin);
+            return Some(Shape::Sampled(Arc::new(distance)));
+        }
         let torus = wall.torus.as_ref()?;
         let path = format!("{path}.torus");
         let mut fits = self.length(format_args!("{path}.radius"), torus.radius);
@@ -282,6 +349,177 @@ impl Check {
             ring: torus.ring_radius,
             tube: torus.radius,
         })
+    }
+
+    /// The mesh in a file.
+    fn mesh(&mut self, path: &str, file: &str, scale: Option<f64>, folder: &Path) -> Option<Mesh> {
+        let scale = scale.unwrap_or(1.0);
+        let what = "a factor";
+        if !self.number(format_args!("{path}.scale"), scale, what, Sign::Positive) {
+            return None;
+        }
+        let full = folder.join(file);
+        match Mesh::read(&full, scale) {
+            Ok(mesh) => Some(mesh),
+            Err(mistake) => {
+                let place = match mistake.line {
+                    0 => format!("{file:?}"),
+                    line => format!("{file:?}, line {line}"),
+                };
+                let found = format!("{} in {place}", mistake.found);
+                let mut problem =
+                    Problem::new(format_args!("{path}.file"), found, mistake.expected);
+                let ending = full.extension().and_then(|ending| ending.to_str());
+                if let Some(meant) = ending
+                    .filter(|_| !full.exists())
+                    .and_then(|ending| neighbour(&full, ending))
+                {
+                    problem = problem.help(format!("did you mean {}?", meant.display()));
+                }
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+
+    /// How a wall moves under load, if it does.
+    fn loaded(&mut self, path: &str, wall: &format::Wall) -> Option<Loaded> {
+        let ways = [
+            ("motion", wall.motion.is_some()),
+            ("rigid_body", wall.rigid_body.is_some()),
+            ("servo", wall.servo.is_some()),
+        ];
+        let given: Vec<&str> = ways.iter().filter(|way| way.1).map(|way| way.0).collect();
+        if given.len() > 1 {
+            let named: Vec<String> = given.iter().map(|name| format!("{name:?}")).collect();
+            let expected = "at most one of \"motion\", \"rigid_body\" and \"servo\"";
+            self.problem(path, named.join(" and "), expected);
+        }
+        if let Some(servo) = &wall.servo {
+            let path = format!("{path}.servo");
+            let direction = self.direction(
+                format_args!("{path}.direction"),
+                &servo.direction,
+                "a direction",
+            );
+            for (name, number, what) in [
+                ("force", servo.force, "a force, N"),
+                ("max_speed", servo.max_speed, "a speed, m/s"),
+            ] {
+                self.number(format_args!("{path}.{name}"), number, what, Sign::Positive);
+            }
+            return Some(Loaded::Servo(Servo {
+                direction: direction?,
+                force: servo.force,
+                max_speed: servo.max_speed,
+            }));
+        }
+        let body = wall.rigid_body.as_ref()?;
+        let path = format!("{path}.rigid_body");
+        if body.mass.is_none() && body.moments_of_inertia.is_none() {
+            self.problem(
+                &path,
+                "neither \"mass\" nor \"moments_of_inertia\"",
+                "one or both of them, so that it moves or turns",
+            );
+        }
+        let needs = [
+            ("rail", body.rail.is_some(), "mass", body.mass.is_some()),
+            ("force", body.force.is_some(), "mass", body.mass.is_some()),
+            (
+                "velocity",
+                body.velocity.is_some(),
+                "mass",
+                body.mass.is_some(),
+            ),
+            (
+                "axle",
+                body.axle.is_some(),
+                "moments_of_inertia",
+                body.moments_of_inertia.is_some(),
+            ),
+            (
+                "torque",
+                body.torque.is_some(),
+                "moments_of_inertia",
+                body.moments_of_inertia.is_some(),
+            ),
+            (
+                "angular_velocity",
+                body.angular_velocity.is_some(),
+                "moments_of_inertia",
+                body.moments_of_inertia.is_some(),
+            ),
+        ];
+        for (name, given, other, there) in needs {
+            if given && !there {
+                self.problem(
+                    format_args!("{path}.{name}"),
+                    format!("{name:?} without {other:?}"),
+                    format!("{other:?} beside it"),
+                );
+            }
+        }
+        if let Some(mass) = body.mass {
+            self.number(
+                format_args!("{path}.mass"),
+                mass,
+                "a mass, kg",
+                Sign::Positive,
+            );
+        }
+        if let Some(moments) = &body.moments_of_inertia {
+            for (axis, moment) in moments.0.iter().enumerate() {
+                let path = format_args!("{path}.moments_of_inertia[{axis}]");
+                self.number(path, *moment, "a moment of inertia, kg m2", Sign::Positive);
+            }
+        }
+        let mut axis = |name: &str, given: &Option<format::Vector>, what: &str| {
+            let given = given.as_ref()?;
+            self.direction(format_args!("{path}.{name}"), given, what)
+        };
+        let rail = axis("rail", &body.rail, "a direction");
+        let axle = axis("axle", &body.axle, "an axis");
+        let mut vector = |name: &str, given: &Option<format::Vector>, what: &str| {
+            self.optional_vector(format_args!("{path}.{name}"), given.as_ref(), what)
+        };
+        let force = vector("force", &body.force, "a force, N");
+        let torque = vector("torque", &body.torque, "a torque, N m");
+        let velocity = vector("velocity", &body.velocity, "a velocity, m/s");
+        let angular_velocity = vector(
+            "angular_velocity",
+            &body.angular_velocity,
+            "an angular velocity, rad/s",
+        );
+        for (name, velocity, along, axis) in [
+            ("velocity", velocity, "rail", rail),
+            ("angular_velocity", angular_velocity, "axle", axle),
+        ] {
+            let Some(axis) = axis else {
+                continue;
+            };
+            let across = velocity - velocity.dot(axis) * axis;
+            if across.length() > 1e-6 * velocity.length() {
+                self.problem(
+                    format_args!("{path}.{name}"),
+                    list(&velocity.to_array()),
+                    format!(
+                        "a vector along the {along}, which is {}",
+                        list(&axis.to_array())
+                    ),
+                );
+            }
+        }
+        Some(Loaded::Body(RigidWall {
+            mass: body.mass,
+            rail,
+            moments: body.moments_of_inertia.as_ref().map(super::check::vector),
+            axle,
+            force,
+            torque,
+            velocity,
+            angular_velocity,
+        }))
     }
 
     fn motion(&mut self, path: &str, motion: &format::Motion, start: &Pose) -> Motion {
@@ -426,6 +664,19 @@ impl Check {
             Shape::Cone { height, .. } if height.is_infinite() => DVec3::Y,
             _ => return Some(()),
         };
+        if let Some(Loaded::Body(body)) = wall.loaded
+            && body.moments.is_some()
+        {
+            self.problems.push(
+                Problem::new(
+                    format_args!("{path}.rigid_body.moments_of_inertia"),
+                    "moments of inertia of an endless wall",
+                    "none: an endless wall does not turn",
+                )
+                .help("take a rectangle, a box or a cylinder with a \"height\""),
+            );
+            return None;
+        }
         let Some(motion) = &wall.motion else {
             return Some(());
         };

@@ -7,16 +7,19 @@ use super::super::strict::{given, keywords, objects};
 use super::{List, Sphere, Vector, origin};
 
 /// Something that bodies touch and that is no body. It gives exactly one of `plane`, `rectangle`, `disc`,
-/// `box`, `sphere`, `cylinder`, `cone` and `torus`, in its own axes, and has its orientation as a body has.
+/// `box`, `sphere`, `cylinder`, `cone`, `torus`, `mesh` and `signed_distance`, in its own axes, and has its orientation as a body has.
 ///
 /// A wall is rigid, and flat where a sphere touches it: the effective radius of a contact is that of the
 /// sphere, whatever the curvature of the wall.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Wall", deny_unknown_fields)]
 #[schemars(extend(
-    "oneOf" = [{"required": ["plane"]}, {"required": ["rectangle"]}, {"required": ["disc"]}, {"required": ["box"]}, {"required": ["sphere"]}, {"required": ["cylinder"]}, {"required": ["cone"]}, {"required": ["torus"]}],
+    "oneOf" = [{"required": ["plane"]}, {"required": ["rectangle"]}, {"required": ["disc"]}, {"required": ["box"]}, {"required": ["sphere"]}, {"required": ["cylinder"]}, {"required": ["cone"]}, {"required": ["torus"]},
+               {"required": ["mesh"]}, {"required": ["signed_distance"]}],
     "dependentRequired" = {"axis": ["angle"], "angle": ["axis"]},
-    "not" = {"anyOf": [{"required": ["orientation", "axis"]}, {"required": ["plane", "side"]}]},
+    "not" = {"anyOf": [{"required": ["orientation", "axis"]}, {"required": ["plane", "side"]},
+                       {"required": ["motion", "rigid_body"]}, {"required": ["motion", "servo"]},
+                       {"required": ["rigid_body", "servo"]}]},
 ))]
 pub struct Wall {
     /// Name in reports. Default: its place, such as `walls[0]`.
@@ -83,6 +86,21 @@ pub struct Wall {
         skip_serializing_if = "Option::is_none"
     )]
     pub torus: Option<TorusShape>,
+    /// Triangles from a file.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub mesh: Option<MeshShape>,
+    /// The distance from a closed mesh, sampled: as fast with a million triangles as with ten, as smooth as the
+    /// samples are far apart, and touched in one place at a time.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub signed_distance: Option<DistanceShape>,
     /// Which side of the surface bodies touch. A wall with one side holds a sphere until it is wholly behind
     /// it (a plane for ever). A plane is
     /// touched from where its normal points to, and has no `side`. Default: "both".
@@ -125,6 +143,21 @@ pub struct Wall {
         skip_serializing_if = "Option::is_none"
     )]
     pub motion: Option<Motion>,
+    /// Forces move the wall: it is a rigid body of its own, whose centre of mass is its `position`. Walls do
+    /// not touch each other. Default: they do not.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub rigid_body: Option<RigidBody>,
+    /// The wall presses with a force that is kept. Default: it does not.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub servo: Option<Servo>,
     /// Velocity of the surface along itself in the wall's own axes, as that of a conveyor belt, m/s: the wall
     /// does not move. What points out of the surface at a contact does not count. Default: 0, 0, 0.
     #[serde(
@@ -239,6 +272,42 @@ pub struct TorusShape {
     pub radius: f64,
 }
 
+/// Triangles from a file, as large as they are there.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "MeshShape", deny_unknown_fields)]
+pub struct MeshShape {
+    /// An OBJ or STL file (text or binary), relative to the folder of the scene file.
+    pub file: String,
+    /// What lengths in the file are multiplied by, such as 0.001 for millimetres. Default: 1.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub scale: Option<f64>,
+}
+
+/// The distance from a closed mesh, sampled on a grid.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "DistanceShape", deny_unknown_fields)]
+pub struct DistanceShape {
+    /// An OBJ or STL file (text or binary), relative to the folder of the scene file. Each of its edges is that of
+    /// two triangles.
+    pub file: String,
+    /// What lengths in the file are multiplied by, such as 0.001 for millimetres. Default: 1.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub scale: Option<f64>,
+    /// Distance of two samples, m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub spacing: f64,
+}
+
 /// Which side of a wall's surface bodies touch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Side", rename_all = "kebab-case")]
@@ -247,7 +316,7 @@ pub enum Side {
     #[default]
     Both,
     /// The outside of a box, sphere, cylinder, cone or torus; the side to which y points, of a rectangle or
-    /// a disc.
+    /// a disc; of a mesh, that from which its corners are anticlockwise.
     Outside,
     /// The other side: it is a vessel.
     Inside,
@@ -294,6 +363,93 @@ pub struct Motion {
     )]
     #[schemars(range(min = 0))]
     pub end: Option<f64>,
+}
+
+/// A wall as a rigid body under gravity, contacts and what is given here: with a mass it moves, with moments of
+/// inertia it turns.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "RigidBody", deny_unknown_fields)]
+#[schemars(extend(
+    "anyOf" = [{"required": ["mass"]}, {"required": ["moments_of_inertia"]}],
+    "dependentRequired" = {"rail": ["mass"], "velocity": ["mass"], "force": ["mass"],
+                           "axle": ["moments_of_inertia"], "angular_velocity": ["moments_of_inertia"],
+                           "torque": ["moments_of_inertia"]},
+))]
+pub struct RigidBody {
+    /// Mass, kg. Default: its position stays.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub mass: Option<f64>,
+    /// Direction of the rails along which alone it moves, of any length but zero. Default: it moves in any
+    /// direction.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub rail: Option<Vector>,
+    /// Principal moments of inertia about its own axes, kg m2. Default: its orientation stays.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub moments_of_inertia: Option<Vector>,
+    /// Direction of the axle through its position about which alone it turns, of any length but zero. Default:
+    /// it turns about any axis.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub axle: Option<Vector>,
+    /// Force on it besides gravity and contacts, N. Default: 0, 0, 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub force: Option<Vector>,
+    /// Torque on it besides that of contacts, N m. Default: 0, 0, 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub torque: Option<Vector>,
+    /// Velocity at the start, m/s; along the rail, if there is one. Default: 0, 0, 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub velocity: Option<Vector>,
+    /// Angular velocity at the start, rad/s; along the axle, if there is one. Default: 0, 0, 0.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub angular_velocity: Option<Vector>,
+}
+
+/// A wall that presses: it moves at `max_speed` times the part of the force that is missing, and so forth until
+/// bodies bear the force; and back if they press it harder.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Servo", deny_unknown_fields)]
+pub struct Servo {
+    /// Where it presses, of any length but zero.
+    pub direction: Vector,
+    /// Force that bodies shall bear, N.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub force: f64,
+    /// Its speed where nothing resists, m/s; the slower, the steadier the force.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub max_speed: f64,
 }
 
 /// Turning about an axis that stands still in the world: steadily, rocking, or both.
@@ -423,7 +579,11 @@ objects! {
     BoxShape: "an object such as {\"size\": [1, 1, 1]}",
     CylinderShape: "an object such as {\"radius\": 0.1, \"height\": 0.2}",
     ConeShape: "an object such as {\"bottom_radius\": 0.02, \"top_radius\": 0.1, \"height\": 0.2}",
+    MeshShape: "an object such as {\"file\": \"drum.stl\"}",
+    DistanceShape: "an object such as {\"file\": \"vessel.obj\", \"spacing\": 0.01}",
     TorusShape: "an object such as {\"ring_radius\": 0.5, \"radius\": 0.1}",
+    RigidBody: "an object such as {\"mass\": 2, \"rail\": [0, 1, 0]}",
+    Servo: "an object such as {\"direction\": [0, -1, 0], \"force\": 100, \"max_speed\": 0.1}",
     Motion: "an object such as {\"velocity\": [0, 1, 0]}",
     Rotation: "an object such as {\"axis\": [0, 0, 1], \"speed\": 2}",
     Vibration: "an object such as {\"amplitude\": [0, 0.001, 0], \"frequency\": 50}",
