@@ -224,3 +224,30 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         assert_eq!(simulation.model().pairs[0], law, "nothing has changed");
     });
 }
+
+#[test]
+fn bodies_that_came_in_can_be_asked_for_and_pulled() {
+    let text = r#"{ "version": 1, "gravity": [0, 0, 0], "contact": { "stiffness": 1e5, "time_step": 1e-3 },
+        "materials": { "stone": { "density": 1000, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "stone" } },
+        "inlets": [ { "rate": 1000, "count": 4, "shapes": { "ball": 1 },
+                      "region": { "min": [-1, -1, -1], "max": [1, 1, 1] } } ] }"#;
+    on_both(text, |mut simulation, engine| {
+        assert!(simulation.body(0).is_err(), "{engine}");
+        simulation.step(300).unwrap();
+        assert_eq!(simulation.body_count(), 4, "{engine}");
+        let before = simulation.body(3).unwrap();
+        let pull = rockfall::pull::Pull {
+            body: 3,
+            point: glam::DVec3::ZERO,
+            target: before.position + glam::DVec3::Y,
+            stiffness: 100.0,
+            damping: 0.0,
+        };
+        simulation.set_pull(Some(pull)).unwrap();
+        simulation.step(20).unwrap();
+        let speed = simulation.body(3).unwrap().velocity.y;
+        assert!(speed > 0.1, "{engine}: {speed} m/s");
+        assert!(simulation.body(4).is_err(), "{engine}");
+    });
+}

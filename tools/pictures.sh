@@ -17,15 +17,12 @@ picture() {
     if [[ $wanted != "  " && $wanted != *" $name "* ]]; then
         return
     fi
-    if [[ ! -e $scene ]]; then
-        echo "no $name: there is no $scene"
-        return
-    fi
     "$rockfall" run "$scene" --snapshot "docs/pictures/$name.jpg" --samples 3 --plain "$@" > /dev/null
 }
 
 picture pile scenes/pile.json --duration 1 --size 1200x640 --camera 35,24
 picture falling docs/pictures/falling.json --duration 0.6 --size 800x600 --camera 30,14 --colour shape
 picture heap_100k docs/pictures/heap_100k.json --size 1200x600 --camera 35,17,1.26 --colour shape
-picture drum docs/pictures/drum.json --size 800x600
-picture hopper docs/pictures/hopper.json --size 800x600
+picture drum scenes/drum.json --duration 2.5 --size 800x600 --camera 14,6 --colour speed --top 1.4
+picture hopper scenes/hopper.json --duration 1.1 --size 800x600 --camera 20,14,2 --target 0,0.27,0.03 \
+    --colour speed --top 1.6

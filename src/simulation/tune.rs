@@ -100,7 +100,7 @@ impl Simulation {
     /// If the body does not exist, or a number makes no sense.
     pub fn set_pull(&mut self, pull: Option<Pull>) -> Result<()> {
         if let Some(pull) = pull {
-            let count = self.model.bodies.len();
+            let count = self.state.bodies.len();
             if pull.body as usize >= count {
                 return Err(Error::NoSuchBody {
                     body: pull.body,
@@ -164,7 +164,7 @@ impl Simulation {
     /// # Errors
     /// If it does not exist, or the device is lost.
     pub fn body(&mut self, index: u32) -> Result<BodyState> {
-        let count = self.model.bodies.len();
+        let count = self.state.bodies.len();
         if index as usize >= count {
             return Err(Error::NoSuchBody { body: index, count });
         }
