@@ -10,6 +10,7 @@ use crate::model::{Law, Model};
 use crate::observe::Observer;
 use crate::simulation::Simulation;
 use crate::snapshot::Snapshot;
+use crate::wall::Wall;
 
 /// Overlap that draws a warning, as a fraction of the smaller radius.
 const DEEP: f64 = 0.05;
@@ -95,7 +96,7 @@ impl Watch {
     fn growth(&mut self, snapshot: &Snapshot) -> Option<String> {
         let model = snapshot.model;
         let custom = model.contact.law.custom().is_some();
-        let driven = model.walls.iter().any(|wall| wall.top_speed() > 0.0);
+        let driven = model.walls.iter().any(Wall::is_driven);
         let open = !model.flow.inlets.is_empty() || !model.flow.outlets.is_empty();
         let falls_forever = model.domain.as_ref().is_some_and(|domain| {
             domain.period().cmpgt(DVec3::ZERO).bitmask()

@@ -461,6 +461,7 @@ fn the_summary_as_json_has_exactly_the_keys_promised() {
             "energy",
             "overlaps",
             "forces",
+            "walls",
             "momentum",
             "angular_momentum",
             "state_hash",

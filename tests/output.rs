@@ -975,3 +975,43 @@ fn every_scene_is_the_same_when_it_is_loaded_from_the_folder_of_its_run() {
     }
     assert!(seen > 8);
 }
+
+#[test]
+fn walls_inlets_and_probes_have_their_columns() {
+    let scene: Value =
+        serde_json::from_str(&fs::read_to_string("scenes/pour.json").unwrap()).unwrap();
+    let place = Place::with(&scene);
+    let summary = place.run(
+        "run scene.json --backend cpu --out run --json --duration 0.7 --vtk none --states none",
+    );
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    let (columns, rows) = statistics(&place.read("run/statistics.csv"));
+    let (first, last) = (&rows[0], &rows[rows.len() - 1]);
+    let at = |name: &str| columns.iter().position(|column| column == name).unwrap();
+    for (column, value) in [
+        ("inlet_0_bodies", &summary["inlets"][0]["bodies"]),
+        ("inlet_0_mass_kg", &summary["inlets"][0]["mass"]),
+        ("outlet_0_bodies", &summary["outlets"][0]["bodies"]),
+        ("probe_0_bodies", &summary["probes"][0]["bodies"]),
+        ("probe_0_mass_kg", &summary["probes"][0]["mass"]),
+        (
+            "probe_0_velocity_y_m_per_s",
+            &summary["probes"][0]["velocity"][1],
+        ),
+        (
+            "probe_1_forward_mass_kg",
+            &summary["probes"][1]["forward"]["mass"],
+        ),
+        (
+            "probe_1_backward_mass_kg",
+            &summary["probes"][1]["backward"]["mass"],
+        ),
+        ("wall_0_force_x_N", &summary["walls"][0]["force"][0]),
+        ("wall_1_torque_z_Nm", &summary["walls"][1]["torque"][2]),
+    ] {
+        assert_eq!(last[at(column)], value.as_f64().unwrap(), "{column}");
+    }
+    assert!(last[at("probe_0_bodies")] > first[at("probe_0_bodies")]);
+    assert!(last[at("wall_0_force_x_N")].abs() > 0.1);
+    assert!(last.len() == columns.len() && rows.iter().all(|row| row.len() == columns.len()));
+}

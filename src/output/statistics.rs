@@ -1,5 +1,6 @@
 use std::io::{self, Write};
 
+use crate::flow::{Amount, Flow, Seen};
 use crate::model::Model;
 use crate::snapshot::Snapshot;
 
@@ -7,12 +8,13 @@ use crate::snapshot::Snapshot;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
     /// Step, time (s), energies (J), contacts, coordination, largest overlap so far, sphere-steps a
-    /// second, then force (N) and torque (N m) on each wall: as [`Statistics::columns`] has them.
+    /// second, then force (N) and torque (N m) on each wall, what inlets have brought and outlets taken, and
+    /// what probes see: as [`Statistics::columns`] has them.
     pub values: Vec<f64>,
 }
 
 impl Statistics {
-    /// Names of the columns, for the walls of `model`.
+    /// Names of the columns, for the walls, inlets, outlets and probes of `model`.
     pub fn columns(model: &Model) -> Vec<String> {
         let fixed = [
             "step",
@@ -33,6 +35,36 @@ impl Statistics {
             let axes = ["x", "y", "z"];
             columns.extend(axes.map(|axis| format!("wall_{wall}_force_{axis}_N")));
             columns.extend(axes.map(|axis| format!("wall_{wall}_torque_{axis}_Nm")));
+        }
+        let Flow {
+            inlets,
+            outlets,
+            probes,
+            ..
+        } = &model.flow;
+        for (kind, count) in [("inlet", inlets.len()), ("outlet", outlets.len())] {
+            for index in 0..count {
+                columns.extend(["bodies", "mass_kg"].map(|name| format!("{kind}_{index}_{name}")));
+            }
+        }
+        for (index, probe) in probes.iter().enumerate() {
+            let names: &[&str] = if probe.region.is_face() {
+                &[
+                    "forward_bodies",
+                    "forward_mass_kg",
+                    "backward_bodies",
+                    "backward_mass_kg",
+                ]
+            } else {
+                &[
+                    "bodies",
+                    "mass_kg",
+                    "velocity_x_m_per_s",
+                    "velocity_y_m_per_s",
+                    "velocity_z_m_per_s",
+                ]
+            };
+            columns.extend(names.iter().map(|name| format!("probe_{index}_{name}")));
         }
         columns
     }
@@ -59,6 +91,19 @@ impl Statistics {
         for load in snapshot.wall_loads() {
             values.extend(load.force.to_array());
             values.extend(load.torque.to_array());
+        }
+        let Snapshot { model, state, .. } = *snapshot;
+        let of = |amount: &Amount| [amount.bodies as f64, amount.mass];
+        let traffic = &state.traffic;
+        values.extend(traffic.inlets.iter().chain(&traffic.outlets).flat_map(of));
+        for (probe, passed) in model.flow.probes.iter().zip(&traffic.passed) {
+            if probe.region.is_face() {
+                values.extend([&passed.forward, &passed.backward].into_iter().flat_map(of));
+            } else {
+                let seen = Seen::new(&probe.region, model, state);
+                values.extend([seen.bodies as f64, seen.mass]);
+                values.extend(seen.velocity);
+            }
         }
         Statistics { values }
     }

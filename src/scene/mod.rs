@@ -88,6 +88,20 @@ impl Scene {
                 .map_err(|error| Error::unwritten(&path, &error))?;
             start.from = "start.checkpoint".to_owned();
         }
+        for (index, wall) in file.walls.iter_mut().enumerate() {
+            let mesh = wall.mesh.as_mut().map(|mesh| &mut mesh.file);
+            let sampled = wall.signed_distance.as_mut().map(|mesh| &mut mesh.file);
+            if let Some(own) = mesh.or(sampled) {
+                let from = self.folder.join(&*own);
+                let ending = from.extension().unwrap_or_default().to_string_lossy();
+                let name = format!("wall_{index}.{ending}");
+                let path = folder.join(&name);
+                if from != path {
+                    fs::copy(&from, &path).map_err(|error| Error::unwritten(&path, &error))?;
+                }
+                *own = name;
+            }
+        }
         let path = folder.join(RunFolder::SCENE);
         let text = serde_json::to_string_pretty(&file).expect("a scene has names and numbers");
         fs::write(&path, text + "\n").map_err(|error| Error::unwritten(&path, &error))
