@@ -981,10 +981,10 @@ fn walls_inlets_and_probes_have_their_columns() {
     let scene: Value =
         serde_json::from_str(&fs::read_to_string("scenes/pour.json").unwrap()).unwrap();
     let place = Place::with(&scene);
-    let summary = place.run(
+    let output = place.output(
         "run scene.json --backend cpu --out run --json --duration 0.7 --vtk none --states none",
     );
-    let summary: Value = serde_json::from_str(&summary).unwrap();
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     let (columns, rows) = statistics(&place.read("run/statistics.csv"));
     let (first, last) = (&rows[0], &rows[rows.len() - 1]);
     let at = |name: &str| columns.iter().position(|column| column == name).unwrap();
