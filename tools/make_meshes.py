@@ -66,7 +66,7 @@ def drum(radius=0.15, length=0.12, lifters=8, height=0.02, width=0.012, pieces=6
     shell = turned([(0.0, -half), (radius, -half), (radius, half), (0.0, half)], pieces)
     triangles = [triangle[::-1] for triangle in shell]
     for k in range(lifters):
-        lifter = box((radius - height, -half, -width / 2), (radius + 0.002, half, width / 2))
+        lifter = box((radius - height, -half, -width / 2), (radius - 0.0004, half, width / 2))
         triangles += moved(lifter, about_y(2 * math.pi * k / lifters))
     return triangles
 
@@ -78,7 +78,7 @@ def blade(length=0.13, height=0.04, thickness=0.01, pitch=0.7):
     cosine, sine = math.cos(pitch), math.sin(pitch)
 
     def pitched(p):
-        return (p[0], cosine * p[1] - sine * p[2] + 0.03, sine * p[1] + cosine * p[2])
+        return (p[0], cosine * p[1] - sine * p[2] + 0.042, sine * p[1] + cosine * p[2])
 
     arm = moved(arm, pitched)
     return triangles + arm + moved(arm, about_y(math.pi))
