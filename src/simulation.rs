@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::cpu;
 use crate::error::{Error, Result};
-use crate::flow::{Probe, Seen, Traffic};
+use crate::flow::{Change, Probe, Seen, Traffic};
 use crate::gpu::{Adapter, Context, GpuEngine};
 use crate::layout::Stats;
 use crate::model::Model;
@@ -224,12 +224,14 @@ impl Simulation {
     pub fn step(&mut self, steps: u64) -> Result<()> {
         let end = self.steps + steps;
         while self.steps < end {
+            self.explode()?;
             self.look()?;
-            let next = match self.model.flow.every {
+            let look = match self.model.flow.every {
                 0 => end,
                 every => (self.steps / every + 1) * every,
             };
-            self.take(next.min(end) - self.steps)?;
+            let explosion = self.next_explosion().unwrap_or(end);
+            self.take(look.min(explosion).min(end) - self.steps)?;
         }
         Ok(())
     }
@@ -283,11 +285,41 @@ impl Simulation {
         self.replace()
     }
 
+    fn next_explosion(&self) -> Option<u64> {
+        self.state
+            .traffic
+            .next_explosion(&self.model, self.state.earlier)
+    }
+
+    /// Bodies burst that are to burst before the next step.
+    fn explode(&mut self) -> Result<()> {
+        if self.next_explosion().is_none_or(|step| step > self.steps) {
+            return Ok(());
+        }
+        self.fetch(&[Field::Bodies])?;
+        let model = Arc::clone(&self.model);
+        let mut traffic = std::mem::take(&mut self.state.traffic);
+        let change = traffic.explode(&model, &self.state, self.steps);
+        self.state.traffic = traffic;
+        change.map_or(Ok(()), |change| self.change(change))
+    }
+
+    /// Takes bodies away, and adds others.
+    fn change(&mut self, change: Change) -> Result<()> {
+        self.fetch(&Field::ALL)?;
+        if change.keep.contains(&false) {
+            self.state.retain(&change.keep);
+        }
+        let model = Arc::clone(&self.model);
+        self.state.extend(&model, change.new);
+        self.replace()
+    }
+
     /// Before the first step and each multiple of [`Flow::every`](crate::flow::Flow::every): bodies
     /// come in and go out, and what passed is counted.
     fn look(&mut self) -> Result<()> {
         let model = Arc::clone(&self.model);
-        let due = !model.flow.is_empty() && self.steps.is_multiple_of(model.flow.every);
+        let due = model.flow.every > 0 && self.steps.is_multiple_of(model.flow.every);
         if !due || self.state.traffic.looked == Some(self.steps) {
             return Ok(());
         }
@@ -306,15 +338,7 @@ impl Simulation {
         let mut traffic = std::mem::take(&mut self.state.traffic);
         let change = traffic.look(&model, &self.state, self.steps, &self.wall_probes);
         self.state.traffic = traffic;
-        let Some(change) = change else {
-            return Ok(());
-        };
-        self.fetch(&Field::ALL)?;
-        if change.keep.contains(&false) {
-            self.state.retain(&change.keep);
-        }
-        self.state.extend(&model, change.new);
-        self.replace()
+        change.map_or(Ok(()), |change| self.change(change))
     }
 
     /// Gives the engine the host's copy of the state, which may have other bodies than before.

@@ -159,7 +159,7 @@ impl<'a> Snapshot<'a> {
                         index: index_of_sphere,
                         body: index,
                         shape: start.shape,
-                        material: clump.material,
+                        material: clump.materials[member],
                         radius: sphere.radius,
                         position: center + arm,
                         velocity: velocity + spin.cross(arm),

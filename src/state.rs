@@ -390,12 +390,13 @@ impl State {
                     .fold(0.0, f64::max) as f32,
                 shape: body.shape as u32,
             });
+            let spheres = clump.spheres.iter().zip(&clump.materials);
             self.members
-                .extend(clump.spheres.iter().map(|sphere| Member {
+                .extend(spheres.map(|(sphere, material)| Member {
                     center: sphere.center.as_vec3(),
                     radius: sphere.radius as f32,
                     body: index,
-                    material: clump.material as u32,
+                    material: *material as u32,
                     ..Default::default()
                 }));
             let Params {

@@ -97,7 +97,9 @@ impl Watch {
         let model = snapshot.model;
         let custom = model.contact.law.custom().is_some();
         let driven = model.walls.iter().any(Wall::is_driven);
-        let open = !model.flow.inlets.is_empty() || !model.flow.outlets.is_empty();
+        let flow = &model.flow;
+        let open =
+            !(flow.inlets.is_empty() && flow.outlets.is_empty() && flow.explosions.is_empty());
         let falls_forever = model.domain.as_ref().is_some_and(|domain| {
             domain.period().cmpgt(DVec3::ZERO).bitmask()
                 & model.gravity.cmpne(DVec3::ZERO).bitmask()

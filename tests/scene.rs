@@ -105,6 +105,7 @@ fn scenes() -> Vec<PathBuf> {
     };
     let mut scenes = files(&directory);
     scenes.extend(files(&directory.join("bench")));
+    scenes.extend(files(&directory.join("ancestors")));
     scenes.retain(|path| {
         path.extension()
             .is_some_and(|extension| extension == "json")
@@ -1554,6 +1555,13 @@ fn the_schema_refuses_what_the_format_refuses() {
         ("/shapes/ball/cube", json!({ "radius": 1 })),
         ("/shapes/ball/sphere", json!({ "radius": 0 })),
         ("/shapes/ball/mass_properties", json!("exact")),
+        ("/shapes/brick/box/radius", json!(0)),
+        ("/shapes/corner/mesh/tolerance", json!(0.1)),
+        ("/shapes/corner/mesh/spheres", json!(0)),
+        ("/shapes/whole/parts", json!([])),
+        ("/shapes/whole/parts/0/angle", json!(1)),
+        ("/explosions/0/fragments", json!(1)),
+        ("/explosions/0/speed", json!(-1)),
         ("/bodies/0/orientation", json!([0, 0, 0, 1])),
         ("/bodies/1/angle", json!(1)),
         ("/fills/0/shapes/cube", json!(-1)),

@@ -84,6 +84,65 @@ def blade(length=0.13, height=0.04, thickness=0.01, pitch=0.7):
     return triangles + arm + moved(arm, about_y(math.pi))
 
 
+def ball(times):
+    """A ball of radius 1: an octahedron, the faces of which are split `times` times."""
+    faces = []
+    for x, y, z in ((x, y, z) for x in (1, -1) for y in (1, -1) for z in (1, -1)):
+        a, b, c = (x, 0, 0), (0, y, 0), (0, 0, z)
+        faces.append((a, b, c) if x * y * z > 0 else (a, c, b))
+
+    def middle(p, q):
+        point = [p[k] + q[k] for k in range(3)]
+        length = math.sqrt(sum(x * x for x in point))
+        return tuple(x / length for x in point)
+
+    for _ in range(times):
+        split = []
+        for a, b, c in faces:
+            ab, bc, ca = middle(a, b), middle(b, c), middle(c, a)
+            split += [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+        faces = split
+    return faces
+
+
+def rock(radius=0.1):
+    """A rounded stone: a ball with some waves over it, flatter than wide."""
+    def rough(p):
+        waves = 0.12 * math.sin(3 * p[0] + 1) + 0.1 * math.sin(4 * p[1] + 2 * p[2]) + 0.06 * math.sin(5 * p[2] - 3 * p[0])
+        size = radius * (1 + waves)
+        return (1.2 * size * p[0], 0.75 * size * p[1], size * p[2])
+
+    return moved(ball(3), rough)
+
+
+def ring(radius=0.1, tube=0.035, around=32, across=16):
+    """A torus about y."""
+    def point(i, j):
+        u, v = 2 * math.pi * i / around, 2 * math.pi * j / across
+        out = radius + tube * math.cos(v)
+        return (out * math.cos(u), tube * math.sin(v), out * math.sin(u))
+
+    triangles = []
+    for i in range(around):
+        for j in range(across):
+            a, b, c, d = point(i, j), point(i + 1, j), point(i + 1, j + 1), point(i, j + 1)
+            triangles += [(a, c, b), (a, d, c)]
+    return triangles
+
+
+def star(points=5, outer=0.14, inner=0.06, thickness=0.06):
+    """A star, thickest in the middle, that lies in the plane of x and y."""
+    rim = []
+    for k in range(2 * points):
+        angle = math.pi * (k / points + 0.5)
+        size = outer if k % 2 == 0 else inner
+        rim.append((size * math.cos(angle), size * math.sin(angle), 0.0))
+    triangles = []
+    for a, b in zip(rim, rim[1:] + rim[:1]):
+        triangles += [((0.0, 0.0, thickness), a, b), ((0.0, 0.0, -thickness), b, a)]
+    return triangles
+
+
 def unit(a, b, c):
     u = [b[k] - a[k] for k in range(3)]
     v = [c[k] - a[k] for k in range(3)]
@@ -123,6 +182,9 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     write_stl(folder / "drum.stl", drum())
     write_obj(folder / "blade.obj", blade())
+    write_obj(folder / "rock.obj", rock())
+    write_obj(folder / "ring.obj", ring())
+    write_obj(folder / "star.obj", star())
 
 
 if __name__ == "__main__":

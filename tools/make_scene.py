@@ -2,9 +2,16 @@
 """Write scenes for Rockfall. Needs nothing but Python's standard library.
 
     make_scene.py box --count 5000 > box.json              bodies that fall into a box
+    make_scene.py box --count 500 --shapes brick,slab > bricks.json
+    make_scene.py sky --count 10000 --shapes all > sky.json
+                                                           bodies of all shapes that fall on a floor
     make_scene.py pyramid --layers 12 > pyramid.json       balls laid on each other
+    make_scene.py tower --layers 10 > tower.json           boxes on each other
+    make_scene.py wall --layers 20 --width 30 > wall.json  a wall of bricks, and a ball that flies at it
     make_scene.py column --count 2000 --out column         a column that is let go, in two stages:
                                                            column/settle.json, then column/collapse.json
+
+tools/README.md says how to write a scene of one's own.
 """
 
 import argparse
@@ -12,13 +19,29 @@ import json
 import math
 import sys
 from pathlib import Path
+from random import Random
 
 SHAPES = {
     "ball": lambda radius: {"sphere": {"radius": radius}},
     "cube": lambda radius: {"cube": {"n": 2, "radius": radius / 2}},
     "rod": lambda radius: {"rod": {"n": 3, "radius": radius / 2}},
     "tetrahedron": lambda radius: {"tetrahedron": {"n": 2, "radius": radius / 2}},
+    "ring": lambda radius: {"torus": {"n": 8, "radius": radius / 3}},
+    # Their faces are smooth enough to be stacked.
+    "brick": lambda radius: block(radius, 2, 1, 1),
+    "slab": lambda radius: block(radius, 1.5, 0.7, 1.5),
 }
+
+
+def block(radius, *sides):
+    """A box with sides that are multiples of the diameter."""
+    return {
+        "box": {
+            "size": [round(2 * radius * side, 9) for side in sides],
+            "radius": round(0.4 * radius, 9),
+            "spacing": round(0.5 * radius, 9),
+        }
+    }
 
 
 def base(arguments, name):
@@ -103,6 +126,68 @@ def pyramid(arguments):
     return {None: scene}
 
 
+def sky(arguments):
+    """Bodies that fall on a floor and turn as they fall."""
+    scene = base(arguments, "sky")
+    pitch = 4 * arguments.radius
+    half = 0.5 * pitch * max(math.sqrt(arguments.count / 6), 1)
+    layers = math.ceil(arguments.count / max(int(2 * half / pitch), 1) ** 2) + 1
+    scene["fills"] = [
+        {
+            **fill(arguments, [-half, arguments.radius, -half], [half, layers * pitch, half]),
+            "placement": "grid",
+            "spacing": pitch,
+            "jitter": 0.2 * arguments.radius,
+            "angular_velocity": {"min": [-3, -3, -3], "max": [3, 3, 3]},
+        }
+    ]
+    return {None: scene}
+
+
+def tower(arguments):
+    """Boxes on each other, each a little beside the one below and turned, as one would build it."""
+    scene = base(arguments, "tower")
+    random = Random(arguments.seed)
+    side = 2 * arguments.radius
+    scene["shapes"] = {"box": {**block(arguments.radius, 1, 1, 1), "material": "stone"}}
+    shift = 0.02 * side
+    scene["bodies"] = [
+        {
+            "shape": "box",
+            "position": [random.uniform(-shift, shift), (layer + 0.5) * side, random.uniform(-shift, shift)],
+            "axis": [0, 1, 0],
+            "angle": random.uniform(-0.05, 0.05),
+        }
+        for layer in range(arguments.layers)
+    ]
+    return {None: scene}
+
+
+def brick_wall(arguments):
+    """Bricks in bond, and a heavy ball on its way."""
+    scene = base(arguments, "wall")
+    height = 2 * arguments.radius
+    length = 2 * height
+    count = int(arguments.width)
+    scene["shapes"] = {
+        "brick": {**block(arguments.radius, 2, 1, 1), "material": "stone"},
+        "ball": {"sphere": {"radius": 3 * arguments.radius}, "material": "stone"},
+    }
+    gap = 1.001 * length
+    scene["bodies"] = [
+        {
+            "shape": "brick",
+            "position": [(k - 0.5 * count + (0.25 if layer % 2 else 0.75)) * gap, (layer + 0.5) * height, 0],
+        }
+        for layer in range(arguments.layers)
+        for k in range(count)
+    ]
+    scene["bodies"].append(
+        {"shape": "ball", "position": [0, 0.4 * arguments.layers * height, 8 * height], "velocity": [0, 1, -8]}
+    )
+    return {None: scene}
+
+
 def column(arguments):
     """A column of bodies between walls, and the same without one of the walls."""
     settle = filled_box(arguments, "settle")
@@ -113,7 +198,14 @@ def column(arguments):
     return {"settle.json": settle, "collapse.json": collapse}
 
 
-KINDS = {"box": box, "pyramid": pyramid, "column": column}
+KINDS = {
+    "box": box,
+    "sky": sky,
+    "pyramid": pyramid,
+    "tower": tower,
+    "wall": brick_wall,
+    "column": column,
+}
 
 
 def positive(text):
@@ -131,7 +223,7 @@ def whole(text):
 
 
 def shapes(text):
-    names = text.split(",")
+    names = list(SHAPES) if text == "all" else text.split(",")
     for name in names:
         if name not in SHAPES:
             raise argparse.ArgumentTypeError(f"found {name!r}, expected some of {', '.join(SHAPES)}")
@@ -144,10 +236,10 @@ def main():
     )
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--count", type=whole, default=1000, help="number of bodies [1000]")
-    parser.add_argument("--layers", type=whole, default=8, help="of a pyramid [8]")
-    parser.add_argument("--width", type=positive, default=10, help="of a box or column, in bodies [10]")
+    parser.add_argument("--layers", type=whole, default=8, help="of a pyramid, a tower or a wall [8]")
+    parser.add_argument("--width", type=positive, default=10, help="of a box, column or wall, in bodies [10]")
     parser.add_argument("--radius", type=positive, default=0.05, help="of a ball, m [0.05]")
-    parser.add_argument("--shapes", type=shapes, default=["ball"], help=f"some of {','.join(SHAPES)} [ball]")
+    parser.add_argument("--shapes", type=shapes, default=["ball"], help=f"all, or some of {','.join(SHAPES)} [ball]")
     parser.add_argument("--friction", type=float, default=0.5, help="coefficient of friction [0.5]")
     parser.add_argument("--restitution", type=float, default=0.3, help="coefficient of restitution [0.3]")
     parser.add_argument("--max-overlap", type=positive, default=0.05, help="wanted, of a radius [0.05]")

@@ -292,7 +292,10 @@ class Scenes(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for arguments in [
                 ["box", "--count", "200", "--shapes", "ball,rod,cube,tetrahedron"],
+                ["sky", "--count", "50", "--shapes", "all"],
                 ["pyramid", "--layers", "4"],
+                ["tower", "--layers", "3"],
+                ["wall", "--layers", "3", "--width", "4"],
             ]:
                 file = f"{folder}/{arguments[0]}.json"
                 tool("make_scene.py", *arguments, "--out", file)

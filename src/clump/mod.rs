@@ -1,13 +1,21 @@
 //! Clumps: rigid composites of spheres, and their mass, centre of mass and principal inertia.
 
+mod cuboid;
+mod fit;
+mod fragments;
 mod principal;
 mod summed;
+mod triangles;
 mod union;
 
 use glam::{DMat3, DQuat, DVec3};
 
+pub use cuboid::solid_cuboid;
+pub use fit::{Fit, Fitted, MAX_FITTED, fit_mesh};
+pub(crate) use fragments::{Fragments, fragments};
 pub use principal::principal_frame;
 pub use summed::summed_spheres;
+pub use triangles::inside_of_mesh;
 pub use union::union_of_spheres;
 
 /// A sphere of a clump.
@@ -36,8 +44,8 @@ pub struct MassProperties {
 pub struct Clump {
     /// Name of the shape.
     pub name: String,
-    /// Index of the material.
-    pub material: usize,
+    /// Index of the material of each sphere.
+    pub materials: Vec<usize>,
     /// Spheres in the body frame.
     pub spheres: Vec<ClumpSphere>,
     /// Mass, kg.
@@ -74,6 +82,42 @@ pub enum Unphysical {
 }
 
 impl MassProperties {
+    /// Those of two bodies that are fixed to each other: masses add up, and so do moments of inertia about the
+    /// common centre of mass, by the parallel-axis theorem (Huygens and Steiner).
+    pub fn and(&self, other: &MassProperties) -> MassProperties {
+        let mass = self.mass + other.mass;
+        let way = other.center_of_mass - self.center_of_mass;
+        let center_of_mass = self.center_of_mass + way * (other.mass / mass);
+        let about = |body: &MassProperties| {
+            let arm = body.center_of_mass - center_of_mass;
+            body.inertia + inertia_from_second_moment(outer(arm, arm) * body.mass)
+        };
+        MassProperties {
+            mass,
+            center_of_mass,
+            inertia: about(self) + about(other),
+        }
+    }
+
+    /// Those of a body that is turned about the origin, and then moved.
+    pub fn moved(&self, orientation: DQuat, position: DVec3) -> MassProperties {
+        let axes = DMat3::from_quat(orientation);
+        MassProperties {
+            mass: self.mass,
+            center_of_mass: position + axes * self.center_of_mass,
+            inertia: axes * self.inertia * axes.transpose(),
+        }
+    }
+
+    /// Those of a body of the same shape, `factor` times as dense.
+    pub fn denser(&self, factor: f64) -> MassProperties {
+        MassProperties {
+            mass: factor * self.mass,
+            center_of_mass: self.center_of_mass,
+            inertia: self.inertia * factor,
+        }
+    }
+
     /// Whether a rigid body can have this mass and inertia.
     ///
     /// # Errors
@@ -116,6 +160,20 @@ impl Clump {
         spheres: &[ClumpSphere],
         properties: MassProperties,
     ) -> Self {
+        Self::of_materials(name, vec![material; spheres.len()], spheres, properties)
+    }
+
+    /// The same with a material for each sphere.
+    ///
+    /// # Panics
+    /// If there are more or fewer materials than spheres.
+    pub fn of_materials(
+        name: impl Into<String>,
+        materials: Vec<usize>,
+        spheres: &[ClumpSphere],
+        properties: MassProperties,
+    ) -> Self {
+        assert_eq!(materials.len(), spheres.len(), "one for each sphere");
         let (inertia, principal_axes) = principal_frame(properties.inertia);
         let body_from_shape = principal_axes.conjugate();
         let to_body = |sphere: &ClumpSphere| ClumpSphere {
@@ -124,7 +182,7 @@ impl Clump {
         };
         Self {
             name: name.into(),
-            material,
+            materials,
             spheres: spheres.iter().map(to_body).collect(),
             mass: properties.mass,
             inertia,
@@ -141,7 +199,7 @@ impl Clump {
         });
         Self {
             name: self.name.clone(),
-            material: self.material,
+            materials: self.materials.clone(),
             spheres: spheres.collect(),
             mass: factor.powi(3) * self.mass,
             inertia: factor.powi(5) * self.inertia,
@@ -216,7 +274,10 @@ mod tests {
             let expected = DMat3::from_diagonal(clump.inertia);
             assert!(again.inertia.abs_diff_eq(expected, 1e-11 * scale));
             assert!(properties.inertia.x_axis.y.abs() > 0.05 * scale);
-            assert_eq!((clump.name.as_str(), clump.material), ("bracket", 3));
+            assert_eq!(
+                (clump.name.as_str(), clump.materials),
+                ("bracket", vec![3; 3])
+            );
         }
     }
 

@@ -5,11 +5,15 @@
 //! since the look before is counted. When that is follows from the number of the step alone, and what
 //! an inlet brings from its seed and from how many it has brought: the same scene gives the same bits,
 //! however the steps are divided.
+//!
+//! An [`Explosion`] does not wait for a look: it happens before its own step.
 
+mod explosion;
 mod inlet;
 mod outlet;
 mod probe;
 
+pub use explosion::Explosion;
 pub use inlet::{Inlet, Rate};
 pub use outlet::{Outlet, Place};
 pub use probe::{Probe, Region, Seen};
@@ -32,12 +36,17 @@ pub struct Flow {
     pub outlets: Vec<Outlet>,
     /// What is looked at over time.
     pub probes: Vec<Probe>,
+    /// Bodies that burst.
+    pub explosions: Vec<Explosion>,
 }
 
 impl Flow {
-    /// Whether there is nothing to look at.
+    /// Whether the bodies stay the same, and there is nothing to look at.
     pub fn is_empty(&self) -> bool {
-        self.inlets.is_empty() && self.outlets.is_empty() && self.probes.is_empty()
+        self.inlets.is_empty()
+            && self.outlets.is_empty()
+            && self.probes.is_empty()
+            && self.explosions.is_empty()
     }
 
     /// Corners of the regions in which bodies come in, m.
@@ -83,6 +92,8 @@ pub struct Traffic {
     pub outlets: Vec<Amount>,
     /// What has passed each probe that is a face.
     pub passed: Vec<Passed>,
+    /// Which of the explosions are over.
+    pub exploded: Vec<bool>,
     /// The id of the next body that comes in.
     pub next_id: u64,
     /// The step before which the last look was.
@@ -107,17 +118,61 @@ impl Traffic {
             inlets,
             outlets,
             probes,
-            ..
+            explosions,
+            every: _,
         } = &model.flow;
         Traffic {
             inlets: vec![Amount::default(); inlets.len()],
             waiting: vec![0; inlets.len()],
             outlets: vec![Amount::default(); outlets.len()],
             passed: vec![Passed::default(); probes.len()],
+            exploded: vec![false; explosions.len()],
             next_id: model.bodies.len() as u64,
             looked: None,
             places: Vec::new(),
         }
+    }
+
+    /// The number of steps after which the next explosion happens.
+    pub(crate) fn next_explosion(&self, model: &Model, earlier: f64) -> Option<u64> {
+        let explosions = model.flow.explosions.iter().zip(&self.exploded);
+        explosions
+            .filter(|(_, over)| !**over)
+            .map(|(explosion, _)| explosion.step(earlier, model.time_step))
+            .min()
+    }
+
+    /// Bursts the bodies of `state` that are to burst before the step after `steps`. Returns what is to be changed,
+    /// if anything: of bodies that are gone by then, nothing.
+    pub(crate) fn explode(&mut self, model: &Model, state: &State, steps: u64) -> Option<Change> {
+        let mut change = Change {
+            keep: vec![true; state.bodies.len()],
+            new: Vec::new(),
+        };
+        for (index, explosion) in model.flow.explosions.iter().enumerate() {
+            if self.exploded[index] || explosion.step(state.earlier, model.time_step) > steps {
+                continue;
+            }
+            self.exploded[index] = true;
+            let identities = &state.identities;
+            let Ok(body) = identities.binary_search_by_key(&explosion.body, |body| body.id) else {
+                continue;
+            };
+            change.keep[body] = false;
+            let fragments = explosion.burst(model, state, body);
+            change.new.extend((self.next_id..).zip(fragments));
+            self.next_id += explosion.fragments.len() as u64;
+        }
+        if change.new.is_empty() {
+            return None;
+        }
+        if !self.places.is_empty() {
+            let kept = self.places.iter().zip(&change.keep);
+            let kept = kept.filter_map(|(place, kept)| kept.then_some(*place));
+            let new = change.new.iter().map(|(_, body)| body.position);
+            self.places = kept.chain(new).collect();
+        }
+        Some(change)
     }
 
     /// Looks at the bodies of `state` before the step after `steps`, and counts. Returns what is to be

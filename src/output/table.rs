@@ -100,13 +100,13 @@ impl Table {
     /// The bodies of a snapshot.
     ///
     /// `position` is the centre of mass, `origin` that of the shape's own axes, `orientation` turns
-    /// those into the world's; `contact_force` and `contact_torque` (about the centre of mass) are what
+    /// those into the world's; `material` is that of the first sphere; `contact_force` and `contact_torque` (about the centre of mass) are what
     /// contacts did in the last step, without gravity.
     pub fn bodies(snapshot: &Snapshot) -> Table {
         let bodies: Vec<_> = snapshot.bodies().collect();
         let loads = &snapshot.state.body_loads;
         let of = || bodies.iter();
-        let material = |shape: usize| snapshot.model.shapes[shape].material as u32;
+        let material = |shape: usize| snapshot.model.shapes[shape].materials[0] as u32;
         Table {
             rows: bodies.len(),
             columns: vec![

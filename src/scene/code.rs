@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::format::{
-    Body, Contact, Fill, FillOrientation, InitialOverlap, Integrator, Lattice, List,
-    MassProperties, Material, Output, Placement, Plane, Range, Region, SceneFile, Shape, Sphere,
-    Table, Vector, Version,
+    Body, Contact, Cuboid, Fill, FillOrientation, InitialOverlap, Integrator, Lattice, List,
+    Material, Output, Placement, Plane, Range, Region, SceneFile, Shape, Sphere, Table, Vector,
+    Version,
 };
 use super::{Scene, SceneError, build};
 
@@ -52,6 +52,7 @@ impl SceneFile {
             inlets: Vec::new(),
             outlets: Vec::new(),
             probes: Vec::new(),
+            explosions: Vec::new(),
             look_every: None,
         }
     }
@@ -114,9 +115,12 @@ impl Shape {
             tetrahedron: None,
             rod: None,
             torus: None,
+            cuboid: None,
+            mesh: None,
             spheres: None,
-            material: material.into(),
-            mass_properties: MassProperties::default(),
+            parts: None,
+            material: Some(material.into()),
+            mass_properties: None,
         }
     }
 
@@ -148,6 +152,19 @@ impl Shape {
     pub fn rod(n: u32, radius: f64, material: impl Into<String>) -> Shape {
         Shape {
             rod: Some(lattice(n, radius)),
+            ..Shape::of(material)
+        }
+    }
+
+    /// A cuboid with sides of the given lengths (m), of spheres of a radius (m) along its faces.
+    pub fn cuboid(size: impl Into<Vector>, radius: f64, material: impl Into<String>) -> Shape {
+        let cuboid = Cuboid {
+            size: size.into(),
+            radius,
+            spacing: None,
+        };
+        Shape {
+            cuboid: Some(cuboid),
             ..Shape::of(material)
         }
     }
@@ -202,6 +219,7 @@ impl Body {
             angle: None,
             velocity: List([0.0; 3]),
             angular_velocity: List([0.0; 3]),
+            material: None,
             fixed: false,
         }
     }
@@ -222,6 +240,7 @@ impl Fill {
         Fill {
             count,
             shapes: mix,
+            material: None,
             placement: Placement::Grid,
             spacing: None,
             jitter: None,

@@ -5,7 +5,7 @@
 //! overlap 0 with e = exp(-c t_c / 2m) = exp(-pi zeta / sqrt(1 - zeta²)) of its speed; solved for
 //! zeta, this is [`damping_ratio`]. Tsuji's dashpot gives Hertz's contact the same e of the same zeta.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
 
 use glam::DVec3;
@@ -315,13 +315,14 @@ struct Encounter {
     radius: f64,
 }
 
-/// Bodies of one shape.
+/// Bodies of one shape, where they are of one material.
 struct Kind {
+    shape: usize,
     material: usize,
     mass: f64,
     contact_mass: f64,
     shear_mass: f64,
-    /// Largest radius of its spheres, m.
+    /// Largest radius of its spheres of that material, m.
     radius: f64,
     moving: usize,
 }
@@ -376,29 +377,40 @@ impl Encounters {
             used[body.shape] = true;
             let shape = &shapes[body.shape];
             if body.fixed {
-                let largest = &mut obstacles[shape.material].largest_fixed;
-                *largest = largest.max(largest_radius(shape));
+                for (sphere, material) in shape.spheres.iter().zip(&shape.materials) {
+                    let largest = &mut obstacles[*material].largest_fixed;
+                    *largest = largest.max(sphere.radius);
+                }
             } else {
                 moving[body.shape] += 1;
             }
         }
         for (shape, _) in shapes.iter().zip(&used).filter(|(_, used)| **used) {
-            let smallest = shape.spheres.iter().map(|sphere| sphere.radius);
-            radii[shape.material] = smallest.fold(radii[shape.material], f64::min);
+            for (sphere, material) in shape.spheres.iter().zip(&shape.materials) {
+                radii[*material] = radii[*material].min(sphere.radius);
+            }
         }
-        let kinds: Vec<Kind> = shapes
-            .iter()
-            .zip(&moving)
-            .filter(|(_, moving)| **moving > 0)
-            .map(|(shape, &moving)| Kind {
-                material: shape.material,
+        let mut kinds = Vec::new();
+        for (index, (shape, &moving)) in shapes.iter().zip(&moving).enumerate() {
+            if moving == 0 {
+                continue;
+            }
+            let mut largest = BTreeMap::new();
+            for (sphere, material) in shape.spheres.iter().zip(&shape.materials) {
+                let radius: &mut f64 = largest.entry(*material).or_default();
+                *radius = radius.max(sphere.radius);
+            }
+            let (contact_mass, shear_mass) = (contact_mass(shape), shear_mass(shape));
+            kinds.extend(largest.into_iter().map(|(material, radius)| Kind {
+                shape: index,
+                material,
                 mass: shape.mass,
-                contact_mass: contact_mass(shape),
-                shear_mass: shear_mass(shape),
-                radius: largest_radius(shape),
+                contact_mass,
+                shear_mass,
+                radius,
                 moving,
-            })
-            .collect();
+            }));
+        }
         Self {
             materials,
             list: encounters(&kinds, &obstacles),
@@ -816,11 +828,6 @@ struct Obstacles {
     largest_fixed: f64,
 }
 
-fn largest_radius(shape: &Clump) -> f64 {
-    let radii = shape.spheres.iter().map(|sphere| sphere.radius);
-    radii.fold(0.0, f64::max)
-}
-
 fn encounters(kinds: &[Kind], obstacles: &[Obstacles]) -> Vec<Encounter> {
     let together = |a: f64, b: f64| 1.0 / (1.0 / a + 1.0 / b);
     let mut list = Vec::new();
@@ -854,6 +861,10 @@ fn encounters(kinds: &[Kind], obstacles: &[Obstacles]) -> Vec<Encounter> {
             });
         }
         for b in &kinds[index + 1..] {
+            // A body does not touch itself.
+            if a.shape == b.shape && a.moving == 1 {
+                continue;
+            }
             list.push(Encounter {
                 first: a.material,
                 second: b.material,

@@ -4,6 +4,8 @@
 //! Schema that [`schema`](super::schema) gives. They hold what stands in the file, right or wrong;
 //! [`parse`](super::parse) checks it and makes a [`Model`](crate::model::Model) of it.
 
+mod explosion;
+mod shape;
 mod wall;
 
 use std::borrow::Cow;
@@ -16,6 +18,11 @@ use serde::{Deserialize, Serialize};
 
 use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
+pub use explosion::Explosion;
+pub use shape::{
+    CenteredSphere, Cuboid, FittedMesh, GivenMass, Inertia, Lattice, MassProperties, Part, Shape,
+    Sphere, Torus, Volume,
+};
 pub use wall::{
     BoxShape, ConeShape, CylinderShape, DiscShape, DistanceShape, Key, MeshShape, Motion,
     PlaneShape, RectangleShape, RigidBody, Rotation, Servo, Side, TorusShape, Vibration, Wall,
@@ -128,6 +135,9 @@ pub struct SceneFile {
     /// Regions and faces to look at: what they hold, and what passes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<Probe>,
+    /// Bodies that burst into pieces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explosions: Vec<Explosion>,
     /// Time from one look at inlets, outlets and probes to the next, s. Bodies come in and go out, and
     /// what passes a face is counted, at a look only. Default: 200 time steps.
     #[serde(
@@ -141,10 +151,6 @@ pub struct SceneFile {
 
 pub(super) fn earth() -> Vector {
     List([0.0, -9.81, 0.0])
-}
-
-fn two() -> u32 {
-    2
 }
 
 fn one() -> f64 {
@@ -721,178 +727,8 @@ pub struct NamedCohesion {
     pub range: Option<f64>,
 }
 
-/// A shape: a rigid composite of spheres, all of one material. It gives exactly one of `sphere`,
-/// `cube`, `tetrahedron`, `rod`, `torus` and `spheres`.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(remote = "Shape", deny_unknown_fields)]
-#[schemars(extend("oneOf" = [
-    {"required": ["sphere"]}, {"required": ["cube"]}, {"required": ["tetrahedron"]},
-    {"required": ["rod"]}, {"required": ["torus"]}, {"required": ["spheres"]},
-]))]
-pub struct Shape {
-    /// One sphere.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub sphere: Option<Sphere>,
-    /// n x n x n spheres on a cubic lattice, centred on the origin.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub cube: Option<Lattice>,
-    /// A regular tetrahedron of spheres, n along each edge, centred on the origin.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub tetrahedron: Option<Lattice>,
-    /// n spheres in a row along x, centred on the origin.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub rod: Option<Lattice>,
-    /// n spheres on a ring around the y axis, centred on the origin.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub torus: Option<Torus>,
-    /// Spheres, one by one, in the shape's own axes.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[schemars(length(min = 1))]
-    pub spheres: Option<Vec<CenteredSphere>>,
-    /// Name of the material.
-    pub material: String,
-    /// Where mass, centre of mass and inertia come from.
-    #[serde(default)]
-    pub mass_properties: MassProperties,
-}
-
-/// A sphere about the origin of its shape.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(remote = "Sphere", deny_unknown_fields)]
-pub struct Sphere {
-    /// Radius, m.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub radius: f64,
-}
-
-/// Equal spheres in a regular arrangement.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(remote = "Lattice", deny_unknown_fields)]
-pub struct Lattice {
-    /// Number of spheres along an edge. Default: 2.
-    #[serde(default = "two")]
-    #[schemars(range(min = 1))]
-    pub n: u32,
-    /// Radius of each sphere, m.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub radius: f64,
-    /// Distance between the centres of neighbours, m. Default: twice the radius, so that they touch.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub spacing: Option<f64>,
-}
-
-/// Equal spheres on a ring.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(remote = "Torus", deny_unknown_fields)]
-pub struct Torus {
-    /// Number of spheres.
-    #[schemars(range(min = 2))]
-    pub n: u32,
-    /// Radius of each sphere, m.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub radius: f64,
-    /// Radius of the ring on which their centres lie, m. Default: such that neighbours touch.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub ring_radius: Option<f64>,
-}
-
-/// A sphere of an explicit list.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(remote = "CenteredSphere", deny_unknown_fields)]
-pub struct CenteredSphere {
-    /// Centre in the shape's own axes, m.
-    pub center: Vector,
-    /// Radius, m.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub radius: f64,
-}
-
-/// Where mass, centre of mass and inertia of a shape come from. Default: "spheres".
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum MassProperties {
-    /// From the spheres and the density of the material.
-    Computed(Volume),
-    /// Given.
-    Given(GivenMass),
-}
-
-impl Default for MassProperties {
-    fn default() -> Self {
-        Self::Computed(Volume::Spheres)
-    }
-}
-
-/// What counts as the volume of a shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(remote = "Volume", rename_all = "kebab-case")]
-pub enum Volume {
-    /// Summed spheres, each with its own 2/5 m r²; where spheres overlap, the overlap counts twice.
-    Spheres,
-    /// The exact union of the spheres; where they overlap, the overlap counts once.
-    Union,
-}
-
-/// Mass, centre of mass and inertia as given.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(remote = "GivenMass", deny_unknown_fields)]
-pub struct GivenMass {
-    /// Mass, kg.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub mass: f64,
-    /// Centre of mass in the shape's own axes, m. Default: the shape's origin.
-    #[serde(default = "origin")]
-    pub center_of_mass: Vector,
-    /// Inertia about the centre of mass in the shape's own axes, kg m².
-    pub inertia: Inertia,
-}
-
 fn origin() -> Vector {
     List([0.0; 3])
-}
-
-/// Inertia about the centre of mass in the shape's own axes, kg m².
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Inertia {
-    /// [Ixx, Iyy, Izz]; the products of inertia are zero.
-    Diagonal(Vector),
-    /// The symmetric 3 x 3 tensor, row by row.
-    Tensor(List<Vector, 3>),
 }
 
 /// An infinite plane; bodies live on the side to which its normal points.
@@ -918,6 +754,14 @@ pub struct Plane {
 pub struct Body {
     /// Name of the shape.
     pub shape: String,
+    /// Name of a material, which takes the place of that of the shape, its density included. Default: that of
+    /// the shape.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub material: Option<String>,
     /// Where the shape's own origin is, m. Default: 0, 0, 0.
     #[serde(default = "origin")]
     pub position: Vector,
@@ -985,6 +829,14 @@ pub struct Fill {
         "additionalProperties" = {"type": "number", "exclusiveMinimum": 0},
     ))]
     pub shapes: Table<f64>,
+    /// Name of a material, which takes the place of those of the shapes, their densities included. Default:
+    /// those of the shapes.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub material: Option<String>,
     /// How the bodies are placed.
     #[serde(default)]
     pub placement: Placement,
@@ -1083,6 +935,13 @@ pub struct Inlet {
         "additionalProperties" = {"type": "number", "exclusiveMinimum": 0},
     ))]
     pub shapes: Table<f64>,
+    /// Name of a material, which takes the place of those of the shapes, as in a fill.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub material: Option<String>,
     /// Sizes of the bodies, as multiples of their shapes. Default: 1 for all.
     #[serde(
         default,
@@ -1388,12 +1247,6 @@ objects! {
     Material: "an object such as {\"density\": 2500, \"restitution\": 0.5, \"friction\": 0.5}",
     Pair: "an object such as {\"between\": [\"stone\", \"steel\"], \"friction\": 0.4}",
     NamedCohesion: "an object such as {\"force\": 0.1, \"range\": 1e-4}",
-    Shape: "an object such as {\"sphere\": {\"radius\": 0.05}, \"material\": \"stone\"}",
-    Sphere: "an object such as {\"radius\": 0.05}",
-    Lattice: "an object such as {\"n\": 2, \"radius\": 0.03}",
-    Torus: "an object such as {\"n\": 8, \"radius\": 0.03}",
-    CenteredSphere: "an object such as {\"center\": [0, 0, 0], \"radius\": 0.05}",
-    GivenMass: "an object such as {\"mass\": 2, \"inertia\": [1, 1, 1]}",
     Plane: "an object such as {\"point\": [0, 0, 0], \"normal\": [0, 1, 0], \"material\": \"stone\"}",
     Body: "an object such as {\"shape\": \"ball\", \"position\": [0, 1, 0]}",
     Start: "an object such as {\"from\": \"settled\"}",
@@ -1417,33 +1270,12 @@ keywords! {
     Law: "\"linear\", \"hooke\", \"hertz\" or \"custom\"",
     Attraction: "\"allowed\" or \"clamped\"",
     Rolling: "\"constant\" or \"spring\"",
-    Volume: "\"spheres\", \"union\" or an object with \"mass\" and \"inertia\"",
     Placement: "\"grid\" or \"random\"",
     Random: "\"random\" or a quaternion [x, y, z, w]",
 }
 
 // What may be written in two ways tells them apart by the JSON type. (serde's untagged enums would
 // do the same, and lose both the place of an error and what it was.)
-
-impl<'de> Deserialize<'de> for MassProperties {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = MassProperties;
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter
-                    .write_str("\"spheres\", \"union\" or an object with \"mass\" and \"inertia\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Volume::deserialize(StrDeserializer::new(text)).map(MassProperties::Computed)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                GivenMass::deserialize(MapAccessDeserializer::new(map)).map(MassProperties::Given)
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
-}
 
 impl<'de> Deserialize<'de> for Cohesion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -1507,49 +1339,5 @@ impl<'de> Deserialize<'de> for Range {
             }
         }
         deserializer.deserialize_any(Either)
-    }
-}
-
-impl<'de> Deserialize<'de> for Inertia {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// A component of the diagonal, or a row of the tensor.
-        enum Entry {
-            Moment(f64),
-            Row(Vector),
-        }
-        impl<'de> Deserialize<'de> for Entry {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Either;
-                impl<'de> Visitor<'de> for Either {
-                    type Value = Entry;
-                    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        formatter.write_str("a number, or a row of three numbers")
-                    }
-                    fn visit_f64<E: Error>(self, number: f64) -> Result<Entry, E> {
-                        Ok(Entry::Moment(number))
-                    }
-                    fn visit_u64<E: Error>(self, number: u64) -> Result<Entry, E> {
-                        Ok(Entry::Moment(number as f64))
-                    }
-                    fn visit_i64<E: Error>(self, number: i64) -> Result<Entry, E> {
-                        Ok(Entry::Moment(number as f64))
-                    }
-                    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Entry, A::Error> {
-                        List::deserialize(SeqAccessDeserializer::new(list)).map(Entry::Row)
-                    }
-                }
-                deserializer.deserialize_any(Either)
-            }
-        }
-        match List::<Entry, 3>::deserialize(deserializer)?.0 {
-            [Entry::Moment(x), Entry::Moment(y), Entry::Moment(z)] => {
-                Ok(Self::Diagonal(List([x, y, z])))
-            }
-            [Entry::Row(x), Entry::Row(y), Entry::Row(z)] => Ok(Self::Tensor(List([x, y, z]))),
-            _ => Err(strict::custom(
-                "numbers and rows",
-                "[Ixx, Iyy, Izz] or three rows of three numbers",
-            )),
-        }
     }
 }

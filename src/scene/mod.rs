@@ -88,19 +88,25 @@ impl Scene {
                 .map_err(|error| Error::unwritten(&path, &error))?;
             start.from = "start.checkpoint".to_owned();
         }
-        for (index, wall) in file.walls.iter_mut().enumerate() {
+        let walls = file.walls.iter_mut().enumerate();
+        let of_walls = walls.filter_map(|(index, wall)| {
             let mesh = wall.mesh.as_mut().map(|mesh| &mut mesh.file);
             let sampled = wall.signed_distance.as_mut().map(|mesh| &mut mesh.file);
-            if let Some(own) = mesh.or(sampled) {
-                let from = self.folder.join(&*own);
-                let ending = from.extension().unwrap_or_default().to_string_lossy();
-                let name = format!("wall_{index}.{ending}");
-                let path = folder.join(&name);
-                if from != path {
-                    fs::copy(&from, &path).map_err(|error| Error::unwritten(&path, &error))?;
-                }
-                *own = name;
+            Some((format!("wall_{index}"), mesh.or(sampled)?))
+        });
+        let shapes = file.shapes.0.iter_mut().enumerate();
+        let of_shapes = shapes.filter_map(|(index, (_, shape))| {
+            Some((format!("shape_{index}"), &mut shape.mesh.as_mut()?.file))
+        });
+        for (stem, own) in of_walls.chain(of_shapes) {
+            let from = self.folder.join(&*own);
+            let ending = from.extension().unwrap_or_default().to_string_lossy();
+            let name = format!("{stem}.{ending}");
+            let path = folder.join(&name);
+            if from != path {
+                fs::copy(&from, &path).map_err(|error| Error::unwritten(&path, &error))?;
             }
+            *own = name;
         }
         let path = folder.join(RunFolder::SCENE);
         let text = serde_json::to_string_pretty(&file).expect("a scene has names and numbers");

@@ -243,7 +243,7 @@ pub(super) mod tests {
     pub fn clump(spheres: Vec<ClumpSphere>) -> Clump {
         Clump {
             name: "shape".into(),
-            material: 0,
+            materials: vec![0; spheres.len()],
             spheres,
             mass: 1.0,
             inertia: DVec3::ONE,

@@ -90,6 +90,57 @@ pub fn torus(n: usize, radius: f64, ring_radius: Option<f64>) -> Vec<ClumpSphere
         .collect()
 }
 
+/// Spheres along the faces, edges and corners of a cuboid with sides of the lengths `size`, each at least twice
+/// `radius`, which they touch from inside. Neighbours are at most `spacing` apart; left out, it is the radius.
+pub fn cuboid(size: DVec3, radius: f64, spacing: Option<f64>) -> Vec<ClumpSphere> {
+    let spacing = spacing.unwrap_or(radius);
+    let counts = size
+        .to_array()
+        .map(|side| along_side(side, radius, spacing));
+    let row = |axis: usize, i: u64| {
+        let room = size[axis] - 2.0 * radius;
+        match counts[axis] {
+            1 => 0.0,
+            count => room * (i as f64 / (count - 1) as f64 - 0.5),
+        }
+    };
+    let [right, up, back] = counts;
+    let mut spheres = Vec::new();
+    for y in 0..up {
+        for z in 0..back {
+            let inner = (1..up.max(1) - 1).contains(&y) && (1..back.max(1) - 1).contains(&z);
+            // Inside there is nothing between the two ends of a row.
+            let step = if inner { (right - 1).max(1) } else { 1 };
+            for x in (0..right).step_by(step as usize) {
+                let center = DVec3::new(row(0, x), row(1, y), row(2, z));
+                spheres.push(ClumpSphere { center, radius });
+            }
+        }
+    }
+    spheres
+}
+
+/// Number of spheres of a [`cuboid`] of such a `size`; infinite if there are too many to count.
+pub fn cuboid_count(size: DVec3, radius: f64, spacing: Option<f64>) -> f64 {
+    let spacing = spacing.unwrap_or(radius);
+    let counts = size
+        .to_array()
+        .map(|side| steps_of_side(side, radius, spacing) + 1.0);
+    let all: f64 = counts.iter().product();
+    let inner: f64 = counts.iter().map(|count| (count - 2.0).max(0.0)).product();
+    all - inner
+}
+
+/// Steps from the first sphere along a side to the last.
+fn steps_of_side(side: f64, radius: f64, spacing: f64) -> f64 {
+    // Not one more by rounding.
+    ((side - 2.0 * radius) / spacing - 1e-9).ceil().max(0.0)
+}
+
+fn along_side(side: f64, radius: f64, spacing: f64) -> u64 {
+    steps_of_side(side, radius, spacing) as u64 + 1
+}
+
 /// Coordinate of the `i`-th of `n` points in a row about zero.
 fn along_row(i: usize, n: usize, spacing: f64) -> f64 {
     (i as f64 - 0.5 * (n as f64 - 1.0)) * spacing
@@ -135,6 +186,32 @@ mod tests {
                     assert!(gap.abs() < 1e-15, "{name}: sphere {i} is off by {gap}");
                     assert_eq!(spheres[i].radius, RADIUS);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn spheres_of_a_cuboid_touch_its_faces_from_inside() {
+        let size = DVec3::new(0.3, 0.2, 0.5);
+        for (radius, spacing, count) in [
+            // 9 x 6 x 16 less 7 x 4 x 14; 3 x 2 x 5; and a plate of 2 x 1 x 4.
+            (0.03, None, 472),
+            (0.05, Some(0.1), 30),
+            (0.1, None, 8),
+        ] {
+            let spheres = cuboid(size, radius, spacing);
+            assert_eq!(spheres.len(), count, "{radius}");
+            assert_eq!(cuboid_count(size, radius, spacing), count as f64);
+            let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+            for sphere in &spheres {
+                min = min.min(sphere.center - sphere.radius);
+                max = max.max(sphere.center + sphere.radius);
+            }
+            assert!(min.abs_diff_eq(-0.5 * size, 1e-15), "{min}");
+            assert!(max.abs_diff_eq(0.5 * size, 1e-15), "{max}");
+            let most = spacing.unwrap_or(radius);
+            for i in 0..count {
+                assert!(nearest(&spheres, i) <= most * (1.0 + 1e-9));
             }
         }
     }

@@ -396,8 +396,57 @@ fn text_stl(text: &str) -> Result<Lined, MeshMistake> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// A ball of triangles: an octahedron, its faces split `times` times.
+    pub fn ball(radius: f64, times: u32) -> Mesh {
+        let mut faces: Vec<[DVec3; 3]> = Vec::new();
+        for k in 0..8 {
+            let [x, y, z] = [0, 1, 2].map(|bit| if k >> bit & 1 == 0 { 1.0 } else { -1.0 });
+            let [a, b, c] = [x * DVec3::X, y * DVec3::Y, z * DVec3::Z];
+            faces.push(if x * y * z > 0.0 {
+                [a, b, c]
+            } else {
+                [a, c, b]
+            });
+        }
+        for _ in 0..times {
+            faces = faces
+                .into_iter()
+                .flat_map(|[a, b, c]| {
+                    let middle = |p: DVec3, q: DVec3| (p + q).normalize();
+                    let [ab, bc, ca] = [middle(a, b), middle(b, c), middle(c, a)];
+                    [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]
+                })
+                .collect();
+        }
+        Mesh::new(
+            faces
+                .into_iter()
+                .map(|face| face.map(|corner| radius * corner)),
+        )
+    }
+
+    /// A box about the origin.
+    pub fn cuboid(size: DVec3) -> Mesh {
+        let mut triangles = Vec::new();
+        for axis in 0..3 {
+            let [u, v] = [1, 2].map(|step| DVec3::AXES[(axis + step) % 3]);
+            for side in [-1.0, 1.0] {
+                let corner =
+                    |i: f64, j: f64| 0.5 * size * (side * (DVec3::AXES[axis] + i * u) + j * v);
+                let [a, b, c, d] = [
+                    corner(-1.0, -1.0),
+                    corner(1.0, -1.0),
+                    corner(1.0, 1.0),
+                    corner(-1.0, 1.0),
+                ];
+                triangles.extend([[a, b, c], [a, c, d]]);
+            }
+        }
+        Mesh::new(triangles)
+    }
 
     #[test]
     fn a_tetrahedron_is_the_same_in_all_formats() {

@@ -11,7 +11,7 @@ pub mod loaded;
 pub mod mesh;
 pub mod motion;
 mod probe;
-mod solid;
+pub(crate) mod solid;
 mod surface;
 pub mod tree;
 

@@ -111,36 +111,8 @@ impl Solid {
 
 #[cfg(test)]
 mod tests {
+    use super::super::mesh::tests::ball;
     use super::*;
-
-    /// A ball of triangles: an octahedron, its faces split `times` times.
-    fn ball(radius: f64, times: u32) -> Mesh {
-        let mut faces: Vec<[DVec3; 3]> = Vec::new();
-        for k in 0..8 {
-            let [x, y, z] = [0, 1, 2].map(|bit| if k >> bit & 1 == 0 { 1.0 } else { -1.0 });
-            let [a, b, c] = [x * DVec3::X, y * DVec3::Y, z * DVec3::Z];
-            faces.push(if x * y * z > 0.0 {
-                [a, b, c]
-            } else {
-                [a, c, b]
-            });
-        }
-        for _ in 0..times {
-            faces = faces
-                .into_iter()
-                .flat_map(|[a, b, c]| {
-                    let middle = |p: DVec3, q: DVec3| (p + q).normalize();
-                    let [ab, bc, ca] = [middle(a, b), middle(b, c), middle(c, a)];
-                    [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]
-                })
-                .collect();
-        }
-        Mesh::new(
-            faces
-                .into_iter()
-                .map(|face| face.map(|corner| radius * corner)),
-        )
-    }
 
     #[test]
     fn inside_and_distance_are_those_of_a_ball() {

@@ -5,7 +5,7 @@ use glam::{DQuat, DVec3};
 use super::super::error::Problem;
 use super::super::format::{List, SceneFile, Vector};
 use super::check::{Check, Names, Sign, list, vector};
-use crate::clump::Clump;
+use super::clumps::Shapes;
 use crate::model::ModelBody;
 
 impl Check {
@@ -14,11 +14,14 @@ impl Check {
         &mut self,
         file: &SceneFile,
         names: &Names,
-        shapes: &[Option<Clump>],
+        materials: &Names,
+        shapes: &mut Shapes,
     ) -> Vec<ModelBody> {
         let bodies = file.bodies.iter().enumerate().filter_map(|(index, body)| {
             let path = format!("bodies[{index}]");
             let shape = self.resolve(format_args!("{path}.shape"), &body.shape, names);
+            let material = body.material.as_ref();
+            let shape = self.shape_of_material(&path, shape, material, materials, shapes);
             let orientation = self.orientation(
                 &path,
                 "body",
@@ -53,7 +56,7 @@ impl Check {
                 }
             }
             let (shape, orientation) = (shape?, orientation?);
-            let clump = shapes[shape].as_ref()?;
+            let clump = shapes.clumps[shape].as_ref()?;
             Some(ModelBody {
                 shape,
                 position: clump.position_of(vector(&body.position), orientation),

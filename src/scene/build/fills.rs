@@ -9,6 +9,7 @@ use super::super::fill::{self, FillError, Occupied};
 use super::super::format::{self, FillOrientation, Placement, Range, SceneFile, Table};
 use super::MAX_SPHERES;
 use super::check::{Check, Names, Sign, vector};
+use super::clumps::Shapes;
 use crate::clump::Clump;
 use crate::model::ModelBody;
 use crate::wall::Probe;
@@ -19,12 +20,15 @@ impl Check {
         &mut self,
         file: &SceneFile,
         names: &Names,
-        shapes: &[Option<Clump>],
+        materials: &Names,
+        shapes: &mut Shapes,
     ) -> Vec<fill::Fill> {
-        let spheres_of = |shape: usize| {
-            let clump: Option<&Clump> = shapes[shape].as_ref();
-            clump.map_or(0, |clump| clump.spheres.len()) as f64
-        };
+        let counts: Vec<f64> = shapes
+            .clumps
+            .iter()
+            .map(|clump| clump.as_ref().map_or(0, |clump| clump.spheres.len()) as f64)
+            .collect();
+        let spheres_of = |shape: usize| counts[shape];
         let listed = file.bodies.iter().filter_map(|body| names.get(&body.shape));
         let mut total: f64 = listed.map(spheres_of).sum();
         let scene = format!("a scene of at most {MAX_SPHERES} spheres");
@@ -66,6 +70,11 @@ impl Check {
                     &scene,
                 );
             }
+            if self.problems.len() > before {
+                continue;
+            }
+            let material = fill.material.as_ref();
+            let mix = self.mix_of_material(&path, mix, material, materials, shapes);
             if self.problems.len() > before {
                 continue;
             }

@@ -6,6 +6,7 @@ use super::super::error::{Problem, exact};
 use super::super::fill::{Fill, Placement};
 use super::super::format::{self, Probe, SceneFile, Sizes};
 use super::check::{Check, Names, Sign, vector};
+use super::clumps::Shapes;
 use crate::flow::{self, Inlet, Outlet, Place, Rate, Region};
 
 /// Time steps from one look to the next unless the scene says otherwise.
@@ -16,13 +17,21 @@ const CLASSES: u32 = 32;
 const CUT: f64 = 3.0;
 
 impl Check {
-    pub(super) fn inlets(&mut self, file: &SceneFile, names: &Names) -> Vec<Inlet> {
+    pub(super) fn inlets(
+        &mut self,
+        file: &SceneFile,
+        names: &Names,
+        materials: &Names,
+        shapes: &mut Shapes,
+    ) -> Vec<Inlet> {
         let mut inlets = Vec::new();
         for (index, inlet) in file.inlets.iter().enumerate() {
             let path = format!("inlets[{index}]");
             let before = self.problems.len();
             let rate = self.rate(&path, inlet);
             let mix = self.mix(&path, &inlet.shapes, names);
+            let material = inlet.material.as_ref();
+            let mix = self.mix_of_material(&path, mix, material, materials, shapes);
             let sizes = self.sizes(&path, inlet.sizes.as_ref());
             let region = self.range(format_args!("{path}.region"), &inlet.region, false);
             let orientation = self.turned(&path, &inlet.orientation);

@@ -7,6 +7,7 @@ use super::super::error::{Problem, exact};
 use super::super::format::{self, Law, Rolling, SceneFile};
 use super::MAX_MATERIALS;
 use super::check::{Check, Names, Sign, written};
+use super::clumps::Shapes;
 use super::usage::used_shapes;
 
 /// What both materials and pairs may say beyond friction and dashpot.
@@ -316,15 +317,17 @@ impl Check {
     }
 
     /// The elastic constants that the law needs: planes are rigid, so those of the materials of bodies.
-    pub(super) fn elasticity(&mut self, file: &SceneFile, shapes: &Names) {
+    pub(super) fn elasticity(&mut self, file: &SceneFile, names: &Names, shapes: &Shapes) {
         if file.contact.law != Law::Hertz {
             return;
         }
-        let of_bodies: HashSet<&str> = used_shapes(file, shapes)
-            .map(|shape| file.shapes.0[shape].1.material.as_str())
+        let used = used_shapes(file, names).chain(file.shapes.0.len()..shapes.clumps.len());
+        let of_bodies: HashSet<usize> = used
+            .filter_map(|shape| shapes.clumps[shape].as_ref())
+            .flat_map(|clump| clump.materials.iter().copied())
             .collect();
-        for (name, material) in &file.materials.0 {
-            if !of_bodies.contains(name.as_str()) {
+        for (index, (name, material)) in file.materials.0.iter().enumerate() {
+            if !of_bodies.contains(&index) {
                 continue;
             }
             let constants = [

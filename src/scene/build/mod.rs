@@ -5,6 +5,7 @@ mod bodies;
 mod check;
 mod clumps;
 mod domain;
+mod explosions;
 mod fills;
 mod flow;
 mod law;
@@ -52,26 +53,28 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     let contact = check.contact(file, folder);
     let materials = check.materials(file);
     let pairs = check.pairs(file, &materials);
-    let shapes = check.shapes(file, &materials);
-    let walls = check.walls(file, &materials, folder, &shapes);
+    let mut shapes = check.shapes(file, &materials, folder);
+    let walls = check.walls(file, &materials, folder, &shapes.clumps);
     let shape_names = Names::new("shape", file.shapes.names());
     let started = check.start(
         file,
         folder,
         &shape_names,
-        &shapes,
+        &shapes.clumps,
         &walls,
         contact.as_ref().map(|contact| &contact.law),
     );
     let mut bodies = started.bodies;
     let started_bodies = bodies.len();
-    bodies.extend(check.bodies(file, &shape_names, &shapes));
+    bodies.extend(check.bodies(file, &shape_names, &materials, &mut shapes));
     check.output(file);
-    let mut fills = check.fills(file, &shape_names, &shapes);
-    let mut inlets = check.inlets(file, &shape_names);
+    let mut fills = check.fills(file, &shape_names, &materials, &mut shapes);
+    let mut inlets = check.inlets(file, &shape_names, &materials, &mut shapes);
     let outlets = check.outlets(file);
     let probes = check.probes(file);
-    check.elasticity(file, &shape_names);
+    check.explosions(file, &shape_names, &shapes.clumps);
+    check.elasticity(file, &shape_names, &shapes);
+    let shapes = shapes.clumps;
     check.extent(file, &shape_names, &shapes);
     let materials: Vec<&format::Material> = file.materials.0.iter().map(|(_, m)| m).collect();
     let mut laws = contact::mix(&materials, &pairs);
@@ -111,11 +114,13 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     }
 
     let gravity = vector(&file.gravity);
+    let explosions = explosions::explosions(file, started_bodies, &bodies, &mut shapes)?;
     let names: Vec<String> = file.materials.names().map(String::from).collect();
     let moving: Vec<ModelBody> = bodies
         .iter()
         .copied()
         .chain(flow::newcomers(&inlets, gravity))
+        .chain(explosions::flying(&explosions, &bodies))
         .collect();
     let encounters = Encounters::new(&materials, &shapes, &walls, &moving, gravity);
     let notes = encounters
@@ -169,6 +174,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
             inlets,
             outlets,
             probes,
+            explosions,
         },
         remembered: started.remembered,
     };

@@ -97,10 +97,15 @@ impl Check {
             .shapes
             .0
             .iter()
-            .map(|(_, shape)| shape.material.as_str());
+            .filter_map(|(_, shape)| shape.material.as_deref());
+        let own = file.bodies.iter().map(|body| &body.material);
+        let own = own.chain(file.fills.iter().map(|fill| &fill.material));
+        let own = own.chain(file.inlets.iter().map(|inlet| &inlet.material));
+        let own = own.filter_map(|own| own.as_deref());
         let of_planes = file.planes.iter().map(|plane| plane.material.as_str());
         let of_walls = file.walls.iter().map(|wall| wall.material.as_str());
-        let materials: HashSet<&str> = of_shapes.chain(of_planes).chain(of_walls).collect();
+        let used = of_shapes.chain(own).chain(of_planes).chain(of_walls);
+        let materials: HashSet<&str> = used.collect();
         for name in file.materials.names().filter(|n| !materials.contains(n)) {
             self.warnings.push(format!(
                 "materials.{name}: no shape and no wall is of this material"
@@ -111,7 +116,13 @@ impl Check {
         }
         let of_bodies = file.bodies.iter().map(|body| body.shape.as_str());
         let mixed = mixes(file).flat_map(Table::names);
-        let shapes: HashSet<&str> = of_bodies.chain(mixed).collect();
+        let parts = file
+            .shapes
+            .0
+            .iter()
+            .filter_map(|(_, shape)| shape.parts.as_ref());
+        let parts = parts.flatten().map(|part| part.shape.as_str());
+        let shapes: HashSet<&str> = of_bodies.chain(mixed).chain(parts).collect();
         for name in file.shapes.names().filter(|n| !shapes.contains(n)) {
             self.warnings.push(format!(
                 "shapes.{name}: no body, no fill and no inlet has this shape"

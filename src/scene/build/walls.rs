@@ -352,7 +352,13 @@ impl Check {
     }
 
     /// The mesh in a file.
-    fn mesh(&mut self, path: &str, file: &str, scale: Option<f64>, folder: &Path) -> Option<Mesh> {
+    pub(super) fn mesh(
+        &mut self,
+        path: &str,
+        file: &str,
+        scale: Option<f64>,
+        folder: &Path,
+    ) -> Option<Mesh> {
         let scale = scale.unwrap_or(1.0);
         let what = "a factor";
         if !self.number(format_args!("{path}.scale"), scale, what, Sign::Positive) {

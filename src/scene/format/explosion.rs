@@ -1,0 +1,34 @@
+//! Explosions, as they are written.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::strict::objects;
+
+/// A body that bursts: at a time, its spheres, parted into clumps of neighbours, become bodies of their own.
+///
+/// The mass of the body is divided by the volume of the spheres. Each fragment goes on as it moved in the body, and
+/// is pushed outwards from their common centre of mass; the pushes change neither the momentum nor the angular
+/// momentum of all together.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Explosion", deny_unknown_fields)]
+pub struct Explosion {
+    /// Which body: its place in `bodies`, counted from 0.
+    pub body: u64,
+    /// When, s; it happens before the nearest step.
+    #[schemars(range(min = 0))]
+    pub at: f64,
+    /// Number of fragments: two or more, and no more than the body has spheres.
+    #[schemars(range(min = 2))]
+    pub fragments: u64,
+    /// Speed of the push outwards, m/s.
+    #[schemars(range(min = 0))]
+    pub speed: f64,
+    /// Seed of how the spheres are parted. Default: 0.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+objects! {
+    Explosion: "an object such as {\"body\": 0, \"at\": 1.5, \"fragments\": 50, \"speed\": 3}",
+}
