@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::format::{
-    Body, Contact, Fill, FillOrientation, InitialOverlap, Integrator, Lattice, List,
+    Body, Contact, Drag, Fill, FillOrientation, InitialOverlap, Integrator, Lattice, List,
     MassProperties, Material, Output, Placement, Plane, Range, Region, SceneFile, Shape, Sphere,
     Table, Vector, Version,
 };
@@ -41,6 +41,12 @@ impl SceneFile {
             domain: None,
             output: Output::default(),
             contact: Contact::default(),
+            groups: Table::default(),
+            drag: Drag::default(),
+            springs: Vec::new(),
+            forces: Vec::new(),
+            water: None,
+            sleep: None,
             materials: Table::default(),
             pairs: Vec::new(),
             shapes: Table::default(),
@@ -195,6 +201,7 @@ impl Body {
     /// A body of a shape whose origin is at a place (m), at rest, with the axes of the world.
     pub fn new(shape: impl Into<String>, position: impl Into<Vector>) -> Body {
         Body {
+            name: None,
             shape: shape.into(),
             position: position.into(),
             orientation: None,
@@ -203,6 +210,7 @@ impl Body {
             velocity: List([0.0; 3]),
             angular_velocity: List([0.0; 3]),
             fixed: false,
+            group: None,
         }
     }
 }
@@ -233,6 +241,7 @@ impl Fill {
             orientation: FillOrientation::default(),
             velocity: Range::default(),
             angular_velocity: Range::default(),
+            group: None,
             seed: 0,
         }
     }

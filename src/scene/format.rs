@@ -4,6 +4,7 @@
 //! Schema that [`schema`](super::schema) gives. They hold what stands in the file, right or wrong;
 //! [`parse`](super::parse) checks it and makes a [`Model`](crate::model::Model) of it.
 
+mod forces;
 mod wall;
 
 use std::borrow::Cow;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
+pub use forces::{Axes, Drag, End, Force, Group, Sleep, Spring, Water, Wave};
 pub use wall::{
     BoxShape, ConeShape, CylinderShape, DiscShape, DistanceShape, Key, MeshShape, Motion,
     PlaneShape, RectangleShape, RigidBody, Rotation, Servo, Side, TorusShape, Vibration, Wall,
@@ -84,6 +86,32 @@ pub struct SceneFile {
     /// How bodies touch.
     #[serde(default)]
     pub contact: Contact,
+    /// Groups of bodies by name, 31 at most.
+    #[serde(default, skip_serializing_if = "no_groups")]
+    pub groups: Table<Group>,
+    /// Drag of all bodies, but of those in a group that gives its own. Default: none.
+    #[serde(default, skip_serializing_if = "Drag::is_none")]
+    pub drag: Drag,
+    /// Springs between bodies, and between bodies and points of the world.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub springs: Vec<Spring>,
+    /// Forces and torques on bodies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forces: Vec<Force>,
+    /// Water below a surface. Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub water: Option<Water>,
+    /// When bodies fall asleep: what rests costs less. Default: never.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub sleep: Option<Sleep>,
     /// Materials by name.
     pub materials: Table<Material>,
     /// Pairs of materials whose parameters are given instead of mixed.
@@ -137,6 +165,10 @@ pub struct SceneFile {
     )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub look_every: Option<f64>,
+}
+
+fn no_groups(groups: &Table<Group>) -> bool {
+    groups.0.is_empty()
 }
 
 pub(super) fn earth() -> Vector {
@@ -428,6 +460,10 @@ pub struct Contact {
         skip_serializing_if = "Option::is_none"
     )]
     pub attraction: Option<Attraction>,
+    /// Whether all collisions are perfectly elastic and without friction, whatever the materials say: nothing
+    /// dissipates. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elastic: bool,
     /// The WGSL file with the law of the user's, relative to the folder of the scene file; required by
     /// the law "custom", and of no other.
     #[serde(
@@ -916,6 +952,13 @@ pub struct Plane {
     "not" = {"required": ["orientation", "axis"]},
 ))]
 pub struct Body {
+    /// Name, by which springs, forces and reports know it. Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub name: Option<String>,
     /// Name of the shape.
     pub shape: String,
     /// Where the shape's own origin is, m. Default: 0, 0, 0.
@@ -951,6 +994,13 @@ pub struct Body {
     /// Whether the body stays where it is, whatever pushes it. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed: bool,
+    /// Name of its group. Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub group: Option<String>,
 }
 
 /// Bodies that start as they were in another run.
@@ -1024,6 +1074,13 @@ pub struct Fill {
     /// Angular velocity in world axes, rad/s. Default: 0, 0, 0.
     #[serde(default)]
     pub angular_velocity: Range,
+    /// Name of the group of the bodies. Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub group: Option<String>,
     /// Seed of the random numbers. Default: 0.
     #[serde(default)]
     pub seed: u64,
@@ -1102,6 +1159,13 @@ pub struct Inlet {
     /// Angular velocity in world axes, rad/s. Default: 0, 0, 0.
     #[serde(default)]
     pub angular_velocity: Range,
+    /// Name of the group of the bodies. Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub group: Option<String>,
     /// Seed of the random numbers. Default: 0.
     #[serde(default)]
     pub seed: u64,

@@ -14,6 +14,7 @@ impl Check {
         &mut self,
         file: &SceneFile,
         names: &Names,
+        groups: &Names,
         shapes: &[Option<Clump>],
     ) -> Vec<ModelBody> {
         let bodies = file.bodies.iter().enumerate().filter_map(|(index, body)| {
@@ -52,6 +53,7 @@ impl Check {
                     );
                 }
             }
+            let group = self.group(&path, body.group.as_ref(), groups);
             let (shape, orientation) = (shape?, orientation?);
             let clump = shapes[shape].as_ref()?;
             Some(ModelBody {
@@ -61,6 +63,7 @@ impl Check {
                 velocity: vector(&body.velocity),
                 angular_velocity: vector(&body.angular_velocity),
                 fixed: body.fixed,
+                group,
             })
         });
         bodies.collect()

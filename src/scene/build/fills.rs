@@ -19,6 +19,7 @@ impl Check {
         &mut self,
         file: &SceneFile,
         names: &Names,
+        groups: &Names,
         shapes: &[Option<Clump>],
     ) -> Vec<fill::Fill> {
         let spheres_of = |shape: usize| {
@@ -48,6 +49,7 @@ impl Check {
                 format_args!("{path}.angular_velocity"),
                 &fill.angular_velocity,
             );
+            let group = self.group(&path, fill.group.as_ref(), groups);
             let weights: f64 = mix.iter().map(|(_, weight)| weight).sum();
             let spheres: f64 = mix
                 .iter()
@@ -80,6 +82,7 @@ impl Check {
                     orientation,
                     velocity,
                     angular_velocity,
+                    group,
                     seed: fill.seed,
                 });
             }

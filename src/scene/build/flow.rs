@@ -16,7 +16,7 @@ const CLASSES: u32 = 32;
 const CUT: f64 = 3.0;
 
 impl Check {
-    pub(super) fn inlets(&mut self, file: &SceneFile, names: &Names) -> Vec<Inlet> {
+    pub(super) fn inlets(&mut self, file: &SceneFile, names: &Names, groups: &Names) -> Vec<Inlet> {
         let mut inlets = Vec::new();
         for (index, inlet) in file.inlets.iter().enumerate() {
             let path = format!("inlets[{index}]");
@@ -31,6 +31,7 @@ impl Check {
                 format_args!("{path}.angular_velocity"),
                 &inlet.angular_velocity,
             );
+            let group = self.group(&path, inlet.group.as_ref(), groups);
             let start = format_args!("{path}.start");
             self.number(start, inlet.start, "a time, s", Sign::NotNegative);
             if let Some(end) = inlet
@@ -79,6 +80,7 @@ impl Check {
                     orientation,
                     velocity,
                     angular_velocity,
+                    group,
                     seed: inlet.seed,
                 },
                 rate,
@@ -439,6 +441,7 @@ pub(super) fn newcomers(
                 velocity: larger(slowest, fastest),
                 angular_velocity: larger(least_spin, most_spin),
                 fixed: false,
+                group: 0,
             })
     })
 }
