@@ -59,13 +59,27 @@ fn near_sphere(sphere: Sphere, index: u32, other: u32) -> Near {
             sphere.inverse_mass + neighbour.inverse_mass,
             vec2<f32>(sphere.radius, neighbour.radius),
             vec2<f32>(sphere.inverse_mass, neighbour.inverse_mass),
-            vec2<u32>(sphere.material, neighbour.material),
+            vec2<u32>(material_of(sphere), material_of(neighbour)),
             params.time_step,
         ),
         arm,
         min(sphere.radius, neighbour.radius),
-        sphere.material * params.material_count + neighbour.material,
+        material_of(sphere) * params.material_count + material_of(neighbour),
     );
+}
+
+// Whether nothing near a sphere moves.
+fn is_undisturbed(index: u32) -> bool {
+    for (var entry = neighbour_starts[index]; entry < neighbour_starts[index + 1u]; entry++) {
+        let other = neighbours[entry];
+        if (other & WALL) != 0u {
+            return params.moving_walls == 0u;
+        }
+        if (spheres[other].tags & ASLEEP) == 0u && spheres[other].inverse_mass > 0.0 {
+            return false;
+        }
+    }
+    return true;
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -80,6 +94,10 @@ fn contacts(
     }
     let zero = stats.halted;
     let sphere = spheres[index];
+    if sleeps(sphere) && is_undisturbed(index) {
+        sphere_loads[index].contacts |= KEPT;
+        return;
+    }
     var load: SphereLoad;
     var damping = vec2<f32>(sphere_loads[index].damping, sphere_loads[index].damping_rest);
     var friction = vec2<f32>(sphere_loads[index].friction, sphere_loads[index].friction_rest);

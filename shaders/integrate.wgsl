@@ -13,6 +13,7 @@
 @group(0) @binding(14) var<storage, read> sphere_loads: array<SphereLoad>;
 @group(0) @binding(15) var<storage, read_write> body_loads: array<Load>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
+@group(0) @binding(31) var<storage, read> body_forces: array<BodyForce>;
 @group(0) @binding(25) var<storage, read_write> wall_sums: array<i32>;
 @group(0) @binding(26) var<storage, read_write> wall_loads: array<Load>;
 @group(0) @binding(3) var<storage, read_write> walls: array<Wall>;
@@ -54,7 +55,7 @@ fn integrate(
         sum.force += load.force;
         sum.torque += load.torque + cross(arm, load.force);
         sum.max_overlap = max(sum.max_overlap, load.max_overlap);
-        sum.contacts += (load.contacts & 0xffffu) + (load.contacts >> 16u);
+        sum.contacts += (load.contacts & 0xffffu) + ((load.contacts & ~KEPT) >> 16u);
     }
     body_loads[index] = sum;
     if constant.inverse_mass == 0.0 {
@@ -67,7 +68,26 @@ fn integrate(
     var velocity = body.velocity;
     var angular_momentum = body.angular_momentum;
     let dither = dither_of(stats.step);
-    let push = (sum.force * constant.inverse_mass + params.gravity) * params.time_step;
+    var gravity = params.gravity;
+    if params.forces == 1u {
+        let force = body_forces[index];
+        sum.force += force.force;
+        sum.torque += force.torque;
+        gravity += force.acceleration;
+    }
+    let acceleration = sum.force * constant.inverse_mass + gravity;
+    let farthest = constant.reach + members[constant.first_sphere].radius;
+    if (body.still & ASLEEP) != 0u {
+        let twist = angular_velocity(orientation, sum.torque, constant.inverse_inertia);
+        if length(acceleration) + farthest * length(twist) <= params.wake_acceleration {
+            if stats.rebuilding == 1u {
+                bodies[index].drift = 0.0;
+            }
+            return;
+        }
+        body.still = 0u;
+    }
+    let push = acceleration * params.time_step;
     body.velocity = plus_vector(body.velocity, push, dither, stats.halted);
     let turning = sum.torque * params.time_step;
     body.angular_momentum = plus_vector(body.angular_momentum, turning, dither, stats.halted);
@@ -91,6 +111,16 @@ fn integrate(
     let soon = body.drift + params.lookahead * farther;
     if soon > params.drift_limit && atomicLoad(&stats.due) == 0u {
         atomicStore(&stats.due, 1u);
+    }
+    if params.sleep_steps > 0u {
+        let spin = angular_velocity(quaternion(body.orientation), body.angular_momentum, constant.inverse_inertia);
+        let still = length(body.velocity) + farthest * length(spin) <= params.sleep_speed;
+        body.still = select(0u, body.still + 1u, still);
+        if body.still >= params.sleep_steps {
+            body.still = ASLEEP;
+            body.velocity = vec3<f32>(0.0);
+            body.angular_momentum = vec3<f32>(0.0);
+        }
     }
     bodies[index] = body;
 

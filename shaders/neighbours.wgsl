@@ -11,6 +11,7 @@
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(3) var<uniform> walls: array<Wall, MAX_WALLS>;
+@group(0) @binding(29) var<uniform> groups: array<Group, MAX_GROUPS>;
 @group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
 @group(0) @binding(9) var<storage, read> bucket_starts: array<u32>;
 @group(0) @binding(11) var<storage, read> sorted: array<u32>;
@@ -48,13 +49,15 @@ fn neighbours_keep(
     }
 }
 
-// Whether two spheres are closer than the skin, belong to different bodies, and can be moved.
+// Whether two spheres are closer than the skin, belong to different bodies, can be moved, and are in groups that
+// touch.
 fn are_neighbours(sphere: Sphere, other: Sphere) -> bool {
     let between = apart(sphere, other, params);
     let reach = sphere.radius + other.radius + params.skin;
     return dot(between, between) < reach * reach
         && sphere.body != other.body
-        && sphere.inverse_mass + other.inverse_mass > 0.0;
+        && sphere.inverse_mass + other.inverse_mass > 0.0
+        && ((groups[group_of(sphere)].ignores >> group_of(other)) & 1u) == 0u;
 }
 
 // Number of neighbours of a sphere, in the order in which the grid has them; written from `start`

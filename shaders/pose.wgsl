@@ -54,6 +54,10 @@ fn pose(
     }
     let member = members[index];
     let body = bodies[member.body];
+    let asleep = body.still & ASLEEP;
+    if asleep != 0u && (spheres[index].tags & ASLEEP) != 0u {
+        return;
+    }
     let constant = properties[member.body];
     let orientation = quaternion(body.orientation);
     let arm = rotate(orientation, member.center);
@@ -68,6 +72,6 @@ fn pose(
         body.velocity + cross(spin, arm),
         constant.inverse_mass,
         spin,
-        member.material,
+        member.material | (member.group << GROUP_SHIFT) | asleep,
     );
 }

@@ -124,7 +124,7 @@ fn contact_with(sphere: Sphere, run: Run, closest: Closest) -> Contact {
         sphere.inverse_mass + wall.inverse_mass,
         vec2<f32>(sphere.radius, 0.0),
         vec2<f32>(sphere.inverse_mass, wall.inverse_mass),
-        vec2<u32>(sphere.material, wall.material),
+        vec2<u32>(material_of(sphere), wall.material),
         params.time_step,
     );
 }
@@ -207,6 +207,9 @@ fn walls_touch(
     }
     let sphere = spheres[index];
     var load = sphere_loads[index];
+    if (load.contacts & KEPT) != 0u {
+        return;
+    }
     var damping = vec2<f32>(load.damping, load.damping_rest);
     var friction = vec2<f32>(load.friction, load.friction_rest);
     var max_fraction = 0.0;
@@ -241,7 +244,7 @@ fn walls_touch(
                     orphans.points[heir] = vec3<f32>(FAR);
                 }
             }
-            let pair = pair_at(sphere.material * params.material_count + walls[run.wall].material);
+            let pair = pair_at(material_of(sphere) * params.material_count + walls[run.wall].material);
             let response = contact_law(contact, pair, before, params);
             remember(entry, response.memory);
             let arm = sphere.radius * contact.normal;

@@ -92,7 +92,7 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
     /// Name of a buffer of [`State`]; or `shape_of_body`, a `u32` for each body: the index of its shape,
-    /// and the highest bit if it is fixed; or `ids`, a `u64` for each body; or `places`, three `f64` for each
+    /// that of its group from bit 26 on, and the highest bit if it is fixed; or `ids`, a `u64` for each body; or `places`, three `f64` for each
     /// body, where faces count what passes: where it was at the last look, m.
     pub name: String,
     /// Length, bytes.
@@ -178,6 +178,9 @@ const IDS: &str = "ids";
 const PLACES: &str = "places";
 /// Marks a fixed body in `SHAPES`.
 const FIXED: u32 = 1 << 31;
+/// The bits below that are the group, from this one on; all others are the shape.
+const GROUP_SHIFT: u32 = 26;
+const SHAPE_BITS: u32 = (1 << GROUP_SHIFT) - 1;
 
 /// A checkpoint that was read: it is whole, and of this version of Rockfall.
 #[derive(Clone, Debug, PartialEq)]
@@ -205,7 +208,10 @@ pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> 
     let shapes: Vec<u32> = state
         .identities
         .iter()
-        .map(|body| body.shape as u32 | if body.fixed { FIXED } else { 0 })
+        .map(|body| {
+            let fixed = if body.fixed { FIXED } else { 0 };
+            body.shape as u32 | (body.group as u32) << GROUP_SHIFT | fixed
+        })
         .collect();
     let shapes: &[u8] = bytemuck::cast_slice(&shapes);
     let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
@@ -406,7 +412,7 @@ impl Checkpoint {
         let origin = DVec3::from_array(self.header.origin);
         let cell_size = Vec3::from_array(self.header.cell_size).as_dvec3();
         bodies.into_iter().zip(shapes).map(move |(body, shape)| {
-            let index = (shape & !FIXED) as usize;
+            let index = (shape & SHAPE_BITS) as usize;
             let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);
             let inertia = DVec3::from_array(self.header.shapes[index].inertia);
             BodyBefore {
@@ -424,7 +430,7 @@ impl Checkpoint {
     pub(crate) fn used_shapes(&self) -> Vec<bool> {
         let mut used = vec![false; self.header.shapes.len()];
         for shape in self.elements::<u32>(SHAPES) {
-            used[(shape & !FIXED) as usize] = true;
+            used[(shape & SHAPE_BITS) as usize] = true;
         }
         used
     }
@@ -502,7 +508,7 @@ impl Checkpoint {
         let entries: Vec<u32> = self.elements(Field::Neighbours.name());
         let memory: Vec<Vec4> = self.elements(Field::Memory.name());
         // The spheres that are left, in the order that they have now and had before.
-        let spheres_of = |shape: u32| self.header.shapes[(shape & !FIXED) as usize].spheres;
+        let spheres_of = |shape: u32| self.header.shapes[(shape & SHAPE_BITS) as usize].spheres;
         let mut new_index = vec![None; starts.len() - 1];
         let (mut first, mut next, mut left) = (0, 0, kept.iter().peekable());
         for (body, shape) in self.elements::<u32>(SHAPES).into_iter().enumerate() {
@@ -570,18 +576,21 @@ impl Checkpoint {
         state.retain(&vec![false; state.bodies.len()]);
         let shapes = self.elements::<u32>(SHAPES).into_iter();
         let bodies = shapes.map(|shape| ModelBody {
-            shape: (shape & !FIXED) as usize,
+            shape: (shape & SHAPE_BITS) as usize,
             position: DVec3::ZERO,
             orientation: DQuat::IDENTITY,
             velocity: DVec3::ZERO,
             angular_velocity: DVec3::ZERO,
             fixed: shape & FIXED != 0,
+            group: ((shape & !FIXED) >> GROUP_SHIFT) as usize,
         });
         state.extend(model, self.elements(IDS).into_iter().zip(bodies));
         let places = self.elements::<[f64; 3]>(PLACES).into_iter();
         (state.gone, state.traffic) = (found.gone, found.traffic.clone());
         state.traffic.places = places.map(DVec3::from_array).collect();
         state.set_neighbour_capacity((self.section(Field::Neighbours.name()).len() / 4) as u32);
+        state.actions = self.elements(Field::Actions.name());
+        state.link_actions();
         for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
             let from = self.section(field.name());
             let to = state.bytes_mut(field);

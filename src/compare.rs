@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::cpu::orientation_of;
 use crate::grid::{from_wall, nearest};
-use crate::layout::{Body, HERTZ, Load, SphereLoad, WALL, WALL_DIGITS};
+use crate::layout::{Body, BodyForce, HERTZ, Load, SphereLoad, WALL, WALL_DIGITS};
 use crate::pass::Pass;
 use crate::state::{State, body_orientation};
 use crate::wall::facet::{FAR, closest};
@@ -76,7 +76,7 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
             let constant = |state: &State| -> Vec<u32> {
                 let words = state.spheres.iter().map(|sphere| {
                     let floats = [sphere.radius, sphere.inverse_mass].map(f32::to_bits);
-                    [floats[0], floats[1], sphere.body, sphere.material]
+                    [floats[0], floats[1], sphere.body, sphere.tags]
                 });
                 words.flatten().collect()
             };
@@ -93,7 +93,7 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                     relative(pairs.map(|(a, b)| (a.angular_velocity, b.angular_velocity))),
                     PASS_TOLERANCE,
                 ),
-                exact("radius, body, mass, material", &constant(a), &constant(b)),
+                exact("radius, body, mass, tags", &constant(a), &constant(b)),
                 exact(
                     "rebuilding",
                     &[a.stats[0].rebuilding],
@@ -176,6 +176,32 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                 });
             }
             all
+        }
+        Pass::Forces => {
+            let pairs = || a.body_forces.iter().zip(&b.body_forces);
+            let drag = |force: &BodyForce| Vec3::new(force.drag, 0.0, 0.0);
+            vec![
+                float(
+                    "force",
+                    relative(pairs().map(|(a, b)| (a.force, b.force))),
+                    FORCE_TOLERANCE,
+                ),
+                float(
+                    "torque",
+                    relative(pairs().map(|(a, b)| (a.torque, b.torque))),
+                    FORCE_TOLERANCE,
+                ),
+                float(
+                    "acceleration",
+                    relative(pairs().map(|(a, b)| (a.acceleration, b.acceleration))),
+                    PASS_TOLERANCE,
+                ),
+                float(
+                    "dissipated energy",
+                    relative(pairs().map(|(a, b)| (drag(a), drag(b)))),
+                    FORCE_TOLERANCE,
+                ),
+            ]
         }
         Pass::Integrate => {
             let contacts = |state: &State| -> Vec<u32> {

@@ -14,7 +14,7 @@
 //! often less than an `f32` of that size resolves, and the rounding of millions of steps adds up.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{IVec3, IVec4, UVec3, Vec3, Vec4};
+use glam::{IVec3, IVec4, UVec3, Vec2, Vec3, Vec4};
 
 /// The structs of this module in WGSL, for shaders of one's own that read the buffers of a simulation (see
 /// [`GpuEngine::buffer`](crate::gpu::GpuEngine::buffer)).
@@ -46,6 +46,31 @@ pub const WALL: u32 = 1 << 31;
 
 /// Walls that a scene may have: together they fit a uniform buffer.
 pub const MAX_WALLS: usize = 256;
+
+/// Groups of bodies that a scene may have: together they fit a uniform buffer.
+pub const MAX_GROUPS: usize = 32;
+
+/// Trains of waves that water may have.
+pub const MAX_WAVES: usize = 4;
+
+/// The bits of [`Sphere::tags`] that are the index of the material.
+pub const MATERIAL_BITS: u32 = 0xffff;
+/// The bits above those, of [`Sphere::tags`], are the index of the group: from this one on.
+pub const GROUP_SHIFT: u32 = 16;
+/// The bit of [`Sphere::tags`] that is set while the body sleeps.
+pub const ASLEEP: u32 = 1 << 31;
+/// The bit of [`SphereLoad::contacts`] that is set where the load is that of an earlier step, since all that
+/// the sphere may touch sleeps.
+pub const KEPT: u32 = 1 << 31;
+
+/// `Action::kind`: a spring to a point of another body.
+pub const SPRING: u32 = 0;
+/// `Action::kind`: a spring to a point of the world.
+pub const ANCHOR: u32 = 1;
+/// `Action::kind`: a force and a torque in the axes of the world.
+pub const PUSH: u32 = 2;
+/// `Action::kind`: a force and a torque in the axes of the body.
+pub const THRUST: u32 = 3;
 
 /// `LoadedWall::wall` of none.
 pub const NO_WALL: u32 = u32::MAX;
@@ -171,6 +196,32 @@ pub struct Params {
     pub pull_cell: IVec3,
     /// That point within its cell, m.
     pub pull_offset: Vec3,
+    /// 1 if forces besides those of contacts act on bodies: see the pass `forces`.
+    pub forces: u32,
+    /// Steps for which a body must be at rest to fall asleep; 0 if none does.
+    pub sleep_steps: u32,
+    /// Speed up to which a body is at rest, m/s, that of the farthest of its spheres.
+    pub sleep_speed: f32,
+    /// Acceleration that wakes a body, m/s².
+    pub wake_acceleration: f32,
+    /// 1 if walls move.
+    pub moving_walls: u32,
+    /// Number of trains of waves; see `waves`.
+    pub wave_count: u32,
+    /// Density of the water, kg/m³; 0 if there is none.
+    pub water_density: f32,
+    /// Drag coefficient of spheres in water.
+    pub water_drag: f32,
+    /// Viscosity of the water, Pa s.
+    pub water_viscosity: f32,
+    /// Height of the water at rest above cell 0, m.
+    pub water_level: f32,
+    /// Simulated time before the first step, see [`crate::state::State::earlier`], s.
+    pub earlier: f32,
+    /// Where cell 0 is, along x and z, m: phases of waves are reckoned from the origin of the world.
+    pub wave_origin: Vec2,
+    /// Trains of waves: wave vector along x and z, 1/m, amplitude, m, and angular frequency, rad/s.
+    pub waves: [Vec4; MAX_WAVES],
 }
 
 /// The state of a body: all that a step carries over to the next.
@@ -179,8 +230,8 @@ pub struct Params {
 pub struct Body {
     /// Centre of mass within its cell, in units of 2⁻³² of a cell.
     pub offset: UVec3,
-    /// Zero.
-    pub _pad0: u32,
+    /// Number of steps for which it has been at rest, as long as bodies may sleep; [`ASLEEP`] while it sleeps.
+    pub still: u32,
     /// Cell of the centre of mass.
     pub cell: IVec3,
     /// Zero.
@@ -229,8 +280,85 @@ pub struct Member {
     pub body: u32,
     /// Index of the material.
     pub material: u32,
+    /// Index of the group of the body.
+    pub group: u32,
+    /// Of the first sphere of a body, one more than the index of the first [`Action`] on that; 0 if there is
+    /// none.
+    pub actions: u32,
+}
+
+/// A group of bodies.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Group {
+    /// Acceleration of gravity in it, less that outside of groups, m/s².
+    pub gravity: Vec3,
+    /// Groups that it does not touch: a bit for each.
+    pub ignores: u32,
+    /// Force of drag over velocity, N s/m.
+    pub drag: f32,
+    /// Torque of drag over angular velocity, N m s.
+    pub angular_drag: f32,
     /// Zero.
     pub _pad: [u32; 2],
+}
+
+/// What acts on a body besides contacts, gravity, drag and water: one end of a spring, or a push. Those on one body
+/// lie one after the other.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Action {
+    /// The point of the body at which it acts, in its principal frame, m.
+    pub point: Vec3,
+    /// [`SPRING`], [`ANCHOR`], [`PUSH`] or [`THRUST`].
+    pub kind: u32,
+    /// The other end: of a [`SPRING`] in the principal frame of the other body, m, of an [`ANCHOR`] within its
+    /// cell, m. The force of a push, N.
+    pub vector: Vec3,
+    /// Index of the body.
+    pub body: u32,
+    /// Torque of a push, N m.
+    pub torque: Vec3,
+    /// Of a [`SPRING`], index of the other body.
+    pub other: u32,
+    /// Of an [`ANCHOR`], the cell of the other end.
+    pub cell: IVec3,
+    /// Which of the scene's springs or pushes it is.
+    pub source: u32,
+    /// Stiffness of the spring, N/m.
+    pub stiffness: f32,
+    /// Its dashpot along itself, N s/m.
+    pub damping: f32,
+    /// Its length at rest, m.
+    pub length: f32,
+    /// 1 if it only pulls, as a rope does.
+    pub slack: u32,
+    /// From when on it acts, s.
+    pub start: f32,
+    /// Until when it acts, s.
+    pub end: f32,
+    /// 1 if it acts; a push that is bound to a key does while that is down.
+    pub acts: u32,
+    /// Zero.
+    pub _pad: u32,
+}
+
+/// Force and torque on a body besides those of contacts and gravity, and what they have taken.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct BodyForce {
+    /// Force, N.
+    pub force: Vec3,
+    /// Energy that drag, water's drag and the dashpots of springs have taken since the start, J.
+    pub drag: f32,
+    /// Torque about the centre of mass, N m.
+    pub torque: Vec3,
+    /// What rounding has left out of `drag` (Kahan's summation), J.
+    pub drag_rest: f32,
+    /// Acceleration besides [`Params::gravity`], m/s².
+    pub acceleration: Vec3,
+    /// Volume of the body over that of its spheres one by one: what it displaces where they overlap.
+    pub displacement: f32,
 }
 
 /// Where a sphere is and how it moves: all that contacts read of it.
@@ -251,8 +379,29 @@ pub struct Sphere {
     pub inverse_mass: f32,
     /// Angular velocity of the body, rad/s.
     pub angular_velocity: Vec3,
+    /// Index of the material ([`MATERIAL_BITS`]) and of the group ([`GROUP_SHIFT`]), and whether the body
+    /// sleeps ([`ASLEEP`]).
+    pub tags: u32,
+}
+
+impl Sphere {
     /// Index of the material.
-    pub material: u32,
+    #[inline(always)]
+    pub fn material(&self) -> u32 {
+        self.tags & MATERIAL_BITS
+    }
+
+    /// Index of the group.
+    #[inline(always)]
+    pub fn group(&self) -> u32 {
+        (self.tags & !ASLEEP) >> GROUP_SHIFT
+    }
+
+    /// Whether its body sleeps.
+    #[inline(always)]
+    pub fn sleeps(&self) -> bool {
+        self.tags & ASLEEP != 0
+    }
 }
 
 /// What contacts do to a sphere in one step, and what they have cost it so far.
@@ -265,7 +414,8 @@ pub struct SphereLoad {
     pub max_overlap: f32,
     /// Torque about the centre of the sphere, N m.
     pub torque: Vec3,
-    /// Number of contacts: those with spheres in the low 16 bits, those with walls in the high 16.
+    /// Number of contacts: those with spheres in the low 16 bits, those with walls in the 15 above; and
+    /// [`KEPT`].
     pub contacts: u32,
     /// Its share of the energy that dashpots have dissipated since the start, J.
     pub damping: f32,
@@ -285,7 +435,13 @@ impl SphereLoad {
 
     /// Contacts with walls.
     pub fn wall_contacts(&self) -> u32 {
-        self.contacts >> 16
+        (self.contacts & !KEPT) >> 16
+    }
+
+    /// Whether the load is that of an earlier step.
+    #[inline(always)]
+    pub fn is_kept(&self) -> bool {
+        self.contacts & KEPT != 0
     }
 }
 

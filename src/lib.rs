@@ -78,6 +78,7 @@ pub mod contact;
 pub mod cpu;
 pub mod error;
 pub mod flow;
+pub mod forces;
 pub mod gpu;
 #[doc(hidden)]
 pub mod grid;

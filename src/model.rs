@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::clump::Clump;
 use crate::flow::Flow;
+use crate::forces::{Forces, Sleep};
 use crate::wall::Wall;
 
 /// How a body's state is advanced.
@@ -162,6 +163,19 @@ pub struct PairLaw {
     pub cohesion: Cohesion,
 }
 
+impl PairLaw {
+    /// The same springs, with nothing that dissipates or attracts.
+    pub fn elastic(self) -> PairLaw {
+        PairLaw {
+            stiffness: self.stiffness,
+            wall_stiffness: self.wall_stiffness,
+            tangential_ratio: self.tangential_ratio,
+            wall_tangential_ratio: self.wall_tangential_ratio,
+            ..PairLaw::default()
+        }
+    }
+}
+
 /// A box that is periodic along some axes: what leaves it on one side comes in on the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Domain {
@@ -221,6 +235,8 @@ pub struct ModelBody {
     pub angular_velocity: DVec3,
     /// A fixed body takes part in contacts and does not move.
     pub fixed: bool,
+    /// Index into [`Forces::groups`].
+    pub group: usize,
 }
 
 /// Hashes what is written to it.
@@ -280,6 +296,10 @@ pub struct Model {
     pub remembered: Option<Remembered>,
     /// What comes in, goes out and is looked at.
     pub flow: Flow,
+    /// What acts on bodies besides contacts.
+    pub forces: Forces,
+    /// When bodies sleep, if they do.
+    pub sleep: Option<Sleep>,
 }
 
 impl Model {
@@ -309,6 +329,8 @@ impl Model {
             bodies,
             flow,
             remembered,
+            forces,
+            sleep,
         } = self;
         let mut hash = Hashed(Xxh3::new());
         // What `Debug` writes of a number is enough to tell it from every other.
@@ -324,7 +346,7 @@ impl Model {
         let contact = (law, attraction, tangential_damping, materials, pairs);
         let _ = write!(
             hash,
-            "{settings:?} {contact:?} {shapes:?} {walls:?} {flow:?}"
+            "{settings:?} {contact:?} {shapes:?} {walls:?} {flow:?} {forces:?} {sleep:?}"
         );
         for body in bodies {
             let ModelBody {
@@ -334,13 +356,14 @@ impl Model {
                 velocity,
                 angular_velocity,
                 fixed,
+                group,
             } = body;
             hash.0.update(&(*shape as u64).to_le_bytes());
             hash.0.update(bytes_of(position));
             hash.0.update(bytes_of(orientation));
             hash.0.update(bytes_of(velocity));
             hash.0.update(bytes_of(angular_velocity));
-            hash.0.update(&[u8::from(*fixed)]);
+            hash.0.update(&[u8::from(*fixed), *group as u8]);
         }
         if let Some(Remembered {
             size,

@@ -18,13 +18,15 @@ pub enum Pass {
     Contacts,
     /// Contacts of each sphere with walls, and the loads on these.
     Walls,
+    /// What acts on each body besides contacts and gravity: drag, water, springs, pushes.
+    Forces,
     /// Sums the spheres of each body and moves it by one time step; and moves walls.
     Integrate,
 }
 
 impl Pass {
     /// The passes in the order in which a step runs them.
-    pub const ALL: [Pass; 8] = [
+    pub const ALL: [Pass; 9] = [
         Pass::Pose,
         Pass::Bin,
         Pass::Scan,
@@ -32,6 +34,7 @@ impl Pass {
         Pass::Neighbours,
         Pass::Contacts,
         Pass::Walls,
+        Pass::Forces,
         Pass::Integrate,
     ];
 
@@ -53,6 +56,7 @@ impl Pass {
             Pass::Neighbours => "neighbours",
             Pass::Contacts => "contacts",
             Pass::Walls => "walls",
+            Pass::Forces => "forces",
             Pass::Integrate => "integrate",
         }
     }

@@ -35,6 +35,7 @@ pub(crate) fn pulled(body: Body, properties: &BodyProperties, params: &Params) -
     let force = params.pull_stiffness * way - params.pull_damping * velocity;
     let impulse = force * params.time_step;
     Body {
+        still: 0,
         velocity: body.velocity + impulse * properties.inverse_mass,
         angular_momentum: momentum + arm.cross(impulse),
         ..body

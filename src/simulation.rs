@@ -17,7 +17,7 @@ use crate::model::Model;
 use crate::network::{Network, NetworkContact};
 use crate::pass::Pass;
 use crate::snapshot::{BodyState, Snapshot, report};
-use crate::state::{Field, State, least_period, pairs};
+use crate::state::{Field, State, groups, least_period, pairs};
 use crate::summary::{Energy, Summary};
 use crate::trace::{Sample, Trace};
 use crate::wall;
@@ -352,6 +352,21 @@ impl Simulation {
         }
     }
 
+    /// Has the engine start anew from the host's copy of the state, with the passes that it needs now.
+    fn restart(&mut self) -> Result<()> {
+        if let Engine::Gpu(engine) = &self.engine {
+            let context = engine.context().clone();
+            let law = self.model.contact.law.custom();
+            let law = law.map(|law| law.source.as_str());
+            let engine = GpuEngine::with_law(&context, &self.state, law)?;
+            self.engine = Engine::Gpu(Box::new(engine));
+        }
+        match &self.trace {
+            Some(trace) => self.aim(&trace.clone()),
+            None => Ok(()),
+        }
+    }
+
     /// Has the engine sample those of the bodies of `trace` that are there.
     fn aim(&mut self, trace: &Trace) -> Result<()> {
         let identities = &self.state.identities;
@@ -466,6 +481,10 @@ impl Simulation {
             self.state.set_time_step(self.model.time_step, 0.0);
         }
         self.state.set_pairs(pairs(&self.model));
+        self.state.groups = groups(&self.model);
+        if self.model.forces.act() && self.state.params.forces == 0 {
+            self.state.start_forces();
+        }
         self.steps = steps;
         self.replace()
     }
@@ -565,6 +584,7 @@ impl Simulation {
             Field::Neighbours,
             Field::Memory,
             Field::SphereLoads,
+            Field::BodyForces,
             Field::Stats,
         ])
     }

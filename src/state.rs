@@ -4,15 +4,18 @@
 //! with the same bytes.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use glam::{DMat3, DQuat, DVec3, DVec4, IVec3, UVec4, Vec3, Vec4};
+use glam::{DMat3, DQuat, DVec3, DVec4, IVec3, UVec4, Vec2, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
 
+use crate::clump::{Clump, union_of_spheres};
 use crate::flow::Traffic;
+use crate::forces::{End, Water};
 use crate::grid::{FRACTION, wrap};
 use crate::layout::{
-    Body, BodyProperties, CUSTOM, EXPLICIT, Facet, HERTZ, HOOKE, LINEAR, Load, LoadedWall,
-    MAX_WALLS, Member, NO_WALL, Node, Pair, Params, ROLLING_CONSTANT, ROLLING_SPRING, SAMPLED,
-    SEMI_IMPLICIT, SPHERES_OF_STRIPE, Sphere, SphereLoad, Stats, WALL, WALL_DIGITS, Wall, WallPose,
+    ANCHOR, Action, Body, BodyForce, BodyProperties, CUSTOM, EXPLICIT, Facet, Group, HERTZ, HOOKE,
+    LINEAR, Load, LoadedWall, MAX_GROUPS, MAX_WALLS, MAX_WAVES, Member, NO_WALL, Node, PUSH, Pair,
+    Params, ROLLING_CONSTANT, ROLLING_SPRING, SAMPLED, SEMI_IMPLICIT, SPHERES_OF_STRIPE, SPRING,
+    Sphere, SphereLoad, Stats, THRUST, WALL, WALL_DIGITS, Wall, WallPose,
 };
 use crate::model::{
     Cohesion, Integrator, Law, Model, ModelBody, PairLaw, Remembered, Rolling, nearest_image,
@@ -71,6 +74,12 @@ pub struct State {
     pub members: Vec<Member>,
     /// Pair table; `material_count²` elements.
     pub pairs: Vec<Pair>,
+    /// Groups of bodies; [`MAX_GROUPS`] elements.
+    pub groups: Vec<Group>,
+    /// Springs and pushes, by the body on which they act.
+    pub actions: Vec<Action>,
+    /// Volume of each shape over that of its spheres one by one, if there is water.
+    pub displacements: Vec<f32>,
     /// What does not change of the walls: the pair table as it is against walls, facets, the nodes of
     /// their trees, and samples of signed distances, one after the other; see [`State::facets`] and so
     /// on.
@@ -114,6 +123,9 @@ pub struct State {
     /// `integrate`: the same in newtons, if it is asked for; at least one element. Torques are about the
     /// anchor.
     pub wall_loads: Vec<Load>,
+    /// `forces`: what acts on each body besides contacts and gravity; `body_count` elements, or none if nothing
+    /// does.
+    pub body_forces: Vec<BodyForce>,
     /// `integrate`: what contacts do to each body.
     pub body_loads: Vec<Load>,
     /// What was gathered over the run; one element.
@@ -130,15 +142,19 @@ pub struct Identity {
     pub shape: usize,
     /// Whether it is fixed.
     pub fixed: bool,
+    /// Index of its group in [`Forces::groups`](crate::forces::Forces::groups).
+    pub group: usize,
 }
 
-/// Energy that contacts dissipated, J.
+/// Energy that was dissipated, J.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dissipated {
     /// By dashpots.
     pub damping: f64,
     /// By sliding, rolling and twisting friction.
     pub friction: f64,
+    /// By drag, water and the dashpots of springs.
+    pub drag: f64,
 }
 
 impl Dissipated {
@@ -146,6 +162,11 @@ impl Dissipated {
     pub fn add(&mut self, load: &SphereLoad) {
         self.damping += f64::from(load.damping) + f64::from(load.damping_rest);
         self.friction += f64::from(load.friction) + f64::from(load.friction_rest);
+    }
+
+    /// Adds what drag took from a body.
+    pub fn add_drag(&mut self, force: &BodyForce) {
+        self.drag += f64::from(force.drag) + f64::from(force.drag_rest);
     }
 }
 
@@ -156,6 +177,8 @@ pub enum Field {
     Properties,
     Members,
     Pairs,
+    Groups,
+    Actions,
     Geometry,
     Bodies,
     Walls,
@@ -172,16 +195,19 @@ pub enum Field {
     SphereLoads,
     WallSums,
     WallLoads,
+    BodyForces,
     BodyLoads,
     Stats,
 }
 
 impl Field {
     /// All buffers.
-    pub const ALL: [Field; 21] = [
+    pub const ALL: [Field; 24] = [
         Field::Properties,
         Field::Members,
         Field::Pairs,
+        Field::Groups,
+        Field::Actions,
         Field::Geometry,
         Field::Bodies,
         Field::Walls,
@@ -198,6 +224,7 @@ impl Field {
         Field::SphereLoads,
         Field::WallSums,
         Field::WallLoads,
+        Field::BodyForces,
         Field::BodyLoads,
         Field::Stats,
     ];
@@ -208,6 +235,8 @@ impl Field {
             Field::Properties => "properties",
             Field::Members => "members",
             Field::Pairs => "pairs",
+            Field::Groups => "groups",
+            Field::Actions => "actions",
             Field::Geometry => "geometry",
             Field::Bodies => "bodies",
             Field::Walls => "walls",
@@ -224,6 +253,7 @@ impl Field {
             Field::SphereLoads => "sphere_loads",
             Field::WallSums => "wall_sums",
             Field::WallLoads => "wall_loads",
+            Field::BodyForces => "body_forces",
             Field::BodyLoads => "body_loads",
             Field::Stats => "stats",
         }
@@ -237,6 +267,7 @@ impl Field {
             Field::Properties
                 | Field::Members
                 | Field::Pairs
+                | Field::Groups
                 | Field::Geometry
                 | Field::WallSums
                 | Field::Buckets
@@ -266,6 +297,13 @@ impl State {
         } = grid;
         let pairs = pairs(model);
         let walls = Walls::new(model, &grid, &pairs);
+        let water = model.forces.water.clone().unwrap_or(Water {
+            level: 0.0,
+            density: 0.0,
+            drag_coefficient: 0.0,
+            viscosity: 0.0,
+            waves: Vec::new(),
+        });
         let mut state = State {
             origin,
             identities: Vec::new(),
@@ -316,7 +354,29 @@ impl State {
                 pull_point: Vec3::ZERO,
                 pull_cell: IVec3::ZERO,
                 pull_offset: Vec3::ZERO,
+                forces: model.forces.act().into(),
+                sleep_steps: model.sleep.map_or(0, |sleep| {
+                    ((sleep.after / model.time_step).ceil() as u32).max(1)
+                }),
+                sleep_speed: model.sleep.map_or(0.0, |sleep| sleep.speed as f32),
+                wake_acceleration: model.sleep.map_or(0.0, |sleep| sleep.wake as f32),
+                moving_walls: model.walls.iter().any(moves).into(),
+                wave_count: water.waves.len() as u32,
+                water_density: water.density as f32,
+                water_drag: water.drag_coefficient as f32,
+                water_viscosity: water.viscosity as f32,
+                water_level: (water.level - origin.y) as f32,
+                earlier: 0.0,
+                wave_origin: Vec2::new(origin.x as f32, origin.z as f32),
+                waves: waves(&water),
             },
+            groups: groups(model),
+            actions: Vec::new(),
+            displacements: match model.forces.water {
+                Some(_) => model.shapes.iter().map(displacement).collect(),
+                None => Vec::new(),
+            },
+            body_forces: Vec::new(),
             pairs,
             geometry: walls.geometry,
             walls: walls.walls,
@@ -350,6 +410,8 @@ impl State {
         };
         let new = model.bodies.iter().zip(0..);
         state.extend(model, new.map(|(body, id)| (id, *body)));
+        state.actions = actions(model, &grid);
+        state.link_actions();
         if let Some(remembered) = &model.remembered {
             state.remember(remembered);
         }
@@ -369,7 +431,14 @@ impl State {
                 id,
                 shape: body.shape,
                 fixed: body.fixed,
+                group: body.group,
             });
+            if self.params.forces == 1 {
+                self.body_forces.push(BodyForce {
+                    displacement: self.displacements.get(body.shape).copied().unwrap_or(1.0),
+                    ..BodyForce::default()
+                });
+            }
             self.properties.push(BodyProperties {
                 inverse_inertia: if body.fixed {
                     Vec3::ZERO
@@ -397,6 +466,7 @@ impl State {
                     radius: sphere.radius as f32,
                     body: index,
                     material: *material as u32,
+                    group: body.group as u32,
                     ..Default::default()
                 }));
             let Params {
@@ -433,6 +503,14 @@ impl State {
         {
             self.gone.add(load);
         }
+        for (force, _) in self
+            .body_forces
+            .iter()
+            .zip(keep)
+            .filter(|(_, kept)| !**kept)
+        {
+            self.gone.add_drag(force);
+        }
         let (new_body, new_sphere) = (places(keep), places(&kept_sphere));
 
         // Both move towards the front, so each is read before it is overwritten.
@@ -453,6 +531,9 @@ impl State {
                     self.memory
                         .copy_within(entry * size..(entry + 1) * size, end * size);
                     end += 1;
+                } else {
+                    // What it may have lain on is gone.
+                    self.bodies[self.members[sphere].body as usize].still = 0;
                 }
             }
             spheres += 1;
@@ -464,6 +545,19 @@ impl State {
         retain(&mut self.identities, keep);
         retain(&mut self.bodies, keep);
         retain(&mut self.body_loads, keep);
+        if self.params.forces == 1 {
+            retain(&mut self.body_forces, keep);
+        }
+        let stays = |action: &Action| {
+            keep[action.body as usize] && (action.kind != SPRING || keep[action.other as usize])
+        };
+        self.actions.retain(stays);
+        for action in &mut self.actions {
+            action.body = new_body[action.body as usize];
+            if action.kind == SPRING {
+                action.other = new_body[action.other as usize];
+            }
+        }
         retain(&mut self.properties, keep);
         retain(&mut self.members, &kept_sphere);
         retain(&mut self.spheres, &kept_sphere);
@@ -479,7 +573,29 @@ impl State {
             properties.first_sphere = first;
             first += properties.sphere_count;
         }
+        self.link_actions();
         self.fit();
+    }
+
+    /// Has the pass `forces` run from now on.
+    pub(crate) fn start_forces(&mut self) {
+        self.params.forces = 1;
+        let one = BodyForce {
+            displacement: 1.0,
+            ..BodyForce::default()
+        };
+        self.body_forces = vec![one; self.bodies.len()];
+    }
+
+    /// Has each body know the actions on it.
+    pub(crate) fn link_actions(&mut self) {
+        for member in &mut self.members {
+            member.actions = 0;
+        }
+        for (index, action) in self.actions.iter().enumerate().rev() {
+            let first = self.properties[action.body as usize].first_sphere;
+            self.members[first as usize].actions = index as u32 + 1;
+        }
     }
 
     /// Gives all buffers the lengths that go with the numbers of bodies and spheres, and has the
@@ -592,6 +708,8 @@ impl State {
             Field::Properties => cast_slice(&self.properties),
             Field::Members => cast_slice(&self.members),
             Field::Pairs => cast_slice(&self.pairs),
+            Field::Groups => cast_slice(&self.groups),
+            Field::Actions => cast_slice(&self.actions),
             Field::Geometry => cast_slice(&self.geometry),
             Field::Bodies => cast_slice(&self.bodies),
             Field::Walls => cast_slice(&self.walls),
@@ -608,6 +726,7 @@ impl State {
             Field::SphereLoads => cast_slice(&self.sphere_loads),
             Field::WallSums => cast_slice(&self.wall_sums),
             Field::WallLoads => cast_slice(&self.wall_loads),
+            Field::BodyForces => cast_slice(&self.body_forces),
             Field::BodyLoads => cast_slice(&self.body_loads),
             Field::Stats => cast_slice(&self.stats),
         }
@@ -619,6 +738,8 @@ impl State {
             Field::Properties => cast_slice_mut(&mut self.properties),
             Field::Members => cast_slice_mut(&mut self.members),
             Field::Pairs => cast_slice_mut(&mut self.pairs),
+            Field::Groups => cast_slice_mut(&mut self.groups),
+            Field::Actions => cast_slice_mut(&mut self.actions),
             Field::Geometry => cast_slice_mut(&mut self.geometry),
             Field::Bodies => cast_slice_mut(&mut self.bodies),
             Field::Walls => cast_slice_mut(&mut self.walls),
@@ -635,6 +756,7 @@ impl State {
             Field::SphereLoads => cast_slice_mut(&mut self.sphere_loads),
             Field::WallSums => cast_slice_mut(&mut self.wall_sums),
             Field::WallLoads => cast_slice_mut(&mut self.wall_loads),
+            Field::BodyForces => cast_slice_mut(&mut self.body_forces),
             Field::BodyLoads => cast_slice_mut(&mut self.body_loads),
             Field::Stats => cast_slice_mut(&mut self.stats),
         }
@@ -671,7 +793,12 @@ impl State {
 
     /// Sets the time step, s, and what was simulated before the first step if all were as long, s.
     pub(crate) fn set_time_step(&mut self, time_step: f64, earlier: f64) {
+        let after = self.params.sleep_steps as f32 * self.params.time_step;
+        if self.params.sleep_steps > 0 {
+            self.params.sleep_steps = ((after / time_step as f32).round() as u32).max(1);
+        }
         self.params.time_step = time_step as f32;
+        self.params.earlier = earlier as f32;
         self.earlier = earlier;
         self.movers.set_time_step(time_step, earlier);
     }
@@ -945,6 +1072,102 @@ fn loaded_wall(
             ..own
         },
     }
+}
+
+/// Whether a wall may push or rub what lies still on it.
+fn moves(wall: &wall::Wall) -> bool {
+    wall.motion.is_some() || wall.loaded.is_some() || wall.belt != DVec3::ZERO
+}
+
+/// The groups of a model, as the engines read them.
+pub(crate) fn groups(model: &Model) -> Vec<Group> {
+    let mut groups = vec![Group::default(); MAX_GROUPS];
+    for (group, own) in groups.iter_mut().zip(&model.forces.groups) {
+        group.gravity = own.gravity.map_or(Vec3::ZERO, |gravity| {
+            gravity.as_vec3() - model.gravity.as_vec3()
+        });
+        group.ignores = own.ignores;
+        group.drag = own.drag.linear as f32;
+        group.angular_drag = own.drag.angular as f32;
+    }
+    groups
+}
+
+fn waves(water: &Water) -> [Vec4; MAX_WAVES] {
+    let wave = |k: usize| water.waves.get(k);
+    std::array::from_fn(|k| {
+        wave(k).map_or(Vec4::ZERO, |wave| {
+            DVec4::new(wave.vector.x, wave.vector.z, wave.amplitude, wave.frequency).as_vec4()
+        })
+    })
+}
+
+/// Volume of a shape over that of its spheres one by one.
+fn displacement(clump: &Clump) -> f32 {
+    let one_by_one = clump.spheres.iter().map(|sphere| sphere.radius.powi(3));
+    let one_by_one = 4.0 / 3.0 * std::f64::consts::PI * one_by_one.sum::<f64>();
+    (union_of_spheres(&clump.spheres, 1.0).mass / one_by_one) as f32
+}
+
+/// Springs and pushes of a model, by the body on which they act.
+fn actions(model: &Model, grid: &Grid) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for (source, spring) in model.forces.springs.iter().enumerate() {
+        let common = Action {
+            source: source as u32,
+            stiffness: spring.stiffness as f32,
+            damping: spring.damping as f32,
+            length: spring.length as f32,
+            slack: spring.slack.into(),
+            end: f32::INFINITY,
+            acts: 1,
+            ..Action::default()
+        };
+        let [first, second] = spring.ends;
+        for (own, other) in [(first, second), (second, first)] {
+            let End::Body { body, point } = own else {
+                continue;
+            };
+            let own = Action {
+                body: body as u32,
+                point: point.as_vec3(),
+                ..common
+            };
+            actions.push(match other {
+                End::Body { body, point } => Action {
+                    kind: SPRING,
+                    other: body as u32,
+                    vector: point.as_vec3(),
+                    ..own
+                },
+                End::World(place) => {
+                    let (cell, part) = grid.locate(place);
+                    Action {
+                        kind: ANCHOR,
+                        cell: wrap(cell, grid.period),
+                        vector: (part * grid.cell_size.as_dvec3()).as_vec3(),
+                        ..own
+                    }
+                }
+            });
+        }
+    }
+    for (source, push) in model.forces.pushes.iter().enumerate() {
+        actions.push(Action {
+            kind: if push.turns_along { THRUST } else { PUSH },
+            body: push.body as u32,
+            source: source as u32,
+            point: push.point.as_vec3(),
+            vector: push.force.as_vec3(),
+            torque: push.torque.as_vec3(),
+            start: push.start as f32,
+            end: push.end as f32,
+            acts: push.key.is_none().into(),
+            ..Action::default()
+        });
+    }
+    actions.sort_by_key(|action| action.body);
+    actions
 }
 
 /// Whether the engines sum the loads on walls in each step: where they move walls, and under a custom law,

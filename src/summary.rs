@@ -4,7 +4,7 @@ use bytemuck::bytes_of;
 use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::layout::{Body, SphereLoad};
+use crate::layout::{ASLEEP, Body, SphereLoad};
 use crate::model::Model;
 use crate::network::contacts;
 use crate::state::{State, angular_velocity, body_orientation};
@@ -23,6 +23,8 @@ pub struct Summary {
     pub max_overlap_fraction: f64,
     /// Contacts in the last step: pairs of spheres, and spheres with walls.
     pub contacts: u64,
+    /// Bodies that sleep.
+    pub asleep: u64,
     /// Hash of the state of all bodies, bit for bit (XXH3).
     pub state_hash: u64,
 }
@@ -57,6 +59,11 @@ impl Summary {
             angular_momentum,
             max_overlap_fraction: f32::from_bits(state.stats[0].max_overlap_fraction).into(),
             contacts: state.sphere_loads.iter().map(sides).sum::<u64>() / 2,
+            asleep: state
+                .bodies
+                .iter()
+                .filter(|body| body.still & ASLEEP != 0)
+                .count() as u64,
             state_hash: hash(state),
         }
     }
@@ -67,15 +74,17 @@ impl Summary {
 pub struct Energy {
     /// Of translation and rotation, of bodies that are not fixed and walls that are rigid bodies.
     pub kinetic: f64,
-    /// In the field of gravity: 0 at the origin. In a periodic box, of the image inside it.
+    /// In the field of gravity, without the lift of water: 0 at the origin. In a periodic box, of the image inside it.
     pub gravitational: f64,
-    /// In the springs of contacts; less what cohesion holds. 0 for a custom law, of which it is not
-    /// known.
+    /// In the springs of contacts, less what cohesion holds, and in those between bodies. Of contacts under a
+    /// custom law it is not known, and 0.
     pub elastic: f64,
     /// Dissipated by dashpots since the start.
     pub damping: f64,
     /// Dissipated by sliding, rolling and twisting friction since the start.
     pub friction: f64,
+    /// Dissipated by drag, water and the dashpots of springs since the start.
+    pub drag: f64,
 }
 
 impl Energy {
@@ -89,7 +98,10 @@ impl Energy {
         for (body, start) in state.bodies.iter().zip(&state.identities) {
             if !start.fixed {
                 let mass = model.shapes[start.shape].mass;
-                energy.gravitational -= mass * model.gravity.dot(state.position(body));
+                let gravity = model.forces.groups[start.group]
+                    .gravity
+                    .unwrap_or(model.gravity);
+                energy.gravitational -= mass * gravity.dot(state.position(body));
             }
         }
         for own in &state.loaded_walls {
@@ -105,11 +117,16 @@ impl Energy {
                 energy.gravitational -= mass * model.gravity.dot(moving.pose.position);
             }
         }
+        energy.elastic += state.springs().map(|spring| spring.energy).sum::<f64>();
         let mut dissipated = state.gone;
+        for force in &state.body_forces {
+            dissipated.add_drag(force);
+        }
         for load in &state.sphere_loads {
             dissipated.add(load);
         }
         (energy.damping, energy.friction) = (dissipated.damping, dissipated.friction);
+        energy.drag = dissipated.drag;
         energy
     }
 

@@ -105,12 +105,13 @@ impl Watch {
                 & model.gravity.cmpne(DVec3::ZERO).bitmask()
                 != 0
         });
-        if custom || driven || open || falls_forever {
+        let pushed = !model.forces.pushes.is_empty() || model.forces.water.is_some();
+        if custom || driven || open || falls_forever || pushed {
             // Not all of the energy is known, or of what comes in and goes out.
             return None;
         }
         let energy = snapshot.energy();
-        let gone = energy.damping + energy.friction;
+        let gone = energy.damping + energy.friction + energy.drag;
         let all = energy.total() + gone;
         let at_work = energy.kinetic + energy.elastic + gone;
         let energies = self.energy.get_or_insert_with(|| Energies {

@@ -458,6 +458,7 @@ fn the_summary_as_json_has_exactly_the_keys_promised() {
             "max_overlap_fraction",
             "contacts",
             "coordination",
+            "asleep",
             "energy",
             "overlaps",
             "forces",
@@ -490,7 +491,8 @@ fn the_summary_as_json_has_exactly_the_keys_promised() {
             "elastic",
             "total",
             "damping",
-            "friction"
+            "friction",
+            "drag"
         ]
     );
     assert!(energy["elastic"].as_f64().unwrap() > 0.0, "{energy}");

@@ -17,6 +17,8 @@ use serde_json::Value;
 fn empty(time_step: f64) -> Model {
     Model {
         flow: rockfall::flow::Flow::default(),
+        forces: rockfall::forces::Forces::default(),
+        sleep: None,
         remembered: None,
         domain: None,
         contact: ContactModel::default(),
@@ -58,6 +60,7 @@ fn two_bodies() -> Model {
             velocity: DVec3::new(-10.0 * side, 0.0, 0.0),
             angular_velocity: random.vector(5.0),
             fixed: false,
+            group: 0,
         });
     }
     model
@@ -92,6 +95,7 @@ fn pile(bodies: usize) -> Model {
             velocity: random.vector(1.0),
             angular_velocity: random.vector(2.0),
             fixed: false,
+            group: 0,
         });
     }
     model

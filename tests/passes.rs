@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{crowd, device, periodic_crowd, remembering_crowd, walled_crowd};
+use common::{crowd, device, forced_crowd, periodic_crowd, remembering_crowd, walled_crowd};
 use glam::{DVec3, IVec3, Vec3, Vec4};
 use rockfall::compare::{Difference, differences};
 use rockfall::cpu;
 use rockfall::gpu::GpuEngine;
 use rockfall::grid::bucket;
-use rockfall::layout::{EXPLICIT, Load, SEMI_IMPLICIT, Sphere};
+use rockfall::layout::{ASLEEP, EXPLICIT, Load, SEMI_IMPLICIT, Sphere};
 use rockfall::model::Law;
 use rockfall::pass::Pass;
 use rockfall::state::{Field, State};
@@ -147,6 +147,73 @@ fn contacts_agrees() {
 #[test]
 fn walls_agrees() {
     agree_at_all_sizes(Pass::Walls);
+}
+
+/// A force that is off by little is seen.
+fn perturb_forces(on_cpu: &State, on_gpu: &State) {
+    type Perturbation = fn(&mut State);
+    let cases: [(&str, Perturbation); 4] = [
+        ("force", |s| s.body_forces[7].force *= 1.1),
+        ("torque", |s| s.body_forces[7].torque.y += 1e3),
+        ("acceleration", |s| s.body_forces[7].acceleration.x += 1e-3),
+        ("dissipated energy", |s| s.body_forces[7].drag += 100.0),
+    ];
+    for (quantity, perturb) in cases {
+        let mut changed = on_gpu.clone();
+        perturb(&mut changed);
+        let differences = differences(Pass::Forces, on_cpu, &changed);
+        let seen = beyond(&differences);
+        assert!(
+            seen.iter().any(|found| found.quantity == quantity),
+            "{quantity} was perturbed, and only {seen:?} was seen"
+        );
+    }
+}
+
+/// All that acts on bodies, with the groups that ignore each other, and bodies that sleep.
+#[test]
+fn forces_agree() {
+    for (spheres, center) in [
+        (2, DVec3::ZERO),
+        (65, DVec3::new(3.0, -7.0, 1.0)),
+        (1000, DVec3::new(3.0, -7.0, 1.0)),
+        (1000, DVec3::new(-300.0, 200.0, 500.0)),
+    ] {
+        let mut state = State::new(&forced_crowd(spheres, center, spheres as u64));
+        state.params.sleep_steps = 10;
+        state.params.sleep_speed = 1.0;
+        state.params.wake_acceleration = 2.0;
+        for (index, body) in state.bodies.iter_mut().enumerate() {
+            if index % 7 == 0 {
+                body.still = ASLEEP;
+                (body.velocity, body.angular_momentum) = (Vec3::ZERO, Vec3::ZERO);
+            }
+            if index % 5 == 0 {
+                body.still = 9;
+                body.velocity *= 0.01;
+                body.angular_momentum *= 0.01;
+            }
+        }
+        for _ in 0..2 {
+            cpu::step(&mut state);
+        }
+        for pass in [
+            Pass::Pose,
+            Pass::Neighbours,
+            Pass::Contacts,
+            Pass::Forces,
+            Pass::Integrate,
+        ] {
+            let (on_cpu, on_gpu) = agree(pass, state.clone(), &format!("{spheres} at {center}"));
+            let still = |state: &State| -> Vec<u32> {
+                state.bodies.iter().map(|body| body.still).collect()
+            };
+            assert_eq!(still(&on_cpu), still(&on_gpu), "{spheres} at {center}");
+            if pass == Pass::Forces && spheres == 1000 {
+                perturb_forces(&on_cpu, &on_gpu);
+            }
+        }
+    }
 }
 
 #[test]

@@ -56,6 +56,7 @@ fn at(shape: usize, position: DVec3, velocity: DVec3) -> ModelBody {
         velocity,
         angular_velocity: DVec3::ZERO,
         fixed: false,
+        group: 0,
     }
 }
 

@@ -624,6 +624,91 @@ fn lines_are_drawn_and_hidden_by_what_is_in_front() {
     assert!(!red(5, 50), "above the line");
 }
 
+/// Pixels in which two pictures differ.
+fn changed(a: &RgbaImage, b: &RgbaImage) -> Vec<[f64; 2]> {
+    let pixels = a.enumerate_pixels().zip(b.pixels());
+    let differs = |a: [u8; 4], b: [u8; 4]| (0..3).any(|k| a[k].abs_diff(b[k]) > 8);
+    pixels
+        .filter(|((_, _, a), b)| differs(a.0, b.0))
+        .map(|((x, y, _), _)| [f64::from(x), f64::from(y)])
+        .collect()
+}
+
+/// Springs are drawn from end to end, and follow the bodies; on both engines.
+#[test]
+fn springs_are_drawn_between_their_ends() {
+    let with = |springs: &str| {
+        let named = SCENE.replacen(
+            "\"shape\": \"ball\"",
+            "\"name\": \"a\", \"shape\": \"ball\"",
+            1,
+        );
+        named.replacen(
+            "\"initial_overlap\"",
+            &format!("{springs} \"initial_overlap\""),
+            1,
+        )
+    };
+    let spring = r#""springs": [ { "from": { "body": "a", "point": [0, 0.5, 0] },
+                                   "to": { "point": [0, 1.6, 0] }, "stiffness": 1 } ],"#;
+    let look = Look::default();
+    for simulation in [on_gpu, on_cpu] {
+        let bare = picture(&simulation(&with("")), &look);
+        let shown = picture(&simulation(&with(spring)), &look);
+        let drawn = changed(&bare, &shown);
+        assert!(drawn.len() > 30, "{} pixels", drawn.len());
+        // The way from the ball's top to the point is upright in the picture, about its middle.
+        let mean = |k: usize| drawn.iter().map(|p| p[k]).sum::<f64>() / drawn.len() as f64;
+        let width = drawn
+            .iter()
+            .map(|p| (p[0] - mean(0)).abs())
+            .fold(0.0, f64::max);
+        let height = drawn
+            .iter()
+            .map(|p| (p[1] - mean(1)).abs())
+            .fold(0.0, f64::max);
+        assert!(height > 2.0 * width, "{width} x {height}");
+    }
+}
+
+/// Water hides what is deep in it more than what is just below its surface, and nothing above it.
+#[test]
+fn water_is_drawn_over_what_is_in_it() {
+    let with = |water: &str| {
+        SCENE.replacen(
+            "\"initial_overlap\"",
+            &format!("{water} \"initial_overlap\""),
+            1,
+        )
+    };
+    let look = Look::default();
+    let bare = picture(&on_gpu(&with("")), &look);
+    let wet = |water: &str, steps: u64| {
+        let mut simulation = on_gpu(&with(water));
+        simulation.step(steps).unwrap();
+        picture(&simulation, &look)
+    };
+    let low = changed(&bare, &wet("\"water\": { \"level\": 0.2 },", 0));
+    let high = changed(&bare, &wet("\"water\": { \"level\": 0.6 },", 0));
+    assert!(low.len() > 4_000, "{} pixels", low.len());
+    // The top of the ball, 1 m above the floor, is never below.
+    let mut renderer = renderer(&on_gpu(&with("")));
+    renderer.survey(&look).unwrap();
+    let top = renderer.picture(SIZE, &camera(), &look, &[]).unwrap();
+    assert_eq!(top, bare);
+    let ball = [84.0, 38.0];
+    let near = |pixels: &[[f64; 2]], place: [f64; 2]| {
+        let near = |p: &&[f64; 2]| (p[0] - place[0]).hypot(p[1] - place[1]) < 4.0;
+        pixels.iter().filter(near).count()
+    };
+    assert_eq!(near(&high, ball), 0, "the ball's top stays dry");
+    // Waves move.
+    let waves =
+        "\"water\": { \"level\": 0.3, \"waves\": [{ \"length\": 1, \"amplitude\": 0.1 }] },";
+    let (first, later) = (wet(waves, 0), wet(waves, 200));
+    assert!(difference(&first, &later) > 0.005);
+}
+
 #[test]
 fn a_picture_that_is_too_large_is_refused() {
     let simulation = on_gpu(SCENE);

@@ -8,8 +8,8 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, TypeInner};
 use rockfall::gpu::shaders::source;
 use rockfall::layout::{
-    Body, BodyProperties, Facet, Load, LoadedWall, Member, Node, Pair, Params, Sphere, SphereLoad,
-    Stats, Wall, WallPose,
+    Action, Body, BodyForce, BodyProperties, Facet, Group, Load, LoadedWall, Member, Node, Pair,
+    Params, Sphere, SphereLoad, Stats, Wall, WallPose,
 };
 use rockfall::pass::Pass;
 
@@ -141,6 +141,19 @@ fn layouts() -> Vec<Layout> {
         "pull_point",
         "pull_cell",
         "pull_offset",
+        "forces",
+        "sleep_steps",
+        "sleep_speed",
+        "wake_acceleration",
+        "moving_walls",
+        "wave_count",
+        "water_density",
+        "water_drag",
+        "water_viscosity",
+        "water_level",
+        "earlier",
+        "wave_origin",
+        "waves",
     ];
     let offsets = names
         .iter()
@@ -154,6 +167,7 @@ fn layouts() -> Vec<Layout> {
         ),
         layout!(Body {
             offset,
+            still,
             cell,
             orientation,
             velocity,
@@ -172,7 +186,9 @@ fn layouts() -> Vec<Layout> {
             center,
             radius,
             body,
-            material
+            material,
+            group,
+            actions
         }),
         layout!(Sphere {
             offset,
@@ -182,7 +198,7 @@ fn layouts() -> Vec<Layout> {
             velocity,
             inverse_mass,
             angular_velocity,
-            material
+            tags
         }),
         layout!(SphereLoad {
             force,
@@ -234,6 +250,37 @@ fn layouts() -> Vec<Layout> {
             servo_force,
             torque,
             reach
+        }),
+        layout!(Group {
+            gravity,
+            ignores,
+            drag,
+            angular_drag
+        }),
+        layout!(Action {
+            point,
+            kind,
+            vector,
+            body,
+            torque,
+            other,
+            cell,
+            source,
+            stiffness,
+            damping,
+            length,
+            slack,
+            start,
+            end,
+            acts
+        }),
+        layout!(BodyForce {
+            force,
+            drag,
+            torque,
+            drag_rest,
+            acceleration,
+            displacement
         }),
         layout!(Facet {
             a,

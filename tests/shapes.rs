@@ -378,9 +378,10 @@ fn bursting(properties: Value) -> Value {
         "ball": { "sphere": { "radius": 0.1 }, "material": "cork" } }));
     scene["bodies"] = json!([
         { "shape": "ball", "position": [0, 3, 0] },
-        { "shape": "cube", "position": [1, 2, -1], "velocity": [3, 1, -2], "angular_velocity": [4, -7, 2] },
+        { "name": "cube", "shape": "cube", "position": [1, 2, -1], "velocity": [3, 1, -2], "angular_velocity": [4, -7, 2] },
         { "shape": "ball", "position": [0, -3, 0] } ]);
-    scene["explosions"] = json!([{ "body": 1, "at": 0.05, "fragments": 9, "speed": 3, "seed": 4 }]);
+    scene["explosions"] =
+        json!([{ "body": "cube", "at": 0.05, "fragments": 9, "speed": 3, "seed": 4 }]);
     scene
 }
 
@@ -477,12 +478,12 @@ fn bursting_among_others() -> Value {
     scene["planes"] = json!([{ "point": [0, -0.2, 0], "normal": [0, 1, 0], "material": "stone" }]);
     scene["bodies"] = json!([
         { "shape": "ball", "position": [0.3, -0.1, 0] },
-        { "shape": "cube", "position": [0, -0.05, 0] },
+        { "name": "low", "shape": "cube", "position": [0, -0.05, 0] },
         { "shape": "ball", "position": [-0.3, -0.1, 0] },
-        { "shape": "cube", "position": [0, 0.6, 0], "angular_velocity": [0, 0, 3] } ]);
+        { "name": "high", "shape": "cube", "position": [0, 0.6, 0], "angular_velocity": [0, 0, 3] } ]);
     scene["explosions"] = json!([
-        { "body": 1, "at": 0.0123, "fragments": 9, "speed": 1 },
-        { "body": 3, "at": 0.03, "fragments": 5, "speed": 0.5, "seed": 2 } ]);
+        { "body": "low", "at": 0.0123, "fragments": 9, "speed": 1 },
+        { "body": "high", "at": 0.03, "fragments": 5, "speed": 0.5, "seed": 2 } ]);
     scene["inlets"] = json!([{ "rate": 200, "shapes": { "ball": 1 }, "material": "stone", "count": 6,
         "region": { "min": [-2, 1, -2], "max": [2, 2, 2] } }]);
     scene["outlets"] = json!([{ "inside": { "min": [-9, 1.8, -9], "max": [9, 9, 9] } }]);
@@ -550,4 +551,49 @@ fn what_is_gone_does_not_burst() {
     simulation.step(600).unwrap();
     assert_eq!(simulation.bodies().unwrap().len(), 2);
     assert_eq!(simulation.traffic().exploded, [true]);
+}
+
+#[test]
+fn explosions_that_cannot_be_get_a_sentence() {
+    let told = |change: &dyn Fn(&mut Value)| {
+        let mut scene = bursting(json!("spheres"));
+        change(&mut scene);
+        let error = scene::parse(&scene.to_string(), "test.json".as_ref()).unwrap_err();
+        error.to_string()
+    };
+    assert_eq!(
+        told(&|scene| scene["explosions"][0]["fragments"] = json!(28)),
+        "test.json: explosions[0].fragments: found 28, expected 2 to 27, the number of spheres of \"cube\""
+    );
+    assert_eq!(
+        told(&|scene| {
+            scene["bodies"][0]["name"] = json!("ball");
+            scene["explosions"][0]["body"] = json!("ball");
+        }),
+        "test.json: explosions[0].fragments: found fragments of \"ball\", which is one sphere, expected a body of \
+         two or more"
+    );
+    assert_eq!(
+        told(&|scene| {
+            let again = scene["explosions"][0].clone();
+            scene["explosions"].as_array_mut().unwrap().push(again);
+        }),
+        "test.json: explosions[1].body: found \"cube\", which bursts already, expected each body once"
+    );
+    assert_eq!(
+        told(&|scene| {
+            scene["bodies"][1] =
+                json!({ "name": "cube", "shape": "cube", "fixed": true, "position": [1, 2, -1] });
+        }),
+        "test.json: explosions[0].body: found \"cube\", which is fixed, expected a body that can move"
+    );
+    assert_eq!(
+        told(&|scene| scene["explosions"][0]["at"] = json!(-1)),
+        "test.json: explosions[0].at: found -1, expected a time of 0 or more (s)"
+    );
+    assert_eq!(
+        told(&|scene| scene["shapes"]["cube"]["cube"]["spacing"] = json!(0.08)),
+        "test.json: explosions[0].body: found a \"cube\", spheres of which overlap by up to 40 % of the smaller radius, \
+         expected at most 5 % between fragments, or they drive each other apart; take a shape whose spheres only touch"
+    );
 }

@@ -42,7 +42,7 @@ const LIST: [u32; 2] = [300, 144];
 const GRAVITY: [u32; 2] = [366, 341];
 
 fn main() {
-    let tests: [(&str, Test); 12] = [
+    let tests: [(&str, Test); 13] = [
         (
             "it_draws_what_pictures_show_and_closes",
             it_draws_and_closes,
@@ -56,6 +56,7 @@ fn main() {
             "steps_are_single_and_gravity_can_be_switched_off",
             steps_and_gravity,
         ),
+        ("keys_of_the_scene_push", keys_of_the_scene_push),
         (
             "the_mouse_pulls_bodies_and_moves_planes",
             the_mouse_pulls_bodies_and_moves_planes,
@@ -649,6 +650,33 @@ fn steps_and_gravity() -> Outcome {
     stage.wait_for("a cube that falls", |stage| {
         Ok(Seen::cube(&stage.shot(SIZE)?).y > cube.y + 0.2 * size)
     })?;
+    stage.close()
+}
+
+/// A scene that binds a key to a force has it, and before what the window does with it.
+fn keys_of_the_scene_push() -> Outcome {
+    let text = SCENE
+        .replace(
+            "\"position\": [0.6, 0.5, 0]",
+            "\"name\": \"ball\", \"group\": \"free\", \"position\": [0.6, 0.5, 0]",
+        )
+        .replace(
+            "\"bodies\"",
+            "\"groups\": { \"free\": { \"gravity\": [0, 0, 0], \"drag\": { \"linear\": 50000 } } }, \
+             \"forces\": [ { \"body\": \"ball\", \"force\": [0, 50000, 0], \"key\": \"r\" } ], \"bodies\"",
+        );
+    let mut stage = Stage::open_with(&text, &["--plain"], SIZE, &[])?;
+    let ball = Seen::ball(&stage.still(SIZE)?);
+    stage.key("k")?;
+    stage.xdotool(&["keydown", "r"])?;
+    stage.wait_for_ball("a ball that is pushed up", |now| now.y < ball.y - 20.0)?;
+    stage.xdotool(&["keyup", "r"])?;
+    stage.key("k")?;
+    // Without the key it stays, and `r` has not taken it back to the start.
+    let stays = Seen::ball(&stage.still(SIZE)?);
+    if stays.y > ball.y - 20.0 {
+        return Err(format!("the ball is at {stays:?}, it was at {ball:?}").into());
+    }
     stage.close()
 }
 

@@ -22,12 +22,14 @@ def plot_energy(run, figure, _):
         ("elastic_energy_J", "elastic"),
         ("dissipated_damping_J", "dissipated by dashpots"),
         ("dissipated_friction_J", "dissipated by friction"),
+        ("dissipated_drag_J", "dissipated by drag"),
     ]:
         axes.plot(statistics["time_s"], statistics[name], label=label)
     all_of_it = (
         statistics["total_energy_J"]
         + statistics["dissipated_damping_J"]
         + statistics["dissipated_friction_J"]
+        + statistics["dissipated_drag_J"]
     )
     axes.plot(statistics["time_s"], all_of_it, "k:", label="all of it")
     axes.set(xlabel="time (s)", ylabel="energy (J)")

@@ -44,6 +44,8 @@ struct View {
     size: vec2<f32>,
     // Number of walls that are planes.
     plane_count: u32,
+    // Simulated time, s.
+    time: f32,
 }
 
 @group(0) @binding(32) var<uniform> view: View;

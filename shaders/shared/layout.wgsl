@@ -36,10 +36,24 @@ struct Params {
     pull_point: vec3<f32>,
     pull_cell: vec3<i32>,
     pull_offset: vec3<f32>,
+    forces: u32,
+    sleep_steps: u32,
+    sleep_speed: f32,
+    wake_acceleration: f32,
+    moving_walls: u32,
+    wave_count: u32,
+    water_density: f32,
+    water_drag: f32,
+    water_viscosity: f32,
+    water_level: f32,
+    earlier: f32,
+    wave_origin: vec2<f32>,
+    waves: array<vec4<f32>, MAX_WAVES>,
 }
 
 struct Body {
     offset: vec3<u32>,
+    still: u32,
     cell: vec3<i32>,
     orientation: vec4<i32>,
     velocity: vec3<f32>,
@@ -61,6 +75,42 @@ struct Member {
     radius: f32,
     body: u32,
     material: u32,
+    group: u32,
+    actions: u32,
+}
+
+struct Group {
+    gravity: vec3<f32>,
+    ignores: u32,
+    drag: f32,
+    angular_drag: f32,
+}
+
+struct Action {
+    point: vec3<f32>,
+    kind: u32,
+    vector: vec3<f32>,
+    body: u32,
+    torque: vec3<f32>,
+    other: u32,
+    cell: vec3<i32>,
+    source: u32,
+    stiffness: f32,
+    damping: f32,
+    length: f32,
+    slack: u32,
+    start: f32,
+    end: f32,
+    acts: u32,
+}
+
+struct BodyForce {
+    force: vec3<f32>,
+    drag: f32,
+    torque: vec3<f32>,
+    drag_rest: f32,
+    acceleration: vec3<f32>,
+    displacement: f32,
 }
 
 struct Sphere {
@@ -71,7 +121,19 @@ struct Sphere {
     velocity: vec3<f32>,
     inverse_mass: f32,
     angular_velocity: vec3<f32>,
-    material: u32,
+    tags: u32,
+}
+
+fn material_of(sphere: Sphere) -> u32 {
+    return sphere.tags & MATERIAL_BITS;
+}
+
+fn group_of(sphere: Sphere) -> u32 {
+    return (sphere.tags & ~ASLEEP) >> GROUP_SHIFT;
+}
+
+fn sleeps(sphere: Sphere) -> bool {
+    return (sphere.tags & ASLEEP) != 0u;
 }
 
 struct SphereLoad {

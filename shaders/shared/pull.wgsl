@@ -12,6 +12,7 @@ fn pulled(body: Body, constant: BodyProperties, params: Params) -> Body {
     let force = params.pull_stiffness * way - params.pull_damping * velocity;
     let impulse = force * params.time_step;
     var after = body;
+    after.still = 0u;
     after.velocity += impulse * constant.inverse_mass;
     after.angular_momentum += cross(arm, impulse);
     return after;

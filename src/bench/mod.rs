@@ -314,6 +314,7 @@ impl Bench {
                 touching: settled.contacts_per_sphere * work.spheres,
                 memory: 16.0 * f64::from(params.memory_size),
                 steps_per_list: steps as f64 / f64::from(list_builds.max(1)),
+                forced: f64::from(params.body_count * params.forces),
             };
             let copy = simulation.copy_speed()?;
             Some(Roofline::new(

@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::PassTime;
-use crate::layout::{Body, BodyProperties, Load, Member, Sphere, SphereLoad};
+use crate::layout::{Body, BodyForce, BodyProperties, Load, Member, Sphere, SphereLoad};
 use crate::pass::Pass;
 
 /// How near a step comes to the time in which the memory could move its bytes.
@@ -51,6 +51,8 @@ pub(super) struct Sizes {
     pub memory: f64,
     /// Steps for which the lists hold.
     pub steps_per_list: f64,
+    /// Bodies on which forces act besides those of contacts.
+    pub forced: f64,
 }
 
 impl Sizes {
@@ -92,8 +94,12 @@ impl Sizes {
             }
             // The last entry of each list; contacts with walls are few.
             Pass::Walls => self.spheres * 2.0 * INDEX,
+            Pass::Forces => {
+                self.forced * (body + properties + member + 2.0 * size_of::<BodyForce>() as f64)
+            }
             Pass::Integrate => {
                 self.bodies * (2.0 * body + properties + size_of::<Load>() as f64)
+                    + self.forced * size_of::<BodyForce>() as f64
                     + self.spheres * (member + load)
             }
         };
@@ -154,6 +160,7 @@ mod tests {
             touching: 6.0,
             memory: 16.0,
             steps_per_list: 20.0,
+            forced: 0.0,
         };
         // Body, properties, member read; sphere written.
         assert_eq!(sizes.bytes(Pass::Pose), 80.0 + 32.0 + 32.0 + 64.0);

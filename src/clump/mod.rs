@@ -216,6 +216,11 @@ impl Clump {
             .fold(0.0, f64::max)
     }
 
+    /// A point of the shape, in its own axes, in the body frame, m.
+    pub fn in_body_frame(&self, point: DVec3) -> DVec3 {
+        self.principal_axes.conjugate() * (point - self.center_of_mass)
+    }
+
     /// World from shape axes, for a body with the given orientation (world from body frame).
     pub fn shape_orientation(&self, body_orientation: DQuat) -> DQuat {
         body_orientation * self.principal_axes.conjugate()

@@ -210,8 +210,8 @@ impl Batch {
         } else {
             let mut rows = [const { Rows::ZERO }; 4];
             for lane in 0..len {
-                let material = spheres[(first + self.owners[lane]) as usize].material;
-                let other = spheres[self.others[lane] as usize].material;
+                let material = spheres[(first + self.owners[lane]) as usize].material();
+                let other = spheres[self.others[lane] as usize].material();
                 let element = material * params.material_count + other;
                 let pair: [[f32; 4]; 4] = cast(pairs[element as usize]);
                 for (rows, own) in rows.iter_mut().zip(pair) {

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::GRAIN;
 use super::batch::{Batch, Own, Sum};
 use super::wall_run::walls_of;
-use crate::layout::{HERTZ, HOOKE, LINEAR, SphereLoad};
+use crate::layout::{HERTZ, HOOKE, KEPT, LINEAR, SphereLoad, WALL};
 use crate::state::State;
 
 /// Contacts of each sphere with others: force, torque, overlap, number, and what each remembers.
@@ -86,6 +86,10 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     for (place, index) in (first..first + loads.len()).enumerate() {
         let own = Own::new(&spheres[index], place, params);
         let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
+        if spheres[index].sleeps() && is_undisturbed(state, &neighbours[list.clone()]) {
+            sums[place].contacts = KEPT;
+            continue;
+        }
         let mut at = list.start - start;
         for some in before_walls(&neighbours[list]).chunks(Batch::ROOM) {
             if !batch.has_room() {
@@ -105,6 +109,10 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     fraction = fraction.max(largest);
 
     for (load, sum) in loads.iter_mut().zip(sums) {
+        if sum.contacts & KEPT != 0 {
+            load.contacts |= KEPT;
+            continue;
+        }
         load.force = sum.force.truncate();
         load.torque = sum.torque.truncate();
         load.max_overlap = sum.max_overlap;
@@ -119,6 +127,17 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
 #[inline(always)]
 fn before_walls(list: &[u32]) -> &[u32] {
     &list[..list.len() - walls_of(list).len()]
+}
+
+/// Whether nothing in a neighbour list moves.
+fn is_undisturbed(state: &State, list: &[u32]) -> bool {
+    list.iter().all(|&other| {
+        if other & WALL != 0 {
+            return state.params.moving_walls == 0;
+        }
+        let other = &state.spheres[other as usize];
+        other.sleeps() || other.inverse_mass == 0.0
+    })
 }
 
 /// Kahan's summation: `rest` is what rounding has left out of `sum`.
@@ -136,7 +155,7 @@ mod tests {
     use super::*;
     use crate::contact::{Memory, respond};
     use crate::cpu::{Near, step, walls};
-    use crate::layout::{ROLLING_CONSTANT, ROLLING_SPRING, WALL};
+    use crate::layout::{ROLLING_CONSTANT, ROLLING_SPRING};
     use crate::model::Law;
     use crate::scene;
 

@@ -7,8 +7,8 @@ use super::GRAIN;
 use super::lanes::{Columns, LANES, Rows};
 use crate::grid::{is_sane, metres, travel};
 use crate::layout::{
-    Body, BodyProperties, Load, LoadedWall, Member, Params, SEMI_IMPLICIT, SphereLoad, Stats,
-    WALL_DIGITS, Wall, WallPose,
+    ASLEEP, Body, BodyForce, BodyProperties, Load, LoadedWall, Member, Params, SEMI_IMPLICIT,
+    SphereLoad, Stats, WALL_DIGITS, Wall, WallPose,
 };
 use crate::pull::pulled;
 use crate::rotation::{MOST_TURN, Quaternion, advance, angular_velocity};
@@ -26,6 +26,7 @@ pub fn integrate(state: &mut State) {
         members,
         sphere_loads,
         body_loads,
+        body_forces,
         stats,
         ..
     } = state;
@@ -47,8 +48,19 @@ pub fn integrate(state: &mut State) {
         .into_par_iter()
         .enumerate()
         .map(|(chunk, (bodies, loads, properties))| {
-            let (runaway, stale) =
-                integrate_some(&step, members, sphere_loads, bodies, loads, properties);
+            let forces = match params.forces {
+                0 => &[],
+                _ => &body_forces[chunk * GRAIN..chunk * GRAIN + bodies.len()],
+            };
+            let (runaway, stale) = integrate_some(
+                &step,
+                members,
+                sphere_loads,
+                bodies,
+                loads,
+                properties,
+                forces,
+            );
             let runaway = runaway.map_or(0, |at| (chunk * GRAIN + at) as u32 + 1);
             (runaway, stale)
         })
@@ -188,21 +200,36 @@ fn integrate_some(
     bodies: &mut [Body],
     loads: &mut [Load],
     properties: &[BodyProperties],
+    forces: &[BodyForce],
 ) -> (Option<usize>, bool) {
     for ((body, load), properties) in bodies.iter().zip(&mut *loads).zip(properties) {
         *load = sum(body, properties, members, sphere_loads);
     }
     let mut batch = Batch::new();
     let (mut runaway, mut stale) = (None, step.params.drift_limit < 0.0);
+    let mut before = [Body::default(); LANES];
     let chunks = bodies.chunks_mut(LANES).zip(loads.chunks(LANES));
     for (chunk, ((bodies, loads), properties)) in chunks.zip(properties.chunks(LANES)).enumerate() {
-        batch.read(bodies, loads, properties);
+        let forces = forces.get(chunk * LANES..).unwrap_or(&[]);
+        let forces = &forces[..forces.len().min(LANES)];
+        let sleep = step.params.sleep_steps > 0;
+        if sleep {
+            before[..bodies.len()].copy_from_slice(bodies);
+        }
+        batch.read(bodies, loads, properties, forces);
         if step.params.period == IVec3::ZERO {
             batch.advance::<false>(step);
         } else {
             batch.advance::<true>(step);
         }
         batch.write(bodies);
+        if sleep {
+            for (lane, body) in bodies.iter_mut().enumerate() {
+                let push = Push::new(&batch.loads, &batch.forces, lane, step);
+                *body = rest(&before[lane], body, &push, members, &properties[lane], step);
+                batch.stale[lane] = (body.drift > step.params.drift_limit).into();
+            }
+        }
         if let Some(lane) = (0..bodies.len()).rfind(|&lane| batch.lost[lane] > 0) {
             runaway = Some(chunk * LANES + lane);
         }
@@ -211,12 +238,36 @@ fn integrate_some(
     (runaway, stale)
 }
 
+/// What acts on a body in a step.
+#[derive(Clone, Copy)]
+struct Push {
+    /// N.
+    force: Vec3,
+    /// About the centre of mass, N m.
+    torque: Vec3,
+    /// m/s².
+    gravity: Vec3,
+}
+
+impl Push {
+    #[inline(always)]
+    fn new(loads: &[Columns; 2], forces: &[Columns; 3], lane: usize, step: &Step) -> Push {
+        Push {
+            force: loads[0].get(lane).0 + forces[0].get(lane).0,
+            torque: loads[1].get(lane).0 + forces[1].get(lane).0,
+            gravity: step.params.gravity + forces[2].get(lane).0,
+        }
+    }
+}
+
 /// Bodies, value by value.
 struct Batch {
     rows: Rows,
     bodies: [Columns; 5],
     loads: [Columns; 2],
     properties: [Columns; 2],
+    /// Those of [`BodyForce`], added to the others.
+    forces: [Columns; 3],
     /// 1 where a body moves too far to be followed.
     lost: [u32; LANES],
     /// 1 where a body may have left the skin of the neighbour lists.
@@ -230,13 +281,22 @@ impl Batch {
             bodies: [Columns::ZERO; 5],
             loads: [Columns::ZERO; 2],
             properties: [Columns::ZERO; 2],
+            forces: [Columns::ZERO; 3],
             lost: [0; LANES],
             stale: [0; LANES],
         }
     }
 
     #[inline(always)]
-    fn read(&mut self, bodies: &[Body], loads: &[Load], properties: &[BodyProperties]) {
+    fn read(
+        &mut self,
+        bodies: &[Body],
+        loads: &[Load],
+        properties: &[BodyProperties],
+        forces: &[BodyForce],
+    ) {
+        let forces = cast_slice::<_, [[f32; 4]; 3]>(forces);
+        fill(&mut self.rows, &mut self.forces, forces);
         fill(
             &mut self.rows,
             &mut self.bodies,
@@ -275,10 +335,11 @@ impl Batch {
         for lane in 0..LANES {
             let (angular_momentum, drift) = momenta.get(lane);
             let [x, y, z, w] = orientations.bits(lane);
-            let [offset_x, offset_y, offset_z, _] = offsets.bits(lane);
+            let [offset_x, offset_y, offset_z, still] = offsets.bits(lane);
             let [cell_x, cell_y, cell_z, _] = cells.bits(lane);
             let body = Body {
                 offset: UVec3::new(offset_x, offset_y, offset_z),
+                still,
                 cell: UVec3::new(cell_x, cell_y, cell_z).as_ivec3(),
                 orientation: UVec4::new(x, y, z, w).as_ivec4(),
                 velocity: velocities.get(lane).0,
@@ -286,20 +347,17 @@ impl Batch {
                 drift: if step.rebuilding { 0.0 } else { drift },
                 ..Body::default()
             };
-            let (force, _) = self.loads[0].get(lane);
-            let (torque, _) = self.loads[1].get(lane);
             let (inverse_inertia, inverse_mass) = self.properties[0].get(lane);
             let reach = self.properties[1].0[2][lane];
             let (moved, lost) = advance_body(
                 &body,
-                force,
-                torque,
+                Push::new(&self.loads, &self.forces, lane, &step),
                 inverse_mass,
                 inverse_inertia,
                 reach,
                 &step,
             );
-            offsets.set_bits(lane, moved.offset.extend(0).to_array());
+            offsets.set_bits(lane, moved.offset.extend(moved.still).to_array());
             cells.set_bits(lane, moved.cell.extend(0).as_uvec4().to_array());
             orientations.set_bits(lane, moved.orientation.as_uvec4().to_array());
             velocities.set(lane, moved.velocity, 0.0);
@@ -325,8 +383,7 @@ fn fill<const N: usize>(rows: &mut Rows, columns: &mut [Columns; N], elements: &
 #[inline(always)]
 fn advance_body(
     body: &Body,
-    force: Vec3,
-    torque: Vec3,
+    acting: Push,
     inverse_mass: f32,
     inverse_inertia: Vec3,
     reach: f32,
@@ -338,9 +395,10 @@ fn advance_body(
     let Step { params, dither, .. } = *step;
     let time_step = params.time_step;
     let mut moved = *body;
-    let push = (force * inverse_mass + params.gravity) * time_step;
+    let push = (acting.force * inverse_mass + acting.gravity) * time_step;
     moved.velocity = rounding::add(body.velocity, push, dither);
-    moved.angular_momentum = rounding::add(body.angular_momentum, torque * time_step, dither);
+    moved.angular_momentum =
+        rounding::add(body.angular_momentum, acting.torque * time_step, dither);
     let explicit = params.integrator != SEMI_IMPLICIT;
     let from = if explicit { body } else { &moved };
     let (velocity, angular_momentum) = (from.velocity, from.angular_momentum);
@@ -366,6 +424,52 @@ fn advance_body(
     let finite = moved.velocity.is_finite() & moved.angular_momentum.is_finite();
     let lost = !(finite & is_sane(way, params.cell_size) & (turn.length() < MOST_TURN));
     (moved, lost)
+}
+
+/// A body that may sleep, after a step in which it went from `before` to `after` if it was awake.
+fn rest(
+    before: &Body,
+    after: &Body,
+    acting: &Push,
+    members: &[Member],
+    properties: &BodyProperties,
+    step: &Step,
+) -> Body {
+    let params = &step.params;
+    if properties.inverse_mass == 0.0 {
+        return *after;
+    }
+    let inverse_inertia = properties.inverse_inertia;
+    let farthest = properties.reach + members[properties.first_sphere as usize].radius;
+    let mut body = *after;
+    if before.still & ASLEEP != 0 {
+        let acceleration = acting.force * properties.inverse_mass + acting.gravity;
+        let orientation = Quaternion::of(before.orientation);
+        let twist = angular_velocity(orientation, acting.torque, inverse_inertia);
+        if acceleration.length() + farthest * twist.length() <= params.wake_acceleration {
+            return Body {
+                drift: if step.rebuilding { 0.0 } else { before.drift },
+                ..*before
+            };
+        }
+        body.still = 0;
+    }
+    let spin = angular_velocity(
+        Quaternion::of(body.orientation),
+        body.angular_momentum,
+        inverse_inertia,
+    );
+    let still = body.velocity.length() + farthest * spin.length() <= params.sleep_speed;
+    body.still = if still { body.still + 1 } else { 0 };
+    if body.still >= params.sleep_steps {
+        return Body {
+            still: ASLEEP,
+            velocity: Vec3::ZERO,
+            angular_momentum: Vec3::ZERO,
+            ..body
+        };
+    }
+    body
 }
 
 /// What contacts do to a body: the sum over its spheres.

@@ -7,6 +7,7 @@
 mod batch;
 mod bin;
 mod contacts;
+mod forces;
 mod integrate;
 mod lanes;
 mod near;
@@ -19,6 +20,7 @@ mod walls;
 
 pub use bin::bin;
 pub use contacts::contacts;
+pub use forces::forces;
 pub use integrate::integrate;
 pub(crate) use near::Near;
 pub use neighbours::neighbours;
@@ -44,6 +46,7 @@ pub fn run(pass: Pass, state: &mut State) {
         Pass::Neighbours => neighbours(state),
         Pass::Contacts => contacts(state),
         Pass::Walls => walls(state),
+        Pass::Forces => forces(state),
         Pass::Integrate => integrate(state),
     }
 }

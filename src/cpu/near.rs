@@ -27,7 +27,7 @@ impl Near {
         if other & WALL == 0 {
             let neighbour = &state.spheres[other as usize];
             let encounter = Encounter::new(sphere, neighbour, index < other as usize, params);
-            let element = sphere.material * params.material_count + neighbour.material;
+            let element = sphere.material() * params.material_count + neighbour.material();
             let near = encounter.is_within(params.touch_margin);
             return near.then(|| {
                 (

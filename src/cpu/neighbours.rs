@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::wall_run::orientation_of;
 use crate::grid::{apart, cell_at, from_wall, level_of, reach, row_parts, row_ranges, wrap};
-use crate::layout::{Facet, Node, Params, Sphere, WALL, Wall};
+use crate::layout::{Facet, Group, Node, Params, Sphere, WALL, Wall};
 use crate::state::State;
 use crate::wall::facet::closest;
 use crate::wall::tree::for_each_near;
@@ -29,6 +29,7 @@ pub fn neighbours(state: &mut State) {
     };
     let State {
         params,
+        groups,
         spheres,
         bucket_starts,
         sorted,
@@ -47,20 +48,17 @@ pub fn neighbours(state: &mut State) {
             memory: memory[..total * size].to_vec(),
         }
     });
+    let grid = Grid {
+        params,
+        groups,
+        spheres,
+        bucket_starts,
+        sorted,
+    };
     let chunks: Vec<Vec<u32>> = neighbour_starts[1..]
         .par_chunks_mut(CHUNK)
         .enumerate()
-        .map(|(chunk, ends)| {
-            find_some(
-                params,
-                spheres,
-                &walls,
-                bucket_starts,
-                sorted,
-                chunk * CHUNK,
-                ends,
-            )
-        })
+        .map(|(chunk, ends)| find_some(&grid, &walls, chunk * CHUNK, ends))
         .collect();
 
     let mut total = 0;
@@ -87,23 +85,24 @@ pub fn neighbours(state: &mut State) {
     }
 }
 
+/// The spheres in their buckets, as the search for neighbours needs them.
+struct Grid<'a> {
+    params: &'a Params,
+    groups: &'a [Group],
+    spheres: &'a [Sphere],
+    bucket_starts: &'a [u32],
+    sorted: &'a [u32],
+}
+
 /// The lists of some spheres, from `first` on, and where each of them ends.
 #[multiversion(targets("x86_64+avx2"))]
-fn find_some(
-    params: &Params,
-    spheres: &[Sphere],
-    walls: &Walls,
-    bucket_starts: &[u32],
-    sorted: &[u32],
-    first: usize,
-    ends: &mut [u32],
-) -> Vec<u32> {
+fn find_some(grid: &Grid, walls: &Walls, first: usize, ends: &mut [u32]) -> Vec<u32> {
     let mut list = Vec::with_capacity(CHUNK * 12);
     for (index, end) in (first..).zip(ends) {
         let start = list.len();
-        find(params, spheres, bucket_starts, sorted, index, &mut list);
+        find(grid, index, &mut list);
         list[start..].sort_unstable();
-        walls.find(params, &spheres[index], &mut list);
+        walls.find(grid.params, &grid.spheres[index], &mut list);
         *end = list.len() as u32;
     }
     list
@@ -171,14 +170,14 @@ impl Walls<'_> {
 
 /// Appends the neighbours of sphere `index` to `list`, in the order in which the grid has them.
 #[inline(always)]
-fn find(
-    params: &Params,
-    spheres: &[Sphere],
-    bucket_starts: &[u32],
-    sorted: &[u32],
-    index: usize,
-    list: &mut Vec<u32>,
-) {
+fn find(grid: &Grid, index: usize, list: &mut Vec<u32>) {
+    let &Grid {
+        params,
+        groups,
+        spheres,
+        bucket_starts,
+        sorted,
+    } = grid;
     let sphere = &spheres[index];
     for level in 0..params.level_count {
         let (first, last) = reach(sphere, level, params);
@@ -191,7 +190,7 @@ fn find(
                     for (begin, end) in row_ranges(row, part, level, bucket_starts) {
                         for &other in &sorted[begin as usize..end as usize] {
                             let neighbour = &spheres[other as usize];
-                            if !are_neighbours(params, sphere, neighbour) {
+                            if !are_near(params, sphere, neighbour) {
                                 continue;
                             }
                             // Another cell's spheres, of this level or another, may share the
@@ -201,7 +200,7 @@ fn find(
                                 && cell.z == row.z
                                 && part.contains(&cell.x)
                                 && level_of(neighbour.radius, params) == level;
-                            if in_row {
+                            if in_row && !ignore(groups, sphere, neighbour) {
                                 list.push(other);
                             }
                         }
@@ -212,9 +211,15 @@ fn find(
     }
 }
 
+/// Whether the groups of two spheres do not touch each other.
+#[inline(always)]
+fn ignore(groups: &[Group], sphere: &Sphere, other: &Sphere) -> bool {
+    groups[sphere.group() as usize].ignores >> other.group() & 1 == 1
+}
+
 /// Whether two spheres are closer than the skin, belong to different bodies, and can be moved.
 #[inline(always)]
-fn are_neighbours(params: &Params, sphere: &Sphere, other: &Sphere) -> bool {
+fn are_near(params: &Params, sphere: &Sphere, other: &Sphere) -> bool {
     let reach = sphere.radius + other.radius + params.skin;
     apart(sphere, other, params).length_squared() < reach * reach
         && sphere.body != other.body

@@ -3,7 +3,7 @@ use rayon::prelude::*;
 
 use super::GRAIN;
 use crate::grid::{metres, settle};
-use crate::layout::{Body, BodyProperties, Member, Params, Sphere};
+use crate::layout::{ASLEEP, Body, BodyProperties, GROUP_SHIFT, Member, Params, Sphere};
 use crate::rotation::{Quaternion, angular_velocity};
 use crate::state::State;
 
@@ -39,6 +39,10 @@ fn pose_some(
 ) {
     for (sphere, member) in spheres.iter_mut().zip(members) {
         let body = &bodies[member.body as usize];
+        let asleep = body.still & ASLEEP;
+        if asleep != 0 && sphere.sleeps() {
+            continue;
+        }
         let BodyProperties {
             inverse_inertia,
             inverse_mass,
@@ -57,7 +61,7 @@ fn pose_some(
             velocity: body.velocity + spin.cross(arm),
             inverse_mass,
             angular_velocity: spin,
-            material: member.material,
+            tags: member.material | member.group << GROUP_SHIFT | asleep,
         };
     }
 }

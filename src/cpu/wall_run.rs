@@ -133,7 +133,7 @@ impl<'a> WallRun<'a> {
 
     /// Element of the pair table of the contact.
     pub fn pair(&self, state: &State) -> Pair {
-        let element = self.sphere.material * self.params.material_count + self.wall.material;
+        let element = self.sphere.material() * self.params.material_count + self.wall.material;
         state.pairs[element as usize].against(true)
     }
 

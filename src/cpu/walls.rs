@@ -96,7 +96,7 @@ fn evaluate_some<const LAW: u32>(
     for (load, index) in loads.iter_mut().zip(first..) {
         let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
         let walls = walls_of(&neighbours[list.clone()]);
-        if walls.is_empty() {
+        if walls.is_empty() || load.is_kept() {
             continue;
         }
         let (mut damping, mut friction) = (0.0, 0.0);

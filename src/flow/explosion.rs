@@ -60,6 +60,7 @@ impl Explosion {
                 velocity: body.velocity.as_dvec3() + turn * (spin.cross(arm(piece)) + push),
                 angular_velocity: turn * spin,
                 fixed: false,
+                group: state.identities[index].group,
             }
         });
         bodies.collect()

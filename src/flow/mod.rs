@@ -230,6 +230,7 @@ impl Traffic {
                         velocity: DVec3::ZERO,
                         angular_velocity: DVec3::ZERO,
                         fixed: false,
+                        group: state.identities[body].group,
                     });
                     let poured = new.iter().map(|(_, body): &(u64, ModelBody)| *body);
                     inlet.occupied(model, there.chain(poured))

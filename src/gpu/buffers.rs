@@ -90,7 +90,7 @@ impl Buffers {
         for field in Field::ALL {
             let size = room.of(state.bytes(field).len() as u64);
             let usage = match field {
-                Field::Walls => STORAGE | BufferUsages::UNIFORM,
+                Field::Walls | Field::Groups => STORAGE | BufferUsages::UNIFORM,
                 _ => STORAGE,
             };
             fields.push(context.create_buffer(field.name(), size, usage)?);

@@ -81,6 +81,8 @@ struct Needs {
     walls: bool,
     /// Walls move, or the loads on them are asked for.
     moving_walls: bool,
+    /// Forces besides those of contacts act on bodies.
+    forces: bool,
 }
 
 /// The entry points of each pass, in their order.
@@ -127,6 +129,8 @@ fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
         Pass::Contacts => vec![own("contacts", Spheres)],
         Pass::Walls if needs.walls => vec![own("walls_touch", Spheres)],
         Pass::Walls => Vec::new(),
+        Pass::Forces if needs.forces => vec![own("forces", Bodies)],
+        Pass::Forces => Vec::new(),
         Pass::Integrate if needs.moving_walls => {
             vec![own("integrate_walls", Walls), own("integrate", Bodies)]
         }
@@ -217,6 +221,7 @@ impl Kernels {
                 dispatch(&self.pose_only, None, &mut compute);
                 dispatch(&self.passes[&Pass::Contacts], None, &mut compute);
                 dispatch(&self.passes[&Pass::Walls], None, &mut compute);
+                dispatch(&self.passes[&Pass::Forces], None, &mut compute);
                 dispatch(&self.passes[&Pass::Integrate], None, &mut compute);
             }
         }
@@ -288,6 +293,7 @@ fn compile(
         memory: params.memory_size > 0,
         walls: params.wall_count > 0,
         moving_walls: params.wall_loads == 1 || buffers.has_moving_walls(),
+        forces: params.forces == 1,
     };
     for Entry {
         name,

@@ -2,8 +2,9 @@
 
 use crate::grid::{HASH_LEVEL, HASH_Y, HASH_Z};
 use crate::layout::{
-    BACK, BALL, BOTH_SIDES, FRONT, HERTZ, HOOKE, LINEAR, MAX_WALLS, PLANE, RECTANGLE, REVOLVED,
-    ROLLING_SPRING, SCAN_BLOCK, SEMI_IMPLICIT, SPHERES_OF_STRIPE, TORUS, TRIANGLE, WALL,
+    ANCHOR, ASLEEP, BACK, BALL, BOTH_SIDES, FRONT, GROUP_SHIFT, HERTZ, HOOKE, KEPT, LINEAR,
+    MATERIAL_BITS, MAX_GROUPS, MAX_WALLS, MAX_WAVES, PLANE, RECTANGLE, REVOLVED, ROLLING_SPRING,
+    SCAN_BLOCK, SEMI_IMPLICIT, SPHERES_OF_STRIPE, SPRING, THRUST, TORUS, TRIANGLE, WALL,
     WALL_DIGITS, WALL_STEPS, WORKGROUP_SIZE,
 };
 use crate::pass::Pass;
@@ -19,6 +20,7 @@ fn file(pass: Pass) -> &'static str {
         Pass::Scatter => include_str!("../../shaders/scatter.wgsl"),
         Pass::Contacts => include_str!("../../shaders/contacts.wgsl"),
         Pass::Walls => include_str!("../../shaders/walls.wgsl"),
+        Pass::Forces => include_str!("../../shaders/forces.wgsl"),
         Pass::Integrate => include_str!("../../shaders/integrate.wgsl"),
     }
 }
@@ -176,6 +178,15 @@ fn constants() -> String {
         ("SEMI_IMPLICIT", SEMI_IMPLICIT),
         ("WALL", WALL),
         ("MAX_WALLS", MAX_WALLS as u32),
+        ("MAX_GROUPS", MAX_GROUPS as u32),
+        ("MAX_WAVES", MAX_WAVES as u32),
+        ("MATERIAL_BITS", MATERIAL_BITS),
+        ("GROUP_SHIFT", GROUP_SHIFT),
+        ("ASLEEP", ASLEEP),
+        ("KEPT", KEPT),
+        ("SPRING", SPRING),
+        ("ANCHOR", ANCHOR),
+        ("THRUST", THRUST),
         ("WALL_STEPS", WALL_STEPS),
         ("WALL_DIGITS", WALL_DIGITS as u32),
         ("SPHERES_OF_STRIPE", SPHERES_OF_STRIPE),

@@ -7,7 +7,7 @@ use crate::snapshot::Snapshot;
 /// The numbers that sum up a step: the columns of `statistics.csv`, whose names end in their units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
-    /// Step, time (s), energies (J), contacts, coordination, largest overlap so far, sphere-steps a
+    /// Step, time (s), energies (J), contacts, coordination, bodies asleep, largest overlap so far, sphere-steps a
     /// second, then force (N) and torque (N m) on each wall, what inlets have brought and outlets taken, and
     /// what probes see: as [`Statistics::columns`] has them.
     pub values: Vec<f64>,
@@ -25,8 +25,10 @@ impl Statistics {
             "total_energy_J",
             "dissipated_damping_J",
             "dissipated_friction_J",
+            "dissipated_drag_J",
             "contacts",
             "coordination",
+            "bodies_asleep",
             "largest_overlap_of_radius",
             "sphere_steps_per_s",
         ];
@@ -83,8 +85,10 @@ impl Statistics {
             energy.total(),
             energy.damping,
             energy.friction,
+            energy.drag,
             summary.contacts as f64,
             snapshot.coordination(),
+            summary.asleep as f64,
             summary.max_overlap_fraction,
             rate,
         ];

@@ -45,6 +45,8 @@ pub struct RunSummary {
     pub contacts: u64,
     /// Mean number of contacts of a body that is not fixed, in the last step.
     pub coordination: f64,
+    /// Bodies that sleep at the end.
+    pub asleep: u64,
     /// Where the energy is at the end.
     pub energy: EnergyBudget,
     /// Overlaps in the last step, as fractions of the smaller radius.
@@ -169,7 +171,7 @@ pub struct EnergyBudget {
     pub kinetic: f64,
     /// In the field of gravity; 0 at the origin.
     pub gravitational: f64,
-    /// In the springs of contacts.
+    /// In the springs of contacts, and in those between bodies.
     pub elastic: f64,
     /// The sum of these.
     pub total: f64,
@@ -177,6 +179,8 @@ pub struct EnergyBudget {
     pub damping: f64,
     /// Dissipated by sliding, rolling and twisting friction since the start.
     pub friction: f64,
+    /// Dissipated by drag, water and the dashpots of springs since the start.
+    pub drag: f64,
 }
 
 impl From<Energy> for EnergyBudget {
@@ -188,6 +192,7 @@ impl From<Energy> for EnergyBudget {
             total: energy.total(),
             damping: energy.damping,
             friction: energy.friction,
+            drag: energy.drag,
         }
     }
 }
@@ -238,6 +243,7 @@ impl RunSummary {
             max_overlap_fraction: summary.max_overlap_fraction,
             contacts: summary.contacts,
             coordination,
+            asleep: summary.asleep,
             energy: energy.into(),
             overlaps,
             forces,
@@ -286,6 +292,9 @@ impl fmt::Display for RunSummary {
             self.contacts,
             Rounded(self.coordination)
         )?;
+        if self.asleep > 0 {
+            writeln!(formatter, "asleep           {} bodies", self.asleep)?;
+        }
         for InletReport {
             name,
             amount,

@@ -11,7 +11,7 @@
 //! 4. `occlusion`: how much of the light from all around reaches each sample.
 //! 5. `shade`: casts the ray of each sample once more, at the one thing that it shows, looks up what
 //!    its colour means, and lights it.
-//! 6. `lines`, over that.
+//! 6. `springs`, `water` and `lines`, over that.
 //! 7. `resolve`: a pixel is the mean of its samples.
 //!
 //! So whatever a colour means is computed for what is seen alone; what is under the mouse is read
@@ -128,6 +128,8 @@ struct Surroundings {
     origin: DVec3,
     top: f32,
     plane_count: u32,
+    /// Simulated, s.
+    time: f32,
 }
 
 /// Draws pictures of one simulation.
@@ -144,6 +146,11 @@ pub struct Renderer {
     targets: Option<Targets>,
     output: wgpu::TextureFormat,
     sphere_count: u32,
+    /// Number of springs and pushes.
+    action_count: u32,
+    has_water: bool,
+    /// Simulated time, s.
+    time: f64,
     plane_buffer: wgpu::Buffer,
     triangle_buffer: wgpu::Buffer,
     /// The wall of each plane, and of each triangle.
@@ -265,6 +272,9 @@ impl Renderer {
             targets: None,
             output,
             sphere_count: state.params.sphere_count,
+            action_count: drawn_actions(simulation),
+            has_water: model.forces.water.is_some(),
+            time: simulation.time(),
             plane_buffer,
             triangle_buffer,
             planes: planes.iter().map(|plane| plane.wall).collect(),
@@ -312,6 +322,8 @@ impl Renderer {
     /// If the device has no memory for bodies that have come in.
     pub fn update(&mut self, simulation: &Simulation) -> Result<()> {
         self.sphere_count = simulation.sphere_count() as u32;
+        self.action_count = drawn_actions(simulation);
+        self.time = simulation.time();
         self.source.update(&self.context, simulation)
     }
 
@@ -488,6 +500,7 @@ impl Renderer {
             cell_size: self.cell_size,
             origin: self.origin,
             top: self.top(look),
+            time: self.time as f32,
         }
     }
 
@@ -585,7 +598,7 @@ impl Renderer {
                     depth_slice: None,
                     resolve_target: None,
                     ops: wgpu::Operations {
-                        load: if label == "lines" {
+                        load: if matches!(label, "springs" | "water" | "lines") {
                             wgpu::LoadOp::Load
                         } else {
                             wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT)
@@ -642,6 +655,21 @@ impl Renderer {
             &[(&programs.occlusion, 3, 1)],
         );
         pass("shade", Some(&samples), None, &[(&programs.shade, 3, 1)]);
+        if self.action_count > 0 {
+            pass(
+                "springs",
+                Some(&samples),
+                Some(depth(&depths, None)),
+                &[(
+                    &programs.springs,
+                    4,
+                    shaders::SPRING_PIECES * self.action_count,
+                )],
+            );
+        }
+        if self.has_water {
+            pass("water", Some(&samples), None, &[(&programs.water, 3, 1)]);
+        }
         if lines > 0 {
             pass(
                 "lines",
@@ -652,6 +680,14 @@ impl Renderer {
         }
         pass("resolve", Some(target), None, &[(&programs.resolve, 3, 1)]);
     }
+}
+
+/// Number of springs and pushes that are looked at for springs: 0 if there are none.
+fn drawn_actions(simulation: &Simulation) -> u32 {
+    if simulation.model().forces.springs.is_empty() {
+        return 0;
+    }
+    simulation.on_host().actions.len() as u32
 }
 
 /// Depths to be cleared to a value and written, or only compared with.

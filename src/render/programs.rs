@@ -44,6 +44,8 @@ pub(super) struct Programs {
     pub visible_triangles: Program,
     pub occlusion: Program,
     pub shade: Program,
+    pub springs: Program,
+    pub water: Program,
     pub lines: Program,
     pub resolve: Program,
 }
@@ -63,6 +65,8 @@ struct Target {
     /// Whether there are depths, and what they are compared by; reversed depths are written, too.
     depth: Option<(wgpu::CompareFunction, bool)>,
     topology: wgpu::PrimitiveTopology,
+    /// Whether what is there shines through.
+    blends: bool,
 }
 
 impl Programs {
@@ -77,16 +81,23 @@ impl Programs {
             colour: Some(THINGS),
             depth: Some((Greater, true)),
             topology: wgpu::PrimitiveTopology::TriangleStrip,
+            blends: false,
         };
         let whole = |format| Target {
             colour: Some(format),
             depth: None,
             topology: wgpu::PrimitiveTopology::TriangleList,
+            blends: false,
         };
         let (shadow, visible) = (shader("shadow")?, shader("visible")?);
         let shadows = Target {
             colour: None,
             depth: Some((Less, true)),
+            ..strip
+        };
+        let line = Target {
+            colour: Some(COLOUR),
+            depth: Some((Greater, false)),
             ..strip
         };
         Ok(Programs {
@@ -118,15 +129,16 @@ impl Programs {
                 ["shade_everywhere", "shade_at"],
                 whole(COLOUR),
             )?,
-            lines: shader("lines")?.program(
+            springs: shader("springs")?.program(context, ["springs_end", "springs_at"], line)?,
+            water: shader("water")?.program(
                 context,
-                ["lines_end", "lines_at"],
+                ["water_everywhere", "water_at"],
                 Target {
-                    colour: Some(COLOUR),
-                    depth: Some((Greater, false)),
-                    ..strip
+                    blends: true,
+                    ..whole(COLOUR)
                 },
             )?,
+            lines: shader("lines")?.program(context, ["lines_end", "lines_at"], line)?,
             resolve: shader("resolve")?.program(
                 context,
                 ["resolve_everywhere", "resolve_at"],
@@ -208,7 +220,12 @@ impl Shader {
         [vertex, fragment]: [&'static str; 2],
         target: Target,
     ) -> Result<Program> {
-        let targets = target.colour.map(|format| Some(format.into()));
+        let targets = target.colour.map(|format| {
+            Some(wgpu::ColorTargetState {
+                blend: target.blends.then_some(wgpu::BlendState::ALPHA_BLENDING),
+                ..format.into()
+            })
+        });
         Ok(Program {
             variables: self.variables(&[vertex, fragment])?,
             pipeline: context

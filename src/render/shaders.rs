@@ -6,7 +6,7 @@ use crate::gpu::shaders::{assemble, shared};
 use crate::render::colour::{COLOURS, ColourBy, LIST_COLOURS, MAP_COLOURS};
 
 /// The files of `shaders/render/`: those that stand for themselves, and those that they import.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 15] = [
     ("survey", include_str!("../../shaders/render/survey.wgsl")),
     ("shadow", include_str!("../../shaders/render/shadow.wgsl")),
     ("visible", include_str!("../../shaders/render/visible.wgsl")),
@@ -16,6 +16,9 @@ const FILES: [(&str, &str); 12] = [
     ),
     ("shade", include_str!("../../shaders/render/shade.wgsl")),
     ("lines", include_str!("../../shaders/render/lines.wgsl")),
+    ("springs", include_str!("../../shaders/render/springs.wgsl")),
+    ("water", include_str!("../../shaders/render/water.wgsl")),
+    ("line", include_str!("../../shaders/render/line.wgsl")),
     ("resolve", include_str!("../../shaders/render/resolve.wgsl")),
     ("view", include_str!("../../shaders/render/view.wgsl")),
     ("ball", include_str!("../../shaders/render/ball.wgsl")),
@@ -28,15 +31,20 @@ const FILES: [(&str, &str); 12] = [
 ];
 
 /// The shaders of a picture, in the order in which they run.
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 9] = [
     "survey",
     "shadow",
     "visible",
     "occlusion",
     "shade",
+    "springs",
+    "water",
     "lines",
     "resolve",
 ];
+
+/// Straight pieces of which a spring is drawn.
+pub(crate) const SPRING_PIECES: u32 = 18;
 
 /// Where the texts of the shaders come from.
 #[derive(Clone, Debug, Default)]
@@ -130,6 +138,7 @@ fn constants() -> String {
         ("MAP_COLOURS", MAP_COLOURS as u32),
         ("LIST_COLOURS", LIST_COLOURS as u32),
         ("COLOURS", COLOURS as u32),
+        ("SPRING_PIECES", SPRING_PIECES),
     ];
     meanings
         .into_iter()

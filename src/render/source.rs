@@ -9,13 +9,14 @@ use crate::simulation::Simulation;
 use crate::state::{Field, State};
 
 /// What pictures read of the state.
-const FIELDS: [Field; 6] = [
+const FIELDS: [Field; 7] = [
     Field::Properties,
     Field::Members,
     Field::Walls,
     Field::Bodies,
     Field::SphereLoads,
     Field::BodyLoads,
+    Field::Actions,
 ];
 
 /// Size of a buffer that has nothing in it yet, bytes: more than any element takes.

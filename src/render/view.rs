@@ -34,6 +34,7 @@ pub struct View {
     pub line_width: f32,
     pub size: Vec2,
     pub plane_count: u32,
+    pub time: f32,
 }
 
 /// Where the sun stands, seen from the scene.
@@ -58,6 +59,7 @@ impl View {
             origin,
             top,
             plane_count,
+            time,
         } = *surroundings;
         let eye = camera.eye();
         let cells = ((eye - origin) / cell_size).floor();
@@ -93,6 +95,7 @@ impl View {
             line_width: look.line_width,
             size: Vec2::new(width as f32, height as f32),
             plane_count,
+            time,
         }
     }
 }

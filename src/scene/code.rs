@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::format::{
-    Body, Contact, Cuboid, Fill, FillOrientation, InitialOverlap, Integrator, Lattice, List,
+    Body, Contact, Cuboid, Drag, Fill, FillOrientation, InitialOverlap, Integrator, Lattice, List,
     Material, Output, Placement, Plane, Range, Region, SceneFile, Shape, Sphere, Table, Vector,
     Version,
 };
@@ -41,6 +41,12 @@ impl SceneFile {
             domain: None,
             output: Output::default(),
             contact: Contact::default(),
+            groups: Table::default(),
+            drag: Drag::default(),
+            springs: Vec::new(),
+            forces: Vec::new(),
+            water: None,
+            sleep: None,
             materials: Table::default(),
             pairs: Vec::new(),
             shapes: Table::default(),
@@ -212,6 +218,7 @@ impl Body {
     /// A body of a shape whose origin is at a place (m), at rest, with the axes of the world.
     pub fn new(shape: impl Into<String>, position: impl Into<Vector>) -> Body {
         Body {
+            name: None,
             shape: shape.into(),
             position: position.into(),
             orientation: None,
@@ -221,6 +228,7 @@ impl Body {
             angular_velocity: List([0.0; 3]),
             material: None,
             fixed: false,
+            group: None,
         }
     }
 }
@@ -252,6 +260,7 @@ impl Fill {
             orientation: FillOrientation::default(),
             velocity: Range::default(),
             angular_velocity: Range::default(),
+            group: None,
             seed: 0,
         }
     }

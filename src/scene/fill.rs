@@ -71,6 +71,8 @@ pub struct Fill {
     pub velocity: (DVec3, DVec3),
     /// Lowest and highest angular velocity in the world frame, for each component, rad/s.
     pub angular_velocity: (DVec3, DVec3),
+    /// Index of the group of the bodies in [`Forces::groups`](crate::forces::Forces::groups).
+    pub group: usize,
     /// Seed of all that is random here.
     pub seed: u64,
 }
@@ -293,6 +295,7 @@ impl Candidate {
             velocity: DVec3::ZERO,
             angular_velocity: DVec3::ZERO,
             fixed: false,
+            group: 0,
         };
         Self::new(body, shapes)
     }
@@ -638,6 +641,7 @@ impl Filling<'_> {
         ModelBody {
             velocity: self.random.within(slowest, fastest),
             angular_velocity: self.random.within(least_spin, most_spin),
+            group: self.fill.group,
             ..candidate.body
         }
     }
@@ -812,6 +816,7 @@ mod tests {
             orientation: Orientation::Random,
             velocity: (DVec3::ZERO, DVec3::ZERO),
             angular_velocity: (DVec3::ZERO, DVec3::ZERO),
+            group: 0,
             seed: 7,
         }
     }

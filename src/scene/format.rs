@@ -5,6 +5,7 @@
 //! [`parse`](super::parse) checks it and makes a [`Model`](crate::model::Model) of it.
 
 mod explosion;
+mod forces;
 mod shape;
 mod wall;
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
 pub use explosion::Explosion;
+pub use forces::{Axes, Drag, End, Force, Group, Sleep, Spring, Water, Wave};
 pub use shape::{
     CenteredSphere, Cuboid, FittedMesh, GivenMass, Inertia, Lattice, MassProperties, Part, Shape,
     Sphere, Torus, Volume,
@@ -91,6 +93,32 @@ pub struct SceneFile {
     /// How bodies touch.
     #[serde(default)]
     pub contact: Contact,
+    /// Groups of bodies by name, 31 at most.
+    #[serde(default, skip_serializing_if = "no_groups")]
+    pub groups: Table<Group>,
+    /// Drag of all bodies, but of those in a group that gives its own. Default: none.
+    #[serde(default, skip_serializing_if = "Drag::is_none")]
+    pub drag: Drag,
+    /// Springs between bodies, and between bodies and points of the world.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub springs: Vec<Spring>,
+    /// Forces and torques on bodies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forces: Vec<Force>,
+    /// Water below a surface. Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub water: Option<Water>,
+    /// When bodies fall asleep: what rests costs less. Default: never.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub sleep: Option<Sleep>,
     /// Materials by name.
     pub materials: Table<Material>,
     /// Pairs of materials whose parameters are given instead of mixed.
@@ -147,6 +175,10 @@ pub struct SceneFile {
     )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub look_every: Option<f64>,
+}
+
+fn no_groups(groups: &Table<Group>) -> bool {
+    groups.0.is_empty()
 }
 
 pub(super) fn earth() -> Vector {
@@ -434,6 +466,10 @@ pub struct Contact {
         skip_serializing_if = "Option::is_none"
     )]
     pub attraction: Option<Attraction>,
+    /// Whether all collisions are perfectly elastic and without friction, whatever the materials say: nothing
+    /// dissipates. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elastic: bool,
     /// The WGSL file with the law of the user's, relative to the folder of the scene file; required by
     /// the law "custom", and of no other.
     #[serde(
@@ -752,6 +788,13 @@ pub struct Plane {
     "not" = {"required": ["orientation", "axis"]},
 ))]
 pub struct Body {
+    /// Name, by which springs, forces and reports know it. Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub name: Option<String>,
     /// Name of the shape.
     pub shape: String,
     /// Name of a material, which takes the place of that of the shape, its density included. Default: that of
@@ -795,6 +838,13 @@ pub struct Body {
     /// Whether the body stays where it is, whatever pushes it. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed: bool,
+    /// Name of its group. Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub group: Option<String>,
 }
 
 /// Bodies that start as they were in another run.
@@ -876,6 +926,13 @@ pub struct Fill {
     /// Angular velocity in world axes, rad/s. Default: 0, 0, 0.
     #[serde(default)]
     pub angular_velocity: Range,
+    /// Name of the group of the bodies. Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub group: Option<String>,
     /// Seed of the random numbers. Default: 0.
     #[serde(default)]
     pub seed: u64,
@@ -961,6 +1018,13 @@ pub struct Inlet {
     /// Angular velocity in world axes, rad/s. Default: 0, 0, 0.
     #[serde(default)]
     pub angular_velocity: Range,
+    /// Name of the group of the bodies. Default: none.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub group: Option<String>,
     /// Seed of the random numbers. Default: 0.
     #[serde(default)]
     pub seed: u64,

@@ -264,6 +264,7 @@ pub(super) mod tests {
             velocity: DVec3::ZERO,
             angular_velocity: DVec3::ZERO,
             fixed: false,
+            group: 0,
         }
     }
 

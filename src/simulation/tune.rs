@@ -6,6 +6,8 @@ use glam::DVec3;
 
 use super::{Engine, Simulation};
 use crate::error::{Error, Result};
+use crate::forces::{Drag, Push};
+use crate::layout::{PUSH, THRUST};
 use crate::model::{Model, PairLaw};
 use crate::pull::Pull;
 use crate::snapshot::BodyState;
@@ -24,8 +26,79 @@ impl Simulation {
         }
         self.model_mut().gravity = gravity;
         self.state.params.gravity = gravity.as_vec3();
+        self.set_groups();
         self.upload_params();
         Ok(())
+    }
+
+    /// Sets the drag of all bodies, but of those in groups that have another than the first.
+    ///
+    /// # Errors
+    /// If a number makes no sense, or the device is lost or has no memory left.
+    pub fn set_drag(&mut self, drag: Drag) -> Result<()> {
+        let sane = |number: f64| number >= 0.0 && number.is_finite();
+        if !(sane(drag.linear) && sane(drag.angular)) {
+            return Err(Error::Tuned(format!(
+                "drag cannot be {} N s/m and {} N m s; numbers from 0 on are expected",
+                drag.linear, drag.angular
+            )));
+        }
+        let groups = &mut self.model_mut().forces.groups;
+        let before = groups[0].drag;
+        for group in groups.iter_mut().filter(|group| group.drag == before) {
+            group.drag = drag;
+        }
+        self.set_groups();
+        if self.state.params.forces == 1 {
+            return Ok(());
+        }
+        self.fetch(&Field::ALL)?;
+        self.state.start_forces();
+        self.restart()
+    }
+
+    /// Has a force that is bound to a key act, or not: those of [`Forces::pushes`](crate::forces::Forces::pushes) with this key. Returns whether
+    /// there is any.
+    pub fn set_key(&mut self, key: char, down: bool) -> bool {
+        let model = Arc::clone(&self.model);
+        let bound = |push: &Push| push.key.is_some_and(|own| own.eq_ignore_ascii_case(&key));
+        let mut found = false;
+        for action in &mut self.state.actions {
+            let push = matches!(action.kind, PUSH | THRUST);
+            if push && bound(&model.forces.pushes[action.source as usize]) {
+                action.acts = down.into();
+                found = true;
+            }
+        }
+        if found && let Engine::Gpu(engine) = &mut self.engine {
+            engine.write(Field::Actions, &self.state);
+        }
+        found
+    }
+
+    /// Wakes all bodies that sleep.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn wake(&mut self) -> Result<()> {
+        if self.state.params.sleep_steps == 0 {
+            return Ok(());
+        }
+        self.fetch(&[Field::Bodies])?;
+        for body in &mut self.state.bodies {
+            body.still = 0;
+        }
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.write(Field::Bodies, &self.state);
+        }
+        Ok(())
+    }
+
+    fn set_groups(&mut self) {
+        self.state.groups = state::groups(&self.model);
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.write(Field::Groups, &self.state);
+        }
     }
 
     /// Sets the time step, s. Simulated time goes on from where it is. Whether the step is stable is
@@ -91,7 +164,7 @@ impl Simulation {
             engine.write(Field::Pairs, &self.state);
             engine.write(Field::Geometry, &self.state);
         }
-        Ok(())
+        self.wake()
     }
 
     /// From now on, pulls a body, or none.
@@ -156,7 +229,7 @@ impl Simulation {
             engine.write(Field::Walls, &self.state);
             engine.set_stale();
         }
-        Ok(())
+        self.wake()
     }
 
     /// A body as it is now.

@@ -59,6 +59,15 @@ pub(super) const MOUSE: &[(&str, &str)] = &[
     ("a file", "dropped on the window, is opened"),
 ];
 
+/// The character of a key, to which a scene may bind a force.
+pub(super) fn character(key: &Key) -> Option<char> {
+    let Key::Character(text) = key else {
+        return None;
+    };
+    let mut characters = text.chars();
+    characters.next().filter(|_| characters.next().is_none())
+}
+
 /// What a key does, if anything.
 pub(super) fn action(key: &Key) -> Option<Action> {
     let name = match key {

@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use winit::application::ApplicationHandler;
 use winit::event::{ElementState, StartCause, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
+use winit::keyboard::Key;
 use winit::window::WindowId;
 
 use crate::error::{Error, Result};
@@ -243,6 +244,7 @@ impl Viewer {
         let Some(stage) = &mut self.stage else { return };
         let outcome = match wish {
             Wish::Gravity(gravity) => stage.simulation.set_gravity(gravity),
+            Wish::Drag(drag) => stage.simulation.set_drag(drag),
             Wish::TimeStep(time_step) => stage.simulation.set_time_step(time_step),
             Wish::Pair(a, b, law) => stage.set_pair(a, b, law),
             Wish::Do(_) | Wish::Open(_) | Wish::Dismiss => Ok(()),
@@ -292,6 +294,14 @@ impl Viewer {
                 self.tell(outcome);
             }
         }
+    }
+
+    /// Has the forces act that the scene binds to a key, or not. Returns whether there are any.
+    fn push(&mut self, key: &Key, down: bool) -> bool {
+        let (Some(stage), Some(key)) = (&mut self.stage, keys::character(key)) else {
+            return false;
+        };
+        stage.simulation.set_key(key, down)
     }
 
     fn open_neighbour(&mut self, by: isize) {
@@ -556,9 +566,10 @@ impl ApplicationHandler<Happened> for Viewer {
                 self.request();
             }
             WindowEvent::KeyboardInput { event, .. } if !typing => {
-                if event.state == ElementState::Pressed
-                    && let Some(action) = action(&event.logical_key)
-                {
+                let down = event.state == ElementState::Pressed;
+                if self.push(&event.logical_key, down) {
+                    self.request();
+                } else if down && let Some(action) = action(&event.logical_key) {
                     self.act(action, event_loop);
                     self.request();
                 }

@@ -21,6 +21,7 @@ pub(super) enum Wish {
     Do(Action),
     Open(PathBuf),
     Gravity(glam::DVec3),
+    Drag(crate::forces::Drag),
     TimeStep(f64),
     Pair(usize, usize, PairLaw),
     Dismiss,
@@ -55,7 +56,7 @@ impl Viewer {
             notice_over(&context, sentence, &mut wishes);
         }
         if self.help_shown {
-            help_over(&context, &mut wishes);
+            help_over(&context, self.stage.as_ref(), &mut wishes);
         }
         wishes
     }
@@ -220,6 +221,19 @@ fn parameters(ui: &mut Ui, stage: &Stage, (a, b): &mut (usize, usize), wishes: &
     });
     if changed {
         wishes.push(Wish::Gravity(gravity));
+    }
+    let mut drag = model.forces.groups[0].drag;
+    let mut changed = false;
+    ui.horizontal(|ui| {
+        ui.label("drag");
+        for (value, unit) in [(&mut drag.linear, "N s/m"), (&mut drag.angular, "N m s")] {
+            let value = egui::DragValue::new(value).speed(0.01).max_decimals(4);
+            changed |= ui.add(value.range(0.0..=f64::from(f32::MAX))).changed();
+            ui.label(unit);
+        }
+    });
+    if changed {
+        wishes.push(Wish::Drag(drag));
     }
     let mut time_step = model.time_step;
     ui.horizontal(|ui| {
@@ -418,7 +432,7 @@ fn notice_over(context: &egui::Context, sentence: &str, wishes: &mut Vec<Wish>) 
         });
 }
 
-fn help_over(context: &egui::Context, wishes: &mut Vec<Wish>) {
+fn help_over(context: &egui::Context, stage: Option<&Stage>, wishes: &mut Vec<Wish>) {
     let mut open = true;
     egui::Window::new("Help")
         .open(&mut open)
@@ -430,6 +444,13 @@ fn help_over(context: &egui::Context, wishes: &mut Vec<Wish>) {
                 .num_columns(2)
                 .striped(true)
                 .show(ui, |ui| {
+                    let pushes = stage.map(|stage| &stage.simulation.model().forces.pushes);
+                    for push in pushes.into_iter().flatten() {
+                        let Some(key) = push.key else { continue };
+                        ui.label(RichText::new(key).strong());
+                        ui.label(format!("{}, while it is down", push.name));
+                        ui.end_row();
+                    }
                     for (keys, _, what) in KEYS {
                         ui.label(RichText::new(keys.join(", ")).strong());
                         ui.label(*what);

@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use rockfall::clump::{Clump, ClumpSphere, summed_spheres};
+use rockfall::forces::{Drag, End, Group, Push, Spring, Water, Wave};
 use rockfall::gpu::{Adapter, Context};
 use rockfall::model::{
     Cohesion, ContactModel, Domain, Integrator, Law, Model, ModelBody, PairLaw, Rolling,
@@ -112,6 +113,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
             velocity: moving * random.vector(2.0),
             angular_velocity: moving * random.vector(5.0),
             fixed,
+            group: 0,
         });
     }
     let law = |stiffness: f64, friction: f64| PairLaw {
@@ -126,6 +128,8 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
     };
     Model {
         flow: rockfall::flow::Flow::default(),
+        forces: rockfall::forces::Forces::default(),
+        sleep: None,
         remembered: None,
         domain: None,
         contact: ContactModel::default(),
@@ -147,6 +151,69 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         ],
         bodies,
     }
+}
+
+/// A crowd in which all that can act on bodies does: drag, groups, springs, pushes, water with waves.
+pub fn forced_crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
+    let mut model = crowd(spheres, center, seed);
+    let mut random = Random::new(seed);
+    let drag = |linear, angular| Drag { linear, angular };
+    model.gravity = DVec3::NEG_Y * 9.81;
+    model.forces.groups[0].drag = drag(300.0, 20.0);
+    model.forces.groups.push(Group {
+        name: "other".to_owned(),
+        gravity: Some(DVec3::new(3.0, 1.0, -2.0)),
+        ignores: 0b11,
+        drag: drag(0.0, 500.0),
+    });
+    let count = model.bodies.len() as u64;
+    for body in &mut model.bodies {
+        body.group = random.below(2) as usize;
+    }
+    for _ in 0..count {
+        let end = |random: &mut Random| End::Body {
+            body: random.below(count) as usize,
+            point: random.vector(1.0),
+        };
+        let first = end(&mut random);
+        let second = match random.below(2) {
+            0 => End::World(center + random.vector(5.0)),
+            _ => end(&mut random),
+        };
+        if let (End::Body { body: a, .. }, End::Body { body: b, .. }) = (first, second)
+            && a == b
+        {
+            continue;
+        }
+        model.forces.springs.push(Spring {
+            name: "spring".to_owned(),
+            ends: [first, second],
+            stiffness: random.range(0.0, 1e4),
+            damping: random.range(0.0, 100.0),
+            length: random.range(0.0, 5.0),
+            slack: random.below(2) == 0,
+        });
+        model.forces.pushes.push(Push {
+            name: "push".to_owned(),
+            body: random.below(count) as usize,
+            point: random.vector(1.0),
+            force: random.vector(1e4),
+            torque: random.vector(1e4),
+            turns_along: random.below(2) == 0,
+            start: 0.0,
+            end: random.range(0.0, 1.0),
+            key: None,
+        });
+    }
+    let wave = |x: f64, z: f64| Wave::deep_water(DVec3::new(x, 0.0, z), 0.7, 9.81);
+    model.forces.water = Some(Water {
+        level: center.y + 0.3,
+        density: 900.0,
+        drag_coefficient: 0.6,
+        viscosity: 50.0,
+        waves: vec![wave(0.7, 0.2), wave(-0.3, 0.4)],
+    });
+    model
 }
 
 /// A crowd among walls of every kind, which move by prescription or under load.
@@ -353,6 +420,7 @@ pub fn large_among_small(large: f64, small_count: usize) -> Model {
         velocity: DVec3::ZERO,
         angular_velocity: DVec3::ZERO,
         fixed: false,
+        group: 0,
     };
     model.bodies = (0..small_count)
         .map(|k| {

@@ -45,6 +45,7 @@ fn scattered() -> Model {
             velocity: DVec3::ZERO,
             angular_velocity: DVec3::ZERO,
             fixed: false,
+            group: 0,
         })
         .collect();
     model.domain = Some(Domain {

@@ -46,6 +46,7 @@ pub fn ball(position: DVec3, fixed: bool) -> ModelBody {
         velocity: DVec3::ZERO,
         angular_velocity: DVec3::ZERO,
         fixed,
+        group: 0,
     }
 }
 

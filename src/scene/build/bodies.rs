@@ -15,6 +15,7 @@ impl Check {
         file: &SceneFile,
         names: &Names,
         materials: &Names,
+        groups: &Names,
         shapes: &mut Shapes,
     ) -> Vec<ModelBody> {
         let bodies = file.bodies.iter().enumerate().filter_map(|(index, body)| {
@@ -55,6 +56,7 @@ impl Check {
                     );
                 }
             }
+            let group = self.group(&path, body.group.as_ref(), groups);
             let (shape, orientation) = (shape?, orientation?);
             let clump = shapes.clumps[shape].as_ref()?;
             Some(ModelBody {
@@ -64,6 +66,7 @@ impl Check {
                 velocity: vector(&body.velocity),
                 angular_velocity: vector(&body.angular_velocity),
                 fixed: body.fixed,
+                group,
             })
         });
         bodies.collect()

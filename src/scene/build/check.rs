@@ -13,6 +13,8 @@ use super::super::format::{List, Vector};
 const LENGTH_TOLERANCE: f64 = 1e-3;
 /// Warnings that a scene gives.
 const WARNINGS: usize = 20;
+/// What bodies are called that have a name.
+pub(super) const NAMED: &str = "named body";
 /// Names that an error lists.
 const LISTED: usize = 8;
 
@@ -155,6 +157,7 @@ impl Check {
         if index.is_none() {
             let what = names.what;
             let expected = match names.list.as_slice() {
+                [] if what == NAMED => "a body with that \"name\"".to_owned(),
                 [] => format!("a {what} from \"{what}s\", which is empty"),
                 [only] => format!("{only:?}, the only {what}"),
                 list if list.len() > LISTED => format!("one of the {} {what}s", list.len()),

@@ -6,12 +6,20 @@ use super::super::error::{Problem, rounded};
 use super::super::format::SceneFile;
 use super::DEEP_OVERLAP;
 use super::check::{Check, Names, Sign};
+use super::forces::NamedBodies;
 use crate::clump::{Clump, Fragments, fragments};
 use crate::flow::Explosion;
 use crate::model::ModelBody;
 
 impl Check {
-    pub(super) fn explosions(&mut self, file: &SceneFile, names: &Names, shapes: &[Option<Clump>]) {
+    pub(super) fn explosions(
+        &mut self,
+        file: &SceneFile,
+        named: &NamedBodies,
+        first: usize,
+        names: &Names,
+        shapes: &[Option<Clump>],
+    ) {
         let mut burst = HashSet::new();
         for (index, explosion) in file.explosions.iter().enumerate() {
             let path = format!("explosions[{index}]");
@@ -19,22 +27,24 @@ impl Check {
             self.number(at, explosion.at, "a time, s", Sign::NotNegative);
             let speed = format_args!("{path}.speed");
             self.number(speed, explosion.speed, "a speed, m/s", Sign::NotNegative);
-            let place = format_args!("{path}.body");
-            let Some(body) = file.bodies.get(explosion.body as usize) else {
-                let expected = match file.bodies.len() {
-                    0 => "a body of \"bodies\", which has none".to_owned(),
-                    1 => "0, the only one of \"bodies\"".to_owned(),
-                    count => format!("one of the {count} \"bodies\", counted from 0"),
-                };
-                self.problem(place, format!("body {}", explosion.body), expected);
+            let place = format!("{path}.body");
+            let name = &explosion.body;
+            let Some(body) = self.resolve(&place, name, &named.names) else {
                 continue;
             };
-            if !burst.insert(explosion.body) {
-                let found = format!("body {}, which bursts already", explosion.body);
-                self.problem(place, found, "each body once");
+            let body = &file.bodies[named.indices[body] - first];
+            if !burst.insert(name) {
+                self.problem(
+                    place,
+                    format!("{name:?}, which bursts already"),
+                    "each body once",
+                );
             } else if body.fixed {
-                let found = format!("body {}, which is fixed", explosion.body);
-                self.problem(place, found, "a body that can move");
+                self.problem(
+                    place,
+                    format!("{name:?}, which is fixed"),
+                    "a body that can move",
+                );
             }
             let clump = names
                 .get(&body.shape)
@@ -55,17 +65,17 @@ impl Check {
     }
 }
 
-/// The explosions of a scene without mistakes, the first of whose listed bodies is `first` of all. The fragments are
-/// added to the shapes.
+/// The explosions of a scene without mistakes; the fragments are added to the shapes.
 pub(super) fn explosions(
     file: &SceneFile,
-    first: usize,
+    named: &NamedBodies,
     bodies: &[ModelBody],
     shapes: &mut Vec<Clump>,
 ) -> Result<Vec<Explosion>, Vec<Problem>> {
     let mut explosions = Vec::new();
     for (index, explosion) in file.explosions.iter().enumerate() {
-        let body = first + explosion.body as usize;
+        let name = named.names.get(&explosion.body);
+        let body = named.indices[name.expect("no mistakes")];
         let clump = &shapes[bodies[body].shape];
         let Fragments { clumps, overlap } =
             fragments(clump, explosion.fragments as usize, explosion.seed);

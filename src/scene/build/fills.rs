@@ -21,6 +21,7 @@ impl Check {
         file: &SceneFile,
         names: &Names,
         materials: &Names,
+        groups: &Names,
         shapes: &mut Shapes,
     ) -> Vec<fill::Fill> {
         let counts: Vec<f64> = shapes
@@ -52,6 +53,7 @@ impl Check {
                 format_args!("{path}.angular_velocity"),
                 &fill.angular_velocity,
             );
+            let group = self.group(&path, fill.group.as_ref(), groups);
             let weights: f64 = mix.iter().map(|(_, weight)| weight).sum();
             let spheres: f64 = mix
                 .iter()
@@ -89,6 +91,7 @@ impl Check {
                     orientation,
                     velocity,
                     angular_velocity,
+                    group,
                     seed: fill.seed,
                 });
             }

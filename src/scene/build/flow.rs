@@ -22,6 +22,7 @@ impl Check {
         file: &SceneFile,
         names: &Names,
         materials: &Names,
+        groups: &Names,
         shapes: &mut Shapes,
     ) -> Vec<Inlet> {
         let mut inlets = Vec::new();
@@ -40,6 +41,7 @@ impl Check {
                 format_args!("{path}.angular_velocity"),
                 &inlet.angular_velocity,
             );
+            let group = self.group(&path, inlet.group.as_ref(), groups);
             let start = format_args!("{path}.start");
             self.number(start, inlet.start, "a time, s", Sign::NotNegative);
             if let Some(end) = inlet
@@ -88,6 +90,7 @@ impl Check {
                     orientation,
                     velocity,
                     angular_velocity,
+                    group,
                     seed: inlet.seed,
                 },
                 rate,
@@ -448,6 +451,7 @@ pub(super) fn newcomers(
                 velocity: larger(slowest, fastest),
                 angular_velocity: larger(least_spin, most_spin),
                 fixed: false,
+                group: 0,
             })
     })
 }

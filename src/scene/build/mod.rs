@@ -8,6 +8,7 @@ mod domain;
 mod explosions;
 mod fills;
 mod flow;
+mod forces;
 mod law;
 mod materials;
 mod output;
@@ -24,9 +25,11 @@ use super::error::{Problem, rounded};
 use super::format::{self, SceneFile};
 use crate::clump::Clump;
 use crate::flow::Flow;
+use crate::forces::Forces;
 use crate::model::{Integrator, Law, Model, ModelBody, PairLaw};
 use crate::wall::Probe;
 use check::{Check, Names, Sign, vector};
+use forces::NamedBodies;
 use overlaps::Kept;
 pub(super) use start::checkpoint_of;
 
@@ -56,6 +59,10 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     let mut shapes = check.shapes(file, &materials, folder);
     let walls = check.walls(file, &materials, folder, &shapes.clumps);
     let shape_names = Names::new("shape", file.shapes.names());
+    let group_names = Names::new("group", file.groups.names());
+    let groups = check.groups(file, &group_names);
+    check.body_names(file);
+    let water = check.water(file);
     let started = check.start(
         file,
         folder,
@@ -66,18 +73,22 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     );
     let mut bodies = started.bodies;
     let started_bodies = bodies.len();
-    bodies.extend(check.bodies(file, &shape_names, &materials, &mut shapes));
+    let named = NamedBodies::new(file, started_bodies);
+    bodies.extend(check.bodies(file, &shape_names, &materials, &group_names, &mut shapes));
     check.output(file);
-    let mut fills = check.fills(file, &shape_names, &materials, &mut shapes);
-    let mut inlets = check.inlets(file, &shape_names, &materials, &mut shapes);
+    let mut fills = check.fills(file, &shape_names, &materials, &group_names, &mut shapes);
+    let mut inlets = check.inlets(file, &shape_names, &materials, &group_names, &mut shapes);
     let outlets = check.outlets(file);
     let probes = check.probes(file);
-    check.explosions(file, &shape_names, &shapes.clumps);
+    check.explosions(file, &named, started_bodies, &shape_names, &shapes.clumps);
     check.elasticity(file, &shape_names, &shapes);
     let shapes = shapes.clumps;
     check.extent(file, &shape_names, &shapes);
     let materials: Vec<&format::Material> = file.materials.0.iter().map(|(_, m)| m).collect();
     let mut laws = contact::mix(&materials, &pairs);
+    if file.contact.elastic {
+        laws.iter_mut().for_each(|law| *law = law.elastic());
+    }
     let domain = check.domain(file, &shape_names, &shapes, &laws, &walls);
     check.unused(file);
     let (Some(contact), []) = (contact, check.problems.as_slice()) else {
@@ -103,10 +114,17 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
         bodies,
         &fills,
         &shapes,
+        &groups,
         &wall_probes,
         domain.as_ref(),
         &kept,
     )?;
+    let springs = check.springs(file, &named, &bodies, &shapes);
+    let pushes = check.pushes(file, &named, &bodies, &shapes);
+    let sleep = check.sleep(file, smallest_radius(&shapes));
+    if !check.problems.is_empty() {
+        return Err(check.problems);
+    }
     if bodies.iter().all(|body| body.fixed) && inlets.is_empty() {
         check
             .warnings
@@ -114,7 +132,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     }
 
     let gravity = vector(&file.gravity);
-    let explosions = explosions::explosions(file, started_bodies, &bodies, &mut shapes)?;
+    let explosions = explosions::explosions(file, &named, &bodies, &mut shapes)?;
     let names: Vec<String> = file.materials.names().map(String::from).collect();
     let moving: Vec<ModelBody> = bodies
         .iter()
@@ -137,16 +155,21 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
             &names,
         )
         .map_err(|problem| vec![problem])?;
-    check.number(
-        "contact.time_step",
-        time_step.seconds,
-        "a time, s",
-        Sign::Positive,
-    );
+    let given = file.contact.time_step.is_some();
+    let mut seconds = time_step.seconds;
+    if file.contact.elastic && !given {
+        // The energy that a collision is off by goes with the square of it.
+        seconds *= 0.5;
+        check
+            .notes
+            .push("half of the time step, so that elastic collisions keep the energy".into());
+    }
+    let seconds = check.time_step_of_springs(given, seconds, &springs, &bodies, &shapes);
+    check.number("contact.time_step", seconds, "a time, s", Sign::Positive);
     if !check.problems.is_empty() {
         return Err(check.problems);
     }
-    let every = check.look_every(file, time_step.seconds);
+    let every = check.look_every(file, seconds);
     if !check.problems.is_empty() {
         return Err(check.problems);
     }
@@ -157,7 +180,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
         name: file.name.clone().unwrap_or_else(|| stem.into()),
         gravity,
         duration: file.duration,
-        time_step: time_step.seconds,
+        time_step: seconds,
         integrator: match file.integrator {
             format::Integrator::SemiImplicit => Integrator::SemiImplicit,
             format::Integrator::Explicit => Integrator::Explicit,
@@ -177,6 +200,13 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
             explosions,
         },
         remembered: started.remembered,
+        forces: Forces {
+            groups,
+            springs,
+            pushes,
+            water,
+        },
+        sleep,
     };
     let mut file = file.clone();
     file.name = Some(model.name.clone());
@@ -188,6 +218,13 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
         warnings: check.readable_warnings(),
         notes: check.notes,
     })
+}
+
+fn smallest_radius(shapes: &[Clump]) -> f64 {
+    let spheres = shapes.iter().flat_map(|shape| &shape.spheres);
+    spheres
+        .map(|sphere| sphere.radius)
+        .fold(f64::INFINITY, f64::min)
 }
 
 /// Whether single precision can hold the parameters of all pairs.

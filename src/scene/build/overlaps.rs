@@ -7,6 +7,7 @@ use super::super::overlap::{self, Overlap, Partner};
 use super::DEEP_OVERLAP;
 use super::check::Check;
 use crate::clump::Clump;
+use crate::forces::Group;
 use crate::model::{Domain, ModelBody};
 use crate::wall::Probe;
 
@@ -36,12 +37,19 @@ impl Check {
         mut bodies: Vec<ModelBody>,
         fills: &[Fill],
         shapes: &[Clump],
+        groups: &[Group],
         walls: &[Probe],
         domain: Option<&Domain>,
         kept: &Kept,
     ) -> Result<Vec<ModelBody>, Vec<Problem>> {
         let mut deep = overlap::overlaps(&bodies, shapes, walls, domain, DEEP_OVERLAP);
-        deep.retain(|overlap| !kept.has(overlap));
+        let ignored = |overlap: &Overlap| match overlap.partner {
+            Partner::Body(other) => {
+                groups[bodies[overlap.body].group].ignores >> bodies[other].group & 1 == 1
+            }
+            Partner::Wall(_) => false,
+        };
+        deep.retain(|overlap| !kept.has(overlap) && !ignored(overlap));
         if deep.is_empty() {
             return Ok(bodies);
         }

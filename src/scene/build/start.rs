@@ -89,6 +89,7 @@ impl Check {
                 velocity: stopped(body.velocity),
                 angular_velocity: stopped(body.angular_velocity),
                 fixed: body.fixed,
+                group: 0,
             });
         }
         if bodies.is_empty() {

@@ -13,8 +13,8 @@ use super::super::strict::objects;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Explosion", deny_unknown_fields)]
 pub struct Explosion {
-    /// Which body: its place in `bodies`, counted from 0.
-    pub body: u64,
+    /// Name of the body.
+    pub body: String,
     /// When, s; it happens before the nearest step.
     #[schemars(range(min = 0))]
     pub at: f64,
@@ -30,5 +30,5 @@ pub struct Explosion {
 }
 
 objects! {
-    Explosion: "an object such as {\"body\": 0, \"at\": 1.5, \"fragments\": 50, \"speed\": 3}",
+    Explosion: "an object such as {\"body\": \"shell\", \"at\": 1.5, \"fragments\": 50, \"speed\": 3}",
 }

@@ -1,0 +1,131 @@
+//! The scenes that ship: each runs, and does with its energy what it should.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::device;
+use rockfall::Simulation;
+use rockfall::model::{Integrator, Law, Model};
+use rockfall::scene;
+use rockfall::summary::Energy;
+
+/// Sphere-steps of each scene in the quick test.
+const FEW: u64 = 40_000;
+/// Spheres of a scene that the quick test takes.
+const MOST: u64 = 30_000;
+/// Sphere-steps of each in the slow one.
+const MANY: u64 = 1_500_000_000;
+
+fn scenes(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        // Those of benchmarks are run by benchmarks.
+        if path.is_dir() && path.file_name().unwrap() != "bench" {
+            found.extend(scenes(&path));
+        } else if path.extension().is_some_and(|ending| ending == "json") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn all() -> Vec<PathBuf> {
+    let found = scenes(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes"));
+    assert!(found.len() > 30, "{}", found.len());
+    found
+}
+
+fn start(path: &Path) -> Simulation {
+    let model = scene::load(path)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .model;
+    match model.contact.law {
+        Law::Custom(_) => Simulation::on_gpu(model, device()).unwrap(),
+        _ => Simulation::on_cpu(model, None).unwrap(),
+    }
+}
+
+fn check(simulation: &mut Simulation, name: &str) {
+    for body in simulation.bodies().unwrap() {
+        assert!(
+            body.position.is_finite() && body.velocity.is_finite(),
+            "{name}: {body:?}"
+        );
+    }
+}
+
+/// Whether all energy that comes or goes is in an account.
+fn is_closed(model: &Model) -> bool {
+    let moved = |wall: &rockfall::wall::Wall| wall.is_driven() || wall.loaded.is_some();
+    matches!(model.contact.law, Law::Linear | Law::Hooke)
+        && model.integrator == Integrator::SemiImplicit
+        && model.flow.is_empty()
+        && model.forces.pushes.is_empty()
+        && model.forces.water.is_none()
+        && model.domain.is_none()
+        && !model.walls.iter().any(moved)
+}
+
+fn accounted(energy: &Energy) -> f64 {
+    energy.total() + energy.damping + energy.friction + energy.drag
+}
+
+#[test]
+fn every_scene_starts() {
+    for path in all() {
+        let mut simulation = start(&path);
+        let name = simulation.model().name.clone();
+        let spheres = simulation.model().sphere_count().max(1) as u64;
+        if spheres > MOST {
+            continue;
+        }
+        let duration = simulation.model().steps_for(simulation.model().duration);
+        simulation.step((FEW / spheres).clamp(2, duration)).unwrap();
+        check(&mut simulation, &name);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn every_scene_runs_to_its_end() {
+    let mut wrong = Vec::new();
+    for path in all() {
+        let mut simulation = start(&path);
+        let name = simulation.model().name.clone();
+        let duration = simulation.model().steps_for(simulation.model().duration);
+        let before = simulation.energy().unwrap();
+        let clock = std::time::Instant::now();
+        let mut kinetic: f64 = before.kinetic;
+        while simulation.steps() < duration && simulation.sphere_steps() < MANY {
+            let left = duration - simulation.steps();
+            simulation.step((duration / 50).clamp(1, left)).unwrap();
+            kinetic = kinetic.max(simulation.summary().unwrap().kinetic_energy);
+        }
+        check(&mut simulation, &name);
+        let (summary, after) = (simulation.summary().unwrap(), simulation.energy().unwrap());
+        let overlap = summary.max_overlap_fraction;
+        let scale = kinetic + after.damping + after.friction + after.drag;
+        let gained = (accounted(&after) - accounted(&before)) / scale.max(1e-30);
+        let closed = is_closed(simulation.model());
+        println!(
+            "{name}: {} of {duration} steps of {} spheres in {:.1?}, overlap {:.2} %, {} {:+.2} % of its \
+             energy",
+            simulation.steps(),
+            simulation.sphere_count(),
+            clock.elapsed(),
+            100.0 * overlap,
+            if closed { "closed," } else { "open," },
+            100.0 * gained
+        );
+        if overlap > 0.08 {
+            wrong.push(format!("{name}: overlaps of {overlap}"));
+        }
+        if closed && gained.abs() > 0.05 {
+            wrong.push(format!("{name}: {gained} of its energy came from nowhere"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

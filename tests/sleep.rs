@@ -1,0 +1,263 @@
+//! Bodies that fall asleep when they rest, and wake, on both engines.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{on_both, simulate};
+use glam::DVec3;
+use rockfall::Simulation;
+use serde_json::{Value, json};
+
+const RADIUS: f64 = 0.05;
+
+/// Balls of 1 kg that fall on a floor in a box, and what else is given.
+fn scene(more: Value) -> String {
+    let wall = |point: [f64; 3], normal: [f64; 3]| json!({ "point": point, "normal": normal, "material": "ball" });
+    let mut scene = json!({
+        "version": 1,
+        "contact": { "law": "hooke", "stiffness": 2e4, "time_step": 2e-4 },
+        "materials": {
+            "ball": { "density": 1909.859317102744, "restitution": 0.3, "friction": 0.5 },
+        },
+        "shapes": { "ball": { "sphere": { "radius": RADIUS }, "material": "ball" },
+                    "peanut": { "rod": { "n": 2, "radius": RADIUS, "spacing": 0.06 },
+                                "material": "ball" } },
+        "planes": [
+            wall([0.0, 0.0, 0.0], [0.0, 1.0, 0.0]),
+            wall([-0.3, 0.0, 0.0], [1.0, 0.0, 0.0]), wall([0.3, 0.0, 0.0], [-1.0, 0.0, 0.0]),
+            wall([0.0, 0.0, -0.3], [0.0, 0.0, 1.0]), wall([0.0, 0.0, 0.3], [0.0, 0.0, -1.0]),
+        ],
+        "sleep": {},
+    });
+    for (key, value) in more.as_object().unwrap() {
+        scene[key] = value.clone();
+    }
+    scene.to_string()
+}
+
+fn heap(count: usize) -> Value {
+    json!([{ "count": count, "shapes": { "ball": 2, "peanut": 1 }, "placement": "random", "seed": 4,
+             "region": { "min": [-0.3, 0, -0.3], "max": [0.3, 0.6, 0.3] } }])
+}
+
+fn asleep(simulation: &mut Simulation) -> Vec<bool> {
+    let state = simulation.state().unwrap();
+    let asleep = state.bodies.iter().map(|body| body.still >> 31 == 1);
+    asleep.collect()
+}
+
+fn sleepers(simulation: &mut Simulation) -> usize {
+    let asleep = asleep(simulation);
+    asleep.into_iter().filter(|asleep| *asleep).count()
+}
+
+fn heights(simulation: &mut Simulation) -> Vec<f64> {
+    let bodies = simulation.bodies().unwrap();
+    bodies.iter().map(|body| body.position.y).collect()
+}
+
+#[test]
+fn a_heap_falls_asleep_as_it_lies() {
+    let text = scene(json!({ "fills": heap(60) }));
+    on_both(&text, |mut simulation, engine| {
+        simulation.step(1_000).unwrap();
+        assert_eq!(sleepers(&mut simulation), 0, "{engine}: it still falls");
+        simulation.step(14_000).unwrap();
+        assert_eq!(sleepers(&mut simulation), 60, "{engine}");
+        let before = simulation.summary().unwrap();
+        assert_eq!(before.kinetic_energy, 0.0, "{engine}");
+        assert!(before.contacts > 100, "{engine}: {}", before.contacts);
+        let loads = simulation.state().unwrap().sphere_loads.clone();
+        assert!(loads.iter().all(|load| load.is_kept()), "{engine}");
+        simulation.step(1_000).unwrap();
+        let after = simulation.summary().unwrap();
+        assert_eq!(before, after, "{engine}");
+        // The forces are those that hold the weight.
+        let weight: f64 = {
+            let model = simulation.model();
+            let masses = model
+                .bodies
+                .iter()
+                .map(|body| model.shapes[body.shape].mass);
+            masses.sum::<f64>() * 9.81
+        };
+        let network = simulation.network().unwrap();
+        let borne: f64 = (0..5).map(|wall| network.force_on_wall(wall).y).sum();
+        assert!(
+            (borne / weight + 1.0).abs() < 0.03,
+            "{engine}: {borne} of {weight} N"
+        );
+    });
+}
+
+#[test]
+fn a_heap_that_sleeps_is_the_heap_that_does_not() {
+    let text = scene(json!({ "fills": heap(60) }));
+    let awake = text.replace(r#""sleep":{},"#, "");
+    assert_ne!(text, awake);
+    let (mut with, mut without) = (simulate(&text), simulate(&awake));
+    with.step(15_000).unwrap();
+    without.step(15_000).unwrap();
+    assert_eq!(sleepers(&mut with), 60);
+    assert_eq!(sleepers(&mut without), 0);
+    for (a, b) in with.bodies().unwrap().iter().zip(without.bodies().unwrap()) {
+        let off = a.position.distance(b.position);
+        assert!(off < 0.01 * RADIUS, "{off} m apart");
+    }
+}
+
+#[test]
+fn what_is_hit_wakes() {
+    // A tower of three, and a ball that comes down on it later.
+    let ball = |y: f64| json!({ "shape": "ball", "position": [0, y, 0] });
+    let bodies = json!([ball(0.05), ball(0.15), ball(0.25), ball(7.0)]);
+    let text = scene(json!({ "bodies": bodies }));
+    on_both(&text, |mut simulation, engine| {
+        simulation.step(5_000).unwrap();
+        let sleeping = asleep(&mut simulation);
+        assert_eq!(sleeping, [true, true, true, false], "{engine}");
+        simulation.step(870).unwrap();
+        let awake: Vec<bool> = asleep(&mut simulation);
+        assert_eq!(
+            awake, [false; 4],
+            "{engine}: the blow goes through the tower"
+        );
+        let shaken = simulation.bodies().unwrap()[0].velocity.length();
+        assert!(shaken > 0.01, "{engine}: {shaken}");
+    });
+}
+
+#[test]
+fn what_is_touched_softly_sleeps_on() {
+    let ball = |x: f64, speed: f64| {
+        json!({ "shape": "ball", "position": [x, 0.05, 0],
+                                            "velocity": [speed, 0, 0] })
+    };
+    let bodies = json!([ball(-0.2, 0.0), ball(0.2, 0.0)]);
+    on_both(
+        &scene(json!({ "bodies": bodies })),
+        |mut simulation, engine| {
+            simulation.step(5_000).unwrap();
+            assert_eq!(sleepers(&mut simulation), 2, "{engine}");
+        },
+    );
+}
+
+#[test]
+fn what_loses_its_ground_falls() {
+    let motion = json!({ "keys": [ { "time": 2, "position": [0, 1, 0] },
+                                   { "time": 2.2, "position": [0.6, 1, 0] } ] });
+    let walls = json!([{ "rectangle": { "size": [0.5, 0.5] }, "position": [0, 1, 0],
+                         "material": "ball", "motion": motion }]);
+    let ball = json!([{ "shape": "ball", "position": [0, 1.05, 0] },
+                      { "shape": "ball", "position": [0, 1.15, 0] }]);
+    let text = scene(json!({ "bodies": ball, "walls": walls }));
+    on_both(&text, |mut simulation, engine| {
+        simulation.step(9_000).unwrap();
+        assert_eq!(sleepers(&mut simulation), 2, "{engine}");
+        simulation.step(3_000).unwrap();
+        for y in heights(&mut simulation) {
+            assert!(y < 0.9, "{engine}: it hangs in the air at {y} m");
+        }
+    });
+    // And when what bears it is taken away.
+    let bodies = json!([{ "shape": "ball", "position": [0.25, 0.05, 0.25] },
+                        { "shape": "ball", "position": [0.25, 0.15, 0.25] }]);
+    let outlets = json!([{ "inside": { "min": [-1, 0, -1], "max": [1, 0.1, 1] } }]);
+    let text = scene(json!({ "bodies": bodies, "outlets": outlets, "look_every": 1.5 }));
+    on_both(&text, |mut simulation, engine| {
+        // The first look would take the lower ball at once.
+        if simulation.body_count() == 2 {
+            simulation.step(400).unwrap();
+        }
+        let y = heights(&mut simulation)[0];
+        assert!(y < 0.14, "{engine}: {y}");
+    });
+}
+
+#[test]
+fn gravity_and_tuning_wake() {
+    let bodies = json!([{ "shape": "ball", "position": [0, 0.05, 0] }]);
+    on_both(
+        &scene(json!({ "bodies": bodies })),
+        |mut simulation, engine| {
+            simulation.step(5_000).unwrap();
+            assert_eq!(sleepers(&mut simulation), 1, "{engine}");
+            simulation.set_gravity(DVec3::X).unwrap();
+            simulation.step(500).unwrap();
+            assert_eq!(sleepers(&mut simulation), 0, "{engine}");
+            let moved = simulation.bodies().unwrap()[0].velocity.x;
+            assert!(moved > 0.05, "{engine}: {moved}");
+            simulation.set_gravity(DVec3::NEG_Y * 9.81).unwrap();
+            simulation.step(10_000).unwrap();
+            let law = simulation.model().pairs[0];
+            simulation.set_pair(0, 0, law).unwrap();
+            assert_eq!(sleepers(&mut simulation), 0, "{engine}");
+        },
+    );
+}
+
+#[test]
+fn sleep_does_not_depend_on_how_steps_are_divided() {
+    let text = scene(json!({ "fills": heap(30) }));
+    on_both(&text, |mut simulation, engine| {
+        let start = simulation.state().unwrap().clone();
+        simulation.step(9_000).unwrap();
+        let once = simulation.state().unwrap().bodies.clone();
+        assert!(sleepers(&mut simulation) > 0, "{engine}");
+        simulation.restore(&start, 0).unwrap();
+        for steps in [1, 2_999, 1_000, 7, 4_993] {
+            simulation.step(steps).unwrap();
+        }
+        let again = &simulation.state().unwrap().bodies;
+        let still = |bodies: &[rockfall::layout::Body]| -> Vec<u32> {
+            bodies.iter().map(|body| body.still).collect()
+        };
+        assert_eq!(still(&once), still(again), "{engine}");
+    });
+}
+
+/// Steps of a heap of which all sleeps take a fraction of those of one that is awake.
+#[test]
+fn a_heap_that_sleeps_costs_less() {
+    let wall = |point: [f64; 3], normal: [f64; 3]| json!({ "point": point, "normal": normal, "material": "ball" });
+    let more = json!({
+        "planes": [
+            wall([0.0, 0.0, 0.0], [0.0, 1.0, 0.0]),
+            wall([-0.6, 0.0, 0.0], [1.0, 0.0, 0.0]), wall([0.6, 0.0, 0.0], [-1.0, 0.0, 0.0]),
+            wall([0.0, 0.0, -0.6], [0.0, 0.0, 1.0]), wall([0.0, 0.0, 0.6], [0.0, 0.0, -1.0]),
+        ],
+        "fills": [{ "count": 600, "shapes": { "ball": 1 }, "spacing": 0.105, "jitter": 0.002, "seed": 4,
+                    "region": { "min": [-0.6, 0, -0.6], "max": [0.6, 1.2, 0.6] } }],
+    });
+    let mut simulation = simulate(&scene(more));
+    let mut times = Vec::new();
+    for _ in 0..80 {
+        let start = Instant::now();
+        simulation.step(300).unwrap();
+        times.push(start.elapsed());
+        if sleepers(&mut simulation) == 600 && times.len() > 12 {
+            break;
+        }
+    }
+    let awake = median(&times[5..10]);
+    let sleeping = sleepers(&mut simulation);
+    assert!(sleeping > 540, "{sleeping} of 600 sleep");
+    let after: Vec<Duration> = (0..5)
+        .map(|_| {
+            let start = Instant::now();
+            simulation.step(300).unwrap();
+            start.elapsed()
+        })
+        .collect();
+    let asleep = median(&after);
+    println!("300 steps: {awake:?} awake, {asleep:?} asleep");
+    assert!(2 * asleep < awake, "{asleep:?} asleep, {awake:?} awake");
+}
+
+fn median(times: &[Duration]) -> Duration {
+    let mut times = times.to_vec();
+    times.sort();
+    times[times.len() / 2]
+}
