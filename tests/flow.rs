@@ -69,6 +69,41 @@ fn what_comes_in_goes_out_or_is_there() {
     });
 }
 
+/// A ball that leaves the domain goes out, but not where that is periodic.
+#[test]
+fn what_leaves_the_domain_goes_out() {
+    let ball = |velocity: [f64; 3]| json!({ "shape": "ball", "velocity": velocity });
+    let mut scene = scene();
+    for key in ["inlets", "outlets", "probes", "fills", "planes", "walls"] {
+        scene.as_object_mut().unwrap().remove(key);
+    }
+    scene["gravity"] = json!([0, 0, 0]);
+    scene["domain"] =
+        json!({ "min": [-1, -1, -1], "max": [1, 1, 1], "periodic": [true, false, false] });
+    scene["outlets"] = json!([{ "outside": "domain" }]);
+    scene["contact"]["time_step"] = json!(1e-3);
+    scene["look_every"] = json!(0.1);
+    let bodies = [[3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, -3.0]];
+    scene["bodies"] = json!(
+        bodies
+            .iter()
+            .zip([-0.5, 0.0, 0.5])
+            .map(|(velocity, y)| {
+                let mut ball = ball(*velocity);
+                ball["position"] = json!([0, y, 0]);
+                ball
+            })
+            .collect::<Vec<Value>>()
+    );
+    on_both(&scene.to_string(), |mut simulation, engine| {
+        simulation.step(1_000).unwrap();
+        let left = simulation.bodies().unwrap();
+        assert_eq!(left.len(), 1, "{engine}");
+        assert_eq!(left[0].velocity.x, 3.0, "{engine}");
+        assert_eq!(simulation.traffic().outlets[0].bodies, 2, "{engine}");
+    });
+}
+
 #[test]
 fn bodies_come_in_at_the_rate_and_without_overlap() {
     let mut scene = scene();
@@ -323,6 +358,14 @@ fn mistakes_get_a_sentence() {
         (
             error(|s| s["outlets"][0]["outside"] = s["outlets"][0]["inside"].clone()),
             "outlets[0]: found both",
+        ),
+        (
+            error(|s| s["outlets"] = json!([{ "outside": "domain" }])),
+            "outlets[0].outside: found \"domain\" in a scene without one",
+        ),
+        (
+            error(|s| s["outlets"] = json!([{ "outside": "everything" }])),
+            "outlets[0].outside: found \"everything\"",
         ),
         (
             error(|s| s["probes"] = json!([{ "name": "p" }])),

@@ -15,7 +15,7 @@ const FEW: u64 = 40_000;
 /// Spheres of a scene that the quick test takes.
 const MOST: u64 = 30_000;
 /// Sphere-steps of each in the slow one.
-const MANY: u64 = 1_500_000_000;
+const MANY: u64 = 400_000_000;
 
 fn scenes(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -264,8 +264,8 @@ pub struct Domain {
     pub min: Vector,
     /// Corner with the largest coordinates, m: larger than those of `min` along the periodic axes.
     pub max: Vector,
-    /// Whether the box is periodic along x, y and z. Along the other axes its bounds mean nothing: they
-    /// are no walls.
+    /// Whether the box is periodic along x, y and z. Along the other axes its bounds are no
+    /// walls, and mean nothing but to an outlet that takes what is outside of them.
     pub periodic: List<bool, 3>,
 }
 
@@ -1049,13 +1049,36 @@ pub struct Outlet {
         skip_serializing_if = "Option::is_none"
     )]
     pub inside: Option<Region>,
-    /// Anywhere but in this box.
+    /// Anywhere but in this box, or in the `domain` of the scene.
     #[serde(
         default,
         deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
-    pub outside: Option<Region>,
+    pub outside: Option<Outside>,
+}
+
+/// What an outlet is outside of.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Outside {
+    /// A box.
+    Box(Region),
+    /// The domain of the scene, along the axes where that is not periodic.
+    #[serde(serialize_with = "serialize_domain")]
+    #[schemars(with = "TheDomain")]
+    Domain,
+}
+
+/// The keyword "domain".
+#[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "TheDomain", rename_all = "kebab-case")]
+enum TheDomain {
+    Domain,
+}
+
+fn serialize_domain<S: serde::Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+    TheDomain::Domain.serialize(serializer)
 }
 
 /// A region that is looked at: number, mass and mean velocity of the bodies in it; or a face: what
@@ -1336,6 +1359,7 @@ keywords! {
     Rolling: "\"constant\" or \"spring\"",
     Placement: "\"grid\" or \"random\"",
     Random: "\"random\" or a quaternion [x, y, z, w]",
+    TheDomain: "\"domain\" or an object such as {\"min\": [-1, 0, -1], \"max\": [1, 2, 1]}",
 }
 
 // What may be written in two ways tells them apart by the JSON type. (serde's untagged enums would
@@ -1381,6 +1405,25 @@ impl<'de> Deserialize<'de> for FillOrientation {
             }
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
                 List::deserialize(SeqAccessDeserializer::new(list)).map(FillOrientation::Fixed)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl<'de> Deserialize<'de> for Outside {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Outside;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("\"domain\" or {\"min\": [x, y, z], \"max\": [x, y, z]}")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                TheDomain::deserialize(StrDeserializer::new(text)).map(|_| Outside::Domain)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                Region::deserialize(MapAccessDeserializer::new(map)).map(Outside::Box)
             }
         }
         deserializer.deserialize_any(Either)

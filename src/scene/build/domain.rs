@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::super::error::{exact, rounded};
-use super::super::format::SceneFile;
+use super::super::format::{Outlet, Outside, SceneFile};
 use super::check::{Check, Names, list, vector};
 use super::usage::used_shapes;
 use crate::clump::Clump;
@@ -29,7 +29,8 @@ impl Check {
     ) -> Option<Domain> {
         let domain = file.domain.as_ref()?;
         let periodic = domain.periodic.0;
-        if periodic == [false; 3] {
+        let goes_out = |outlet: &Outlet| outlet.outside == Some(Outside::Domain);
+        if periodic == [false; 3] && !file.outlets.iter().any(goes_out) {
             self.warnings.push(
                 "domain: it is periodic along no axis, so it does nothing; its bounds are no walls"
                     .into(),

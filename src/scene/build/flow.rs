@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::super::error::{Problem, exact};
 use super::super::fill::{Fill, Placement};
-use super::super::format::{self, Probe, SceneFile, Sizes};
+use super::super::format::{self, Outside, Probe, SceneFile, Sizes};
 use super::check::{Check, Names, Sign, vector};
 use super::clumps::Shapes;
 use crate::flow::{self, Inlet, Outlet, Place, Rate, Region};
@@ -136,9 +136,12 @@ impl Check {
                 (Some(region), None) => self
                     .range(format_args!("{path}.inside"), region, true)
                     .map(|(min, max)| Place::Inside(min, max)),
-                (None, Some(region)) => self
+                (None, Some(Outside::Box(region))) => self
                     .range(format_args!("{path}.outside"), region, true)
                     .map(|(min, max)| Place::Outside(min, max)),
+                (None, Some(Outside::Domain)) => {
+                    self.outside_of_domain(&format!("{path}.outside"), file)
+                }
                 (inside, _) => {
                     let found = if inside.is_some() { "both" } else { "neither" };
                     self.problem(&path, found, "either \"inside\" or \"outside\"");
@@ -151,6 +154,34 @@ impl Check {
             }));
         }
         outlets
+    }
+
+    /// All but the domain; along an axis where that is periodic, all of it.
+    fn outside_of_domain(&mut self, path: &str, file: &SceneFile) -> Option<Place> {
+        let Some(domain) = &file.domain else {
+            self.problems.push(
+                Problem::new(path, "\"domain\" in a scene without one", "a box")
+                    .help("give the scene a \"domain\", or a box here"),
+            );
+            return None;
+        };
+        let (mut min, mut max) = (vector(&domain.min), vector(&domain.max));
+        for axis in 0..3 {
+            if domain.periodic.0[axis] {
+                (min[axis], max[axis]) = (f64::NEG_INFINITY, f64::INFINITY);
+            } else if min[axis] >= max[axis] {
+                self.problem(
+                    format_args!("domain.max[{axis}]"),
+                    exact(max[axis]),
+                    format!(
+                        "a number greater than min[{axis}], which is {}",
+                        exact(min[axis])
+                    ),
+                );
+                return None;
+            }
+        }
+        Some(Place::Outside(min, max))
     }
 
     pub(super) fn probes(&mut self, file: &SceneFile) -> Vec<flow::Probe> {
