@@ -39,7 +39,7 @@ def block(radius, *sides):
         "box": {
             "size": [round(2 * radius * side, 9) for side in sides],
             "radius": round(0.4 * radius, 9),
-            "spacing": round(0.5 * radius, 9),
+            "spacing": round(0.6 * radius, 9),
         }
     }
 
@@ -182,9 +182,8 @@ def brick_wall(arguments):
         for layer in range(arguments.layers)
         for k in range(count)
     ]
-    scene["bodies"].append(
-        {"shape": "ball", "position": [0, 0.4 * arguments.layers * height, 8 * height], "velocity": [0, 1, -8]}
-    )
+    up = max(0.4 * arguments.layers * height, 3 * arguments.radius)
+    scene["bodies"].append({"shape": "ball", "position": [0, up, 8 * height], "velocity": [0, 1, -8]})
     return {None: scene}
 
 
