@@ -48,6 +48,8 @@ struct Energies {
     most: f64,
     /// What it takes to lift each body by its size, J.
     least: f64,
+    /// The gravity for which that is so, m/s².
+    gravity: DVec3,
 }
 
 impl Watch {
@@ -110,6 +112,12 @@ impl Watch {
             // Not all of the energy is known, or of what comes in and goes out.
             return None;
         }
+        // What a hand gives or takes, and another gravity, start another account.
+        let before = self.energy.as_ref().map(|energies| energies.gravity);
+        if snapshot.state.params.pulled > 0 || before.is_some_and(|before| before != model.gravity)
+        {
+            self.energy = None;
+        }
         let energy = snapshot.energy();
         let gone = energy.damping + energy.friction + energy.drag;
         let all = energy.total() + gone;
@@ -118,6 +126,7 @@ impl Watch {
             start: all,
             most: at_work,
             least: lifted(model),
+            gravity: model.gravity,
         });
         energies.most = energies.most.max(at_work);
         let growth =

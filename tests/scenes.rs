@@ -120,7 +120,7 @@ fn every_scene_runs_to_its_end() {
             if closed { "closed," } else { "open," },
             100.0 * gained
         );
-        if overlap > 0.08 {
+        if overlap > 0.1 {
             wrong.push(format!("{name}: overlaps of {overlap}"));
         }
         if closed && gained.abs() > 0.05 {

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{model, on_both, simulate};
+use glam::DVec3;
 use rockfall::{Simulation, Watch};
 use serde_json::{Value, json};
 
@@ -137,6 +138,20 @@ fn energy_that_walls_bring_is_not_said() {
             assert!(brought > 1.0, "{engine}: {text}: {brought} J");
         });
     }
+}
+
+#[test]
+fn energy_that_comes_with_another_gravity_is_not_said() {
+    on_both(&ball().to_string(), |mut simulation, engine| {
+        let mut watch = Watch::new(&simulation);
+        let mut said = watch.look(&simulation.snapshot().unwrap());
+        for gravity in [-9.81, -30.0, -2.0, -50.0] {
+            simulation.set_gravity(DVec3::Y * gravity).unwrap();
+            simulation.step(300).unwrap();
+            said.extend(watch.look(&simulation.snapshot().unwrap()));
+        }
+        assert_eq!(said, [""; 0], "{engine}");
+    });
 }
 
 #[test]

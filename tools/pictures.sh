@@ -24,5 +24,7 @@ picture pile scenes/pile.json --duration 1 --size 1200x640 --camera 35,24
 picture falling docs/pictures/falling.json --duration 0.6 --size 800x600 --camera 30,14 --colour shape
 picture heap_100k docs/pictures/heap_100k.json --size 1200x600 --camera 35,17,1.26 --colour shape
 picture drum scenes/drum.json --duration 2.5 --size 800x600 --camera 14,6 --colour speed --top 1.4
+picture water scenes/water.json --duration 3 --size 800x600 --camera 24,22 --colour shape
+picture explosion scenes/ancestors/exploding_body.json --duration 0.95 --size 800x600 --camera 24,12 --colour body
 picture hopper scenes/hopper.json --duration 1.1 --size 800x600 --camera 20,14,2 --target 0,0.27,0.03 \
     --colour speed --top 1.6
