@@ -1,4 +1,4 @@
-// import: layout, dispatch, grid, contact, law, opaque, memory
+// import: layout, tags, dispatch, grid, contact, law, opaque, memory
 
 // Contacts of each sphere with others: force, torque, overlap, number, and what each remembers. One thread a
 // sphere. Each pair is evaluated from both sides, neighbours in the order of their indices: no sphere

@@ -1,4 +1,4 @@
-// import: layout, dispatch, grid, rotation, wall
+// import: layout, tags, dispatch, grid, rotation, wall
 
 // Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in the
 // order of their indices, then facets of walls, so that the sum of the contact forces does not depend on when

@@ -1,4 +1,4 @@
-// import: layout, dispatch, grid, rotation, wall, contact, law, opaque, memory
+// import: layout, tags, dispatch, grid, rotation, wall, contact, law, opaque, memory
 
 // Contacts of each sphere with walls, added to those with spheres; and the loads on the walls. One thread
 // a sphere.

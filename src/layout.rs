@@ -50,7 +50,7 @@ pub const MAX_WALLS: usize = 256;
 /// Groups of bodies that a scene may have: together they fit a uniform buffer.
 pub const MAX_GROUPS: usize = 32;
 
-/// Trains of waves that water may have.
+/// Trains of waves that water may have; in the shaders, too.
 pub const MAX_WAVES: usize = 4;
 
 /// The bits of [`Sphere::tags`] that are the index of the material.

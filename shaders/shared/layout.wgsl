@@ -48,7 +48,7 @@ struct Params {
     water_level: f32,
     earlier: f32,
     wave_origin: vec2<f32>,
-    waves: array<vec4<f32>, MAX_WAVES>,
+    waves: array<vec4<f32>, 4>,
 }
 
 struct Body {
@@ -122,18 +122,6 @@ struct Sphere {
     inverse_mass: f32,
     angular_velocity: vec3<f32>,
     tags: u32,
-}
-
-fn material_of(sphere: Sphere) -> u32 {
-    return sphere.tags & MATERIAL_BITS;
-}
-
-fn group_of(sphere: Sphere) -> u32 {
-    return (sphere.tags & ~ASLEEP) >> GROUP_SHIFT;
-}
-
-fn sleeps(sphere: Sphere) -> bool {
-    return (sphere.tags & ASLEEP) != 0u;
 }
 
 struct SphereLoad {

@@ -3,9 +3,9 @@
 use crate::grid::{HASH_LEVEL, HASH_Y, HASH_Z};
 use crate::layout::{
     ANCHOR, ASLEEP, BACK, BALL, BOTH_SIDES, FRONT, GROUP_SHIFT, HERTZ, HOOKE, KEPT, LINEAR,
-    MATERIAL_BITS, MAX_GROUPS, MAX_WALLS, MAX_WAVES, PLANE, RECTANGLE, REVOLVED, ROLLING_SPRING,
-    SCAN_BLOCK, SEMI_IMPLICIT, SPHERES_OF_STRIPE, SPRING, THRUST, TORUS, TRIANGLE, WALL,
-    WALL_DIGITS, WALL_STEPS, WORKGROUP_SIZE,
+    MATERIAL_BITS, MAX_GROUPS, MAX_WALLS, PLANE, RECTANGLE, REVOLVED, ROLLING_SPRING, SCAN_BLOCK,
+    SEMI_IMPLICIT, SPHERES_OF_STRIPE, SPRING, THRUST, TORUS, TRIANGLE, WALL, WALL_DIGITS,
+    WALL_STEPS, WORKGROUP_SIZE,
 };
 use crate::pass::Pass;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -25,8 +25,9 @@ fn file(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 11] = [
+const SHARED: [(&str, &str); 12] = [
     ("layout", include_str!("../../shaders/shared/layout.wgsl")),
+    ("tags", include_str!("../../shaders/shared/tags.wgsl")),
     (
         "dispatch",
         include_str!("../../shaders/shared/dispatch.wgsl"),
@@ -179,7 +180,6 @@ fn constants() -> String {
         ("WALL", WALL),
         ("MAX_WALLS", MAX_WALLS as u32),
         ("MAX_GROUPS", MAX_GROUPS as u32),
-        ("MAX_WAVES", MAX_WAVES as u32),
         ("MATERIAL_BITS", MATERIAL_BITS),
         ("GROUP_SHIFT", GROUP_SHIFT),
         ("ASLEEP", ASLEEP),

@@ -1,0 +1,13 @@
+// What the tags of a sphere say; the twin of the methods of Sphere in src/layout.rs.
+
+fn material_of(sphere: Sphere) -> u32 {
+    return sphere.tags & MATERIAL_BITS;
+}
+
+fn group_of(sphere: Sphere) -> u32 {
+    return (sphere.tags & ~ASLEEP) >> GROUP_SHIFT;
+}
+
+fn sleeps(sphere: Sphere) -> bool {
+    return (sphere.tags & ASLEEP) != 0u;
+}
