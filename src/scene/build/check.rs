@@ -201,6 +201,11 @@ pub(super) fn vector(list: &Vector) -> DVec3 {
     DVec3::from_array(list.0)
 }
 
+/// The name of what may have none: then what it is, and its place.
+pub(super) fn named(name: Option<&String>, what: &str, index: usize) -> String {
+    name.map_or_else(|| format!("{what} {index}"), Clone::clone)
+}
+
 /// `[1, 2, 3]`
 pub(super) fn list(numbers: &[f64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(|number| exact(*number)).collect();

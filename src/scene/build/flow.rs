@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::super::error::{Problem, exact};
 use super::super::fill::{Fill, Placement};
 use super::super::format::{self, Outside, Probe, SceneFile, Sizes};
-use super::check::{Check, Names, Sign, vector};
+use super::check::{Check, Names, Sign, named, vector};
 use super::clumps::Shapes;
 use crate::flow::{self, Inlet, Outlet, Place, Rate, Region};
 
@@ -420,10 +420,6 @@ impl Check {
         }
         fits
     }
-}
-
-fn named(name: Option<&String>, what: &str, index: usize) -> String {
-    name.map_or_else(|| format!("{what} {index}"), Clone::clone)
 }
 
 /// The size in the middle, by number, of each of many classes of equal probability; `quantile` is the

@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use super::super::error::{Problem, exact, rounded};
 use super::super::format::{self, Axes, SceneFile};
-use super::check::{Check, NAMED, Names, Sign, list, vector};
+use super::check::{Check, NAMED, Names, Sign, list, named, vector};
 use crate::clump::Clump;
 use crate::forces::{Drag, End, Group, Push, Sleep, Spring, Water, Wave};
 use crate::layout::{MAX_GROUPS, MAX_WAVES};
@@ -430,8 +430,4 @@ impl Check {
         }
         least
     }
-}
-
-fn named(name: Option<&String>, what: &str, index: usize) -> String {
-    name.map_or_else(|| format!("{what} {index}"), Clone::clone)
 }
