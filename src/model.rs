@@ -283,7 +283,8 @@ pub struct Model {
     pub contact: ContactModel,
     /// Names of the materials.
     pub materials: Vec<String>,
-    /// Parameters of each pair of materials, row by row: `pairs[a * materials.len() + b]`.
+    /// Parameters of each pair of materials, row by row: `pairs[a * materials.len() + b]`, which are those of
+    /// `pairs[b * materials.len() + a]`, too.
     pub pairs: Vec<PairLaw>,
     /// Shapes.
     pub shapes: Vec<Clump>,

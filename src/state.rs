@@ -8,6 +8,7 @@ use glam::{DMat3, DQuat, DVec3, DVec4, IVec3, UVec4, Vec2, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
 
 use crate::clump::{Clump, union_of_spheres};
+use crate::cpu::Spare;
 use crate::flow::Traffic;
 use crate::forces::{End, Water};
 use crate::grid::{FRACTION, wrap};
@@ -130,6 +131,9 @@ pub struct State {
     pub body_loads: Vec<Load>,
     /// What was gathered over the run; one element.
     pub stats: Vec<Stats>,
+
+    /// Room for the CPU engine.
+    pub(crate) spare: Spare,
 }
 
 /// Who a body is.
@@ -404,6 +408,7 @@ impl State {
             sphere_loads: Vec::new(),
             body_loads: Vec::new(),
             stats: vec![Stats::default()],
+            spare: Spare::default(),
             properties: Vec::new(),
             members: Vec::new(),
             bodies: Vec::new(),

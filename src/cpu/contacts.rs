@@ -1,59 +1,50 @@
-use glam::{IVec3, Vec4};
+use glam::Vec4;
 use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use super::batch::{Batch, Own, Sum};
+use super::batch::{Batch, Run, Sum, evaluate, larger};
 use super::wall_run::walls_of;
 use crate::layout::{HERTZ, HOOKE, KEPT, LINEAR, SphereLoad, WALL};
 use crate::state::State;
 
+/// Tasks for each thread: few, since pairs within a task cost half of those across, and more than one,
+/// since no two take the same time.
+const TASKS: usize = 4;
+
 /// Contacts of each sphere with others: force, torque, overlap, number, and what each remembers.
 ///
-/// Each pair is evaluated from both sides, neighbours in the order of their indices: no sphere
-/// writes to another, and sums have a fixed order.
+/// Spheres are taken by runs of indices. A pair within a run is evaluated once, for both; one across
+/// runs is evaluated from both sides, so that no run writes to another. To swap the sides changes
+/// signs, and no bit else; and each sphere sums its neighbours in the order of their indices, however
+/// long the runs are: the result does not depend on them.
 ///
 /// # Panics
 /// If the contact law is a custom one, which is there for the GPU engine only.
 pub fn contacts(state: &mut State) {
-    let plain = state.pairs.iter().all(|pair| *pair == pair.plain());
-    match (state.params.law, state.params.memory_size) {
-        (LINEAR, _) => evaluate::<LINEAR, true, 0>(state),
-        (HOOKE, 1) if plain => evaluate::<HOOKE, true, 1>(state),
-        (HERTZ, 1) if plain => evaluate::<HERTZ, true, 1>(state),
-        (HOOKE, 1) => evaluate::<HOOKE, false, 1>(state),
-        (HERTZ, 1) => evaluate::<HERTZ, false, 1>(state),
-        (HOOKE, _) => evaluate::<HOOKE, false, 2>(state),
-        (HERTZ, _) => evaluate::<HERTZ, false, 2>(state),
-        (law, _) => panic!("the CPU engine has no contact law {law}"),
-    }
-}
-
-fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(state: &mut State) {
+    let kernel = kernel(state);
+    let size = state.params.memory_size as usize;
     let mut loads = std::mem::take(&mut state.sphere_loads);
     let mut memory = std::mem::take(&mut state.memory);
 
     // Each task gets the memory of its spheres' lists: they lie one after the other.
-    let mut tasks = Vec::with_capacity(loads.len() / GRAIN + 1);
+    let length = length_of_run(loads.len());
+    let mut tasks = Vec::new();
     let mut rest = &mut memory[..];
-    for (task, loads) in loads.chunks_mut(GRAIN).enumerate() {
-        let first = task * GRAIN;
+    for (task, loads) in loads.chunks_mut(length).enumerate() {
+        let first = task * length;
         let starts = &state.neighbour_starts[first..];
         let entries = starts[loads.len()] - starts[0];
         let own;
-        (own, rest) = rest.split_at_mut(entries as usize * SIZE);
+        (own, rest) = rest.split_at_mut(entries as usize * size);
         tasks.push((first, loads, own));
     }
     let shared = &*state;
     let fraction = tasks
         .into_par_iter()
-        .map_init(
-            || (Batch::new(), [Sum::default(); GRAIN]),
-            |(batch, sums), (first, loads, memory)| {
-                let sums = &mut sums[..loads.len()];
-                evaluate_some::<LAW, PLAIN, SIZE>(shared, first, loads, memory, batch, sums)
-            },
-        )
+        .map_init(Room::new, |room, (first, loads, memory)| {
+            room.evaluate(kernel, shared, first, loads, memory)
+        })
         .reduce(|| 0.0, f32::max);
     state.sphere_loads = loads;
     state.memory = memory;
@@ -61,16 +52,82 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(state: &mut St
     *largest = (*largest).max(fraction.to_bits());
 }
 
-/// The contacts of the spheres from `first` on, for which there are `loads` and `sums`; `memory` is
-/// that of their lists. Returns the largest overlap as a fraction of the smaller radius.
+/// Elements in each of the runs that `count` of them are taken by.
+pub(super) fn length_of_run(count: usize) -> usize {
+    let tasks = TASKS * rayon::current_num_threads();
+    count.div_ceil(tasks).max(GRAIN)
+}
+
+/// Evaluates the contacts of a run; returns the largest overlap as a fraction of the smaller radius.
+pub(super) type Kernel = fn(Run, &mut [SphereLoad], &mut Batch) -> f32;
+
+/// What evaluates the contact law of `state`.
+///
+/// # Panics
+/// If it is a custom one.
+pub(super) fn kernel(state: &State) -> Kernel {
+    let plain = state.pairs.iter().all(|pair| *pair == pair.plain());
+    match (state.params.law, state.params.memory_size) {
+        (LINEAR, _) => evaluate_run::<LINEAR, true, 0>,
+        (HOOKE, 1) if plain => evaluate_run::<HOOKE, true, 1>,
+        (HERTZ, 1) if plain => evaluate_run::<HERTZ, true, 1>,
+        (HOOKE, 1) => evaluate_run::<HOOKE, false, 1>,
+        (HERTZ, 1) => evaluate_run::<HERTZ, false, 1>,
+        (HOOKE, _) => evaluate_run::<HOOKE, false, 2>,
+        (HERTZ, _) => evaluate_run::<HERTZ, false, 2>,
+        (law, _) => panic!("the CPU engine has no contact law {law}"),
+    }
+}
+
+/// Room in which a task evaluates contacts.
+pub(super) struct Room {
+    batch: Batch,
+    sums: Vec<Sum>,
+    next: Vec<u32>,
+}
+
+impl Room {
+    pub fn new() -> Room {
+        Room {
+            batch: Batch::new(),
+            sums: Vec::new(),
+            next: Vec::new(),
+        }
+    }
+
+    /// The contacts of the spheres from `first` on, for which there are `loads`; `memory` is that of their
+    /// lists. Returns the largest overlap as a fraction of the smaller radius.
+    pub fn evaluate(
+        &mut self,
+        kernel: Kernel,
+        state: &State,
+        first: usize,
+        loads: &mut [SphereLoad],
+        memory: &mut [Vec4],
+    ) -> f32 {
+        self.sums.clear();
+        self.sums.resize(loads.len() + 1, Sum::default());
+        self.next.clear();
+        self.next.resize(loads.len() + 1, 0);
+        let run = Run {
+            state,
+            first: first as u32,
+            start: state.neighbour_starts[first],
+            memory,
+            sums: &mut self.sums,
+            next: &mut self.next,
+        };
+        kernel(run, loads, &mut self.batch)
+    }
+}
+
+/// The contacts of the spheres of a run, for which there are `loads`. Returns the largest overlap as a
+/// fraction of the smaller radius.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
-    state: &State,
-    first: usize,
+fn evaluate_run<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
+    mut run: Run,
     loads: &mut [SphereLoad],
-    memory: &mut [Vec4],
     batch: &mut Batch,
-    sums: &mut [Sum],
 ) -> f32 {
     let State {
         params,
@@ -78,37 +135,46 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         neighbour_starts,
         neighbours,
         ..
-    } = state;
-    let start = neighbour_starts[first] as usize;
-    let mut fraction = 0.0_f32;
+    } = run.state;
+    let range = run.first as usize..run.first as usize + loads.len();
+    let mut fraction = 0.0;
 
-    sums.fill(Sum::default());
-    for (place, index) in (first..first + loads.len()).enumerate() {
-        let own = Own::new(&spheres[index], place, params);
-        let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
-        if spheres[index].sleeps() && is_undisturbed(state, &neighbours[list.clone()]) {
-            sums[place].contacts = KEPT;
+    // Pairs with spheres before the run are evaluated from this side alone; and all if bodies may
+    // sleep, since then there may be nothing to do on the other.
+    let alone = if params.sleep_steps == 0 {
+        run.first
+    } else {
+        WALL
+    };
+    for (place, index) in range.clone().enumerate() {
+        let [start, end] = [0, 1].map(|k| neighbour_starts[index + k]);
+        let list = &neighbours[start as usize..end as usize];
+        if spheres[index].sleeps() && is_undisturbed(run.state, list) {
+            run.sums[place].contacts = KEPT;
+            run.next[place] = end - run.start;
             continue;
         }
-        let mut at = list.start - start;
-        for some in before_walls(&neighbours[list]).chunks(Batch::ROOM) {
-            if !batch.has_room() {
-                let largest = batch.evaluate::<LAW, PLAIN, SIZE>(state, first, memory, sums);
-                fraction = fraction.max(largest);
-            }
-            let remembered = &mut memory[at * SIZE..(at + some.len()) * SIZE];
-            if params.period == IVec3::ZERO {
-                batch.gather::<SIZE, false>(&own, some, at, remembered, spheres, params);
-            } else {
-                batch.gather::<SIZE, true>(&own, some, at, remembered, spheres, params);
-            }
-            at += some.len();
+        let some = list.iter().take_while(|&&other| other < alone).count();
+        run.next[place] = start - run.start + some as u32;
+        if some > 0 {
+            let list = start as usize..start as usize + some;
+            let largest = batch.take::<LAW, PLAIN, SIZE, false>(&mut run, place, list);
+            fraction = larger(fraction, largest);
         }
     }
-    let largest = batch.evaluate::<LAW, PLAIN, SIZE>(state, first, memory, sums);
-    fraction = fraction.max(largest);
+    // The others, as far as they were not evaluated from the other side by the time.
+    for (place, index) in range.enumerate() {
+        let start = (run.start + run.next[place]) as usize;
+        let list = &neighbours[start..neighbour_starts[index + 1] as usize];
+        let list = start..start + before_walls(list).len();
+        if !list.is_empty() {
+            let largest = batch.take::<LAW, PLAIN, SIZE, true>(&mut run, place, list);
+            fraction = larger(fraction, largest);
+        }
+    }
+    fraction = larger(fraction, evaluate::<LAW, PLAIN, SIZE>(batch, &mut run));
 
-    for (load, sum) in loads.iter_mut().zip(sums) {
+    for (load, sum) in loads.iter_mut().zip(&*run.sums) {
         if sum.contacts & KEPT != 0 {
             load.contacts |= KEPT;
             continue;

@@ -11,14 +11,14 @@ use crate::layout::{
     SphereLoad, Stats, WALL_DIGITS, Wall, WallPose,
 };
 use crate::pull::pulled;
-use crate::rotation::{MOST_TURN, Quaternion, advance, angular_velocity};
+use crate::rotation::{MOST_TURN, Quaternion, advance, angular_velocity, is_round};
 use crate::rounding::{self, dither};
 use crate::state::State;
 use crate::wall;
 
 /// Sums the spheres of each body and moves it by one time step; and moves the walls.
 pub fn integrate(state: &mut State) {
-    let walls_stale = integrate_walls(state);
+    let step = begin(state);
     let State {
         params,
         bodies,
@@ -27,20 +27,9 @@ pub fn integrate(state: &mut State) {
         sphere_loads,
         body_loads,
         body_forces,
-        stats,
         ..
     } = state;
-    if let Some(index) = (params.pulled as usize).checked_sub(1)
-        && properties[index].inverse_mass > 0.0
-    {
-        bodies[index] = pulled(bodies[index], &properties[index], params);
-    }
-    let step = Step {
-        params: *params,
-        rebuilding: stats[0].rebuilding == 1,
-        dither: dither(stats[0].step),
-    };
-    let (runaway, stale) = (
+    let moved = (
         bodies.par_chunks_mut(GRAIN),
         body_loads.par_chunks_mut(GRAIN),
         properties.par_chunks(GRAIN),
@@ -52,23 +41,79 @@ pub fn integrate(state: &mut State) {
                 0 => &[],
                 _ => &body_forces[chunk * GRAIN..chunk * GRAIN + bodies.len()],
             };
-            let (runaway, stale) = integrate_some(
-                &step,
+            let loads_of = LoadsOf {
                 members,
-                sphere_loads,
+                loads: sphere_loads,
+                first: 0,
+            };
+            integrate_some(
+                &step,
+                loads_of,
+                chunk * GRAIN,
                 bodies,
                 loads,
                 properties,
                 forces,
-            );
-            let runaway = runaway.map_or(0, |at| (chunk * GRAIN + at) as u32 + 1);
-            (runaway, stale)
+            )
         })
-        .reduce(|| (0, false), |a, b| (a.0.max(b.0), a.1 || b.1));
-    let stats = &mut stats[0];
-    stats.runaway = stats.runaway.max(runaway);
-    stats.stale = (stale || walls_stale).into();
+        .reduce(Moved::default, Moved::and);
+    end(state, moved);
+}
+
+/// What comes before the bodies: the one that is pulled.
+pub(super) fn begin(state: &mut State) -> Step {
+    let State {
+        params,
+        bodies,
+        properties,
+        stats,
+        ..
+    } = state;
+    if let Some(index) = (params.pulled as usize).checked_sub(1)
+        && properties[index].inverse_mass > 0.0
+    {
+        bodies[index] = pulled(bodies[index], &properties[index], params);
+    }
+    Step {
+        params: *params,
+        rebuilding: stats[0].rebuilding == 1,
+        dither: dither(stats[0].step),
+    }
+}
+
+/// What comes after them: walls.
+pub(super) fn end(state: &mut State, moved: Moved) {
+    let walls_stale = integrate_walls(state);
+    let stats = &mut state.stats[0];
+    stats.runaway = stats.runaway.max(moved.runaway);
+    stats.stale = (moved.stale || walls_stale).into();
     stats.steps += 1;
+}
+
+/// What became of bodies.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Moved {
+    /// The last one that is lost, counted from 1; 0 if none is.
+    runaway: u32,
+    /// Whether one may have left the skin of the neighbour lists.
+    stale: bool,
+}
+
+impl Moved {
+    pub fn and(self, other: Moved) -> Moved {
+        Moved {
+            runaway: self.runaway.max(other.runaway),
+            stale: self.stale || other.stale,
+        }
+    }
+}
+
+/// The spheres of bodies, and the loads on those from index `first` on.
+#[derive(Clone, Copy)]
+pub(super) struct LoadsOf<'a> {
+    pub members: &'a [Member],
+    pub loads: &'a [SphereLoad],
+    pub first: usize,
 }
 
 /// Sums the loads on walls, and moves those that move by prescription to where they are in the next step.
@@ -153,7 +198,7 @@ fn move_loaded(
         dither,
     );
     let spin;
-    (body.orientation, spin) = advance(
+    (body.orientation, spin) = advance::<false>(
         body.orientation,
         body.angular_momentum,
         own.inverse_inertia,
@@ -182,7 +227,7 @@ fn along(vector: Vec3, axis: Vec3) -> Vec3 {
 
 /// What holds for a step.
 #[derive(Clone, Copy)]
-struct Step {
+pub(super) struct Step {
     params: Params,
     /// Whether the neighbour lists were built in it.
     rebuilding: bool,
@@ -190,23 +235,22 @@ struct Step {
     dither: f32,
 }
 
-/// Moves some bodies. Returns the place of the last one that is lost, and whether one may have left
-/// the skin of the neighbour lists.
+/// Moves the bodies from index `first` on.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn integrate_some(
+pub(super) fn integrate_some(
     step: &Step,
-    members: &[Member],
-    sphere_loads: &[SphereLoad],
+    loads_of: LoadsOf,
+    first: usize,
     bodies: &mut [Body],
     loads: &mut [Load],
     properties: &[BodyProperties],
     forces: &[BodyForce],
-) -> (Option<usize>, bool) {
+) -> Moved {
     for ((body, load), properties) in bodies.iter().zip(&mut *loads).zip(properties) {
-        *load = sum(body, properties, members, sphere_loads);
+        *load = sum(body, properties, loads_of);
     }
     let mut batch = Batch::new();
-    let (mut runaway, mut stale) = (None, step.params.drift_limit < 0.0);
+    let (mut runaway, mut stale) = (0, step.params.drift_limit < 0.0);
     let mut before = [Body::default(); LANES];
     let chunks = bodies.chunks_mut(LANES).zip(loads.chunks(LANES));
     for (chunk, ((bodies, loads), properties)) in chunks.zip(properties.chunks(LANES)).enumerate() {
@@ -217,25 +261,34 @@ fn integrate_some(
             before[..bodies.len()].copy_from_slice(bodies);
         }
         batch.read(bodies, loads, properties, forces);
-        if step.params.period == IVec3::ZERO {
-            batch.advance::<false>(step);
-        } else {
-            batch.advance::<true>(step);
+        let round = properties.iter().all(|own| is_round(own.inverse_inertia));
+        match (step.params.period == IVec3::ZERO, round) {
+            (true, true) => batch.advance::<false, true>(step),
+            (true, false) => batch.advance::<false, false>(step),
+            (false, true) => batch.advance::<true, true>(step),
+            (false, false) => batch.advance::<true, false>(step),
         }
         batch.write(bodies);
         if sleep {
             for (lane, body) in bodies.iter_mut().enumerate() {
                 let push = Push::new(&batch.loads, &batch.forces, lane, step);
-                *body = rest(&before[lane], body, &push, members, &properties[lane], step);
+                *body = rest(
+                    &before[lane],
+                    body,
+                    &push,
+                    loads_of.members,
+                    &properties[lane],
+                    step,
+                );
                 batch.stale[lane] = (body.drift > step.params.drift_limit).into();
             }
         }
         if let Some(lane) = (0..bodies.len()).rfind(|&lane| batch.lost[lane] > 0) {
-            runaway = Some(chunk * LANES + lane);
+            runaway = (first + chunk * LANES + lane) as u32 + 1;
         }
         stale |= (0..bodies.len()).any(|lane| batch.stale[lane] > 0);
     }
-    (runaway, stale)
+    Moved { runaway, stale }
 }
 
 /// What acts on a body in a step.
@@ -326,7 +379,7 @@ impl Batch {
     }
 
     #[inline(always)]
-    fn advance<const PERIODIC: bool>(&mut self, step: &Step) {
+    fn advance<const PERIODIC: bool, const ROUND: bool>(&mut self, step: &Step) {
         let mut step = *step;
         if !PERIODIC {
             step.params.period = IVec3::ZERO;
@@ -349,7 +402,7 @@ impl Batch {
             };
             let (inverse_inertia, inverse_mass) = self.properties[0].get(lane);
             let reach = self.properties[1].0[2][lane];
-            let (moved, lost) = advance_body(
+            let (moved, lost) = advance_body::<ROUND>(
                 &body,
                 Push::new(&self.loads, &self.forces, lane, &step),
                 inverse_mass,
@@ -381,7 +434,7 @@ fn fill<const N: usize>(rows: &mut Rows, columns: &mut [Columns; N], elements: &
 
 /// A body after one time step, and whether it moves too far to be followed.
 #[inline(always)]
-fn advance_body(
+fn advance_body<const ROUND: bool>(
     body: &Body,
     acting: Push,
     inverse_mass: f32,
@@ -412,7 +465,7 @@ fn advance_body(
         dither,
     );
     let spin;
-    (moved.orientation, spin) = advance(
+    (moved.orientation, spin) = advance::<ROUND>(
         body.orientation,
         angular_momentum,
         inverse_inertia,
@@ -474,17 +527,23 @@ fn rest(
 
 /// What contacts do to a body: the sum over its spheres.
 #[inline(always)]
-fn sum(
-    body: &Body,
-    properties: &BodyProperties,
-    members: &[Member],
-    sphere_loads: &[SphereLoad],
-) -> Load {
+fn sum(body: &Body, properties: &BodyProperties, loads_of: LoadsOf) -> Load {
+    let first = properties.first_sphere as usize;
+    let count = properties.sphere_count as usize;
+    let loads = &loads_of.loads[first - loads_of.first..][..count];
+    if properties.reach == 0.0
+        && let [sphere] = loads
+    {
+        return Load {
+            force: sphere.force,
+            max_overlap: sphere.max_overlap,
+            torque: sphere.torque,
+            contacts: sphere.sphere_contacts() + sphere.wall_contacts(),
+        };
+    }
     let orientation = Quaternion::of(body.orientation);
     let mut sum = Load::default();
-    let first = properties.first_sphere as usize;
-    let range = first..first + properties.sphere_count as usize;
-    for (member, sphere) in members[range.clone()].iter().zip(&sphere_loads[range]) {
+    for (member, sphere) in loads_of.members[first..].iter().zip(loads) {
         let arm = orientation.rotate(member.center);
         sum.force += sphere.force;
         sum.torque += sphere.torque + arm.cross(sphere.force);

@@ -4,6 +4,7 @@
 //! Each pass computes each of its elements from its inputs alone and in a fixed order, so the
 //! result does not depend on the number of threads.
 
+mod act;
 mod batch;
 mod bin;
 mod contacts;
@@ -18,11 +19,13 @@ mod scatter;
 mod wall_run;
 mod walls;
 
+use act::act;
 pub use bin::bin;
 pub use contacts::contacts;
 pub use forces::forces;
 pub use integrate::integrate;
 pub(crate) use near::Near;
+pub(crate) use neighbours::Spare;
 pub use neighbours::neighbours;
 pub use pose::pose;
 pub use scan::scan;
@@ -62,9 +65,12 @@ pub fn step(state: &mut State) {
     if state.stats[0].runaway != 0 {
         return;
     }
-    for pass in Pass::ALL {
+    pose(state);
+    for pass in Pass::ALL.into_iter().filter(|pass| pass.builds_lists()) {
         if is_due(pass, state) {
             run(pass, state);
         }
     }
+    forces(state);
+    act(state);
 }

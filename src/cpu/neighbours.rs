@@ -1,10 +1,12 @@
+use std::ops::Range;
+
 use bytemuck::cast_slice;
-use glam::{IVec3, Vec4};
+use glam::{IVec3, Vec3, Vec4};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::wall_run::orientation_of;
-use crate::grid::{apart, cell_at, from_wall, level_of, reach, row_parts, row_ranges, wrap};
+use crate::grid::{from_wall, level_of, nearest, reach, row_parts, row_ranges, wrap};
 use crate::layout::{Facet, Group, Node, Params, Sphere, WALL, Wall};
 use crate::state::State;
 use crate::wall::facet::closest;
@@ -12,6 +14,9 @@ use crate::wall::tree::for_each_near;
 
 /// Spheres whose lists a thread makes in one go.
 const CHUNK: usize = 1024;
+
+/// Spheres that are looked at in one go.
+const LANES: usize = 8;
 
 /// Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in
 /// the order of their indices, then facets of walls, so that the sum of the contact forces does not depend on
@@ -37,51 +42,94 @@ pub fn neighbours(state: &mut State) {
         neighbours,
         memory,
         stats,
+        spare,
         ..
     } = state;
-    let size = params.memory_size as usize;
-    let kept = (size > 0).then(|| {
-        let total = neighbour_starts[spheres.len()] as usize;
-        Lists {
-            starts: neighbour_starts.clone(),
-            neighbours: neighbours[..total].to_vec(),
-            memory: memory[..total * size].to_vec(),
-        }
-    });
+    let Spare { old, places, lists } = spare;
+    std::mem::swap(&mut old.starts, neighbour_starts);
+    std::mem::swap(&mut old.neighbours, neighbours);
+    std::mem::swap(&mut old.memory, memory);
+    neighbour_starts.resize(old.starts.len(), 0);
+    neighbours.resize(old.neighbours.len(), 0);
+    memory.resize(old.memory.len(), Vec4::ZERO);
+
+    places.fill(spheres, sorted, params);
+    lists.resize_with(spheres.len().div_ceil(CHUNK), Vec::new);
     let grid = Grid {
         params,
         groups,
         spheres,
         bucket_starts,
         sorted,
+        places,
     };
-    let chunks: Vec<Vec<u32>> = neighbour_starts[1..]
-        .par_chunks_mut(CHUNK)
-        .enumerate()
-        .map(|(chunk, ends)| find_some(&grid, &walls, chunk * CHUNK, ends))
-        .collect();
+    let ends = neighbour_starts[1..].par_chunks_mut(CHUNK);
+    let tasks = ends.zip(&mut *lists).enumerate();
+    tasks.for_each(|(chunk, (ends, list))| {
+        let first = chunk * CHUNK;
+        if params.period == IVec3::ZERO {
+            find_some::<false>(&grid, &walls, first, ends, list);
+        } else {
+            find_some::<true>(&grid, &walls, first, ends, list);
+        }
+    });
 
     let mut total = 0;
     neighbour_starts[0] = 0;
-    for (ends, chunk) in neighbour_starts[1..].chunks_mut(CHUNK).zip(&chunks) {
+    for (ends, list) in neighbour_starts[1..].chunks_mut(CHUNK).zip(&*lists) {
         ends.iter_mut().for_each(|end| *end += total);
-        total += chunk.len() as u32;
+        total += list.len() as u32;
     }
     stats[0].neighbours = total;
+    let size = params.memory_size as usize;
     if neighbours.len() < total as usize {
         let room = State::neighbour_room(total);
         neighbours.resize(room as usize, 0);
         memory.resize((size * room as usize).max(1), Vec4::ZERO);
         params.neighbour_capacity = room;
     }
-    let mut rest = &mut neighbours[..];
-    for chunk in &chunks {
-        let (own, others) = rest.split_at_mut(chunk.len());
-        own.copy_from_slice(chunk);
-        rest = others;
+
+    let mut tasks = Vec::with_capacity(lists.len());
+    let (mut rest, mut rest_of_memory) = (&mut neighbours[..], &mut memory[..]);
+    for (chunk, list) in lists.iter().enumerate() {
+        let (own, own_memory);
+        (own, rest) = rest.split_at_mut(list.len());
+        (own_memory, rest_of_memory) = rest_of_memory.split_at_mut(size * list.len());
+        tasks.push((chunk * CHUNK, list, own, own_memory));
     }
-    if let Some(kept) = kept {
-        carry(&kept, neighbour_starts, neighbours, memory, size);
+    let starts = &*neighbour_starts;
+    tasks
+        .into_par_iter()
+        .for_each(|(first, list, neighbours, memory)| {
+            neighbours.copy_from_slice(list);
+            let ends = &starts[first..starts.len().min(first + CHUNK + 1)];
+            match size {
+                0 => {}
+                1 => carry::<1>(old, first, ends, neighbours, memory),
+                _ => carry::<2>(old, first, ends, neighbours, memory),
+            }
+        });
+}
+
+/// Room that this pass needs each time anew, kept so that it is not asked of the system each time; what is
+/// in it means nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Spare {
+    old: Lists,
+    places: Places,
+    /// Lists of the spheres of each chunk.
+    lists: Vec<Vec<u32>>,
+}
+
+impl Clone for Spare {
+    fn clone(&self) -> Spare {
+        Spare::default()
+    }
+}
+
+impl PartialEq for Spare {
+    fn eq(&self, _: &Spare) -> bool {
+        true
     }
 }
 
@@ -92,45 +140,114 @@ struct Grid<'a> {
     spheres: &'a [Sphere],
     bucket_starts: &'a [u32],
     sorted: &'a [u32],
+    places: &'a Places,
+}
+
+/// Where the spheres are, in the order of [`State::sorted`], value by value; with [`LANES`] more at the end.
+#[derive(Debug, Default)]
+struct Places {
+    offsets: [Vec<f32>; 3],
+    cells: [Vec<i32>; 3],
+    radii: Vec<f32>,
+    levels: Vec<u32>,
+    bodies: Vec<u32>,
+}
+
+impl Places {
+    fn fill(&mut self, spheres: &[Sphere], sorted: &[u32], params: &Params) {
+        let count = spheres.len() + LANES;
+        let Places {
+            offsets,
+            cells,
+            radii,
+            levels,
+            bodies,
+        } = self;
+        offsets.iter_mut().for_each(|own| own.resize(count, 0.0));
+        cells.iter_mut().for_each(|own| own.resize(count, 0));
+        radii.resize(count, 0.0);
+        levels.resize(count, 0);
+        bodies.resize(count, 0);
+        let [x, y, z] = offsets.each_mut().map(|own| own.par_chunks_mut(CHUNK));
+        let [i, j, k] = cells.each_mut().map(|own| own.par_chunks_mut(CHUNK));
+        let rest = (radii.par_chunks_mut(CHUNK), levels.par_chunks_mut(CHUNK));
+        let columns = (
+            x,
+            y,
+            z,
+            i,
+            j,
+            k,
+            rest.0,
+            rest.1,
+            bodies.par_chunks_mut(CHUNK),
+        );
+        let tasks = (sorted.par_chunks(CHUNK), columns.into_par_iter());
+        tasks.into_par_iter().for_each(|(sorted, columns)| {
+            let (x, y, z, i, j, k, radii, levels, bodies) = columns;
+            for (place, &index) in sorted.iter().enumerate() {
+                let sphere = &spheres[index as usize];
+                [x[place], y[place], z[place]] = sphere.offset.to_array();
+                [i[place], j[place], k[place]] = sphere.cell.to_array();
+                radii[place] = sphere.radius;
+                levels[place] = level_of(sphere.radius, params);
+                bodies[place] = sphere.body;
+            }
+        });
+    }
 }
 
 /// The lists of some spheres, from `first` on, and where each of them ends.
 #[multiversion(targets("x86_64+avx2"))]
-fn find_some(grid: &Grid, walls: &Walls, first: usize, ends: &mut [u32]) -> Vec<u32> {
-    let mut list = Vec::with_capacity(CHUNK * 12);
+fn find_some<const PERIODIC: bool>(
+    grid: &Grid,
+    walls: &Walls,
+    first: usize,
+    ends: &mut [u32],
+    list: &mut Vec<u32>,
+) {
+    list.clear();
     for (index, end) in (first..).zip(ends) {
         let start = list.len();
-        find(grid, index, &mut list);
+        find::<PERIODIC>(grid, index, list);
         list[start..].sort_unstable();
-        walls.find(grid.params, &grid.spheres[index], &mut list);
+        walls.find(grid.params, &grid.spheres[index], list);
         *end = list.len() as u32;
     }
-    list
 }
 
 /// Neighbour lists with what their contacts remember.
+#[derive(Debug, Default)]
 struct Lists {
     starts: Vec<u32>,
     neighbours: Vec<u32>,
     memory: Vec<Vec4>,
 }
 
-/// Gives each entry of the new lists the memory that it had in the `kept` ones, or none. Both are
-/// sorted, so one walk along either is enough.
-fn carry(kept: &Lists, starts: &[u32], neighbours: &[u32], memory: &mut [Vec4], size: usize) {
-    for sphere in 0..starts.len() - 1 {
-        let mut old = kept.starts[sphere] as usize;
-        let end = kept.starts[sphere + 1] as usize;
-        for entry in starts[sphere] as usize..starts[sphere + 1] as usize {
-            while old < end && kept.neighbours[old] < neighbours[entry] {
-                old += 1;
+/// Gives each entry of the new lists of the spheres from `first` on the memory that it had in the `old`
+/// ones, or none. Both are sorted, so one walk along either is enough.
+fn carry<const SIZE: usize>(
+    old: &Lists,
+    first: usize,
+    starts: &[u32],
+    neighbours: &[u32],
+    memory: &mut [Vec4],
+) {
+    let (memory, _) = memory.as_chunks_mut::<SIZE>();
+    let (remembered, _) = old.memory.as_chunks::<SIZE>();
+    let own = starts.windows(2).zip(old.starts[first..].windows(2));
+    for (own, before) in own {
+        let [mut at, end] = [0, 1].map(|k| before[k] as usize);
+        let list = (own[0] - starts[0]) as usize..(own[1] - starts[0]) as usize;
+        for entry in list {
+            while at < end && old.neighbours[at] < neighbours[entry] {
+                at += 1;
             }
-            let own = &mut memory[entry * size..(entry + 1) * size];
-            if old < end && kept.neighbours[old] == neighbours[entry] {
-                own.copy_from_slice(&kept.memory[old * size..(old + 1) * size]);
+            memory[entry] = if at < end && old.neighbours[at] == neighbours[entry] {
+                remembered[at]
             } else {
-                own.fill(Vec4::ZERO);
-            }
+                [Vec4::ZERO; SIZE]
+            };
         }
     }
 }
@@ -170,15 +287,18 @@ impl Walls<'_> {
 
 /// Appends the neighbours of sphere `index` to `list`, in the order in which the grid has them.
 #[inline(always)]
-fn find(grid: &Grid, index: usize, list: &mut Vec<u32>) {
+fn find<const PERIODIC: bool>(grid: &Grid, index: usize, list: &mut Vec<u32>) {
     let &Grid {
         params,
         groups,
         spheres,
         bucket_starts,
         sorted,
+        places,
     } = grid;
     let sphere = &spheres[index];
+    // Most bodies meet all others.
+    let choosy = sphere.inverse_mass == 0.0 || groups[sphere.group() as usize].ignores != 0;
     for level in 0..params.level_count {
         let (first, last) = reach(sphere, level, params);
         let period = params.period >> level;
@@ -187,21 +307,24 @@ fn find(grid: &Grid, index: usize, list: &mut Vec<u32>) {
                 let row = wrap(IVec3::new(first.x, y, z), period);
                 let parts = row_parts(row.x, last.x - first.x + 1, period.x);
                 for part in parts.iter().filter(|part| !part.is_empty()) {
-                    for (begin, end) in row_ranges(row, part, level, bucket_starts) {
-                        for &other in &sorted[begin as usize..end as usize] {
-                            let neighbour = &spheres[other as usize];
-                            if !are_near(params, sphere, neighbour) {
-                                continue;
-                            }
-                            // Another cell's spheres, of this level or another, may share the
-                            // bucket. Few are near, so this is asked last.
-                            let cell = cell_at(neighbour.cell, level);
-                            let in_row = cell.y == row.y
-                                && cell.z == row.z
-                                && part.contains(&cell.x)
-                                && level_of(neighbour.radius, params) == level;
-                            if in_row && !ignore(groups, sphere, neighbour) {
-                                list.push(other);
+                    let row = Row {
+                        cells: part.clone(),
+                        y: row.y,
+                        z: row.z,
+                        level,
+                    };
+                    for (begin, end) in
+                        row_ranges(IVec3::new(0, row.y, row.z), part, level, bucket_starts)
+                    {
+                        for some in (begin as usize..end as usize).step_by(LANES) {
+                            let hits = places.near::<PERIODIC>(some, sphere, &row, params);
+                            let mut left = hits & bits_below(end as usize - some);
+                            while left != 0 {
+                                let other = sorted[some + left.trailing_zeros() as usize];
+                                left &= left - 1;
+                                if !choosy || meet(groups, sphere, &spheres[other as usize]) {
+                                    list.push(other);
+                                }
                             }
                         }
                     }
@@ -211,17 +334,64 @@ fn find(grid: &Grid, index: usize, list: &mut Vec<u32>) {
     }
 }
 
-/// Whether the groups of two spheres do not touch each other.
+/// As many of the lowest bits as there are lanes left.
 #[inline(always)]
-fn ignore(groups: &[Group], sphere: &Sphere, other: &Sphere) -> bool {
-    groups[sphere.group() as usize].ignores >> other.group() & 1 == 1
+fn bits_below(count: usize) -> u32 {
+    (1 << count.min(LANES)) - 1
 }
 
-/// Whether two spheres are closer than the skin, belong to different bodies, and can be moved.
+/// Cells of a level along x.
+struct Row {
+    cells: Range<i32>,
+    y: i32,
+    z: i32,
+    level: u32,
+}
+
+impl Places {
+    /// Which of the places from `first` on are those of spheres of other bodies, in the cells of `row`,
+    /// whose surfaces are closer to that of `sphere` than the skin: a bit for each.
+    ///
+    /// Another cell's spheres, of this level or another, may share the buckets of the row.
+    #[inline(always)]
+    fn near<const PERIODIC: bool>(
+        &self,
+        first: usize,
+        sphere: &Sphere,
+        row: &Row,
+        params: &Params,
+    ) -> u32 {
+        let lanes = first..first + LANES;
+        let [x, y, z] = self.offsets.each_ref().map(|own| &own[lanes.clone()]);
+        let [i, j, k] = self.cells.each_ref().map(|own| &own[lanes.clone()]);
+        let (radii, levels) = (&self.radii[lanes.clone()], &self.levels[lanes.clone()]);
+        let bodies = &self.bodies[lanes];
+        let count = row.cells.len() as u32;
+        let mut found = [0_u32; LANES];
+        for lane in 0..LANES {
+            let cell = IVec3::new(i[lane], j[lane], k[lane]);
+            let mut cells = cell.wrapping_sub(sphere.cell);
+            if PERIODIC {
+                cells = nearest(cells, params.period);
+            }
+            let offset = Vec3::new(x[lane], y[lane], z[lane]);
+            let apart = cells.as_vec3() * params.cell_size + (offset - sphere.offset);
+            let reach = sphere.radius + radii[lane] + params.skin;
+            let home = cell >> row.level;
+            let in_row = (home.y == row.y)
+                & (home.z == row.z)
+                & ((home.x.wrapping_sub(row.cells.start) as u32) < count)
+                & (levels[lane] == row.level);
+            let near = apart.length_squared() < reach * reach;
+            found[lane] = u32::from(near & in_row & (bodies[lane] != sphere.body)) << lane;
+        }
+        found.iter().fold(0, |all, own| all | own)
+    }
+}
+
+/// Whether two spheres may touch: their groups do, and one of them can be moved.
 #[inline(always)]
-fn are_near(params: &Params, sphere: &Sphere, other: &Sphere) -> bool {
-    let reach = sphere.radius + other.radius + params.skin;
-    apart(sphere, other, params).length_squared() < reach * reach
-        && sphere.body != other.body
-        && sphere.inverse_mass + other.inverse_mass > 0.0
+fn meet(groups: &[Group], sphere: &Sphere, other: &Sphere) -> bool {
+    let ignored = groups[sphere.group() as usize].ignores >> other.group() & 1 == 1;
+    !ignored && sphere.inverse_mass + other.inverse_mass > 0.0
 }

@@ -19,15 +19,7 @@ pub fn walls(state: &mut State) {
     if state.params.wall_count == 0 {
         return;
     }
-    match (state.params.law, state.params.memory_size) {
-        (LINEAR, _) => evaluate::<LINEAR>(state),
-        (HOOKE, _) => evaluate::<HOOKE>(state),
-        (HERTZ, _) => evaluate::<HERTZ>(state),
-        (law, _) => panic!("the CPU engine has no contact law {law}"),
-    }
-}
-
-fn evaluate<const LAW: u32>(state: &mut State) {
+    let kernel = kernel(state);
     let mut loads = std::mem::take(&mut state.sphere_loads);
     let mut memory = std::mem::take(&mut state.memory);
     let size = state.params.memory_size as usize;
@@ -44,17 +36,56 @@ fn evaluate<const LAW: u32>(state: &mut State) {
         tasks.push((first, loads, own));
     }
     let shared = &*state;
-    let none = || (0.0_f32, Vec::<Digits>::new());
-    let (fraction, sums) = tasks
+    let touched = tasks
         .into_par_iter()
-        .map(|(first, loads, memory)| evaluate_some::<LAW>(shared, first, loads, memory))
-        .reduce(none, |a, b| (a.0.max(b.0), together(a.1, b.1)));
+        .map(|(first, loads, memory)| kernel(shared, first, loads, memory))
+        .reduce(Touched::default, Touched::and);
     state.sphere_loads = loads;
     state.memory = memory;
-    let largest = &mut state.stats[0].max_overlap_fraction;
-    *largest = (*largest).max(fraction.to_bits());
-    for (own, sum) in state.wall_sums.chunks_exact_mut(WALL_DIGITS).zip(&sums) {
-        own.copy_from_slice(&load::carried(sum));
+    touched.note(state);
+}
+
+/// What became of walls.
+#[derive(Default)]
+pub(super) struct Touched {
+    /// Largest overlap as a fraction of the radius.
+    fraction: f32,
+    /// Loads on all walls, or none.
+    sums: Vec<Digits>,
+}
+
+impl Touched {
+    pub fn and(self, other: Touched) -> Touched {
+        Touched {
+            fraction: self.fraction.max(other.fraction),
+            sums: together(self.sums, other.sums),
+        }
+    }
+
+    pub fn note(&self, state: &mut State) {
+        let largest = &mut state.stats[0].max_overlap_fraction;
+        *largest = (*largest).max(self.fraction.to_bits());
+        let sums = state.wall_sums.chunks_exact_mut(WALL_DIGITS);
+        for (own, sum) in sums.zip(&self.sums) {
+            own.copy_from_slice(&load::carried(sum));
+        }
+    }
+}
+
+/// Evaluates the contacts with walls of the spheres from an index on, for which there are loads, with what their
+/// lists remember.
+pub(super) type Kernel = fn(&State, usize, &mut [SphereLoad], &mut [Vec4]) -> Touched;
+
+/// What evaluates the contact law of `state`.
+///
+/// # Panics
+/// If it is a custom one.
+pub(super) fn kernel(state: &State) -> Kernel {
+    match state.params.law {
+        LINEAR => evaluate_some::<LINEAR>,
+        HOOKE => evaluate_some::<HOOKE>,
+        HERTZ => evaluate_some::<HERTZ>,
+        law => panic!("the CPU engine has no contact law {law}"),
     }
 }
 
@@ -70,15 +101,14 @@ fn together(mut a: Vec<Digits>, b: Vec<Digits>) -> Vec<Digits> {
 }
 
 /// The contacts of the spheres from `first` on, for which there are `loads`; `memory` is that of their
-/// lists. Returns the largest overlap as a fraction of the radius, and the loads on walls if they are
-/// asked for.
+/// lists.
 #[multiversion(targets("x86_64+avx2"))]
 fn evaluate_some<const LAW: u32>(
     state: &State,
     first: usize,
     loads: &mut [SphereLoad],
     memory: &mut [Vec4],
-) -> (f32, Vec<Digits>) {
+) -> Touched {
     let State {
         params,
         spheres,
@@ -104,17 +134,21 @@ fn evaluate_some<const LAW: u32>(
         for run in runs(state, &spheres[index], walls) {
             let memory = &mut memory[at * size..(at + run.entries.len()) * size];
             at += run.entries.len();
+            let alone = run.entries.len() == 1;
             let mut orphans = Orphans::default();
-            if size > 0 {
+            if size > 0 && !alone {
                 orphans.gather(&run, memory, size);
             }
             for k in 0..run.entries.len() {
+                let own = &mut memory[k * size..(k + 1) * size];
                 let Some(closest) = run.touched(k) else {
+                    if alone {
+                        own.fill(Vec4::ZERO);
+                    }
                     continue;
                 };
                 let near = run.near(&closest);
-                let own = &mut memory[k * size..(k + 1) * size];
-                if is_empty(own) {
+                if !alone && is_empty(own) {
                     orphans.hand_over(run.point(&closest), INHERITED * near.radius, own);
                 }
                 let contact = &near.contact;
@@ -140,7 +174,7 @@ fn evaluate_some<const LAW: u32>(
         add(&mut load.damping, &mut load.damping_rest, damping);
         add(&mut load.friction, &mut load.friction_rest, friction);
     }
-    (fraction, sums)
+    Touched { fraction, sums }
 }
 
 /// A contact that goes over to another facet of the wall takes along what it remembers if it goes no

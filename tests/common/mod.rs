@@ -349,7 +349,10 @@ pub fn on_both(text: &str, check: impl Fn(Simulation, &str)) {
 /// A crowd that touches by a law with memory and all that can be added to it.
 pub fn remembering_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
     let mut model = crowd(spheres, center, seed);
-    for (index, pair) in model.pairs.iter_mut().enumerate() {
+    let count = model.materials.len();
+    for (element, pair) in model.pairs.iter_mut().enumerate() {
+        // The same for both orders of two materials.
+        let index = element / count + element % count;
         if law == Law::Hertz {
             pair.stiffness *= 2.0;
             pair.wall_stiffness *= 3.0;
