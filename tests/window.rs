@@ -42,7 +42,7 @@ const LIST: [u32; 2] = [300, 144];
 const GRAVITY: [u32; 2] = [366, 341];
 
 fn main() {
-    let tests: [(&str, Test); 13] = [
+    let tests: [(&str, Test); 14] = [
         (
             "it_draws_what_pictures_show_and_closes",
             it_draws_and_closes,
@@ -68,6 +68,7 @@ fn main() {
         ("what_the_panel_is_told_acts", what_the_panel_is_told_acts),
         ("it_makes_films", it_makes_films),
         ("it_can_be_resized_and_hidden", it_can_be_resized_and_hidden),
+        ("it_gets_over_a_lost_surface", it_gets_over_a_lost_surface),
         (
             "with_two_pixels_a_point_all_is_twice_as_large",
             with_two_pixels_a_point,
@@ -390,7 +391,12 @@ impl Stage {
     }
 
     /// Closes the window with the key q; it must end with exit code 0.
-    fn close(mut self) -> Result<(), Failed> {
+    fn close(self) -> Outcome {
+        self.finish().map(drop)
+    }
+
+    /// The same, and what it said.
+    fn finish(mut self) -> Result<String, Failed> {
         self.key("q")?;
         let mut viewer = self.viewer.take().expect("the window is open");
         let start = Instant::now();
@@ -398,7 +404,7 @@ impl Stage {
             if let Some(status) = viewer.try_wait()? {
                 let said = said(&mut viewer);
                 if status.code() == Some(0) && !said.contains("error") {
-                    return Ok(());
+                    return Ok(said);
                 }
                 return Err(format!("{status}: {said}").into());
             }
@@ -899,6 +905,27 @@ fn it_can_be_resized_and_hidden() -> Outcome {
     })?;
     stage.xdotool(&["windowfocus", &window])?;
     stage.close()
+}
+
+fn it_gets_over_a_lost_surface() -> Outcome {
+    let variables = [("ROCKFALL_LOSE_SURFACE", "3")];
+    let mut stage = Stage::open_with(SCENE, &["--plain", "-v"], SIZE, &variables)?;
+    let start = stage.still(SIZE)?;
+    check_against_picture(&stage, &start, SIZE, "window")?;
+    stage.key("k")?;
+    stage.wait_for_change("a fall", &start, 0.01)?;
+    stage.key("k")?;
+    let window = stage.window()?;
+    stage.xdotool(&["windowsize", "--sync", &window, "700", "500"])?;
+    stage.wait_for("a picture of the new size", |stage| {
+        Ok(stage.shot([700, 500])?.get_pixel(695, 495).0[2] > 60)
+    })?;
+    let said = stage.finish()?;
+    let losses = said.matches("the surface of the window was lost").count();
+    if losses < 3 {
+        return Err(format!("{losses} losses are none to get over: {said}").into());
+    }
+    Ok(())
 }
 
 fn a_wrong_scene_is_shown() -> Outcome {

@@ -21,6 +21,31 @@ pub(super) struct Canvas {
     instance: wgpu::Instance,
     pub egui: egui_winit::State,
     painter: egui_wgpu::Renderer,
+    loss: Loss,
+}
+
+/// In a development build, loses the surface before each so many pictures as the environment variable
+/// `ROCKFALL_LOSE_SURFACE` says, for no display does when a test asks for it.
+struct Loss {
+    every: Option<u64>,
+    pictures: u64,
+}
+
+impl Loss {
+    fn new() -> Loss {
+        let every = std::env::var("ROCKFALL_LOSE_SURFACE")
+            .ok()
+            .filter(|_| cfg!(debug_assertions))
+            .and_then(|every| every.parse().ok())
+            .filter(|&every| every > 0);
+        Loss { every, pictures: 0 }
+    }
+
+    fn is_due(&mut self) -> bool {
+        self.pictures += 1;
+        self.every
+            .is_some_and(|every| self.pictures.is_multiple_of(every))
+    }
 }
 
 /// A picture that is about to be shown.
@@ -98,6 +123,7 @@ impl Canvas {
             instance,
             egui,
             painter,
+            loss: Loss::new(),
         })
     }
 
@@ -131,7 +157,12 @@ impl Canvas {
         if self.size() != [self.config.width, self.config.height] {
             self.resize();
         }
-        let (texture, suboptimal) = match self.surface.get_current_texture() {
+        let current = if self.loss.is_due() {
+            Current::Lost
+        } else {
+            self.surface.get_current_texture()
+        };
+        let (texture, suboptimal) = match current {
             Current::Success(texture) => (texture, false),
             Current::Suboptimal(texture) => (texture, true),
             Current::Occluded => return Ok(None),
@@ -145,6 +176,7 @@ impl Canvas {
                 return Ok(None);
             }
             Current::Lost => {
+                tracing::info!("the surface of the window was lost; here is another");
                 self.surface = create_surface(&self.instance, &self.window)?;
                 self.resize();
                 self.window.request_redraw();
