@@ -23,7 +23,9 @@ fn walls(side: f64) -> Value {
 }
 
 fn elastic_box(law: &str) -> Value {
-    let mut contact = json!({ "law": law });
+    // In each collision, chance adds or takes a part of the energy that goes with the square of the time step: with
+    // t_c/50, a million steps may add up to the tolerance.
+    let mut contact = json!({ "law": law, "elastic": true });
     if law != "hertz" {
         contact["stiffness"] = json!(1e5);
     }
@@ -38,29 +40,33 @@ fn elastic_box(law: &str) -> Value {
     })
 }
 
-pub fn energy(engine: Engine) -> Vec<Quantity> {
-    let mut quantities = Vec::new();
-    for law in ["linear", "hertz"] {
-        let mut simulation = engine.start(&elastic_box(law));
-        let start = simulation.summary().unwrap().kinetic_energy;
-        let energies: Vec<f64> = (0..100)
-            .map(|_| {
-                simulation.step(10_000).unwrap();
-                simulation.summary().unwrap().kinetic_energy / start
-            })
-            .collect();
-        // At any moment, springs hold a part of the energy; the mean over a tenth of the run shows
-        // whether it drifts.
-        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
-        let drift = mean(&energies[90..]) - mean(&energies[..10]);
-        quantities.push(absolute(
-            format!("{law}: energy in the last tenth less that in the first, over the energy"),
-            0.0,
-            drift,
-            1e-3,
-        ));
-    }
-    quantities
+pub fn linear_energy(engine: Engine) -> Vec<Quantity> {
+    energy(engine, "linear")
+}
+
+pub fn hertzian_energy(engine: Engine) -> Vec<Quantity> {
+    energy(engine, "hertz")
+}
+
+fn energy(engine: Engine, law: &str) -> Vec<Quantity> {
+    let mut simulation = engine.start(&elastic_box(law));
+    let start = simulation.summary().unwrap().kinetic_energy;
+    let energies: Vec<f64> = (0..100)
+        .map(|_| {
+            simulation.step(10_000).unwrap();
+            simulation.summary().unwrap().kinetic_energy / start
+        })
+        .collect();
+    // At any moment, springs hold a part of the energy; the mean over a tenth of the run shows
+    // whether it drifts.
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let drift = mean(&energies[90..]) - mean(&energies[..10]);
+    vec![absolute(
+        "energy in the last tenth less that in the first, over the energy",
+        0.0,
+        drift,
+        1e-3,
+    )]
 }
 
 pub fn cooling(engine: Engine) -> Vec<Quantity> {

@@ -78,7 +78,8 @@ cases! {
         cooling_gas: "cooling gas", "Haff 1983; Carnahan and Starling 1969", gas::cooling;
     }
     long {
-        energy_of_a_gas: "energy of an elastic gas", "exact", gas::energy;
+        energy_of_a_linear_gas: "energy of an elastic gas, linear", "exact", gas::linear_energy;
+        energy_of_a_hertzian_gas: "energy of an elastic gas, hertz", "exact", gas::hertzian_energy;
         isotropic_packing: "isotropic packing", "O'Hern et al. 2003", packing::isotropic;
         janssen: "silo at rest", "Janssen 1895", silo::janssen;
         beverloo: "silo that empties", "Beverloo et al. 1961", silo::beverloo;
