@@ -358,7 +358,7 @@ pub fn remembering_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> 
             pair.wall_stiffness *= 3.0;
         }
         pair.rolling_friction = 0.2;
-        pair.rolling = if index % 3 == 0 {
+        pair.rolling = if index.is_multiple_of(3) {
             Rolling::Constant
         } else {
             Rolling::Spring
