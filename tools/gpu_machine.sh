@@ -7,7 +7,7 @@
 #                                            was measured goes to OUT, target/gpu-machine/out by default
 #   tools/gpu_machine.sh run [OUT] --small   the same on small scenes, in minutes on a software adapter
 #
-# All of it takes less than nine minutes. What is in target/gpu-machine/ besides is used:
+# All of it is limited to about nine minutes (not measured on a GPU yet). What is in target/gpu-machine/ besides is used:
 #   *.deb    is unpacked if the machine has no Vulkan loader (Debian's libvulkan1 has one)
 #   *.whl    is installed for Python 3, for the peers (warp-lang, numpy)
 # The adapter is the best GPU; ROCKFALL_ADAPTER names another one by a part of its description.
