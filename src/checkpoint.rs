@@ -35,7 +35,7 @@ use crate::error::{Error, Result};
 use crate::flow::Traffic;
 use crate::grid::FRACTION;
 use crate::layout::{self, Body, WALL};
-use crate::model::{ModelBody, Remembered};
+use crate::model::{Model, ModelBody, Remembered};
 use crate::output::write_aside;
 use crate::simulation::Simulation;
 use crate::snapshot::Snapshot;
@@ -78,6 +78,9 @@ pub struct Header {
     pub law: String,
     /// The shapes.
     pub shapes: Vec<ShapeBefore>,
+    /// Names of the groups; the first is that of bodies in none.
+    #[serde(default)]
+    pub groups: Vec<String>,
     /// The walls.
     pub walls: Vec<WallBefore>,
     /// What the contacts of bodies dissipated that are gone.
@@ -104,6 +107,9 @@ pub struct Section {
 pub struct ShapeBefore {
     /// Its name.
     pub name: String,
+    /// Name of the material that its bodies have instead of that of the shape.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub material: Option<String>,
     /// Number of its spheres.
     pub spheres: u32,
     /// Centre of mass in the shape's own axes, m.
@@ -115,9 +121,14 @@ pub struct ShapeBefore {
 }
 
 impl ShapeBefore {
-    fn new(clump: &Clump) -> ShapeBefore {
+    fn new(index: usize, model: &Model) -> ShapeBefore {
+        let clump = &model.shapes[index];
+        // A shape of another material goes by the name of the one that it was made from.
+        let original = |other: &Clump| other.name == clump.name;
+        let remade = model.shapes[..index].iter().any(original);
         ShapeBefore {
             name: clump.name.clone(),
+            material: remade.then(|| model.materials[clump.materials[0]].clone()),
             spheres: clump.spheres.len() as u32,
             center_of_mass: clump.center_of_mass.to_array(),
             principal_axes: clump.principal_axes.to_array(),
@@ -160,6 +171,8 @@ pub(crate) struct BodyBefore {
     /// Index of its shape in [`Header::shapes`].
     pub shape: usize,
     pub fixed: bool,
+    /// Index of its group in [`Header::groups`].
+    pub group: usize,
     /// Centre of mass, m.
     pub position: DVec3,
     /// World from body frame.
@@ -181,6 +194,11 @@ const FIXED: u32 = 1 << 31;
 /// The bits below that are the group, from this one on; all others are the shape.
 const GROUP_SHIFT: u32 = 26;
 const SHAPE_BITS: u32 = (1 << GROUP_SHIFT) - 1;
+
+/// Of an element of `shape_of_body`, the group.
+fn group_of(shape: u32) -> usize {
+    ((shape & !FIXED) >> GROUP_SHIFT) as usize
+}
 
 /// A checkpoint that was read: it is whole, and of this version of Rockfall.
 #[derive(Clone, Debug, PartialEq)]
@@ -237,7 +255,15 @@ pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> 
         cell_size: state.params.cell_size.to_array(),
         memory_size: state.params.memory_size,
         law: model.contact.law.keyword().to_owned(),
-        shapes: model.shapes.iter().map(ShapeBefore::new).collect(),
+        shapes: (0..model.shapes.len())
+            .map(|shape| ShapeBefore::new(shape, model))
+            .collect(),
+        groups: model
+            .forces
+            .groups
+            .iter()
+            .map(|group| group.name.clone())
+            .collect(),
         walls: model.walls.iter().map(WallBefore::new).collect(),
         gone: state.gone,
         traffic: state.traffic.clone(),
@@ -418,12 +444,24 @@ impl Checkpoint {
             BodyBefore {
                 shape: index,
                 fixed: shape & FIXED != 0,
+                group: group_of(shape),
                 position: origin + cells * cell_size,
                 orientation: body_orientation(&body),
                 velocity: body.velocity.as_dvec3(),
                 angular_velocity: angular_velocity(&body, inertia),
             }
         })
+    }
+
+    /// Whether there is a body in each of the groups.
+    pub(crate) fn used_groups(&self) -> Vec<bool> {
+        let mut used = vec![false; self.header.groups.len().max(1)];
+        for shape in self.elements::<u32>(SHAPES) {
+            let group = group_of(shape);
+            used.resize(used.len().max(group + 1), false);
+            used[group] = true;
+        }
+        used
     }
 
     /// Whether there is a body of each of the shapes.
@@ -582,7 +620,7 @@ impl Checkpoint {
             velocity: DVec3::ZERO,
             angular_velocity: DVec3::ZERO,
             fixed: shape & FIXED != 0,
-            group: ((shape & !FIXED) >> GROUP_SHIFT) as usize,
+            group: group_of(shape),
         });
         state.extend(model, self.elements(IDS).into_iter().zip(bodies));
         let places = self.elements::<[f64; 3]>(PLACES).into_iter();

@@ -956,6 +956,54 @@ fn a_scene_starts_from_the_state_of_a_run() {
 }
 
 #[test]
+fn a_body_starts_with_the_material_and_the_group_that_it_had() {
+    let scene = json!({
+        "version": 1, "gravity": [0, 0, 0], "duration": 0.01,
+        "contact": { "law": "hooke", "stiffness": 1e5 },
+        "materials": {
+            "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
+            "ice": { "density": 900, "restitution": 0.3, "friction": 0.1 },
+        },
+        "groups": { "solid": {}, "ghosts": { "ignores": ["solid"] } },
+        "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "stone" } },
+        "bodies": [
+            { "shape": "ball", "position": [0, 0, 0], "group": "solid" },
+            { "shape": "ball", "position": [0.05, 0, 0], "group": "ghosts", "material": "ice" },
+        ],
+    });
+    let place = Place::with(&scene);
+    place.run("run scene.json --backend cpu --out before --vtk none");
+    let mut next = scene.clone();
+    next.as_object_mut().unwrap().remove("bodies");
+    next["start"] = json!({ "from": "before" });
+    // In another order, and with one more.
+    next["groups"] = json!({ "ghosts": { "ignores": ["solid"] }, "others": {}, "solid": {} });
+    place.write("next.json", &next);
+    let load = |name: &str| scene::load(&place.0.path().join(name)).unwrap().model;
+    let (before, after) = (load("scene.json"), load("next.json"));
+    for (a, b) in before.bodies.iter().zip(&after.bodies) {
+        let [a_shape, b_shape] = [&before.shapes[a.shape], &after.shapes[b.shape]];
+        assert_eq!((&a_shape.name, a_shape.mass), (&b_shape.name, b_shape.mass));
+        let name =
+            |model: &rockfall::model::Model, group: usize| model.forces.groups[group].name.clone();
+        assert_eq!(name(&before, a.group), name(&after, b.group));
+    }
+    // They are in each other, and stay so.
+    place.run("run next.json --backend cpu --steps 100");
+
+    for (of, name) in [("materials", "ice"), ("groups", "ghosts")] {
+        let mut wrong = next.clone();
+        wrong[of].as_object_mut().unwrap().remove(name);
+        place.write("wrong.json", &wrong);
+        let said = place.fails(2, "check wrong.json");
+        assert!(
+            said.contains("start.from") && said.contains(&format!("{name:?} under {of:?}")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn every_scene_is_the_same_when_it_is_loaded_from_the_folder_of_its_run() {
     let folder = tempfile::tempdir().unwrap();
     let mut seen = 0;

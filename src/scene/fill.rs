@@ -784,7 +784,7 @@ mod tests {
 
     use super::*;
     use crate::scene::overlap::overlaps;
-    use crate::scene::overlap::tests::{ball, body, clump, plane};
+    use crate::scene::overlap::tests::{ball, body, clump, plane, world};
     use crate::scene::shapes;
 
     /// A ball, a block, a rod, and a lopsided pair whose principal axes are not its own.
@@ -844,7 +844,7 @@ mod tests {
                 assert!((center + radius).cmple(fill.max + 1e-9).all(), "{body:?}");
             }
         }
-        assert_eq!(overlaps(bodies, shapes, &[], None, 2.0 * TOUCH), []);
+        assert_eq!(overlaps(bodies, world(shapes, &[], None), 2.0 * TOUCH), []);
     }
 
     #[test]
@@ -1076,7 +1076,10 @@ mod tests {
             );
         }
         assert_eq!(bodies.len(), 182);
-        assert_eq!(overlaps(&bodies, &shapes, &planes, None, 2.0 * TOUCH), []);
+        assert_eq!(
+            overlaps(&bodies, world(&shapes, &planes, None), 2.0 * TOUCH),
+            []
+        );
         // Only spheres keep others out, not what bounds them: the bounding radius of the ring is 0.22 m.
         let ring = &bodies[1];
         assert!(

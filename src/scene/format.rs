@@ -849,8 +849,8 @@ pub struct Body {
 
 /// Bodies that start as they were in another run.
 ///
-/// Each is of the shape with the name that its shape had there, and stays fixed if it was. Where shape,
-/// material or walls are others now, so are they from here on. What the contacts of these bodies
+/// Each is of the shape, the material and the group with the names that these had there, and stays fixed if it
+/// was. Where shape, material, group or walls are others now, so are they from here on. What the contacts of these bodies
 /// remember (slip, roll) is kept if both runs have the same law. Time starts at 0.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Start", deny_unknown_fields)]

@@ -9,6 +9,7 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use crate::clump::Clump;
+use crate::forces::Group;
 use crate::model::{Domain, ModelBody};
 use crate::wall::Probe;
 
@@ -42,28 +43,43 @@ pub struct Overlap {
     pub fraction: f64,
 }
 
+/// What bodies are among and of.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// Of all bodies.
+    pub shapes: &'a [Clump],
+    /// Groups of bodies; those that ignore each other do not touch. None, if all touch all.
+    pub groups: &'a [Group],
+    /// Walls.
+    pub walls: &'a [Probe],
+    /// Periodic box.
+    pub domain: Option<&'a Domain>,
+}
+
+impl World<'_> {
+    /// Whether an overlap of two bodies does any harm.
+    fn collide(&self, a: &ModelBody, b: &ModelBody) -> bool {
+        let ignores = |group: &Group| group.ignores >> b.group & 1 == 1;
+        !(a.fixed && b.fixed || self.groups.get(a.group).is_some_and(ignores))
+    }
+}
+
 /// Overlaps of bodies with each other and with walls that are deeper than `tolerance` times the
 /// smaller radius, one for each two, the one of the largest fraction first (equal ones in the order
 /// of their bodies).
 ///
-/// Of two fixed bodies, or a fixed body and a wall, an overlap does no harm and is left out.
-/// In a periodic `domain`, which is longer than two of the largest diameters, the images of bodies count.
+/// Of two fixed bodies, a fixed body and a wall, or two bodies that ignore each other, an overlap does no harm and is
+/// left out. In a periodic domain, which is longer than two of the largest diameters, the images of bodies count.
 /// Each sphere looks at no more than 64 that overlap it.
-pub fn overlaps(
-    bodies: &[ModelBody],
-    shapes: &[Clump],
-    walls: &[Probe],
-    domain: Option<&Domain>,
-    tolerance: f64,
-) -> Vec<Overlap> {
-    let grid = grid_of(bodies, shapes, domain);
+pub fn overlaps(bodies: &[ModelBody], world: World, tolerance: f64) -> Vec<Overlap> {
+    let grid = grid_of(bodies, world);
     let mut found: Vec<Overlap> = (0..bodies.len())
         .into_par_iter()
         .with_min_len(64)
         .flat_map_iter(|index| {
             let mut found = Vec::new();
-            with_bodies(&grid, bodies, shapes, domain, index, -tolerance, &mut found);
-            with_walls(bodies, shapes, walls, index, tolerance, &mut found);
+            with_bodies(&grid, bodies, world, index, -tolerance, &mut found);
+            with_walls(bodies, world, index, tolerance, &mut found);
             found
         })
         .collect();
@@ -105,7 +121,8 @@ pub(super) fn short(number: f64) -> f64 {
 }
 
 /// A grid of all spheres; in a periodic domain, of their images in it.
-fn grid_of(bodies: &[ModelBody], shapes: &[Clump], domain: Option<&Domain>) -> SphereGrid {
+fn grid_of(bodies: &[ModelBody], world: World) -> SphereGrid {
+    let World { shapes, domain, .. } = world;
     let mut grid = SphereGrid::new(
         shapes
             .iter()
@@ -120,23 +137,23 @@ fn grid_of(bodies: &[ModelBody], shapes: &[Clump], domain: Option<&Domain>) -> S
     grid
 }
 
-/// Calls `visit` with each sphere of a body and each of another body near it, unless both are fixed;
+/// Calls `visit` with each sphere of a body and each of another body near it that it collides with;
 /// see [`SphereGrid::for_each_near`] for `margin`. In a periodic domain they are images: of the second the
 /// one in the box, of the first the one that is near that.
 fn for_each_pair(
     grid: &SphereGrid,
     bodies: &[ModelBody],
-    shapes: &[Clump],
-    domain: Option<&Domain>,
+    world: World,
     index: usize,
     margin: f64,
     mut visit: impl FnMut(DVec3, f64, &GridSphere),
 ) {
+    let World { shapes, domain, .. } = world;
     for (center, radius) in spheres_of(&bodies[index], shapes) {
         let mut pairs = 0;
         for_each_image(domain, center, grid.reach(radius, margin), |image| {
             grid.for_each_near(image, radius, index as u32, margin, |other| {
-                if bodies[index].fixed && bodies[other.owner as usize].fixed {
+                if !world.collide(&bodies[index], &bodies[other.owner as usize]) {
                     return ControlFlow::Continue(());
                 }
                 visit(image, radius, other);
@@ -176,8 +193,7 @@ fn for_each_image(domain: Option<&Domain>, point: DVec3, reach: f64, mut visit: 
 fn with_bodies(
     grid: &SphereGrid,
     bodies: &[ModelBody],
-    shapes: &[Clump],
-    domain: Option<&Domain>,
+    world: World,
     index: usize,
     margin: f64,
     found: &mut Vec<Overlap>,
@@ -185,8 +201,7 @@ fn with_bodies(
     for_each_pair(
         grid,
         bodies,
-        shapes,
-        domain,
+        world,
         index,
         margin,
         |center, radius, other| {
@@ -204,8 +219,7 @@ fn with_bodies(
 
 fn with_walls(
     bodies: &[ModelBody],
-    shapes: &[Clump],
-    walls: &[Probe],
+    world: World,
     index: usize,
     tolerance: f64,
     found: &mut Vec<Overlap>,
@@ -213,8 +227,8 @@ fn with_walls(
     if bodies[index].fixed {
         return;
     }
-    for (wall_index, wall) in walls.iter().enumerate() {
-        for (center, radius) in spheres_of(&bodies[index], shapes) {
+    for (wall_index, wall) in world.walls.iter().enumerate() {
+        for (center, radius) in spheres_of(&bodies[index], world.shapes) {
             if let Some((depth, _)) = wall.depth(center, radius, tolerance * radius) {
                 found.push(Overlap {
                     body: index,
@@ -249,6 +263,20 @@ pub(super) mod tests {
             inertia: DVec3::ONE,
             center_of_mass: DVec3::ZERO,
             principal_axes: DQuat::IDENTITY,
+        }
+    }
+
+    /// Where all bodies touch all.
+    pub fn world<'a>(
+        shapes: &'a [Clump],
+        walls: &'a [Probe],
+        domain: Option<&'a Domain>,
+    ) -> World<'a> {
+        World {
+            shapes,
+            groups: &[],
+            walls,
+            domain,
         }
     }
 
@@ -340,7 +368,7 @@ pub(super) mod tests {
         domain: Option<&Domain>,
         tolerance: f64,
     ) -> usize {
-        let found = overlaps(bodies, shapes, walls, domain, tolerance);
+        let found = overlaps(bodies, world(shapes, walls, domain), tolerance);
         let expected = by_brute_force(bodies, shapes, walls, domain, tolerance);
         assert_eq!(found.len(), expected.len());
         for overlap in &found {
@@ -421,7 +449,7 @@ pub(super) mod tests {
                 periodic,
             };
             let count = assert_as_by_brute_force(&bodies, &shapes, &[], Some(&domain), 0.0);
-            let without = overlaps(&bodies, &shapes, &[], None, 0.0).len();
+            let without = overlaps(&bodies, world(&shapes, &[], None), 0.0).len();
             assert!(count > without + 20, "{count}, {without}");
         }
     }
@@ -444,7 +472,7 @@ pub(super) mod tests {
         for offset in [-1e6, 1e9, 1e300] {
             let corner = DVec3::splat(offset);
             let bodies = [body(0, corner), body(0, corner), body(0, -corner)];
-            let found = overlaps(&bodies, &shapes, &[], None, 0.0);
+            let found = overlaps(&bodies, world(&shapes, &[], None), 0.0);
             assert_eq!(found.len(), 1, "{offset}");
             assert_eq!((found[0].body, found[0].partner), (0, Partner::Body(1)));
             assert_eq!(found[0].depth, 1.0);
@@ -459,7 +487,7 @@ pub(super) mod tests {
             body(0, DVec3::new(0.0, 0.5, 0.0)),
             body(0, DVec3::new(1.0, 0.5, 0.0)),
         ];
-        assert_eq!(overlaps(&bodies, &shapes, &planes, None, 0.0), []);
+        assert_eq!(overlaps(&bodies, world(&shapes, &planes, None), 0.0), []);
     }
 
     #[test]
@@ -471,9 +499,9 @@ pub(super) mod tests {
             ..body(0, DVec3::X * x)
         };
         let mut bodies = [fixed(0.0), fixed(0.1)];
-        assert_eq!(overlaps(&bodies, &shapes, &planes, None, 0.0), []);
+        assert_eq!(overlaps(&bodies, world(&shapes, &planes, None), 0.0), []);
         bodies[1].fixed = false;
-        let found = overlaps(&bodies, &shapes, &planes, None, 0.0);
+        let found = overlaps(&bodies, world(&shapes, &planes, None), 0.0);
         let partners: Vec<_> = found.iter().map(|o| (o.body, o.partner)).collect();
         assert_eq!(
             partners,
@@ -486,7 +514,7 @@ pub(super) mod tests {
     fn a_heap_in_one_point_is_found_without_listing_every_pair() {
         let shapes = [ball(0.5)];
         let bodies = vec![body(0, DVec3::ONE); 20_000];
-        let found = overlaps(&bodies, &shapes, &[], None, 0.1);
+        let found = overlaps(&bodies, world(&shapes, &[], None), 0.1);
         assert!(found.len() >= bodies.len() - 1);
         assert!(found.len() <= bodies.len() * CROWD);
         assert!(found.iter().all(|overlap| overlap.fraction == 2.0));
@@ -504,7 +532,7 @@ pub(super) mod tests {
                 .num_threads(threads)
                 .build()
                 .expect("threads")
-                .install(|| overlaps(&bodies, &shapes, &[], None, 0.01))
+                .install(|| overlaps(&bodies, world(&shapes, &[], None), 0.01))
         };
         assert!(with(1).len() > 100);
         assert_eq!(with(1), with(3));

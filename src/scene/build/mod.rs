@@ -23,6 +23,7 @@ use super::Scene;
 use super::contact::{self, Encounters};
 use super::error::{Problem, rounded};
 use super::format::{self, SceneFile};
+use super::overlap::World;
 use crate::clump::Clump;
 use crate::flow::Flow;
 use crate::forces::Forces;
@@ -66,8 +67,8 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     let started = check.start(
         file,
         folder,
-        &shape_names,
-        &shapes.clumps,
+        [&shape_names, &materials, &group_names],
+        &mut shapes,
         &walls,
         contact.as_ref().map(|contact| &contact.law),
     );
@@ -113,10 +114,12 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
         file,
         bodies,
         &fills,
-        &shapes,
-        &groups,
-        &wall_probes,
-        domain.as_ref(),
+        World {
+            shapes: &shapes,
+            groups: &groups,
+            walls: &wall_probes,
+            domain: domain.as_ref(),
+        },
         &kept,
     )?;
     let springs = check.springs(file, &named, &bodies, &shapes);

@@ -3,12 +3,10 @@
 use super::super::error::{Problem, rounded};
 use super::super::fill::Fill;
 use super::super::format::{InitialOverlap, SceneFile};
-use super::super::overlap::{self, Overlap, Partner};
+use super::super::overlap::{self, Overlap, Partner, World};
 use super::DEEP_OVERLAP;
 use super::check::Check;
-use crate::clump::Clump;
-use crate::forces::Group;
-use crate::model::{Domain, ModelBody};
+use crate::model::ModelBody;
 use crate::wall::Probe;
 
 /// What was there before, in another run: overlaps among it do no harm.
@@ -30,38 +28,28 @@ impl Kept<'_> {
 }
 
 impl Check {
-    #[allow(clippy::too_many_arguments, reason = "all that can overlap")]
     pub(super) fn initial_overlap(
         &mut self,
         file: &SceneFile,
         mut bodies: Vec<ModelBody>,
         fills: &[Fill],
-        shapes: &[Clump],
-        groups: &[Group],
-        walls: &[Probe],
-        domain: Option<&Domain>,
+        world: World,
         kept: &Kept,
     ) -> Result<Vec<ModelBody>, Vec<Problem>> {
-        let mut deep = overlap::overlaps(&bodies, shapes, walls, domain, DEEP_OVERLAP);
-        let ignored = |overlap: &Overlap| match overlap.partner {
-            Partner::Body(other) => {
-                groups[bodies[overlap.body].group].ignores >> bodies[other].group & 1 == 1
-            }
-            Partner::Wall(_) => false,
-        };
-        deep.retain(|overlap| !kept.has(overlap) && !ignored(overlap));
+        let mut deep = overlap::overlaps(&bodies, world, DEEP_OVERLAP);
+        deep.retain(|overlap| !kept.has(overlap));
         if deep.is_empty() {
             return Ok(bodies);
         }
         let counts = [kept.bodies, file.bodies.len()].into_iter();
         let counts = counts.chain(fills.iter().map(|fill| fill.count));
         let counts: Vec<usize> = counts.collect();
-        let describe = |overlap: &Overlap| overlapping(overlap, &counts, walls);
+        let describe = |overlap: &Overlap| overlapping(overlap, &counts, world.walls);
         if file.initial_overlap == InitialOverlap::Error {
             return Err(deep.iter().map(describe).collect());
         }
         let (tolerance, sweeps) = (overlap::RELAX_TOLERANCE, overlap::RELAX_SWEEPS);
-        let report = overlap::relax(&mut bodies, shapes, walls, domain, tolerance, sweeps).map_err(
+        let report = overlap::relax(&mut bodies, world, tolerance, sweeps).map_err(
             |unrelaxed| {
                 let worst = describe(&unrelaxed.worst);
                 vec![

@@ -7,6 +7,7 @@ use glam::{DQuat, DVec3};
 use super::super::error::Problem;
 use super::super::format::{self, SceneFile};
 use super::check::{Check, Names};
+use super::clumps::Shapes;
 use crate::checkpoint::Checkpoint;
 use crate::clump::Clump;
 use crate::model::{Law, ModelBody, Remembered};
@@ -38,8 +39,8 @@ impl Check {
         &mut self,
         file: &SceneFile,
         folder: &Path,
-        names: &Names,
-        shapes: &[Option<Clump>],
+        [names, materials, groups]: [&Names; 3],
+        shapes: &mut Shapes,
         walls: &[Wall],
         law: Option<&Law>,
     ) -> Started {
@@ -61,7 +62,9 @@ impl Check {
                 return Started::default();
             }
         };
-        let Some(shape_of) = self.shapes_of(start, &checkpoint, names) else {
+        let shape_of = self.shapes_of(start, &checkpoint, names, materials, shapes);
+        let (Some(shape_of), Some(group_of)) = (shape_of, self.groups_of(&checkpoint, groups))
+        else {
             return Started::default();
         };
         let mut kept = Vec::new();
@@ -71,7 +74,7 @@ impl Check {
             let Some(shape) = shape_of[body.shape] else {
                 continue;
             };
-            let Some(clump) = &shapes[shape] else {
+            let Some(clump) = &shapes.clumps[shape] else {
                 continue;
             };
             let before = &checkpoint.header.shapes[body.shape];
@@ -89,7 +92,7 @@ impl Check {
                 velocity: stopped(body.velocity),
                 angular_velocity: stopped(body.angular_velocity),
                 fixed: body.fixed,
-                group: 0,
+                group: group_of[body.group],
             });
         }
         if bodies.is_empty() {
@@ -130,8 +133,10 @@ impl Check {
         start: &format::Start,
         checkpoint: &Checkpoint,
         names: &Names,
+        materials: &Names,
+        shapes: &mut Shapes,
     ) -> Option<Vec<Option<usize>>> {
-        let before = self.problems.len();
+        let before_all = self.problems.len();
         let known: Vec<&str> = checkpoint
             .header
             .shapes
@@ -150,13 +155,19 @@ impl Check {
                 );
             }
         }
-        let used: Vec<bool> = checkpoint.used_shapes();
-        let shape_of = known.iter().zip(used).map(|(name, used)| {
-            if !used || start.without.iter().any(|without| without == name) {
-                return None;
+        let mut shape_of = Vec::with_capacity(known.len());
+        for (before, used) in checkpoint
+            .header
+            .shapes
+            .iter()
+            .zip(checkpoint.used_shapes())
+        {
+            let name = &before.name;
+            if !used || start.without.contains(name) {
+                shape_of.push(None);
+                continue;
             }
-            let shape = names.get(name);
-            if shape.is_none() {
+            let Some(shape) = names.get(name) else {
                 self.problems.push(
                     Problem::new(
                         "start.from",
@@ -165,11 +176,56 @@ impl Check {
                     )
                     .help("copy it from the scene.json of the other run"),
                 );
+                continue;
+            };
+            let material = before.material.as_ref();
+            if let Some(name) = material
+                && materials.get(name).is_none()
+            {
+                self.problems.push(
+                    Problem::new(
+                        "start.from",
+                        format!("bodies of the material {name:?}"),
+                        format!("{name:?} under \"materials\""),
+                    )
+                    .help("copy it from the scene.json of the other run"),
+                );
+                continue;
             }
-            shape
-        });
-        let shape_of: Vec<Option<usize>> = shape_of.collect();
-        (self.problems.len() == before).then_some(shape_of)
+            shape_of.push(self.shape_of_material(
+                "start",
+                Some(shape),
+                material,
+                materials,
+                shapes,
+            ));
+        }
+        (self.problems.len() == before_all).then_some(shape_of)
+    }
+
+    /// The group of the scene that each group of the other run is.
+    fn groups_of(&mut self, checkpoint: &Checkpoint, groups: &Names) -> Option<Vec<usize>> {
+        let used = checkpoint.used_groups();
+        let names = checkpoint.header.groups.iter().skip(1);
+        let mut group_of = vec![0];
+        let before = self.problems.len();
+        for (name, used) in names.zip(&used[1..]) {
+            let group = groups.get(name);
+            if *used && group.is_none() {
+                self.problems.push(
+                    Problem::new(
+                        "start.from",
+                        format!("bodies in the group {name:?}"),
+                        format!("{name:?} under \"groups\""),
+                    )
+                    .help("copy it from the scene.json of the other run"),
+                );
+            }
+            group_of.push(group.map_or(0, |group| group + 1));
+        }
+        // A run of an older version has no names of groups.
+        group_of.resize(used.len(), 0);
+        (self.problems.len() == before).then_some(group_of)
     }
 }
 

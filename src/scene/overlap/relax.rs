@@ -4,10 +4,8 @@ use glam::DVec3;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use super::{Overlap, for_each_pair, grid_of, overlaps, short, spheres_of};
-use crate::clump::Clump;
-use crate::model::{Domain, ModelBody};
-use crate::wall::Probe;
+use super::{Overlap, World, for_each_pair, grid_of, overlaps, short, spheres_of};
+use crate::model::ModelBody;
 
 /// Overlap that relaxing leaves be, as a fraction of the smaller radius.
 pub const RELAX_TOLERANCE: f64 = 1e-3;
@@ -64,9 +62,7 @@ pub struct Unrelaxed {
 /// left them.
 pub fn relax(
     bodies: &mut [ModelBody],
-    shapes: &[Clump],
-    walls: &[Probe],
-    domain: Option<&Domain>,
+    world: World,
     tolerance: f64,
     max_sweeps: usize,
 ) -> Result<RelaxReport, Unrelaxed> {
@@ -77,7 +73,7 @@ pub fn relax(
     let mut searches = 0;
     loop {
         searches += 1;
-        let neighbours = neighbours(bodies, shapes, domain);
+        let neighbours = neighbours(bodies, world);
         let mut moving = true;
         let mut since_search = 0;
         while moving && since_search < SWEEPS_PER_SEARCH {
@@ -94,13 +90,13 @@ pub fn relax(
             } else {
                 neighbours.iter().rev().fold(false, part)
             };
-            moving |= leave_walls(bodies, shapes, walls, allowed);
+            moving |= leave_walls(bodies, world, allowed);
             since_search += 1;
         }
         sweeps += since_search;
         let settled = !moving && since_search == 1;
         if settled || sweeps >= max_sweeps {
-            let left = overlaps(bodies, shapes, walls, domain, tolerance);
+            let left = overlaps(bodies, world, tolerance);
             match left.first() {
                 None => break,
                 Some(&worst) => {
@@ -182,35 +178,27 @@ impl Pair {
 }
 
 /// Pairs of spheres that overlap, or soon may.
-fn neighbours(bodies: &[ModelBody], shapes: &[Clump], domain: Option<&Domain>) -> Vec<Pair> {
-    let grid = grid_of(bodies, shapes, domain);
-    let nearest = |way| domain.map_or(way, |domain| domain.nearest(way));
+fn neighbours(bodies: &[ModelBody], world: World) -> Vec<Pair> {
+    let grid = grid_of(bodies, world);
+    let nearest = |way| world.domain.map_or(way, |domain| domain.nearest(way));
     (0..bodies.len())
         .into_par_iter()
         .with_min_len(64)
         .flat_map_iter(|a| {
             let mut pairs = Vec::new();
-            for_each_pair(
-                &grid,
-                bodies,
-                shapes,
-                domain,
-                a,
-                MARGIN,
-                |center, radius, other| {
-                    let b = other.owner as usize;
-                    let place_a = center - bodies[a].position;
-                    let place_b = other.center - bodies[b].position;
-                    pairs.push(Pair {
-                        a: a as u32,
-                        b: other.owner,
-                        offset: place_b - place_a,
-                        image: (place_b - nearest(place_b)) - (place_a - nearest(place_a)),
-                        touching: radius + other.radius,
-                        smaller: radius.min(other.radius),
-                    });
-                },
-            );
+            for_each_pair(&grid, bodies, world, a, MARGIN, |center, radius, other| {
+                let b = other.owner as usize;
+                let place_a = center - bodies[a].position;
+                let place_b = other.center - bodies[b].position;
+                pairs.push(Pair {
+                    a: a as u32,
+                    b: other.owner,
+                    offset: place_b - place_a,
+                    image: (place_b - nearest(place_b)) - (place_a - nearest(place_a)),
+                    touching: radius + other.radius,
+                    smaller: radius.min(other.radius),
+                });
+            });
             pairs
         })
         .collect()
@@ -218,7 +206,8 @@ fn neighbours(bodies: &[ModelBody], shapes: &[Clump], domain: Option<&Domain>) -
 
 /// Moves each body that may move and is in a wall by more than `allowed` of a radius to the front of
 /// it, one wall after another; whether there was any.
-fn leave_walls(bodies: &mut [ModelBody], shapes: &[Clump], walls: &[Probe], allowed: f64) -> bool {
+fn leave_walls(bodies: &mut [ModelBody], world: World, allowed: f64) -> bool {
+    let World { shapes, walls, .. } = world;
     let leave = |body: &mut ModelBody| {
         let mut moved = false;
         for wall in walls {
@@ -263,9 +252,13 @@ fn any_direction(a: u32, b: u32) -> DVec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clump::Clump;
+    use crate::forces::{Drag, Group};
+    use crate::model::Domain;
     use crate::scene::overlap::Partner;
-    use crate::scene::overlap::tests::{ball, body, clump, plane, random, random_body};
+    use crate::scene::overlap::tests::{ball, body, clump, plane, random, random_body, world};
     use crate::scene::shapes;
+    use crate::wall::Probe;
 
     fn relaxed(
         bodies: &[ModelBody],
@@ -284,15 +277,13 @@ mod tests {
         let mut moved = bodies.to_vec();
         let report = relax(
             &mut moved,
-            shapes,
-            planes,
-            domain,
+            world(shapes, planes, domain),
             RELAX_TOLERANCE,
             RELAX_SWEEPS,
         )
         .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(
-            overlaps(&moved, shapes, planes, domain, RELAX_TOLERANCE),
+            overlaps(&moved, world(shapes, planes, domain), RELAX_TOLERANCE),
             []
         );
         for (before, after) in bodies.iter().zip(&moved) {
@@ -329,6 +320,32 @@ mod tests {
         let (moved, _) = relaxed(&bodies, &[ball(0.1)], &[]);
         assert!(moved[0].position.distance(DVec3::X * -0.2) < 1e-12);
         assert!(moved[2].position.distance(DVec3::X * 0.2) < 1e-12);
+    }
+
+    #[test]
+    fn bodies_that_ignore_each_other_stay_in_each_other() {
+        let group = |name: &str, ignores| Group {
+            name: name.into(),
+            gravity: None,
+            ignores,
+            drag: Drag::default(),
+        };
+        let groups = [group("solid", 0b10), group("ghosts", 0b01)];
+        let mut bodies = [0.0, 0.05, 0.1].map(|x| body(0, DVec3::X * x));
+        bodies[1].group = 1;
+        let shapes = [ball(0.1)];
+        let world = World {
+            groups: &groups,
+            ..world(&shapes, &[], None)
+        };
+        let found = overlaps(&bodies, world, RELAX_TOLERANCE);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].body, found[0].partner), (0, Partner::Body(2)));
+        relax(&mut bodies, world, RELAX_TOLERANCE, RELAX_SWEEPS).unwrap();
+        let expected = [-0.05, 0.05, 0.15];
+        for (body, expected) in bodies.iter().zip(expected) {
+            assert!((body.position.x - expected).abs() < 1e-12);
+        }
     }
 
     #[test]
@@ -455,9 +472,7 @@ mod tests {
         let mut bodies = [body(0, DVec3::Y * 0.1), body(0, DVec3::X * 5.0 + DVec3::Y)];
         let error = relax(
             &mut bodies,
-            &[ball(0.1)],
-            &planes,
-            None,
+            world(&[ball(0.1)], &planes, None),
             RELAX_TOLERANCE,
             50,
         )
