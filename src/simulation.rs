@@ -247,15 +247,11 @@ impl Simulation {
             Engine::Cpu(pool) => {
                 let (state, samples, trace) = (&mut self.state, &mut self.samples, &self.traced);
                 pool.install(|| {
-                    let mut taken = 0;
-                    while taken < steps && state.stats[0].runaway == 0 {
-                        cpu::step(state);
-                        taken += 1;
+                    cpu::steps(state, steps, |state, taken| {
                         if let Some(trace) = trace {
                             sample(state, trace, after + taken, samples);
                         }
-                    }
-                    taken
+                    })
                 })
             }
             Engine::Gpu(engine) => {
@@ -278,9 +274,7 @@ impl Simulation {
     /// Walls move.
     fn take_without_bodies(&mut self, steps: u64) -> Result<()> {
         self.fetch(&Field::ALL)?;
-        for _ in 0..steps {
-            cpu::step(&mut self.state);
-        }
+        cpu::steps(&mut self.state, steps, |_, _| ());
         self.steps += steps;
         self.replace()
     }
@@ -403,32 +397,32 @@ impl Simulation {
         Ok(probes.map(see).collect())
     }
 
-    /// Takes one step and returns the time that each pass took, in the order of [`Pass::ALL`];
+    /// Takes steps and returns the time that each pass took in all of them, in the order of [`Pass::ALL`];
     /// `None` for an adapter without timestamps.
     ///
     /// # Errors
     /// If the device is lost.
-    pub fn profile_step(&mut self) -> Result<Option<[Duration; Pass::ALL.len()]>> {
-        self.steps += 1;
+    pub fn profile(&mut self, steps: u64) -> Result<Option<[Duration; Pass::ALL.len()]>> {
+        let after = self.steps;
+        self.steps += steps;
         match &mut self.engine {
             Engine::Cpu(pool) => {
                 let state = &mut self.state;
-                Ok(Some(pool.install(|| {
-                    Pass::ALL.map(|pass| {
-                        let start = Instant::now();
-                        if cpu::is_due(pass, state) {
-                            cpu::run(pass, state);
-                        }
-                        start.elapsed()
-                    })
-                })))
+                Ok(Some(pool.install(|| cpu::profile(state, steps))))
             }
             Engine::Gpu(engine) => {
-                let times = engine.profile_step()?;
-                if times.is_none() {
-                    engine.step(self.steps, 1, &mut self.samples)?;
+                let mut sums = [Duration::ZERO; Pass::ALL.len()];
+                for step in 1..=steps {
+                    let Some(times) = engine.profile_step()? else {
+                        let left = steps - step + 1;
+                        engine.step(after + step, left, &mut self.samples)?;
+                        return Ok(None);
+                    };
+                    sums.iter_mut()
+                        .zip(times)
+                        .for_each(|(sum, time)| *sum += time);
                 }
-                Ok(times)
+                Ok(Some(sums))
             }
         }
     }

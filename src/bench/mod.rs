@@ -376,15 +376,9 @@ fn again(simulation: &mut Simulation, start: &State, steps: u64, warm_up: u64) -
 }
 
 fn profile(simulation: &mut Simulation) -> Result<Option<Vec<PassTime>>> {
-    let mut sums = [Duration::ZERO; Pass::ALL.len()];
-    for _ in 0..PROFILED_STEPS {
-        let Some(times) = simulation.profile_step()? else {
-            return Ok(None);
-        };
-        for (sum, time) in sums.iter_mut().zip(times) {
-            *sum += time;
-        }
-    }
+    let Some(sums) = simulation.profile(PROFILED_STEPS)? else {
+        return Ok(None);
+    };
     let total: Duration = sums.iter().sum();
     let times = Pass::ALL.iter().zip(sums).map(|(pass, sum)| PassTime {
         pass: pass.name(),

@@ -1,89 +1,163 @@
-use rayon::prelude::*;
+use std::time::{Duration, Instant};
 
-use super::contacts::{self, Room, length_of_run};
-use super::integrate::{self, LoadsOf, Moved, integrate_some};
+use super::batch::{Batch, larger};
+use super::contacts::{self, before_run};
+use super::integrate::{self, Bodies, LoadsOf, Moved, integrate_some};
+use super::pairs::{Pairs, Part};
+use super::pose::pose_some;
 use super::walls::{self, Touched};
+use crate::pass::Pass;
 use crate::state::State;
 
-/// The passes `contacts`, `walls` and `integrate`, in one go: run by run of bodies, so that what one leaves to
-/// the next is still in the cache. The same bits come out.
+/// The passes that [`act`] runs; the last one is that of the next step.
+pub const ACTING: [Pass; 4] = [Pass::Contacts, Pass::Walls, Pass::Integrate, Pass::Pose];
+
+/// The passes `contacts`, `walls`, `integrate` and the next `pose`, in one go: chunk by chunk of bodies, so that
+/// what one leaves to the next is still in the cache. The same bits come out.
 ///
-/// None of them reads what another run writes: contacts and walls read spheres, which `pose` made, and
-/// `integrate` writes bodies.
-pub fn act(state: &mut State) {
+/// None of them reads what another run writes: contacts and walls read spheres, `integrate` writes bodies, and `pose`
+/// writes spheres aside. Returns the time that each of [`ACTING`] took, as if one came after the other.
+pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
     if state.bodies.is_empty() {
         // Walls move all the same, and under laws that this engine does not have, too: the GPU engine has it
         // take the steps before the first body comes in.
         integrate::end(state, Moved::default());
-        return;
+        return Default::default();
     }
+    let start = Instant::now();
     let contacts = contacts::kernel(state);
     let walls = (state.params.wall_count > 0).then(|| walls::kernel(state));
     let step = integrate::begin(state);
-    let size = state.params.memory_size as usize;
-    let mut sphere_loads = std::mem::take(&mut state.sphere_loads);
-    let mut memory = std::mem::take(&mut state.memory);
-    let mut bodies = std::mem::take(&mut state.bodies);
-    let mut body_loads = std::mem::take(&mut state.body_loads);
-
-    let length = length_of_run(bodies.len());
-    let mut tasks = Vec::new();
-    let (mut rest, mut rest_of_memory) = (&mut sphere_loads[..], &mut memory[..]);
-    let runs = bodies.chunks_mut(length).zip(body_loads.chunks_mut(length));
-    for (run, (bodies, body_loads)) in runs.enumerate() {
-        let first = run * length;
-        let last = &state.properties[first + bodies.len() - 1];
-        let sphere = state.properties[first].first_sphere as usize;
-        let end = (last.first_sphere + last.sphere_count) as usize;
-        let entries = state.neighbour_starts[end] - state.neighbour_starts[sphere];
-        let (loads, own);
-        (loads, rest) = rest.split_at_mut(end - sphere);
-        (own, rest_of_memory) = rest_of_memory.split_at_mut(entries as usize * size);
-        tasks.push((first, sphere, bodies, body_loads, loads, own));
-    }
-    let shared = &*state;
-    let nothing = || (0.0_f32, Touched::default(), Moved::default());
-    let (fraction, touched, moved) = tasks
-        .into_par_iter()
-        .map_init(
-            Room::new,
-            |room, (first, sphere, bodies, body_loads, loads, memory)| {
-                let fraction = room.evaluate(contacts, shared, sphere, loads, memory);
-                let touched = walls.map(|walls| walls(shared, sphere, loads, memory));
-                let loads_of = LoadsOf {
-                    members: &shared.members,
+    let act = |shared: &State, room: &mut Room, part: Part| {
+        let Part {
+            run,
+            bodies,
+            body_loads,
+            loads,
+            wall_memory,
+            next,
+        } = part;
+        let mut acted = Acted::new(shared);
+        let mut clock = Instant::now();
+        let batch = &mut room.contacts;
+        acted.fraction = contacts(shared, run, &before_run(run), &mut [], batch);
+        for chunk in run.chunks.clone() {
+            let own = chunk.spheres.clone();
+            let fraction = contacts(shared, run, &chunk, &mut loads[own.clone()], batch);
+            acted.fraction = larger(acted.fraction, fraction);
+            acted.lap(0, &mut clock);
+            if let Some(walls) = walls {
+                let (loads, touched) = (&mut loads[own.clone()], &mut acted.touched);
+                walls(
+                    shared,
+                    run,
+                    chunk.walled,
+                    own.start,
                     loads,
-                    first: sphere,
-                };
-                let range = first..first + bodies.len();
-                let forces = match shared.params.forces {
-                    0 => &[],
-                    _ => &shared.body_forces[range.clone()],
-                };
-                let properties = &shared.properties[range];
-                let moved = integrate_some(
-                    &step, loads_of, first, bodies, body_loads, properties, forces,
+                    wall_memory,
+                    touched,
                 );
-                (fraction, touched.unwrap_or_default(), moved)
-            },
-        )
-        .reduce(nothing, |a, b| (a.0.max(b.0), a.1.and(b.1), a.2.and(b.2)));
-    state.sphere_loads = sphere_loads;
-    state.memory = memory;
-    state.bodies = bodies;
-    state.body_loads = body_loads;
+            }
+            acted.lap(1, &mut clock);
+            let first = run.bodies.start + chunk.bodies.start;
+            let range = first..first + chunk.bodies.len();
+            let loads_of = LoadsOf {
+                members: &shared.members,
+                loads,
+                first: run.spheres.start,
+            };
+            let forces = match shared.params.forces {
+                0 => &[],
+                _ => &shared.body_forces[range.clone()],
+            };
+            let bodies = &mut bodies[chunk.bodies.clone()];
+            let some = Bodies {
+                first,
+                bodies: &mut *bodies,
+                loads: &mut body_loads[chunk.bodies],
+                properties: &shared.properties[range],
+                forces,
+            };
+            let moved = integrate_some(&step, loads_of, some, &mut room.integrate);
+            acted.moved = acted.moved.and(moved);
+            acted.lap(2, &mut clock);
+            if !moved.is_lost() {
+                let first_sphere = run.spheres.start + own.start;
+                let before = &shared.spheres[first_sphere..];
+                pose_some(
+                    shared,
+                    bodies,
+                    first,
+                    first_sphere,
+                    &mut next[own],
+                    Some(before),
+                );
+            }
+            acted.lap(3, &mut clock);
+        }
+        acted
+    };
+    let acted = pairs.with(state, Room::default, act, Acted::default, Acted::and);
     let largest = &mut state.stats[0].max_overlap_fraction;
-    *largest = (*largest).max(fraction.to_bits());
+    *largest = (*largest).max(acted.fraction.to_bits());
     if walls.is_some() {
-        touched.note(state);
+        acted.touched.note(state);
     }
-    integrate::end(state, moved);
+    integrate::end(state, acted.moved);
+    if !acted.moved.is_lost() {
+        pairs.set_posed();
+    }
+    // Threads work side by side: each pass has its share of the time that went by.
+    let all = acted.times.iter().sum::<Duration>().as_secs_f64();
+    let share = start.elapsed().as_secs_f64() / all.max(f64::MIN_POSITIVE);
+    acted.times.map(|time| time.mul_f64(share))
+}
+
+/// Room in which a thread works.
+#[derive(Default)]
+struct Room {
+    contacts: Batch,
+    integrate: integrate::Batch,
+}
+
+/// What became of a run.
+#[derive(Default)]
+struct Acted {
+    /// Largest overlap as a fraction of the smaller radius.
+    fraction: f32,
+    touched: Touched,
+    moved: Moved,
+    times: [Duration; ACTING.len()],
+}
+
+impl Acted {
+    fn new(state: &State) -> Acted {
+        Acted {
+            touched: Touched::new(state),
+            ..Acted::default()
+        }
+    }
+
+    fn and(self, other: Acted) -> Acted {
+        Acted {
+            fraction: larger(self.fraction, other.fraction),
+            touched: self.touched.and(other.touched),
+            moved: self.moved.and(other.moved),
+            times: std::array::from_fn(|pass| self.times[pass] + other.times[pass]),
+        }
+    }
+
+    fn lap(&mut self, pass: usize, clock: &mut Instant) {
+        let now = Instant::now();
+        self.times[pass] += now - *clock;
+        *clock = now;
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::cpu::{is_due, run, step};
-    use crate::layout::CUSTOM;
+    use crate::cpu::{is_due, run, step, steps};
+    use crate::layout::{ASLEEP, CUSTOM, SphereLoad};
     use crate::pass::Pass;
     use crate::scene;
     use crate::state::State;
@@ -133,28 +207,39 @@ mod tests {
             .bodies
             .iter_mut()
             .for_each(|body| body.position *= 0.7);
-        let mut together = State::new(&model);
-        let mut apart = together.clone();
-        for _ in 0..100 {
-            step(&mut together);
-            for pass in Pass::ALL {
-                if is_due(pass, &apart) {
-                    run(pass, &mut apart);
+        for sleep_steps in [0, 20] {
+            let mut together = State::new(&model);
+            together.params.sleep_steps = sleep_steps;
+            together.params.sleep_speed = 0.2;
+            together.params.wake_acceleration = 5.0;
+            let mut apart = together.clone();
+            let mut by_one = together.clone();
+            let mut asleep = 0;
+            steps(&mut together, 150, |state, _| {
+                asleep = asleep.max(
+                    state
+                        .bodies
+                        .iter()
+                        .filter(|body| body.still & ASLEEP != 0)
+                        .count(),
+                );
+            });
+            for _ in 0..150 {
+                step(&mut by_one);
+                for pass in Pass::ALL {
+                    if is_due(pass, &apart) {
+                        run(pass, &mut apart);
+                    }
                 }
             }
+            let touching = |contacts: fn(&SphereLoad) -> u32| {
+                together.sphere_loads.iter().any(|load| contacts(load) > 0)
+            };
+            assert!(touching(SphereLoad::sphere_contacts) && touching(SphereLoad::wall_contacts));
+            assert_eq!(asleep > 0, sleep_steps > 0, "{asleep} bodies sleep");
+            assert!(together.stats[0].rebuilds > 2);
+            assert!(together == apart, "in one go and apart, {sleep_steps}");
+            assert!(by_one == apart, "one by one, {sleep_steps}");
         }
-        assert!(
-            together
-                .sphere_loads
-                .iter()
-                .any(|load| load.wall_contacts() > 0)
-        );
-        assert!(
-            together
-                .sphere_loads
-                .iter()
-                .any(|load| load.sphere_contacts() > 0)
-        );
-        assert!(together == apart);
     }
 }

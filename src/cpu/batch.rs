@@ -13,9 +13,10 @@ use multiversion::multiversion;
 
 use super::lanes::{Columns, LANES, Lane, Rows};
 use super::near::Encounter;
+use super::pairs::{FLIP, Pair, Run};
 use crate::contact::{Memory, respond};
 use crate::grid::nearest;
-use crate::layout::{Pair, Params, Sphere};
+use crate::layout::{self, Params};
 use crate::state::State;
 
 /// What contacts do to a sphere in a step.
@@ -31,66 +32,6 @@ pub(super) struct Sum {
     pub contacts: u32,
 }
 
-/// Spheres one after the other, of which a task evaluates the contacts.
-pub(super) struct Run<'a> {
-    pub state: &'a State,
-    /// Index of the first.
-    pub first: u32,
-    /// First entry of its neighbour list; entries of the run count from there.
-    pub start: u32,
-    /// What the contacts of their lists remember.
-    pub memory: &'a mut [Vec4],
-    /// What contacts do to each of them, and to one that is none of them.
-    pub sums: &'a mut [Sum],
-    /// The entry of each that comes next: those before it are evaluated, be it from the other side.
-    pub next: &'a mut [u32],
-}
-
-/// Changes the sign of a vector, but not of the fourth component.
-const FLIP: Vec4 = Vec4::new(-1.0, -1.0, -1.0, 1.0);
-
-/// A sphere whose neighbours are looked at, as the rows of [`Sphere`] less what they should not be
-/// subtracted from: a row of differences then has the other radius, the sum of the inverse masses.
-pub(super) struct Own {
-    offset: Vec4,
-    cell: [i32; 4],
-    velocity: Vec4,
-    spin: Vec4,
-    radius: f32,
-    cell_size: Vec4,
-    /// Place in the run.
-    place: u32,
-}
-
-impl Own {
-    #[inline(always)]
-    pub fn new(sphere: &Sphere, place: usize, params: &Params) -> Own {
-        Own {
-            offset: sphere.offset.extend(0.0),
-            // The last is not used, but four differences are one instruction.
-            cell: sphere.cell.extend(sphere.body as i32).to_array(),
-            velocity: sphere.velocity.extend(-sphere.inverse_mass),
-            spin: sphere.angular_velocity.extend(0.0),
-            radius: sphere.radius,
-            cell_size: params.cell_size.extend(0.0),
-            place: place as u32,
-        }
-    }
-
-    #[inline(always)]
-    fn cells_to<const PERIODIC: bool>(&self, other: [i32; 4], params: &Params) -> Vec4 {
-        if !PERIODIC {
-            let cells: [f32; 4] =
-                std::array::from_fn(|k| other[k].wrapping_sub(self.cell[k]) as f32);
-            return Vec4::from_array(cells);
-        }
-        let [x, y, z, _] = std::array::from_fn(|k| other[k].wrapping_sub(self.cell[k]));
-        nearest(IVec3::new(x, y, z), params.period)
-            .as_vec3()
-            .extend(0.0)
-    }
-}
-
 /// Contacts that wait until there are enough of them.
 pub(super) struct Batch {
     len: usize,
@@ -100,10 +41,8 @@ pub(super) struct Batch {
     others: [u32; LANES],
     /// The other sphere as a place in the run; if it is not evaluated along, that of none.
     partners: [u32; LANES],
-    /// Entry of the run.
-    entries: [u32; LANES],
-    /// Entry of the other sphere for the same contact, if that is evaluated along, else the same.
-    mirrors: [u32; LANES],
+    /// Which of the pairs of the run it is.
+    pairs: [u32; LANES],
     /// Apart and the other radius; relative velocity and inverse mass; relative spin and own radius;
     /// sum of spins: see [`Encounter`].
     encounters: [Rows; 4],
@@ -127,18 +66,14 @@ struct Scratch {
     touching: [u32; LANES],
 }
 
-impl Batch {
-    /// Neighbours that can be gathered at a time.
-    const ROOM: usize = 32;
-
-    pub fn new() -> Batch {
+impl Default for Batch {
+    fn default() -> Batch {
         Batch {
             len: 0,
             owners: [0; LANES],
             others: [0; LANES],
             partners: [0; LANES],
-            entries: [0; LANES],
-            mirrors: [0; LANES],
+            pairs: [0; LANES],
             encounters: [Rows::ZERO; 4],
             memory: [Rows::ZERO; 2],
             scratch: Scratch {
@@ -153,108 +88,112 @@ impl Batch {
             },
         }
     }
+}
 
-    /// Takes the contacts of the sphere at `place` with those of its `list`: `BOTH` sides of them where the
-    /// other sphere belongs to the run, too. Evaluates what there is no room for, and returns the largest overlap
-    /// of that as a fraction of the smaller radius.
+impl Batch {
+    /// Pairs that are looked at in one go.
+    const BLOCK: usize = 32;
+
+    /// Takes the contacts of some pairs of a run: both sides of them where both spheres belong to it, unless bodies
+    /// may sleep. Evaluates what there is no room for, and returns the largest overlap of that as a fraction of
+    /// the smaller radius.
     #[inline(always)]
-    pub fn take<const LAW: u32, const PLAIN: bool, const SIZE: usize, const BOTH: bool>(
+    pub fn take<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         &mut self,
+        state: &State,
         run: &mut Run,
-        place: usize,
-        list: Range<usize>,
+        pairs: Range<usize>,
     ) -> f32 {
-        let State {
-            params,
-            spheres,
-            neighbours,
-            ..
-        } = run.state;
-        let own = Own::new(&spheres[run.first as usize + place], place, params);
         let mut fraction = 0.0;
-        for some in list.clone().step_by(Self::ROOM) {
-            if self.len + Self::ROOM > LANES {
-                fraction = larger(fraction, evaluate::<LAW, PLAIN, SIZE>(self, run));
+        for from in pairs.clone().step_by(Self::BLOCK) {
+            if self.len + Self::BLOCK > LANES {
+                fraction = larger(fraction, evaluate::<LAW, PLAIN, SIZE>(self, state, run));
             }
-            let others = &neighbours[some..list.end.min(some + Self::ROOM)];
-            let entry = some as u32 - run.start;
-            if params.period == IVec3::ZERO {
-                self.gather::<SIZE, BOTH, false>(run, &own, others, entry);
+            let block = from..pairs.end.min(from + Self::BLOCK);
+            if state.params.period == IVec3::ZERO {
+                self.gather::<SIZE, false>(state, run, block);
             } else {
-                self.gather::<SIZE, BOTH, true>(run, &own, others, entry);
+                self.gather::<SIZE, true>(state, run, block);
             }
         }
         fraction
     }
 
-    /// Adds those of at most [`Batch::ROOM`] neighbours that are near enough; `first` is the entry of the first
-    /// one. What contacts with the others remember is zero from now on.
+    /// Adds those of at most [`Batch::BLOCK`] pairs that are near enough. What contacts of the others remember is
+    /// zero from now on.
     ///
-    /// Each neighbour is written and only sometimes kept: a processor would guess that branch wrong
-    /// too often.
+    /// Each pair is written and only sometimes kept: a processor would guess that branch wrong too
+    /// often.
     #[inline(always)]
-    fn gather<const SIZE: usize, const BOTH: bool, const PERIODIC: bool>(
+    fn gather<const SIZE: usize, const PERIODIC: bool>(
         &mut self,
+        state: &State,
         run: &mut Run,
-        own: &Own,
-        neighbours: &[u32],
-        first: u32,
+        block: Range<usize>,
     ) {
-        let Run {
-            state,
-            first: run_first,
-            ref mut memory,
-            ref mut next,
-            ..
-        } = *run;
-        let (memory, next) = (&mut memory[..], &mut next[..]);
+        /// What keeps the radius of the other sphere in a difference of offsets, and the sum of inverse masses in
+        /// one of velocities.
+        const PLACE: Vec4 = Vec4::new(1.0, 1.0, 1.0, 0.0);
+        const MOTION: Vec4 = Vec4::new(1.0, 1.0, 1.0, -1.0);
         let State {
             params, spheres, ..
         } = state;
+        let first = run.spheres.start as u32;
+        let none = run.spheres.len() as u32;
+        // Where bodies may sleep, pairs are evaluated from both sides.
+        let both = if params.sleep_steps == 0 { none } else { 0 };
+        let cell_size = params.cell_size.extend(0.0);
         let margin = params.touch_margin;
-        let none = next.len() as u32 - 1;
+        let memory = &mut run.memory[..];
         let mut len = self.len;
-        for (entry, &other) in (first..).zip(neighbours) {
+        for (index, &Pair { own, other, .. }) in (block.start..).zip(&run.pairs[block.clone()]) {
             let at = len % LANES;
-            let rows: &[[f32; 4]; 4] = cast_ref(&spheres[other as usize]);
-            let [offset, _, velocity, spin] = rows.map(Vec4::from_array);
-            let cell: &[[i32; 4]; 4] = cast_ref(&spheres[other as usize]);
-            let cells = own.cells_to::<PERIODIC>(cell[1], params);
-            let apart = cells * own.cell_size + (offset - own.offset);
-            let (mut partner, mut mirror) = (none, entry);
-            if BOTH {
-                partner = none.min(other.wrapping_sub(run_first));
-                let next = &mut next[partner as usize];
-                mirror = if partner < none { *next } else { entry };
-                *next += 1;
-            }
-            self.owners[at] = own.place;
+            let [own_sphere, sphere] = [first + own, other].map(|index| &spheres[index as usize]);
+            let rows = |sphere| cast_ref::<_, [[f32; 4]; 4]>(sphere).map(Vec4::from_array);
+            let [own_offset, _, own_velocity, own_spin] = rows(own_sphere);
+            let [offset, _, velocity, spin] = rows(sphere);
+            let cell = |sphere| cast_ref::<_, [[i32; 4]; 4]>(sphere)[1];
+            let cells = cells_to::<PERIODIC>(cell(own_sphere), cell(sphere), params);
+            let apart = cells * cell_size + (offset - PLACE * own_offset);
+            let partner = other.wrapping_sub(first);
+            self.owners[at] = own;
             self.others[at] = other;
-            self.partners[at] = partner;
-            self.entries[at] = entry;
-            self.mirrors[at] = mirror;
+            self.partners[at] = if partner < both { partner } else { none };
+            self.pairs[at] = index as u32;
             self.encounters[0].0[at] = apart;
-            self.encounters[1].0[at] = velocity - own.velocity;
-            self.encounters[2].0[at] = (spin - own.spin).with_w(own.radius);
-            self.encounters[3].0[at] = spin + own.spin;
-            let reach = own.radius + apart.w + margin;
+            self.encounters[1].0[at] = velocity - MOTION * own_velocity;
+            self.encounters[2].0[at] = (spin - own_spin).with_w(own_offset.w);
+            self.encounters[3].0[at] = spin + own_spin;
+            let reach = own_offset.w + apart.w + margin;
             let near = apart.truncate().length_squared() < reach * reach;
-            let [own, mirror] = [entry, mirror].map(|entry| entry as usize * SIZE);
+            let own_memory = &mut memory[index * SIZE..(index + 1) * SIZE];
             let mut remembered = 0;
-            for (row, rows) in self.memory.iter_mut().enumerate().take(SIZE) {
-                let [low, high]: [u64; 2] = cast(memory[own + row]);
-                rows.0[at] = memory[own + row];
+            for (rows, own) in self.memory.iter_mut().zip(&*own_memory) {
+                let [low, high]: [u64; 2] = cast(*own);
+                rows.0[at] = *own;
                 remembered |= low | high;
             }
             // Bits, and not two conditions: of these, compilers make a branch on the first.
             if remembered & u64::from(near).wrapping_sub(1) != 0 {
-                memory[own..own + SIZE].fill(Vec4::ZERO);
-                memory[mirror..mirror + SIZE].fill(Vec4::ZERO);
+                own_memory.fill(Vec4::ZERO);
             }
             len += usize::from(near);
         }
         self.len = len;
     }
+}
+
+/// From one cell to another, as numbers of cells; in a periodic box to the nearest image.
+#[inline(always)]
+fn cells_to<const PERIODIC: bool>(from: [i32; 4], to: [i32; 4], params: &Params) -> Vec4 {
+    // The fourth is not used, but four differences are one instruction.
+    let [x, y, z, w] = std::array::from_fn(|k| to[k].wrapping_sub(from[k]));
+    if !PERIODIC {
+        return Vec4::from_array([x, y, z, w].map(|cells| cells as f32));
+    }
+    nearest(IVec3::new(x, y, z), params.period)
+        .as_vec3()
+        .extend(0.0)
 }
 
 /// Evaluates the contacts, adds what they do to the sums of the run, empties the batch, and returns the
@@ -264,6 +203,7 @@ impl Batch {
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     batch: &mut Batch,
+    state: &State,
     run: &mut Run,
 ) -> f32 {
     let len = batch.len;
@@ -274,7 +214,8 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         spheres,
         pairs,
         ..
-    } = run.state;
+    } = state;
+    let first = run.spheres.start as u32;
     // A copy: compilers cannot know that nothing here changes the original, and would give up vectors.
     let params = *params;
     let scratch = &mut batch.scratch;
@@ -285,7 +226,7 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         rows.transpose(columns, lanes);
     }
     for lane in 0..lanes {
-        let is_first = run.first + batch.owners[lane] < batch.others[lane];
+        let is_first = first + batch.owners[lane] < batch.others[lane];
         scratch.orders[lane] = if is_first { 1.0 } else { -1.0 };
     }
     if let [pair] = pairs[..] {
@@ -293,7 +234,7 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     } else {
         let mut rows = [const { Rows::ZERO }; 4];
         for lane in 0..len {
-            let material = spheres[(run.first + batch.owners[lane]) as usize].material();
+            let material = spheres[(first + batch.owners[lane]) as usize].material();
             let other = spheres[batch.others[lane] as usize].material();
             let element = material * params.material_count + other;
             let pair: [[f32; 4]; 4] = cast(pairs[element as usize]);
@@ -328,11 +269,9 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         run.sums[batch.owners[lane] as usize].add(force, torques.0[lane], overlap, touching);
         let partner = &mut run.sums[batch.partners[lane] as usize];
         partner.add(FLIP * force, others.0[lane], overlap, touching);
-        let [entry, mirror] =
-            [batch.entries[lane], batch.mirrors[lane]].map(|entry| entry as usize * SIZE);
-        for (row, rows) in batch.memory.iter().enumerate().take(SIZE) {
-            run.memory[mirror + row] = FLIP * rows.0[lane];
-            run.memory[entry + row] = rows.0[lane];
+        let pair = batch.pairs[lane] as usize * SIZE;
+        for (own, rows) in run.memory[pair..pair + SIZE].iter_mut().zip(&batch.memory) {
+            *own = rows.0[lane];
         }
     }
     batch.len = 0;
@@ -362,7 +301,7 @@ impl Scratch {
         &mut self,
         lanes: usize,
         params: &Params,
-        pair: impl Fn(&[Columns; 4], usize) -> Pair,
+        pair: impl Fn(&[Columns; 4], usize) -> layout::Pair,
     ) {
         let Scratch {
             encounters: [places, velocities, spins, sums],

@@ -1,65 +1,41 @@
-use glam::Vec4;
 use multiversion::multiversion;
-use rayon::prelude::*;
 
-use super::GRAIN;
-use super::batch::{Batch, Run, Sum, evaluate, larger};
-use super::wall_run::walls_of;
+use super::batch::{Batch, evaluate, larger};
+use super::pairs::{Chunk, Part, Run};
 use crate::layout::{HERTZ, HOOKE, KEPT, LINEAR, SphereLoad, WALL};
 use crate::state::State;
 
-/// Tasks for each thread: few, since pairs within a task cost half of those across, and more than one,
-/// since no two take the same time.
-const TASKS: usize = 4;
-
 /// Contacts of each sphere with others: force, torque, overlap, number, and what each remembers.
 ///
-/// Spheres are taken by runs of indices. A pair within a run is evaluated once, for both; one across
-/// runs is evaluated from both sides, so that no run writes to another. To swap the sides changes
-/// signs, and no bit else; and each sphere sums its neighbours in the order of their indices, however
-/// long the runs are: the result does not depend on them.
+/// A pair within a run of bodies is evaluated once, for both spheres. To swap the sides changes signs, and no bit
+/// else; and each sphere sums its neighbours in the order of their indices, however long the runs are: the result
+/// does not depend on them.
 ///
 /// # Panics
 /// If the contact law is a custom one, which is there for the GPU engine only.
 pub fn contacts(state: &mut State) {
     let kernel = kernel(state);
-    let size = state.params.memory_size as usize;
-    let mut loads = std::mem::take(&mut state.sphere_loads);
-    let mut memory = std::mem::take(&mut state.memory);
-
-    // Each task gets the memory of its spheres' lists: they lie one after the other.
-    let length = length_of_run(loads.len());
-    let mut tasks = Vec::new();
-    let mut rest = &mut memory[..];
-    for (task, loads) in loads.chunks_mut(length).enumerate() {
-        let first = task * length;
-        let starts = &state.neighbour_starts[first..];
-        let entries = starts[loads.len()] - starts[0];
-        let own;
-        (own, rest) = rest.split_at_mut(entries as usize * size);
-        tasks.push((first, loads, own));
-    }
-    let shared = &*state;
-    let fraction = tasks
-        .into_par_iter()
-        .map_init(Room::new, |room, (first, loads, memory)| {
-            room.evaluate(kernel, shared, first, loads, memory)
-        })
-        .reduce(|| 0.0, f32::max);
-    state.sphere_loads = loads;
-    state.memory = memory;
+    let mut pairs = std::mem::take(&mut state.spare.pairs);
+    pairs.fill(state);
+    let act = |state: &State, batch: &mut Batch, part: Part| {
+        let Part { run, loads, .. } = part;
+        let mut fraction = kernel(state, run, &before_run(run), &mut [], batch);
+        for chunk in run.chunks.clone() {
+            let loads = &mut loads[chunk.spheres.clone()];
+            fraction = larger(fraction, kernel(state, run, &chunk, loads, batch));
+        }
+        fraction
+    };
+    let fraction = pairs.with(state, Batch::default, act, || 0.0, f32::max);
+    pairs.write_back(state);
+    state.spare.pairs = pairs;
     let largest = &mut state.stats[0].max_overlap_fraction;
     *largest = (*largest).max(fraction.to_bits());
 }
 
-/// Elements in each of the runs that `count` of them are taken by.
-pub(super) fn length_of_run(count: usize) -> usize {
-    let tasks = TASKS * rayon::current_num_threads();
-    count.div_ceil(tasks).max(GRAIN)
-}
-
-/// Evaluates the contacts of a run; returns the largest overlap as a fraction of the smaller radius.
-pub(super) type Kernel = fn(Run, &mut [SphereLoad], &mut Batch) -> f32;
+/// Evaluates the contacts of a run as far as they are among some of its pairs, and completes the loads of some of
+/// its spheres; returns the largest overlap as a fraction of the smaller radius.
+pub(super) type Kernel = fn(&State, &mut Run, &Chunk, &mut [SphereLoad], &mut Batch) -> f32;
 
 /// What evaluates the contact law of `state`.
 ///
@@ -68,113 +44,58 @@ pub(super) type Kernel = fn(Run, &mut [SphereLoad], &mut Batch) -> f32;
 pub(super) fn kernel(state: &State) -> Kernel {
     let plain = state.pairs.iter().all(|pair| *pair == pair.plain());
     match (state.params.law, state.params.memory_size) {
-        (LINEAR, _) => evaluate_run::<LINEAR, true, 0>,
-        (HOOKE, 1) if plain => evaluate_run::<HOOKE, true, 1>,
-        (HERTZ, 1) if plain => evaluate_run::<HERTZ, true, 1>,
-        (HOOKE, 1) => evaluate_run::<HOOKE, false, 1>,
-        (HERTZ, 1) => evaluate_run::<HERTZ, false, 1>,
-        (HOOKE, _) => evaluate_run::<HOOKE, false, 2>,
-        (HERTZ, _) => evaluate_run::<HERTZ, false, 2>,
+        (LINEAR, _) => evaluate_some::<LINEAR, true, 0>,
+        (HOOKE, 1) if plain => evaluate_some::<HOOKE, true, 1>,
+        (HERTZ, 1) if plain => evaluate_some::<HERTZ, true, 1>,
+        (HOOKE, 1) => evaluate_some::<HOOKE, false, 1>,
+        (HERTZ, 1) => evaluate_some::<HERTZ, false, 1>,
+        (HOOKE, _) => evaluate_some::<HOOKE, false, 2>,
+        (HERTZ, _) => evaluate_some::<HERTZ, false, 2>,
         (law, _) => panic!("the CPU engine has no contact law {law}"),
     }
 }
 
-/// Room in which a task evaluates contacts.
-pub(super) struct Room {
-    batch: Batch,
-    sums: Vec<Sum>,
-    next: Vec<u32>,
-}
-
-impl Room {
-    pub fn new() -> Room {
-        Room {
-            batch: Batch::new(),
-            sums: Vec::new(),
-            next: Vec::new(),
-        }
-    }
-
-    /// The contacts of the spheres from `first` on, for which there are `loads`; `memory` is that of their
-    /// lists. Returns the largest overlap as a fraction of the smaller radius.
-    pub fn evaluate(
-        &mut self,
-        kernel: Kernel,
-        state: &State,
-        first: usize,
-        loads: &mut [SphereLoad],
-        memory: &mut [Vec4],
-    ) -> f32 {
-        self.sums.clear();
-        self.sums.resize(loads.len() + 1, Sum::default());
-        self.next.clear();
-        self.next.resize(loads.len() + 1, 0);
-        let run = Run {
-            state,
-            first: first as u32,
-            start: state.neighbour_starts[first],
-            memory,
-            sums: &mut self.sums,
-            next: &mut self.next,
-        };
-        kernel(run, loads, &mut self.batch)
+/// The contacts with spheres before the run: these come first in the sums of each sphere.
+pub(super) fn before_run(run: &Run) -> Chunk {
+    Chunk {
+        pairs: 0..run.alone,
+        ..Chunk::default()
     }
 }
 
-/// The contacts of the spheres of a run, for which there are `loads`. Returns the largest overlap as a
-/// fraction of the smaller radius.
+/// The contacts of the spheres of a chunk, for which there are `loads`. Returns the largest overlap as a fraction of
+/// the smaller radius.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn evaluate_run<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
-    mut run: Run,
+fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
+    state: &State,
+    run: &mut Run,
+    chunk: &Chunk,
     loads: &mut [SphereLoad],
     batch: &mut Batch,
 ) -> f32 {
-    let State {
-        params,
-        spheres,
-        neighbour_starts,
-        neighbours,
-        ..
-    } = run.state;
-    let range = run.first as usize..run.first as usize + loads.len();
     let mut fraction = 0.0;
-
-    // Pairs with spheres before the run are evaluated from this side alone; and all if bodies may
-    // sleep, since then there may be nothing to do on the other.
-    let alone = if params.sleep_steps == 0 {
-        run.first
+    if run.ends.is_empty() {
+        let pairs = chunk.pairs.clone();
+        fraction = batch.take::<LAW, PLAIN, SIZE>(state, run, pairs);
     } else {
-        WALL
-    };
-    for (place, index) in range.clone().enumerate() {
-        let [start, end] = [0, 1].map(|k| neighbour_starts[index + k]);
-        let list = &neighbours[start as usize..end as usize];
-        if spheres[index].sleeps() && is_undisturbed(run.state, list) {
-            run.sums[place].contacts = KEPT;
-            run.next[place] = end - run.start;
-            continue;
+        let mut pairs = chunk.pairs.start..chunk.pairs.start;
+        for place in chunk.spheres.clone() {
+            let end = run.ends[place] as usize;
+            if is_kept(state, run.spheres.start + place) {
+                run.sums[place].contacts = KEPT;
+                fraction = larger(fraction, batch.take::<LAW, PLAIN, SIZE>(state, run, pairs));
+                pairs = end..end;
+            } else {
+                pairs.end = end;
+            }
         }
-        let some = list.iter().take_while(|&&other| other < alone).count();
-        run.next[place] = start - run.start + some as u32;
-        if some > 0 {
-            let list = start as usize..start as usize + some;
-            let largest = batch.take::<LAW, PLAIN, SIZE, false>(&mut run, place, list);
-            fraction = larger(fraction, largest);
-        }
+        fraction = larger(fraction, batch.take::<LAW, PLAIN, SIZE>(state, run, pairs));
     }
-    // The others, as far as they were not evaluated from the other side by the time.
-    for (place, index) in range.enumerate() {
-        let start = (run.start + run.next[place]) as usize;
-        let list = &neighbours[start..neighbour_starts[index + 1] as usize];
-        let list = start..start + before_walls(list).len();
-        if !list.is_empty() {
-            let largest = batch.take::<LAW, PLAIN, SIZE, true>(&mut run, place, list);
-            fraction = larger(fraction, largest);
-        }
-    }
-    fraction = larger(fraction, evaluate::<LAW, PLAIN, SIZE>(batch, &mut run));
+    fraction = larger(fraction, evaluate::<LAW, PLAIN, SIZE>(batch, state, run));
 
-    for (load, sum) in loads.iter_mut().zip(&*run.sums) {
+    let sums = &mut run.sums[chunk.spheres.clone()];
+    for (load, sum) in loads.iter_mut().zip(sums) {
+        let sum = std::mem::take(sum);
         if sum.contacts & KEPT != 0 {
             load.contacts |= KEPT;
             continue;
@@ -189,21 +110,17 @@ fn evaluate_run<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     fraction
 }
 
-/// The spheres of a neighbour list: walls come last.
-#[inline(always)]
-fn before_walls(list: &[u32]) -> &[u32] {
-    &list[..list.len() - walls_of(list).len()]
-}
-
-/// Whether nothing in a neighbour list moves.
-fn is_undisturbed(state: &State, list: &[u32]) -> bool {
-    list.iter().all(|&other| {
+/// Whether a sphere sleeps, and nothing in its list moves: its load stays what it was.
+fn is_kept(state: &State, index: usize) -> bool {
+    let still = |&other: &u32| {
         if other & WALL != 0 {
             return state.params.moving_walls == 0;
         }
         let other = &state.spheres[other as usize];
         other.sleeps() || other.inverse_mass == 0.0
-    })
+    };
+    let [start, end] = [0, 1].map(|k| state.neighbour_starts[index + k] as usize);
+    state.spheres[index].sleeps() && state.neighbours[start..end].iter().all(still)
 }
 
 /// Kahan's summation: `rest` is what rounding has left out of `sum`.
@@ -216,7 +133,7 @@ pub(super) fn add(sum: &mut f32, rest: &mut f32, term: f32) {
 
 #[cfg(test)]
 mod tests {
-    use glam::Vec3;
+    use glam::{Vec3, Vec4};
 
     use super::*;
     use crate::contact::{Memory, respond};

@@ -36,26 +36,29 @@ pub fn integrate(state: &mut State) {
     )
         .into_par_iter()
         .enumerate()
-        .map(|(chunk, (bodies, loads, properties))| {
-            let forces = match params.forces {
-                0 => &[],
-                _ => &body_forces[chunk * GRAIN..chunk * GRAIN + bodies.len()],
-            };
-            let loads_of = LoadsOf {
-                members,
-                loads: sphere_loads,
-                first: 0,
-            };
-            integrate_some(
-                &step,
-                loads_of,
-                chunk * GRAIN,
-                bodies,
-                loads,
-                properties,
-                forces,
-            )
-        })
+        .map_init(
+            Batch::default,
+            |batch, (chunk, (bodies, loads, properties))| {
+                let forces = match params.forces {
+                    0 => &[],
+                    _ => &body_forces[chunk * GRAIN..chunk * GRAIN + bodies.len()],
+                };
+                let loads_of = LoadsOf {
+                    members,
+                    loads: sphere_loads,
+                    first: 0,
+                };
+                let first = chunk * GRAIN;
+                let some = Bodies {
+                    first,
+                    bodies,
+                    loads,
+                    properties,
+                    forces,
+                };
+                integrate_some(&step, loads_of, some, batch)
+            },
+        )
         .reduce(Moved::default, Moved::and);
     end(state, moved);
 }
@@ -100,6 +103,10 @@ pub(super) struct Moved {
 }
 
 impl Moved {
+    pub fn is_lost(&self) -> bool {
+        self.runaway != 0
+    }
+
     pub fn and(self, other: Moved) -> Moved {
         Moved {
             runaway: self.runaway.max(other.runaway),
@@ -235,30 +242,43 @@ pub(super) struct Step {
     dither: f32,
 }
 
-/// Moves the bodies from index `first` on.
+/// Bodies one after the other.
+pub(super) struct Bodies<'a> {
+    /// Index of the first.
+    pub first: usize,
+    pub bodies: &'a mut [Body],
+    pub loads: &'a mut [Load],
+    pub properties: &'a [BodyProperties],
+    /// Of each, or of none.
+    pub forces: &'a [BodyForce],
+}
+
+/// Moves bodies, with what is on their spheres.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(super) fn integrate_some(
     step: &Step,
     loads_of: LoadsOf,
-    first: usize,
-    bodies: &mut [Body],
-    loads: &mut [Load],
-    properties: &[BodyProperties],
-    forces: &[BodyForce],
+    some: Bodies,
+    batch: &mut Batch,
 ) -> Moved {
+    let Bodies {
+        first,
+        bodies,
+        loads,
+        properties,
+        forces,
+    } = some;
     for ((body, load), properties) in bodies.iter().zip(&mut *loads).zip(properties) {
         *load = sum(body, properties, loads_of);
     }
-    let mut batch = Batch::new();
     let (mut runaway, mut stale) = (0, step.params.drift_limit < 0.0);
-    let mut before = [Body::default(); LANES];
     let chunks = bodies.chunks_mut(LANES).zip(loads.chunks(LANES));
     for (chunk, ((bodies, loads), properties)) in chunks.zip(properties.chunks(LANES)).enumerate() {
         let forces = forces.get(chunk * LANES..).unwrap_or(&[]);
         let forces = &forces[..forces.len().min(LANES)];
         let sleep = step.params.sleep_steps > 0;
         if sleep {
-            before[..bodies.len()].copy_from_slice(bodies);
+            batch.before[..bodies.len()].copy_from_slice(bodies);
         }
         batch.read(bodies, loads, properties, forces);
         let round = properties.iter().all(|own| is_round(own.inverse_inertia));
@@ -273,7 +293,7 @@ pub(super) fn integrate_some(
             for (lane, body) in bodies.iter_mut().enumerate() {
                 let push = Push::new(&batch.loads, &batch.forces, lane, step);
                 *body = rest(
-                    &before[lane],
+                    &batch.before[lane],
                     body,
                     &push,
                     loads_of.members,
@@ -314,7 +334,7 @@ impl Push {
 }
 
 /// Bodies, value by value.
-struct Batch {
+pub(super) struct Batch {
     rows: Rows,
     bodies: [Columns; 5],
     loads: [Columns; 2],
@@ -325,10 +345,12 @@ struct Batch {
     lost: [u32; LANES],
     /// 1 where a body may have left the skin of the neighbour lists.
     stale: [u32; LANES],
+    /// The bodies as they were, where they may sleep.
+    before: [Body; LANES],
 }
 
-impl Batch {
-    fn new() -> Batch {
+impl Default for Batch {
+    fn default() -> Batch {
         Batch {
             rows: Rows::ZERO,
             bodies: [Columns::ZERO; 5],
@@ -337,9 +359,12 @@ impl Batch {
             forces: [Columns::ZERO; 3],
             lost: [0; LANES],
             stale: [0; LANES],
+            before: [Body::default(); LANES],
         }
     }
+}
 
+impl Batch {
     #[inline(always)]
     fn read(
         &mut self,

@@ -13,13 +13,16 @@ mod integrate;
 mod lanes;
 mod near;
 mod neighbours;
+mod pairs;
 mod pose;
 mod scan;
 mod scatter;
 mod wall_run;
 mod walls;
 
-use act::act;
+use std::time::{Duration, Instant};
+
+use act::{ACTING, act};
 pub use bin::bin;
 pub use contacts::contacts;
 pub use forces::forces;
@@ -27,6 +30,7 @@ pub use integrate::integrate;
 pub(crate) use near::Near;
 pub(crate) use neighbours::Spare;
 pub use neighbours::neighbours;
+use pairs::Pairs;
 pub use pose::pose;
 pub use scan::scan;
 pub use scatter::scatter;
@@ -62,15 +66,64 @@ pub fn is_due(pass: Pass, state: &State) -> bool {
 
 /// Runs one step, unless a body is lost.
 pub fn step(state: &mut State) {
-    if state.stats[0].runaway != 0 {
-        return;
+    steps(state, 1, |_, _| ());
+}
+
+/// Runs steps until there are `count` of them or a body is lost, and calls `look` with the number of those taken
+/// after each. Returns that number.
+///
+/// What contacts remember is in [`State::memory`] again after the last one only.
+pub fn steps(state: &mut State, count: u64, mut look: impl FnMut(&State, u64)) -> u64 {
+    let mut pairs = std::mem::take(&mut state.spare.pairs);
+    let mut taken = 0;
+    while taken < count && state.stats[0].runaway == 0 {
+        take_step(state, &mut pairs);
+        taken += 1;
+        look(state, taken);
     }
-    pose(state);
-    for pass in Pass::ALL.into_iter().filter(|pass| pass.builds_lists()) {
-        if is_due(pass, state) {
-            run(pass, state);
+    pairs.write_back(state);
+    state.spare.pairs = pairs;
+    taken
+}
+
+/// Runs steps, and returns the time that each pass took in all of them, in the order of [`Pass::ALL`].
+pub fn profile(state: &mut State, steps: u64) -> [Duration; Pass::ALL.len()] {
+    let mut pairs = std::mem::take(&mut state.spare.pairs);
+    let mut sums = [Duration::ZERO; Pass::ALL.len()];
+    for _ in 0..steps {
+        let times = take_step(state, &mut pairs);
+        sums.iter_mut()
+            .zip(times)
+            .for_each(|(sum, time)| *sum += time);
+    }
+    pairs.write_back(state);
+    state.spare.pairs = pairs;
+    sums
+}
+
+fn take_step(state: &mut State, pairs: &mut Pairs) -> [Duration; Pass::ALL.len()] {
+    let mut times = [Duration::ZERO; Pass::ALL.len()];
+    for (pass, time) in Pass::ALL.into_iter().zip(&mut times) {
+        let start = Instant::now();
+        match pass {
+            Pass::Contacts | Pass::Walls | Pass::Integrate => continue,
+            Pass::Pose if pairs.pose(state) => pose::begin(state),
+            _ if !is_due(pass, state) => continue,
+            Pass::Neighbours => {
+                pairs.write_back(state);
+                neighbours(state);
+                pairs.fill(state);
+            }
+            _ => run(pass, state),
         }
+        *time = start.elapsed();
     }
-    forces(state);
-    act(state);
+    if !pairs.are_filled() {
+        pairs.fill(state);
+    }
+    let acted = act(state, pairs);
+    for (pass, time) in ACTING.into_iter().zip(acted) {
+        times[pass as usize] += time;
+    }
+    times
 }

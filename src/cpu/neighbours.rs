@@ -5,6 +5,7 @@ use glam::{IVec3, Vec3, Vec4};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
+use super::pairs::Pairs;
 use super::wall_run::orientation_of;
 use crate::grid::{from_wall, level_of, nearest, reach, row_parts, row_ranges, wrap};
 use crate::layout::{Facet, Group, Node, Params, Sphere, WALL, Wall};
@@ -45,7 +46,9 @@ pub fn neighbours(state: &mut State) {
         spare,
         ..
     } = state;
-    let Spare { old, places, lists } = spare;
+    let Spare {
+        old, places, lists, ..
+    } = spare;
     std::mem::swap(&mut old.starts, neighbour_starts);
     std::mem::swap(&mut old.neighbours, neighbours);
     std::mem::swap(&mut old.memory, memory);
@@ -119,6 +122,7 @@ pub(crate) struct Spare {
     places: Places,
     /// Lists of the spheres of each chunk.
     lists: Vec<Vec<u32>>,
+    pub pairs: Pairs,
 }
 
 impl Clone for Spare {

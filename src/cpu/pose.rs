@@ -3,45 +3,60 @@ use rayon::prelude::*;
 
 use super::GRAIN;
 use crate::grid::{metres, settle};
-use crate::layout::{ASLEEP, Body, BodyProperties, GROUP_SHIFT, Member, Params, Sphere};
+use crate::layout::{ASLEEP, Body, BodyProperties, GROUP_SHIFT, Sphere};
 use crate::rotation::{Quaternion, angular_velocity};
 use crate::state::State;
 
 /// Position and velocity of each sphere, from its body; and the word on whether this step builds
 /// the neighbour lists.
 pub fn pose(state: &mut State) {
-    let State {
-        params,
-        bodies,
-        properties,
-        members,
-        spheres,
-        stats,
-        ..
-    } = state;
-    stats[0].step = stats[0].steps;
-    stats[0].rebuilding = stats[0].stale;
-    stats[0].stale = 0;
-    stats[0].rebuilds += stats[0].rebuilding;
-    (spheres.par_chunks_mut(GRAIN), members.par_chunks(GRAIN))
-        .into_par_iter()
-        .for_each(|(spheres, members)| pose_some(params, bodies, properties, members, spheres));
+    begin(state);
+    let mut spheres = std::mem::take(&mut state.spheres);
+    let tasks = spheres.par_chunks_mut(GRAIN).enumerate();
+    tasks.for_each(|(chunk, spheres)| {
+        pose_some(state, &state.bodies, 0, chunk * GRAIN, spheres, None);
+    });
+    state.spheres = spheres;
 }
 
-/// The spheres that are `members` of their bodies.
+/// What comes before the spheres.
+pub(super) fn begin(state: &mut State) {
+    let stats = &mut state.stats[0];
+    stats.step = stats.steps;
+    stats.rebuilding = stats.stale;
+    stats.stale = 0;
+    stats.rebuilds += stats.rebuilding;
+}
+
+/// The spheres from index `first` on, of `bodies`, which are those from index `first_body` on. Where the spheres
+/// `before` are given, they are those of the step before; else they are in `spheres`.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn pose_some(
-    params: &Params,
+pub(super) fn pose_some(
+    state: &State,
     bodies: &[Body],
-    properties: &[BodyProperties],
-    members: &[Member],
+    first_body: usize,
+    first: usize,
     spheres: &mut [Sphere],
+    before: Option<&[Sphere]>,
 ) {
-    for (sphere, member) in spheres.iter_mut().zip(members) {
-        let body = &bodies[member.body as usize];
+    let State {
+        params,
+        properties,
+        members,
+        ..
+    } = state;
+    // A copy: compilers cannot know that nothing here changes the original.
+    let params = *params;
+    for (place, (sphere, member)) in spheres.iter_mut().zip(&members[first..]).enumerate() {
+        let body = &bodies[member.body as usize - first_body];
         let asleep = body.still & ASLEEP;
-        if asleep != 0 && sphere.sleeps() {
-            continue;
+        if asleep != 0 {
+            if let Some(before) = before {
+                *sphere = before[place];
+            }
+            if sphere.sleeps() {
+                continue;
+            }
         }
         let BodyProperties {
             inverse_inertia,

@@ -1,10 +1,11 @@
+use std::ops::Range;
+
 use glam::{Vec3, Vec4};
 use multiversion::multiversion;
-use rayon::prelude::*;
 
-use super::GRAIN;
 use super::contacts::add;
-use super::wall_run::{WallRun, runs, walls_of};
+use super::pairs::{Part, Run};
+use super::wall_run::{WallRun, runs};
 use crate::contact::{Memory, respond};
 use crate::layout::{HERTZ, HOOKE, LINEAR, SphereLoad, WALL_DIGITS};
 use crate::state::State;
@@ -20,28 +21,30 @@ pub fn walls(state: &mut State) {
         return;
     }
     let kernel = kernel(state);
-    let mut loads = std::mem::take(&mut state.sphere_loads);
-    let mut memory = std::mem::take(&mut state.memory);
-    let size = state.params.memory_size as usize;
-
-    // Each task gets the memory of its spheres' lists: they lie one after the other.
-    let mut tasks = Vec::with_capacity(loads.len() / GRAIN + 1);
-    let mut rest = &mut memory[..];
-    for (task, loads) in loads.chunks_mut(GRAIN).enumerate() {
-        let first = task * GRAIN;
-        let starts = &state.neighbour_starts[first..];
-        let entries = starts[loads.len()] - starts[0];
-        let own;
-        (own, rest) = rest.split_at_mut(entries as usize * size);
-        tasks.push((first, loads, own));
-    }
-    let shared = &*state;
-    let touched = tasks
-        .into_par_iter()
-        .map(|(first, loads, memory)| kernel(shared, first, loads, memory))
-        .reduce(Touched::default, Touched::and);
-    state.sphere_loads = loads;
-    state.memory = memory;
+    let mut pairs = std::mem::take(&mut state.spare.pairs);
+    pairs.fill(state);
+    let act = |state: &State, _: &mut (), part: Part| {
+        let Part {
+            run,
+            loads,
+            wall_memory,
+            ..
+        } = part;
+        let mut touched = Touched::new(state);
+        kernel(
+            state,
+            run,
+            0..run.walled.len(),
+            0,
+            loads,
+            wall_memory,
+            &mut touched,
+        );
+        touched
+    };
+    let touched = pairs.with(state, || (), act, Touched::default, Touched::and);
+    pairs.write_back(state);
+    state.spare.pairs = pairs;
     touched.note(state);
 }
 
@@ -55,6 +58,18 @@ pub(super) struct Touched {
 }
 
 impl Touched {
+    pub fn new(state: &State) -> Touched {
+        let params = &state.params;
+        let loaded = match params.wall_loads {
+            0 => 0,
+            _ => params.wall_count as usize,
+        };
+        Touched {
+            fraction: 0.0,
+            sums: vec![[0; WALL_DIGITS]; loaded],
+        }
+    }
+
     pub fn and(self, other: Touched) -> Touched {
         Touched {
             fraction: self.fraction.max(other.fraction),
@@ -72,9 +87,10 @@ impl Touched {
     }
 }
 
-/// Evaluates the contacts with walls of the spheres from an index on, for which there are loads, with what their
-/// lists remember.
-pub(super) type Kernel = fn(&State, usize, &mut [SphereLoad], &mut [Vec4]) -> Touched;
+/// Evaluates the contacts of some of [`Run::walled`], with the loads of the spheres from a place in the run on,
+/// and what all its entries remember.
+pub(super) type Kernel =
+    fn(&State, &Run, Range<usize>, usize, &mut [SphereLoad], &mut [Vec4], &mut Touched);
 
 /// What evaluates the contact law of `state`.
 ///
@@ -100,38 +116,37 @@ fn together(mut a: Vec<Digits>, b: Vec<Digits>) -> Vec<Digits> {
     a
 }
 
-/// The contacts of the spheres from `first` on, for which there are `loads`; `memory` is that of their
-/// lists.
+/// The contacts of some `walled` spheres of a run. There are `loads` for its spheres from the place `from` on, and
+/// `memory` is that of all its entries.
 #[multiversion(targets("x86_64+avx2"))]
 fn evaluate_some<const LAW: u32>(
     state: &State,
-    first: usize,
+    run: &Run,
+    walled: Range<usize>,
+    from: usize,
     loads: &mut [SphereLoad],
     memory: &mut [Vec4],
-) -> Touched {
+    touched: &mut Touched,
+) {
     let State {
         params,
         spheres,
-        neighbour_starts,
         neighbours,
         ..
     } = state;
     let size = params.memory_size as usize;
-    let mut sums = match params.wall_loads {
-        0 => Vec::new(),
-        _ => vec![[0; WALL_DIGITS]; params.wall_count as usize],
-    };
-    let start = neighbour_starts[first] as usize;
-    let mut fraction = 0.0_f32;
-    for (load, index) in loads.iter_mut().zip(first..) {
-        let list = neighbour_starts[index] as usize..neighbour_starts[index + 1] as usize;
-        let walls = walls_of(&neighbours[list.clone()]);
-        if walls.is_empty() || load.is_kept() {
+    let Touched { fraction, sums } = touched;
+    for own in &run.walled[walled] {
+        let place = own.place as usize;
+        let load = &mut loads[place - from];
+        if load.is_kept() {
             continue;
         }
+        let mut at = own.entry as usize;
+        let walls = &neighbours[run.entries.start + at..][..own.count as usize];
+        let sphere = &spheres[run.spheres.start + place];
         let (mut damping, mut friction) = (0.0, 0.0);
-        let mut at = list.end - walls.len() - start;
-        for run in runs(state, &spheres[index], walls) {
+        for run in runs(state, sphere, walls) {
             let memory = &mut memory[at * size..(at + run.entries.len()) * size];
             at += run.entries.len();
             let alone = run.entries.len() == 1;
@@ -167,14 +182,13 @@ fn evaluate_some<const LAW: u32>(
                     let overlap = contact.touch.mean_overlap;
                     load.max_overlap = load.max_overlap.max(overlap);
                     load.contacts += 1 << 16;
-                    fraction = fraction.max(overlap / near.radius);
+                    *fraction = fraction.max(overlap / near.radius);
                 }
             }
         }
         add(&mut load.damping, &mut load.damping_rest, damping);
         add(&mut load.friction, &mut load.friction_rest, friction);
     }
-    Touched { fraction, sums }
 }
 
 /// A contact that goes over to another facet of the wall takes along what it remembers if it goes no

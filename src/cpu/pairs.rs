@@ -1,0 +1,333 @@
+//! Pairs of spheres that may touch, in the order in which the CPU engine goes through them.
+//!
+//! Neighbour lists are for every sphere to find its own, as the GPU has it. Here a pair stands once, with what
+//! its contact remembers beside it, and one stream of pairs is read from start to end: no list of a sphere
+//! with its few entries to begin and to end, and half of the memory to move.
+
+use std::mem::take;
+use std::ops::Range;
+
+use glam::Vec4;
+use rayon::prelude::*;
+
+use super::GRAIN;
+use super::batch::Sum;
+use super::wall_run::walls_of;
+use crate::layout::{Body, Load, Sphere, SphereLoad};
+use crate::state::State;
+
+/// Runs for each thread: few, since pairs within a run cost half of those across, and more than one,
+/// since no two take the same time.
+const RUNS: usize = 4;
+
+/// Spheres of a chunk: few enough that what one pass writes is in the cache when the next one reads it.
+const CHUNK: usize = 256;
+
+/// The pairs of all runs.
+#[derive(Debug, Default)]
+pub(crate) struct Pairs {
+    runs: Vec<Run>,
+    /// Whether they are those of the neighbour lists, and know better than these what contacts remember.
+    filled: bool,
+    /// The spheres of the next step.
+    next: Vec<Sphere>,
+    /// Whether they are there.
+    posed: bool,
+}
+
+/// Bodies one after the other, which a task takes; and the pairs of their spheres.
+///
+/// A pair within a run is evaluated once, for both; one across runs is evaluated from both sides, so that no
+/// run writes to another.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    pub bodies: Range<usize>,
+    pub spheres: Range<usize>,
+    /// The entries of their neighbour lists.
+    pub entries: Range<usize>,
+    /// The pairs: with spheres before the run first, and then chunk by chunk.
+    pub pairs: Vec<Pair>,
+    /// What the contact of each remembers.
+    pub memory: Vec<Vec4>,
+    /// What contacts do to each sphere, and to one that is none of them; zero between steps.
+    pub sums: Vec<Sum>,
+    /// Pairs with spheres before the run.
+    pub alone: usize,
+    /// Where the pairs of each sphere end, if bodies may sleep: those of one that does are left out.
+    pub ends: Vec<u32>,
+    /// Spheres with walls in their lists.
+    pub walled: Vec<Walled>,
+    pub chunks: Vec<Chunk>,
+}
+
+/// Two spheres that may touch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    /// One of them, as a place in the run.
+    pub own: u32,
+    /// Index of the other.
+    pub other: u32,
+    /// Entry of the neighbour lists.
+    entry: u32,
+    /// Entry of the other sphere for the same contact, if the pair stands for both, else the same.
+    mirror: u32,
+}
+
+/// The facets in the list of a sphere.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walled {
+    /// Its place in the run.
+    pub place: u32,
+    /// First entry, from the first one of the run on.
+    pub entry: u32,
+    /// Number of entries.
+    pub count: u32,
+}
+
+/// Bodies of a run that go through all passes before the next ones do.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chunk {
+    /// From the first of the run on, as all that follows.
+    pub bodies: Range<usize>,
+    pub spheres: Range<usize>,
+    pub pairs: Range<usize>,
+    pub walled: Range<usize>,
+}
+
+/// What changes the sign of a vector, but not of the fourth component.
+pub(super) const FLIP: Vec4 = Vec4::new(-1.0, -1.0, -1.0, 1.0);
+
+impl Pairs {
+    /// The pairs of the neighbour lists of a state, with what they remember.
+    pub fn fill(&mut self, state: &State) {
+        let bodies = state.bodies.len();
+        let length = bodies
+            .div_ceil(RUNS * rayon::current_num_threads())
+            .max(GRAIN);
+        self.runs.resize_with(bodies.div_ceil(length), Run::default);
+        self.runs
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(index, run)| {
+                let first = index * length;
+                run.fill(state, first..bodies.min(first + length));
+            });
+        self.next.resize(state.spheres.len(), Sphere::default());
+        self.filled = true;
+    }
+
+    /// Says that all runs have written the spheres of the next step.
+    pub fn set_posed(&mut self) {
+        self.posed = true;
+    }
+
+    /// Gives a state the spheres of the next step, if they are there.
+    pub fn pose(&mut self, state: &mut State) -> bool {
+        let posed = std::mem::take(&mut self.posed);
+        if posed {
+            std::mem::swap(&mut state.spheres, &mut self.next);
+        }
+        posed
+    }
+
+    /// Whether they are those of the neighbour lists.
+    pub fn are_filled(&self) -> bool {
+        self.filled
+    }
+
+    /// Gives the neighbour lists what the contacts remember now, if that is known here. The lists may change then.
+    pub fn write_back(&mut self, state: &mut State) {
+        self.posed = false;
+        let size = state.params.memory_size as usize;
+        if !std::mem::take(&mut self.filled) || size == 0 {
+            return;
+        }
+        let mut rest = &mut state.memory[..];
+        let mut tasks = Vec::with_capacity(self.runs.len());
+        for run in &self.runs {
+            let own;
+            (own, rest) = rest.split_at_mut(size * run.entries.len());
+            tasks.push((run, own));
+        }
+        tasks
+            .into_par_iter()
+            .for_each(|(run, memory)| run.write_back(memory, size));
+    }
+
+    /// Has each run do something with its part of the state, and returns what comes of all.
+    pub(super) fn with<T: Send, R>(
+        &mut self,
+        state: &mut State,
+        room: impl Fn() -> R + Sync + Send,
+        act: impl Fn(&State, &mut R, Part) -> T + Sync + Send,
+        nothing: impl Fn() -> T + Sync + Send,
+        and: impl Fn(T, T) -> T + Sync + Send,
+    ) -> T {
+        let size = state.params.memory_size as usize;
+        let mut bodies = take(&mut state.bodies);
+        let mut body_loads = take(&mut state.body_loads);
+        let mut sphere_loads = take(&mut state.sphere_loads);
+        let mut memory = take(&mut state.memory);
+        let mut parts = Vec::with_capacity(self.runs.len());
+        let (mut rest, mut rest_of_loads) = (&mut bodies[..], &mut body_loads[..]);
+        let (mut rest_of_spheres, mut rest_of_memory) = (&mut sphere_loads[..], &mut memory[..]);
+        let mut rest_of_next = &mut self.next[..];
+        for run in &mut self.runs {
+            let (bodies, body_loads, loads, wall_memory, next);
+            (bodies, rest) = rest.split_at_mut(run.bodies.len());
+            (body_loads, rest_of_loads) = rest_of_loads.split_at_mut(run.bodies.len());
+            (loads, rest_of_spheres) = rest_of_spheres.split_at_mut(run.spheres.len());
+            (wall_memory, rest_of_memory) = rest_of_memory.split_at_mut(size * run.entries.len());
+            (next, rest_of_next) = rest_of_next.split_at_mut(run.spheres.len());
+            parts.push(Part {
+                run,
+                bodies,
+                body_loads,
+                loads,
+                wall_memory,
+                next,
+            });
+        }
+        let shared = &*state;
+        let all = parts
+            .into_par_iter()
+            .map_init(room, |room, part| act(shared, room, part))
+            .reduce(nothing, and);
+        state.bodies = bodies;
+        state.body_loads = body_loads;
+        state.sphere_loads = sphere_loads;
+        state.memory = memory;
+        all
+    }
+}
+
+/// A run, and its part of the state.
+pub(super) struct Part<'a> {
+    pub run: &'a mut Run,
+    pub bodies: &'a mut [Body],
+    pub body_loads: &'a mut [Load],
+    pub loads: &'a mut [SphereLoad],
+    /// What the entries of the run remember: of those that are walls, since spheres do it in [`Run::memory`].
+    pub wall_memory: &'a mut [Vec4],
+    /// Room for its spheres in the next step.
+    pub next: &'a mut [Sphere],
+}
+
+impl Run {
+    fn fill(&mut self, state: &State, bodies: Range<usize>) {
+        let State {
+            params,
+            properties,
+            neighbours,
+            memory,
+            ..
+        } = state;
+        let last = &properties[bodies.end - 1];
+        let first = properties[bodies.start].first_sphere as usize;
+        let spheres = first..(last.first_sphere + last.sphere_count) as usize;
+        let starts: Vec<usize> = state.neighbour_starts[spheres.start..=spheres.end]
+            .iter()
+            .map(|&start| start as usize)
+            .collect();
+        let sleep = params.sleep_steps > 0;
+        self.entries = starts[0]..starts[spheres.len()];
+        self.pairs.clear();
+        self.ends.clear();
+        self.walled.clear();
+        self.chunks.clear();
+
+        // The entry of each sphere that comes next: those before it are in pairs, be it from the other side.
+        // Where bodies may sleep, there may be something to do on one side only.
+        let mut next = starts.clone();
+        if !sleep {
+            for (place, next) in next[..spheres.len()].iter_mut().enumerate() {
+                let list = &neighbours[starts[place]..starts[place + 1]];
+                for &other in list.iter().take_while(|&&other| other < first as u32) {
+                    self.pairs.push(Pair {
+                        own: place as u32,
+                        other,
+                        entry: *next as u32,
+                        mirror: *next as u32,
+                    });
+                    *next += 1;
+                }
+            }
+        }
+        self.alone = self.pairs.len();
+
+        let mut chunk = Chunk {
+            pairs: self.alone..self.alone,
+            ..Chunk::default()
+        };
+        for body in bodies.clone() {
+            let own = &properties[body];
+            let members = own.first_sphere as usize..(own.first_sphere + own.sphere_count) as usize;
+            for place in members.start - first..members.end - first {
+                let end = starts[place + 1];
+                let walls = walls_of(&neighbours[starts[place]..end]).len();
+                let list = next[place]..end - walls;
+                for (entry, &other) in list.clone().zip(&neighbours[list]) {
+                    let mut mirror = entry;
+                    if !sleep && (other as usize) < spheres.end {
+                        let next = &mut next[other as usize - first];
+                        mirror = *next;
+                        *next += 1;
+                    }
+                    self.pairs.push(Pair {
+                        own: place as u32,
+                        other,
+                        entry: entry as u32,
+                        mirror: mirror as u32,
+                    });
+                }
+                if walls > 0 {
+                    self.walled.push(Walled {
+                        place: place as u32,
+                        entry: (end - walls - starts[0]) as u32,
+                        count: walls as u32,
+                    });
+                }
+                if sleep {
+                    self.ends.push(self.pairs.len() as u32);
+                }
+            }
+            chunk.bodies.end = body + 1 - bodies.start;
+            chunk.spheres.end = members.end - first;
+            chunk.pairs.end = self.pairs.len();
+            chunk.walled.end = self.walled.len();
+            if chunk.spheres.len() >= CHUNK || body + 1 == bodies.end {
+                let next = Chunk {
+                    bodies: chunk.bodies.end..chunk.bodies.end,
+                    spheres: chunk.spheres.end..chunk.spheres.end,
+                    pairs: chunk.pairs.end..chunk.pairs.end,
+                    walled: chunk.walled.end..chunk.walled.end,
+                };
+                self.chunks.push(std::mem::replace(&mut chunk, next));
+            }
+        }
+        self.sums.clear();
+        self.sums.resize(spheres.len() + 1, Sum::default());
+        (self.bodies, self.spheres) = (bodies, spheres);
+
+        self.memory.clear();
+        let size = params.memory_size as usize;
+        for pair in &self.pairs {
+            let entry = pair.entry as usize * size;
+            self.memory.extend_from_slice(&memory[entry..entry + size]);
+        }
+    }
+
+    /// Of `memory`, that of the entries of the run.
+    fn write_back(&self, memory: &mut [Vec4], size: usize) {
+        let at = |entry: u32| (entry as usize - self.entries.start) * size;
+        for (pair, own) in self.pairs.iter().zip(self.memory.chunks_exact(size)) {
+            if pair.mirror != pair.entry {
+                let mirror = &mut memory[at(pair.mirror)..][..size];
+                for (mirror, own) in mirror.iter_mut().zip(own) {
+                    *mirror = FLIP * *own;
+                }
+            }
+            memory[at(pair.entry)..][..size].copy_from_slice(own);
+        }
+    }
+}
