@@ -281,11 +281,29 @@ class Files(unittest.TestCase):
             self.run_folder.state("bodies", 7)
 
 
+class Benchmarks(unittest.TestCase):
+    """What a benchmark has measured."""
+
+    def test_plots_of_benchmarks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            measured, picture = Path(folder) / "bench.json", Path(folder) / "bench.png"
+            scenes = TOOLS.parent / "scenes"
+            command = [ROCKFALL, "bench", "--backend", "cpu", "--json", "--steps", "20", "--repeats", "2"]
+            command += ["--settle", "0.01", str(scenes / "pile.json")]
+            measured.write_bytes(subprocess.run(command, check=True, capture_output=True).stdout)
+            tool("plot_bench.py", str(measured), "--out", str(picture))
+            self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+            self.assertGreater(picture.stat().st_size, 10_000)
+            measured.write_text("{}")
+            said = tool("plot_bench.py", str(measured), "--out", str(picture), code=1)
+            self.assertIn("bench.json: found no scenes, expected a file that", said)
+
+
 class Scenes(unittest.TestCase):
     """Scenes that are made are right, and run."""
 
     def test_every_tool_has_help(self):
-        for name in ["read_run.py", "plot_run.py", "make_scene.py"]:
+        for name in ["read_run.py", "plot_run.py", "plot_bench.py", "make_scene.py"]:
             self.assertIn("usage:", tool(name, "--help"))
 
     def test_scenes_are_right(self):

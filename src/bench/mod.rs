@@ -125,7 +125,7 @@ pub struct Measurement {
     pub sphere_steps_per_s: Spread,
     /// Wall time of a step, ms.
     pub ms_per_step: Spread,
-    /// Mean time of each pass in some steps, each timed by itself; `None` where the adapter has no
+    /// Mean time of each pass in some steps; `None` where the adapter has no
     /// timestamps. The time between passes is not counted, so they need not add up to a step.
     pub passes: Option<Vec<PassTime>>,
     /// How near a step comes to what the memory can move; `None` if that was not asked for.
