@@ -31,7 +31,7 @@ struct Arguments {
     #[arg(default_value = "scenes/bench/spheres_10k.json")]
     scene: PathBuf,
 
-    /// Rockfall's engine; with `gpu`, Warp runs on CUDA, and LAMMPS is left out
+    /// Rockfall's engine; with `gpu`, Warp and DEM-Engine run on CUDA, and LAMMPS is left out
     #[arg(long, value_enum, default_value = "cpu")]
     backend: Backend,
 
@@ -81,7 +81,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "mpirun")]
     mpirun: PathBuf,
 
-    /// A Python that has warp-lang
+    /// A Python that has warp-lang and deme
     #[arg(long, value_name = "FILE", default_value = "python3")]
     python: PathBuf,
 }
@@ -164,9 +164,14 @@ fn peers(arguments: &Arguments, at: &Workplace) -> (Vec<Peer>, Vec<String>) {
                 device: "cpu".to_owned(),
             },
         ],
-        Backend::Gpu => vec![Peer::Warp {
-            device: "cuda:0".to_owned(),
-        }],
+        Backend::Gpu => vec![
+            Peer::Warp {
+                device: "cuda:0".to_owned(),
+            },
+            Peer::DemEngine {
+                device: "cuda:0".to_owned(),
+            },
+        ],
     };
     others.dedup();
     let wanted = |peer: &Peer| {

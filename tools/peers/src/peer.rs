@@ -17,6 +17,8 @@ pub enum Peer {
     Lammps { ranks: usize },
     /// NVIDIA Warp, on its device of that name.
     Warp { device: String },
+    /// Chrono's DEM-Engine, on a CUDA device.
+    DemEngine { device: String },
 }
 
 /// Where the programs are, and what they get.
@@ -63,6 +65,7 @@ impl Peer {
             Peer::Lammps { ranks: 1 } => "LAMMPS, 1 rank".to_owned(),
             Peer::Lammps { ranks } => format!("LAMMPS, {ranks} ranks"),
             Peer::Warp { device } => format!("Warp, {device}"),
+            Peer::DemEngine { device } => format!("DEM-Engine, {device}"),
         }
     }
 
@@ -75,6 +78,10 @@ impl Peer {
             Peer::Warp { device } => {
                 let program = format!("import warp; warp.get_device({device:?})");
                 (with(&at.python, &["-c", &program]), WARP)
+            }
+            Peer::DemEngine { .. } => {
+                let program = "import deme; deme.DEMSolver([0])";
+                (with(&at.python, &["-c", program]), DEM_ENGINE)
             }
         };
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -90,7 +97,10 @@ impl Peer {
         let once = || match self {
             Peer::Rockfall { backend } => rockfall(at, &bench(at, backend)?),
             Peer::Lammps { ranks } => lammps(&said(&mut lammps_command(at, pile, *ranks))?),
-            Peer::Warp { device } => warp(&said(&mut warp_command(at, device))?),
+            Peer::Warp { device } => deck(&said(&mut python_command(at, "warp_dem.py", device))?),
+            Peer::DemEngine { device } => {
+                deck(&said(&mut python_command(at, "dem_engine.py", device))?)
+            }
         };
         let mut visit = once()?;
         while visit.seconds.len() < REPEATS {
@@ -105,6 +115,8 @@ const LAMMPS: &str = "`apt-get install lammps`, or name it with --lammps";
 const MPI: &str = "`apt-get install openmpi-bin`, or name it with --mpirun";
 const WARP: &str =
     "`pip install warp-lang numpy`, and name that Python with --python; it must see the device";
+const DEM_ENGINE: &str = "`pip install deme[cuda12]` for Python 3.12, and name that Python with --python; \
+     it must see a CUDA device";
 
 /// What `rockfall bench --json` prints.
 fn bench(at: &Workplace, backend: &str) -> Result<Value, String> {
@@ -199,9 +211,9 @@ fn lammps_command(at: &Workplace, pile: &Pile, ranks: usize) -> Command {
     command
 }
 
-fn warp_command(at: &Workplace, device: &str) -> Command {
+fn python_command(at: &Workplace, deck: &str, device: &str) -> Command {
     let mut command = Command::new(&at.python);
-    command.arg(at.decks.join("warp_dem.py"));
+    command.arg(at.decks.join(deck));
     command.arg(at.folder.join("pile.json")).arg(device);
     command.args([at.warm_up.to_string(), at.steps.to_string()]);
     command
@@ -218,7 +230,8 @@ fn lammps(text: &str) -> Result<Visit, String> {
     )
 }
 
-fn warp(text: &str) -> Result<Visit, String> {
+/// What a deck in Python says.
+fn deck(text: &str) -> Result<Visit, String> {
     let version = text
         .lines()
         .find_map(|line| line.strip_prefix("peers: version "));
