@@ -972,6 +972,15 @@ mod pictures {
             let outcome = render(&place, &wanted);
             assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
             assert!(outcome.stdout.contains("(3 frames)"), "{}", outcome.stdout);
+            let took = outcome
+                .stderr
+                .lines()
+                .find(|line| line.starts_with("a frame takes "));
+            assert!(
+                took.is_some_and(|took| took.contains(" ms of drawing")),
+                "{}",
+                outcome.stderr
+            );
             frames(&place, directory)
         };
         let first = made("a/b");

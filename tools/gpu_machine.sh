@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that asks for a GPU, in one call, on a machine that needs neither Rust nor a network:
-# tests, benchmark with roofline, scaling, start-up, and other programs on the same pile.
+# tests, benchmark with roofline, scaling, start-up, frame times, and other programs on the same pile.
 #
 #   tools/gpu_machine.sh pack                where Rust is: builds, and packs target/gpu-machine/
 #   tools/gpu_machine.sh run [OUT]           where the GPU is, with that folder beside the sources; what
@@ -116,12 +116,13 @@ run() {
 
     local tests_end=$(($(date +%s) + 100)) limit=130
     local scenes=() how=() scaling=(spheres_10k spheres_100k spheres_1m) pile=spheres_1m settle=0.1
+    local drawn=pile_100k
     if [[ $size == small ]]; then
         tests_end=$(($(date +%s) + 3600))
         how=(--settle 0.002 --steps 10 --repeats 2)
         scenes=(scenes/bench/cubes_10k.json)
         scaling=(spheres_10k large_among_10k)
-        pile=spheres_10k settle=0.02
+        pile=spheres_10k settle=0.02 drawn=pile
     fi
     for name in "${tests[@]}"; do
         local left=$((tests_end - $(date +%s)))
@@ -137,6 +138,10 @@ run() {
         stage 45 "scaling-$name" bench "$out/scaling-$name.json" --limit 30 "${how[@]}" \
             "scenes/bench/$name.json"
     done
+    # 100,000 bodies of 8 spheres; the log ends with what a frame takes.
+    stage 60 frames "$rockfall" render "scenes/$drawn.json" --backend gpu "${adapter[@]}" --duration 0.1 --fps 100 \
+        --out "$scratch/frames"
+    tail -n 1 "$out/frames.log"
     local peers=("$scratch/bin/peers" "scenes/bench/$pile.json" --backend gpu --rockfall "$rockfall")
     stage 120 peers "${peers[@]}" --rounds 3 --settle $settle "${python[@]}" --out "$out"
     rm -rf "$scratch"

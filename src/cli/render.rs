@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::Args;
 use rockfall::Simulation;
+use rockfall::bench::Spread;
 use rockfall::render::film::{Film, FilmError};
 use rockfall::scene::Scene;
 
@@ -79,14 +81,30 @@ pub fn run(arguments: &Arguments) -> Outcome {
 
     let last = step_of(frames - 1, arguments, &simulation);
     let mut progress = Progress::new(0, last, simulation.model().time_step);
+    let mut times: [Vec<f64>; 3] = Default::default();
     for frame in 0..frames {
+        let mut clock = Instant::now();
+        let mut lap = |times: &mut Vec<f64>| {
+            times.push(1e3 * clock.elapsed().as_secs_f64());
+            clock = Instant::now();
+        };
         let wanted = step_of(frame, arguments, &simulation);
         simulation.step(wanted - simulation.steps())?;
-        outputs.add(frame, &studio.picture(&simulation)?)?;
+        lap(&mut times[0]);
+        let picture = studio.picture(&simulation)?;
+        lap(&mut times[1]);
+        outputs.add(frame, &picture)?;
+        lap(&mut times[2]);
         progress.update(simulation.steps());
     }
     drop(progress);
-    outputs.finish(frames)
+    outputs.finish(frames)?;
+    let [simulating, drawing, writing] = times.map(|times| Spread::new(times).median);
+    terminal::say(format_args!(
+        "a frame takes {simulating:.3} ms of simulation, {drawing:.3} ms of drawing and {writing:.3} ms of writing \
+         (medians)"
+    ));
+    Ok(())
 }
 
 /// The step whose end a frame shows.
