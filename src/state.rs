@@ -39,7 +39,7 @@ const TOUCH_MARGIN: f64 = 0.1;
 
 /// Entries of the neighbour lists that there is room for at the start, for each sphere; the lists
 /// grow as they need.
-const NEIGHBOURS: usize = 12;
+const NEIGHBOURS: usize = 8;
 
 /// Cells of the coarsest grid that a periodic box has at least along a periodic axis, so that a
 /// sphere meets each cell around it once, and of two images of a sphere at most one.
