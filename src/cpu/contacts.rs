@@ -1,7 +1,7 @@
 use multiversion::multiversion;
 
 use super::batch::{Batch, evaluate, larger};
-use super::pairs::{Chunk, Part, Run};
+use super::pairs::{Chunk, Part, Run, with_pairs};
 use crate::layout::{HERTZ, HOOKE, KEPT, LINEAR, SphereLoad, WALL};
 use crate::state::State;
 
@@ -15,8 +15,6 @@ use crate::state::State;
 /// If the contact law is a custom one, which is there for the GPU engine only.
 pub fn contacts(state: &mut State) {
     let kernel = kernel(state);
-    let mut pairs = std::mem::take(&mut state.spare.pairs);
-    pairs.fill(state);
     let act = |state: &State, batch: &mut Batch, part: Part| {
         let Part { run, loads, .. } = part;
         let mut fraction = kernel(state, run, &before_run(run), &mut [], batch);
@@ -26,9 +24,10 @@ pub fn contacts(state: &mut State) {
         }
         fraction
     };
-    let fraction = pairs.with(state, Batch::default, act, || 0.0, f32::max);
-    pairs.write_back(state);
-    state.spare.pairs = pairs;
+    let fraction = with_pairs(state, |state, pairs| {
+        pairs.fill(state);
+        pairs.with(state, Batch::default, act, || 0.0, f32::max)
+    });
     let largest = &mut state.stats[0].max_overlap_fraction;
     *largest = (*largest).max(fraction.to_bits());
 }

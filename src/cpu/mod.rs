@@ -30,7 +30,7 @@ pub use integrate::integrate;
 pub(crate) use near::Near;
 pub(crate) use neighbours::Spare;
 pub use neighbours::neighbours;
-use pairs::Pairs;
+use pairs::{Pairs, with_pairs};
 pub use pose::pose;
 pub use scan::scan;
 pub use scatter::scatter;
@@ -74,31 +74,29 @@ pub fn step(state: &mut State) {
 ///
 /// What contacts remember is in [`State::memory`] again after the last one only.
 pub fn steps(state: &mut State, count: u64, mut look: impl FnMut(&State, u64)) -> u64 {
-    let mut pairs = std::mem::take(&mut state.spare.pairs);
-    let mut taken = 0;
-    while taken < count && state.stats[0].runaway == 0 {
-        take_step(state, &mut pairs);
-        taken += 1;
-        look(state, taken);
-    }
-    pairs.write_back(state);
-    state.spare.pairs = pairs;
-    taken
+    with_pairs(state, |state, pairs| {
+        let mut taken = 0;
+        while taken < count && state.stats[0].runaway == 0 {
+            take_step(state, pairs);
+            taken += 1;
+            look(state, taken);
+        }
+        taken
+    })
 }
 
 /// Runs steps, and returns the time that each pass took in all of them, in the order of [`Pass::ALL`].
 pub fn profile(state: &mut State, steps: u64) -> [Duration; Pass::ALL.len()] {
-    let mut pairs = std::mem::take(&mut state.spare.pairs);
-    let mut sums = [Duration::ZERO; Pass::ALL.len()];
-    for _ in 0..steps {
-        let times = take_step(state, &mut pairs);
-        sums.iter_mut()
-            .zip(times)
-            .for_each(|(sum, time)| *sum += time);
-    }
-    pairs.write_back(state);
-    state.spare.pairs = pairs;
-    sums
+    with_pairs(state, |state, pairs| {
+        let mut sums = [Duration::ZERO; Pass::ALL.len()];
+        for _ in 0..steps {
+            let times = take_step(state, pairs);
+            sums.iter_mut()
+                .zip(times)
+                .for_each(|(sum, time)| *sum += time);
+        }
+        sums
+    })
 }
 
 fn take_step(state: &mut State, pairs: &mut Pairs) -> [Duration; Pass::ALL.len()] {

@@ -97,6 +97,15 @@ pub(super) struct Chunk {
 /// What changes the sign of a vector, but not of the fourth component.
 pub(super) const FLIP: Vec4 = Vec4::new(-1.0, -1.0, -1.0, 1.0);
 
+/// Lets `act` work with the pairs of a state, and gives the neighbour lists what contacts remember then.
+pub(super) fn with_pairs<T>(state: &mut State, act: impl FnOnce(&mut State, &mut Pairs) -> T) -> T {
+    let mut pairs = take(&mut state.spare.pairs);
+    let result = act(state, &mut pairs);
+    pairs.write_back(state);
+    state.spare.pairs = pairs;
+    result
+}
+
 impl Pairs {
     /// The pairs of the neighbour lists of a state, with what they remember.
     pub fn fill(&mut self, state: &State) {

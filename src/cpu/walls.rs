@@ -4,7 +4,7 @@ use glam::{Vec3, Vec4};
 use multiversion::multiversion;
 
 use super::contacts::add;
-use super::pairs::{Part, Run};
+use super::pairs::{Part, Run, with_pairs};
 use super::wall_run::{WallRun, runs};
 use crate::contact::{Memory, respond};
 use crate::layout::{HERTZ, HOOKE, LINEAR, SphereLoad, WALL_DIGITS};
@@ -21,8 +21,6 @@ pub fn walls(state: &mut State) {
         return;
     }
     let kernel = kernel(state);
-    let mut pairs = std::mem::take(&mut state.spare.pairs);
-    pairs.fill(state);
     let act = |state: &State, _: &mut (), part: Part| {
         let Part {
             run,
@@ -42,9 +40,10 @@ pub fn walls(state: &mut State) {
         );
         touched
     };
-    let touched = pairs.with(state, || (), act, Touched::default, Touched::and);
-    pairs.write_back(state);
-    state.spare.pairs = pairs;
+    let touched = with_pairs(state, |state, pairs| {
+        pairs.fill(state);
+        pairs.with(state, || (), act, Touched::default, Touched::and)
+    });
     touched.note(state);
 }
 
