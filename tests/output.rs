@@ -1060,6 +1060,7 @@ fn walls_inlets_and_probes_have_their_columns() {
         assert_eq!(last[at(column)], value.as_f64().unwrap(), "{column}");
     }
     assert!(last[at("probe_0_bodies")] > first[at("probe_0_bodies")]);
-    assert!(last[at("wall_0_force_x_N")].abs() > 0.1);
+    let push = at("wall_0_force_x_N");
+    assert!(rows.iter().any(|row| row[push].abs() > 0.1));
     assert!(last.len() == columns.len() && rows.iter().all(|row| row.len() == columns.len()));
 }
