@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, contact, law, opaque, memory
+// import: layout, tags, dispatch, grid, contact, law, opaque, memory, ring
 
 // Contacts of each sphere with others: force, torque, overlap, number, and what each remembers. One thread a
 // sphere. Each pair is evaluated from both sides, neighbours in the order of their indices: no sphere
@@ -71,7 +71,7 @@ fn near_sphere(sphere: Sphere, index: u32, other: u32) -> Near {
 // Whether nothing near a sphere moves.
 fn is_undisturbed(index: u32) -> bool {
     for (var entry = neighbour_starts[index]; entry < neighbour_starts[index + 1u]; entry++) {
-        let other = neighbours[entry];
+        let other = neighbours[place_of(entry)];
         if (other & WALL) != 0u {
             return params.moving_walls == 0u;
         }
@@ -93,6 +93,7 @@ fn contacts(
         return;
     }
     let zero = stats.halted;
+    first_entry = stats.first_entry;
     let sphere = spheres[index];
     if sleeps(sphere) && is_undisturbed(index) {
         sphere_loads[index].contacts |= KEPT;
@@ -104,17 +105,18 @@ fn contacts(
     var max_fraction = 0.0;
 
     for (var entry = neighbour_starts[index]; entry < neighbour_starts[index + 1u]; entry++) {
-        let other = neighbours[entry];
+        let place = place_of(entry);
+        let other = neighbours[place];
         if (other & WALL) != 0u {
             break;
         }
         let near = near_sphere(sphere, index, other);
-        let before = recall(entry);
+        let before = recall(place);
         let touches = near.near && near.contact.touch.presence > 0.0;
         let lasts = MEMORY_SIZE > 0u && !is_empty(before);
         if !near.near {
             if lasts {
-                remember(entry, Memory());
+                remember(place, Memory());
             }
             continue;
         }
@@ -122,7 +124,7 @@ fn contacts(
             continue;
         }
         let response = contact_law(near.contact, pairs[near.pair], before, params);
-        remember(entry, response.memory);
+        remember(place, response.memory);
 
         load.force += response.force;
         load.torque += cross(near.arm, response.force) + response.torque;

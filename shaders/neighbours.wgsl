@@ -1,13 +1,16 @@
-// import: layout, tags, dispatch, grid, rotation, wall
+// import: layout, tags, dispatch, grid, rotation, wall, ring
 
 // Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in the
 // order of their indices, then facets of walls, so that the sum of the contact forces does not depend on when
 // they were built. What a contact remembers goes with it. One thread a sphere, in each of:
 //
-//   neighbours_keep   puts the old lists aside, if contacts remember
-//   neighbours_count  counts; then the counts are scanned
-//   neighbours_fill   writes, unless there is no room: then the host has to make more
+//   neighbours_count  puts the old starts aside, and counts; then the counts are scanned
+//   neighbours_room   one thread: finds out whether there is room, else the host has to make more
+//   neighbours_fill   writes
 //   neighbours_carry  takes the memory of the old lists over to the new ones
+//
+// The lists lie in a ring, the new ones behind the old. The last two take the spheres slice by slice: where the
+// old lists of one slice were, the new ones of a later slice may be. So there need not be room for all twice.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(3) var<uniform> walls: array<Wall, MAX_WALLS>;
@@ -21,33 +24,11 @@
 @group(0) @binding(24) var<storage, read> geometry: array<vec4<u32>>;
 @group(0) @binding(20) var<storage, read_write> memory: array<vec4<f32>>;
 
-// The lists as they were before.
+// Starts of the lists as they were before.
 @group(0) @binding(21) var<storage, read_write> kept_starts: array<u32>;
-@group(0) @binding(22) var<storage, read_write> kept_neighbours: array<u32>;
-@group(0) @binding(23) var<storage, read_write> kept_memory: array<vec4<f32>>;
 
-@compute @workgroup_size(WORKGROUP_SIZE)
-fn neighbours_keep(
-    @builtin(workgroup_id) workgroup: vec3<u32>,
-    @builtin(num_workgroups) workgroups: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let index = thread_index(workgroup, workgroups, local);
-    if index >= params.sphere_count {
-        return;
-    }
-    kept_starts[index] = neighbour_starts[index];
-    if index + 1u == params.sphere_count {
-        kept_starts[index + 1u] = neighbour_starts[index + 1u];
-    }
-    let size = params.memory_size;
-    for (var k = neighbour_starts[index]; k < neighbour_starts[index + 1u]; k++) {
-        kept_neighbours[k] = neighbours[k];
-        for (var part = size * k; part < size * (k + 1u); part++) {
-            kept_memory[part] = memory[part];
-        }
-    }
-}
+// Index of the slice.
+@group(0) @binding(22) var<uniform> slice: u32;
 
 // Whether two spheres are closer than the skin, belong to different bodies, can be moved, and are in groups that
 // touch.
@@ -94,7 +75,7 @@ fn find(index: u32, start: u32, write: bool) -> u32 {
                                 && level_of(neighbour.radius, params) == level;
                             if in_row && are_neighbours(sphere, neighbour) {
                                 if write {
-                                    neighbours[start + count] = other;
+                                    neighbours[place_of(start + count)] = other;
                                 }
                                 count += 1u;
                             }
@@ -135,7 +116,7 @@ fn find_walls(index: u32, start: u32, write: bool) -> u32 {
             for (var facet = first; facet < first + (node.facets & 7u); facet++) {
                 if closest(facet_at(facet), place, reach).distance < reach {
                     if write {
-                        neighbours[start + count] = WALL | facet;
+                        neighbours[place_of(start + count)] = WALL | facet;
                     }
                     count += 1u;
                 }
@@ -153,9 +134,39 @@ fn neighbours_count(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = thread_index(workgroup, workgroups, local);
-    if index < params.sphere_count {
-        neighbour_starts[index] = find(index, 0u, false) + find_walls(index, 0u, false);
+    if index >= params.sphere_count {
+        return;
     }
+    if index == 0u {
+        kept_starts[params.sphere_count] = neighbour_starts[params.sphere_count];
+    }
+    kept_starts[index] = neighbour_starts[index];
+    neighbour_starts[index] = find(index, 0u, false) + find_walls(index, 0u, false);
+}
+
+@compute @workgroup_size(1)
+fn neighbours_room() {
+    let total = neighbour_starts[params.sphere_count];
+    let old_total = kept_starts[params.sphere_count];
+    // New lists as far as the end of a slice, and the old ones from its start on.
+    var most = 0u;
+    for (var first = 0u; first < params.sphere_count; first += params.slice_length) {
+        let last = min(first + params.slice_length, params.sphere_count);
+        most = max(most, neighbour_starts[last] + old_total - kept_starts[first]);
+    }
+    let full = total > params.neighbour_capacity || most > arrayLength(&neighbours);
+    stats.neighbours = total;
+    stats.full = u32(full);
+    stats.halted = u32(full);
+    if !full {
+        stats.first_entry = wrapped(stats.first_entry + old_total);
+    }
+}
+
+// The sphere of a thread that works on a slice; `sphere_count` or more if there is none, or no room for the lists.
+fn sphere_of(thread: u32) -> u32 {
+    let none = thread >= params.slice_length || stats.halted == 1u;
+    return select(slice * params.slice_length + thread, params.sphere_count, none);
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -164,28 +175,22 @@ fn neighbours_fill(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let index = thread_index(workgroup, workgroups, local);
-    let total = neighbour_starts[params.sphere_count];
-    let full = total > params.neighbour_capacity;
-    if index == 0u {
-        stats.neighbours = total;
-        stats.full = u32(full);
-        stats.halted = u32(full);
-    }
-    if index >= params.sphere_count || full {
+    let index = sphere_of(thread_index(workgroup, workgroups, local));
+    if index >= params.sphere_count {
         return;
     }
+    first_entry = stats.first_entry;
     let start = neighbour_starts[index];
     let end = start + find(index, start, true);
     // By insertion: the lists are short, and nearly sorted by cells.
     for (var k = start + 1u; k < end; k++) {
-        let moved = neighbours[k];
+        let moved = neighbours[place_of(k)];
         var place = k;
-        while place > start && neighbours[place - 1u] > moved {
-            neighbours[place] = neighbours[place - 1u];
+        while place > start && neighbours[place_of(place - 1u)] > moved {
+            neighbours[place_of(place)] = neighbours[place_of(place - 1u)];
             place -= 1u;
         }
-        neighbours[place] = moved;
+        neighbours[place_of(place)] = moved;
     }
     find_walls(index, end, true);
 }
@@ -196,23 +201,28 @@ fn neighbours_carry(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let index = thread_index(workgroup, workgroups, local);
-    if index >= params.sphere_count || stats.halted == 1u {
+    let index = sphere_of(thread_index(workgroup, workgroups, local));
+    if index >= params.sphere_count {
         return;
     }
+    first_entry = stats.first_entry;
+    // The old lists end where the new ones begin.
+    let first_old = wrapped(first_entry + arrayLength(&neighbours) - kept_starts[params.sphere_count]);
     let size = params.memory_size;
     var old = kept_starts[index];
     let end = kept_starts[index + 1u];
     for (var k = neighbour_starts[index]; k < neighbour_starts[index + 1u]; k++) {
-        while old < end && kept_neighbours[old] < neighbours[k] {
+        let place = place_of(k);
+        while old < end && neighbours[wrapped(first_old + old)] < neighbours[place] {
             old += 1u;
         }
-        let known = old < end && kept_neighbours[old] == neighbours[k];
+        let old_place = wrapped(first_old + old);
+        let known = old < end && neighbours[old_place] == neighbours[place];
         for (var part = 0u; part < size; part++) {
             if known {
-                memory[size * k + part] = kept_memory[size * old + part];
+                memory[size * place + part] = memory[size * old_place + part];
             } else {
-                memory[size * k + part] = vec4<f32>();
+                memory[size * place + part] = vec4<f32>();
             }
         }
     }

@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, rotation, wall, contact, law, opaque, memory
+// import: layout, tags, dispatch, grid, rotation, wall, contact, law, opaque, memory, ring
 
 // Contacts of each sphere with walls, added to those with spheres; and the loads on the walls. One thread
 // a sphere.
@@ -47,7 +47,7 @@ const SAME_WAY: f32 = 0.966;
 const ON_FACET: f32 = 1e-4;
 
 fn wall_of(entry: u32) -> u32 {
-    return geometry[params.facet_start + 4u * (neighbours[entry] & ~WALL) + 1u].w;
+    return geometry[params.facet_start + 4u * (neighbours[place_of(entry)] & ~WALL) + 1u].w;
 }
 
 // The run that starts at an entry of a list that ends at `end`.
@@ -65,7 +65,7 @@ fn run_at(sphere: Sphere, start: u32, end: u32) -> Run {
 }
 
 fn closest_at(run: Run, entry: u32) -> Closest {
-    return closest(facet_at(neighbours[entry] & ~WALL), run.place, run.radius);
+    return closest(facet_at(neighbours[place_of(entry)] & ~WALL), run.place, run.radius);
 }
 
 // How the sphere lies to a facet, if it may touch it there; else at a distance of FAR. See
@@ -80,7 +80,7 @@ fn touched(run: Run, entry: u32) -> Closest {
         if other == entry {
             continue;
         }
-        var facet = facet_at(neighbours[other] & ~WALL);
+        var facet = facet_at(neighbours[place_of(other)] & ~WALL);
         let found = closest(facet, run.place, run.radius);
         let nearer = found.distance < own.distance
             || (found.distance == own.distance && other < entry);
@@ -146,7 +146,7 @@ struct Orphans {
 fn gather(run: Run) -> Orphans {
     var orphans: Orphans;
     for (var entry = run.start; entry < run.end; entry++) {
-        let own = recall(entry);
+        let own = recall(place_of(entry));
         if is_empty(own) || touched(run, entry).distance < FAR {
             continue;
         }
@@ -155,7 +155,7 @@ fn gather(run: Run) -> Orphans {
             orphans.memory[orphans.count] = own;
             orphans.count += 1u;
         }
-        remember(entry, Memory());
+        remember(place_of(entry), Memory());
     }
     return orphans;
 }
@@ -196,10 +196,11 @@ fn walls_touch(
     if index >= params.sphere_count || stats.halted == 1u {
         return;
     }
+    first_entry = stats.first_entry;
     let start = neighbour_starts[index];
     let end = neighbour_starts[index + 1u];
     var first = end;
-    while first > start && (neighbours[first - 1u] & WALL) != 0u {
+    while first > start && (neighbours[place_of(first - 1u)] & WALL) != 0u {
         first -= 1u;
     }
     if first == end {
@@ -227,7 +228,7 @@ fn walls_touch(
                 continue;
             }
             let contact = contact_with(sphere, run, closest);
-            var before = recall(entry);
+            var before = recall(place_of(entry));
             if is_empty(before) {
                 let point = nearest_point(closest, run.place);
                 var nearest = INHERITED * sphere.radius;
@@ -246,7 +247,7 @@ fn walls_touch(
             }
             let pair = pair_at(material_of(sphere) * params.material_count + walls[run.wall].material);
             let response = contact_law(contact, pair, before, params);
-            remember(entry, response.memory);
+            remember(place_of(entry), response.memory);
             let arm = sphere.radius * contact.normal;
             load.force += response.force;
             load.torque += cross(arm, response.force) + response.torque;

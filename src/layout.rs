@@ -154,6 +154,8 @@ pub struct Params {
     pub touch_margin: f32,
     /// Number of entries that the neighbour lists have room for.
     pub neighbour_capacity: u32,
+    /// Number of spheres whose lists the GPU builds at a time.
+    pub slice_length: u32,
     /// Number of materials; the pair table has its square.
     pub material_count: u32,
     /// [`SEMI_IMPLICIT`] or [`EXPLICIT`].
@@ -667,4 +669,6 @@ pub struct Stats {
     pub step: u32,
     /// Number of steps that built the lists.
     pub rebuilds: u32,
+    /// On the device, place of the first entry of the neighbour lists, which lie in a ring there; else 0.
+    pub first_entry: u32,
 }

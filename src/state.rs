@@ -41,6 +41,13 @@ const TOUCH_MARGIN: f64 = 0.1;
 /// grow as they need.
 const NEIGHBOURS: usize = 8;
 
+/// Slices of spheres whose lists the GPU builds one after the other, at most: the more of them, the less room
+/// is needed for old lists.
+pub(crate) const SLICES: u32 = 8;
+
+/// Least spheres of a slice: enough to keep a device busy.
+const LEAST_SLICE: usize = 1 << 17;
+
 /// Cells of the coarsest grid that a periodic box has at least along a periodic axis, so that a
 /// sphere meets each cell around it once, and of two images of a sphere at most one.
 const LEAST_PERIOD: f64 = 3.0;
@@ -325,6 +332,7 @@ impl State {
                 touch_margin,
                 finest,
                 neighbour_capacity: 0,
+                slice_length: 0,
                 body_count: 0,
                 sphere_count: 0,
                 bucket_count: 0,
@@ -632,6 +640,7 @@ impl State {
         self.neighbour_starts.resize(spheres + 1, end);
         let capacity = ((NEIGHBOURS * spheres) as u32).max(self.params.neighbour_capacity);
         self.set_neighbour_capacity(capacity);
+        self.params.slice_length = spheres.div_ceil(SLICES as usize).max(LEAST_SLICE) as u32;
         self.stats[0].stale = 1;
     }
 

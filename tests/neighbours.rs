@@ -9,6 +9,7 @@ use rockfall::gpu::GpuEngine;
 use rockfall::layout::{Body, Stats};
 use rockfall::model::{Law, Model};
 use rockfall::pass::Pass;
+use rockfall::scene;
 use rockfall::state::{Field, State};
 
 /// Bodies, without what they drifted, and the statistics after `steps` steps on the CPU.
@@ -90,13 +91,54 @@ fn fewest_neighbours(model: &Model) -> u32 {
     state.stats[0].neighbours
 }
 
-#[test]
-fn lists_that_overflow_grow_and_nothing_is_lost() {
-    for mut model in all_laws(7) {
-        // It contracts, so that its lists become longer.
-        for body in model.bodies.iter_mut().filter(|body| !body.fixed) {
+/// As [`all_laws`], but contracting, so that lists become longer.
+fn contracting(seed: u64) -> [Model; 3] {
+    let mut models = all_laws(seed);
+    for body in models.iter_mut().flat_map(|model| &mut model.bodies) {
+        if !body.fixed {
             body.velocity = 20.0 * (DVec3::splat(-3.0) - body.position);
         }
+    }
+    models
+}
+
+#[test]
+fn lists_are_built_slice_by_slice_where_old_ones_were() {
+    for model in contracting(8) {
+        let name = format!("{:?}", model.contact.law);
+        let (whole, whole_stats) = on_gpu(State::new(&model), 200);
+        assert!(whole_stats.rebuilds > 10, "{name}");
+        for slices in [2, 8] {
+            let mut state = State::new(&model);
+            state.params.slice_length = state.params.sphere_count.div_ceil(slices);
+            // The ring is full to the last entry after the first step, and goes around more than once.
+            state.set_neighbour_capacity(fewest_neighbours(&model));
+            let (bodies, stats) = on_gpu(state, 200);
+            assert_eq!(bodies, whole, "{name}, {slices} slices");
+            assert_eq!(stats, whole_stats, "{name}, {slices} slices");
+        }
+    }
+}
+
+#[test]
+fn large_piles_need_room_for_few_old_lists() {
+    // Buffers of at most 128 MiB, as software adapters allow.
+    let spheres = std::fs::read_to_string("scenes/bench/spheres_1m.json").unwrap();
+    let spheres = spheres.replace("1000000", "800000");
+    let cubes = std::fs::read_to_string("scenes/bench/cubes_100k.json").unwrap();
+    for (name, text, most) in [("spheres", spheres, 505.0), ("cubes", cubes, 380.0)] {
+        let model = scene::parse(&text, name.as_ref()).unwrap().model;
+        let state = State::new(&model);
+        assert_eq!(state.spheres.len(), 800_000);
+        let engine = GpuEngine::new(device(), &state).unwrap();
+        let bytes = engine.size() as f64 / 800_000.0;
+        assert!(bytes < most, "{name}: {bytes} bytes a sphere");
+    }
+}
+
+#[test]
+fn lists_that_overflow_grow_and_nothing_is_lost() {
+    for model in contracting(7) {
         for (engine, run) in ENGINES {
             let name = format!("{engine}, {:?}", model.contact.law);
             let (roomy, roomy_stats) = run(State::new(&model), 200);

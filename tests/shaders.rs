@@ -120,6 +120,7 @@ fn layouts() -> Vec<Layout> {
         "drift_limit",
         "touch_margin",
         "neighbour_capacity",
+        "slice_length",
         "material_count",
         "integrator",
         "law",
@@ -324,7 +325,8 @@ fn layouts() -> Vec<Layout> {
             neighbours,
             steps,
             step,
-            rebuilds
+            rebuilds,
+            first_entry
         }),
     ]
 }

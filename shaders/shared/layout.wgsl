@@ -15,6 +15,7 @@ struct Params {
     drift_limit: f32,
     touch_margin: f32,
     neighbour_capacity: u32,
+    slice_length: u32,
     material_count: u32,
     integrator: u32,
     law: u32,
@@ -230,4 +231,5 @@ struct Stats {
     steps: u32,
     step: u32,
     rebuilds: u32,
+    first_entry: u32,
 }

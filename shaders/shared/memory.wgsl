@@ -1,25 +1,25 @@
-// What contacts remember, by entries of the neighbour lists. What imports this declares `memory`.
+// What contacts remember, by places of the entries of the neighbour lists. What imports this declares `memory`.
 
 // Elements of `memory` for each entry of the lists.
 override MEMORY_SIZE: u32 = 0u;
 
-fn recall(entry: u32) -> Memory {
+fn recall(place: u32) -> Memory {
     var recalled: Memory;
     if MEMORY_SIZE > 0u {
-        recalled.slip = memory[MEMORY_SIZE * entry];
+        recalled.slip = memory[MEMORY_SIZE * place];
     }
     if MEMORY_SIZE > 1u {
-        recalled.roll = memory[MEMORY_SIZE * entry + 1u];
+        recalled.roll = memory[MEMORY_SIZE * place + 1u];
     }
     return recalled;
 }
 
-fn remember(entry: u32, remembered: Memory) {
+fn remember(place: u32, remembered: Memory) {
     if MEMORY_SIZE > 0u {
-        memory[MEMORY_SIZE * entry] = remembered.slip;
+        memory[MEMORY_SIZE * place] = remembered.slip;
     }
     if MEMORY_SIZE > 1u {
-        memory[MEMORY_SIZE * entry + 1u] = remembered.roll;
+        memory[MEMORY_SIZE * place + 1u] = remembered.roll;
     }
 }
 

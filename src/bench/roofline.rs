@@ -77,12 +77,12 @@ impl Sizes {
             // Bucket and slot are read, the unsorted indices written and read, the sorted written.
             Pass::Scatter => self.spheres * 5.0 * INDEX + self.buckets * INDEX,
             Pass::Neighbours => {
-                // Old lists are put aside, and read again as the new ones get their memory.
+                // Starts are put aside; old lists are read as the new ones get their memory.
                 let carry = match self.memory {
                     0.0 => 0.0,
-                    memory => self.entries * (3.0 * entry + memory) + self.spheres * 3.0 * INDEX,
+                    memory => self.entries * (entry + memory),
                 };
-                self.spheres * (place + 2.0 * INDEX)
+                self.spheres * (place + 4.0 * INDEX)
                     + self.buckets * INDEX
                     + self.entries * INDEX
                     + carry

@@ -1,14 +1,14 @@
 use std::num::NonZeroU64;
 
-use bytemuck::cast_slice;
+use bytemuck::{bytes_of, cast_slice};
 use encase::UniformBuffer;
 use wgpu::BufferUsages;
 
 use super::device::Context;
-use super::kernels::Threads;
+use super::kernels::{Object, Threads};
 use crate::error::{Error, Result};
 use crate::layout::{Params, SCAN_BLOCK, WALL_STEPS, WallPose};
-use crate::state::{Field, Movers, State};
+use crate::state::{Field, Movers, SLICES, State};
 
 /// The buffers of a simulation on the device: one for each [`Field`], and some of the GPU's own.
 pub(super) struct Buffers {
@@ -22,39 +22,13 @@ pub(super) struct Buffers {
     block_sums: wgpu::Buffer,
     /// Workgroups of the passes that build the neighbour lists; see `shaders/pose.wgsl`.
     pub list_dispatch: wgpu::Buffer,
-    /// The neighbour lists as they were before they were built again, if contacts remember.
-    kept: Kept,
+    /// Starts of the neighbour lists as they were before they were built again.
+    kept_starts: wgpu::Buffer,
+    /// The index of each slice, [`SLICE_STRIDE`] apart.
+    slices: wgpu::Buffer,
     /// Poses of the walls that move by prescription, in the next steps; see `shaders/integrate.wgsl`.
     wall_poses: wgpu::Buffer,
     pub movers: Movers,
-}
-
-/// Room for the old neighbour lists while new ones are built.
-struct Kept {
-    starts: wgpu::Buffer,
-    neighbours: wgpu::Buffer,
-    memory: wgpu::Buffer,
-}
-
-impl Kept {
-    fn new(context: &Context, params: &Params, room: Room) -> Result<Kept> {
-        let [starts, neighbours, memory] = Kept::sizes(params).map(|size| room.of(size));
-        Ok(Kept {
-            starts: context.create_buffer("kept_starts", starts, STORAGE)?,
-            neighbours: context.create_buffer("kept_neighbours", neighbours, STORAGE)?,
-            memory: context.create_buffer("kept_memory", memory, STORAGE)?,
-        })
-    }
-
-    /// Sizes of the buffers, bytes.
-    fn sizes(params: &Params) -> [u64; 3] {
-        let size = u64::from(params.memory_size);
-        let [starts, entries] = match size {
-            0 => [1, 1],
-            _ => [params.sphere_count + 1, params.neighbour_capacity.max(1)].map(u64::from),
-        };
-        [4 * starts, 4 * entries, 16 * entries * size.max(1)]
-    }
 }
 
 /// How large to make buffers.
@@ -88,7 +62,7 @@ impl Buffers {
     pub fn new(context: &Context, state: &State, room: Room) -> Result<Buffers> {
         let mut fields = Vec::with_capacity(Field::ALL.len());
         for field in Field::ALL {
-            let size = room.of(state.bytes(field).len() as u64);
+            let size = room.of(length(state, field));
             let usage = match field {
                 Field::Walls | Field::Groups => STORAGE | BufferUsages::UNIFORM,
                 _ => STORAGE,
@@ -116,7 +90,16 @@ impl Buffers {
                 STORAGE,
             )?,
             list_dispatch,
-            kept: Kept::new(context, &state.params, room)?,
+            kept_starts: context.create_buffer(
+                "kept_starts",
+                room.of(length(state, Field::NeighbourStarts)),
+                STORAGE,
+            )?,
+            slices: context.create_buffer(
+                "slices",
+                SLICE_STRIDE * u64::from(SLICES),
+                BufferUsages::UNIFORM | BufferUsages::COPY_DST,
+            )?,
             wall_poses: context.create_buffer(
                 "wall_poses",
                 poses * size_of::<WallPose>() as u64,
@@ -124,6 +107,12 @@ impl Buffers {
             )?,
             movers: state.movers.clone(),
         };
+        for slice in 0..SLICES {
+            let place = SLICE_STRIDE * u64::from(slice);
+            context
+                .queue
+                .write_buffer(&buffers.slices, place, bytes_of(&slice));
+        }
         buffers.upload(context, state);
         Ok(buffers)
     }
@@ -132,9 +121,8 @@ impl Buffers {
         &self.fields[field as usize]
     }
 
-    /// The buffer that a shader calls `name`, as far as it is in use, if the scan's `counts` are those
-    /// of `counts`.
-    pub fn by_name(&self, name: &str, counts: Field) -> Option<wgpu::BufferBinding<'_>> {
+    /// The buffer that a shader calls `name`, as far as it is in use, for what it works on.
+    pub fn by_name(&self, name: &str, object: Object) -> Option<wgpu::BufferBinding<'_>> {
         let whole = |buffer| {
             Some(wgpu::BufferBinding {
                 buffer,
@@ -151,12 +139,21 @@ impl Buffers {
         };
         match name {
             "params" => whole(&self.params),
-            "counts" => used(counts),
+            "counts" => match object {
+                Object::Lists => used(Field::NeighbourStarts),
+                _ => used(Field::BucketStarts),
+            },
+            "slice" => Some(wgpu::BufferBinding {
+                buffer: &self.slices,
+                offset: match object {
+                    Object::Slice(slice) => SLICE_STRIDE * u64::from(slice),
+                    _ => 0,
+                },
+                size: NonZeroU64::new(size_of::<u32>() as u64),
+            }),
             "block_sums" => whole(&self.block_sums),
             "list_dispatch" => whole(&self.list_dispatch),
-            "kept_starts" => whole(&self.kept.starts),
-            "kept_neighbours" => whole(&self.kept.neighbours),
-            "kept_memory" => whole(&self.kept.memory),
+            "kept_starts" => whole(&self.kept_starts),
             "wall_poses" => whole(&self.wall_poses),
             _ => {
                 let field = Field::ALL.into_iter().find(|field| field.name() == name)?;
@@ -167,19 +164,9 @@ impl Buffers {
 
     /// Whether there is room for `state`.
     pub fn hold(&self, state: &State) -> bool {
-        let fits = |field: Field| self.field(field).size() >= state.bytes(field).len() as u64;
-        let Kept {
-            starts,
-            neighbours,
-            memory,
-        } = &self.kept;
-        let kept = [starts, neighbours, memory].map(wgpu::Buffer::size);
-        let needed = Kept::sizes(&state.params);
+        let fits = |field: Field| self.field(field).size() >= length(state, field);
         Field::ALL.into_iter().all(fits)
-            && kept
-                .iter()
-                .zip(&needed)
-                .all(|(size, needed)| size >= needed)
+            && self.kept_starts.size() >= length(state, Field::NeighbourStarts)
             && self.block_sums.size() >= block_sums(&state.params)
     }
 
@@ -189,18 +176,12 @@ impl Buffers {
     }
 
     pub fn size(&self) -> u64 {
-        let Kept {
-            starts,
-            neighbours,
-            memory,
-        } = &self.kept;
         let own = [
             &self.params,
             &self.block_sums,
             &self.list_dispatch,
-            starts,
-            neighbours,
-            memory,
+            &self.kept_starts,
+            &self.slices,
             &self.wall_poses,
         ];
         let own: u64 = own.into_iter().map(wgpu::Buffer::size).sum();
@@ -218,41 +199,59 @@ impl Buffers {
             cast_slice(&list_needs(&state.params)),
         );
         for field in Field::ALL {
-            let bytes = state.bytes(field);
-            queue.write_buffer(self.field(field), 0, bytes);
-            self.lengths[field as usize] = match bytes.len() as u64 {
+            queue.write_buffer(self.field(field), 0, state.bytes(field));
+            self.lengths[field as usize] = match length(state, field) {
                 0 => LEAST,
                 length => length,
             };
         }
     }
 
-    /// Gives the neighbour lists room for `capacity` entries. They are those of before: the lists
-    /// for which there was no room were not written.
-    pub fn resize_neighbours(&mut self, context: &Context, capacity: u32) -> Result<()> {
+    /// Gives the neighbour lists room for `capacity` entries each, after there was none for new ones: they are
+    /// those of before. `first` is the place of the first entry; afterwards, that is 0.
+    pub fn resize_neighbours(
+        &mut self,
+        context: &Context,
+        capacity: u32,
+        first: u32,
+    ) -> Result<()> {
         let params = Params {
             neighbour_capacity: capacity,
             ..self.params_value
         };
-        let entries = u64::from(capacity);
-        let memory = 16 * (entries * u64::from(params.memory_size)).max(1);
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        for (field, size) in [(Field::Neighbours, 4 * entries), (Field::Memory, memory)] {
+        for field in [Field::Neighbours, Field::Memory] {
+            let size = ring_bytes(&params, field).max(LEAST);
             let larger = context.create_buffer(field.name(), size, STORAGE)?;
-            self.lengths[field as usize] = size;
+            let length = std::mem::replace(&mut self.lengths[field as usize], size);
             let old = std::mem::replace(&mut self.fields[field as usize], larger);
-            let both = old.size().min(size);
-            encoder.copy_buffer_to_buffer(&old, 0, self.field(field), 0, both);
+            let cut = u64::from(first) * entry_bytes(&params, field);
+            let new = self.field(field);
+            encoder.copy_buffer_to_buffer(&old, cut, new, 0, length - cut);
+            encoder.copy_buffer_to_buffer(&old, 0, new, length - cut, cut);
         }
-        if params.memory_size > 0 {
-            let starts = self.field(Field::NeighbourStarts);
-            let both = self.kept.starts.size().min(starts.size());
-            encoder.copy_buffer_to_buffer(&self.kept.starts, 0, starts, 0, both);
-            self.kept = Kept::new(context, &params, Room::Exact)?;
-        }
+        let starts = self.field(Field::NeighbourStarts);
+        let both = self.kept_starts.size().min(starts.size());
+        encoder.copy_buffer_to_buffer(&self.kept_starts, 0, starts, 0, both);
         context.queue.submit([encoder.finish()]);
         self.set_params(context, params);
         Ok(())
+    }
+
+    /// Copies the neighbour lists, or what their contacts remember, into `bytes`, from the first entry on, which is
+    /// at the place `first`.
+    pub fn read_ring(
+        &self,
+        context: &Context,
+        field: Field,
+        first: u32,
+        bytes: &mut [u8],
+    ) -> Result<()> {
+        let cut = u64::from(first) * entry_bytes(&self.params_value, field);
+        let behind = (self.lengths[field as usize] - cut).min(bytes.len() as u64);
+        let (start, end) = bytes.split_at_mut(behind as usize);
+        context.read(self.field(field), cut, start)?;
+        context.read(self.field(field), 0, end)
     }
 
     /// Puts the poses that walls have after each of `steps` steps to where the device looks for them;
@@ -300,6 +299,34 @@ impl Buffers {
 /// Workgroups of the passes that build the neighbour lists.
 fn list_needs(params: &Params) -> [[u32; 3]; Threads::OF_LISTS.len()] {
     Threads::OF_LISTS.map(|threads| threads.workgroups(params))
+}
+
+/// Bytes from the index of a slice to the next: what an offset of a uniform must be a multiple of on any device.
+const SLICE_STRIDE: u64 = 256;
+
+/// Bytes that a field of a state takes on the device.
+fn length(state: &State, field: Field) -> u64 {
+    match field {
+        Field::Neighbours | Field::Memory => ring_bytes(&state.params, field),
+        _ => state.bytes(field).len() as u64,
+    }
+}
+
+/// Bytes of the ring of the neighbour lists, or of what their contacts remember: there is room for as many entries as
+/// the lists may have, and for those of one more slice.
+fn ring_bytes(params: &Params, field: Field) -> u64 {
+    let capacity = u64::from(params.neighbour_capacity);
+    let (spheres, slice) = (params.sphere_count.max(1), params.slice_length);
+    let of_slice = (capacity * u64::from(slice.min(spheres))).div_ceil(spheres.into());
+    (capacity + of_slice).max(1) * entry_bytes(params, field)
+}
+
+/// The same for one entry.
+fn entry_bytes(params: &Params, field: Field) -> u64 {
+    match field {
+        Field::Memory => 16 * u64::from(params.memory_size),
+        _ => 4,
+    }
 }
 
 /// Size of the sums of the blocks that are scanned, bytes.

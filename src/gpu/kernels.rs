@@ -9,7 +9,7 @@ use super::shaders;
 use crate::error::{Error, Result};
 use crate::layout::{Params, SCAN_BLOCK};
 use crate::pass::Pass;
-use crate::state::Field;
+use crate::state::SLICES;
 
 /// How many threads a kernel wants.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,19 +26,27 @@ pub(super) enum Threads {
     SphereBlocks,
     /// One for each wall.
     Walls,
+    /// One for each sphere of a slice.
+    Slice(u32),
     /// One workgroup.
     Group,
 }
 
 impl Threads {
     /// What the passes that build the neighbour lists want, in the order of `list_dispatch`.
-    pub const OF_LISTS: [Threads; 5] = [
-        Threads::Spheres,
-        Threads::Buckets,
-        Threads::BucketBlocks,
-        Threads::SphereBlocks,
-        Threads::Group,
-    ];
+    pub const OF_LISTS: [Threads; 5 + SLICES as usize] = {
+        let mut all = [Threads::Group; 5 + SLICES as usize];
+        all[1] = Threads::Spheres;
+        all[2] = Threads::Buckets;
+        all[3] = Threads::BucketBlocks;
+        all[4] = Threads::SphereBlocks;
+        let mut slice = 0;
+        while slice < SLICES {
+            all[5 + slice as usize] = Threads::Slice(slice);
+            slice += 1;
+        }
+        all
+    };
 
     pub fn workgroups(self, params: &Params) -> [u32; 3] {
         match self {
@@ -48,6 +56,11 @@ impl Threads {
             Threads::BucketBlocks => grid(params.bucket_count.div_ceil(SCAN_BLOCK).into()),
             Threads::SphereBlocks => grid(params.sphere_count.div_ceil(SCAN_BLOCK).into()),
             Threads::Walls => workgroups_for(params.wall_count.into()),
+            Threads::Slice(slice) => {
+                let before = u64::from(slice) * u64::from(params.slice_length);
+                let left = u64::from(params.sphere_count).saturating_sub(before);
+                workgroups_for(left.min(params.slice_length.into()))
+            }
             Threads::Group => [1, 1, 1],
         }
     }
@@ -68,8 +81,18 @@ struct Entry {
     /// The pass whose file it stands in.
     file: Pass,
     threads: Threads,
-    /// What the scan scans.
-    counts: Field,
+    object: Object,
+}
+
+/// What an entry point works on, if it does so on several.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Object {
+    /// The buckets of the grid.
+    Buckets,
+    /// The neighbour lists.
+    Lists,
+    /// Those of a slice.
+    Slice(u32),
 }
 
 /// What a scene needs of the passes.
@@ -93,9 +116,9 @@ fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
         name,
         file: pass,
         threads,
-        counts: Field::BucketStarts,
+        object: Object::Buckets,
     };
-    let scan = |counts, blocks| {
+    let scan = |object, blocks| {
         [
             ("scan_blocks", blocks),
             ("scan_sums", Group),
@@ -105,24 +128,26 @@ fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
             name,
             file: Pass::Scan,
             threads,
-            counts,
+            object,
         })
     };
     match pass {
         Pass::Pose => vec![own("pose", Spheres)],
         Pass::Bin => vec![own("bin_clear", Buckets), own("bin", Spheres)],
-        Pass::Scan => scan(Field::BucketStarts, BucketBlocks).into(),
+        Pass::Scan => scan(Object::Buckets, BucketBlocks).into(),
         Pass::Scatter => vec![own("scatter", Spheres), own("scatter_rank", Spheres)],
         Pass::Neighbours => {
-            let mut entries = Vec::new();
-            if memory {
-                entries.push(own("neighbours_keep", Spheres));
-            }
-            entries.push(own("neighbours_count", Spheres));
-            entries.extend(scan(Field::NeighbourStarts, SphereBlocks));
-            entries.push(own("neighbours_fill", Spheres));
-            if memory {
-                entries.push(own("neighbours_carry", Spheres));
+            let mut entries = vec![own("neighbours_count", Spheres)];
+            entries.extend(scan(Object::Lists, SphereBlocks));
+            entries.push(own("neighbours_room", Group));
+            for slice in 0..SLICES {
+                let object = Object::Slice(slice);
+                let fill = own("neighbours_fill", Threads::Slice(slice));
+                entries.push(Entry { object, ..fill });
+                if memory {
+                    let carry = own("neighbours_carry", Threads::Slice(slice));
+                    entries.push(Entry { object, ..carry });
+                }
             }
             entries
         }
@@ -143,7 +168,7 @@ struct Kernel {
     pipeline: wgpu::ComputePipeline,
     /// Binding and name of each variable that it uses.
     variables: Vec<(u32, String)>,
-    counts: Field,
+    object: Object,
     bind_group: wgpu::BindGroup,
     threads: Threads,
     workgroups: [u32; 3],
@@ -158,13 +183,19 @@ pub(super) struct Kernels {
 
 impl Kernels {
     pub fn new(context: &Context, buffers: &Buffers, law: Option<&str>) -> Result<Kernels> {
+        let mut compiler = Compiler {
+            context,
+            buffers,
+            law,
+            made: HashMap::new(),
+        };
         let mut passes = HashMap::new();
         for pass in Pass::ALL {
-            passes.insert(pass, compile(pass, true, context, buffers, law)?);
+            passes.insert(pass, compiler.kernels(pass, true)?);
         }
         Ok(Kernels {
             passes,
-            pose_only: compile(Pass::Pose, false, context, buffers, law)?,
+            pose_only: compiler.kernels(Pass::Pose, false)?,
         })
     }
 
@@ -180,7 +211,7 @@ impl Kernels {
                 context,
                 &kernel.pipeline,
                 &kernel.variables,
-                kernel.counts,
+                kernel.object,
                 buffers,
             );
         }
@@ -265,7 +296,7 @@ fn dispatch(
     indirect: Option<&wgpu::Buffer>,
     compute: &mut wgpu::ComputePass<'_>,
 ) {
-    for kernel in kernels {
+    for kernel in kernels.iter().filter(|kernel| kernel.workgroups[0] > 0) {
         compute.set_pipeline(&kernel.pipeline);
         compute.set_bind_group(0, &kernel.bind_group, &[]);
         let [x, y, z] = kernel.workgroups;
@@ -278,31 +309,70 @@ fn dispatch(
     }
 }
 
-/// Compiles the entry points of a pass and binds each one's buffers, by the names of the variables
-/// that it uses: the shader's own declarations are the only list of them.
-fn compile(
-    pass: Pass,
-    may_build: bool,
-    context: &Context,
-    buffers: &Buffers,
-    law: Option<&str>,
-) -> Result<Vec<Kernel>> {
-    let mut kernels = Vec::new();
-    let params = &buffers.params_value;
-    let needs = Needs {
-        memory: params.memory_size > 0,
-        walls: params.wall_count > 0,
-        moving_walls: params.wall_loads == 1 || buffers.has_moving_walls(),
-        forces: params.forces == 1,
-    };
-    for Entry {
-        name,
-        file,
-        threads,
-        counts,
-    } in entries(pass, needs)
-    {
-        let source = match law {
+/// A compiled entry point.
+#[derive(Clone)]
+struct Program {
+    pipeline: wgpu::ComputePipeline,
+    /// Binding and name of each variable that it uses.
+    variables: Vec<(u32, String)>,
+}
+
+/// Compiles entry points, each of them once.
+struct Compiler<'a> {
+    context: &'a Context,
+    buffers: &'a Buffers,
+    law: Option<&'a str>,
+    /// By name, and whether a step may build lists.
+    made: HashMap<(&'static str, bool), Program>,
+}
+
+impl Compiler<'_> {
+    /// The entry points of a pass with their buffers.
+    fn kernels(&mut self, pass: Pass, may_build: bool) -> Result<Vec<Kernel>> {
+        let params = &self.buffers.params_value;
+        let needs = Needs {
+            memory: params.memory_size > 0,
+            walls: params.wall_count > 0,
+            moving_walls: params.wall_loads == 1 || self.buffers.has_moving_walls(),
+            forces: params.forces == 1,
+        };
+        let mut kernels = Vec::new();
+        for Entry {
+            name,
+            file,
+            threads,
+            object,
+        } in entries(pass, needs)
+        {
+            let program = match self.made.get(&(name, may_build)) {
+                Some(program) => program.clone(),
+                None => {
+                    let program = self.program(name, file, may_build)?;
+                    self.made.insert((name, may_build), program.clone());
+                    program
+                }
+            };
+            let Program {
+                pipeline,
+                variables,
+            } = program;
+            kernels.push(Kernel {
+                bind_group: bind(self.context, &pipeline, &variables, object, self.buffers),
+                pipeline,
+                variables,
+                object,
+                threads,
+                workgroups: threads.workgroups(params),
+            });
+        }
+        Ok(kernels)
+    }
+
+    /// Compiles an entry point. Its buffers have the names of the variables that it uses: the shader's own declarations
+    /// are the only list of them.
+    fn program(&self, name: &str, file: Pass, may_build: bool) -> Result<Program> {
+        let params = &self.buffers.params_value;
+        let source = match self.law {
             Some(law) if matches!(file, Pass::Contacts | Pass::Walls) => {
                 shaders::source_with_law(file, law)
             }
@@ -317,12 +387,11 @@ fn compile(
         let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
             .validate(&module)
             .map_err(|error| wrong(error.emit_to_string(&source)))?;
-        let shader = context
-            .device
-            .create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: Some(name),
-                source: wgpu::ShaderSource::Wgsl(source.into()),
-            });
+        let device = &self.context.device;
+        let shader = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(name),
+            source: wgpu::ShaderSource::Wgsl(source.into()),
+        });
         let index = module
             .entry_points
             .iter()
@@ -339,7 +408,7 @@ fn compile(
             .collect();
         if let Some((_, name)) = variables
             .iter()
-            .find(|(_, name)| buffers.by_name(name, counts).is_none())
+            .find(|(_, name)| self.buffers.by_name(name, Object::Buckets).is_none())
         {
             return Err(wrong(format!("there is no buffer `{name}`")));
         }
@@ -358,42 +427,35 @@ fn compile(
             })
             .map(|(name, value)| (name, value.into()))
             .collect();
-        let pipeline = context
-            .device
-            .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(name),
-                layout: None,
-                module: &shader,
-                entry_point: Some(name),
-                compilation_options: wgpu::PipelineCompilationOptions {
-                    constants: &constants,
-                    ..Default::default()
-                },
-                cache: None,
-            });
-        kernels.push(Kernel {
-            bind_group: bind(context, &pipeline, &variables, counts, buffers),
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(name),
+            layout: None,
+            module: &shader,
+            entry_point: Some(name),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &constants,
+                ..Default::default()
+            },
+            cache: None,
+        });
+        Ok(Program {
             pipeline,
             variables,
-            counts,
-            threads,
-            workgroups: threads.workgroups(&buffers.params_value),
-        });
+        })
     }
-    Ok(kernels)
 }
 
 fn bind(
     context: &Context,
     pipeline: &wgpu::ComputePipeline,
     variables: &[(u32, String)],
-    counts: Field,
+    object: Object,
     buffers: &Buffers,
 ) -> wgpu::BindGroup {
     let entries: Vec<wgpu::BindGroupEntry> = variables
         .iter()
         .filter_map(|(binding, name)| {
-            let resource = wgpu::BindingResource::Buffer(buffers.by_name(name, counts)?);
+            let resource = wgpu::BindingResource::Buffer(buffers.by_name(name, object)?);
             Some(wgpu::BindGroupEntry {
                 binding: *binding,
                 resource,

@@ -121,11 +121,25 @@ impl GpuEngine {
     /// # Errors
     /// If the device was lost.
     pub fn download(&self, field: Field, state: &mut State) -> Result<()> {
-        if matches!(field, Field::Neighbours | Field::Memory) {
-            state.set_neighbour_capacity(self.buffers.params_value.neighbour_capacity);
+        match field {
+            Field::Neighbours | Field::Memory => {
+                state.set_neighbour_capacity(self.buffers.params_value.neighbour_capacity);
+                let first = self.stats()?.first_entry;
+                let bytes = state.bytes_mut(field);
+                self.buffers.read_ring(&self.context, field, first, bytes)
+            }
+            Field::Stats => {
+                // Where the ring begins is the device's own business.
+                state.stats[0] = Stats {
+                    first_entry: 0,
+                    ..self.stats()?
+                };
+                Ok(())
+            }
+            _ => self
+                .context
+                .read(self.buffers.field(field), 0, state.bytes_mut(field)),
         }
-        self.context
-            .read(self.buffers.field(field), 0, state.bytes_mut(field))
     }
 
     /// Copies what a buffer with an element for each body has for one of them into `state`, a state of
@@ -301,25 +315,25 @@ impl GpuEngine {
     /// Makes room for the neighbour lists, after a step had none and was not taken: it is the next
     /// to be taken.
     fn make_room(&mut self, stats: Stats) -> Result<Stats> {
-        self.resize_neighbours(State::neighbour_room(stats.neighbours))?;
+        // There may be room for the new lists, but not besides the old ones.
+        let own = self.buffers.params_value.neighbour_capacity;
+        let capacity = State::neighbour_room(stats.neighbours.max(own));
+        tracing::debug!(entries = capacity, "room for neighbour lists");
+        self.buffers
+            .resize_neighbours(&self.context, capacity, stats.first_entry)?;
+        self.kernels.bind(&self.context, &self.buffers);
         let again = Stats {
             full: 0,
             halted: 0,
             stale: 1,
             rebuilds: stats.rebuilds - 1,
+            first_entry: 0,
             ..stats
         };
         self.context
             .queue
             .write_buffer(self.buffers.field(Field::Stats), 0, bytes_of(&again));
         Ok(again)
-    }
-
-    fn resize_neighbours(&mut self, capacity: u32) -> Result<()> {
-        tracing::debug!(entries = capacity, "room for neighbour lists");
-        self.buffers.resize_neighbours(&self.context, capacity)?;
-        self.kernels.bind(&self.context, &self.buffers);
-        Ok(())
     }
 
     fn encoder(&self) -> wgpu::CommandEncoder {

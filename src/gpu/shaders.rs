@@ -25,7 +25,7 @@ fn file(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 12] = [
+const SHARED: [(&str, &str); 13] = [
     ("layout", include_str!("../../shaders/shared/layout.wgsl")),
     ("tags", include_str!("../../shaders/shared/tags.wgsl")),
     (
@@ -46,6 +46,7 @@ const SHARED: [(&str, &str); 12] = [
     ("contact", include_str!("../../shaders/shared/contact.wgsl")),
     ("law", include_str!("../../shaders/shared/law.wgsl")),
     ("memory", include_str!("../../shaders/shared/memory.wgsl")),
+    ("ring", include_str!("../../shaders/shared/ring.wgsl")),
     ("wall", include_str!("../../shaders/shared/wall.wgsl")),
 ];
 

@@ -35,6 +35,10 @@ struct Arguments {
     #[arg(long, value_enum, default_value = "cpu")]
     backend: Backend,
 
+    /// The adapter of Rockfall's GPU engine, by a part of its description
+    #[arg(long, value_name = "TEXT")]
+    adapter: Option<String>,
+
     /// Threads of Rockfall, ranks of LAMMPS [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -122,6 +126,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         decks: root.join("tools/peers"),
         folder,
         scene: arguments.scene.clone(),
+        adapter: arguments.adapter.clone(),
         threads,
         settle: arguments.settle,
         warm_up: arguments.warm_up,

@@ -32,6 +32,8 @@ pub struct Workplace {
     /// Folder for what the programs read.
     pub folder: PathBuf,
     pub scene: PathBuf,
+    /// The adapter of Rockfall's GPU engine, if it is not the best GPU.
+    pub adapter: Option<String>,
     pub threads: usize,
     pub settle: Option<f64>,
     pub warm_up: u64,
@@ -120,11 +122,8 @@ const DEM_ENGINE: &str = "`pip install deme[cuda12]` for Python 3.12, and name t
 
 /// What `rockfall bench --json` prints.
 fn bench(at: &Workplace, backend: &str) -> Result<Value, String> {
-    let mut command = with(
-        &at.rockfall,
-        &["bench", "--json", "--backend", backend, "--limit", "1e6"],
-    );
-    command.arg(&at.scene);
+    let mut command = start(at, "bench", backend);
+    command.args(["--limit", "1e6"]);
     command.args(["--repeats", &REPEATS.to_string()]);
     command.args(["--steps", &at.steps.to_string()]);
     if backend == "cpu" {
@@ -142,12 +141,22 @@ fn bench(at: &Workplace, backend: &str) -> Result<Value, String> {
 /// # Errors
 /// With a sentence, if it fails.
 pub fn settle(at: &Workplace, backend: &str, file: &Path) -> Result<(), String> {
-    let mut command = with(&at.rockfall, &["run", "--json", "--backend", backend]);
-    command.arg(&at.scene).arg("--state").arg(file);
+    let mut command = start(at, "run", backend);
+    command.arg("--state").arg(file);
     if let Some(settle) = at.settle {
         command.args(["--duration", &settle.to_string()]);
     }
     said(&mut command).map(|_| ())
+}
+
+/// A command of Rockfall's, on the scene.
+fn start(at: &Workplace, command: &str, backend: &str) -> Command {
+    let mut command = with(&at.rockfall, &[command, "--json", "--backend", backend]);
+    if let Some(adapter) = at.adapter.as_ref().filter(|_| backend == "gpu") {
+        command.args(["--adapter", adapter]);
+    }
+    command.arg(&at.scene);
+    command
 }
 
 fn rockfall(at: &Workplace, report: &Value) -> Result<Visit, String> {

@@ -320,6 +320,7 @@ mod tests {
             decks: PathBuf::new(),
             folder: PathBuf::new(),
             scene: PathBuf::new(),
+            adapter: None,
             threads: 2,
             settle: None,
             warm_up: 100,
