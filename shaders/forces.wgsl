@@ -57,7 +57,7 @@ fn in_water(body: Body, constant: BodyProperties, orientation: vec4<f32>, spin: 
     var sum: Taken;
     let center = position_of(body);
     for (var k = 0u; k < constant.sphere_count; k++) {
-        let member = members[constant.first_sphere + k];
+        let member = members[constant.first_member + k];
         let arm = rotate(orientation, member.center);
         let place = center + arm;
         let part = displacement * submerged(member.radius, water_height(place, time) - place.y);
@@ -86,7 +86,7 @@ fn spring(action: Action, body: Body, arm: vec3<f32>, velocity: vec3<f32>) -> Ta
     var share = 1.0;
     if action.kind == SPRING {
         let other = bodies[action.other];
-        let constant = properties[action.other];
+        let constant = properties[other.kind];
         let orientation = quaternion(other.orientation);
         let other_arm = rotate(orientation, action.vector);
         let spin = angular_velocity(orientation, other.angular_momentum, constant.inverse_inertia);
@@ -131,6 +131,21 @@ fn act(action: Action, body: Body, orientation: vec4<f32>, spin: vec3<f32>, time
     return sum;
 }
 
+// The first action on a body or, if there is none, on one after it.
+fn first_action(body: u32) -> u32 {
+    var low = 0u;
+    var high = params.action_count;
+    while low < high {
+        let middle = (low + high) / 2u;
+        if actions[middle].body < body {
+            low = middle + 1u;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn forces(
     @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -141,14 +156,13 @@ fn forces(
     if index >= params.body_count || stats.halted == 1u {
         return;
     }
-    let constant = properties[index];
+    let body = bodies[index];
+    let constant = properties[body.kind];
     if constant.inverse_mass == 0.0 {
         return;
     }
-    let body = bodies[index];
     var own = body_forces[index];
-    let first = members[constant.first_sphere];
-    let group = groups[first.group];
+    let group = groups[constant.group];
     let orientation = quaternion(body.orientation);
     let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
     let time = params.earlier + f32(stats.step) * params.time_step;
@@ -163,17 +177,15 @@ fn forces(
         sum.torque += water.torque;
         sum.power += water.power;
     }
-    if first.actions > 0u {
-        for (var k = first.actions - 1u; k < arrayLength(&actions); k++) {
-            let action = actions[k];
-            if action.body != index {
-                break;
-            }
-            let taken = act(action, body, orientation, spin, time);
-            sum.force += taken.force;
-            sum.torque += taken.torque;
-            sum.power += taken.power;
+    for (var k = first_action(index); k < params.action_count; k++) {
+        let action = actions[k];
+        if action.body != index {
+            break;
         }
+        let taken = act(action, body, orientation, spin, time);
+        sum.force += taken.force;
+        sum.torque += taken.torque;
+        sum.power += taken.power;
     }
 
     own.force = sum.force;

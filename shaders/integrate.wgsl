@@ -11,7 +11,6 @@
 @group(0) @binding(2) var<storage, read> members: array<Member>;
 @group(0) @binding(5) var<storage, read_write> bodies: array<Body>;
 @group(0) @binding(14) var<storage, read> sphere_loads: array<SphereLoad>;
-@group(0) @binding(15) var<storage, read_write> body_loads: array<Load>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
 @group(0) @binding(31) var<storage, read> body_forces: array<BodyForce>;
 @group(0) @binding(25) var<storage, read_write> wall_sums: array<i32>;
@@ -45,21 +44,19 @@ fn integrate(
         atomicStore(&stats.stale, 1u);
     }
     var body = bodies[index];
-    let constant = properties[index];
-
-    let orientation = quaternion(body.orientation);
-    var sum: Load;
-    for (var k = 0u; k < constant.sphere_count; k++) {
-        let load = sphere_loads[constant.first_sphere + k];
-        let arm = rotate(orientation, members[constant.first_sphere + k].center);
-        sum.force += load.force;
-        sum.torque += load.torque + cross(arm, load.force);
-        sum.max_overlap = max(sum.max_overlap, load.max_overlap);
-        sum.contacts += (load.contacts & 0xffffu) + ((load.contacts & ~KEPT) >> 16u);
-    }
-    body_loads[index] = sum;
+    let constant = properties[body.kind];
     if constant.inverse_mass == 0.0 {
         return;
+    }
+
+    let orientation = quaternion(body.orientation);
+    var force = vec3<f32>(0.0);
+    var torque = vec3<f32>(0.0);
+    for (var k = 0u; k < constant.sphere_count; k++) {
+        let load = sphere_loads[body.first_sphere + k];
+        let arm = rotate(orientation, members[constant.first_member + k].center);
+        force += load.force;
+        torque += load.torque + cross(arm, load.force);
     }
     if params.pulled == index + 1u {
         body = pulled(body, constant, params);
@@ -70,15 +67,15 @@ fn integrate(
     let dither = dither_of(stats.step);
     var gravity = params.gravity;
     if params.forces == 1u {
-        let force = body_forces[index];
-        sum.force += force.force;
-        sum.torque += force.torque;
-        gravity += force.acceleration;
+        let other = body_forces[index];
+        force += other.force;
+        torque += other.torque;
+        gravity += other.acceleration;
     }
-    let acceleration = sum.force * constant.inverse_mass + gravity;
-    let farthest = constant.reach + members[constant.first_sphere].radius;
+    let acceleration = force * constant.inverse_mass + gravity;
+    let farthest = constant.reach + members[constant.first_member].radius;
     if (body.still & ASLEEP) != 0u {
-        let twist = angular_velocity(orientation, sum.torque, constant.inverse_inertia);
+        let twist = angular_velocity(orientation, torque, constant.inverse_inertia);
         if length(acceleration) + farthest * length(twist) <= params.wake_acceleration {
             if stats.rebuilding == 1u {
                 bodies[index].drift = 0.0;
@@ -89,7 +86,7 @@ fn integrate(
     }
     let push = acceleration * params.time_step;
     body.velocity = plus_vector(body.velocity, push, dither, stats.halted);
-    let turning = sum.torque * params.time_step;
+    let turning = torque * params.time_step;
     body.angular_momentum = plus_vector(body.angular_momentum, turning, dither, stats.halted);
     if params.integrator == SEMI_IMPLICIT {
         velocity = body.velocity;

@@ -52,13 +52,14 @@ fn pose(
     if index >= params.sphere_count {
         return;
     }
-    let member = members[index];
-    let body = bodies[member.body];
+    let own = spheres[index].body;
+    let body = bodies[own];
     let asleep = body.still & ASLEEP;
     if asleep != 0u && (spheres[index].tags & ASLEEP) != 0u {
         return;
     }
-    let constant = properties[member.body];
+    let constant = properties[body.kind];
+    let member = members[constant.first_member + (index - body.first_sphere)];
     let orientation = quaternion(body.orientation);
     let arm = rotate(orientation, member.center);
     let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
@@ -68,10 +69,10 @@ fn pose(
         place.offset,
         member.radius,
         place.cell,
-        member.body,
+        own,
         body.velocity + cross(spin, arm),
         constant.inverse_mass,
         spin,
-        member.material | (member.group << GROUP_SHIFT) | asleep,
+        member.material | (constant.group << GROUP_SHIFT) | asleep,
     );
 }

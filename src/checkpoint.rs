@@ -627,8 +627,7 @@ impl Checkpoint {
         (state.gone, state.traffic) = (found.gone, found.traffic.clone());
         state.traffic.places = places.map(DVec3::from_array).collect();
         state.set_neighbour_capacity((self.section(Field::Neighbours.name()).len() / 4) as u32);
-        state.actions = self.elements(Field::Actions.name());
-        state.link_actions();
+        state.set_actions(self.elements(Field::Actions.name()));
         for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
             let from = self.section(field.name());
             let to = state.bytes_mut(field);

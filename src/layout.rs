@@ -200,6 +200,8 @@ pub struct Params {
     pub pull_offset: Vec3,
     /// 1 if forces besides those of contacts act on bodies: see the pass `forces`.
     pub forces: u32,
+    /// Number of actions on bodies.
+    pub action_count: u32,
     /// Steps for which a body must be at rest to fall asleep; 0 if none does.
     pub sleep_steps: u32,
     /// Speed up to which a body is at rest, m/s, that of the farthest of its spheres.
@@ -236,15 +238,15 @@ pub struct Body {
     pub still: u32,
     /// Cell of the centre of mass.
     pub cell: IVec3,
-    /// Zero.
-    pub _pad1: u32,
+    /// Element of `properties` that says what it is.
+    pub kind: u32,
     /// World from body frame (the principal frame), a unit quaternion (x, y, z, w) in units of
     /// 2⁻³⁰.
     pub orientation: IVec4,
     /// Velocity of the centre of mass, m/s.
     pub velocity: Vec3,
-    /// Zero.
-    pub _pad2: u32,
+    /// Index of its first sphere; the spheres of a body are contiguous.
+    pub first_sphere: u32,
     /// Angular momentum about the centre of mass in the world frame, kg m²/s. The angular velocity
     /// follows from it, so a free body keeps it exactly.
     pub angular_momentum: Vec3,
@@ -252,7 +254,7 @@ pub struct Body {
     pub drift: f32,
 }
 
-/// What a body keeps for the whole run.
+/// What bodies of one kind have in common: of the same shape, in the same group, and fixed or not.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct BodyProperties {
@@ -260,17 +262,21 @@ pub struct BodyProperties {
     pub inverse_inertia: Vec3,
     /// Inverse mass, 1/kg; zero for a fixed body.
     pub inverse_mass: f32,
-    /// Index of its first sphere; the spheres of a body are contiguous.
-    pub first_sphere: u32,
+    /// Index of the first [`Member`] of its shape; they are contiguous.
+    pub first_member: u32,
     /// Number of its spheres.
     pub sphere_count: u32,
     /// Largest distance of a sphere's centre from the centre of mass, m.
     pub reach: f32,
     /// Index of its shape, for pictures.
     pub shape: u32,
+    /// Index of its group.
+    pub group: u32,
+    /// Zero.
+    pub _pad: [u32; 3],
 }
 
-/// A sphere as a member of its body, for the whole run.
+/// A sphere of a shape.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Member {
@@ -278,15 +284,10 @@ pub struct Member {
     pub center: Vec3,
     /// Radius, m.
     pub radius: f32,
-    /// Index of the body.
-    pub body: u32,
     /// Index of the material.
     pub material: u32,
-    /// Index of the group of the body.
-    pub group: u32,
-    /// Of the first sphere of a body, one more than the index of the first [`Action`] on that; 0 if there is
-    /// none.
-    pub actions: u32,
+    /// Zero.
+    pub _pad: [u32; 3],
 }
 
 /// A group of bodies.
@@ -305,8 +306,8 @@ pub struct Group {
     pub _pad: [u32; 2],
 }
 
-/// What acts on a body besides contacts, gravity, drag and water: one end of a spring, or a push. Those on one body
-/// lie one after the other.
+/// What acts on a body besides contacts, gravity, drag and water: one end of a spring, or a push. They lie in the
+/// order of the bodies on which they act.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Action {
@@ -373,7 +374,7 @@ pub struct Sphere {
     pub radius: f32,
     /// Cell of the centre.
     pub cell: IVec3,
-    /// Index of the body.
+    /// Index of the body: the only field that `pose` does not write.
     pub body: u32,
     /// Velocity of the centre, m/s.
     pub velocity: Vec3,

@@ -199,7 +199,7 @@ impl Simulation {
 
     /// Number of their spheres.
     pub fn sphere_count(&self) -> usize {
-        self.state.members.len()
+        self.state.spheres.len()
     }
 
     /// Spheres times steps, of all steps that this simulation has taken.
@@ -375,7 +375,7 @@ impl Simulation {
             every: trace.every,
         };
         if let Engine::Gpu(engine) = &mut self.engine {
-            engine.set_trace(&traced);
+            engine.set_trace(&traced, &self.state);
         }
         self.traced = Some(traced);
         Ok(())
@@ -556,7 +556,7 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn coordination(&mut self) -> Result<f64> {
-        self.fetch(&[Field::BodyLoads])?;
+        self.fetch(&[Field::SphereLoads])?;
         Ok(self.fetched().coordination())
     }
 
@@ -678,7 +678,7 @@ fn sample(state: &State, trace: &Trace, step: u64, samples: &mut Vec<Sample>) {
             body,
             identity: state.identities[body as usize],
             state: state.bodies[body as usize],
-            load: state.body_loads[body as usize],
+            load: state.load(&state.bodies[body as usize]),
         }));
     }
 }

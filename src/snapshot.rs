@@ -95,7 +95,7 @@ pub struct WallState {
 
 impl<'a> Snapshot<'a> {
     /// The buffers that a snapshot reads.
-    pub(crate) const FIELDS: [Field; 10] = [
+    pub(crate) const FIELDS: [Field; 9] = [
         Field::Bodies,
         Field::Walls,
         Field::WallLoads,
@@ -104,7 +104,6 @@ impl<'a> Snapshot<'a> {
         Field::Neighbours,
         Field::Memory,
         Field::SphereLoads,
-        Field::BodyLoads,
         Field::Stats,
     ];
 
@@ -150,7 +149,7 @@ impl<'a> Snapshot<'a> {
                     true => DVec3::ZERO,
                     false => angular_velocity(body, clump.inertia),
                 };
-                let first = state.properties[index].first_sphere as usize;
+                let first = body.first_sphere as usize;
                 let members = clump.spheres.iter().enumerate();
                 members.map(move |(member, sphere)| {
                     let arm = axes * sphere.center;
@@ -235,10 +234,12 @@ impl<'a> Snapshot<'a> {
 
     /// The coordination number: the mean number of contacts of a body that is not fixed.
     pub fn coordination(&self) -> f64 {
-        let bodies = self.state.identities.iter().zip(&self.state.body_loads);
+        let State {
+            identities, bodies, ..
+        } = self.state;
         let (mut contacts, mut count) = (0.0, 0.0);
-        for (_, load) in bodies.filter(|(body, _)| !body.fixed) {
-            contacts += f64::from(load.contacts);
+        for (_, body) in identities.iter().zip(bodies).filter(|(who, _)| !who.fixed) {
+            contacts += f64::from(self.state.load(body).contacts);
             count += 1.0;
         }
         if count > 0.0 { contacts / count } else { 0.0 }

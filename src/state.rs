@@ -3,6 +3,8 @@
 //! The CPU engine works on a [`State`]; the GPU engine holds one buffer for each [`Field`] of it,
 //! with the same bytes.
 
+use std::ops::Range;
+
 use bytemuck::{cast_slice, cast_slice_mut};
 use glam::{DMat3, DQuat, DVec3, DVec4, IVec3, UVec4, Vec2, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
@@ -22,7 +24,7 @@ use crate::model::{
     Cohesion, Integrator, Law, Model, ModelBody, PairLaw, Remembered, Rolling, nearest_image,
 };
 use crate::pull::Pull;
-use crate::rotation;
+use crate::rotation::{self, Quaternion};
 use crate::wall::{self, Loaded};
 
 /// Skin of the neighbour lists as a fraction of the smallest radius, beside the range of cohesion. A
@@ -76,15 +78,15 @@ pub struct State {
     pub movers: Movers,
     /// The anchor of each wall in its own frame, m: forces and distances are reckoned from there.
     pub anchors: Vec<DVec3>,
-    /// What each body keeps; `body_count` elements.
+    /// What the bodies of each kind have in common; see [`Body::kind`].
     pub properties: Vec<BodyProperties>,
-    /// Each sphere in its body; `sphere_count` elements.
+    /// The spheres of each shape.
     pub members: Vec<Member>,
     /// Pair table; `material_count²` elements.
     pub pairs: Vec<Pair>,
     /// Groups of bodies; [`MAX_GROUPS`] elements.
     pub groups: Vec<Group>,
-    /// Springs and pushes, by the body on which they act.
+    /// Springs and pushes, in the order of the bodies on which they act; `action_count` elements.
     pub actions: Vec<Action>,
     /// Volume of each shape over that of its spheres one by one, if there is water.
     pub displacements: Vec<f32>,
@@ -134,8 +136,6 @@ pub struct State {
     /// `forces`: what acts on each body besides contacts and gravity; `body_count` elements, or none if nothing
     /// does.
     pub body_forces: Vec<BodyForce>,
-    /// `integrate`: what contacts do to each body.
-    pub body_loads: Vec<Load>,
     /// What was gathered over the run; one element.
     pub stats: Vec<Stats>,
 
@@ -207,13 +207,12 @@ pub enum Field {
     WallSums,
     WallLoads,
     BodyForces,
-    BodyLoads,
     Stats,
 }
 
 impl Field {
     /// All buffers.
-    pub const ALL: [Field; 24] = [
+    pub const ALL: [Field; 23] = [
         Field::Properties,
         Field::Members,
         Field::Pairs,
@@ -236,7 +235,6 @@ impl Field {
         Field::WallSums,
         Field::WallLoads,
         Field::BodyForces,
-        Field::BodyLoads,
         Field::Stats,
     ];
 
@@ -265,7 +263,6 @@ impl Field {
             Field::WallSums => "wall_sums",
             Field::WallLoads => "wall_loads",
             Field::BodyForces => "body_forces",
-            Field::BodyLoads => "body_loads",
             Field::Stats => "stats",
         }
     }
@@ -315,6 +312,7 @@ impl State {
             viscosity: 0.0,
             waves: Vec::new(),
         });
+        let (properties, members) = kinds(model);
         let mut state = State {
             origin,
             identities: Vec::new(),
@@ -367,6 +365,7 @@ impl State {
                 pull_cell: IVec3::ZERO,
                 pull_offset: Vec3::ZERO,
                 forces: model.forces.act().into(),
+                action_count: 0,
                 sleep_steps: model.sleep.map_or(0, |sleep| {
                     ((sleep.after / model.time_step).ceil() as u32).max(1)
                 }),
@@ -414,17 +413,15 @@ impl State {
             neighbours: Vec::new(),
             memory: Vec::new(),
             sphere_loads: Vec::new(),
-            body_loads: Vec::new(),
             stats: vec![Stats::default()],
             spare: Spare::default(),
-            properties: Vec::new(),
-            members: Vec::new(),
+            properties,
+            members,
             bodies: Vec::new(),
         };
         let new = model.bodies.iter().zip(0..);
         state.extend(model, new.map(|(body, id)| (id, *body)));
-        state.actions = actions(model, &grid);
-        state.link_actions();
+        state.set_actions(actions(model, &grid));
         if let Some(remembered) = &model.remembered {
             state.remember(remembered);
         }
@@ -439,7 +436,7 @@ impl State {
     ) {
         for (id, body) in bodies {
             let clump = &model.shapes[body.shape];
-            let index = self.bodies.len() as u32;
+            let (index, first_sphere) = (self.bodies.len() as u32, self.spheres.len() as u32);
             self.identities.push(Identity {
                 id,
                 shape: body.shape,
@@ -452,36 +449,10 @@ impl State {
                     ..BodyForce::default()
                 });
             }
-            self.properties.push(BodyProperties {
-                inverse_inertia: if body.fixed {
-                    Vec3::ZERO
-                } else {
-                    (1.0 / clump.inertia).as_vec3()
-                },
-                inverse_mass: if body.fixed {
-                    0.0
-                } else {
-                    (1.0 / clump.mass) as f32
-                },
-                first_sphere: self.members.len() as u32,
-                sphere_count: clump.spheres.len() as u32,
-                reach: clump
-                    .spheres
-                    .iter()
-                    .map(|s| s.center.length())
-                    .fold(0.0, f64::max) as f32,
-                shape: body.shape as u32,
-            });
-            let spheres = clump.spheres.iter().zip(&clump.materials);
-            self.members
-                .extend(spheres.map(|(sphere, material)| Member {
-                    center: sphere.center.as_vec3(),
-                    radius: sphere.radius as f32,
-                    body: index,
-                    material: *material as u32,
-                    group: body.group as u32,
-                    ..Default::default()
-                }));
+            self.spheres.extend(clump.spheres.iter().map(|_| Sphere {
+                body: index,
+                ..Sphere::default()
+            }));
             let Params {
                 cell_size, period, ..
             } = self.params;
@@ -490,8 +461,10 @@ impl State {
             self.bodies.push(Body {
                 offset: (part / f64::from(FRACTION)).round().as_uvec3(),
                 cell: wrap(cell, period),
+                kind: kind(model, body.shape, body.group, body.fixed),
                 orientation: rotation::orientation(body.orientation),
                 velocity: body.velocity.as_vec3(),
+                first_sphere,
                 angular_momentum: (inertia * body.angular_velocity).as_vec3(),
                 ..Default::default()
             });
@@ -504,9 +477,9 @@ impl State {
     /// remember.
     pub(crate) fn retain(&mut self, keep: &[bool]) {
         let kept_sphere: Vec<bool> = self
-            .members
+            .spheres
             .iter()
-            .map(|member| keep[member.body as usize])
+            .map(|sphere| keep[sphere.body as usize])
             .collect();
         for (load, _) in self
             .sphere_loads
@@ -546,7 +519,7 @@ impl State {
                     end += 1;
                 } else {
                     // What it may have lain on is gone.
-                    self.bodies[self.members[sphere].body as usize].still = 0;
+                    self.bodies[self.spheres[sphere].body as usize].still = 0;
                 }
             }
             spheres += 1;
@@ -557,36 +530,31 @@ impl State {
 
         retain(&mut self.identities, keep);
         retain(&mut self.bodies, keep);
-        retain(&mut self.body_loads, keep);
         if self.params.forces == 1 {
             retain(&mut self.body_forces, keep);
         }
         let stays = |action: &Action| {
             keep[action.body as usize] && (action.kind != SPRING || keep[action.other as usize])
         };
-        self.actions.retain(stays);
-        for action in &mut self.actions {
+        let mut actions = std::mem::take(&mut self.actions);
+        actions.retain(stays);
+        for action in &mut actions {
             action.body = new_body[action.body as usize];
             if action.kind == SPRING {
                 action.other = new_body[action.other as usize];
             }
         }
-        retain(&mut self.properties, keep);
-        retain(&mut self.members, &kept_sphere);
+        self.set_actions(actions);
         retain(&mut self.spheres, &kept_sphere);
         retain(&mut self.sphere_loads, &kept_sphere);
-        for member in &mut self.members {
-            member.body = new_body[member.body as usize];
-        }
         for sphere in &mut self.spheres {
             sphere.body = new_body[sphere.body as usize];
         }
         let mut first = 0;
-        for properties in &mut self.properties {
-            properties.first_sphere = first;
-            first += properties.sphere_count;
+        for body in &mut self.bodies {
+            body.first_sphere = first;
+            first += self.properties[body.kind as usize].sphere_count;
         }
-        self.link_actions();
         self.fit();
     }
 
@@ -600,27 +568,45 @@ impl State {
         self.body_forces = vec![one; self.bodies.len()];
     }
 
-    /// Has each body know the actions on it.
-    pub(crate) fn link_actions(&mut self) {
-        for member in &mut self.members {
-            member.actions = 0;
-        }
-        for (index, action) in self.actions.iter().enumerate().rev() {
-            let first = self.properties[action.body as usize].first_sphere;
-            self.members[first as usize].actions = index as u32 + 1;
-        }
+    /// Sets the springs and pushes, which are in the order of the bodies on which they act.
+    pub(crate) fn set_actions(&mut self, actions: Vec<Action>) {
+        self.params.action_count = actions.len() as u32;
+        self.actions = actions;
+    }
+
+    /// What bodies of the kind of this one have in common.
+    #[inline(always)]
+    pub(crate) fn properties_of(&self, body: &Body) -> &BodyProperties {
+        &self.properties[body.kind as usize]
+    }
+
+    /// The spheres of a body.
+    #[inline(always)]
+    pub(crate) fn spheres_of(&self, body: &Body) -> Range<usize> {
+        let first = body.first_sphere as usize;
+        first..first + self.properties_of(body).sphere_count as usize
+    }
+
+    /// What its spheres are in their shape.
+    pub(crate) fn members_of(&self, body: &Body) -> &[Member] {
+        let properties = self.properties_of(body);
+        &self.members[properties.first_member as usize..][..properties.sphere_count as usize]
+    }
+
+    /// What contacts do to a body, from what they do to its spheres: `body` is it as it is after the step.
+    pub fn load(&self, body: &Body) -> Load {
+        let loads = &self.sphere_loads[self.spheres_of(body)];
+        load(body, self.members_of(body), loads)
     }
 
     /// Gives all buffers the lengths that go with the numbers of bodies and spheres, and has the
     /// neighbour lists built in the next step. What is added has touched nothing yet.
     fn fit(&mut self) {
-        let (bodies, spheres) = (self.bodies.len(), self.members.len());
+        let (bodies, spheres) = (self.bodies.len(), self.spheres.len());
         let buckets = spheres.next_power_of_two();
         self.params.body_count = bodies as u32;
         self.params.sphere_count = spheres as u32;
         self.params.bucket_count = buckets as u32;
-        self.body_loads.resize(bodies, Load::default());
-        self.spheres.resize(spheres, Sphere::default());
         self.sphere_loads.resize(spheres, SphereLoad::default());
         for list in [
             &mut self.buckets,
@@ -741,7 +727,6 @@ impl State {
             Field::WallSums => cast_slice(&self.wall_sums),
             Field::WallLoads => cast_slice(&self.wall_loads),
             Field::BodyForces => cast_slice(&self.body_forces),
-            Field::BodyLoads => cast_slice(&self.body_loads),
             Field::Stats => cast_slice(&self.stats),
         }
     }
@@ -771,7 +756,6 @@ impl State {
             Field::WallSums => cast_slice_mut(&mut self.wall_sums),
             Field::WallLoads => cast_slice_mut(&mut self.wall_loads),
             Field::BodyForces => cast_slice_mut(&mut self.body_forces),
-            Field::BodyLoads => cast_slice_mut(&mut self.body_loads),
             Field::Stats => cast_slice_mut(&mut self.stats),
         }
     }
@@ -1123,7 +1107,75 @@ fn displacement(clump: &Clump) -> f32 {
     (union_of_spheres(&clump.spheres, 1.0).mass / one_by_one) as f32
 }
 
-/// Springs and pushes of a model, by the body on which they act.
+/// Element of `properties` for bodies of a shape in a group that are fixed or not.
+fn kind(model: &Model, shape: usize, group: usize, fixed: bool) -> u32 {
+    (2 * (group * model.shapes.len() + shape) + usize::from(fixed)) as u32
+}
+
+/// What bodies of each kind have in common, and the spheres of each shape.
+fn kinds(model: &Model) -> (Vec<BodyProperties>, Vec<Member>) {
+    let (mut shapes, mut members) = (Vec::new(), Vec::new());
+    for (shape, clump) in model.shapes.iter().enumerate() {
+        let distances = clump.spheres.iter().map(|sphere| sphere.center.length());
+        let fixed = BodyProperties {
+            first_member: members.len() as u32,
+            sphere_count: clump.spheres.len() as u32,
+            reach: distances.fold(0.0, f64::max) as f32,
+            shape: shape as u32,
+            ..BodyProperties::default()
+        };
+        let free = BodyProperties {
+            inverse_inertia: (1.0 / clump.inertia).as_vec3(),
+            inverse_mass: (1.0 / clump.mass) as f32,
+            ..fixed
+        };
+        shapes.extend([free, fixed]);
+        let spheres = clump.spheres.iter().zip(&clump.materials);
+        members.extend(spheres.map(|(sphere, material)| Member {
+            center: sphere.center.as_vec3(),
+            radius: sphere.radius as f32,
+            material: *material as u32,
+            ..Member::default()
+        }));
+    }
+    let groups = 0..model.forces.groups.len().max(1) as u32;
+    let of_group = |group| {
+        let shapes = shapes.iter().copied();
+        shapes.map(move |properties| BodyProperties {
+            group,
+            ..properties
+        })
+    };
+    (groups.flat_map(of_group).collect(), members)
+}
+
+/// What contacts do to a body: the sum over its spheres.
+#[inline(always)]
+pub(crate) fn load(body: &Body, members: &[Member], loads: &[SphereLoad]) -> Load {
+    let contacts = |load: &SphereLoad| load.sphere_contacts() + load.wall_contacts();
+    if let ([member], [sphere]) = (members, loads)
+        && member.center == Vec3::ZERO
+    {
+        return Load {
+            force: sphere.force,
+            max_overlap: sphere.max_overlap,
+            torque: sphere.torque,
+            contacts: contacts(sphere),
+        };
+    }
+    let orientation = Quaternion::of(body.orientation);
+    let mut sum = Load::default();
+    for (member, sphere) in members.iter().zip(loads) {
+        let arm = orientation.rotate(member.center);
+        sum.force += sphere.force;
+        sum.torque += sphere.torque + arm.cross(sphere.force);
+        sum.max_overlap = sum.max_overlap.max(sphere.max_overlap);
+        sum.contacts += contacts(sphere);
+    }
+    sum
+}
+
+/// Springs and pushes of a model, in the order of the bodies on which they act.
 fn actions(model: &Model, grid: &Grid) -> Vec<Action> {
     let mut actions = Vec::new();
     for (source, spring) in model.forces.springs.iter().enumerate() {

@@ -76,7 +76,8 @@ fn forces_of_the_network_are_those_that_moved_the_bodies() {
         }
         let largest = sums.iter().map(|sum| sum.length()).fold(0.0, f64::max);
         assert!(largest > 0.0);
-        for (index, (sum, load)) in sums.iter().zip(&state.body_loads).enumerate() {
+        for (index, (sum, body)) in sums.iter().zip(&state.bodies).enumerate() {
+            let load = state.load(body);
             let error = (*sum - load.force.as_dvec3()).length() / largest;
             assert!(error < 1e-3, "{law:?}: body {index}: {sum}, {}", load.force);
         }
@@ -89,7 +90,11 @@ fn forces_of_the_network_are_those_that_moved_the_bodies() {
             .sum();
         assert_eq!(2 * contacts as u32, counted, "{law:?}");
         let degrees: u32 = network.degrees().iter().sum();
-        let of_bodies: u32 = state.body_loads.iter().map(|load| load.contacts).sum();
+        let of_bodies: u32 = state
+            .bodies
+            .iter()
+            .map(|body| state.load(body).contacts)
+            .sum();
         assert_eq!(degrees, of_bodies, "{law:?}");
     }
 }

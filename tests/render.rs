@@ -332,14 +332,19 @@ fn the_survey_finds_the_largest_values_and_where_bodies_are() {
             ColourBy::Force,
             most(&mut loads.iter().map(|load| load.force.length().into())),
         );
-        let overlaps = loads.iter().zip(&state.members);
+        let overlaps = loads.iter().zip(&state.spheres);
         check(
             ColourBy::Overlap,
-            most(&mut overlaps.map(|(load, member)| (load.max_overlap / member.radius).into())),
+            most(&mut overlaps.map(|(load, sphere)| (load.max_overlap / sphere.radius).into())),
         );
         check(
             ColourBy::Contacts,
-            most(&mut state.body_loads.iter().map(|load| load.contacts.into())),
+            most(
+                &mut state
+                    .bodies
+                    .iter()
+                    .map(|body| state.load(body).contacts.into()),
+            ),
         );
         check(
             ColourBy::Energy,

@@ -143,6 +143,7 @@ fn layouts() -> Vec<Layout> {
         "pull_cell",
         "pull_offset",
         "forces",
+        "action_count",
         "sleep_steps",
         "sleep_speed",
         "wake_acceleration",
@@ -170,26 +171,26 @@ fn layouts() -> Vec<Layout> {
             offset,
             still,
             cell,
+            kind,
             orientation,
             velocity,
+            first_sphere,
             angular_momentum,
             drift
         }),
         layout!(BodyProperties {
             inverse_inertia,
             inverse_mass,
-            first_sphere,
+            first_member,
             sphere_count,
             reach,
-            shape
+            shape,
+            group
         }),
         layout!(Member {
             center,
             radius,
-            body,
-            material,
-            group,
-            actions
+            material
         }),
         layout!(Sphere {
             offset,

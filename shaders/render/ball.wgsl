@@ -1,8 +1,10 @@
 // Spheres, straight from the state of their bodies: what `pose` computes, at the end of the step.
 
 @group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> properties: array<BodyProperties>;
 @group(0) @binding(2) var<storage, read> members: array<Member>;
 @group(0) @binding(5) var<storage, read> bodies: array<Body>;
+@group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
 
 // A place as seen from the camera, m.
 fn from_camera(cell: vec3<i32>, offset: vec3<f32>, params: Params) -> vec3<f32> {
@@ -16,12 +18,18 @@ struct Ball {
     body: u32,
 }
 
+// What a sphere of a body is in its shape.
+fn member_at(index: u32, body: Body) -> Member {
+    return members[properties[body.kind].first_member + (index - body.first_sphere)];
+}
+
 fn ball_at(index: u32) -> Ball {
-    let member = members[index];
-    let body = bodies[member.body];
+    let own = spheres[index].body;
+    let body = bodies[own];
+    let member = member_at(index, body);
     let arm = rotate(quaternion(body.orientation), member.center);
     let offset = metres(body.offset, params.cell_size) + arm;
-    return Ball(from_camera(body.cell, offset, params), member.radius, member.body);
+    return Ball(from_camera(body.cell, offset, params), member.radius, own);
 }
 
 // How far along the unit vector `way` from the camera a sphere is met; less than 0 if it is missed.

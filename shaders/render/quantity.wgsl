@@ -1,27 +1,25 @@
 // What colours can mean, of a sphere and its body.
 
-@group(0) @binding(1) var<storage, read> properties: array<BodyProperties>;
 @group(0) @binding(14) var<storage, read> sphere_loads: array<SphereLoad>;
-@group(0) @binding(15) var<storage, read> body_loads: array<Load>;
 
 // Of a sphere: its colour on the map is this over `view.top`.
 fn quantity(index: u32) -> f32 {
-    let member = members[index];
+    let own = spheres[index].body;
     switch view.colour_by {
         case BY_SPEED: {
-            return length(bodies[member.body].velocity);
+            return length(bodies[own].velocity);
         }
         case BY_FORCE: {
             return length(sphere_loads[index].force);
         }
         case BY_OVERLAP: {
-            return sphere_loads[index].max_overlap / member.radius;
+            return sphere_loads[index].max_overlap / spheres[index].radius;
         }
         case BY_CONTACTS: {
-            return f32(body_loads[member.body].contacts);
+            return f32(contacts_of(own));
         }
         case BY_ENERGY: {
-            return kinetic_energy(member.body);
+            return kinetic_energy(own);
         }
         default: {
             return 0.0;
@@ -29,10 +27,21 @@ fn quantity(index: u32) -> f32 {
     }
 }
 
+// Number of contacts of a body.
+fn contacts_of(index: u32) -> u32 {
+    let first = bodies[index].first_sphere;
+    var count = 0u;
+    for (var k = first; k < first + properties[bodies[index].kind].sphere_count; k++) {
+        let contacts = sphere_loads[k].contacts & ~KEPT;
+        count += (contacts & 0xffffu) + (contacts >> 16u);
+    }
+    return count;
+}
+
 // (m v^2 + w L) / 2; 0 of a fixed body.
 fn kinetic_energy(index: u32) -> f32 {
     let body = bodies[index];
-    let constant = properties[index];
+    let constant = properties[body.kind];
     if constant.inverse_mass == 0.0 {
         return 0.0;
     }

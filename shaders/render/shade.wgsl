@@ -35,7 +35,9 @@ fn scramble(number: u32) -> u32 {
 }
 
 fn ball_colour(surface: Surface) -> vec3<f32> {
-    let member = members[surface.index];
+    let body = bodies[surface.body];
+    let member = member_at(surface.index, body);
+    let constant = properties[body.kind];
     var colour: vec3<f32>;
     switch view.colour_by {
         case BY_BODY: {
@@ -44,7 +46,7 @@ fn ball_colour(surface: Surface) -> vec3<f32> {
             colour = listed(number & 0xffffu) * light;
         }
         case BY_SHAPE: {
-            colour = listed(properties[surface.body].shape);
+            colour = listed(constant.shape);
         }
         case BY_MATERIAL: {
             colour = listed(member.material);
@@ -54,8 +56,8 @@ fn ball_colour(surface: Surface) -> vec3<f32> {
         }
     }
     // A band around single spheres shows how they turn, where they are large enough.
-    if properties[surface.body].sphere_count == 1u {
-        let orientation = quaternion(bodies[surface.body].orientation);
+    if constant.sphere_count == 1u {
+        let orientation = quaternion(body.orientation);
         let inverse = vec4<f32>(-orientation.xyz, orientation.w);
         let own = rotate(inverse, surface.normal);
         let size = member.radius * 0.5 * view.size.y
@@ -144,7 +146,7 @@ fn at_picked(pixel: vec2<i32>, body: u32) -> bool {
         let angle = 0.25 * PI * f32(k);
         let way = vec2<i32>(round(f32(reach) * vec2<f32>(cos(angle), sin(angle))));
         let thing = thing_at(pixel + way);
-        if (thing >> KIND_SHIFT) == A_SPHERE && members[thing & INDEX_MASK].body == view.picked {
+        if (thing >> KIND_SHIFT) == A_SPHERE && spheres[thing & INDEX_MASK].body == view.picked {
             return true;
         }
     }

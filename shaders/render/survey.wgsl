@@ -30,8 +30,8 @@ fn survey_spheres(
     if index >= params.sphere_count {
         return;
     }
-    let member = members[index];
-    let body = bodies[member.body];
+    let body = bodies[spheres[index].body];
+    let member = member_at(index, body);
     let arm = rotate(quaternion(body.orientation), member.center);
     let center = metres(body.offset, params.cell_size) + arm;
     // What is farther away is taken to be there.

@@ -38,6 +38,7 @@ struct Params {
     pull_cell: vec3<i32>,
     pull_offset: vec3<f32>,
     forces: u32,
+    action_count: u32,
     sleep_steps: u32,
     sleep_speed: f32,
     wake_acceleration: f32,
@@ -56,8 +57,10 @@ struct Body {
     offset: vec3<u32>,
     still: u32,
     cell: vec3<i32>,
+    kind: u32,
     orientation: vec4<i32>,
     velocity: vec3<f32>,
+    first_sphere: u32,
     angular_momentum: vec3<f32>,
     drift: f32,
 }
@@ -65,19 +68,17 @@ struct Body {
 struct BodyProperties {
     inverse_inertia: vec3<f32>,
     inverse_mass: f32,
-    first_sphere: u32,
+    first_member: u32,
     sphere_count: u32,
     reach: f32,
     shape: u32,
+    group: u32,
 }
 
 struct Member {
     center: vec3<f32>,
     radius: f32,
-    body: u32,
     material: u32,
-    group: u32,
-    actions: u32,
 }
 
 struct Group {

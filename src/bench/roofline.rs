@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::PassTime;
-use crate::layout::{Body, BodyForce, BodyProperties, Load, Member, Sphere, SphereLoad};
+use crate::layout::{Body, BodyForce, Sphere, SphereLoad};
 use crate::pass::Pass;
 
 /// How near a step comes to the time in which the memory could move its bytes.
@@ -60,8 +60,6 @@ impl Sizes {
     fn bytes(&self, pass: Pass) -> f64 {
         const INDEX: f64 = 4.0;
         let body = size_of::<Body>() as f64;
-        let properties = size_of::<BodyProperties>() as f64;
-        let member = size_of::<Member>() as f64;
         let sphere = size_of::<Sphere>() as f64;
         // Cell, offset and radius, without the velocities.
         let place = 0.5 * sphere;
@@ -70,7 +68,8 @@ impl Sizes {
         let account = 16.0;
         let entry = INDEX + self.memory;
         let bytes = match pass {
-            Pass::Pose => self.bodies * (body + properties) + self.spheres * (member + sphere),
+            // The index of a body lies in the half with the place.
+            Pass::Pose => self.bodies * body + self.spheres * (place + sphere),
             // Bucket and slot of each sphere; counts, cleared, read and written.
             Pass::Bin => self.spheres * (place + 2.0 * INDEX) + self.buckets * 3.0 * INDEX,
             Pass::Scan => self.buckets * 2.0 * INDEX,
@@ -94,13 +93,11 @@ impl Sizes {
             }
             // The last entry of each list; contacts with walls are few.
             Pass::Walls => self.spheres * 2.0 * INDEX,
-            Pass::Forces => {
-                self.forced * (body + properties + member + 2.0 * size_of::<BodyForce>() as f64)
-            }
+            Pass::Forces => self.forced * (body + 2.0 * size_of::<BodyForce>() as f64),
             Pass::Integrate => {
-                self.bodies * (2.0 * body + properties + size_of::<Load>() as f64)
+                self.bodies * 2.0 * body
                     + self.forced * size_of::<BodyForce>() as f64
-                    + self.spheres * (member + load)
+                    + self.spheres * load
             }
         };
         if pass.builds_lists() {
@@ -162,8 +159,8 @@ mod tests {
             steps_per_list: 20.0,
             forced: 0.0,
         };
-        // Body, properties, member read; sphere written.
-        assert_eq!(sizes.bytes(Pass::Pose), 80.0 + 32.0 + 32.0 + 64.0);
+        // Body and index of the body read; sphere written.
+        assert_eq!(sizes.bytes(Pass::Pose), 80.0 + 32.0 + 64.0);
         // Sphere, start, account read; load written; list read; memory read and written.
         assert_eq!(
             sizes.bytes(Pass::Contacts),

@@ -386,8 +386,8 @@ fn mean_heights(model: &Model, a: &State, b: &State) -> [f64; 2] {
 
 /// Flips the last bit of the floats of each body that moves, or not, at random.
 fn jostle(state: &mut State, step: u64) {
-    for (index, (body, properties)) in state.bodies.iter_mut().zip(&state.properties).enumerate() {
-        if properties.inverse_mass == 0.0 {
+    for (index, body) in state.bodies.iter_mut().enumerate() {
+        if state.properties[body.kind as usize].inverse_mass == 0.0 {
             continue;
         }
         let mut random = mix(step << 32 | index as u64);

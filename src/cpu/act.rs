@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use super::batch::{Batch, larger};
 use super::contacts::{self, before_run};
-use super::integrate::{self, Bodies, LoadsOf, Moved, integrate_some};
+use super::integrate::{self, Bodies, Kinds, Moved, integrate_some};
 use super::pairs::{Pairs, Part};
 use super::pose::pose_some;
 use super::walls::{self, Touched};
@@ -32,7 +32,6 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
         let Part {
             run,
             bodies,
-            body_loads,
             loads,
             wall_memory,
             next,
@@ -61,24 +60,23 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
             acted.lap(1, &mut clock);
             let first = run.bodies.start + chunk.bodies.start;
             let range = first..first + chunk.bodies.len();
-            let loads_of = LoadsOf {
+            let kinds = Kinds {
+                properties: &shared.properties,
                 members: &shared.members,
-                loads,
-                first: run.spheres.start,
             };
             let forces = match shared.params.forces {
                 0 => &[],
-                _ => &shared.body_forces[range.clone()],
+                _ => &shared.body_forces[range],
             };
             let bodies = &mut bodies[chunk.bodies.clone()];
             let some = Bodies {
                 first,
                 bodies: &mut *bodies,
-                loads: &mut body_loads[chunk.bodies],
-                properties: &shared.properties[range],
+                loads,
+                first_sphere: run.spheres.start,
                 forces,
             };
-            let moved = integrate_some(&step, loads_of, some, &mut room.integrate);
+            let moved = integrate_some(&step, kinds, some, &mut room.integrate);
             acted.moved = acted.moved.and(moved);
             acted.lap(2, &mut clock);
             if !moved.is_lost() {

@@ -22,7 +22,7 @@ pub fn forces(state: &mut State) {
         .par_iter_mut()
         .with_min_len(GRAIN)
         .enumerate()
-        .filter(|(index, _)| state.properties[*index].inverse_mass > 0.0)
+        .filter(|(index, _)| state.properties_of(&state.bodies[*index]).inverse_mass > 0.0)
         .for_each(|(index, force)| act_on(state, index, time, force));
     state.body_forces = forces;
 }
@@ -68,10 +68,10 @@ impl Turning<'_> {
 
 fn act_on(state: &State, index: usize, time: f32, own: &mut BodyForce) {
     let params = &state.params;
-    let properties = &state.properties[index];
-    let turning = Turning::new(&state.bodies[index], properties);
-    let first = &state.members[properties.first_sphere as usize];
-    let group = &state.groups[first.group as usize];
+    let body = &state.bodies[index];
+    let properties = state.properties_of(body);
+    let turning = Turning::new(body, properties);
+    let group = &state.groups[properties.group as usize];
     let (velocity, spin) = (turning.body.velocity, turning.spin);
 
     let mut sum = Taken {
@@ -80,19 +80,13 @@ fn act_on(state: &State, index: usize, time: f32, own: &mut BodyForce) {
         power: group.drag * velocity.length_squared() + group.angular_drag * spin.length_squared(),
     };
     if params.water_density > 0.0 {
-        sum.add(in_water(
-            state,
-            properties,
-            &turning,
-            own.displacement,
-            time,
-        ));
+        sum.add(in_water(state, &turning, own.displacement, time));
     }
-    if first.actions > 0 {
-        let actions = &state.actions[first.actions as usize - 1..];
-        for action in actions.iter().take_while(|a| a.body as usize == index) {
-            sum.add(act(state, action, &turning, time));
-        }
+    let actions = &state.actions;
+    let first = actions.partition_point(|action| (action.body as usize) < index);
+    let own_actions = actions[first..].iter();
+    for action in own_actions.take_while(|action| action.body as usize == index) {
+        sum.add(act(state, action, &turning, time));
     }
     own.force = sum.force;
     own.torque = sum.torque;
@@ -137,19 +131,12 @@ fn sine(angle: f32) -> f32 {
     if even { value } else { -value }
 }
 
-fn in_water(
-    state: &State,
-    properties: &BodyProperties,
-    turning: &Turning,
-    displacement: f32,
-    time: f32,
-) -> Taken {
+fn in_water(state: &State, turning: &Turning, displacement: f32, time: f32) -> Taken {
     let params = &state.params;
     let body = turning.body;
     let center = body.cell.as_vec3() * params.cell_size + metres(body.offset, params.cell_size);
-    let first = properties.first_sphere as usize;
     let mut sum = Taken::default();
-    for member in &state.members[first..first + properties.sphere_count as usize] {
+    for member in state.members_of(body) {
         let arm = turning.orientation.rotate(member.center);
         let place = center + arm;
         let depth = water_height(params, place, time) - place.y;
@@ -197,8 +184,9 @@ fn act(state: &State, action: &Action, turning: &Turning, time: f32) -> Taken {
 fn spring(state: &State, action: &Action, turning: &Turning, arm: Vec3) -> Taken {
     let params = &state.params;
     let (cell, offset, other_velocity, share) = if action.kind == SPRING {
-        let properties = &state.properties[action.other as usize];
-        let other = Turning::new(&state.bodies[action.other as usize], properties);
+        let other = &state.bodies[action.other as usize];
+        let properties = state.properties_of(other);
+        let other = Turning::new(other, properties);
         let other_arm = other.orientation.rotate(action.vector);
         // Each end has a half of what the dashpot takes, but a fixed one.
         let share = if properties.inverse_mass == 0.0 {

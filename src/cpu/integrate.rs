@@ -13,7 +13,7 @@ use crate::layout::{
 use crate::pull::pulled;
 use crate::rotation::{MOST_TURN, Quaternion, advance, angular_velocity, is_round};
 use crate::rounding::{self, dither};
-use crate::state::State;
+use crate::state::{State, load};
 use crate::wall;
 
 /// Sums the spheres of each body and moves it by one time step; and moves the walls.
@@ -25,40 +25,31 @@ pub fn integrate(state: &mut State) {
         properties,
         members,
         sphere_loads,
-        body_loads,
         body_forces,
         ..
     } = state;
-    let moved = (
-        bodies.par_chunks_mut(GRAIN),
-        body_loads.par_chunks_mut(GRAIN),
-        properties.par_chunks(GRAIN),
-    )
-        .into_par_iter()
+    let kinds = Kinds {
+        properties,
+        members,
+    };
+    let moved = bodies
+        .par_chunks_mut(GRAIN)
         .enumerate()
-        .map_init(
-            Batch::default,
-            |batch, (chunk, (bodies, loads, properties))| {
-                let forces = match params.forces {
-                    0 => &[],
-                    _ => &body_forces[chunk * GRAIN..chunk * GRAIN + bodies.len()],
-                };
-                let loads_of = LoadsOf {
-                    members,
-                    loads: sphere_loads,
-                    first: 0,
-                };
-                let first = chunk * GRAIN;
-                let some = Bodies {
-                    first,
-                    bodies,
-                    loads,
-                    properties,
-                    forces,
-                };
-                integrate_some(&step, loads_of, some, batch)
-            },
-        )
+        .map_init(Batch::default, |batch, (chunk, bodies)| {
+            let first = chunk * GRAIN;
+            let forces = match params.forces {
+                0 => &[],
+                _ => &body_forces[first..first + bodies.len()],
+            };
+            let some = Bodies {
+                first,
+                bodies,
+                loads: sphere_loads,
+                first_sphere: 0,
+                forces,
+            };
+            integrate_some(&step, kinds, some, batch)
+        })
         .reduce(Moved::default, Moved::and);
     end(state, moved);
 }
@@ -73,9 +64,11 @@ pub(super) fn begin(state: &mut State) -> Step {
         ..
     } = state;
     if let Some(index) = (params.pulled as usize).checked_sub(1)
-        && properties[index].inverse_mass > 0.0
+        && let body = &mut bodies[index]
+        && let properties = &properties[body.kind as usize]
+        && properties.inverse_mass > 0.0
     {
-        bodies[index] = pulled(bodies[index], &properties[index], params);
+        *body = pulled(*body, properties, params);
     }
     Step {
         params: *params,
@@ -115,12 +108,20 @@ impl Moved {
     }
 }
 
-/// The spheres of bodies, and the loads on those from index `first` on.
+/// What bodies are made of.
 #[derive(Clone, Copy)]
-pub(super) struct LoadsOf<'a> {
+pub(super) struct Kinds<'a> {
+    pub properties: &'a [BodyProperties],
     pub members: &'a [Member],
-    pub loads: &'a [SphereLoad],
-    pub first: usize,
+}
+
+impl<'a> Kinds<'a> {
+    #[inline(always)]
+    fn of(&self, body: &Body) -> (&'a BodyProperties, &'a [Member]) {
+        let properties = &self.properties[body.kind as usize];
+        let members = &self.members[properties.first_member as usize..];
+        (properties, &members[..properties.sphere_count as usize])
+    }
 }
 
 /// Sums the loads on walls, and moves those that move by prescription to where they are in the next step.
@@ -247,41 +248,39 @@ pub(super) struct Bodies<'a> {
     /// Index of the first.
     pub first: usize,
     pub bodies: &'a mut [Body],
-    pub loads: &'a mut [Load],
-    pub properties: &'a [BodyProperties],
+    /// What contacts do to spheres, from this one on.
+    pub loads: &'a [SphereLoad],
+    pub first_sphere: usize,
     /// Of each, or of none.
     pub forces: &'a [BodyForce],
 }
 
 /// Moves bodies, with what is on their spheres.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(super) fn integrate_some(
-    step: &Step,
-    loads_of: LoadsOf,
-    some: Bodies,
-    batch: &mut Batch,
-) -> Moved {
+pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mut Batch) -> Moved {
     let Bodies {
         first,
         bodies,
         loads,
-        properties,
+        first_sphere,
         forces,
     } = some;
-    for ((body, load), properties) in bodies.iter().zip(&mut *loads).zip(properties) {
-        *load = sum(body, properties, loads_of);
-    }
     let (mut runaway, mut stale) = (0, step.params.drift_limit < 0.0);
-    let chunks = bodies.chunks_mut(LANES).zip(loads.chunks(LANES));
-    for (chunk, ((bodies, loads), properties)) in chunks.zip(properties.chunks(LANES)).enumerate() {
+    for (chunk, bodies) in bodies.chunks_mut(LANES).enumerate() {
         let forces = forces.get(chunk * LANES..).unwrap_or(&[]);
         let forces = &forces[..forces.len().min(LANES)];
         let sleep = step.params.sleep_steps > 0;
         if sleep {
             batch.before[..bodies.len()].copy_from_slice(bodies);
         }
-        batch.read(bodies, loads, properties, forces);
-        let round = properties.iter().all(|own| is_round(own.inverse_inertia));
+        for (body, sum) in bodies.iter().zip(&mut batch.sums) {
+            let (_, members) = kinds.of(body);
+            let loads = &loads[body.first_sphere as usize - first_sphere..][..members.len()];
+            *sum = load(body, members, loads);
+        }
+        batch.read(bodies, kinds.properties, forces);
+        let mut properties = bodies.iter().map(|body| kinds.of(body).0);
+        let round = properties.all(|own| is_round(own.inverse_inertia));
         match (step.params.period == IVec3::ZERO, round) {
             (true, true) => batch.advance::<false, true>(step),
             (true, false) => batch.advance::<false, false>(step),
@@ -292,14 +291,7 @@ pub(super) fn integrate_some(
         if sleep {
             for (lane, body) in bodies.iter_mut().enumerate() {
                 let push = Push::new(&batch.loads, &batch.forces, lane, step);
-                *body = rest(
-                    &batch.before[lane],
-                    body,
-                    &push,
-                    loads_of.members,
-                    &properties[lane],
-                    step,
-                );
+                *body = rest(&batch.before[lane], body, &push, kinds, step);
                 batch.stale[lane] = (body.drift > step.params.drift_limit).into();
             }
         }
@@ -338,7 +330,7 @@ pub(super) struct Batch {
     rows: Rows,
     bodies: [Columns; 5],
     loads: [Columns; 2],
-    properties: [Columns; 2],
+    properties: [Columns; 3],
     /// Those of [`BodyForce`], added to the others.
     forces: [Columns; 3],
     /// 1 where a body moves too far to be followed.
@@ -347,6 +339,10 @@ pub(super) struct Batch {
     stale: [u32; LANES],
     /// The bodies as they were, where they may sleep.
     before: [Body; LANES],
+    /// What contacts do to each.
+    sums: [Load; LANES],
+    /// The kind that `properties` has for all lanes, if all have been of one kind.
+    kind: Option<u32>,
 }
 
 impl Default for Batch {
@@ -355,38 +351,41 @@ impl Default for Batch {
             rows: Rows::ZERO,
             bodies: [Columns::ZERO; 5],
             loads: [Columns::ZERO; 2],
-            properties: [Columns::ZERO; 2],
+            properties: [Columns::ZERO; 3],
             forces: [Columns::ZERO; 3],
             lost: [0; LANES],
             stale: [0; LANES],
             before: [Body::default(); LANES],
+            sums: [Load::default(); LANES],
+            kind: None,
         }
     }
 }
 
 impl Batch {
     #[inline(always)]
-    fn read(
-        &mut self,
-        bodies: &[Body],
-        loads: &[Load],
-        properties: &[BodyProperties],
-        forces: &[BodyForce],
-    ) {
+    fn read(&mut self, bodies: &[Body], kinds: &[BodyProperties], forces: &[BodyForce]) {
+        let rows = &mut self.rows;
         let forces = cast_slice::<_, [[f32; 4]; 3]>(forces);
-        fill(&mut self.rows, &mut self.forces, forces);
-        fill(
-            &mut self.rows,
-            &mut self.bodies,
-            cast_slice::<_, [[f32; 4]; 5]>(bodies),
-        );
-        fill(
-            &mut self.rows,
-            &mut self.loads,
-            cast_slice::<_, [[f32; 4]; 2]>(loads),
-        );
-        let properties = cast_slice::<_, [[f32; 4]; 2]>(properties);
-        fill(&mut self.rows, &mut self.properties, properties);
+        fill(rows, &mut self.forces, forces.iter());
+        let own = cast_slice::<_, [[f32; 4]; 5]>(bodies);
+        fill(rows, &mut self.bodies, own.iter());
+        let sums = cast_slice::<_, [[f32; 4]; 2]>(&self.sums[..bodies.len()]);
+        fill(rows, &mut self.loads, sums.iter());
+        let kind = bodies[0].kind;
+        let alike = bodies.iter().all(|body| body.kind == kind);
+        if alike && self.kind == Some(kind) {
+            return;
+        }
+        let kinds = cast_slice::<_, [[f32; 4]; 3]>(kinds);
+        if alike {
+            let all = std::iter::repeat_n(&kinds[kind as usize], LANES);
+            fill(rows, &mut self.properties, all);
+        } else {
+            let each = bodies.iter().map(|body| &kinds[body.kind as usize]);
+            fill(rows, &mut self.properties, each);
+        }
+        self.kind = alike.then_some(kind);
     }
 
     #[inline(always)]
@@ -414,16 +413,18 @@ impl Batch {
             let (angular_momentum, drift) = momenta.get(lane);
             let [x, y, z, w] = orientations.bits(lane);
             let [offset_x, offset_y, offset_z, still] = offsets.bits(lane);
-            let [cell_x, cell_y, cell_z, _] = cells.bits(lane);
+            let [cell_x, cell_y, cell_z, kind] = cells.bits(lane);
+            let [.., first_sphere] = velocities.bits(lane);
             let body = Body {
                 offset: UVec3::new(offset_x, offset_y, offset_z),
                 still,
                 cell: UVec3::new(cell_x, cell_y, cell_z).as_ivec3(),
+                kind,
                 orientation: UVec4::new(x, y, z, w).as_ivec4(),
                 velocity: velocities.get(lane).0,
+                first_sphere,
                 angular_momentum,
                 drift: if step.rebuilding { 0.0 } else { drift },
-                ..Body::default()
             };
             let (inverse_inertia, inverse_mass) = self.properties[0].get(lane);
             let reach = self.properties[1].0[2][lane];
@@ -436,9 +437,9 @@ impl Batch {
                 &step,
             );
             offsets.set_bits(lane, moved.offset.extend(moved.still).to_array());
-            cells.set_bits(lane, moved.cell.extend(0).as_uvec4().to_array());
+            cells.set_bits(lane, moved.cell.as_uvec3().extend(kind).to_array());
             orientations.set_bits(lane, moved.orientation.as_uvec4().to_array());
-            velocities.set(lane, moved.velocity, 0.0);
+            velocities.set(lane, moved.velocity, f32::from_bits(first_sphere));
             momenta.set(lane, moved.angular_momentum, moved.drift);
             self.lost[lane] = lost.into();
             self.stale[lane] = (moved.drift > step.params.drift_limit).into();
@@ -447,10 +448,14 @@ impl Batch {
 }
 
 #[inline(always)]
-fn fill<const N: usize>(rows: &mut Rows, columns: &mut [Columns; N], elements: &[[[f32; 4]; N]]) {
+fn fill<'a, const N: usize>(
+    rows: &mut Rows,
+    columns: &mut [Columns; N],
+    elements: impl ExactSizeIterator<Item = &'a [[f32; 4]; N]> + Clone,
+) {
     let lanes = elements.len().next_multiple_of(4);
     for (row, columns) in columns.iter_mut().enumerate() {
-        for (own, element) in rows.0.iter_mut().zip(elements) {
+        for (own, element) in rows.0.iter_mut().zip(elements.clone()) {
             *own = Vec4::from_array(element[row]);
         }
         rows.transpose(columns, lanes);
@@ -505,20 +510,14 @@ fn advance_body<const ROUND: bool>(
 }
 
 /// A body that may sleep, after a step in which it went from `before` to `after` if it was awake.
-fn rest(
-    before: &Body,
-    after: &Body,
-    acting: &Push,
-    members: &[Member],
-    properties: &BodyProperties,
-    step: &Step,
-) -> Body {
+fn rest(before: &Body, after: &Body, acting: &Push, kinds: Kinds, step: &Step) -> Body {
     let params = &step.params;
+    let (properties, members) = kinds.of(after);
     if properties.inverse_mass == 0.0 {
         return *after;
     }
     let inverse_inertia = properties.inverse_inertia;
-    let farthest = properties.reach + members[properties.first_sphere as usize].radius;
+    let farthest = properties.reach + members[0].radius;
     let mut body = *after;
     if before.still & ASLEEP != 0 {
         let acceleration = acting.force * properties.inverse_mass + acting.gravity;
@@ -548,32 +547,4 @@ fn rest(
         };
     }
     body
-}
-
-/// What contacts do to a body: the sum over its spheres.
-#[inline(always)]
-fn sum(body: &Body, properties: &BodyProperties, loads_of: LoadsOf) -> Load {
-    let first = properties.first_sphere as usize;
-    let count = properties.sphere_count as usize;
-    let loads = &loads_of.loads[first - loads_of.first..][..count];
-    if properties.reach == 0.0
-        && let [sphere] = loads
-    {
-        return Load {
-            force: sphere.force,
-            max_overlap: sphere.max_overlap,
-            torque: sphere.torque,
-            contacts: sphere.sphere_contacts() + sphere.wall_contacts(),
-        };
-    }
-    let orientation = Quaternion::of(body.orientation);
-    let mut sum = Load::default();
-    for (member, sphere) in loads_of.members[first..].iter().zip(loads) {
-        let arm = orientation.rotate(member.center);
-        sum.force += sphere.force;
-        sum.torque += sphere.torque + arm.cross(sphere.force);
-        sum.max_overlap = sum.max_overlap.max(sphere.max_overlap);
-        sum.contacts += sphere.sphere_contacts() + sphere.wall_contacts();
-    }
-    sum
 }

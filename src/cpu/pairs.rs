@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::GRAIN;
 use super::batch::Sum;
 use super::wall_run::walls_of;
-use crate::layout::{Body, Load, Sphere, SphereLoad};
+use crate::layout::{Body, Sphere, SphereLoad};
 use crate::state::State;
 
 /// Runs for each thread: few, since pairs within a run cost half of those across, and more than one,
@@ -174,24 +174,21 @@ impl Pairs {
     ) -> T {
         let size = state.params.memory_size as usize;
         let mut bodies = take(&mut state.bodies);
-        let mut body_loads = take(&mut state.body_loads);
         let mut sphere_loads = take(&mut state.sphere_loads);
         let mut memory = take(&mut state.memory);
         let mut parts = Vec::with_capacity(self.runs.len());
-        let (mut rest, mut rest_of_loads) = (&mut bodies[..], &mut body_loads[..]);
+        let mut rest = &mut bodies[..];
         let (mut rest_of_spheres, mut rest_of_memory) = (&mut sphere_loads[..], &mut memory[..]);
         let mut rest_of_next = &mut self.next[..];
         for run in &mut self.runs {
-            let (bodies, body_loads, loads, wall_memory, next);
+            let (bodies, loads, wall_memory, next);
             (bodies, rest) = rest.split_at_mut(run.bodies.len());
-            (body_loads, rest_of_loads) = rest_of_loads.split_at_mut(run.bodies.len());
             (loads, rest_of_spheres) = rest_of_spheres.split_at_mut(run.spheres.len());
             (wall_memory, rest_of_memory) = rest_of_memory.split_at_mut(size * run.entries.len());
             (next, rest_of_next) = rest_of_next.split_at_mut(run.spheres.len());
             parts.push(Part {
                 run,
                 bodies,
-                body_loads,
                 loads,
                 wall_memory,
                 next,
@@ -203,7 +200,6 @@ impl Pairs {
             .map_init(room, |room, part| act(shared, room, part))
             .reduce(nothing, and);
         state.bodies = bodies;
-        state.body_loads = body_loads;
         state.sphere_loads = sphere_loads;
         state.memory = memory;
         all
@@ -214,7 +210,6 @@ impl Pairs {
 pub(super) struct Part<'a> {
     pub run: &'a mut Run,
     pub bodies: &'a mut [Body],
-    pub body_loads: &'a mut [Load],
     pub loads: &'a mut [SphereLoad],
     /// What the entries of the run remember: of those that are walls, since spheres do it in [`Run::memory`].
     pub wall_memory: &'a mut [Vec4],
@@ -226,14 +221,12 @@ impl Run {
     fn fill(&mut self, state: &State, bodies: Range<usize>) {
         let State {
             params,
-            properties,
             neighbours,
             memory,
             ..
         } = state;
-        let last = &properties[bodies.end - 1];
-        let first = properties[bodies.start].first_sphere as usize;
-        let spheres = first..(last.first_sphere + last.sphere_count) as usize;
+        let first = state.bodies[bodies.start].first_sphere as usize;
+        let spheres = first..state.spheres_of(&state.bodies[bodies.end - 1]).end;
         let starts: Vec<usize> = state.neighbour_starts[spheres.start..=spheres.end]
             .iter()
             .map(|&start| start as usize)
@@ -269,9 +262,8 @@ impl Run {
             ..Chunk::default()
         };
         for body in bodies.clone() {
-            let own = &properties[body];
-            let members = own.first_sphere as usize..(own.first_sphere + own.sphere_count) as usize;
-            for place in members.start - first..members.end - first {
+            let own = state.spheres_of(&state.bodies[body]);
+            for place in own.start - first..own.end - first {
                 let end = starts[place + 1];
                 let walls = walls_of(&neighbours[starts[place]..end]).len();
                 let list = next[place]..end - walls;
@@ -301,7 +293,7 @@ impl Run {
                 }
             }
             chunk.bodies.end = body + 1 - bodies.start;
-            chunk.spheres.end = members.end - first;
+            chunk.spheres.end = own.end - first;
             chunk.pairs.end = self.pairs.len();
             chunk.walled.end = self.walled.len();
             if chunk.spheres.len() >= CHUNK || body + 1 == bodies.end {

@@ -47,8 +47,9 @@ pub(super) fn pose_some(
     } = state;
     // A copy: compilers cannot know that nothing here changes the original.
     let params = *params;
-    for (place, (sphere, member)) in spheres.iter_mut().zip(&members[first..]).enumerate() {
-        let body = &bodies[member.body as usize - first_body];
+    for (place, sphere) in spheres.iter_mut().enumerate() {
+        let own = before.map_or(sphere.body, |before| before[place].body);
+        let body = &bodies[own as usize - first_body];
         let asleep = body.still & ASLEEP;
         if asleep != 0 {
             if let Some(before) = before {
@@ -61,8 +62,12 @@ pub(super) fn pose_some(
         let BodyProperties {
             inverse_inertia,
             inverse_mass,
+            first_member,
+            group,
             ..
-        } = properties[member.body as usize];
+        } = properties[body.kind as usize];
+        let place_in_body = first + place - body.first_sphere as usize;
+        let member = &members[first_member as usize + place_in_body];
         let orientation = Quaternion::of(body.orientation);
         let arm = orientation.rotate(member.center);
         let spin = angular_velocity(orientation, body.angular_momentum, inverse_inertia);
@@ -72,11 +77,11 @@ pub(super) fn pose_some(
             offset,
             radius: member.radius,
             cell,
-            body: member.body,
+            body: own,
             velocity: body.velocity + spin.cross(arm),
             inverse_mass,
             angular_velocity: spin,
-            tags: member.material | member.group << GROUP_SHIFT | asleep,
+            tags: member.material | group << GROUP_SHIFT | asleep,
         };
     }
 }

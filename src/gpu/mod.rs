@@ -142,19 +142,23 @@ impl GpuEngine {
         }
     }
 
-    /// Copies what a buffer with an element for each body has for one of them into `state`, a state of
-    /// the same model.
+    /// Copies one body, and the loads on its spheres, into `state`, a state of the same model.
     ///
     /// # Errors
     /// If the device was lost.
-    pub(crate) fn download_body(&self, field: Field, body: usize, state: &mut State) -> Result<()> {
-        let count = state.bodies.len();
-        let bytes = state.bytes_mut(field);
-        let size = bytes.len() / count;
-        let start = body * size;
-        let buffer = self.buffers.field(field);
-        self.context
-            .read(buffer, start as u64, &mut bytes[start..start + size])
+    pub(crate) fn download_body(&self, body: usize, state: &mut State) -> Result<()> {
+        let spheres = state.spheres_of(&state.bodies[body]);
+        for (field, elements, count) in [
+            (Field::Bodies, body..body + 1, state.bodies.len()),
+            (Field::SphereLoads, spheres, state.spheres.len()),
+        ] {
+            let bytes = state.bytes_mut(field);
+            let size = bytes.len() / count;
+            let own = &mut bytes[elements.start * size..elements.end * size];
+            let start = (elements.start * size) as u64;
+            self.context.read(self.buffers.field(field), start, own)?;
+        }
+        Ok(())
     }
 
     /// Overwrites one buffer with that of `state`, a state of the same model.
@@ -200,8 +204,8 @@ impl GpuEngine {
 
     /// From now on, samples the bodies of `trace` after every step number that is a multiple of
     /// its interval.
-    pub fn set_trace(&mut self, trace: &Trace) {
-        self.sampler = Some(Sampler::new(&self.context, trace));
+    pub fn set_trace(&mut self, trace: &Trace, state: &State) {
+        self.sampler = Some(Sampler::new(&self.context, trace, state));
     }
 
     /// Runs `steps` steps, of which the first has the number `first`, and waits for them. The

@@ -104,7 +104,8 @@ impl Table {
     /// contacts did in the last step, without gravity.
     pub fn bodies(snapshot: &Snapshot) -> Table {
         let bodies: Vec<_> = snapshot.bodies().collect();
-        let loads = &snapshot.state.body_loads;
+        let state = snapshot.state;
+        let loads: Vec<_> = state.bodies.iter().map(|body| state.load(body)).collect();
         let of = || bodies.iter();
         let material = |shape: usize| snapshot.model.shapes[shape].materials[0] as u32;
         Table {

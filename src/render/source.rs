@@ -14,8 +14,8 @@ const FIELDS: [Field; 7] = [
     Field::Members,
     Field::Walls,
     Field::Bodies,
+    Field::Spheres,
     Field::SphereLoads,
-    Field::BodyLoads,
     Field::Actions,
 ];
 

@@ -242,8 +242,7 @@ impl Simulation {
             return Err(Error::NoSuchBody { body: index, count });
         }
         if let Engine::Gpu(engine) = &self.engine {
-            engine.download_body(Field::Bodies, index as usize, &mut self.state)?;
-            engine.download_body(Field::BodyLoads, index as usize, &mut self.state)?;
+            engine.download_body(index as usize, &mut self.state)?;
         }
         let index = index as usize;
         Ok(crate::snapshot::report(

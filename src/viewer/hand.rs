@@ -219,7 +219,7 @@ impl Viewer {
         let thing = stage.renderer.thing_at(pixel, &self.look)?;
         self.picked = match thing {
             Thing::Sphere(index) => {
-                let body = stage.simulation.on_host().members[index as usize].body;
+                let body = stage.simulation.on_host().spheres[index as usize].body;
                 Some(Picked::Body {
                     state: stage.simulation.body(body)?,
                 })
@@ -239,7 +239,10 @@ impl Viewer {
         match (&self.picked, thing, &self.stage) {
             (Some(Picked::Body { state }), Thing::Sphere(sphere), Some(stage)) if !state.fixed => {
                 let clump = &stage.simulation.model().shapes[state.shape];
-                let member = stage.simulation.on_host().members[sphere as usize];
+                let host = stage.simulation.on_host();
+                let body = &host.bodies[state.index];
+                let place = sphere as usize - body.first_sphere as usize;
+                let member = host.members_of(body)[place];
                 // From the principal frame.
                 let turn = state.orientation * clump.principal_axes;
                 let center = state.position + turn * member.center.as_dvec3();

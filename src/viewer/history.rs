@@ -87,20 +87,21 @@ impl History {
 
 impl Moment {
     pub fn of(simulation: &mut Simulation) -> Result<Moment> {
-        simulation.fetch(&[Field::Bodies, Field::BodyLoads])?;
+        simulation.fetch(&[Field::Bodies, Field::SphereLoads])?;
         let (state, model) = (simulation.on_host(), simulation.model());
-        let bodies = state.bodies.par_iter().zip(&state.body_loads);
-        let sums = bodies
+        let sums = state
+            .bodies
+            .par_iter()
             .zip(&model.bodies)
             .filter(|(_, start)| !start.fixed)
-            .map(|((body, load), start)| {
+            .map(|(body, start)| {
                 let clump = &model.shapes[start.shape];
                 let speed = body.velocity.as_dvec3().length();
                 let spin = angular_velocity(body, clump.inertia);
                 let own = body_orientation(body).conjugate() * spin;
                 let kinetic = 0.5 * (clump.mass * speed * speed + (clump.inertia * own).dot(own));
                 let height = model.gravity.dot(state.position(body));
-                let contacts = f64::from(load.contacts);
+                let contacts = f64::from(state.load(body).contacts);
                 [kinetic, -clump.mass * height, contacts, speed, 1.0, speed]
             })
             .reduce(

@@ -360,7 +360,8 @@ fn picked_section(ui: &mut Ui, stage: &Stage, picked: &Picked) {
                 row("position (m)", vector(state.position));
                 row("velocity (m/s)", vector(state.velocity));
                 row("spin (rad/s)", vector(state.angular_velocity));
-                let load = stage.simulation.on_host().body_loads[state.index];
+                let host = stage.simulation.on_host();
+                let load = host.load(&host.bodies[state.index]);
                 row("contacts", load.contacts.to_string());
                 row("force (N)", vector(load.force.as_dvec3()));
             });

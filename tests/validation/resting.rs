@@ -36,9 +36,9 @@ fn floor() -> Value {
 fn plane_forces(simulation: &mut Simulation) -> DVec3 {
     let state = simulation.state().unwrap();
     state
-        .body_loads
+        .bodies
         .iter()
-        .map(|load| load.force.as_dvec3())
+        .map(|body| state.load(body).force.as_dvec3())
         .sum()
 }
 
