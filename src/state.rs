@@ -45,10 +45,10 @@ const NEIGHBOURS: usize = 8;
 
 /// Slices of spheres whose lists the GPU builds one after the other, at most: the more of them, the less room
 /// is needed for old lists.
-pub(crate) const SLICES: u32 = 8;
+pub(crate) const SLICES: u32 = 16;
 
 /// Least spheres of a slice: enough to keep a device busy.
-const LEAST_SLICE: usize = 1 << 17;
+const LEAST_SLICE: usize = 1 << 16;
 
 /// Cells of the coarsest grid that a periodic box has at least along a periodic axis, so that a
 /// sphere meets each cell around it once, and of two images of a sphere at most one.

@@ -126,7 +126,7 @@ fn large_piles_need_room_for_few_old_lists() {
     let spheres = std::fs::read_to_string("scenes/bench/spheres_1m.json").unwrap();
     let spheres = spheres.replace("1000000", "800000");
     let cubes = std::fs::read_to_string("scenes/bench/cubes_100k.json").unwrap();
-    for (name, text, most) in [("spheres", spheres, 505.0), ("cubes", cubes, 380.0)] {
+    for (name, text, most) in [("spheres", spheres, 400.0), ("cubes", cubes, 325.0)] {
         let model = scene::parse(&text, name.as_ref()).unwrap().model;
         let state = State::new(&model);
         assert_eq!(state.spheres.len(), 800_000);

@@ -80,16 +80,8 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
             acted.moved = acted.moved.and(moved);
             acted.lap(2, &mut clock);
             if !moved.is_lost() {
-                let first_sphere = run.spheres.start + own.start;
-                let before = &shared.spheres[first_sphere..];
-                pose_some(
-                    shared,
-                    bodies,
-                    first,
-                    first_sphere,
-                    &mut next[own],
-                    Some(before),
-                );
+                let before = &shared.spheres[run.spheres.start + own.start..];
+                pose_some(shared, bodies, first, &mut next[own], Some(before));
             }
             acted.lap(3, &mut clock);
         }

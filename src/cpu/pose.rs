@@ -12,10 +12,17 @@ use crate::state::State;
 pub fn pose(state: &mut State) {
     begin(state);
     let mut spheres = std::mem::take(&mut state.spheres);
-    let tasks = spheres.par_chunks_mut(GRAIN).enumerate();
-    tasks.for_each(|(chunk, spheres)| {
-        pose_some(state, &state.bodies, 0, chunk * GRAIN, spheres, None);
-    });
+    let mut tasks = Vec::with_capacity(state.bodies.len().div_ceil(GRAIN));
+    let mut rest = &mut spheres[..];
+    for (chunk, bodies) in state.bodies.chunks(GRAIN).enumerate() {
+        let count = bodies.iter().map(|body| state.spheres_of(body).len()).sum();
+        let own;
+        (own, rest) = rest.split_at_mut(count);
+        tasks.push((chunk * GRAIN, bodies, own));
+    }
+    tasks
+        .into_par_iter()
+        .for_each(|(first, bodies, spheres)| pose_some(state, bodies, first, spheres, None));
     state.spheres = spheres;
 }
 
@@ -28,13 +35,12 @@ pub(super) fn begin(state: &mut State) {
     stats.rebuilds += stats.rebuilding;
 }
 
-/// The spheres from index `first` on, of `bodies`, which are those from index `first_body` on. Where the spheres
-/// `before` are given, they are those of the step before; else they are in `spheres`.
+/// The spheres of `bodies`, the first of which has the index `first`. Where the spheres `before` are given, they are
+/// those of the step before; else they are in `spheres`.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(super) fn pose_some(
     state: &State,
     bodies: &[Body],
-    first_body: usize,
     first: usize,
     spheres: &mut [Sphere],
     before: Option<&[Sphere]>,
@@ -47,41 +53,44 @@ pub(super) fn pose_some(
     } = state;
     // A copy: compilers cannot know that nothing here changes the original.
     let params = *params;
-    for (place, sphere) in spheres.iter_mut().enumerate() {
-        let own = before.map_or(sphere.body, |before| before[place].body);
-        let body = &bodies[own as usize - first_body];
-        let asleep = body.still & ASLEEP;
-        if asleep != 0 {
-            if let Some(before) = before {
-                *sphere = before[place];
-            }
-            if sphere.sleeps() {
-                continue;
-            }
-        }
+    let mut place = 0;
+    for (index, body) in bodies.iter().enumerate() {
         let BodyProperties {
             inverse_inertia,
             inverse_mass,
             first_member,
+            sphere_count,
             group,
             ..
         } = properties[body.kind as usize];
-        let place_in_body = first + place - body.first_sphere as usize;
-        let member = &members[first_member as usize + place_in_body];
         let orientation = Quaternion::of(body.orientation);
-        let arm = orientation.rotate(member.center);
         let spin = angular_velocity(orientation, body.angular_momentum, inverse_inertia);
-        let center = metres(body.offset, params.cell_size) + arm;
-        let (cell, offset) = settle(body.cell, center, params.cell_size, params.period);
-        *sphere = Sphere {
-            offset,
-            radius: member.radius,
-            cell,
-            body: own,
-            velocity: body.velocity + spin.cross(arm),
-            inverse_mass,
-            angular_velocity: spin,
-            tags: member.material | group << GROUP_SHIFT | asleep,
-        };
+        let home = metres(body.offset, params.cell_size);
+        let asleep = body.still & ASLEEP;
+        for member in &members[first_member as usize..][..sphere_count as usize] {
+            let sphere = &mut spheres[place];
+            let previous = before.map(|before| &before[place]);
+            place += 1;
+            if asleep != 0 {
+                if let Some(previous) = previous {
+                    *sphere = *previous;
+                }
+                if sphere.sleeps() {
+                    continue;
+                }
+            }
+            let arm = orientation.rotate(member.center);
+            let (cell, offset) = settle(body.cell, home + arm, params.cell_size, params.period);
+            *sphere = Sphere {
+                offset,
+                radius: member.radius,
+                cell,
+                body: (first + index) as u32,
+                velocity: body.velocity + spin.cross(arm),
+                inverse_mass,
+                angular_velocity: spin,
+                tags: member.material | group << GROUP_SHIFT | asleep,
+            };
+        }
     }
 }
