@@ -265,42 +265,105 @@ pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mu
         first_sphere,
         forces,
     } = some;
-    let (mut runaway, mut stale) = (0, step.params.drift_limit < 0.0);
+    let Batch { lanes, awake } = batch;
+    let mut moved = Moved {
+        runaway: 0,
+        stale: step.params.drift_limit < 0.0,
+    };
     for (chunk, bodies) in bodies.chunks_mut(LANES).enumerate() {
         let forces = forces.get(chunk * LANES..).unwrap_or(&[]);
         let forces = &forces[..forces.len().min(LANES)];
-        let sleep = step.params.sleep_steps > 0;
-        if sleep {
-            batch.before[..bodies.len()].copy_from_slice(bodies);
-        }
-        for (body, sum) in bodies.iter().zip(&mut batch.sums) {
+        for (body, sum) in bodies.iter().zip(&mut lanes.sums) {
             let (_, members) = kinds.of(body);
             let loads = &loads[body.first_sphere as usize - first_sphere..][..members.len()];
             *sum = load(body, members, loads);
         }
-        batch.read(bodies, kinds.properties, forces);
-        let mut properties = bodies.iter().map(|body| kinds.of(body).0);
-        let round = properties.all(|own| is_round(own.inverse_inertia));
-        match (step.params.period == IVec3::ZERO, round) {
-            (true, true) => batch.advance::<false, true>(step),
-            (true, false) => batch.advance::<false, false>(step),
-            (false, true) => batch.advance::<true, true>(step),
-            (false, false) => batch.advance::<true, false>(step),
-        }
-        batch.write(bodies);
-        if sleep {
-            for (lane, body) in bodies.iter_mut().enumerate() {
-                let push = Push::new(&batch.loads, &batch.forces, lane, step);
-                *body = rest(&batch.before[lane], body, &push, kinds, step);
-                batch.stale[lane] = (body.drift > step.params.drift_limit).into();
+        let lost = if step.params.sleep_steps == 0 {
+            moved.stale |= lanes.integrate(bodies, forces, kinds, step);
+            lanes.last_lost(bodies.len())
+        } else {
+            moved.stale |= awake.gather(bodies, &mut lanes.sums, forces, kinds, step);
+            moved.stale |= lanes.integrate(&mut awake.bodies, &awake.forces, kinds, step);
+            for (&place, body) in awake.places.iter().zip(&awake.bodies) {
+                bodies[place] = rest(body, kinds, step);
             }
+            let lost = lanes.last_lost(awake.bodies.len());
+            lost.map(|lane| awake.places[lane])
+        };
+        if let Some(place) = lost {
+            moved.runaway = (first + chunk * LANES + place) as u32 + 1;
         }
-        if let Some(lane) = (0..bodies.len()).rfind(|&lane| batch.lost[lane] > 0) {
-            runaway = (first + chunk * LANES + lane) as u32 + 1;
-        }
-        stale |= (0..bodies.len()).any(|lane| batch.stale[lane] > 0);
     }
-    Moved { runaway, stale }
+    moved
+}
+
+/// Of bodies that may sleep, those that have to be moved.
+#[derive(Default)]
+struct Awake {
+    places: Vec<usize>,
+    bodies: Vec<Body>,
+    forces: Vec<BodyForce>,
+}
+
+impl Awake {
+    /// Gathers those of `bodies` that are awake or wake now, and moves their `sums` to the front. The others sleep on:
+    /// returns whether one of them may have left the skin of the neighbour lists.
+    #[inline(always)]
+    fn gather(
+        &mut self,
+        bodies: &mut [Body],
+        sums: &mut [Load],
+        forces: &[BodyForce],
+        kinds: Kinds,
+        step: &Step,
+    ) -> bool {
+        self.places.clear();
+        self.bodies.clear();
+        self.forces.clear();
+        let mut stale = false;
+        for (place, body) in bodies.iter_mut().enumerate() {
+            let force = forces.get(place);
+            let asleep = body.still & ASLEEP != 0;
+            if asleep && sleeps_on(body, &sums[place], force, kinds, step) {
+                if step.rebuilding {
+                    body.drift = 0.0;
+                }
+                stale |= body.drift > step.params.drift_limit;
+                continue;
+            }
+            sums[self.places.len()] = sums[place];
+            self.places.push(place);
+            self.bodies.push(Body {
+                still: if asleep { 0 } else { body.still },
+                ..*body
+            });
+            self.forces.extend(force);
+        }
+        stale
+    }
+}
+
+/// Whether what acts on a body that sleeps is too little to wake it.
+#[inline(always)]
+fn sleeps_on(
+    body: &Body,
+    load: &Load,
+    other: Option<&BodyForce>,
+    kinds: Kinds,
+    step: &Step,
+) -> bool {
+    let (properties, members) = kinds.of(body);
+    let farthest = properties.reach + members[0].radius;
+    let (mut force, mut torque, mut gravity) = (load.force, load.torque, step.params.gravity);
+    if let Some(other) = other {
+        force += other.force;
+        torque += other.torque;
+        gravity += other.acceleration;
+    }
+    let acceleration = force * properties.inverse_mass + gravity;
+    let orientation = Quaternion::of(body.orientation);
+    let twist = angular_velocity(orientation, torque, properties.inverse_inertia);
+    acceleration.length() + farthest * twist.length() <= step.params.wake_acceleration
 }
 
 /// What acts on a body in a step.
@@ -325,8 +388,15 @@ impl Push {
     }
 }
 
-/// Bodies, value by value.
+/// Room to move bodies in.
+#[derive(Default)]
 pub(super) struct Batch {
+    lanes: Lanes,
+    awake: Awake,
+}
+
+/// Bodies, value by value.
+struct Lanes {
     rows: Rows,
     bodies: [Columns; 5],
     loads: [Columns; 2],
@@ -337,17 +407,15 @@ pub(super) struct Batch {
     lost: [u32; LANES],
     /// 1 where a body may have left the skin of the neighbour lists.
     stale: [u32; LANES],
-    /// The bodies as they were, where they may sleep.
-    before: [Body; LANES],
     /// What contacts do to each.
     sums: [Load; LANES],
     /// The kind that `properties` has for all lanes, if all have been of one kind.
     kind: Option<u32>,
 }
 
-impl Default for Batch {
-    fn default() -> Batch {
-        Batch {
+impl Default for Lanes {
+    fn default() -> Lanes {
+        Lanes {
             rows: Rows::ZERO,
             bodies: [Columns::ZERO; 5],
             loads: [Columns::ZERO; 2],
@@ -355,14 +423,44 @@ impl Default for Batch {
             forces: [Columns::ZERO; 3],
             lost: [0; LANES],
             stale: [0; LANES],
-            before: [Body::default(); LANES],
             sums: [Load::default(); LANES],
             kind: None,
         }
     }
 }
 
-impl Batch {
+impl Lanes {
+    /// Moves bodies, on which `sums` and `forces` act. Returns whether one may have left the skin of the neighbour
+    /// lists.
+    #[inline(always)]
+    fn integrate(
+        &mut self,
+        bodies: &mut [Body],
+        forces: &[BodyForce],
+        kinds: Kinds,
+        step: &Step,
+    ) -> bool {
+        if bodies.is_empty() {
+            return false;
+        }
+        self.read(bodies, kinds.properties, forces);
+        let mut properties = bodies.iter().map(|body| kinds.of(body).0);
+        let round = properties.all(|own| is_round(own.inverse_inertia));
+        match (step.params.period == IVec3::ZERO, round) {
+            (true, true) => self.advance::<false, true>(step),
+            (true, false) => self.advance::<false, false>(step),
+            (false, true) => self.advance::<true, true>(step),
+            (false, false) => self.advance::<true, false>(step),
+        }
+        self.write(bodies);
+        self.stale[..bodies.len()].iter().any(|&stale| stale > 0)
+    }
+
+    /// The last of the first `count` lanes whose body is lost.
+    fn last_lost(&self, count: usize) -> Option<usize> {
+        self.lost[..count].iter().rposition(|&lost| lost > 0)
+    }
+
     #[inline(always)]
     fn read(&mut self, bodies: &[Body], kinds: &[BodyProperties], forces: &[BodyForce]) {
         let rows = &mut self.rows;
@@ -509,42 +607,28 @@ fn advance_body<const ROUND: bool>(
     (moved, lost)
 }
 
-/// A body that may sleep, after a step in which it went from `before` to `after` if it was awake.
-fn rest(before: &Body, after: &Body, acting: &Push, kinds: Kinds, step: &Step) -> Body {
+/// A body that may sleep, after a step that has moved it.
+fn rest(moved: &Body, kinds: Kinds, step: &Step) -> Body {
     let params = &step.params;
-    let (properties, members) = kinds.of(after);
+    let (properties, members) = kinds.of(moved);
     if properties.inverse_mass == 0.0 {
-        return *after;
-    }
-    let inverse_inertia = properties.inverse_inertia;
-    let farthest = properties.reach + members[0].radius;
-    let mut body = *after;
-    if before.still & ASLEEP != 0 {
-        let acceleration = acting.force * properties.inverse_mass + acting.gravity;
-        let orientation = Quaternion::of(before.orientation);
-        let twist = angular_velocity(orientation, acting.torque, inverse_inertia);
-        if acceleration.length() + farthest * twist.length() <= params.wake_acceleration {
-            return Body {
-                drift: if step.rebuilding { 0.0 } else { before.drift },
-                ..*before
-            };
-        }
-        body.still = 0;
+        return *moved;
     }
     let spin = angular_velocity(
-        Quaternion::of(body.orientation),
-        body.angular_momentum,
-        inverse_inertia,
+        Quaternion::of(moved.orientation),
+        moved.angular_momentum,
+        properties.inverse_inertia,
     );
-    let still = body.velocity.length() + farthest * spin.length() <= params.sleep_speed;
-    body.still = if still { body.still + 1 } else { 0 };
-    if body.still >= params.sleep_steps {
+    let farthest = properties.reach + members[0].radius;
+    let still = moved.velocity.length() + farthest * spin.length() <= params.sleep_speed;
+    let still = if still { moved.still + 1 } else { 0 };
+    if still >= params.sleep_steps {
         return Body {
             still: ASLEEP,
             velocity: Vec3::ZERO,
             angular_momentum: Vec3::ZERO,
-            ..body
+            ..*moved
         };
     }
-    body
+    Body { still, ..*moved }
 }

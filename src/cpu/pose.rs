@@ -1,3 +1,4 @@
+use glam::Vec3;
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -53,7 +54,7 @@ pub(super) fn pose_some(
     } = state;
     // A copy: compilers cannot know that nothing here changes the original.
     let params = *params;
-    let mut place = 0;
+    let (mut rest, mut next) = (spheres, 0);
     for (index, body) in bodies.iter().enumerate() {
         let BodyProperties {
             inverse_inertia,
@@ -63,23 +64,30 @@ pub(super) fn pose_some(
             group,
             ..
         } = properties[body.kind as usize];
+        let (spheres, others) = rest.split_at_mut(sphere_count as usize);
+        rest = others;
+        let own = next..next + spheres.len();
+        next = own.end;
+        let asleep = body.still & ASLEEP;
+        if asleep != 0 {
+            if let Some(before) = before {
+                spheres.copy_from_slice(&before[own]);
+            }
+            if spheres.iter().all(Sphere::sleeps) {
+                continue;
+            }
+        }
         let orientation = Quaternion::of(body.orientation);
         let spin = angular_velocity(orientation, body.angular_momentum, inverse_inertia);
         let home = metres(body.offset, params.cell_size);
-        let asleep = body.still & ASLEEP;
-        for member in &members[first_member as usize..][..sphere_count as usize] {
-            let sphere = &mut spheres[place];
-            let previous = before.map(|before| &before[place]);
-            place += 1;
-            if asleep != 0 {
-                if let Some(previous) = previous {
-                    *sphere = *previous;
-                }
-                if sphere.sleeps() {
-                    continue;
-                }
-            }
-            let arm = orientation.rotate(member.center);
+        let members = &members[first_member as usize..];
+        for (member, sphere) in members.iter().zip(spheres) {
+            // That of a single sphere, most often.
+            let arm = if member.center == Vec3::ZERO {
+                Vec3::ZERO
+            } else {
+                orientation.rotate(member.center)
+            };
             let (cell, offset) = settle(body.cell, home + arm, params.cell_size, params.period);
             *sphere = Sphere {
                 offset,
