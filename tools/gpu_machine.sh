@@ -116,14 +116,14 @@ run() {
     "$rockfall" adapters | tee "$out/adapters.txt"
     local tests_end=$(($(date +%s) + 100)) limit=130
     end=$(($(date +%s) + 530))
-    local scenes=() how=() scaling=(spheres_10k spheres_100k spheres_1m) pile=spheres_1m settle=()
+    local scenes=() how=() scaling=(spheres_10k spheres_100k spheres_1m) pile=spheres_1m peers=()
     local drawn=pile_100k first=cubes_100k start
     if [[ $size == small ]]; then
         tests_end=$(($(date +%s) + 1500)) end=$(($(date +%s) + 1790))
         how=(--settle 0.002 --steps 10 --repeats 2)
         scenes=(scenes/bench/cubes_10k.json)
         scaling=(spheres_10k large_among_10k)
-        pile=spheres_10k settle=(--settle 0.02 --steps 100 --warm-up 10) drawn=pile first=cubes_10k
+        pile=spheres_10k peers=(--steps 100 --warm-up 10) drawn=pile first=cubes_10k
     fi
     # On a driver without a cache the first start compiles all shaders.
     for start in first second; do
@@ -142,8 +142,9 @@ run() {
     stage 60 frames "$rockfall" render "scenes/$drawn.json" --backend gpu "${adapter[@]}" --duration 0.1 --fps 100 \
         --out "$scratch/frames"
     tail -n 1 "$out/frames.log"
-    local peers=("$scratch/bin/peers" "scenes/bench/$pile.json" --backend gpu "${adapter[@]}" --rockfall "$rockfall")
-    stage 120 peers "${peers[@]}" --rounds 3 "${settle[@]}" "${python[@]}" --out "$out"
+    # The pile has to settle first.
+    stage 240 peers "$scratch/bin/peers" "scenes/bench/$pile.json" --backend gpu "${adapter[@]}" \
+        --rockfall "$rockfall" --rounds 3 "${peers[@]}" "${python[@]}" --out "$out"
     rm -rf "$scratch"
     return $failed
 }

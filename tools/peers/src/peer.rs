@@ -4,9 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::pile::Pile;
+use crate::{read, write};
 
 /// A program, and how it runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,40 +123,56 @@ const DEM_ENGINE: &str = "`pip install deme[cuda12]` for Python 3.12, and name t
 
 /// What `rockfall bench --json` prints.
 fn bench(at: &Workplace, backend: &str) -> Result<Value, String> {
-    let mut command = start(at, "bench", backend);
-    command.args(["--limit", "1e6"]);
+    let mut command = start(at, "bench", backend, &at.settled_scene());
+    command.args(["--settle", "0", "--limit", "1e6"]);
     command.args(["--repeats", &REPEATS.to_string()]);
     command.args(["--steps", &at.steps.to_string()]);
     if backend == "cpu" {
         command.args(["--threads", &at.threads.to_string()]);
     }
-    if let Some(settle) = at.settle {
-        command.args(["--settle", &settle.to_string()]);
-    }
     let text = said(&mut command)?;
     serde_json::from_str(&text).map_err(|error| format!("`rockfall bench --json` said: {error}"))
 }
 
-/// Lets the scene settle and keeps the state in a file.
+/// Folder of the run in which the pile settles.
+const SETTLED: &str = "settled";
+
+impl Workplace {
+    /// The scene that starts from the settled pile.
+    fn settled_scene(&self) -> PathBuf {
+        let name = self.scene.file_name().unwrap_or_default();
+        self.folder.join(name)
+    }
+}
+
+/// Lets the scene settle, keeps the state in a file, and writes a scene that starts from there.
 ///
 /// # Errors
 /// With a sentence, if it fails.
 pub fn settle(at: &Workplace, backend: &str, file: &Path) -> Result<(), String> {
-    let mut command = start(at, "run", backend);
+    let text = read(&at.scene)?;
+    let mut command = start(at, "run", backend, &at.scene);
     command.arg("--state").arg(file);
+    command.arg("--out").arg(at.folder.join(SETTLED));
+    command.args(["--vtk", "none", "--states", "none"]);
     if let Some(settle) = at.settle {
         command.args(["--duration", &settle.to_string()]);
     }
-    said(&mut command).map(|_| ())
+    said(&mut command)?;
+    let mut scene: Map<String, Value> =
+        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", at.scene.display()))?;
+    scene.retain(|key, _| key != "bodies" && key != "fills");
+    scene.insert("start".to_owned(), json!({ "from": SETTLED }));
+    write(&at.settled_scene(), &Value::Object(scene).to_string())
 }
 
-/// A command of Rockfall's, on the scene.
-fn start(at: &Workplace, command: &str, backend: &str) -> Command {
+/// A command of Rockfall's, on a scene.
+fn start(at: &Workplace, command: &str, backend: &str, scene: &Path) -> Command {
     let mut command = with(&at.rockfall, &[command, "--json", "--backend", backend]);
     if let Some(adapter) = at.adapter.as_ref().filter(|_| backend == "gpu") {
         command.args(["--adapter", adapter]);
     }
-    command.arg(&at.scene);
+    command.arg(scene);
     command
 }
 
