@@ -114,7 +114,7 @@ fn find_walls(index: u32, start: u32, write: bool) -> u32 {
             }
             let first = node.facets >> 3u;
             for (var facet = first; facet < first + (node.facets & 7u); facet++) {
-                if closest(facet_at(facet), place, reach).distance < reach {
+                if distance_from(facet_at(facet), place) < reach {
                     if write {
                         neighbours[place_of(start + count)] = WALL | facet;
                     }

@@ -17,7 +17,7 @@ use crate::grid::{from_wall, nearest};
 use crate::layout::{Body, BodyForce, HERTZ, Load, SphereLoad, WALL, WALL_DIGITS};
 use crate::pass::Pass;
 use crate::state::{State, body_orientation};
-use crate::wall::facet::{FAR, closest};
+use crate::wall::facet::distance;
 use crate::wall::load::{carried, load};
 
 /// A quantity in which two states may differ.
@@ -445,10 +445,8 @@ fn at_the_edge_of_facet(state: &State, sphere: usize, facet: u32) -> bool {
     let from_anchor = from_wall(sphere, wall, &state.params);
     let place = orientation_of(wall).conjugate().rotate(from_anchor);
     let reach = sphere.radius + state.params.skin;
-    let distance = closest(facet, state.samples(), place, reach).distance;
     let rounding = 1e-5 * (reach + from_anchor.length());
-    // Behind a facet that has a front, it is not felt any more.
-    (distance - reach).abs() < rounding || distance == FAR
+    (distance(facet, state.samples(), place) - reach).abs() < rounding
 }
 
 /// Number of contacts that are in the lists of both states and remember different things.

@@ -74,6 +74,13 @@ fn closest(facet: Facet, point: vec3<f32>, depth: f32) -> Closest {
     }
 }
 
+// Distance of a point from a facet, from whichever side that is felt.
+fn distance_from(facet: Facet, point: vec3<f32>) -> f32 {
+    var either = facet;
+    either.side = select(BOTH_SIDES, facet.side, facet.kind == PLANE);
+    return closest(either, point, 0.0).distance;
+}
+
 // A point above the inside of a facet.
 fn face(height: f32, normal: vec3<f32>, side: u32, depth: f32) -> Closest {
     let turned = side == BACK || (side == BOTH_SIDES && height < 0.0);

@@ -10,7 +10,7 @@ use super::wall_run::orientation_of;
 use crate::grid::{from_wall, level_of, nearest, reach, row_parts, row_ranges, wrap};
 use crate::layout::{Facet, Group, Node, Params, Sphere, WALL, Wall};
 use crate::state::State;
-use crate::wall::facet::closest;
+use crate::wall::facet::distance;
 use crate::wall::tree::for_each_near;
 
 /// Spheres whose lists a thread makes in one go.
@@ -280,8 +280,7 @@ impl Walls<'_> {
             let nodes = &self.nodes[first..first + wall.node_count as usize];
             for_each_near(nodes, place, reach, |index| {
                 let facet = &self.facets[index as usize];
-                let found = closest(facet, self.samples, place, reach);
-                if found.distance < reach {
+                if distance(facet, self.samples, place) < reach {
                     list.push(WALL | index);
                 }
             });

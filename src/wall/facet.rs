@@ -59,6 +59,21 @@ pub fn closest(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Close
     }
 }
 
+/// Distance of `point` from `facet`, m, from whichever side it is felt: a small motion of the point changes it
+/// by no more than that, while that of [`closest`] leaps where the point comes round the rim of a facet with one
+/// side. Neighbour lists go by it. Planes hold at any depth, so that it is negative behind them.
+pub fn distance(facet: &Facet, samples: &[f32], point: Vec3) -> f32 {
+    let either = Facet {
+        side: if facet.kind == PLANE {
+            facet.side
+        } else {
+            BOTH_SIDES
+        },
+        ..*facet
+    };
+    closest(&either, samples, point, 0.0).distance
+}
+
 /// A point above the inside of a facet with the normal `normal`, at the height `height`.
 #[inline(always)]
 fn face(height: f32, normal: Vec3, side: u32, depth: f32) -> Closest {
@@ -297,6 +312,21 @@ mod tests {
             .distance,
             FAR
         );
+    }
+
+    #[test]
+    fn round_a_rim_the_distance_changes_by_little() {
+        for side in [BOTH_SIDES, FRONT, BACK] {
+            let facet = Facet { side, ..FLAT };
+            // From the front to the back beside the triangle, and through it.
+            for x in [-0.3, 0.2] {
+                let heights = (-50..50).map(|k| 0.01 * k as f32);
+                let distances = heights.map(|y| distance(&facet, &[], Vec3::new(x, y, 0.2)));
+                let distances: Vec<f32> = distances.collect();
+                let leaps = distances.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+                assert!(leaps.fold(0.0, f32::max) < 0.0101, "{side}, {x}");
+            }
+        }
     }
 
     #[test]
