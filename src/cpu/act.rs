@@ -4,7 +4,7 @@ use super::batch::{Batch, larger};
 use super::contacts::{self, before_run};
 use super::integrate::{self, Bodies, Kinds, Moved, integrate_some};
 use super::pairs::{Pairs, Part};
-use super::pose::pose_some;
+use super::pose::{self, pose_balls, pose_some};
 use super::walls::{self, Touched};
 use crate::pass::Pass;
 use crate::state::State;
@@ -72,6 +72,7 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
             let some = Bodies {
                 first,
                 bodies: &mut *bodies,
+                balls: chunk.balls,
                 loads,
                 first_sphere: run.spheres.start,
                 forces,
@@ -79,7 +80,10 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
             let moved = integrate_some(&step, kinds, some, &mut room.integrate);
             acted.moved = acted.moved.and(moved);
             acted.lap(2, &mut clock);
-            if !moved.is_lost() {
+            if moved.is_lost() {
+            } else if chunk.balls {
+                pose_balls(shared, bodies, first, &mut next[own], &mut room.pose);
+            } else {
                 let before = &shared.spheres[run.spheres.start + own.start..];
                 pose_some(shared, bodies, first, &mut next[own], Some(before));
             }
@@ -108,6 +112,7 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
 struct Room {
     contacts: Batch,
     integrate: integrate::Batch,
+    pose: pose::Lanes,
 }
 
 /// What became of a run.

@@ -1,10 +1,10 @@
 use bytemuck::{cast_slice, cast_slice_mut};
-use glam::{IVec3, UVec3, UVec4, Vec3, Vec4};
+use glam::{IVec3, UVec3, UVec4, Vec3};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use super::lanes::{Columns, LANES, Rows};
+use super::lanes::{Columns, LANES};
 use crate::grid::{is_sane, metres, travel};
 use crate::layout::{
     ASLEEP, Body, BodyForce, BodyProperties, Load, LoadedWall, Member, Params, SEMI_IMPLICIT,
@@ -44,6 +44,7 @@ pub fn integrate(state: &mut State) {
             let some = Bodies {
                 first,
                 bodies,
+                balls: false,
                 loads: sphere_loads,
                 first_sphere: 0,
                 forces,
@@ -121,6 +122,22 @@ impl<'a> Kinds<'a> {
         let properties = &self.properties[body.kind as usize];
         let members = &self.members[properties.first_member as usize..];
         (properties, &members[..properties.sphere_count as usize])
+    }
+
+    /// Whether each of some bodies has three equal moments.
+    #[inline(always)]
+    fn are_round(&self, bodies: &[Body]) -> bool {
+        let mut properties = bodies.iter().map(|body| self.of(body).0);
+        properties.all(|own| is_round(own.inverse_inertia))
+    }
+
+    /// Which of them are single spheres about their centres.
+    pub fn balls(&self) -> impl Iterator<Item = bool> {
+        self.properties.iter().map(|own| {
+            own.sphere_count == 1
+                && self.members[own.first_member as usize].center == Vec3::ZERO
+                && is_round(own.inverse_inertia)
+        })
     }
 }
 
@@ -248,6 +265,8 @@ pub(super) struct Bodies<'a> {
     /// Index of the first.
     pub first: usize,
     pub bodies: &'a mut [Body],
+    /// Whether all are single spheres about their centres that do not sleep.
+    pub balls: bool,
     /// What contacts do to spheres, from this one on.
     pub loads: &'a [SphereLoad],
     pub first_sphere: usize,
@@ -261,11 +280,12 @@ pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mu
     let Bodies {
         first,
         bodies,
+        balls,
         loads,
         first_sphere,
         forces,
     } = some;
-    let Batch { lanes, awake } = batch;
+    let Batch { lanes, sums, awake } = batch;
     let mut moved = Moved {
         runaway: 0,
         stale: step.params.drift_limit < 0.0,
@@ -273,22 +293,40 @@ pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mu
     for (chunk, bodies) in bodies.chunks_mut(LANES).enumerate() {
         let forces = forces.get(chunk * LANES..).unwrap_or(&[]);
         let forces = &forces[..forces.len().min(LANES)];
-        for (body, sum) in bodies.iter().zip(&mut lanes.sums) {
-            let (_, members) = kinds.of(body);
-            let loads = &loads[body.first_sphere as usize - first_sphere..][..members.len()];
-            *sum = load(body, members, loads);
+        let loads = &loads[bodies[0].first_sphere as usize - first_sphere..];
+        if balls {
+            lanes.load(cast_slice::<_, [[f32; 4]; 3]>(&loads[..bodies.len()]));
+        } else {
+            let mut rest = loads;
+            for (body, sum) in bodies.iter().zip(&mut *sums) {
+                let (_, members) = kinds.of(body);
+                let own;
+                (own, rest) = rest.split_at(members.len());
+                *sum = load(body, members, own);
+            }
         }
         let lost = if step.params.sleep_steps == 0 {
-            moved.stale |= lanes.integrate(bodies, forces, kinds, step);
+            let round = balls || kinds.are_round(bodies);
+            if !balls {
+                lanes.load(cast_slice::<_, [[f32; 4]; 2]>(&sums[..bodies.len()]));
+            }
+            moved.stale |= lanes.integrate(bodies, forces, kinds, round, step);
             lanes.last_lost(bodies.len())
         } else {
-            moved.stale |= awake.gather(bodies, &mut lanes.sums, forces, kinds, step);
-            moved.stale |= lanes.integrate(&mut awake.bodies, &awake.forces, kinds, step);
-            for (&place, body) in awake.places.iter().zip(&awake.bodies) {
+            moved.stale |= awake.gather(bodies, sums, forces, kinds, step);
+            let Awake {
+                places,
+                bodies: own,
+                forces,
+            } = awake;
+            lanes.load(cast_slice::<_, [[f32; 4]; 2]>(&sums[..own.len()]));
+            let round = kinds.are_round(own);
+            moved.stale |= lanes.integrate(own, forces, kinds, round, step);
+            for (&place, body) in places.iter().zip(&*own) {
                 bodies[place] = rest(body, kinds, step);
             }
-            let lost = lanes.last_lost(awake.bodies.len());
-            lost.map(|lane| awake.places[lane])
+            let lost = lanes.last_lost(own.len());
+            lost.map(|lane| places[lane])
         };
         if let Some(place) = lost {
             moved.runaway = (first + chunk * LANES + place) as u32 + 1;
@@ -389,15 +427,25 @@ impl Push {
 }
 
 /// Room to move bodies in.
-#[derive(Default)]
 pub(super) struct Batch {
     lanes: Lanes,
+    /// What contacts do to each.
+    sums: [Load; LANES],
     awake: Awake,
+}
+
+impl Default for Batch {
+    fn default() -> Batch {
+        Batch {
+            lanes: Lanes::default(),
+            sums: [Load::default(); LANES],
+            awake: Awake::default(),
+        }
+    }
 }
 
 /// Bodies, value by value.
 struct Lanes {
-    rows: Rows,
     bodies: [Columns; 5],
     loads: [Columns; 2],
     properties: [Columns; 3],
@@ -407,8 +455,6 @@ struct Lanes {
     lost: [u32; LANES],
     /// 1 where a body may have left the skin of the neighbour lists.
     stale: [u32; LANES],
-    /// What contacts do to each.
-    sums: [Load; LANES],
     /// The kind that `properties` has for all lanes, if all have been of one kind.
     kind: Option<u32>,
 }
@@ -416,43 +462,51 @@ struct Lanes {
 impl Default for Lanes {
     fn default() -> Lanes {
         Lanes {
-            rows: Rows::ZERO,
             bodies: [Columns::ZERO; 5],
             loads: [Columns::ZERO; 2],
             properties: [Columns::ZERO; 3],
             forces: [Columns::ZERO; 3],
             lost: [0; LANES],
             stale: [0; LANES],
-            sums: [Load::default(); LANES],
             kind: None,
         }
     }
 }
 
 impl Lanes {
-    /// Moves bodies, on which `sums` and `forces` act. Returns whether one may have left the skin of the neighbour
-    /// lists.
+    /// Takes over forces and torques, which stand in the first two rows of each element.
+    #[inline(always)]
+    fn load<const N: usize>(&mut self, loads: &[[[f32; 4]; N]]) {
+        let [forces, torques] = &mut self.loads;
+        forces.read(loads, 0);
+        torques.read(loads, 1);
+    }
+
+    /// Moves bodies, on which what was given to [`Lanes::load`] and `forces` act; with `round`, all have three equal
+    /// moments. Returns whether one may have left the skin of the neighbour lists.
     #[inline(always)]
     fn integrate(
         &mut self,
         bodies: &mut [Body],
         forces: &[BodyForce],
         kinds: Kinds,
+        round: bool,
         step: &Step,
     ) -> bool {
         if bodies.is_empty() {
             return false;
         }
         self.read(bodies, kinds.properties, forces);
-        let mut properties = bodies.iter().map(|body| kinds.of(body).0);
-        let round = properties.all(|own| is_round(own.inverse_inertia));
         match (step.params.period == IVec3::ZERO, round) {
             (true, true) => self.advance::<false, true>(step),
             (true, false) => self.advance::<false, false>(step),
             (false, true) => self.advance::<true, true>(step),
             (false, false) => self.advance::<true, false>(step),
         }
-        self.write(bodies);
+        let own = cast_slice_mut::<_, [[f32; 4]; 5]>(bodies);
+        for (row, columns) in self.bodies.iter().enumerate() {
+            columns.write(own, row);
+        }
         self.stale[..bodies.len()].iter().any(|&stale| stale > 0)
     }
 
@@ -463,41 +517,32 @@ impl Lanes {
 
     #[inline(always)]
     fn read(&mut self, bodies: &[Body], kinds: &[BodyProperties], forces: &[BodyForce]) {
-        let rows = &mut self.rows;
         let forces = cast_slice::<_, [[f32; 4]; 3]>(forces);
-        fill(rows, &mut self.forces, forces.iter());
+        for (row, columns) in self.forces.iter_mut().enumerate() {
+            columns.read(forces, row);
+        }
         let own = cast_slice::<_, [[f32; 4]; 5]>(bodies);
-        fill(rows, &mut self.bodies, own.iter());
-        let sums = cast_slice::<_, [[f32; 4]; 2]>(&self.sums[..bodies.len()]);
-        fill(rows, &mut self.loads, sums.iter());
+        for (row, columns) in self.bodies.iter_mut().enumerate() {
+            columns.read(own, row);
+        }
         let kind = bodies[0].kind;
         let alike = bodies.iter().all(|body| body.kind == kind);
         if alike && self.kind == Some(kind) {
             return;
         }
         let kinds = cast_slice::<_, [[f32; 4]; 3]>(kinds);
-        if alike {
-            let all = std::iter::repeat_n(&kinds[kind as usize], LANES);
-            fill(rows, &mut self.properties, all);
+        let own = if alike {
+            [kinds[kind as usize]; LANES]
         } else {
-            let each = bodies.iter().map(|body| &kinds[body.kind as usize]);
-            fill(rows, &mut self.properties, each);
+            std::array::from_fn(|lane| match bodies.get(lane) {
+                Some(body) => kinds[body.kind as usize],
+                None => [[0.0; 4]; 3],
+            })
+        };
+        for (row, columns) in self.properties.iter_mut().enumerate() {
+            columns.read(&own, row);
         }
         self.kind = alike.then_some(kind);
-    }
-
-    #[inline(always)]
-    fn write(&mut self, bodies: &mut [Body]) {
-        let lanes = bodies.len().next_multiple_of(4);
-        for (row, columns) in self.bodies.iter().enumerate() {
-            columns.transpose(&mut self.rows, lanes);
-            for (body, own) in cast_slice_mut::<_, [[f32; 4]; 5]>(bodies)
-                .iter_mut()
-                .zip(&self.rows.0)
-            {
-                body[row] = own.to_array();
-            }
-        }
     }
 
     #[inline(always)]
@@ -542,21 +587,6 @@ impl Lanes {
             self.lost[lane] = lost.into();
             self.stale[lane] = (moved.drift > step.params.drift_limit).into();
         }
-    }
-}
-
-#[inline(always)]
-fn fill<'a, const N: usize>(
-    rows: &mut Rows,
-    columns: &mut [Columns; N],
-    elements: impl ExactSizeIterator<Item = &'a [[f32; 4]; N]> + Clone,
-) {
-    let lanes = elements.len().next_multiple_of(4);
-    for (row, columns) in columns.iter_mut().enumerate() {
-        for (own, element) in rows.0.iter_mut().zip(elements.clone()) {
-            *own = Vec4::from_array(element[row]);
-        }
-        rows.transpose(columns, lanes);
     }
 }
 

@@ -62,6 +62,50 @@ impl Columns {
         }
     }
 
+    /// Takes over row number `row` of each element; no more than [`LANES`] of them.
+    #[inline(always)]
+    pub fn read<const N: usize>(&mut self, elements: &[[[f32; 4]; N]], row: usize) {
+        let (fours, rest) = elements.as_chunks::<4>();
+        let [x, y, z, w] = &mut self.0;
+        for (group, four) in fours.iter().enumerate() {
+            let [a, b, c, d] = four.each_ref().map(|own| Vec4::from_array(own[row]));
+            let block = Mat4::from_cols(a, b, c, d).transpose();
+            let at = 4 * group..4 * group + 4;
+            block.x_axis.write_to_slice(&mut x[at.clone()]);
+            block.y_axis.write_to_slice(&mut y[at.clone()]);
+            block.z_axis.write_to_slice(&mut z[at.clone()]);
+            block.w_axis.write_to_slice(&mut w[at]);
+        }
+        for (lane, own) in (4 * fours.len()..).zip(rest) {
+            let [x, y, z, w] = own[row];
+            self.set(lane, Vec3::new(x, y, z), w);
+        }
+    }
+
+    /// Gives each element its row number `row`.
+    #[inline(always)]
+    pub fn write<const N: usize>(&self, elements: &mut [[[f32; 4]; N]], row: usize) {
+        let (fours, rest) = elements.as_chunks_mut::<4>();
+        let [x, y, z, w] = &self.0;
+        for (group, four) in fours.iter_mut().enumerate() {
+            let at = 4 * group..4 * group + 4;
+            let block = Mat4::from_cols(
+                Vec4::from_slice(&x[at.clone()]),
+                Vec4::from_slice(&y[at.clone()]),
+                Vec4::from_slice(&z[at.clone()]),
+                Vec4::from_slice(&w[at]),
+            )
+            .transpose();
+            for (own, values) in four.iter_mut().zip(block.to_cols_array_2d()) {
+                own[row] = values;
+            }
+        }
+        for (lane, own) in (4 * fours.len()..).zip(rest) {
+            let (vector, scalar) = self.get(lane);
+            own[row] = vector.extend(scalar).to_array();
+        }
+    }
+
     #[inline(always)]
     pub fn get(&self, lane: usize) -> (Vec3, f32) {
         let [x, y, z, w] = &self.0;

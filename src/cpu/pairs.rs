@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::GRAIN;
 use super::batch::Sum;
+use super::integrate::Kinds;
 use super::wall_run::walls_of;
 use crate::layout::{Body, Sphere, SphereLoad};
 use crate::state::State;
@@ -89,6 +90,8 @@ pub(super) struct Walled {
 pub(super) struct Chunk {
     /// From the first of the run on, as all that follows.
     pub bodies: Range<usize>,
+    /// Whether these are single spheres about their centres that never sleep.
+    pub balls: bool,
     pub spheres: Range<usize>,
     pub pairs: Range<usize>,
     pub walled: Range<usize>,
@@ -109,6 +112,11 @@ pub(super) fn with_pairs<T>(state: &mut State, act: impl FnOnce(&mut State, &mut
 impl Pairs {
     /// The pairs of the neighbour lists of a state, with what they remember.
     pub fn fill(&mut self, state: &State) {
+        let kinds = Kinds {
+            properties: &state.properties,
+            members: &state.members,
+        };
+        let balls: Vec<bool> = kinds.balls().collect();
         let bodies = state.bodies.len();
         let length = bodies
             .div_ceil(RUNS * rayon::current_num_threads())
@@ -119,7 +127,7 @@ impl Pairs {
             .enumerate()
             .for_each(|(index, run)| {
                 let first = index * length;
-                run.fill(state, first..bodies.min(first + length));
+                run.fill(state, first..bodies.min(first + length), &balls);
             });
         self.next.resize(state.spheres.len(), Sphere::default());
         self.filled = true;
@@ -218,7 +226,7 @@ pub(super) struct Part<'a> {
 }
 
 impl Run {
-    fn fill(&mut self, state: &State, bodies: Range<usize>) {
+    fn fill(&mut self, state: &State, bodies: Range<usize>, balls: &[bool]) {
         let State {
             params,
             neighbours,
@@ -259,9 +267,11 @@ impl Run {
 
         let mut chunk = Chunk {
             pairs: self.alone..self.alone,
+            balls: !sleep,
             ..Chunk::default()
         };
         for body in bodies.clone() {
+            chunk.balls &= balls[state.bodies[body].kind as usize];
             let own = state.spheres_of(&state.bodies[body]);
             for place in own.start - first..own.end - first {
                 let end = starts[place + 1];
@@ -298,6 +308,7 @@ impl Run {
             chunk.walled.end = self.walled.len();
             if chunk.spheres.len() >= CHUNK || body + 1 == bodies.end {
                 let next = Chunk {
+                    balls: !sleep,
                     bodies: chunk.bodies.end..chunk.bodies.end,
                     spheres: chunk.spheres.end..chunk.spheres.end,
                     pairs: chunk.pairs.end..chunk.pairs.end,

@@ -1,10 +1,13 @@
-use glam::Vec3;
+use bytemuck::{cast_slice, cast_slice_mut};
+use glam::{IVec3, UVec3, Vec3};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::GRAIN;
+use super::integrate::Kinds;
+use super::lanes::{Columns, LANES, Lane};
 use crate::grid::{metres, settle};
-use crate::layout::{ASLEEP, Body, BodyProperties, GROUP_SHIFT, Sphere};
+use crate::layout::{ASLEEP, Body, BodyProperties, GROUP_SHIFT, Params, Sphere};
 use crate::rotation::{Quaternion, angular_velocity};
 use crate::state::State;
 
@@ -99,6 +102,104 @@ pub(super) fn pose_some(
                 angular_velocity: spin,
                 tags: member.material | group << GROUP_SHIFT | asleep,
             };
+        }
+    }
+}
+
+/// The same for bodies that are single spheres about their centres and never sleep: many at a time.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(super) fn pose_balls(
+    state: &State,
+    bodies: &[Body],
+    first: usize,
+    spheres: &mut [Sphere],
+    lanes: &mut Lanes,
+) {
+    let kinds = Kinds {
+        properties: &state.properties,
+        members: &state.members,
+    };
+    let chunks = bodies.chunks(LANES).zip(spheres.chunks_mut(LANES));
+    for (chunk, (bodies, spheres)) in chunks.enumerate() {
+        lanes.read(bodies, kinds, first + chunk * LANES);
+        if state.params.period == IVec3::ZERO {
+            lanes.pose::<false>(&state.params);
+        } else {
+            lanes.pose::<true>(&state.params);
+        }
+        let own = cast_slice_mut::<_, [[f32; 4]; 4]>(spheres);
+        for (row, columns) in lanes.spheres.iter().enumerate() {
+            columns.write(own, row);
+        }
+    }
+}
+
+/// Single spheres, value by value.
+pub(super) struct Lanes {
+    /// Rows of bodies: offset, cell, velocity, angular momentum.
+    bodies: [Columns; 4],
+    /// Inverse moment of inertia, 1/(kg m²).
+    inverse_inertia: Lane,
+    /// The fourth values of the rows of spheres: radius, body, inverse mass, tags.
+    rest: [Lane; 4],
+    spheres: [Columns; 4],
+}
+
+impl Default for Lanes {
+    fn default() -> Lanes {
+        Lanes {
+            bodies: [Columns::ZERO; 4],
+            inverse_inertia: [0.0; LANES],
+            rest: [[0.0; LANES]; 4],
+            spheres: [Columns::ZERO; 4],
+        }
+    }
+}
+
+impl Lanes {
+    #[inline(always)]
+    fn read(&mut self, bodies: &[Body], kinds: Kinds, first: usize) {
+        let own = cast_slice::<_, [[f32; 4]; 5]>(bodies);
+        for (columns, row) in self.bodies.iter_mut().zip([0, 1, 3, 4]) {
+            columns.read(own, row);
+        }
+        let [radii, indices, inverse_masses, tags] = &mut self.rest;
+        for (lane, body) in bodies.iter().enumerate() {
+            let properties = &kinds.properties[body.kind as usize];
+            let member = &kinds.members[properties.first_member as usize];
+            self.inverse_inertia[lane] = properties.inverse_inertia.x;
+            radii[lane] = member.radius;
+            indices[lane] = f32::from_bits((first + lane) as u32);
+            inverse_masses[lane] = properties.inverse_mass;
+            tags[lane] = f32::from_bits(member.material | properties.group << GROUP_SHIFT);
+        }
+    }
+
+    #[inline(always)]
+    fn pose<const PERIODIC: bool>(&mut self, params: &Params) {
+        // A copy: compilers cannot know that nothing here changes the original.
+        let Params {
+            cell_size, period, ..
+        } = *params;
+        let period = if PERIODIC { period } else { IVec3::ZERO };
+        let [offsets, cells, velocities, momenta] = &self.bodies;
+        let [radii, indices, inverse_masses, tags] = &self.rest;
+        let [places, homes, motions, spins] = &mut self.spheres;
+        for lane in 0..LANES {
+            let [x, y, z, _] = offsets.bits(lane);
+            let [i, j, k, _] = cells.bits(lane);
+            let home = metres(UVec3::new(x, y, z), cell_size);
+            let (cell, offset) = settle(UVec3::new(i, j, k).as_ivec3(), home, cell_size, period);
+            let spin = self.inverse_inertia[lane] * momenta.get(lane).0;
+            // As of a sphere with an arm, to the bit: zero has a sign.
+            let velocity = velocities.get(lane).0 + spin.cross(Vec3::ZERO);
+            places.set(lane, offset, radii[lane]);
+            homes.set_bits(
+                lane,
+                cell.as_uvec3().extend(indices[lane].to_bits()).to_array(),
+            );
+            motions.set(lane, velocity, inverse_masses[lane]);
+            spins.set(lane, spin, tags[lane]);
         }
     }
 }
