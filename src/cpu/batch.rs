@@ -5,6 +5,7 @@
 //! vector instructions of it, as wide as the machine has them. They round as scalars do, and nothing
 //! is summed across lanes: the bits are the same on every machine.
 
+use std::hint::black_box;
 use std::ops::Range;
 
 use bytemuck::{cast, cast_ref};
@@ -110,6 +111,14 @@ impl Batch {
                 fraction = larger(fraction, evaluate::<LAW, PLAIN, SIZE>(self, state, run));
             }
             let block = from..pairs.end.min(from + Self::BLOCK);
+            let ahead = block.end..run.pairs.len().min(block.end + Self::BLOCK);
+            for pair in &run.pairs[ahead] {
+                prefetch(&state.spheres, pair.other as usize);
+                prefetch(
+                    &run.sums,
+                    (pair.other as usize).wrapping_sub(run.spheres.start),
+                );
+            }
             if state.params.period == IVec3::ZERO {
                 self.gather::<SIZE, false>(state, run, block);
             } else {
@@ -173,14 +182,32 @@ impl Batch {
                 rows.0[at] = *own;
                 remembered |= low | high;
             }
-            // Bits, and not two conditions: of these, compilers make a branch on the first.
-            if remembered & u64::from(near).wrapping_sub(1) != 0 {
+            // Bits that compilers cannot see through: else they make a branch on the first condition.
+            let far = black_box(u64::from(near).wrapping_sub(1));
+            if remembered & far != 0 {
                 own_memory.fill(Vec4::ZERO);
             }
             len += usize::from(near);
         }
         self.len = len;
     }
+}
+
+/// Has the processor fetch an element that is soon needed.
+#[inline(always)]
+fn prefetch<T>(elements: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(element) = elements.get(index) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let start = std::ptr::from_ref(element).cast::<i8>();
+        // SAFETY: a prefetch reads nothing, and both addresses are within the element.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(start);
+            _mm_prefetch::<_MM_HINT_T0>(start.add(size_of::<T>() - 1));
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (elements, index);
 }
 
 /// From one cell to another, as numbers of cells; in a periodic box to the nearest image.
