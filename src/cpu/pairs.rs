@@ -17,9 +17,12 @@ use super::wall_run::walls_of;
 use crate::layout::{Body, Sphere, SphereLoad};
 use crate::state::State;
 
-/// Runs for each thread: few, since pairs within a run cost half of those across, and more than one,
-/// since no two take the same time.
+/// Runs for each thread where bodies may sleep: more than one, since nobody knows how long each takes. Else it is
+/// one, since pairs within a run cost half of those across.
 const RUNS: usize = 4;
+
+/// What a sphere costs in a step, of which an entry of its neighbour list costs one.
+const SPHERE_COST: usize = 4;
 
 /// Spheres of a chunk: few enough that what one pass writes is in the cache when the next one reads it.
 const CHUNK: usize = 256;
@@ -109,6 +112,28 @@ pub(super) fn with_pairs<T>(state: &mut State, act: impl FnOnce(&mut State, &mut
     result
 }
 
+/// The bodies of each run, of about the same cost.
+fn shares(state: &State) -> Vec<Range<usize>> {
+    let runs = match state.params.sleep_steps {
+        0 => 1,
+        _ => RUNS,
+    };
+    let count = (runs * rayon::current_num_threads()).min(state.bodies.len().div_ceil(GRAIN));
+    let cost_before =
+        |sphere: usize| state.neighbour_starts[sphere] as usize + SPHERE_COST * sphere;
+    let all = cost_before(state.spheres.len());
+    let inner = (1..count).map(|run| {
+        let share = run * all / count;
+        let before = |body: &Body| cost_before(body.first_sphere as usize) < share;
+        state.bodies.partition_point(before)
+    });
+    let mut start = 0;
+    let ranges = inner
+        .chain([state.bodies.len()])
+        .map(|end| std::mem::replace(&mut start, end)..end);
+    ranges.filter(|bodies| !bodies.is_empty()).collect()
+}
+
 impl Pairs {
     /// The pairs of the neighbour lists of a state, with what they remember.
     pub fn fill(&mut self, state: &State) {
@@ -117,18 +142,10 @@ impl Pairs {
             members: &state.members,
         };
         let balls: Vec<bool> = kinds.balls().collect();
-        let bodies = state.bodies.len();
-        let length = bodies
-            .div_ceil(RUNS * rayon::current_num_threads())
-            .max(GRAIN);
-        self.runs.resize_with(bodies.div_ceil(length), Run::default);
-        self.runs
-            .par_iter_mut()
-            .enumerate()
-            .for_each(|(index, run)| {
-                let first = index * length;
-                run.fill(state, first..bodies.min(first + length), &balls);
-            });
+        let shares = shares(state);
+        self.runs.resize_with(shares.len(), Run::default);
+        let tasks = self.runs.par_iter_mut().zip(shares);
+        tasks.for_each(|(run, bodies)| run.fill(state, bodies, &balls));
         self.next.resize(state.spheres.len(), Sphere::default());
         self.filled = true;
     }
