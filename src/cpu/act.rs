@@ -33,7 +33,6 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
             run,
             bodies,
             loads,
-            wall_memory,
             next,
         } = part;
         let mut acted = Acted::new(shared);
@@ -47,15 +46,7 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
             acted.lap(0, &mut clock);
             if let Some(walls) = walls {
                 let (loads, touched) = (&mut loads[own.clone()], &mut acted.touched);
-                walls(
-                    shared,
-                    run,
-                    chunk.walled,
-                    own.start,
-                    loads,
-                    wall_memory,
-                    touched,
-                );
+                walls(shared, run, chunk.walled, own.start, loads, touched);
             }
             acted.lap(1, &mut clock);
             let first = run.bodies.start + chunk.bodies.start;
@@ -80,10 +71,9 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
             let moved = integrate_some(&step, kinds, some, &mut room.integrate);
             acted.moved = acted.moved.and(moved);
             acted.lap(2, &mut clock);
-            if moved.is_lost() {
-            } else if chunk.balls {
+            if !moved.is_lost() && chunk.balls {
                 pose_balls(shared, bodies, first, &mut next[own], &mut room.pose);
-            } else {
+            } else if !moved.is_lost() {
                 let before = &shared.spheres[run.spheres.start + own.start..];
                 pose_some(shared, bodies, first, &mut next[own], Some(before));
             }

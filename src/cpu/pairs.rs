@@ -61,6 +61,10 @@ pub(super) struct Run {
     pub ends: Vec<u32>,
     /// Spheres with walls in their lists.
     pub walled: Vec<Walled>,
+    /// The facets in their lists, one sphere after the other.
+    pub facets: Vec<u32>,
+    /// What the contact with each facet remembers.
+    pub facet_memory: Vec<Vec4>,
     pub chunks: Vec<Chunk>,
 }
 
@@ -82,10 +86,12 @@ pub(super) struct Pair {
 pub(super) struct Walled {
     /// Its place in the run.
     pub place: u32,
-    /// First entry, from the first one of the run on.
-    pub entry: u32,
-    /// Number of entries.
+    /// Place of the first in [`Run::facets`].
+    pub first: u32,
+    /// Number of facets.
     pub count: u32,
+    /// Entry of the first in the neighbour lists.
+    entry: u32,
 }
 
 /// Bodies of a run that go through all passes before the next ones do.
@@ -197,25 +203,21 @@ impl Pairs {
         nothing: impl Fn() -> T + Sync + Send,
         and: impl Fn(T, T) -> T + Sync + Send,
     ) -> T {
-        let size = state.params.memory_size as usize;
         let mut bodies = take(&mut state.bodies);
         let mut sphere_loads = take(&mut state.sphere_loads);
-        let mut memory = take(&mut state.memory);
         let mut parts = Vec::with_capacity(self.runs.len());
         let mut rest = &mut bodies[..];
-        let (mut rest_of_spheres, mut rest_of_memory) = (&mut sphere_loads[..], &mut memory[..]);
+        let mut rest_of_spheres = &mut sphere_loads[..];
         let mut rest_of_next = &mut self.next[..];
         for run in &mut self.runs {
-            let (bodies, loads, wall_memory, next);
+            let (bodies, loads, next);
             (bodies, rest) = rest.split_at_mut(run.bodies.len());
             (loads, rest_of_spheres) = rest_of_spheres.split_at_mut(run.spheres.len());
-            (wall_memory, rest_of_memory) = rest_of_memory.split_at_mut(size * run.entries.len());
             (next, rest_of_next) = rest_of_next.split_at_mut(run.spheres.len());
             parts.push(Part {
                 run,
                 bodies,
                 loads,
-                wall_memory,
                 next,
             });
         }
@@ -226,7 +228,6 @@ impl Pairs {
             .reduce(nothing, and);
         state.bodies = bodies;
         state.sphere_loads = sphere_loads;
-        state.memory = memory;
         all
     }
 }
@@ -236,8 +237,6 @@ pub(super) struct Part<'a> {
     pub run: &'a mut Run,
     pub bodies: &'a mut [Body],
     pub loads: &'a mut [SphereLoad],
-    /// What the entries of the run remember: of those that are walls, since spheres do it in [`Run::memory`].
-    pub wall_memory: &'a mut [Vec4],
     /// Room for its spheres in the next step.
     pub next: &'a mut [Sphere],
 }
@@ -261,6 +260,7 @@ impl Run {
         self.pairs.clear();
         self.ends.clear();
         self.walled.clear();
+        self.facets.clear();
         self.chunks.clear();
 
         // The entry of each sphere that comes next: those before it are in pairs, be it from the other side.
@@ -311,9 +311,11 @@ impl Run {
                 if walls > 0 {
                     self.walled.push(Walled {
                         place: place as u32,
-                        entry: (end - walls - starts[0]) as u32,
+                        first: self.facets.len() as u32,
                         count: walls as u32,
+                        entry: (end - walls) as u32,
                     });
+                    self.facets.extend_from_slice(&neighbours[end - walls..end]);
                 }
                 if sleep {
                     self.ends.push(self.pairs.len() as u32);
@@ -344,6 +346,12 @@ impl Run {
             let entry = pair.entry as usize * size;
             self.memory.extend_from_slice(&memory[entry..entry + size]);
         }
+        self.facet_memory.clear();
+        for walled in &self.walled {
+            let entry = walled.entry as usize * size;
+            let own = &memory[entry..entry + walled.count as usize * size];
+            self.facet_memory.extend_from_slice(own);
+        }
     }
 
     /// Of `memory`, that of the entries of the run.
@@ -357,6 +365,11 @@ impl Run {
                 }
             }
             memory[at(pair.entry)..][..size].copy_from_slice(own);
+        }
+        for walled in &self.walled {
+            let own = &self.facet_memory[walled.first as usize * size..];
+            let own = &own[..walled.count as usize * size];
+            memory[at(walled.entry)..][..own.len()].copy_from_slice(own);
         }
     }
 }

@@ -22,22 +22,10 @@ pub fn walls(state: &mut State) {
     }
     let kernel = kernel(state);
     let act = |state: &State, _: &mut (), part: Part| {
-        let Part {
-            run,
-            loads,
-            wall_memory,
-            ..
-        } = part;
+        let Part { run, loads, .. } = part;
         let mut touched = Touched::new(state);
-        kernel(
-            state,
-            run,
-            0..run.walled.len(),
-            0,
-            loads,
-            wall_memory,
-            &mut touched,
-        );
+        let walled = 0..run.walled.len();
+        kernel(state, run, walled, 0, loads, &mut touched);
         touched
     };
     let touched = with_pairs(state, |state, pairs| {
@@ -86,10 +74,8 @@ impl Touched {
     }
 }
 
-/// Evaluates the contacts of some of [`Run::walled`], with the loads of the spheres from a place in the run on,
-/// and what all its entries remember.
-pub(super) type Kernel =
-    fn(&State, &Run, Range<usize>, usize, &mut [SphereLoad], &mut [Vec4], &mut Touched);
+/// Evaluates the contacts of some of [`Run::walled`], with the loads of the spheres from a place in the run on.
+pub(super) type Kernel = fn(&State, &mut Run, Range<usize>, usize, &mut [SphereLoad], &mut Touched);
 
 /// What evaluates the contact law of `state`.
 ///
@@ -115,37 +101,34 @@ fn together(mut a: Vec<Digits>, b: Vec<Digits>) -> Vec<Digits> {
     a
 }
 
-/// The contacts of some `walled` spheres of a run. There are `loads` for its spheres from the place `from` on, and
-/// `memory` is that of all its entries.
+/// The contacts of some `walled` spheres of a run. There are `loads` for its spheres from the place `from` on.
 #[multiversion(targets("x86_64+avx2"))]
 fn evaluate_some<const LAW: u32>(
     state: &State,
-    run: &Run,
+    run: &mut Run,
     walled: Range<usize>,
     from: usize,
     loads: &mut [SphereLoad],
-    memory: &mut [Vec4],
     touched: &mut Touched,
 ) {
     let State {
-        params,
-        spheres,
-        neighbours,
-        ..
+        params, spheres, ..
     } = state;
     let size = params.memory_size as usize;
     let Touched { fraction, sums } = touched;
+    let first_sphere = run.spheres.start;
     for own in &run.walled[walled] {
         let place = own.place as usize;
         let load = &mut loads[place - from];
         if load.is_kept() {
             continue;
         }
-        let mut at = own.entry as usize;
-        let walls = &neighbours[run.entries.start + at..][..own.count as usize];
-        let sphere = &spheres[run.spheres.start + place];
+        let mut at = own.first as usize;
+        let facets = &run.facets[at..at + own.count as usize];
+        let memory = &mut run.facet_memory[..];
+        let sphere = &spheres[first_sphere + place];
         let (mut damping, mut friction) = (0.0, 0.0);
-        for run in runs(state, sphere, walls) {
+        for run in runs(state, sphere, facets) {
             let memory = &mut memory[at * size..(at + run.entries.len()) * size];
             at += run.entries.len();
             let alone = run.entries.len() == 1;
