@@ -157,6 +157,7 @@ mod tests {
         },
         "shapes": {
             "ball": { "sphere": { "radius": 0.02 }, "material": "glass" },
+            "shot": { "sphere": { "radius": 0.015 }, "material": "steel" },
             "cube": { "cube": { "n": 2, "radius": 0.01 }, "material": "steel" }
         },
         "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "glass" }],
@@ -182,9 +183,26 @@ mod tests {
         assert_eq!(state.stats[0].steps, 1);
     }
 
+    /// The same with two sizes of balls, so that most of them move many at a time, in a periodic box.
+    fn balls() -> String {
+        SCENE
+            .replace(r#""ball": 1, "cube": 1"#, r#""ball": 1, "shot": 1"#)
+            .replace(
+                r#""planes""#,
+                r#""domain": { "min": [-0.32, 0, -0.32], "max": [0.32, 1, 0.32], "periodic": [true, false, true] },
+                "planes""#,
+            )
+    }
+
     #[test]
     fn passes_in_one_go_do_what_they_do_one_after_the_other() {
-        let mut model = scene::parse(SCENE, "crowd.json".as_ref())
+        for scene in [SCENE.to_owned(), balls()] {
+            act_as_one_after_the_other(&scene);
+        }
+    }
+
+    fn act_as_one_after_the_other(scene: &str) {
+        let mut model = scene::parse(scene, "crowd.json".as_ref())
             .unwrap_or_else(|error| panic!("{error}"))
             .model;
         // So that they touch.
@@ -192,6 +210,9 @@ mod tests {
             .bodies
             .iter_mut()
             .for_each(|body| body.position *= 0.7);
+        if let Some(domain) = &mut model.domain {
+            (domain.min, domain.max) = (0.7 * domain.min, 0.7 * domain.max);
+        }
         for sleep_steps in [0, 20] {
             let mut together = State::new(&model);
             together.params.sleep_steps = sleep_steps;
