@@ -5,6 +5,7 @@
 //! as wide as the machine has them: the compiler sees to that. Vectors round as scalars do, and
 //! nothing is summed across lanes: the bits are the same on every machine.
 
+use bytemuck::{cast_slice, cast_slice_mut};
 use glam::{Mat4, Vec3, Vec4};
 
 /// Elements in a batch: a multiple of the lanes of any machine, few enough for its first cache.
@@ -26,40 +27,20 @@ pub struct Columns(pub [Lane; 4]);
 impl Rows {
     pub const ZERO: Rows = Rows([Vec4::ZERO; LANES]);
 
+    /// Of the first `lanes` elements, value by value.
     #[inline(always)]
     pub fn transpose(&self, columns: &mut Columns, lanes: usize) {
-        let [x, y, z, w] = &mut columns.0;
-        for (group, rows) in self.0[..lanes].chunks_exact(4).enumerate() {
-            let block = Mat4::from_cols(rows[0], rows[1], rows[2], rows[3]).transpose();
-            let at = 4 * group..4 * group + 4;
-            block.x_axis.write_to_slice(&mut x[at.clone()]);
-            block.y_axis.write_to_slice(&mut y[at.clone()]);
-            block.z_axis.write_to_slice(&mut z[at.clone()]);
-            block.w_axis.write_to_slice(&mut w[at]);
-        }
+        columns.read(cast_slice::<_, [[f32; 4]; 1]>(&self.0[..lanes]), 0);
     }
 }
 
 impl Columns {
     pub const ZERO: Columns = Columns([[0.0; LANES]; 4]);
 
+    /// Of the first `lanes` elements, as they lie in memory.
     #[inline(always)]
     pub fn transpose(&self, rows: &mut Rows, lanes: usize) {
-        let [x, y, z, w] = &self.0;
-        for (group, rows) in rows.0[..lanes].chunks_exact_mut(4).enumerate() {
-            let at = 4 * group..4 * group + 4;
-            let block = Mat4::from_cols(
-                Vec4::from_slice(&x[at.clone()]),
-                Vec4::from_slice(&y[at.clone()]),
-                Vec4::from_slice(&z[at.clone()]),
-                Vec4::from_slice(&w[at]),
-            )
-            .transpose();
-            rows[0] = block.x_axis;
-            rows[1] = block.y_axis;
-            rows[2] = block.z_axis;
-            rows[3] = block.w_axis;
-        }
+        self.write(cast_slice_mut::<_, [[f32; 4]; 1]>(&mut rows.0[..lanes]), 0);
     }
 
     /// Takes over row number `row` of each element; no more than [`LANES`] of them.
