@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn read(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name))
@@ -25,6 +26,22 @@ fn the_readmes_scene_is_the_one_in_scenes() {
     let explained: serde_json::Value = serde_json::from_str(&pieces).unwrap();
     let scene: serde_json::Value = serde_json::from_str(&read("scenes/mixed_pile.json")).unwrap();
     assert_eq!(explained, scene);
+}
+
+#[test]
+fn the_readmes_run_is_what_comes_of_its_scene() {
+    let shown = blocks(&read("README.md"), "text").swap_remove(0);
+    let output = Command::new(env!("CARGO_BIN_EXE_rockfall"))
+        .args(["run", "scenes/pile.json", "--backend", "cpu"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let (_, summary) = shown.split_once("...\n").unwrap();
+    for line in summary.lines() {
+        let other_machine = ["wall time", "throughput"];
+        let differs = other_machine.iter().any(|name| line.starts_with(name));
+        assert!(differs || said.contains(line), "{line}\n{said}");
+    }
 }
 
 #[test]
