@@ -51,10 +51,7 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
             acted.lap(1, &mut clock);
             let first = run.bodies.start + chunk.bodies.start;
             let range = first..first + chunk.bodies.len();
-            let kinds = Kinds {
-                properties: &shared.properties,
-                members: &shared.members,
-            };
+            let kinds = Kinds::from(shared);
             let forces = match shared.params.forces {
                 0 => &[],
                 _ => &shared.body_forces[range],

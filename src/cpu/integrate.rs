@@ -116,6 +116,15 @@ pub(super) struct Kinds<'a> {
     pub members: &'a [Member],
 }
 
+impl<'a> From<&'a State> for Kinds<'a> {
+    fn from(state: &'a State) -> Kinds<'a> {
+        Kinds {
+            properties: &state.properties,
+            members: &state.members,
+        }
+    }
+}
+
 impl<'a> Kinds<'a> {
     #[inline(always)]
     fn of(&self, body: &Body) -> (&'a BodyProperties, &'a [Member]) {

@@ -143,10 +143,7 @@ fn shares(state: &State) -> Vec<Range<usize>> {
 impl Pairs {
     /// The pairs of the neighbour lists of a state, with what they remember.
     pub fn fill(&mut self, state: &State) {
-        let kinds = Kinds {
-            properties: &state.properties,
-            members: &state.members,
-        };
+        let kinds = Kinds::from(state);
         let balls: Vec<bool> = kinds.balls().collect();
         let shares = shares(state);
         self.runs.resize_with(shares.len(), Run::default);

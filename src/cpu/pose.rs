@@ -115,10 +115,7 @@ pub(super) fn pose_balls(
     spheres: &mut [Sphere],
     lanes: &mut Lanes,
 ) {
-    let kinds = Kinds {
-        properties: &state.properties,
-        members: &state.members,
-    };
+    let kinds = Kinds::from(state);
     let chunks = bodies.chunks(LANES).zip(spheres.chunks_mut(LANES));
     for (chunk, (bodies, spheres)) in chunks.enumerate() {
         lanes.read(bodies, kinds, first + chunk * LANES);
