@@ -5,7 +5,8 @@ use super::contacts::{self, before_run};
 use super::integrate::{self, Bodies, Kinds, Moved, integrate_some};
 use super::pairs::{Pairs, Part};
 use super::pose::{self, pose_balls, pose_some};
-use super::walls::{self, Touched};
+use super::wall_batch;
+use super::walls::{self, Touched, Walled};
 use crate::pass::Pass;
 use crate::state::State;
 
@@ -45,8 +46,12 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
             acted.fraction = larger(acted.fraction, fraction);
             acted.lap(0, &mut clock);
             if let Some(walls) = walls {
-                let (loads, touched) = (&mut loads[own.clone()], &mut acted.touched);
-                walls(shared, run, chunk.walled, own.start, loads, touched);
+                let walled = Walled {
+                    range: chunk.walled,
+                    from: own.start,
+                    loads: &mut loads[own.clone()],
+                };
+                walls(shared, run, walled, &mut acted.touched, &mut room.walls);
             }
             acted.lap(1, &mut clock);
             let first = run.bodies.start + chunk.bodies.start;
@@ -98,6 +103,7 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
 #[derive(Default)]
 struct Room {
     contacts: Batch,
+    walls: wall_batch::Batch,
     integrate: integrate::Batch,
     pose: pose::Lanes,
 }

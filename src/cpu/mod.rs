@@ -17,6 +17,7 @@ mod pairs;
 mod pose;
 mod scan;
 mod scatter;
+mod wall_batch;
 mod wall_run;
 mod walls;
 

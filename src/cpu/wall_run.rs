@@ -60,6 +60,7 @@ pub(crate) fn runs<'a>(
 }
 
 impl<'a> WallRun<'a> {
+    #[inline(always)]
     fn new(state: &'a State, sphere: &'a Sphere, entries: &'a [u32], index: usize) -> WallRun<'a> {
         let wall = &state.walls[index];
         let orientation = orientation_of(wall);
@@ -80,6 +81,7 @@ impl<'a> WallRun<'a> {
     }
 
     /// How the sphere lies to the facet at `at`.
+    #[inline(always)]
     pub fn closest(&self, at: usize) -> Closest {
         let facet = &self.facets[(self.entries[at] & !WALL) as usize];
         closest(facet, self.samples, self.place, self.sphere.radius)
@@ -96,6 +98,7 @@ impl<'a> WallRun<'a> {
     /// the point in question lies on another facet that is nearer elsewhere, the distance shrinks on the
     /// way there, and it is none. A point that two facets share, at an edge or a corner, counts once. And so
     /// does the inside of a bowl of many facets, to which a sphere is about as near in many places.
+    #[inline(always)]
     pub fn touched(&self, at: usize) -> Option<Closest> {
         let own = self.closest(at);
         let radius = self.sphere.radius;
@@ -131,45 +134,111 @@ impl<'a> WallRun<'a> {
         Some(own)
     }
 
+    /// Index of the element of the pair table of the contact.
+    #[inline(always)]
+    pub fn element(&self) -> u32 {
+        self.sphere.material() * self.params.material_count + self.wall.material
+    }
+
     /// Element of the pair table of the contact.
     pub fn pair(&self, state: &State) -> Pair {
-        let element = self.sphere.material() * self.params.material_count + self.wall.material;
-        state.pairs[element as usize].against(true)
+        state.pairs[self.element() as usize].against(true)
     }
 
     /// The contact with a facet.
     pub fn near(&self, closest: &Closest) -> Near {
+        self.approach(closest).near(self.params.time_step)
+    }
+
+    /// What the contact with a facet depends on.
+    #[inline(always)]
+    pub fn approach(&self, closest: &Closest) -> Approach {
         let Sphere {
             radius,
             velocity,
             angular_velocity,
+            inverse_mass,
             ..
         } = *self.sphere;
-        let overlap = radius - closest.distance;
-        let normal = -self.orientation.rotate(closest.normal);
+        Approach {
+            distance: closest.distance,
+            normal: closest.normal,
+            radius,
+            velocity,
+            spin: angular_velocity,
+            inverse_mass: inverse_mass + self.wall.inverse_mass,
+            from_anchor: self.from_anchor,
+            orientation: self.orientation,
+            belt: self.wall.belt,
+            wall_velocity: self.wall.velocity,
+            wall_spin: self.wall.angular_velocity,
+        }
+    }
+
+    /// From the wall's anchor to a contact at the end of `arm`, m.
+    pub fn lever(&self, arm: &Vec3) -> Vec3 {
+        self.from_anchor + *arm
+    }
+}
+
+/// A sphere near a facet of a wall: what their contact depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Approach {
+    /// From the facet, m.
+    pub distance: f32,
+    /// Unit vector from the facet to the centre of the sphere, in the frame of the wall.
+    pub normal: Vec3,
+    /// Of the sphere, m.
+    pub radius: f32,
+    /// Of its centre, m/s.
+    pub velocity: Vec3,
+    /// Of the sphere, rad/s.
+    pub spin: Vec3,
+    /// Sum of those of the body and the wall, 1/kg.
+    pub inverse_mass: f32,
+    /// From the wall's anchor to the centre, m.
+    pub from_anchor: Vec3,
+    /// World from wall frame.
+    pub orientation: Quaternion,
+    /// Velocity of the surface in the frame of the wall, as that of a belt, m/s.
+    pub belt: Vec3,
+    /// Of the wall's anchor, m/s.
+    pub wall_velocity: Vec3,
+    /// Of the wall, rad/s.
+    pub wall_spin: Vec3,
+}
+
+impl Approach {
+    /// The contact of the two.
+    #[inline(always)]
+    pub fn near(&self, time_step: f32) -> Near {
+        let Approach {
+            radius,
+            spin,
+            wall_spin,
+            ..
+        } = *self;
+        let overlap = radius - self.distance;
+        let normal = -self.orientation.rotate(self.normal);
         // The arm is the radius of the undeformed sphere, so that one that rolls without slip has the
         // speed of its angular velocity times its radius.
         let arm = radius * normal;
-        let belt = self.orientation.rotate(self.wall.belt);
-        let surface = self.wall.velocity
-            + self.wall.angular_velocity.cross(self.lever(&arm))
+        let belt = self.orientation.rotate(self.belt);
+        let surface = self.wall_velocity
+            + wall_spin.cross(self.lever(arm))
             + (belt - belt.dot(normal) * normal);
-        let relative_velocity = surface - velocity - angular_velocity.cross(arm);
+        let relative_velocity = surface - self.velocity - spin.cross(arm);
         Near {
             contact: Contact {
                 overlap,
-                touch: Touch::new(
-                    overlap,
-                    relative_velocity.dot(normal),
-                    self.params.time_step,
-                ),
+                touch: Touch::new(overlap, relative_velocity.dot(normal), time_step),
                 normal,
                 relative_velocity,
-                relative_spin: self.wall.angular_velocity - angular_velocity,
-                common_twist: self.wall.angular_velocity.dot(normal),
+                relative_spin: wall_spin - spin,
+                common_twist: wall_spin.dot(normal),
                 radius,
-                inverse_mass: self.sphere.inverse_mass + self.wall.inverse_mass,
-                time_step: self.params.time_step,
+                inverse_mass: self.inverse_mass,
+                time_step,
             },
             arm,
             radius,
@@ -177,8 +246,9 @@ impl<'a> WallRun<'a> {
     }
 
     /// From the wall's anchor to a contact at the end of `arm`, m.
-    pub fn lever(&self, arm: &Vec3) -> Vec3 {
-        self.from_anchor + *arm
+    #[inline(always)]
+    pub fn lever(&self, arm: Vec3) -> Vec3 {
+        self.from_anchor + arm
     }
 }
 

@@ -1,13 +1,14 @@
 use std::ops::Range;
 
 use glam::{Vec3, Vec4};
-use multiversion::multiversion;
 
 use super::contacts::add;
+use super::lanes::LANES;
 use super::pairs::{Part, Run, with_pairs};
+use super::wall_batch::{Batch, evaluate};
 use super::wall_run::{WallRun, runs};
 use crate::contact::{Memory, respond};
-use crate::layout::{HERTZ, HOOKE, LINEAR, SphereLoad, WALL_DIGITS};
+use crate::layout::{HERTZ, HOOKE, LINEAR, Sphere, SphereLoad, WALL, WALL_DIGITS};
 use crate::state::State;
 use crate::wall::facet::FAR;
 use crate::wall::load::{self, Digits};
@@ -21,16 +22,20 @@ pub fn walls(state: &mut State) {
         return;
     }
     let kernel = kernel(state);
-    let act = |state: &State, _: &mut (), part: Part| {
+    let act = |state: &State, batch: &mut Batch, part: Part| {
         let Part { run, loads, .. } = part;
         let mut touched = Touched::new(state);
-        let walled = 0..run.walled.len();
-        kernel(state, run, walled, 0, loads, &mut touched);
+        let walled = Walled {
+            range: 0..run.walled.len(),
+            from: 0,
+            loads,
+        };
+        kernel(state, run, walled, &mut touched, batch);
         touched
     };
     let touched = with_pairs(state, |state, pairs| {
         pairs.fill(state);
-        pairs.with(state, || (), act, Touched::default, Touched::and)
+        pairs.with(state, Batch::default, act, Touched::default, Touched::and)
     });
     touched.note(state);
 }
@@ -39,9 +44,9 @@ pub fn walls(state: &mut State) {
 #[derive(Default)]
 pub(super) struct Touched {
     /// Largest overlap as a fraction of the radius.
-    fraction: f32,
+    pub fraction: f32,
     /// Loads on all walls, or none.
-    sums: Vec<Digits>,
+    pub sums: Vec<Digits>,
 }
 
 impl Touched {
@@ -74,19 +79,32 @@ impl Touched {
     }
 }
 
-/// Evaluates the contacts of some of [`Run::walled`], with the loads of the spheres from a place in the run on.
-pub(super) type Kernel = fn(&State, &mut Run, Range<usize>, usize, &mut [SphereLoad], &mut Touched);
+/// Some of [`Run::walled`].
+pub(super) struct Walled<'a> {
+    pub range: Range<usize>,
+    /// The loads of the spheres of the run, from this place on.
+    pub from: usize,
+    pub loads: &'a mut [SphereLoad],
+}
+
+/// Evaluates the contacts of some spheres with walls.
+pub(super) type Kernel = fn(&State, &mut Run, Walled, &mut Touched, &mut Batch);
 
 /// What evaluates the contact law of `state`.
 ///
 /// # Panics
 /// If it is a custom one.
 pub(super) fn kernel(state: &State) -> Kernel {
-    match state.params.law {
-        LINEAR => evaluate_some::<LINEAR>,
-        HOOKE => evaluate_some::<HOOKE>,
-        HERTZ => evaluate_some::<HERTZ>,
-        law => panic!("the CPU engine has no contact law {law}"),
+    let plain = state.pairs.iter().all(|pair| *pair == pair.plain());
+    match (state.params.law, state.params.memory_size) {
+        (LINEAR, _) => evaluate_some::<LINEAR, true, 0>,
+        (HOOKE, 1) if plain => evaluate_some::<HOOKE, true, 1>,
+        (HERTZ, 1) if plain => evaluate_some::<HERTZ, true, 1>,
+        (HOOKE, 1) => evaluate_some::<HOOKE, false, 1>,
+        (HERTZ, 1) => evaluate_some::<HERTZ, false, 1>,
+        (HOOKE, _) => evaluate_some::<HOOKE, false, 2>,
+        (HERTZ, _) => evaluate_some::<HERTZ, false, 2>,
+        (law, _) => panic!("the CPU engine has no contact law {law}"),
     }
 }
 
@@ -101,76 +119,104 @@ fn together(mut a: Vec<Digits>, b: Vec<Digits>) -> Vec<Digits> {
     a
 }
 
-/// The contacts of some `walled` spheres of a run. There are `loads` for its spheres from the place `from` on.
-#[multiversion(targets("x86_64+avx2"))]
-fn evaluate_some<const LAW: u32>(
+/// The contacts of some spheres of a run.
+///
+/// Those of a sphere that has one facet of each wall in its list, as most have, wait for others in a batch.
+fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     state: &State,
     run: &mut Run,
-    walled: Range<usize>,
-    from: usize,
-    loads: &mut [SphereLoad],
+    walled: Walled,
     touched: &mut Touched,
+    batch: &mut Batch,
 ) {
-    let State {
-        params, spheres, ..
-    } = state;
-    let size = params.memory_size as usize;
-    let Touched { fraction, sums } = touched;
+    let Walled { range, from, loads } = walled;
+    let table = state.facets();
     let first_sphere = run.spheres.start;
-    for own in &run.walled[walled] {
+    let memory = &mut run.facet_memory[..];
+    for own in &run.walled[range] {
         let place = own.place as usize;
         let load = &mut loads[place - from];
         if load.is_kept() {
             continue;
         }
-        let mut at = own.first as usize;
-        let facets = &run.facets[at..at + own.count as usize];
-        let memory = &mut run.facet_memory[..];
-        let sphere = &spheres[first_sphere + place];
-        let (mut damping, mut friction) = (0.0, 0.0);
-        for run in runs(state, sphere, facets) {
-            let memory = &mut memory[at * size..(at + run.entries.len()) * size];
-            at += run.entries.len();
-            let alone = run.entries.len() == 1;
-            let mut orphans = Orphans::default();
-            if size > 0 && !alone {
-                orphans.gather(&run, memory, size);
-            }
-            for k in 0..run.entries.len() {
-                let own = &mut memory[k * size..(k + 1) * size];
-                let Some(closest) = run.touched(k) else {
-                    if alone {
-                        own.fill(Vec4::ZERO);
-                    }
-                    continue;
-                };
-                let near = run.near(&closest);
-                if !alone && is_empty(own) {
-                    orphans.hand_over(run.point(&closest), INHERITED * near.radius, own);
-                }
-                let contact = &near.contact;
-                let pair = run.pair(state);
-                let response = respond::<LAW>(contact, &pair, &Memory::of(own), params);
-                response.memory.write(own);
-                load.force += response.force;
-                load.torque += near.arm.cross(response.force) + response.torque;
-                damping += response.damping;
-                friction += response.friction;
-                if let Some(sum) = sums.get_mut(run.index) {
-                    let torque = run.lever(&near.arm).cross(response.force) + response.torque;
-                    load::add(sum, -response.force, -torque, params);
-                }
-                if contact.touch.presence > 0.0 {
-                    let overlap = contact.touch.mean_overlap;
-                    load.max_overlap = load.max_overlap.max(overlap);
-                    load.contacts += 1 << 16;
-                    *fraction = fraction.max(overlap / near.radius);
-                }
+        let first = own.first as usize;
+        let all = first..first + own.count as usize;
+        let facets = &run.facets[all.clone()];
+        let sphere = &state.spheres[first_sphere + place];
+        let wall = |facet: u32| table[(facet & !WALL) as usize].wall;
+        let alone = facets.windows(2).all(|two| wall(two[0]) != wall(two[1]));
+        if !alone || facets.len() > LANES {
+            let memory = &mut memory[all.start * SIZE..all.end * SIZE];
+            one_by_one::<LAW>(state, sphere, facets, memory, load, touched);
+            continue;
+        }
+        if !batch.has_room(facets.len()) {
+            evaluate::<LAW, PLAIN, SIZE>(batch, state, memory, loads, touched);
+        }
+        for (facet, run) in all.zip(runs(state, sphere, facets)) {
+            let memory = &mut memory[facet * SIZE..(facet + 1) * SIZE];
+            match run.touched(0) {
+                Some(closest) => batch.push(&run, &closest, facet, memory),
+                None => memory.fill(Vec4::ZERO),
             }
         }
-        add(&mut load.damping, &mut load.damping_rest, damping);
-        add(&mut load.friction, &mut load.friction_rest, friction);
+        batch.close(place - from);
     }
+    evaluate::<LAW, PLAIN, SIZE>(batch, state, memory, loads, touched);
+}
+
+/// The contacts of a sphere with `facets`, of which some walls have more than one.
+fn one_by_one<const LAW: u32>(
+    state: &State,
+    sphere: &Sphere,
+    facets: &[u32],
+    memory: &mut [Vec4],
+    load: &mut SphereLoad,
+    touched: &mut Touched,
+) {
+    let params = &state.params;
+    let size = params.memory_size as usize;
+    let Touched { fraction, sums } = touched;
+    let mut at = 0;
+    let (mut damping, mut friction) = (0.0, 0.0);
+    for run in runs(state, sphere, facets) {
+        let memory = &mut memory[at * size..(at + run.entries.len()) * size];
+        at += run.entries.len();
+        let mut orphans = Orphans::default();
+        if size > 0 {
+            orphans.gather(&run, memory, size);
+        }
+        for k in 0..run.entries.len() {
+            let own = &mut memory[k * size..(k + 1) * size];
+            let Some(closest) = run.touched(k) else {
+                continue;
+            };
+            let near = run.near(&closest);
+            if is_empty(own) {
+                orphans.hand_over(run.point(&closest), INHERITED * near.radius, own);
+            }
+            let contact = &near.contact;
+            let pair = run.pair(state);
+            let response = respond::<LAW>(contact, &pair, &Memory::of(own), params);
+            response.memory.write(own);
+            load.force += response.force;
+            load.torque += near.arm.cross(response.force) + response.torque;
+            damping += response.damping;
+            friction += response.friction;
+            if let Some(sum) = sums.get_mut(run.index) {
+                let torque = run.lever(&near.arm).cross(response.force) + response.torque;
+                load::add(sum, -response.force, -torque, params);
+            }
+            if contact.touch.presence > 0.0 {
+                let overlap = contact.touch.mean_overlap;
+                load.max_overlap = load.max_overlap.max(overlap);
+                load.contacts += 1 << 16;
+                *fraction = fraction.max(overlap / near.radius);
+            }
+        }
+    }
+    add(&mut load.damping, &mut load.damping_rest, damping);
+    add(&mut load.friction, &mut load.friction_rest, friction);
 }
 
 /// A contact that goes over to another facet of the wall takes along what it remembers if it goes no

@@ -36,9 +36,17 @@ impl Closest {
 
 /// How `point` lies to `facet`; `samples` are those of signed distances. Facets with a front,
 /// but for planes, hold what has come no farther behind them than `depth`, m.
+#[inline(always)]
 pub fn closest(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Closest {
+    if facet.kind == PLANE {
+        return face(facet.a.dot(point), facet.a, facet.side, FAR);
+    }
+    closest_of_end(facet, samples, point, depth)
+}
+
+/// The same of facets that have an end.
+fn closest_of_end(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Closest {
     match facet.kind {
-        PLANE => face(facet.a.dot(point), facet.a, facet.side, FAR),
         RECTANGLE => rectangle(facet, point, depth),
         TRIANGLE => triangle(facet, point, depth),
         REVOLVED => revolved(facet, point, depth),
