@@ -307,8 +307,13 @@ fn find<const PERIODIC: bool>(grid: &Grid, index: usize, list: &mut Vec<u32>) {
         let period = params.period >> level;
         for z in first.z..=last.z {
             for y in first.y..=last.y {
-                let row = wrap(IVec3::new(first.x, y, z), period);
-                let parts = row_parts(row.x, last.x - first.x + 1, period.x);
+                let (row, parts) = if PERIODIC {
+                    let row = wrap(IVec3::new(first.x, y, z), period);
+                    (row, row_parts(row.x, last.x - first.x + 1, period.x))
+                } else {
+                    (IVec3::new(first.x, y, z), [first.x..last.x + 1, 0..0])
+                };
+                let parts = &parts[..if PERIODIC { 2 } else { 1 }];
                 for part in parts.iter().filter(|part| !part.is_empty()) {
                     let row = Row {
                         cells: part.clone(),

@@ -25,7 +25,7 @@ const RUNS: usize = 4;
 const SPHERE_COST: usize = 4;
 
 /// Spheres of a chunk: few enough that what one pass writes is in the cache when the next one reads it.
-const CHUNK: usize = 256;
+const CHUNK: usize = 2048;
 
 /// The pairs of all runs.
 #[derive(Debug, Default)]
