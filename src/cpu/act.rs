@@ -1,3 +1,4 @@
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::batch::{Batch, larger};
@@ -29,9 +30,10 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
     let contacts = contacts::kernel(state);
     let walls = (state.params.wall_count > 0).then(|| walls::kernel(state));
     let step = integrate::begin(state);
-    let act = |shared: &State, room: &mut Room, part: Part| {
+    let act = |shared: &State, part: Part| {
         let Part {
             run,
+            room,
             bodies,
             loads,
             next,
@@ -83,7 +85,7 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
         }
         acted
     };
-    let acted = pairs.with(state, Room::default, act, Acted::default, Acted::and);
+    let acted = pairs.with(state, act, Acted::default, Acted::and);
     let largest = &mut state.stats[0].max_overlap_fraction;
     *largest = (*largest).max(acted.fraction.to_bits());
     if walls.is_some() {
@@ -99,13 +101,19 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
     acted.times.map(|time| time.mul_f64(share))
 }
 
-/// Room in which a thread works.
+/// Room in which a run works, kept from step to step.
 #[derive(Default)]
-struct Room {
-    contacts: Batch,
-    walls: wall_batch::Batch,
+pub(super) struct Room {
+    pub contacts: Batch,
+    pub walls: wall_batch::Batch,
     integrate: integrate::Batch,
     pose: pose::Lanes,
+}
+
+impl fmt::Debug for Room {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("Room")
+    }
 }
 
 /// What became of a run.

@@ -15,8 +15,11 @@ use crate::state::State;
 /// If the contact law is a custom one, which is there for the GPU engine only.
 pub fn contacts(state: &mut State) {
     let kernel = kernel(state);
-    let act = |state: &State, batch: &mut Batch, part: Part| {
-        let Part { run, loads, .. } = part;
+    let act = |state: &State, part: Part| {
+        let Part {
+            run, room, loads, ..
+        } = part;
+        let batch = &mut room.contacts;
         let mut fraction = kernel(state, run, &before_run(run), &mut [], batch);
         for chunk in run.chunks.clone() {
             let loads = &mut loads[chunk.spheres.clone()];
@@ -26,7 +29,7 @@ pub fn contacts(state: &mut State) {
     };
     let fraction = with_pairs(state, |state, pairs| {
         pairs.fill(state);
-        pairs.with(state, Batch::default, act, || 0.0, f32::max)
+        pairs.with(state, act, || 0.0, f32::max)
     });
     let largest = &mut state.stats[0].max_overlap_fraction;
     *largest = (*largest).max(fraction.to_bits());

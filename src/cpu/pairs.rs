@@ -6,11 +6,13 @@
 
 use std::mem::take;
 use std::ops::Range;
+use std::time::Instant;
 
 use glam::Vec4;
 use rayon::prelude::*;
 
 use super::GRAIN;
+use super::act::Room;
 use super::batch::Sum;
 use super::integrate::Kinds;
 use super::wall_run::walls_of;
@@ -31,6 +33,10 @@ const CHUNK: usize = 2048;
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
     runs: Vec<Run>,
+    /// Room in which each of them works.
+    rooms: Vec<Box<Room>>,
+    /// The part of the whole cost that each of them has, and the time that it has taken since they were filled, s.
+    shares: Vec<(f64, f64)>,
     /// Whether they are those of the neighbour lists, and know better than these what contacts remember.
     filled: bool,
     /// The spheres of the next step.
@@ -118,26 +124,47 @@ pub(super) fn with_pairs<T>(state: &mut State, act: impl FnOnce(&mut State, &mut
     result
 }
 
-/// The bodies of each run, of about the same cost.
-fn shares(state: &State) -> Vec<Range<usize>> {
-    let runs = match state.params.sleep_steps {
-        0 => 1,
-        _ => RUNS,
-    };
-    let count = (runs * rayon::current_num_threads()).min(state.bodies.len().div_ceil(GRAIN));
+/// The bodies of each run, of which each has one of `shares` of the cost.
+fn cut(state: &State, shares: &[(f64, f64)]) -> Vec<Range<usize>> {
     let cost_before =
         |sphere: usize| state.neighbour_starts[sphere] as usize + SPHERE_COST * sphere;
-    let all = cost_before(state.spheres.len());
-    let inner = (1..count).map(|run| {
-        let share = run * all / count;
-        let before = |body: &Body| cost_before(body.first_sphere as usize) < share;
-        state.bodies.partition_point(before)
+    let all = cost_before(state.spheres.len()) as f64;
+    let (mut start, mut part) = (0, 0.0);
+    let ranges = shares.iter().enumerate().map(|(run, (share, _))| {
+        part += share;
+        let before = |body: &Body| (cost_before(body.first_sphere as usize) as f64) < part * all;
+        let end = match run + 1 == shares.len() {
+            true => state.bodies.len(),
+            false => state.bodies.partition_point(before).max(start),
+        };
+        std::mem::replace(&mut start, end)..end
     });
-    let mut start = 0;
-    let ranges = inner
-        .chain([state.bodies.len()])
-        .map(|end| std::mem::replace(&mut start, end)..end);
-    ranges.filter(|bodies| !bodies.is_empty()).collect()
+    ranges.collect()
+}
+
+/// New shares of the cost for `count` runs: those that took longer than others get less of it.
+///
+/// Nobody knows how fast a processor is at the moment; the outcome is the same wherever the cuts are.
+fn balanced(shares: &[(f64, f64)], count: usize) -> Vec<(f64, f64)> {
+    /// A run has at least half and at most twice of an equal share.
+    const LEAST: f64 = 0.5;
+    const MOST: f64 = 2.0;
+    let equal = 1.0 / count as f64;
+    let timed = shares.len() == count && shares.iter().all(|(_, time)| *time > 0.0);
+    if !timed {
+        return vec![(equal, 0.0); count];
+    }
+    // Half of the way: times are noisy.
+    let weights: Vec<f64> = shares
+        .iter()
+        .map(|(share, time)| (share * (share / time)).sqrt())
+        .collect();
+    let all: f64 = weights.iter().sum();
+    let limited = weights
+        .iter()
+        .map(|weight| (weight / all).clamp(LEAST * equal, MOST * equal));
+    let all: f64 = limited.clone().sum();
+    limited.map(|share| (share / all, 0.0)).collect()
 }
 
 impl Pairs {
@@ -145,9 +172,16 @@ impl Pairs {
     pub fn fill(&mut self, state: &State) {
         let kinds = Kinds::from(state);
         let balls: Vec<bool> = kinds.balls().collect();
-        let shares = shares(state);
-        self.runs.resize_with(shares.len(), Run::default);
-        let tasks = self.runs.par_iter_mut().zip(shares);
+        let runs = match state.params.sleep_steps {
+            0 => 1,
+            _ => RUNS,
+        };
+        let count = (runs * rayon::current_num_threads()).min(state.bodies.len().div_ceil(GRAIN));
+        self.shares = balanced(&self.shares, count);
+        let ranges = cut(state, &self.shares);
+        self.runs.resize_with(count, Run::default);
+        self.rooms.resize_with(count, Box::default);
+        let tasks = self.runs.par_iter_mut().zip(ranges);
         tasks.for_each(|(run, bodies)| run.fill(state, bodies, &balls));
         self.next.resize(state.spheres.len(), Sphere::default());
         self.filled = true;
@@ -192,11 +226,10 @@ impl Pairs {
     }
 
     /// Has each run do something with its part of the state, and returns what comes of all.
-    pub(super) fn with<T: Send, R>(
+    pub(super) fn with<T: Send>(
         &mut self,
         state: &mut State,
-        room: impl Fn() -> R + Sync + Send,
-        act: impl Fn(&State, &mut R, Part) -> T + Sync + Send,
+        act: impl Fn(&State, Part) -> T + Sync + Send,
         nothing: impl Fn() -> T + Sync + Send,
         and: impl Fn(T, T) -> T + Sync + Send,
     ) -> T {
@@ -206,22 +239,30 @@ impl Pairs {
         let mut rest = &mut bodies[..];
         let mut rest_of_spheres = &mut sphere_loads[..];
         let mut rest_of_next = &mut self.next[..];
-        for run in &mut self.runs {
+        let rooms = self.rooms.iter_mut().zip(&mut self.shares);
+        for (run, (room, (_, time))) in self.runs.iter_mut().zip(rooms) {
             let (bodies, loads, next);
             (bodies, rest) = rest.split_at_mut(run.bodies.len());
             (loads, rest_of_spheres) = rest_of_spheres.split_at_mut(run.spheres.len());
             (next, rest_of_next) = rest_of_next.split_at_mut(run.spheres.len());
-            parts.push(Part {
+            let part = Part {
                 run,
+                room,
                 bodies,
                 loads,
                 next,
-            });
+            };
+            parts.push((part, time));
         }
         let shared = &*state;
         let all = parts
             .into_par_iter()
-            .map_init(room, |room, part| act(shared, room, part))
+            .map(|(part, time)| {
+                let start = Instant::now();
+                let result = act(shared, part);
+                *time += start.elapsed().as_secs_f64();
+                result
+            })
             .reduce(nothing, and);
         state.bodies = bodies;
         state.sphere_loads = sphere_loads;
@@ -232,6 +273,7 @@ impl Pairs {
 /// A run, and its part of the state.
 pub(super) struct Part<'a> {
     pub run: &'a mut Run,
+    pub room: &'a mut Room,
     pub bodies: &'a mut [Body],
     pub loads: &'a mut [SphereLoad],
     /// Room for its spheres in the next step.
@@ -240,6 +282,10 @@ pub(super) struct Part<'a> {
 
 impl Run {
     fn fill(&mut self, state: &State, bodies: Range<usize>, balls: &[bool]) {
+        if bodies.is_empty() {
+            *self = Run::default();
+            return;
+        }
         let State {
             params,
             neighbours,

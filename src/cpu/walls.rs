@@ -22,20 +22,22 @@ pub fn walls(state: &mut State) {
         return;
     }
     let kernel = kernel(state);
-    let act = |state: &State, batch: &mut Batch, part: Part| {
-        let Part { run, loads, .. } = part;
+    let act = |state: &State, part: Part| {
+        let Part {
+            run, room, loads, ..
+        } = part;
         let mut touched = Touched::new(state);
         let walled = Walled {
             range: 0..run.walled.len(),
             from: 0,
             loads,
         };
-        kernel(state, run, walled, &mut touched, batch);
+        kernel(state, run, walled, &mut touched, &mut room.walls);
         touched
     };
     let touched = with_pairs(state, |state, pairs| {
         pairs.fill(state);
-        pairs.with(state, Batch::default, act, Touched::default, Touched::and)
+        pairs.with(state, act, Touched::default, Touched::and)
     });
     touched.note(state);
 }
