@@ -22,6 +22,13 @@
 // WALL_STEPS.
 @group(0) @binding(27) var<storage, read> wall_poses: array<WallPose>;
 
+// The drift of a body in a step before it moves, without its sign.
+fn drift_before(body: Body) -> f32 {
+    let fast = (bitcast<u32>(body.drift) >> 31u) == 1u;
+    let start = select(0.5 * (params.skin - params.slow_skin), 0.0, fast);
+    return select(abs(body.drift), start, stats.rebuilding == 1u);
+}
+
 // By the exponent's bits: a compiler may assume that floats are finite.
 fn is_finite(value: vec3<f32>) -> bool {
     return all((bitcast<vec3<u32>>(value) & vec3<u32>(0x7f800000u)) != vec3<u32>(0x7f800000u));
@@ -78,7 +85,7 @@ fn integrate(
         let twist = angular_velocity(orientation, torque, constant.inverse_inertia);
         if length(acceleration) + farthest * length(twist) <= params.wake_acceleration {
             if stats.rebuilding == 1u {
-                bodies[index].drift = 0.0;
+                bodies[index].drift = drift_before(body);
             }
             return;
         }
@@ -99,13 +106,13 @@ fn integrate(
     let turned =
         advance(body.orientation, angular_momentum, constant.inverse_inertia, params.time_step, dither);
     body.orientation = turned.orientation;
-    let drift = select(body.drift, 0.0, stats.rebuilding == 1u);
     let farther = length(way) + length(turned.spin) * params.time_step * constant.reach;
-    body.drift = drift + farther;
-    if body.drift > params.drift_limit && atomicLoad(&stats.stale) == 0u {
+    let drift = drift_before(body) + farther;
+    body.drift = select(drift, -drift, farther > params.fast_way);
+    if drift > params.drift_limit && atomicLoad(&stats.stale) == 0u {
         atomicStore(&stats.stale, 1u);
     }
-    let soon = body.drift + params.lookahead * farther;
+    let soon = drift + params.lookahead * farther;
     if soon > params.drift_limit && atomicLoad(&stats.due) == 0u {
         atomicStore(&stats.due, 1u);
     }
@@ -117,6 +124,7 @@ fn integrate(
             body.still = ASLEEP;
             body.velocity = vec3<f32>(0.0);
             body.angular_momentum = vec3<f32>(0.0);
+            body.drift = drift;
         }
     }
     bodies[index] = body;

@@ -30,11 +30,17 @@
 // Index of the slice.
 @group(0) @binding(22) var<uniform> slice: u32;
 
-// Whether two spheres are closer than the skin, belong to different bodies, can be moved, and are in groups that
+// What two spheres have to be apart, at least, is the sum of this for both, else they are neighbours: the radius and
+// half of the skin, m.
+fn extent(sphere: Sphere) -> f32 {
+    return sphere.radius + 0.5 * select(params.slow_skin, params.skin, is_fast(sphere));
+}
+
+// Whether two spheres are closer than their skins, belong to different bodies, can be moved, and are in groups that
 // touch.
 fn are_neighbours(sphere: Sphere, other: Sphere) -> bool {
     let between = apart(sphere, other, params);
-    let reach = sphere.radius + other.radius + params.skin;
+    let reach = extent(sphere) + extent(other);
     return dot(between, between) < reach * reach
         && sphere.body != other.body
         && sphere.inverse_mass + other.inverse_mass > 0.0
@@ -95,7 +101,7 @@ fn find(index: u32, start: u32, write: bool) -> u32 {
 // Number of facets of walls near a sphere; written from `start` on if `write`.
 fn find_walls(index: u32, start: u32, write: bool) -> u32 {
     let sphere = spheres[index];
-    let reach = sphere.radius + params.skin;
+    let reach = extent(sphere) + 0.5 * params.skin;
     var count = 0u;
     for (var k = 0u; k < params.wall_count; k++) {
         let wall = walls[k];

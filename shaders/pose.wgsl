@@ -55,6 +55,7 @@ fn pose(
     let own = spheres[index].body;
     let body = bodies[own];
     let asleep = body.still & ASLEEP;
+    let fast = select(0u, FAST, (bitcast<u32>(body.drift) >> 31u) == 1u);
     if asleep != 0u && (spheres[index].tags & ASLEEP) != 0u {
         return;
     }
@@ -73,6 +74,6 @@ fn pose(
         body.velocity + cross(spin, arm),
         constant.inverse_mass,
         spin,
-        member.material | (constant.group << GROUP_SHIFT) | asleep,
+        member.material | (constant.group << GROUP_SHIFT) | asleep | fast,
     );
 }

@@ -13,7 +13,7 @@ use glam::{DVec3, Vec3, Vec4};
 use serde::Serialize;
 
 use crate::cpu::orientation_of;
-use crate::grid::{from_wall, nearest};
+use crate::grid::{extent, from_wall, nearest};
 use crate::layout::{Body, BodyForce, HERTZ, Load, SphereLoad, WALL, WALL_DIGITS};
 use crate::pass::Pass;
 use crate::state::{State, body_orientation};
@@ -444,7 +444,7 @@ fn at_the_edge_of_facet(state: &State, sphere: usize, facet: u32) -> bool {
     let wall = &state.walls[facet.wall as usize];
     let from_anchor = from_wall(sphere, wall, &state.params);
     let place = orientation_of(wall).conjugate().rotate(from_anchor);
-    let reach = sphere.radius + state.params.skin;
+    let reach = extent(sphere, &state.params) + 0.5 * state.params.skin;
     let rounding = 1e-5 * (reach + from_anchor.length());
     (distance(facet, state.samples(), place) - reach).abs() < rounding
 }
@@ -492,7 +492,7 @@ fn differing_neighbours(a: &State, b: &State) -> usize {
             return at_the_edge_of_facet(a, index, other & !WALL);
         }
         let (sphere, other) = (&a.spheres[index], &a.spheres[other as usize]);
-        let reach = f64::from(sphere.radius + other.radius + a.params.skin);
+        let reach = f64::from(extent(sphere, &a.params) + extent(other, &a.params));
         let apart = apart((sphere.cell, sphere.offset), (other.cell, other.offset), a);
         (apart / reach - 1.0).abs() < 1e-5
     };

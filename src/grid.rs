@@ -25,6 +25,18 @@ pub fn level_of(radius: f32, params: &Params) -> u32 {
     level
 }
 
+/// What two spheres have to be apart, at least, is the sum of this for both, else they are neighbours: the radius and
+/// half of the skin, m.
+#[inline(always)]
+pub fn extent(sphere: &Sphere, params: &Params) -> f32 {
+    let skin = if sphere.is_fast() {
+        params.skin
+    } else {
+        params.slow_skin
+    };
+    sphere.radius + 0.5 * skin
+}
+
 /// The cell of level `level` that holds the finest cell `cell`.
 #[inline]
 pub fn cell_at(cell: IVec3, level: u32) -> IVec3 {

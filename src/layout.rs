@@ -59,6 +59,8 @@ pub const MATERIAL_BITS: u32 = 0xffff;
 pub const GROUP_SHIFT: u32 = 16;
 /// The bit of [`Sphere::tags`] that is set while the body sleeps.
 pub const ASLEEP: u32 = 1 << 31;
+/// Bit of `Sphere::tags` of bodies that are fast: see [`Params::fast_way`].
+pub const FAST: u32 = 1 << 30;
 /// The bit of [`SphereLoad::contacts`] that is set where the load is that of an earlier step, since all that
 /// the sphere may touch sleeps.
 pub const KEPT: u32 = 1 << 31;
@@ -142,12 +144,16 @@ pub struct Params {
     /// Number of cells of the finest grid from one side of a periodic box to the other, a multiple
     /// of those in a cell of the coarsest grid; 0 along axes that are not periodic.
     pub period: IVec3,
-    /// Two spheres are neighbours if their surfaces are closer than this, m.
+    /// Two spheres of fast bodies are neighbours if their surfaces are closer than this, m.
     pub skin: f32,
+    /// The same for two bodies that are not fast; the mean of both holds for one of each.
+    pub slow_skin: f32,
+    /// A body that moves farther than this in a step is fast, m: its skin has to last for many.
+    pub fast_way: f32,
     /// What a side of a cell of the finest grid is at least, m, and is along axes that are not
     /// periodic: it decides on which level a sphere lives.
     pub finest: f32,
-    /// The lists hold while no sphere has moved farther than this, m: half the skin, less what
+    /// The lists hold while no drift of a body is larger than this, m: half the skin, less what
     /// rounding may hide. Below 0, the lists are built in every step.
     pub drift_limit: f32,
     /// Surfaces closer than this, m, are looked at: they may touch at one end of the step.
@@ -250,8 +256,18 @@ pub struct Body {
     /// Angular momentum about the centre of mass in the world frame, kg m²/s. The angular velocity
     /// follows from it, so a free body keeps it exactly.
     pub angular_momentum: Vec3,
-    /// How far a sphere of the body may have moved since the neighbour lists were built, m.
+    /// Its size: how far a sphere of the body may have moved since the neighbour lists were built, m, and if its
+    /// skin is that of a slow one, what that has less than the thickest. Its sign: negative if the body is fast,
+    /// that is, gets a thick skin when the lists are built next.
     pub drift: f32,
+}
+
+impl Body {
+    /// Whether it is fast: see [`Params::fast_way`].
+    #[inline(always)]
+    pub fn is_fast(&self) -> bool {
+        self.drift.is_sign_negative()
+    }
 }
 
 /// What bodies of one kind have in common: of the same shape, in the same group, and fixed or not.
@@ -383,7 +399,7 @@ pub struct Sphere {
     /// Angular velocity of the body, rad/s.
     pub angular_velocity: Vec3,
     /// Index of the material ([`MATERIAL_BITS`]) and of the group ([`GROUP_SHIFT`]), and whether the body
-    /// sleeps ([`ASLEEP`]).
+    /// sleeps ([`ASLEEP`]) and is fast ([`FAST`]).
     pub tags: u32,
 }
 
@@ -397,13 +413,19 @@ impl Sphere {
     /// Index of the group.
     #[inline(always)]
     pub fn group(&self) -> u32 {
-        (self.tags & !ASLEEP) >> GROUP_SHIFT
+        (self.tags & !(ASLEEP | FAST)) >> GROUP_SHIFT
     }
 
     /// Whether its body sleeps.
     #[inline(always)]
     pub fn sleeps(&self) -> bool {
         self.tags & ASLEEP != 0
+    }
+
+    /// Whether its body is fast: see [`Params::fast_way`].
+    #[inline(always)]
+    pub fn is_fast(&self) -> bool {
+        self.tags & FAST != 0
     }
 }
 

@@ -46,7 +46,7 @@
 //! 4. **scatter**: a counting sort of the spheres by bucket and, inside a bucket, by index: so that
 //!    the order never depends on timing.
 //! 5. **neighbours**: a thread for each sphere. It walks the cells around its own and lists, by
-//!    index, all spheres that are closer than a skin.
+//!    index, all spheres that are closer than a skin: a thick one for bodies that are fast, a thin one for others.
 //! 6. **contacts**: a thread for each sphere. It walks its list, finds what it overlaps, and sums
 //!    force and torque (`contact.rs`). Each pair is evaluated from both sides, so no
 //!    thread writes where another does, and the sum has a fixed order: the same scene gives the
@@ -58,7 +58,7 @@
 //!    moved since the lists were built.
 //!
 //! Passes 2 to 5 build the neighbour lists. They run only in steps before which some body has moved
-//! by half the skin: on the GPU, the device itself gives them no threads otherwise.
+//! by half its skin: on the GPU, the device itself gives them no threads otherwise.
 //!
 //! The next step's `pose` takes it from there. On the GPU, many steps go into one submission and
 //! nothing is read back in between.

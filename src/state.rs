@@ -27,17 +27,25 @@ use crate::pull::Pull;
 use crate::rotation::{self, Quaternion};
 use crate::wall::{self, Loaded};
 
-/// Skin of the neighbour lists as a fraction of the smallest radius, beside the range of cohesion. A
+/// Skin of the neighbour lists of fast bodies as a fraction of the smallest radius, beside the range of cohesion. A
 /// thicker one makes longer lists, a thinner one has them built more often.
-const SKIN: f64 = 0.2;
+const SKIN: f64 = 0.3;
+
+/// The same for others: in a pile that has come to rest few bodies still move, and those that do not need no room
+/// to.
+const SLOW_SKIN: f64 = 0.1;
+
+/// Steps for which the skin of a body that is not fast lasts at least: about as long as that of the fastest
+/// does in a pile that has come to rest.
+const SLOW_STEPS: f64 = 80.0;
 
 /// A cell is this much larger than the largest diameter and the skin, so that rounding of an offset
 /// to the border of its cell cannot hide a neighbour.
 const CELL_MARGIN: f64 = 1.001;
 
-/// Part of the skin within which surfaces are looked at closely. Two spheres may come nearer by the
-/// skin before the lists are built again, so the lists have all that are as close as this.
-const TOUCH_MARGIN: f64 = 0.1;
+/// Gap within which surfaces are looked at closely, as a fraction of the smallest radius. Two spheres may come nearer
+/// by what their skins have more than this before the lists are built again, so the lists have all that are as close.
+const TOUCH_MARGIN: f64 = 0.02;
 
 /// Entries of the neighbour lists that there is room for at the start, for each sphere; the lists
 /// grow as they need.
@@ -298,6 +306,7 @@ impl State {
             finest,
             level_count,
             skin,
+            slow_skin,
             touch_margin,
             cell_size,
             period,
@@ -326,6 +335,8 @@ impl State {
                 level_count,
                 period,
                 skin,
+                slow_skin,
+                fast_way: 0.5 * (slow_skin - touch_margin) / SLOW_STEPS as f32,
                 drift_limit: 0.499 * (skin - touch_margin),
                 touch_margin,
                 finest,
@@ -458,14 +469,19 @@ impl State {
             } = self.params;
             let (cell, part) = locate(body.position, self.origin, cell_size);
             let inertia = world_inertia(body.orientation, clump.inertia);
+            let kind = kind(model, body.shape, body.group, body.fixed);
+            let reach = f64::from(self.properties[kind as usize].reach);
+            let speed = body.velocity.length() + body.angular_velocity.length() * reach;
+            let fast = speed as f32 * self.params.time_step > self.params.fast_way;
             self.bodies.push(Body {
                 offset: (part / f64::from(FRACTION)).round().as_uvec3(),
                 cell: wrap(cell, period),
-                kind: kind(model, body.shape, body.group, body.fixed),
+                kind,
                 orientation: rotation::orientation(body.orientation),
                 velocity: body.velocity.as_vec3(),
                 first_sphere,
                 angular_momentum: (inertia * body.angular_velocity).as_vec3(),
+                drift: if fast { -0.0 } else { 0.0 },
                 ..Default::default()
             });
         }
@@ -1374,6 +1390,7 @@ struct Grid {
     finest: f32,
     level_count: u32,
     skin: f32,
+    slow_skin: f32,
     touch_margin: f32,
     cell_size: Vec3,
     period: IVec3,
@@ -1416,7 +1433,8 @@ impl Grid {
             finest,
             level_count,
             skin: skin(model) as f32,
-            touch_margin: (TOUCH_MARGIN * SKIN * smallest + range(model)) as f32,
+            touch_margin: (TOUCH_MARGIN * smallest + range(model)) as f32,
+            slow_skin: (SLOW_SKIN * smallest + range(model)) as f32,
             cell_size,
             period,
             origin,
@@ -1470,7 +1488,7 @@ fn radii(model: &Model) -> (f64, f64) {
     })
 }
 
-/// Two spheres are neighbours if their surfaces are closer than this, m.
+/// Two spheres of fast bodies are neighbours if their surfaces are closer than this, m.
 fn skin(model: &Model) -> f64 {
     SKIN * radii(model).0 + range(model)
 }

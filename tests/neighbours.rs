@@ -90,6 +90,58 @@ fn lists_that_are_not_rebuilt_would_miss_contacts() {
     assert_ne!(on_cpu(State::new(&model), 300).0, on_cpu(never, 300).0);
 }
 
+/// Balls and cubes close to each other, most of them slow enough for thin skins, some not.
+fn slow_crowd() -> Model {
+    let scene = r#"{
+        "version": 1,
+        "gravity": [0, 0, 0],
+        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 2e-5 },
+        "materials": { "glass": { "density": 2500, "restitution": 0.9, "friction": 0.5 } },
+        "shapes": {
+            "ball": { "sphere": { "radius": 0.02 }, "material": "glass" },
+            "cube": { "cube": { "n": 2, "radius": 0.01 }, "material": "glass" }
+        },
+        "fills": [{
+            "count": 150, "shapes": { "ball": 1, "cube": 1 }, "seed": 3,
+            "placement": "grid", "spacing": 0.04105, "orientation": [0, 0, 0, 1],
+            "velocity": { "min": [-0.2, -0.2, -0.2], "max": [0.2, 0.2, 0.2] },
+            "region": { "min": [-0.13, 0, -0.13], "max": [0.13, 0.25, 0.13] }
+        }]
+    }"#;
+    scene::parse(scene, "slow.json".as_ref()).unwrap().model
+}
+
+#[test]
+fn thin_skins_of_slow_bodies_hide_nothing() {
+    let model = slow_crowd();
+    let fast = State::new(&model)
+        .bodies
+        .iter()
+        .filter(|body| body.is_fast())
+        .count();
+    assert!((10..75).contains(&fast), "{fast} of 150 bodies are fast");
+    for (engine, run) in ENGINES {
+        let (always, _) = run(always_rebuilding(&model), 800);
+        let (with_lists, stats) = run(State::new(&model), 800);
+        assert!(stats.rebuilds < 40, "{engine}: {} rebuilds", stats.rebuilds);
+        assert!(always == with_lists, "{engine}: not the same bits");
+    }
+}
+
+#[test]
+fn lists_of_slow_bodies_are_shorter() {
+    let mut state = State::new(&slow_crowd());
+    let mut all_fast = state.clone();
+    all_fast
+        .bodies
+        .iter_mut()
+        .for_each(|body| body.drift = -0.0);
+    cpu::step(&mut state);
+    cpu::step(&mut all_fast);
+    let [few, many] = [&state, &all_fast].map(|state| state.stats[0].neighbours);
+    assert!(10 * few < 9 * many, "{few} and {many} neighbours");
+}
+
 /// Entries of the lists at the start.
 fn fewest_neighbours(model: &Model) -> u32 {
     let mut state = State::new(model);

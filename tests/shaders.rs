@@ -116,6 +116,8 @@ fn layouts() -> Vec<Layout> {
         "level_count",
         "period",
         "skin",
+        "slow_skin",
+        "fast_way",
         "finest",
         "drift_limit",
         "touch_margin",

@@ -11,6 +11,8 @@ struct Params {
     level_count: u32,
     period: vec3<i32>,
     skin: f32,
+    slow_skin: f32,
+    fast_way: f32,
     finest: f32,
     drift_limit: f32,
     touch_margin: f32,

@@ -5,9 +5,13 @@ fn material_of(sphere: Sphere) -> u32 {
 }
 
 fn group_of(sphere: Sphere) -> u32 {
-    return (sphere.tags & ~ASLEEP) >> GROUP_SHIFT;
+    return (sphere.tags & ~(ASLEEP | FAST)) >> GROUP_SHIFT;
 }
 
 fn sleeps(sphere: Sphere) -> bool {
     return (sphere.tags & ASLEEP) != 0u;
+}
+
+fn is_fast(sphere: Sphere) -> bool {
+    return (sphere.tags & FAST) != 0u;
 }

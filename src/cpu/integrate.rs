@@ -269,6 +269,20 @@ pub(super) struct Step {
     dither: f32,
 }
 
+impl Step {
+    /// The drift of a body before it moves, without its sign.
+    #[inline(always)]
+    fn drift_before(&self, drift: f32) -> f32 {
+        if !self.rebuilding {
+            drift.abs()
+        } else if drift.is_sign_negative() {
+            0.0
+        } else {
+            0.5 * (self.params.skin - self.params.slow_skin)
+        }
+    }
+}
+
 /// Bodies one after the other.
 pub(super) struct Bodies<'a> {
     /// Index of the first.
@@ -372,9 +386,7 @@ impl Awake {
             let force = forces.get(place);
             let asleep = body.still & ASLEEP != 0;
             if asleep && sleeps_on(body, &sums[place], force, kinds, step) {
-                if step.rebuilding {
-                    body.drift = 0.0;
-                }
+                body.drift = step.drift_before(body.drift);
                 stale |= body.drift > step.params.drift_limit;
                 continue;
             }
@@ -576,7 +588,7 @@ impl Lanes {
                 velocity: velocities.get(lane).0,
                 first_sphere,
                 angular_momentum,
-                drift: if step.rebuilding { 0.0 } else { drift },
+                drift: step.drift_before(drift),
             };
             let (inverse_inertia, inverse_mass) = self.properties[0].get(lane);
             let reach = self.properties[1].0[2][lane];
@@ -594,7 +606,7 @@ impl Lanes {
             velocities.set(lane, moved.velocity, f32::from_bits(first_sphere));
             momenta.set(lane, moved.angular_momentum, moved.drift);
             self.lost[lane] = lost.into();
-            self.stale[lane] = (moved.drift > step.params.drift_limit).into();
+            self.stale[lane] = (moved.drift.abs() > step.params.drift_limit).into();
         }
     }
 }
@@ -639,7 +651,13 @@ fn advance_body<const ROUND: bool>(
         time_step,
         dither,
     );
-    moved.drift += way.length() + spin.length() * time_step * reach;
+    let farther = way.length() + spin.length() * time_step * reach;
+    let drift = body.drift + farther;
+    moved.drift = if farther > params.fast_way {
+        -drift
+    } else {
+        drift
+    };
     let turn = spin * time_step;
     let finite = moved.velocity.is_finite() & moved.angular_momentum.is_finite();
     let lost = !(finite & is_sane(way, params.cell_size) & (turn.length() < MOST_TURN));
@@ -666,6 +684,7 @@ fn rest(moved: &Body, kinds: Kinds, step: &Step) -> Body {
             still: ASLEEP,
             velocity: Vec3::ZERO,
             angular_momentum: Vec3::ZERO,
+            drift: moved.drift.abs(),
             ..*moved
         };
     }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::pairs::Pairs;
 use super::wall_run::orientation_of;
-use crate::grid::{from_wall, level_of, nearest, reach, row_parts, row_ranges, wrap};
+use crate::grid::{extent, from_wall, level_of, nearest, reach, row_parts, row_ranges, wrap};
 use crate::layout::{Facet, Group, Node, Params, Sphere, WALL, Wall};
 use crate::state::State;
 use crate::wall::facet::distance;
@@ -152,7 +152,7 @@ struct Grid<'a> {
 struct Places {
     offsets: [Vec<f32>; 3],
     cells: [Vec<i32>; 3],
-    radii: Vec<f32>,
+    extents: Vec<f32>,
     levels: Vec<u32>,
     bodies: Vec<u32>,
 }
@@ -163,18 +163,18 @@ impl Places {
         let Places {
             offsets,
             cells,
-            radii,
+            extents,
             levels,
             bodies,
         } = self;
         offsets.iter_mut().for_each(|own| own.resize(count, 0.0));
         cells.iter_mut().for_each(|own| own.resize(count, 0));
-        radii.resize(count, 0.0);
+        extents.resize(count, 0.0);
         levels.resize(count, 0);
         bodies.resize(count, 0);
         let [x, y, z] = offsets.each_mut().map(|own| own.par_chunks_mut(CHUNK));
         let [i, j, k] = cells.each_mut().map(|own| own.par_chunks_mut(CHUNK));
-        let rest = (radii.par_chunks_mut(CHUNK), levels.par_chunks_mut(CHUNK));
+        let rest = (extents.par_chunks_mut(CHUNK), levels.par_chunks_mut(CHUNK));
         let columns = (
             x,
             y,
@@ -188,12 +188,12 @@ impl Places {
         );
         let tasks = (sorted.par_chunks(CHUNK), columns.into_par_iter());
         tasks.into_par_iter().for_each(|(sorted, columns)| {
-            let (x, y, z, i, j, k, radii, levels, bodies) = columns;
+            let (x, y, z, i, j, k, extents, levels, bodies) = columns;
             for (place, &index) in sorted.iter().enumerate() {
                 let sphere = &spheres[index as usize];
                 [x[place], y[place], z[place]] = sphere.offset.to_array();
                 [i[place], j[place], k[place]] = sphere.cell.to_array();
-                radii[place] = sphere.radius;
+                extents[place] = extent(sphere, params);
                 levels[place] = level_of(sphere.radius, params);
                 bodies[place] = sphere.body;
             }
@@ -268,7 +268,7 @@ impl Walls<'_> {
     /// Appends the facets near a sphere to `list`.
     #[inline(always)]
     fn find(&self, params: &Params, sphere: &Sphere, list: &mut Vec<u32>) {
-        let reach = sphere.radius + params.skin;
+        let reach = extent(sphere, params) + 0.5 * params.skin;
         for wall in self.walls {
             if sphere.inverse_mass + wall.inverse_mass == 0.0 {
                 continue;
@@ -358,7 +358,7 @@ struct Row {
 
 impl Places {
     /// Which of the places from `first` on are those of spheres of other bodies, in the cells of `row`,
-    /// whose surfaces are closer to that of `sphere` than the skin: a bit for each.
+    /// whose surfaces are closer to that of `sphere` than their skins: a bit for each.
     ///
     /// Another cell's spheres, of this level or another, may share the buckets of the row.
     #[inline(always)]
@@ -370,9 +370,10 @@ impl Places {
         params: &Params,
     ) -> u32 {
         let lanes = first..first + LANES;
+        let own = extent(sphere, params);
         let [x, y, z] = self.offsets.each_ref().map(|own| &own[lanes.clone()]);
         let [i, j, k] = self.cells.each_ref().map(|own| &own[lanes.clone()]);
-        let (radii, levels) = (&self.radii[lanes.clone()], &self.levels[lanes.clone()]);
+        let (extents, levels) = (&self.extents[lanes.clone()], &self.levels[lanes.clone()]);
         let bodies = &self.bodies[lanes];
         let count = row.cells.len() as u32;
         let mut found = [0_u32; LANES];
@@ -384,7 +385,7 @@ impl Places {
             }
             let offset = Vec3::new(x[lane], y[lane], z[lane]);
             let apart = cells.as_vec3() * params.cell_size + (offset - sphere.offset);
-            let reach = sphere.radius + radii[lane] + params.skin;
+            let reach = own + extents[lane];
             let home = cell >> row.level;
             let in_row = (home.y == row.y)
                 & (home.z == row.z)

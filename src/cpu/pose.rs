@@ -7,7 +7,7 @@ use super::GRAIN;
 use super::integrate::Kinds;
 use super::lanes::{Columns, LANES, Lane};
 use crate::grid::{metres, settle};
-use crate::layout::{ASLEEP, Body, BodyProperties, GROUP_SHIFT, Params, Sphere};
+use crate::layout::{ASLEEP, Body, BodyProperties, FAST, GROUP_SHIFT, Params, Sphere};
 use crate::rotation::{Quaternion, angular_velocity};
 use crate::state::State;
 
@@ -100,10 +100,16 @@ pub(super) fn pose_some(
                 velocity: body.velocity + spin.cross(arm),
                 inverse_mass,
                 angular_velocity: spin,
-                tags: member.material | group << GROUP_SHIFT | asleep,
+                tags: member.material | group << GROUP_SHIFT | asleep | fast(body),
             };
         }
     }
+}
+
+/// What the tags of its spheres say of a body that is fast.
+#[inline(always)]
+fn fast(body: &Body) -> u32 {
+    if body.is_fast() { FAST } else { 0 }
 }
 
 /// The same for bodies that are single spheres about their centres and never sleep: many at a time.
@@ -168,7 +174,8 @@ impl Lanes {
             radii[lane] = member.radius;
             indices[lane] = f32::from_bits((first + lane) as u32);
             inverse_masses[lane] = properties.inverse_mass;
-            tags[lane] = f32::from_bits(member.material | properties.group << GROUP_SHIFT);
+            tags[lane] =
+                f32::from_bits(member.material | properties.group << GROUP_SHIFT | fast(body));
         }
     }
 
