@@ -993,7 +993,7 @@ fn a_domain_is_long_enough_for_what_is_in_it() {
     );
     assert_eq!(loaded(&ball()).model.domain, None);
 
-    // 3 * 1.001 * (0.1 + 0.2 * 0.05) m.
+    // 3 * 1.001 * (0.1 + 0.3 * 0.05) m.
     let fits = |scene: &Value, length| {
         let scene = with(scene.clone(), "/domain", domain(length));
         match parse(&scene) {
@@ -1004,17 +1004,17 @@ fn a_domain_is_long_enough_for_what_is_in_it() {
                 .all(|problem| problem.path != "domain"),
         }
     };
-    let cells = 3.003 * 0.11;
+    let cells = 3.003 * 0.115;
     assert!(fits(&scene, cells + 1e-9) && !fits(&scene, cells - 1e-9));
 
     // The range of cohesion comes on top, and that of a custom law.
     let mut sticky = with(scene.clone(), "/contact", json!({ "law": "hooke" }));
     sticky["materials"]["stone"]["cohesion"] = json!({ "force": 1e-3, "range": 0.01 });
-    let cells = 3.003 * 0.12;
+    let cells = 3.003 * 0.125;
     assert!(fits(&sticky, cells + 1e-9) && !fits(&sticky, cells - 1e-9));
     let law = json!({ "law": "custom", "file": "tests/data/law.wgsl", "range": 0.02 });
     let custom = with(scene.clone(), "/contact", law);
-    let cells = 3.003 * 0.13;
+    let cells = 3.003 * 0.135;
     assert!(fits(&custom, cells + 1e-9) && !fits(&custom, cells - 1e-9));
 
     // Long bodies: twice their width, here 2 * 1 m.

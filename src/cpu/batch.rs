@@ -105,6 +105,7 @@ impl Batch {
         run: &mut Run,
         pairs: Range<usize>,
     ) -> f32 {
+        let first = run.spheres.start as u32;
         let mut fraction = 0.0;
         for from in pairs.clone().step_by(Self::BLOCK) {
             if self.len + Self::BLOCK > LANES {
@@ -113,11 +114,8 @@ impl Batch {
             let block = from..pairs.end.min(from + Self::BLOCK);
             let ahead = block.end..run.pairs.len().min(block.end + Self::BLOCK);
             for pair in &run.pairs[ahead] {
-                prefetch(&state.spheres, pair.other as usize);
-                prefetch(
-                    &run.sums,
-                    (pair.other as usize).wrapping_sub(run.spheres.start),
-                );
+                prefetch(&state.spheres, pair.other);
+                prefetch(&run.sums, pair.other.wrapping_sub(first));
             }
             if state.params.period == IVec3::ZERO {
                 self.gather::<SIZE, false>(state, run, block);
@@ -193,17 +191,20 @@ impl Batch {
     }
 }
 
-/// Has the processor fetch an element that is soon needed.
+/// Has the processor fetch an element that is soon needed, if there is one of that index.
 #[inline(always)]
-fn prefetch<T>(elements: &[T], index: usize) {
+fn prefetch<T>(elements: &[T], index: u32) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(element) = elements.get(index) {
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let start = std::ptr::from_ref(element).cast::<i8>();
-        // SAFETY: a prefetch reads nothing, and both addresses are within the element.
+        let start = elements.as_ptr().wrapping_add(index as usize).cast::<i8>();
+        // SAFETY: a prefetch reads nothing, and takes any address.
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(start);
-            _mm_prefetch::<_MM_HINT_T0>(start.add(size_of::<T>() - 1));
+            // What is not aligned to the lines of a cache may lie in two of them.
+            if align_of::<T>() < 64 {
+                _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(size_of::<T>() - 1));
+            }
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -290,19 +291,20 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     for (rows, columns) in batch.memory.iter_mut().zip(&scratch.memory).take(SIZE) {
         columns.transpose(rows, lanes);
     }
+    let (sums, memory) = (&mut run.sums[..], &mut run.memory[..]);
     for lane in 0..len {
         let (overlap, touching) = (scratch.overlaps[lane], scratch.touching[lane]);
         let force = forces.0[lane];
-        run.sums[batch.owners[lane] as usize].add(force, torques.0[lane], overlap, touching);
-        let partner = &mut run.sums[batch.partners[lane] as usize];
+        sums[batch.owners[lane] as usize].add(force, torques.0[lane], overlap, touching);
+        let partner = &mut sums[batch.partners[lane] as usize];
         partner.add(FLIP * force, others.0[lane], overlap, touching);
         let pair = batch.pairs[lane] as usize * SIZE;
-        for (own, rows) in run.memory[pair..pair + SIZE].iter_mut().zip(&batch.memory) {
-            *own = rows.0[lane];
+        for (part, rows) in batch.memory.iter().take(SIZE).enumerate() {
+            memory[pair + part] = rows.0[lane];
         }
     }
     batch.len = 0;
-    scratch.fractions[..len].iter().copied().fold(0.0, larger)
+    largest(&scratch.fractions[..len])
 }
 
 impl Sum {
@@ -319,6 +321,19 @@ impl Sum {
 #[inline(always)]
 pub(super) fn larger(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }
+}
+
+/// The largest of some numbers and zero: by lanes, since each has to wait for the one before.
+#[inline(always)]
+fn largest(numbers: &[f32]) -> f32 {
+    let (vectors, rest) = numbers.as_chunks::<16>();
+    let mut all = [0.0; 16];
+    for vector in vectors {
+        for (all, own) in all.iter_mut().zip(vector) {
+            *all = larger(*all, *own);
+        }
+    }
+    all.iter().chain(rest).copied().fold(0.0, larger)
 }
 
 impl Scratch {
