@@ -2,7 +2,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::batch::{Batch, larger};
-use super::contacts::{self, before_run};
+use super::contacts;
 use super::integrate::{self, Bodies, Kinds, Moved, integrate_some};
 use super::pairs::{Pairs, Part};
 use super::pose::{self, pose_balls, pose_some};
@@ -41,10 +41,11 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
         let mut acted = Acted::new(shared);
         let mut clock = Instant::now();
         let batch = &mut room.contacts;
-        acted.fraction = contacts(shared, run, &before_run(run), &mut [], batch);
+        acted.fraction = contacts(shared, run, &run.before.clone(), &mut [], batch, &[]);
         for chunk in run.chunks.clone() {
             let own = chunk.spheres.clone();
-            let fraction = contacts(shared, run, &chunk, &mut loads[own.clone()], batch);
+            let (own_loads, soon) = (&mut loads[own.clone()], &bodies[chunk.bodies.clone()]);
+            let fraction = contacts(shared, run, &chunk, own_loads, batch, soon);
             acted.fraction = larger(acted.fraction, fraction);
             acted.lap(0, &mut clock);
             if let Some(walls) = walls {

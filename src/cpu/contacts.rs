@@ -1,15 +1,20 @@
+use std::mem::take;
+
+use glam::IVec3;
 use multiversion::multiversion;
 
-use super::batch::{Batch, evaluate, larger};
-use super::pairs::{Chunk, Part, Run, with_pairs};
-use crate::layout::{HERTZ, HOOKE, KEPT, LINEAR, SphereLoad, WALL};
+use super::batch::{Batch, larger, prefetch};
+use super::lanes::WIDTH;
+use super::pairs::{Chunk, Group, Part, Run, with_pairs};
+use crate::layout::{Body, HERTZ, HOOKE, KEPT, LINEAR, SphereLoad, WALL};
 use crate::state::State;
 
 /// Contacts of each sphere with others: force, torque, overlap, number, and what each remembers.
 ///
 /// A pair within a run of bodies is evaluated once, for both spheres. To swap the sides changes signs, and no bit
-/// else; and each sphere sums its neighbours in the order of their indices, however long the runs are: the result
-/// does not depend on them.
+/// else; and each sphere sums its neighbours of lower index in their order, then those of higher index in theirs, and
+/// then both, however long the runs are: the result does not depend on them. Where bodies may sleep, it sums all of
+/// them in their order.
 ///
 /// # Panics
 /// If the contact law is a custom one, which is there for the GPU engine only.
@@ -20,10 +25,10 @@ pub fn contacts(state: &mut State) {
             run, room, loads, ..
         } = part;
         let batch = &mut room.contacts;
-        let mut fraction = kernel(state, run, &before_run(run), &mut [], batch);
+        let mut fraction = kernel(state, run, &run.before.clone(), &mut [], batch, &[]);
         for chunk in run.chunks.clone() {
             let loads = &mut loads[chunk.spheres.clone()];
-            fraction = larger(fraction, kernel(state, run, &chunk, loads, batch));
+            fraction = larger(fraction, kernel(state, run, &chunk, loads, batch, &[]));
         }
         fraction
     };
@@ -36,15 +41,17 @@ pub fn contacts(state: &mut State) {
 }
 
 /// Evaluates the contacts of a run as far as they are among some of its pairs, and completes the loads of some of
-/// its spheres; returns the largest overlap as a fraction of the smaller radius.
-pub(super) type Kernel = fn(&State, &mut Run, &Chunk, &mut [SphereLoad], &mut Batch) -> f32;
+/// its spheres; returns the largest overlap as a fraction of the smaller radius. Meanwhile the given bodies are
+/// fetched: those that are moved then.
+pub(super) type Kernel =
+    fn(&State, &mut Run, &Chunk, &mut [SphereLoad], &mut Batch, &[Body]) -> f32;
 
 /// What evaluates the contact law of `state`.
 ///
 /// # Panics
 /// If it is a custom one.
 pub(super) fn kernel(state: &State) -> Kernel {
-    let plain = state.pairs.iter().all(|pair| *pair == pair.plain());
+    let plain = is_plain(state);
     match (state.params.law, state.params.memory_size) {
         (LINEAR, _) => evaluate_some::<LINEAR, true, 0>,
         (HOOKE, 1) if plain => evaluate_some::<HOOKE, true, 1>,
@@ -57,12 +64,20 @@ pub(super) fn kernel(state: &State) -> Kernel {
     }
 }
 
-/// The contacts with spheres before the run: these come first in the sums of each sphere.
-pub(super) fn before_run(run: &Run) -> Chunk {
-    Chunk {
-        pairs: 0..run.alone,
-        ..Chunk::default()
-    }
+/// Whether no pair has terms beyond spring, dashpot and friction.
+fn is_plain(state: &State) -> bool {
+    state.pairs.iter().all(|pair| *pair == pair.plain())
+}
+
+/// Number of values that contacts remember: without twisting friction, the fourth is always zero.
+pub(super) fn memory_columns(state: &State) -> usize {
+    let size = state.params.memory_size as usize;
+    columns(size, is_plain(state))
+}
+
+#[inline(always)]
+pub(super) const fn columns(size: usize, plain: bool) -> usize {
+    if plain && size == 1 { 3 } else { 4 * size }
 }
 
 /// The contacts of the spheres of a chunk, for which there are `loads`. Returns the largest overlap as a fraction of
@@ -74,46 +89,80 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     chunk: &Chunk,
     loads: &mut [SphereLoad],
     batch: &mut Batch,
+    bodies: &[Body],
 ) -> f32 {
-    let mut fraction = 0.0;
-    if run.ends.is_empty() {
-        let pairs = chunk.pairs.clone();
-        fraction = batch.take::<LAW, PLAIN, SIZE>(state, run, pairs);
+    if state.params.period == IVec3::ZERO {
+        evaluate::<LAW, PLAIN, SIZE, false>(state, run, chunk, loads, batch, bodies);
     } else {
-        let mut pairs = chunk.pairs.start..chunk.pairs.start;
-        for place in chunk.spheres.clone() {
-            let end = run.ends[place] as usize;
-            if is_kept(state, run.spheres.start + place) {
-                run.sums[place].contacts = KEPT;
-                fraction = larger(fraction, batch.take::<LAW, PLAIN, SIZE>(state, run, pairs));
-                pairs = end..end;
-            } else {
-                pairs.end = end;
-            }
-        }
-        fraction = larger(fraction, batch.take::<LAW, PLAIN, SIZE>(state, run, pairs));
+        evaluate::<LAW, PLAIN, SIZE, true>(state, run, chunk, loads, batch, bodies);
     }
-    fraction = larger(fraction, evaluate::<LAW, PLAIN, SIZE>(batch, state, run));
+    batch.fraction()
+}
 
-    let sums = &mut run.sums[chunk.spheres.clone()];
-    for (load, sum) in loads.iter_mut().zip(sums) {
-        let sum = std::mem::take(sum);
-        if sum.contacts & KEPT != 0 {
+#[inline(always)]
+fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC: bool>(
+    state: &State,
+    run: &mut Run,
+    chunk: &Chunk,
+    loads: &mut [SphereLoad],
+    batch: &mut Batch,
+    bodies: &[Body],
+) {
+    batch.begin(run, chunk);
+    // What comes before the run comes first in the sums.
+    let is_before = loads.is_empty();
+    let mut sums = take(if is_before {
+        &mut run.sums
+    } else {
+        &mut batch.sums
+    });
+    for index in chunk.groups.clone() {
+        let Group { places, count, .. } = run.groups[index];
+        let kept = match state.params.sleep_steps {
+            0 => [false; WIDTH],
+            _ => places.map(|place| is_kept(state, run.spheres.start + place as usize)),
+        };
+        let soon = index - chunk.groups.start;
+        let soon = WIDTH * soon..WIDTH * (soon + 1);
+        prefetch(loads, soon.clone());
+        prefetch(bodies, soon.start..soon.end.min(bodies.len()));
+        if kept.contains(&false) {
+            let idle = kept[..count].iter().filter(|&&kept| kept).count();
+            run.idle += idle * run.groups[index].rows.len();
+            batch.evaluate::<LAW, PLAIN, SIZE, PERIODIC>(state, run, chunk, index, kept, &mut sums);
+        }
+        for lane in (0..count).filter(|&lane| kept[lane]) {
+            let place = sums.place(places[lane] as usize);
+            sums.touching[place].contacts = KEPT;
+        }
+    }
+    if is_before {
+        run.sums = sums;
+        return;
+    }
+    batch.share(run, chunk);
+    for (load, place) in loads.iter_mut().zip(chunk.spheres.clone()) {
+        let place = sums.place(place);
+        let [lower, higher] = [take(&mut run.sums.touching[place]), sums.touching[place]];
+        if higher.contacts & KEPT != 0 {
             load.contacts |= KEPT;
             continue;
         }
-        load.force = sum.force.truncate();
-        load.torque = sum.torque.truncate();
-        load.max_overlap = sum.max_overlap;
-        load.contacts = sum.contacts;
-        add(&mut load.damping, &mut load.damping_rest, sum.force.w);
-        add(&mut load.friction, &mut load.friction_rest, sum.torque.w);
+        load.max_overlap = larger(lower.max_overlap, higher.max_overlap);
+        load.contacts = lower.contacts + higher.contacts;
+        let [lower, higher] = [take(&mut run.sums.effects[place]), sums.effects[place]];
+        let force = lower.force + higher.force;
+        let torque = lower.torque + higher.torque;
+        load.force = force.truncate();
+        load.torque = torque.truncate();
+        add(&mut load.damping, &mut load.damping_rest, force.w);
+        add(&mut load.friction, &mut load.friction_rest, torque.w);
     }
-    fraction
+    batch.sums = sums;
 }
 
 /// Whether a sphere sleeps, and nothing in its list moves: its load stays what it was.
-fn is_kept(state: &State, index: usize) -> bool {
+pub(super) fn is_kept(state: &State, index: usize) -> bool {
     let still = |&other: &u32| {
         if other & WALL != 0 {
             return state.params.moving_walls == 0;
@@ -214,9 +263,11 @@ mod tests {
         let size = state.params.memory_size as usize;
         for (index, load) in state.sphere_loads.iter_mut().enumerate() {
             let [start, end] = [0, 1].map(|k| before.neighbour_starts[index + k] as usize);
-            let (mut force, mut torque) = (Vec3::ZERO, Vec3::ZERO);
-            // With spheres, and with walls.
-            let (mut damping, mut friction) = ([0.0; 2], [0.0; 2]);
+            // Force and torque of spheres of lower and of higher index.
+            let mut sums = [[Vec3::ZERO; 2]; 2];
+            let mut walls = Vec::new();
+            // With spheres of lower and of higher index, and with walls.
+            let (mut damping, mut friction) = ([0.0; 3], [0.0; 3]);
             (load.max_overlap, load.contacts) = (0.0, 0);
             for entry in start..end {
                 let memory = &mut state.memory[entry * size..(entry + 1) * size];
@@ -226,28 +277,47 @@ mod tests {
                     continue;
                 };
                 let (share, one, with) = if other & WALL == 0 {
-                    (0.5, 1, 0)
+                    (0.5, 1, usize::from(other as usize > index))
                 } else {
-                    (1.0, 1 << 16, 1)
+                    (1.0, 1 << 16, 2)
                 };
                 let was = Memory::of(memory);
                 let response = respond::<LAW>(&near.contact, &pair, &was, &before.params);
                 response.memory.write(memory);
-                force += response.force;
-                torque += near.arm.cross(response.force) + response.torque;
+                let torque = near.arm.cross(response.force) + response.torque;
+                if other & WALL == 0 {
+                    let [force_sum, torque_sum] = &mut sums[with];
+                    *force_sum += response.force;
+                    *torque_sum += torque;
+                } else {
+                    walls.push((response.force, torque));
+                }
                 damping[with] += share * response.damping;
                 friction[with] += share * response.friction;
                 let touch = near.contact.touch;
                 load.max_overlap = load.max_overlap.max(touch.mean_overlap);
                 load.contacts += if touch.presence > 0.0 { one } else { 0 };
             }
-            (load.force, load.torque) = (force, torque);
+            let [force, torque] = [0, 1].map(|k| sums[0][k] + sums[1][k]);
+            (load.force, load.torque) = walls.iter().fold((force, torque), |sum, wall| {
+                (sum.0 + wall.0, sum.1 + wall.1)
+            });
             let walled = before.neighbours[start..end]
                 .last()
                 .is_some_and(|last| last & WALL != 0);
-            for with in 0..1 + usize::from(walled) {
-                add(&mut load.damping, &mut load.damping_rest, damping[with]);
-                add(&mut load.friction, &mut load.friction_rest, friction[with]);
+            add(
+                &mut load.damping,
+                &mut load.damping_rest,
+                damping[0] + damping[1],
+            );
+            add(
+                &mut load.friction,
+                &mut load.friction_rest,
+                friction[0] + friction[1],
+            );
+            if walled {
+                add(&mut load.damping, &mut load.damping_rest, damping[2]);
+                add(&mut load.friction, &mut load.friction_rest, friction[2]);
             }
         }
     }

@@ -4,7 +4,7 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use super::lanes::{Columns, LANES};
+use super::lanes::{Columns, LANES, read_four, write_four};
 use crate::grid::{is_sane, metres, travel};
 use crate::layout::{
     ASLEEP, Body, BodyForce, BodyProperties, Load, LoadedWall, Member, Params, SEMI_IMPLICIT,
@@ -525,9 +525,9 @@ impl Lanes {
             (false, false) => self.advance::<true, false>(step),
         }
         let own = cast_slice_mut::<_, [[f32; 4]; 5]>(bodies);
-        for (row, columns) in self.bodies.iter().enumerate() {
-            columns.write(own, row);
-        }
+        let [a, b, c, d, last] = &self.bodies;
+        write_four([a, b, c, d], own, 0);
+        last.write(own, 4);
         self.stale[..bodies.len()].iter().any(|&stale| stale > 0)
     }
 
@@ -543,9 +543,9 @@ impl Lanes {
             columns.read(forces, row);
         }
         let own = cast_slice::<_, [[f32; 4]; 5]>(bodies);
-        for (row, columns) in self.bodies.iter_mut().enumerate() {
-            columns.read(own, row);
-        }
+        let [a, b, c, d, last] = &mut self.bodies;
+        read_four([a, b, c, d], own, 0);
+        last.read(own, 4);
         let kind = bodies[0].kind;
         let alike = bodies.iter().all(|body| body.kind == kind);
         if alike && self.kind == Some(kind) {

@@ -5,7 +5,7 @@
 //! as wide as the machine has them: the compiler sees to that. Vectors round as scalars do, and
 //! nothing is summed across lanes: the bits are the same on every machine.
 
-use bytemuck::{cast_slice, cast_slice_mut};
+use bytemuck::{Pod, cast, cast_ref, cast_slice, cast_slice_mut};
 use glam::{Mat4, Vec3, Vec4};
 
 /// Elements in a batch: a multiple of the lanes of any machine, few enough for its first cache.
@@ -20,9 +20,100 @@ pub type Lane = [f32; LANES];
 pub struct Rows(pub [Vec4; LANES]);
 
 /// The same, value by value: as vectors want them.
-#[derive(Clone)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub struct Columns(pub [Lane; 4]);
+pub struct Columns<const COUNT: usize = LANES>(pub [[f32; COUNT]; 4]);
+
+/// Elements that stand side by side: as many as fit into the vectors of the machines that have the widest.
+pub const WIDTH: usize = 16;
+
+/// [`WIDTH`] elements of 64 bytes each, value by value.
+pub type Sheet = [Columns<WIDTH>; 4];
+
+/// Takes over elements that lie anywhere.
+#[inline(always)]
+pub fn gather<'a, T: Pod>(sheet: &mut Sheet, element: impl Fn(usize) -> &'a T) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: this processor has what the function needs.
+        return unsafe { avx512::read(&mut sheet.each_mut(), 0, element) };
+    }
+    for lane in (0..WIDTH).step_by(4) {
+        let four: [_; 4] = std::array::from_fn(|k| cast_ref::<_, [[f32; 4]; 4]>(element(lane + k)));
+        for (row, columns) in sheet.iter_mut().enumerate() {
+            columns.set_four(lane, four.map(|own| Vec4::from_array(own[row])));
+        }
+    }
+}
+
+/// Takes over four rows of each element, from row `row` on: what [`Columns::read`] does with each of them.
+#[inline(always)]
+pub fn read_four<const COUNT: usize, const N: usize>(
+    mut columns: [&mut Columns<COUNT>; 4],
+    elements: &[[[f32; 4]; N]],
+    row: usize,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if elements.len().is_multiple_of(WIDTH) && is_x86_feature_detected!("avx512f") {
+        for (group, elements) in elements.as_chunks::<WIDTH>().0.iter().enumerate() {
+            let element = |lane: usize| elements[lane][row..].first_chunk::<4>().unwrap();
+            // SAFETY: this processor has what the function needs.
+            unsafe { avx512::read(&mut columns, group * WIDTH, element) };
+        }
+        return;
+    }
+    for (k, columns) in columns.into_iter().enumerate() {
+        columns.read(elements, row + k);
+    }
+}
+
+/// Gives each element four rows, from row `row` on: what [`Columns::write`] does with each of them.
+#[inline(always)]
+pub fn write_four<const COUNT: usize, const N: usize>(
+    columns: [&Columns<COUNT>; 4],
+    elements: &mut [[[f32; 4]; N]],
+    row: usize,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if elements.len().is_multiple_of(WIDTH) && is_x86_feature_detected!("avx512f") {
+        for (group, elements) in elements.as_chunks_mut::<WIDTH>().0.iter_mut().enumerate() {
+            // SAFETY: this processor has what the function needs.
+            let rows = unsafe { avx512::rows(columns, group * WIDTH) };
+            for (element, own) in elements.iter_mut().zip(rows) {
+                element[row..row + 4].copy_from_slice(&own);
+            }
+        }
+        return;
+    }
+    for (k, columns) in columns.into_iter().enumerate() {
+        columns.write(elements, row + k);
+    }
+}
+
+/// Eight values of each element, from the four of each of two columns.
+#[inline(always)]
+pub fn both(a: &Columns<WIDTH>, b: &Columns<WIDTH>) -> [[[f32; 4]; 2]; WIDTH] {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: this processor has what the function needs.
+        return unsafe { avx512::both(a, b) };
+    }
+    let mut elements = [[[0.0; 4]; 2]; WIDTH];
+    a.write(&mut elements, 0);
+    b.write(&mut elements, 1);
+    elements
+}
+
+/// One of the elements.
+#[inline(always)]
+pub fn of_lane<T: Pod>(sheet: &Sheet, lane: usize) -> T {
+    let row = |columns: &Columns<WIDTH>| {
+        let [x, y, z, w] = &columns.0;
+        [x[lane], y[lane], z[lane], w[lane]]
+    };
+    let [a, b, c, d] = sheet;
+    cast([row(a), row(b), row(c), row(d)])
+}
 
 impl Rows {
     pub const ZERO: Rows = Rows([Vec4::ZERO; LANES]);
@@ -35,27 +126,41 @@ impl Rows {
 }
 
 impl Columns {
-    pub const ZERO: Columns = Columns([[0.0; LANES]; 4]);
-
     /// Of the first `lanes` elements, as they lie in memory.
     #[inline(always)]
     pub fn transpose(&self, rows: &mut Rows, lanes: usize) {
         self.write(cast_slice_mut::<_, [[f32; 4]; 1]>(&mut rows.0[..lanes]), 0);
+    }
+}
+
+impl<const COUNT: usize> Columns<COUNT> {
+    pub const ZERO: Columns<COUNT> = Columns([[0.0; COUNT]; 4]);
+
+    /// Four elements from lane `lane` on.
+    #[inline(always)]
+    pub fn four(&self, lane: usize) -> [Vec4; 4] {
+        let [x, y, z, w] = &self.0;
+        let four = |values: &[f32; COUNT]| Vec4::from_slice(&values[lane..lane + 4]);
+        let block = Mat4::from_cols(four(x), four(y), four(z), four(w)).transpose();
+        [block.x_axis, block.y_axis, block.z_axis, block.w_axis]
+    }
+
+    #[inline(always)]
+    fn set_four(&mut self, lane: usize, [a, b, c, d]: [Vec4; 4]) {
+        let block = Mat4::from_cols(a, b, c, d).transpose();
+        let columns = [block.x_axis, block.y_axis, block.z_axis, block.w_axis];
+        for (values, column) in self.0.iter_mut().zip(columns) {
+            column.write_to_slice(&mut values[lane..lane + 4]);
+        }
     }
 
     /// Takes over row number `row` of each element; no more than [`LANES`] of them.
     #[inline(always)]
     pub fn read<const N: usize>(&mut self, elements: &[[[f32; 4]; N]], row: usize) {
         let (fours, rest) = elements.as_chunks::<4>();
-        let [x, y, z, w] = &mut self.0;
         for (group, four) in fours.iter().enumerate() {
-            let [a, b, c, d] = four.each_ref().map(|own| Vec4::from_array(own[row]));
-            let block = Mat4::from_cols(a, b, c, d).transpose();
-            let at = 4 * group..4 * group + 4;
-            block.x_axis.write_to_slice(&mut x[at.clone()]);
-            block.y_axis.write_to_slice(&mut y[at.clone()]);
-            block.z_axis.write_to_slice(&mut z[at.clone()]);
-            block.w_axis.write_to_slice(&mut w[at]);
+            let four = four.each_ref().map(|own| Vec4::from_array(own[row]));
+            self.set_four(4 * group, four);
         }
         for (lane, own) in (4 * fours.len()..).zip(rest) {
             let [x, y, z, w] = own[row];
@@ -67,18 +172,9 @@ impl Columns {
     #[inline(always)]
     pub fn write<const N: usize>(&self, elements: &mut [[[f32; 4]; N]], row: usize) {
         let (fours, rest) = elements.as_chunks_mut::<4>();
-        let [x, y, z, w] = &self.0;
         for (group, four) in fours.iter_mut().enumerate() {
-            let at = 4 * group..4 * group + 4;
-            let block = Mat4::from_cols(
-                Vec4::from_slice(&x[at.clone()]),
-                Vec4::from_slice(&y[at.clone()]),
-                Vec4::from_slice(&z[at.clone()]),
-                Vec4::from_slice(&w[at]),
-            )
-            .transpose();
-            for (own, values) in four.iter_mut().zip(block.to_cols_array_2d()) {
-                own[row] = values;
+            for (own, values) in four.iter_mut().zip(self.four(4 * group)) {
+                own[row] = values.to_array();
             }
         }
         for (lane, own) in (4 * fours.len()..).zip(rest) {
@@ -113,6 +209,160 @@ impl Columns {
     pub fn set_bits(&mut self, lane: usize, bits: [u32; 4]) {
         for (column, bits) in self.0.iter_mut().zip(bits) {
             column[lane] = f32::from_bits(bits);
+        }
+    }
+}
+
+/// Sixteen elements at a time, in registers.
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use std::arch::x86_64::*;
+
+    use bytemuck::{Pod, cast};
+
+    use super::{Columns, WIDTH};
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    pub fn read<'a, T: Pod, const COUNT: usize>(
+        columns: &mut [&mut Columns<COUNT>; 4],
+        at: usize,
+        element: impl Fn(usize) -> &'a T,
+    ) {
+        let mut rows = [_mm512_setzero_ps(); WIDTH];
+        for (lane, row) in rows.iter_mut().enumerate() {
+            *row = cast(*element(lane));
+        }
+        let transposed = transposed(rows);
+        for (columns, own) in columns.iter_mut().zip(transposed.as_chunks::<4>().0) {
+            for (values, own) in columns.0.iter_mut().zip(own) {
+                values[at..at + WIDTH].copy_from_slice(&cast::<_, [f32; WIDTH]>(*own));
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    pub fn rows<const COUNT: usize>(
+        columns: [&Columns<COUNT>; 4],
+        at: usize,
+    ) -> [[[f32; 4]; 4]; WIDTH] {
+        let mut values = [_mm512_setzero_ps(); WIDTH];
+        for (columns, own) in columns.into_iter().zip(values.as_chunks_mut::<4>().0) {
+            for (column, own) in columns.0.iter().zip(own) {
+                *own = cast(*column[at..].first_chunk::<WIDTH>().unwrap());
+            }
+        }
+        cast(transposed(values))
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    pub fn both(a: &Columns<WIDTH>, b: &Columns<WIDTH>) -> [[[f32; 4]; 2]; WIDTH] {
+        let [a, b] = [a, b].map(|columns| fours(columns.0.map(cast)));
+        let mut elements = [[[0.0; 4]; 2]; WIDTH];
+        // Quarters of vectors: 0 to 3 of the first, 4 to 7 of the second, twice as many halves.
+        let low = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
+        let high = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
+        for k in 0..4 {
+            let [own, other] = [a[k], b[k]].map(|four| _mm512_castps_pd(four));
+            let halves = [low, high].map(|which| _mm512_permutex2var_pd(own, which, other));
+            let four: [[[[f32; 4]; 2]; 2]; 2] = cast(halves);
+            for (quarter, element) in four.as_flattened().iter().enumerate() {
+                elements[4 * quarter + k] = *element;
+            }
+        }
+        elements
+    }
+
+    /// Four rows of sixteen values to elements of four: those of the first result are elements 0, 4, 8 and 12.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn fours([a, b, c, d]: [__m512; 4]) -> [__m512; 4] {
+        let low = _mm512_castps_pd(_mm512_unpacklo_ps(a, b));
+        let high = _mm512_castps_pd(_mm512_unpackhi_ps(a, b));
+        let other_low = _mm512_castps_pd(_mm512_unpacklo_ps(c, d));
+        let other_high = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
+        [
+            _mm512_castpd_ps(_mm512_unpacklo_pd(low, other_low)),
+            _mm512_castpd_ps(_mm512_unpackhi_pd(low, other_low)),
+            _mm512_castpd_ps(_mm512_unpacklo_pd(high, other_high)),
+            _mm512_castpd_ps(_mm512_unpackhi_pd(high, other_high)),
+        ]
+    }
+
+    /// Rows to columns, or the other way round: in two rounds pairs and fours of values within each quarter of a
+    /// vector, then the quarters.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn transposed(rows: [__m512; 16]) -> [__m512; 16] {
+        let mut done = [[_mm512_setzero_ps(); 4]; 4];
+        for (rows, done) in rows.as_chunks::<4>().0.iter().zip(&mut done) {
+            *done = fours(*rows);
+        }
+        let mut columns = [_mm512_setzero_ps(); 16];
+        for k in 0..4 {
+            let [a, b, c, d] = [done[0][k], done[1][k], done[2][k], done[3][k]];
+            let even = _mm512_shuffle_f32x4::<0x88>(a, b);
+            let odd = _mm512_shuffle_f32x4::<0xdd>(a, b);
+            let other_even = _mm512_shuffle_f32x4::<0x88>(c, d);
+            let other_odd = _mm512_shuffle_f32x4::<0xdd>(c, d);
+            columns[k] = _mm512_shuffle_f32x4::<0x88>(even, other_even);
+            columns[4 + k] = _mm512_shuffle_f32x4::<0x88>(odd, other_odd);
+            columns[8 + k] = _mm512_shuffle_f32x4::<0xdd>(even, other_even);
+            columns[12 + k] = _mm512_shuffle_f32x4::<0xdd>(odd, other_odd);
+        }
+        columns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Elements of five rows, of which each value says where it is.
+    fn elements<const COUNT: usize>() -> [[[f32; 4]; 5]; COUNT] {
+        let value = |lane, row, k| (100 * lane + 10 * row + k) as f32;
+        std::array::from_fn(|lane| {
+            std::array::from_fn(|row| std::array::from_fn(|k| value(lane, row, k)))
+        })
+    }
+
+    /// Whatever the vectors of the machine are, and for counts that do not fill them.
+    #[test]
+    fn four_rows_to_columns_and_back() {
+        fn holds(elements: &[[[f32; 4]; 5]]) {
+            let mut columns = [const { Columns::<LANES>::ZERO }; 4];
+            read_four(columns.each_mut(), elements, 1);
+            for (lane, element) in elements.iter().enumerate() {
+                for (row, columns) in columns.iter().enumerate() {
+                    let own = columns.0.each_ref().map(|values| values[lane]);
+                    assert_eq!(own, element[1 + row], "row {row} of lane {lane}");
+                }
+            }
+            let mut written = vec![[[-1.0; 4]; 5]; elements.len()];
+            write_four(columns.each_ref(), &mut written, 1);
+            for (own, element) in written.iter().zip(elements) {
+                assert_eq!(own[0], [-1.0; 4]);
+                assert_eq!(own[1..], element[1..]);
+            }
+        }
+        holds(&elements::<LANES>());
+        holds(&elements::<{ 2 * WIDTH }>());
+        holds(&elements::<{ WIDTH + 5 }>());
+    }
+
+    #[test]
+    fn elements_from_anywhere_and_eight_values_of_each() {
+        let elements = elements::<WIDTH>();
+        let four = |lane: usize| elements[WIDTH - 1 - lane][1..].first_chunk::<4>().unwrap();
+        let mut sheet = [const { Columns::ZERO }; 4];
+        gather(&mut sheet, four);
+        for lane in 0..WIDTH {
+            assert_eq!(of_lane::<[[f32; 4]; 4]>(&sheet, lane), *four(lane));
+        }
+        for (lane, own) in both(&sheet[1], &sheet[3]).iter().enumerate() {
+            assert_eq!(*own, [four(lane)[1], four(lane)[3]]);
         }
     }
 }

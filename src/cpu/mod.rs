@@ -117,6 +117,9 @@ fn take_step(state: &mut State, pairs: &mut Pairs) -> [Duration; Pass::ALL.len()
         }
         *time = start.elapsed();
     }
+    if pairs.are_filled() && pairs.are_idle() {
+        pairs.write_back(state);
+    }
     if !pairs.are_filled() {
         pairs.fill(state);
     }

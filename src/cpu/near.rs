@@ -73,6 +73,7 @@ pub(super) struct Encounter {
 
 impl Encounter {
     /// `sphere`, with the smaller index if it `is_first`, and `other`.
+    #[inline(always)]
     pub fn new(sphere: &Sphere, other: &Sphere, is_first: bool, params: &Params) -> Encounter {
         Encounter {
             apart: apart(sphere, other, params),

@@ -13,8 +13,10 @@ use rayon::prelude::*;
 
 use super::GRAIN;
 use super::act::Room;
-use super::batch::Sum;
+use super::batch::Sums;
+use super::contacts::{is_kept, memory_columns};
 use super::integrate::Kinds;
+use super::lanes::{Columns, WIDTH};
 use super::wall_run::walls_of;
 use crate::layout::{Body, Sphere, SphereLoad};
 use crate::state::State;
@@ -27,7 +29,10 @@ const RUNS: usize = 4;
 const SPHERE_COST: usize = 4;
 
 /// Spheres of a chunk: few enough that what one pass writes is in the cache when the next one reads it.
-const CHUNK: usize = 2048;
+const CHUNK: usize = 1024;
+
+/// What it costs to put a sphere and its pairs in place, in evaluations of a pair.
+const FILL_COST: usize = 8;
 
 /// The pairs of all runs.
 #[derive(Debug, Default)]
@@ -55,16 +60,29 @@ pub(super) struct Run {
     pub spheres: Range<usize>,
     /// The entries of their neighbour lists.
     pub entries: Range<usize>,
-    /// The pairs: with spheres before the run first, and then chunk by chunk.
-    pub pairs: Vec<Pair>,
-    /// What the contact of each remembers.
-    pub memory: Vec<Vec4>,
-    /// What contacts do to each sphere, and to one that is none of them; zero between steps.
-    pub sums: Vec<Sum>,
-    /// Pairs with spheres before the run.
-    pub alone: usize,
-    /// Where the pairs of each sphere end, if bodies may sleep: those of one that does are left out.
-    pub ends: Vec<u32>,
+    /// Spheres side by side.
+    pub groups: Vec<Group>,
+    /// Rows of pairs, those of one group after the other: index of the other sphere of each lane, or that of the
+    /// sphere itself where there is none.
+    pub others: Vec<[u32; WIDTH]>,
+    /// What the contacts of each row remember, value by value, and how many values that are.
+    pub memory: Vec<[f32; WIDTH]>,
+    pub memory_columns: usize,
+    /// Their entries in the neighbour lists.
+    row_entries: Vec<[Entries; WIDTH]>,
+    /// Pairs that stand for both of their spheres, in the order of these.
+    pub shared: Vec<Shared>,
+    /// What contacts with spheres of lower index do to each sphere; zero between steps.
+    pub sums: Sums,
+    /// The groups for pairs with spheres before the run, which come first in the sums of each sphere.
+    pub before: Chunk,
+    /// Pairs that were evaluated for nothing since then, because they are side by side with others: those of spheres
+    /// that have fallen asleep.
+    pub idle: usize,
+    /// Places from the first of a chunk on to which its pairs reach, at most.
+    reach: usize,
+    /// Room to fill it.
+    listed: Listed,
     /// Spheres with walls in their lists.
     pub walled: Vec<Walled>,
     /// The facets in their lists, one sphere after the other.
@@ -74,17 +92,59 @@ pub(super) struct Run {
     pub chunks: Vec<Chunk>,
 }
 
-/// Two spheres that may touch.
+/// Spheres side by side, one in each lane, and the rows of their pairs.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// Their places in the run; lanes without one repeat the first.
+    pub places: [u32; WIDTH],
+    /// Number of lanes that have a sphere.
+    pub count: usize,
+    pub rows: Range<usize>,
+}
+
+/// The second sphere of a pair that stands for both.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair {
-    /// One of them, as a place in the run.
-    pub own: u32,
-    /// Index of the other.
-    pub other: u32,
-    /// Entry of the neighbour lists.
-    entry: u32,
-    /// Entry of the other sphere for the same contact, if the pair stands for both, else the same.
-    mirror: u32,
+pub(super) struct Shared {
+    /// Its place in [`Sums`].
+    pub place: u32,
+    /// Where the pair is, among those of the chunk: row by row, lane by lane.
+    pub pair: u32,
+}
+
+/// Where the neighbour lists have a pair.
+#[derive(Clone, Copy, Debug)]
+struct Entries {
+    /// Entry of the sphere; [`NOWHERE`] if there is no pair.
+    own: u32,
+    /// That of the other sphere, if the pair stands for both, else the same.
+    other: u32,
+}
+
+const NOWHERE: Entries = Entries {
+    own: u32::MAX,
+    other: u32::MAX,
+};
+
+/// The pairs of a run one after the other.
+#[derive(Debug, Default)]
+struct Listed {
+    /// Index of the other sphere, and where the neighbour lists have it.
+    pairs: Vec<(u32, Entries)>,
+    owners: Vec<Owner>,
+    /// The same, those with most pairs first, and where those with so many start.
+    sorted: Vec<Owner>,
+    starts: Vec<usize>,
+    /// Where each of them went, among the pairs of the chunk.
+    whither: Vec<u32>,
+}
+
+/// The pairs of a sphere.
+#[derive(Clone, Copy, Debug, Default)]
+struct Owner {
+    place: u32,
+    /// The first of them.
+    start: u32,
+    count: u32,
 }
 
 /// The facets in the list of a sphere.
@@ -108,7 +168,9 @@ pub(super) struct Chunk {
     /// Whether these are single spheres about their centres that never sleep.
     pub balls: bool,
     pub spheres: Range<usize>,
-    pub pairs: Range<usize>,
+    pub groups: Range<usize>,
+    pub rows: Range<usize>,
+    pub shared: Range<usize>,
     pub walled: Range<usize>,
 }
 
@@ -206,6 +268,13 @@ impl Pairs {
         self.filled
     }
 
+    /// Whether to fill them once more would have cost less than those that sleep have cost by now.
+    pub fn are_idle(&self) -> bool {
+        let cost = |run: &Run| FILL_COST * run.spheres.len();
+        let idle: usize = self.runs.iter().map(|run| run.idle).sum();
+        idle > self.runs.iter().map(cost).sum()
+    }
+
     /// Gives the neighbour lists what the contacts remember now, if that is known here. The lists may change then.
     pub fn write_back(&mut self, state: &mut State) {
         self.posed = false;
@@ -300,11 +369,18 @@ impl Run {
             .collect();
         let sleep = params.sleep_steps > 0;
         self.entries = starts[0]..starts[spheres.len()];
-        self.pairs.clear();
-        self.ends.clear();
+        self.groups.clear();
+        self.others.clear();
+        self.memory.clear();
+        self.row_entries.clear();
+        self.shared.clear();
         self.walled.clear();
         self.facets.clear();
         self.chunks.clear();
+        (self.bodies, self.spheres) = (bodies.clone(), spheres.clone());
+        self.memory_columns = memory_columns(state);
+        self.reach = 0;
+        self.idle = 0;
 
         // The entry of each sphere that comes next: those before it are in pairs, be it from the other side.
         // Where bodies may sleep, there may be something to do on one side only.
@@ -312,24 +388,31 @@ impl Run {
         if !sleep {
             for (place, next) in next[..spheres.len()].iter_mut().enumerate() {
                 let list = &neighbours[starts[place]..starts[place + 1]];
+                let start = self.listed.pairs.len();
                 for &other in list.iter().take_while(|&&other| other < first as u32) {
-                    self.pairs.push(Pair {
-                        own: place as u32,
+                    let entry = *next as u32;
+                    self.listed.pairs.push((
                         other,
-                        entry: *next as u32,
-                        mirror: *next as u32,
-                    });
+                        Entries {
+                            own: entry,
+                            other: entry,
+                        },
+                    ));
                     *next += 1;
+                }
+                if self.listed.pairs.len() > start {
+                    self.listed.own(place, start);
+                    self.reach = place + 1;
                 }
             }
         }
-        self.alone = self.pairs.len();
+        self.before = Chunk::default();
+        let before = self.before.clone();
+        self.line_up(state, &before);
+        self.before.groups = 0..self.groups.len();
+        self.before.rows = 0..self.others.len();
 
-        let mut chunk = Chunk {
-            pairs: self.alone..self.alone,
-            balls: !sleep,
-            ..Chunk::default()
-        };
+        let mut chunk = self.before.after(!sleep);
         for body in bodies.clone() {
             chunk.balls &= balls[state.bodies[body].kind as usize];
             let own = state.spheres_of(&state.bodies[body]);
@@ -337,6 +420,7 @@ impl Run {
                 let end = starts[place + 1];
                 let walls = walls_of(&neighbours[starts[place]..end]).len();
                 let list = next[place]..end - walls;
+                let start = self.listed.pairs.len();
                 for (entry, &other) in list.clone().zip(&neighbours[list]) {
                     let mut mirror = entry;
                     if !sleep && (other as usize) < spheres.end {
@@ -344,13 +428,13 @@ impl Run {
                         mirror = *next;
                         *next += 1;
                     }
-                    self.pairs.push(Pair {
-                        own: place as u32,
-                        other,
-                        entry: entry as u32,
-                        mirror: mirror as u32,
-                    });
+                    let entries = Entries {
+                        own: entry as u32,
+                        other: mirror as u32,
+                    };
+                    self.listed.pairs.push((other, entries));
                 }
+                self.listed.own(place, start);
                 if walls > 0 {
                     self.walled.push(Walled {
                         place: place as u32,
@@ -360,35 +444,25 @@ impl Run {
                     });
                     self.facets.extend_from_slice(&neighbours[end - walls..end]);
                 }
-                if sleep {
-                    self.ends.push(self.pairs.len() as u32);
-                }
             }
             chunk.bodies.end = body + 1 - bodies.start;
             chunk.spheres.end = own.end - first;
-            chunk.pairs.end = self.pairs.len();
-            chunk.walled.end = self.walled.len();
             if chunk.spheres.len() >= CHUNK || body + 1 == bodies.end {
-                let next = Chunk {
-                    balls: !sleep,
-                    bodies: chunk.bodies.end..chunk.bodies.end,
-                    spheres: chunk.spheres.end..chunk.spheres.end,
-                    pairs: chunk.pairs.end..chunk.pairs.end,
-                    walled: chunk.walled.end..chunk.walled.end,
-                };
+                self.line_up(state, &chunk);
+                chunk.groups.end = self.groups.len();
+                chunk.rows.end = self.others.len();
+                chunk.shared.end = self.shared.len();
+                chunk.walled.end = self.walled.len();
+                let next = chunk.after(!sleep);
                 self.chunks.push(std::mem::replace(&mut chunk, next));
             }
         }
         self.sums.clear();
-        self.sums.resize(spheres.len() + 1, Sum::default());
-        (self.bodies, self.spheres) = (bodies, spheres);
-
-        self.memory.clear();
-        let size = params.memory_size as usize;
-        for pair in &self.pairs {
-            let entry = pair.entry as usize * size;
-            self.memory.extend_from_slice(&memory[entry..entry + size]);
+        self.sums.resize(self.reach.next_power_of_two());
+        for shared in &mut self.shared {
+            shared.place = self.sums.place(shared.place as usize) as u32;
         }
+        let size = params.memory_size as usize;
         self.facet_memory.clear();
         for walled in &self.walled {
             let entry = walled.entry as usize * size;
@@ -397,22 +471,153 @@ impl Run {
         }
     }
 
+    /// Puts the spheres of `listed` side by side, those with as many pairs together, and their pairs into rows. They
+    /// are those of a chunk, as far as it is there.
+    fn line_up(&mut self, state: &State, chunk: &Chunk) {
+        let Listed {
+            pairs,
+            owners,
+            starts,
+            sorted,
+            whither,
+        } = &mut self.listed;
+        let size = state.params.memory_size as usize;
+        let first = self.spheres.start as u32;
+        // A group of which all sleep is left out.
+        let awake = match state.params.sleep_steps {
+            0 => owners.len(),
+            _ => {
+                let kept = |owner: &Owner| is_kept(state, (first + owner.place) as usize);
+                owners.sort_by_key(kept);
+                owners.partition_point(|owner| !kept(owner))
+            }
+        };
+        sorted.clear();
+        sort(&owners[..awake], starts, sorted);
+        sort(&owners[awake..], starts, sorted);
+        whither.resize(pairs.len(), 0);
+        for owners in sorted.chunks(WIDTH) {
+            let place = |lane: usize| owners.get(lane).unwrap_or(&owners[0]).place;
+            let places = std::array::from_fn(place);
+            let start = self.others.len();
+            let most = owners.iter().map(|owner| owner.count).max();
+            let end = start + most.unwrap_or(0) as usize;
+            for row in start..end {
+                let mut others = places;
+                others.iter_mut().for_each(|place| *place += first);
+                let mut entries = [NOWHERE; WIDTH];
+                let mut memory = [Columns::ZERO; 2];
+                for (lane, owner) in owners.iter().enumerate() {
+                    if row - start >= owner.count as usize {
+                        continue;
+                    }
+                    let pair = owner.start as usize + (row - start);
+                    (others[lane], entries[lane]) = pairs[pair];
+                    whither[pair] = ((row - chunk.rows.start) * WIDTH + lane) as u32;
+                    let entry = entries[lane].own as usize * size;
+                    let own = &state.memory[entry..entry + size];
+                    for (columns, own) in memory.iter_mut().zip(own) {
+                        columns.set(lane, own.truncate(), own.w);
+                    }
+                }
+                self.others.push(others);
+                self.row_entries.push(entries);
+                let columns = memory.iter().flat_map(|columns| columns.0);
+                self.memory.extend(columns.take(self.memory_columns));
+            }
+            self.groups.push(Group {
+                places,
+                count: owners.len(),
+                rows: start..end,
+            });
+        }
+        for (&(other, entries), &pair) in pairs.iter().zip(&*whither) {
+            if entries.own != entries.other {
+                let place = other - first;
+                self.shared.push(Shared { place, pair });
+                self.reach = self.reach.max(place as usize + 1 - chunk.spheres.start);
+            }
+        }
+        self.reach = self.reach.max(chunk.spheres.len());
+        pairs.clear();
+        owners.clear();
+        whither.clear();
+    }
+
     /// Of `memory`, that of the entries of the run.
     fn write_back(&self, memory: &mut [Vec4], size: usize) {
         let at = |entry: u32| (entry as usize - self.entries.start) * size;
-        for (pair, own) in self.pairs.iter().zip(self.memory.chunks_exact(size)) {
-            if pair.mirror != pair.entry {
-                let mirror = &mut memory[at(pair.mirror)..][..size];
-                for (mirror, own) in mirror.iter_mut().zip(own) {
-                    *mirror = FLIP * *own;
+        let rows = self.memory.chunks_exact(self.memory_columns);
+        for (row, columns) in self.row_entries.iter().zip(rows) {
+            for (lane, entries) in row.iter().enumerate() {
+                if entries.own == NOWHERE.own {
+                    continue;
+                }
+                let values = columns.iter().map(|values| values[lane]);
+                let mut own = [0.0; 8];
+                own.iter_mut()
+                    .zip(values)
+                    .for_each(|(own, value)| *own = value);
+                for (part, own) in own.as_chunks::<4>().0[..size].iter().enumerate() {
+                    let own = Vec4::from_array(*own);
+                    memory[at(entries.other) + part] = FLIP * own;
+                    memory[at(entries.own) + part] = own;
                 }
             }
-            memory[at(pair.entry)..][..size].copy_from_slice(own);
         }
         for walled in &self.walled {
             let own = &self.facet_memory[walled.first as usize * size..];
             let own = &own[..walled.count as usize * size];
             memory[at(walled.entry)..][..own.len()].copy_from_slice(own);
+        }
+    }
+}
+
+/// Appends them to `sorted`, those with most pairs first, in the order of those with as many. `starts` is room for
+/// where they go.
+fn sort(owners: &[Owner], starts: &mut Vec<usize>, sorted: &mut Vec<Owner>) {
+    let most = owners.iter().map(|owner| owner.count).max().unwrap_or(0) as usize;
+    starts.clear();
+    starts.resize(most + 1, 0);
+    let rank = |owner: &Owner| most - owner.count as usize;
+    for owner in owners {
+        starts[rank(owner)] += 1;
+    }
+    let mut before = sorted.len();
+    for start in &mut *starts {
+        before += std::mem::replace(start, before);
+    }
+    sorted.resize(before, Owner::default());
+    for owner in owners {
+        let start = &mut starts[rank(owner)];
+        sorted[*start] = *owner;
+        *start += 1;
+    }
+}
+
+impl Listed {
+    /// Says that the pairs from `start` on are those of the sphere at `place`.
+    fn own(&mut self, place: usize, start: usize) {
+        self.owners.push(Owner {
+            place: place as u32,
+            start: start as u32,
+            count: (self.pairs.len() - start) as u32,
+        });
+    }
+}
+
+impl Chunk {
+    /// The one that follows, as yet without anything.
+    fn after(&self, balls: bool) -> Chunk {
+        let after = |range: &Range<usize>| range.end..range.end;
+        Chunk {
+            bodies: after(&self.bodies),
+            balls,
+            spheres: after(&self.spheres),
+            groups: after(&self.groups),
+            rows: after(&self.rows),
+            shared: after(&self.shared),
+            walled: after(&self.walled),
         }
     }
 }

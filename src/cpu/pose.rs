@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::GRAIN;
 use super::integrate::Kinds;
-use super::lanes::{Columns, LANES, Lane};
+use super::lanes::{Columns, LANES, Lane, read_four, write_four};
 use crate::grid::{metres, settle};
 use crate::layout::{ASLEEP, Body, BodyProperties, FAST, GROUP_SHIFT, Params, Sphere};
 use crate::rotation::{Quaternion, angular_velocity};
@@ -131,16 +131,13 @@ pub(super) fn pose_balls(
             lanes.pose::<true>(&state.params);
         }
         let own = cast_slice_mut::<_, [[f32; 4]; 4]>(spheres);
-        for (row, columns) in lanes.spheres.iter().enumerate() {
-            columns.write(own, row);
-        }
+        write_four(lanes.spheres.each_ref(), own, 0);
     }
 }
 
 /// Single spheres, value by value.
 pub(super) struct Lanes {
-    /// Rows of bodies: offset, cell, velocity, angular momentum.
-    bodies: [Columns; 4],
+    bodies: [Columns; 5],
     /// Inverse moment of inertia, 1/(kg m²).
     inverse_inertia: Lane,
     /// The fourth values of the rows of spheres: radius, body, inverse mass, tags.
@@ -151,7 +148,7 @@ pub(super) struct Lanes {
 impl Default for Lanes {
     fn default() -> Lanes {
         Lanes {
-            bodies: [Columns::ZERO; 4],
+            bodies: [Columns::ZERO; 5],
             inverse_inertia: [0.0; LANES],
             rest: [[0.0; LANES]; 4],
             spheres: [Columns::ZERO; 4],
@@ -163,9 +160,9 @@ impl Lanes {
     #[inline(always)]
     fn read(&mut self, bodies: &[Body], kinds: Kinds, first: usize) {
         let own = cast_slice::<_, [[f32; 4]; 5]>(bodies);
-        for (columns, row) in self.bodies.iter_mut().zip([0, 1, 3, 4]) {
-            columns.read(own, row);
-        }
+        let [offsets, others @ ..] = &mut self.bodies;
+        offsets.read(own, 0);
+        read_four(others.each_mut(), own, 1);
         let [radii, indices, inverse_masses, tags] = &mut self.rest;
         for (lane, body) in bodies.iter().enumerate() {
             let properties = &kinds.properties[body.kind as usize];
@@ -186,7 +183,7 @@ impl Lanes {
             cell_size, period, ..
         } = *params;
         let period = if PERIODIC { period } else { IVec3::ZERO };
-        let [offsets, cells, velocities, momenta] = &self.bodies;
+        let [offsets, cells, _, velocities, momenta] = &self.bodies;
         let [radii, indices, inverse_masses, tags] = &self.rest;
         let [places, homes, motions, spins] = &mut self.spheres;
         for lane in 0..LANES {
