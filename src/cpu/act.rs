@@ -3,9 +3,9 @@ use std::time::{Duration, Instant};
 
 use super::batch::{Batch, larger};
 use super::contacts;
-use super::integrate::{self, Bodies, Kinds, Moved, integrate_some};
-use super::pairs::{Pairs, Part};
-use super::pose::{self, pose_balls, pose_some};
+use super::integrate::{self, Bodies, Kinds, Moved, Step, integrate_some};
+use super::pairs::{Chunk, Pairs, Part};
+use super::pose::{pose_all, pose_some};
 use super::wall_batch;
 use super::walls::{self, Touched, Walled};
 use crate::pass::Pass;
@@ -17,8 +17,10 @@ pub const ACTING: [Pass; 4] = [Pass::Contacts, Pass::Walls, Pass::Integrate, Pas
 /// The passes `contacts`, `walls`, `integrate` and the next `pose`, in one go: chunk by chunk of bodies, so that
 /// what one leaves to the next is still in the cache. The same bits come out.
 ///
-/// None of them reads what another run writes: contacts and walls read spheres, `integrate` writes bodies, and `pose`
-/// writes spheres aside. Returns the time that each of [`ACTING`] took, as if one came after the other.
+/// None of them reads what another run writes: `integrate` writes bodies, `pose` the spheres of the run, and contacts
+/// read those and its copies of others. Nor do they read what has been posed already: pairs look ahead only, unless bodies
+/// may sleep; then all contacts are evaluated first. Returns the time that each of [`ACTING`] took, as if one came after the
+/// other.
 pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
     if state.bodies.is_empty() {
         // Walls move all the same, and under laws that this engine does not have, too: the GPU engine has it
@@ -30,61 +32,18 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
     let contacts = contacts::kernel(state);
     let walls = (state.params.wall_count > 0).then(|| walls::kernel(state));
     let step = integrate::begin(state);
-    let act = |shared: &State, part: Part| {
-        let Part {
-            run,
-            room,
-            bodies,
-            loads,
-            next,
-        } = part;
-        let mut acted = Acted::new(shared);
-        let mut clock = Instant::now();
-        let batch = &mut room.contacts;
-        acted.fraction = contacts(shared, run, &run.before.clone(), &mut [], batch, &[]);
-        for chunk in run.chunks.clone() {
-            let own = chunk.spheres.clone();
-            let (own_loads, soon) = (&mut loads[own.clone()], &bodies[chunk.bodies.clone()]);
-            let fraction = contacts(shared, run, &chunk, own_loads, batch, soon);
-            acted.fraction = larger(acted.fraction, fraction);
-            acted.lap(0, &mut clock);
-            if let Some(walls) = walls {
-                let walled = Walled {
-                    range: chunk.walled,
-                    from: own.start,
-                    loads: &mut loads[own.clone()],
-                };
-                walls(shared, run, walled, &mut acted.touched, &mut room.walls);
-            }
-            acted.lap(1, &mut clock);
-            let first = run.bodies.start + chunk.bodies.start;
-            let range = first..first + chunk.bodies.len();
-            let kinds = Kinds::from(shared);
-            let forces = match shared.params.forces {
-                0 => &[],
-                _ => &shared.body_forces[range],
-            };
-            let bodies = &mut bodies[chunk.bodies.clone()];
-            let some = Bodies {
-                first,
-                bodies: &mut *bodies,
-                balls: chunk.balls,
-                loads,
-                first_sphere: run.spheres.start,
-                forces,
-            };
-            let moved = integrate_some(&step, kinds, some, &mut room.integrate);
-            acted.moved = acted.moved.and(moved);
-            acted.lap(2, &mut clock);
-            if !moved.is_lost() && chunk.balls {
-                pose_balls(shared, bodies, first, &mut next[own], &mut room.pose);
-            } else if !moved.is_lost() {
-                let before = &shared.spheres[run.spheres.start + own.start..];
-                pose_some(shared, bodies, first, &mut next[own], Some(before));
-            }
-            acted.lap(3, &mut clock);
-        }
-        acted
+    let act = |state: &State, part: Part| {
+        let mut task = Task {
+            state,
+            contacts,
+            walls,
+            step: &step,
+            acted: Acted::new(state),
+            clock: Instant::now(),
+            part,
+        };
+        task.act();
+        task.acted
     };
     let acted = pairs.with(state, act, Acted::default, Acted::and);
     let largest = &mut state.stats[0].max_overlap_fraction;
@@ -93,7 +52,9 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
         acted.touched.note(state);
     }
     integrate::end(state, acted.moved);
-    if !acted.moved.is_lost() {
+    if acted.moved.is_lost() {
+        pose_all(state);
+    } else {
         pairs.set_posed();
     }
     // Threads work side by side: each pass has its share of the time that went by.
@@ -102,13 +63,109 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
     acted.times.map(|time| time.mul_f64(share))
 }
 
+/// A run in a step.
+struct Task<'a> {
+    state: &'a State,
+    contacts: contacts::Kernel,
+    walls: Option<walls::Kernel>,
+    step: &'a Step,
+    acted: Acted,
+    clock: Instant,
+    part: Part<'a>,
+}
+
+impl Task<'_> {
+    fn act(&mut self) {
+        let Part { run, room, .. } = &mut self.part;
+        let before = run.before.clone();
+        let batch = &mut room.contacts;
+        self.acted.fraction = (self.contacts)(self.state, run, &before, &mut [], batch, &[]);
+        let chunks = run.chunks.clone();
+        if self.state.params.sleep_steps == 0 {
+            for chunk in &chunks {
+                self.touch(chunk);
+                self.go_on(chunk);
+            }
+        } else {
+            chunks.iter().for_each(|chunk| self.touch(chunk));
+            chunks.iter().for_each(|chunk| self.go_on(chunk));
+        }
+    }
+
+    /// The contacts of the spheres of a chunk.
+    fn touch(&mut self, chunk: &Chunk) {
+        let Part {
+            run,
+            room,
+            bodies,
+            loads,
+        } = &mut self.part;
+        let (loads, soon) = (
+            &mut loads[chunk.spheres.clone()],
+            &bodies[chunk.bodies.clone()],
+        );
+        let fraction = (self.contacts)(self.state, run, chunk, loads, &mut room.contacts, soon);
+        self.acted.fraction = larger(self.acted.fraction, fraction);
+        self.acted.lap(0, &mut self.clock);
+        if let Some(walls) = self.walls {
+            let walled = Walled {
+                range: chunk.walled.clone(),
+                from: chunk.spheres.start,
+                loads,
+            };
+            walls(
+                self.state,
+                run,
+                walled,
+                &mut self.acted.touched,
+                &mut room.walls,
+            );
+        }
+        self.acted.lap(1, &mut self.clock);
+    }
+
+    /// Moves the bodies of a chunk, and poses their spheres for the next step.
+    fn go_on(&mut self, chunk: &Chunk) {
+        let Part {
+            run,
+            room,
+            bodies,
+            loads,
+        } = &mut self.part;
+        let first = run.bodies.start + chunk.bodies.start;
+        let forces = match self.state.params.forces {
+            0 => &[],
+            _ => &self.state.body_forces[first..first + chunk.bodies.len()],
+        };
+        let bodies = &mut bodies[chunk.bodies.clone()];
+        let spheres = &mut run.local[chunk.spheres.clone()];
+        let some = Bodies {
+            first,
+            bodies: &mut *bodies,
+            balls: chunk.balls.then_some(&mut *spheres),
+            loads,
+            first_sphere: run.spheres.start,
+            forces,
+        };
+        let kinds = Kinds::from(self.state);
+        let moved = integrate_some(self.step, kinds, some, &mut room.integrate);
+        self.acted.moved = self.acted.moved.and(moved);
+        self.acted.times[3] += moved.posed;
+        self.clock += moved.posed;
+        self.acted.lap(2, &mut self.clock);
+        if !moved.is_lost() && !chunk.balls {
+            pose_some(self.state, bodies, first, spheres);
+        }
+        self.acted.lap(3, &mut self.clock);
+    }
+}
+
 /// Room in which a run works, kept from step to step.
 #[derive(Default)]
 pub(super) struct Room {
     pub contacts: Batch,
     pub walls: wall_batch::Batch,
     integrate: integrate::Batch,
-    pose: pose::Lanes,
 }
 
 impl fmt::Debug for Room {

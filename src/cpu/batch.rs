@@ -88,9 +88,6 @@ struct Row {
     /// Parameters of each contact.
     pairs: Sheet,
     memory: [[f32; WIDTH]; 8],
-    /// Index of the sphere, and of the other.
-    own_index: [u32; WIDTH],
-    other_index: [u32; WIDTH],
     /// What it does to the other sphere.
     effects: [Columns<WIDTH>; 2],
     /// Overlaps, m.
@@ -110,8 +107,6 @@ impl Default for Row {
             others: [Columns::ZERO; 4],
             pairs: [Columns::ZERO; 4],
             memory: [[0.0; WIDTH]; 8],
-            own_index: [0; WIDTH],
-            other_index: [0; WIDTH],
             effects: [Columns::ZERO; 2],
             overlaps: [0.0; WIDTH],
             sums: [Columns::ZERO; 2],
@@ -149,7 +144,7 @@ impl Batch {
         kept: [bool; WIDTH],
         sums: &mut Sums,
     ) {
-        let State { spheres, pairs, .. } = state;
+        let State { pairs, .. } = state;
         // A copy: compilers cannot know that nothing here changes the original, and would give up vectors.
         let mut params = state.params;
         if !PERIODIC {
@@ -161,14 +156,12 @@ impl Batch {
             places,
             count,
             ref rows,
+            ..
         } = run.groups[group];
-        let mut own = places;
-        own.iter_mut()
-            .for_each(|place| *place += run.spheres.start as u32);
+        let spheres = &run.local[..];
         if !rows.is_empty() {
-            gather(&mut row.own, |lane| &spheres[own[lane] as usize]);
+            gather(&mut row.own, |lane| &spheres[places[lane] as usize]);
         }
-        row.own_index = own;
         row.sums = [Columns::ZERO; 2];
         row.max_overlaps = [0.0; WIDTH];
         row.contacts = [0; WIDTH];
@@ -182,7 +175,6 @@ impl Batch {
             }
             let others = &run.others[index];
             gather(&mut row.others, |lane| &spheres[others[lane] as usize]);
-            row.other_index = *others;
             let memory = &mut run.memory[index * columns..(index + 1) * columns];
             row.memory[..columns].copy_from_slice(memory);
             if let [pair] = pairs[..] {
@@ -276,8 +268,6 @@ impl Row {
             others,
             pairs,
             memory,
-            own_index,
-            other_index,
             effects: [forces, torques],
             overlaps,
             sums: [force_sums, torque_sums],
@@ -287,9 +277,8 @@ impl Row {
         } = self;
         for lane in 0..WIDTH {
             let (own, other): (Sphere, Sphere) = (of_lane(own, lane), of_lane(others, lane));
-            let (own_index, other_index) = (own_index[lane], other_index[lane]);
-            let encounter = Encounter::new(&own, &other, own_index < other_index, params);
-            let is_pair = own_index != other_index;
+            let encounter = Encounter::new(&own, &other, own.body < other.body, params);
+            let is_pair = own.body != other.body;
             let is_near = is_pair & encounter.is_within(params.touch_margin);
             let near = encounter.near(params.time_step);
             let mut pair = pair(pairs, lane);

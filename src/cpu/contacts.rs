@@ -6,7 +6,7 @@ use multiversion::multiversion;
 use super::batch::{Batch, larger, prefetch};
 use super::lanes::WIDTH;
 use super::pairs::{Chunk, Group, Part, Run, with_pairs};
-use crate::layout::{Body, HERTZ, HOOKE, KEPT, LINEAR, SphereLoad, WALL};
+use crate::layout::{Body, HERTZ, HOOKE, KEPT, LINEAR, SphereLoad};
 use crate::state::State;
 
 /// Contacts of each sphere with others: force, torque, overlap, number, and what each remembers.
@@ -118,10 +118,7 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
     });
     for index in chunk.groups.clone() {
         let Group { places, count, .. } = run.groups[index];
-        let kept = match state.params.sleep_steps {
-            0 => [false; WIDTH],
-            _ => places.map(|place| is_kept(state, run.spheres.start + place as usize)),
-        };
+        let kept = run.kept(index, &state.params);
         let soon = index - chunk.groups.start;
         let soon = WIDTH * soon..WIDTH * (soon + 1);
         prefetch(loads, soon.clone());
@@ -161,19 +158,6 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
     batch.sums = sums;
 }
 
-/// Whether a sphere sleeps, and nothing in its list moves: its load stays what it was.
-pub(super) fn is_kept(state: &State, index: usize) -> bool {
-    let still = |&other: &u32| {
-        if other & WALL != 0 {
-            return state.params.moving_walls == 0;
-        }
-        let other = &state.spheres[other as usize];
-        other.sleeps() || other.inverse_mass == 0.0
-    };
-    let [start, end] = [0, 1].map(|k| state.neighbour_starts[index + k] as usize);
-    state.spheres[index].sleeps() && state.neighbours[start..end].iter().all(still)
-}
-
 /// Kahan's summation: `rest` is what rounding has left out of `sum`.
 pub(super) fn add(sum: &mut f32, rest: &mut f32, term: f32) {
     let term = term + *rest;
@@ -189,7 +173,7 @@ mod tests {
     use super::*;
     use crate::contact::{Memory, respond};
     use crate::cpu::{Near, step, walls};
-    use crate::layout::{ROLLING_CONSTANT, ROLLING_SPRING};
+    use crate::layout::{ROLLING_CONSTANT, ROLLING_SPRING, WALL};
     use crate::model::Law;
     use crate::scene;
 

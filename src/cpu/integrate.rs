@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use bytemuck::{cast_slice, cast_slice_mut};
 use glam::{IVec3, UVec3, UVec4, Vec3};
 use multiversion::multiversion;
@@ -5,10 +7,11 @@ use rayon::prelude::*;
 
 use super::GRAIN;
 use super::lanes::{Columns, LANES, read_four, write_four};
+use super::pose;
 use crate::grid::{is_sane, metres, travel};
 use crate::layout::{
     ASLEEP, Body, BodyForce, BodyProperties, Load, LoadedWall, Member, Params, SEMI_IMPLICIT,
-    SphereLoad, Stats, WALL_DIGITS, Wall, WallPose,
+    Sphere, SphereLoad, Stats, WALL_DIGITS, Wall, WallPose,
 };
 use crate::pull::pulled;
 use crate::rotation::{MOST_TURN, Quaternion, advance, angular_velocity, is_round};
@@ -44,7 +47,7 @@ pub fn integrate(state: &mut State) {
             let some = Bodies {
                 first,
                 bodies,
-                balls: false,
+                balls: None,
                 loads: sphere_loads,
                 first_sphere: 0,
                 forces,
@@ -94,6 +97,8 @@ pub(super) struct Moved {
     runaway: u32,
     /// Whether one may have left the skin of the neighbour lists.
     stale: bool,
+    /// Time that it took to pose their spheres.
+    pub posed: Duration,
 }
 
 impl Moved {
@@ -105,6 +110,7 @@ impl Moved {
         Moved {
             runaway: self.runaway.max(other.runaway),
             stale: self.stale || other.stale,
+            posed: self.posed + other.posed,
         }
     }
 }
@@ -288,8 +294,8 @@ pub(super) struct Bodies<'a> {
     /// Index of the first.
     pub first: usize,
     pub bodies: &'a mut [Body],
-    /// Whether all are single spheres about their centres that do not sleep.
-    pub balls: bool,
+    /// Their spheres, to be posed for the next step, if all are single ones about their centres that do not sleep.
+    pub balls: Option<&'a mut [Sphere]>,
     /// What contacts do to spheres, from this one on.
     pub loads: &'a [SphereLoad],
     pub first_sphere: usize,
@@ -303,15 +309,21 @@ pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mu
     let Bodies {
         first,
         bodies,
-        balls,
+        balls: mut posed,
         loads,
         first_sphere,
         forces,
     } = some;
-    let Batch { lanes, sums, awake } = batch;
+    let balls = posed.is_some();
+    let Batch {
+        lanes,
+        sums,
+        awake,
+        spheres,
+    } = batch;
     let mut moved = Moved {
-        runaway: 0,
         stale: step.params.drift_limit < 0.0,
+        ..Moved::default()
     };
     for (chunk, bodies) in bodies.chunks_mut(LANES).enumerate() {
         let forces = forces.get(chunk * LANES..).unwrap_or(&[]);
@@ -334,6 +346,13 @@ pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mu
                 lanes.load(cast_slice::<_, [[f32; 4]; 2]>(&sums[..bodies.len()]));
             }
             moved.stale |= lanes.integrate(bodies, forces, kinds, round, step);
+            if let Some(posed) = &mut posed {
+                let start = Instant::now();
+                let at = chunk * LANES;
+                let own = &mut posed[at..at + bodies.len()];
+                spheres.write(bodies, &lanes.bodies, first + at, kinds, &step.params, own);
+                moved.posed += start.elapsed();
+            }
             lanes.last_lost(bodies.len())
         } else {
             moved.stale |= awake.gather(bodies, sums, forces, kinds, step);
@@ -453,6 +472,7 @@ pub(super) struct Batch {
     /// What contacts do to each.
     sums: [Load; LANES],
     awake: Awake,
+    spheres: pose::Lanes,
 }
 
 impl Default for Batch {
@@ -461,6 +481,7 @@ impl Default for Batch {
             lanes: Lanes::default(),
             sums: [Load::default(); LANES],
             awake: Awake::default(),
+            spheres: pose::Lanes::default(),
         }
     }
 }

@@ -78,7 +78,7 @@ pub fn steps(state: &mut State, count: u64, mut look: impl FnMut(&State, u64)) -
     with_pairs(state, |state, pairs| {
         let mut taken = 0;
         while taken < count && state.stats[0].runaway == 0 {
-            take_step(state, pairs);
+            take_step(state, pairs, taken + 1 == count);
             taken += 1;
             look(state, taken);
         }
@@ -90,8 +90,8 @@ pub fn steps(state: &mut State, count: u64, mut look: impl FnMut(&State, u64)) -
 pub fn profile(state: &mut State, steps: u64) -> [Duration; Pass::ALL.len()] {
     with_pairs(state, |state, pairs| {
         let mut sums = [Duration::ZERO; Pass::ALL.len()];
-        for _ in 0..steps {
-            let times = take_step(state, pairs);
+        for step in 0..steps {
+            let times = take_step(state, pairs, step + 1 == steps);
             sums.iter_mut()
                 .zip(times)
                 .for_each(|(sum, time)| *sum += time);
@@ -100,13 +100,20 @@ pub fn profile(state: &mut State, steps: u64) -> [Duration; Pass::ALL.len()] {
     })
 }
 
-fn take_step(state: &mut State, pairs: &mut Pairs) -> [Duration; Pass::ALL.len()] {
+/// After the `last` step, and in those that build the neighbour lists, the state has the spheres of the step; in others,
+/// the pairs have them.
+fn take_step(state: &mut State, pairs: &mut Pairs, last: bool) -> [Duration; Pass::ALL.len()] {
     let mut times = [Duration::ZERO; Pass::ALL.len()];
     for (pass, time) in Pass::ALL.into_iter().zip(&mut times) {
         let start = Instant::now();
         match pass {
             Pass::Contacts | Pass::Walls | Pass::Integrate => continue,
-            Pass::Pose if pairs.pose(state) => pose::begin(state),
+            Pass::Pose if pairs.pose() => {
+                pose::begin(state);
+                if last || is_due(Pass::Bin, state) || pairs.are_idle() {
+                    pairs.give_spheres(state);
+                }
+            }
             _ if !is_due(pass, state) => continue,
             Pass::Neighbours => {
                 pairs.write_back(state);

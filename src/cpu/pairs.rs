@@ -14,11 +14,11 @@ use rayon::prelude::*;
 use super::GRAIN;
 use super::act::Room;
 use super::batch::Sums;
-use super::contacts::{is_kept, memory_columns};
+use super::contacts::memory_columns;
 use super::integrate::Kinds;
 use super::lanes::{Columns, WIDTH};
 use super::wall_run::walls_of;
-use crate::layout::{Body, Sphere, SphereLoad};
+use crate::layout::{Body, Params, Sphere, SphereLoad, WALL};
 use crate::state::State;
 
 /// Runs for each thread where bodies may sleep: more than one, since nobody knows how long each takes. Else it is
@@ -44,26 +44,29 @@ pub(crate) struct Pairs {
     shares: Vec<(f64, f64)>,
     /// Whether they are those of the neighbour lists, and know better than these what contacts remember.
     filled: bool,
-    /// The spheres of the next step.
-    next: Vec<Sphere>,
-    /// Whether they are there.
+    /// Whether the runs have the spheres of the next step.
     posed: bool,
 }
 
 /// Bodies one after the other, which a task takes; and the pairs of their spheres.
 ///
 /// A pair within a run is evaluated once, for both; one across runs is evaluated from both sides, so that no
-/// run writes to another.
+/// run writes to another. Nor does it read what another one writes: it has copies of the spheres that it needs of others
+/// (ghosts), as the domains of programs that run on many machines do.
 #[derive(Debug, Default)]
 pub(super) struct Run {
     pub bodies: Range<usize>,
     pub spheres: Range<usize>,
     /// The entries of their neighbour lists.
     pub entries: Range<usize>,
+    /// Its spheres, of which each is that of the next step as soon as it has been posed, and then its ghosts.
+    pub local: Vec<Sphere>,
+    /// Which spheres these are, in ascending order.
+    ghosts: Vec<u32>,
     /// Spheres side by side.
     pub groups: Vec<Group>,
-    /// Rows of pairs, those of one group after the other: index of the other sphere of each lane, or that of the
-    /// sphere itself where there is none.
+    /// Rows of pairs, those of one group after the other: place of the other sphere of each lane in `local`, or that
+    /// of the sphere itself where there is none.
     pub others: Vec<[u32; WIDTH]>,
     /// What the contacts of each row remember, value by value, and how many values that are.
     pub memory: Vec<[f32; WIDTH]>,
@@ -99,6 +102,8 @@ pub(super) struct Group {
     pub places: [u32; WIDTH],
     /// Number of lanes that have a sphere.
     pub count: usize,
+    /// Whether they have walls in their lists.
+    walled: [bool; WIDTH],
     pub rows: Range<usize>,
 }
 
@@ -128,7 +133,7 @@ const NOWHERE: Entries = Entries {
 /// The pairs of a run one after the other.
 #[derive(Debug, Default)]
 struct Listed {
-    /// Index of the other sphere, and where the neighbour lists have it.
+    /// Place of the other sphere in [`Run::local`], and where the neighbour lists have it.
     pairs: Vec<(u32, Entries)>,
     owners: Vec<Owner>,
     /// The same, those with most pairs first, and where those with so many start.
@@ -145,6 +150,8 @@ struct Owner {
     /// The first of them.
     start: u32,
     count: u32,
+    /// Whether it has walls in its list.
+    walled: bool,
 }
 
 /// The facets in the list of a sphere.
@@ -245,22 +252,56 @@ impl Pairs {
         self.rooms.resize_with(count, Box::default);
         let tasks = self.runs.par_iter_mut().zip(ranges);
         tasks.for_each(|(run, bodies)| run.fill(state, bodies, &balls));
-        self.next.resize(state.spheres.len(), Sphere::default());
         self.filled = true;
     }
 
-    /// Says that all runs have written the spheres of the next step.
+    /// Says that all runs have the spheres of the next step.
     pub fn set_posed(&mut self) {
         self.posed = true;
     }
 
-    /// Gives a state the spheres of the next step, if they are there.
-    pub fn pose(&mut self, state: &mut State) -> bool {
-        let posed = std::mem::take(&mut self.posed);
+    /// Whether all runs have the spheres of this step; if so, they get those of each other.
+    pub fn pose(&mut self) -> bool {
+        let posed = take(&mut self.posed);
         if posed {
-            std::mem::swap(&mut state.spheres, &mut self.next);
+            self.exchange();
         }
         posed
+    }
+
+    /// Copies the spheres that runs need of others.
+    fn exchange(&mut self) {
+        if self.runs.len() < 2 {
+            return;
+        }
+        let runs = self.runs.iter_mut().filter(|run| !run.spheres.is_empty());
+        let (domains, tasks): (Vec<_>, Vec<_>) = runs
+            .map(|run| {
+                let (own, copies) = run.local.split_at_mut(run.spheres.len());
+                ((run.spheres.start, &*own), (copies, &run.ghosts))
+            })
+            .unzip();
+        tasks.into_par_iter().for_each(|(copies, ghosts)| {
+            for (copy, &ghost) in copies.iter_mut().zip(ghosts) {
+                let after = domains.partition_point(|(first, _)| *first <= ghost as usize);
+                let (first, spheres) = domains[after - 1];
+                *copy = spheres[ghost as usize - first];
+            }
+        });
+    }
+
+    /// Gives a state the spheres that the runs have.
+    pub fn give_spheres(&self, state: &mut State) {
+        let mut rest = &mut state.spheres[..];
+        let mut tasks = Vec::with_capacity(self.runs.len());
+        for run in &self.runs {
+            let own;
+            (own, rest) = rest.split_at_mut(run.spheres.len());
+            tasks.push((own, &run.local));
+        }
+        tasks
+            .into_par_iter()
+            .for_each(|(own, local)| own.copy_from_slice(&local[..own.len()]));
     }
 
     /// Whether they are those of the neighbour lists.
@@ -307,19 +348,16 @@ impl Pairs {
         let mut parts = Vec::with_capacity(self.runs.len());
         let mut rest = &mut bodies[..];
         let mut rest_of_spheres = &mut sphere_loads[..];
-        let mut rest_of_next = &mut self.next[..];
         let rooms = self.rooms.iter_mut().zip(&mut self.shares);
         for (run, (room, (_, time))) in self.runs.iter_mut().zip(rooms) {
-            let (bodies, loads, next);
+            let (bodies, loads);
             (bodies, rest) = rest.split_at_mut(run.bodies.len());
             (loads, rest_of_spheres) = rest_of_spheres.split_at_mut(run.spheres.len());
-            (next, rest_of_next) = rest_of_next.split_at_mut(run.spheres.len());
             let part = Part {
                 run,
                 room,
                 bodies,
                 loads,
-                next,
             };
             parts.push((part, time));
         }
@@ -345,8 +383,6 @@ pub(super) struct Part<'a> {
     pub room: &'a mut Room,
     pub bodies: &'a mut [Body],
     pub loads: &'a mut [SphereLoad],
-    /// Room for its spheres in the next step.
-    pub next: &'a mut [Sphere],
 }
 
 impl Run {
@@ -381,6 +417,7 @@ impl Run {
         self.memory_columns = memory_columns(state);
         self.reach = 0;
         self.idle = 0;
+        self.copy(state);
 
         // The entry of each sphere that comes next: those before it are in pairs, be it from the other side.
         // Where bodies may sleep, there may be something to do on one side only.
@@ -391,17 +428,15 @@ impl Run {
                 let start = self.listed.pairs.len();
                 for &other in list.iter().take_while(|&&other| other < first as u32) {
                     let entry = *next as u32;
-                    self.listed.pairs.push((
-                        other,
-                        Entries {
-                            own: entry,
-                            other: entry,
-                        },
-                    ));
+                    let entries = Entries {
+                        own: entry,
+                        other: entry,
+                    };
+                    self.listed.pairs.push((self.place(other), entries));
                     *next += 1;
                 }
                 if self.listed.pairs.len() > start {
-                    self.listed.own(place, start);
+                    self.listed.own(place, start, false);
                     self.reach = place + 1;
                 }
             }
@@ -432,9 +467,9 @@ impl Run {
                         own: entry as u32,
                         other: mirror as u32,
                     };
-                    self.listed.pairs.push((other, entries));
+                    self.listed.pairs.push((self.place(other), entries));
                 }
-                self.listed.own(place, start);
+                self.listed.own(place, start, walls > 0);
                 if walls > 0 {
                     self.walled.push(Walled {
                         place: place as u32,
@@ -471,23 +506,87 @@ impl Run {
         }
     }
 
+    /// Copies the spheres of the run, and the others that are in its lists.
+    fn copy(&mut self, state: &State) {
+        let own = self.spheres.start as u32..self.spheres.end as u32;
+        let entries = &state.neighbours[self.entries.clone()];
+        let others = entries.iter().filter(|&&other| other & WALL == 0);
+        self.ghosts.clear();
+        self.ghosts
+            .extend(others.filter(|other| !own.contains(other)));
+        self.ghosts.sort_unstable();
+        self.ghosts.dedup();
+        self.local.clear();
+        self.local
+            .extend_from_slice(&state.spheres[self.spheres.clone()]);
+        let ghosts = self.ghosts.iter();
+        self.local
+            .extend(ghosts.map(|&ghost| state.spheres[ghost as usize]));
+    }
+
+    /// Place in `local` of a sphere that is in its lists.
+    fn place(&self, sphere: u32) -> u32 {
+        if self.spheres.contains(&(sphere as usize)) {
+            return sphere - self.spheres.start as u32;
+        }
+        let ghost = self.ghosts.partition_point(|&ghost| ghost < sphere);
+        (self.spheres.len() + ghost) as u32
+    }
+
+    /// Which spheres of a group sleep while nothing in their lists moves: their loads stay what they were.
+    #[inline(always)]
+    pub fn kept(&self, group: usize, params: &Params) -> [bool; WIDTH] {
+        let Group {
+            places,
+            walled,
+            ref rows,
+            ..
+        } = self.groups[group];
+        if params.sleep_steps == 0 {
+            return [false; WIDTH];
+        }
+        std::array::from_fn(|lane| {
+            let others = self.others[rows.clone()].iter().map(|row| row[lane]);
+            self.is_kept(places[lane], others, walled[lane], params)
+        })
+    }
+
+    fn is_kept(
+        &self,
+        place: u32,
+        mut others: impl Iterator<Item = u32>,
+        walled: bool,
+        params: &Params,
+    ) -> bool {
+        let still = |other: u32| {
+            let other = &self.local[other as usize];
+            other.sleeps() || other.inverse_mass == 0.0
+        };
+        let pushed = walled && params.moving_walls > 0;
+        !pushed && self.local[place as usize].sleeps() && others.all(still)
+    }
+
     /// Puts the spheres of `listed` side by side, those with as many pairs together, and their pairs into rows. They
     /// are those of a chunk, as far as it is there.
     fn line_up(&mut self, state: &State, chunk: &Chunk) {
+        let mut listed = take(&mut self.listed);
         let Listed {
             pairs,
             owners,
             starts,
             sorted,
             whither,
-        } = &mut self.listed;
+        } = &mut listed;
         let size = state.params.memory_size as usize;
-        let first = self.spheres.start as u32;
         // A group of which all sleep is left out.
         let awake = match state.params.sleep_steps {
             0 => owners.len(),
             _ => {
-                let kept = |owner: &Owner| is_kept(state, (first + owner.place) as usize);
+                let kept = |owner: &Owner| {
+                    let own = owner.start as usize..(owner.start + owner.count) as usize;
+                    let others = pairs[own].iter().map(|&(other, _)| other);
+                    self.is_kept(owner.place, others, owner.walled, &state.params)
+                };
                 owners.sort_by_key(kept);
                 owners.partition_point(|owner| !kept(owner))
             }
@@ -497,14 +596,14 @@ impl Run {
         sort(&owners[awake..], starts, sorted);
         whither.resize(pairs.len(), 0);
         for owners in sorted.chunks(WIDTH) {
-            let place = |lane: usize| owners.get(lane).unwrap_or(&owners[0]).place;
-            let places = std::array::from_fn(place);
+            let owner = |lane: usize| owners.get(lane).unwrap_or(&owners[0]);
+            let places = std::array::from_fn(|lane| owner(lane).place);
+            let walled = std::array::from_fn(|lane| owner(lane).walled);
             let start = self.others.len();
             let most = owners.iter().map(|owner| owner.count).max();
             let end = start + most.unwrap_or(0) as usize;
             for row in start..end {
                 let mut others = places;
-                others.iter_mut().for_each(|place| *place += first);
                 let mut entries = [NOWHERE; WIDTH];
                 let mut memory = [Columns::ZERO; 2];
                 for (lane, owner) in owners.iter().enumerate() {
@@ -528,20 +627,21 @@ impl Run {
             self.groups.push(Group {
                 places,
                 count: owners.len(),
+                walled,
                 rows: start..end,
             });
         }
         for (&(other, entries), &pair) in pairs.iter().zip(&*whither) {
             if entries.own != entries.other {
-                let place = other - first;
-                self.shared.push(Shared { place, pair });
-                self.reach = self.reach.max(place as usize + 1 - chunk.spheres.start);
+                self.shared.push(Shared { place: other, pair });
+                self.reach = self.reach.max(other as usize + 1 - chunk.spheres.start);
             }
         }
         self.reach = self.reach.max(chunk.spheres.len());
         pairs.clear();
         owners.clear();
         whither.clear();
+        self.listed = listed;
     }
 
     /// Of `memory`, that of the entries of the run.
@@ -596,12 +696,13 @@ fn sort(owners: &[Owner], starts: &mut Vec<usize>, sorted: &mut Vec<Owner>) {
 }
 
 impl Listed {
-    /// Says that the pairs from `start` on are those of the sphere at `place`.
-    fn own(&mut self, place: usize, start: usize) {
+    /// Says that the pairs from `start` on are those of the sphere at `place`, which has walls in its list, too, or not.
+    fn own(&mut self, place: usize, start: usize, walled: bool) {
         self.owners.push(Owner {
             place: place as u32,
             start: start as u32,
             count: (self.pairs.len() - start) as u32,
+            walled,
         });
     }
 }

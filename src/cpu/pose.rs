@@ -1,11 +1,11 @@
-use bytemuck::{cast_slice, cast_slice_mut};
+use bytemuck::cast_slice_mut;
 use glam::{IVec3, UVec3, Vec3};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::GRAIN;
 use super::integrate::Kinds;
-use super::lanes::{Columns, LANES, Lane, read_four, write_four};
+use super::lanes::{Columns, LANES, Lane, write_four};
 use crate::grid::{metres, settle};
 use crate::layout::{ASLEEP, Body, BodyProperties, FAST, GROUP_SHIFT, Params, Sphere};
 use crate::rotation::{Quaternion, angular_velocity};
@@ -15,6 +15,11 @@ use crate::state::State;
 /// the neighbour lists.
 pub fn pose(state: &mut State) {
     begin(state);
+    pose_all(state);
+}
+
+/// All spheres.
+pub(super) fn pose_all(state: &mut State) {
     let mut spheres = std::mem::take(&mut state.spheres);
     let mut tasks = Vec::with_capacity(state.bodies.len().div_ceil(GRAIN));
     let mut rest = &mut spheres[..];
@@ -26,7 +31,7 @@ pub fn pose(state: &mut State) {
     }
     tasks
         .into_par_iter()
-        .for_each(|(first, bodies, spheres)| pose_some(state, bodies, first, spheres, None));
+        .for_each(|(first, bodies, spheres)| pose_some(state, bodies, first, spheres));
     state.spheres = spheres;
 }
 
@@ -39,16 +44,9 @@ pub(super) fn begin(state: &mut State) {
     stats.rebuilds += stats.rebuilding;
 }
 
-/// The spheres of `bodies`, the first of which has the index `first`. Where the spheres `before` are given, they are
-/// those of the step before; else they are in `spheres`.
+/// The spheres of `bodies`, the first of which has the index `first`, from those of the step before.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(super) fn pose_some(
-    state: &State,
-    bodies: &[Body],
-    first: usize,
-    spheres: &mut [Sphere],
-    before: Option<&[Sphere]>,
-) {
+pub(super) fn pose_some(state: &State, bodies: &[Body], first: usize, spheres: &mut [Sphere]) {
     let State {
         params,
         properties,
@@ -57,7 +55,7 @@ pub(super) fn pose_some(
     } = state;
     // A copy: compilers cannot know that nothing here changes the original.
     let params = *params;
-    let (mut rest, mut next) = (spheres, 0);
+    let mut rest = spheres;
     for (index, body) in bodies.iter().enumerate() {
         let BodyProperties {
             inverse_inertia,
@@ -69,16 +67,9 @@ pub(super) fn pose_some(
         } = properties[body.kind as usize];
         let (spheres, others) = rest.split_at_mut(sphere_count as usize);
         rest = others;
-        let own = next..next + spheres.len();
-        next = own.end;
         let asleep = body.still & ASLEEP;
-        if asleep != 0 {
-            if let Some(before) = before {
-                spheres.copy_from_slice(&before[own]);
-            }
-            if spheres.iter().all(Sphere::sleeps) {
-                continue;
-            }
+        if asleep != 0 && spheres.iter().all(Sphere::sleeps) {
+            continue;
         }
         let orientation = Quaternion::of(body.orientation);
         let spin = angular_velocity(orientation, body.angular_momentum, inverse_inertia);
@@ -112,95 +103,101 @@ fn fast(body: &Body) -> u32 {
     if body.is_fast() { FAST } else { 0 }
 }
 
-/// The same for bodies that are single spheres about their centres and never sleep: many at a time.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(super) fn pose_balls(
-    state: &State,
-    bodies: &[Body],
-    first: usize,
-    spheres: &mut [Sphere],
-    lanes: &mut Lanes,
-) {
-    let kinds = Kinds::from(state);
-    let chunks = bodies.chunks(LANES).zip(spheres.chunks_mut(LANES));
-    for (chunk, (bodies, spheres)) in chunks.enumerate() {
-        lanes.read(bodies, kinds, first + chunk * LANES);
-        if state.params.period == IVec3::ZERO {
-            lanes.pose::<false>(&state.params);
-        } else {
-            lanes.pose::<true>(&state.params);
-        }
-        let own = cast_slice_mut::<_, [[f32; 4]; 4]>(spheres);
-        write_four(lanes.spheres.each_ref(), own, 0);
-    }
-}
-
-/// Single spheres, value by value.
+/// Spheres of bodies that are single spheres about their centres and never sleep, value by value: many at a time.
 pub(super) struct Lanes {
-    bodies: [Columns; 5],
     /// Inverse moment of inertia, 1/(kg m²).
     inverse_inertia: Lane,
-    /// The fourth values of the rows of spheres: radius, body, inverse mass, tags.
-    rest: [Lane; 4],
+    radii: Lane,
+    inverse_masses: Lane,
+    /// Tags, but for whether the body is fast.
+    tags: Lane,
     spheres: [Columns; 4],
+    /// The kind of all bodies, if all are of one.
+    kind: Option<u32>,
 }
 
 impl Default for Lanes {
     fn default() -> Lanes {
         Lanes {
-            bodies: [Columns::ZERO; 5],
             inverse_inertia: [0.0; LANES],
-            rest: [[0.0; LANES]; 4],
+            radii: [0.0; LANES],
+            inverse_masses: [0.0; LANES],
+            tags: [0.0; LANES],
             spheres: [Columns::ZERO; 4],
+            kind: None,
         }
     }
 }
 
 impl Lanes {
+    /// Writes the spheres of `bodies`, the first of which has the index `first`; `columns` has them value by value.
     #[inline(always)]
-    fn read(&mut self, bodies: &[Body], kinds: Kinds, first: usize) {
-        let own = cast_slice::<_, [[f32; 4]; 5]>(bodies);
-        let [offsets, others @ ..] = &mut self.bodies;
-        offsets.read(own, 0);
-        read_four(others.each_mut(), own, 1);
-        let [radii, indices, inverse_masses, tags] = &mut self.rest;
-        for (lane, body) in bodies.iter().enumerate() {
-            let properties = &kinds.properties[body.kind as usize];
+    pub fn write(
+        &mut self,
+        bodies: &[Body],
+        columns: &[Columns; 5],
+        first: usize,
+        kinds: Kinds,
+        params: &Params,
+        spheres: &mut [Sphere],
+    ) {
+        self.read(bodies, kinds);
+        if params.period == IVec3::ZERO {
+            self.pose::<false>(columns, first, params);
+        } else {
+            self.pose::<true>(columns, first, params);
+        }
+        let own = cast_slice_mut::<_, [[f32; 4]; 4]>(spheres);
+        write_four(self.spheres.each_ref(), own, 0);
+    }
+
+    #[inline(always)]
+    fn read(&mut self, bodies: &[Body], kinds: Kinds) {
+        let kind = bodies[0].kind;
+        let alike = bodies.iter().all(|body| body.kind == kind);
+        if alike && self.kind == Some(kind) {
+            return;
+        }
+        self.kind = alike.then_some(kind);
+        for lane in 0..LANES {
+            let kind = match bodies.get(lane) {
+                Some(body) => body.kind,
+                None => kind,
+            };
+            let properties = &kinds.properties[kind as usize];
             let member = &kinds.members[properties.first_member as usize];
             self.inverse_inertia[lane] = properties.inverse_inertia.x;
-            radii[lane] = member.radius;
-            indices[lane] = f32::from_bits((first + lane) as u32);
-            inverse_masses[lane] = properties.inverse_mass;
-            tags[lane] =
-                f32::from_bits(member.material | properties.group << GROUP_SHIFT | fast(body));
+            self.radii[lane] = member.radius;
+            self.inverse_masses[lane] = properties.inverse_mass;
+            self.tags[lane] = f32::from_bits(member.material | properties.group << GROUP_SHIFT);
         }
     }
 
     #[inline(always)]
-    fn pose<const PERIODIC: bool>(&mut self, params: &Params) {
+    fn pose<const PERIODIC: bool>(&mut self, bodies: &[Columns; 5], first: usize, params: &Params) {
         // A copy: compilers cannot know that nothing here changes the original.
         let Params {
             cell_size, period, ..
         } = *params;
         let period = if PERIODIC { period } else { IVec3::ZERO };
-        let [offsets, cells, _, velocities, momenta] = &self.bodies;
-        let [radii, indices, inverse_masses, tags] = &self.rest;
+        let [offsets, cells, _, velocities, momenta] = bodies;
         let [places, homes, motions, spins] = &mut self.spheres;
         for lane in 0..LANES {
             let [x, y, z, _] = offsets.bits(lane);
             let [i, j, k, _] = cells.bits(lane);
             let home = metres(UVec3::new(x, y, z), cell_size);
             let (cell, offset) = settle(UVec3::new(i, j, k).as_ivec3(), home, cell_size, period);
-            let spin = self.inverse_inertia[lane] * momenta.get(lane).0;
+            let (momentum, drift) = momenta.get(lane);
+            let spin = self.inverse_inertia[lane] * momentum;
             // As of a sphere with an arm, to the bit: zero has a sign.
             let velocity = velocities.get(lane).0 + spin.cross(Vec3::ZERO);
-            places.set(lane, offset, radii[lane]);
-            homes.set_bits(
-                lane,
-                cell.as_uvec3().extend(indices[lane].to_bits()).to_array(),
-            );
-            motions.set(lane, velocity, inverse_masses[lane]);
-            spins.set(lane, spin, tags[lane]);
+            let fast = if drift.is_sign_negative() { FAST } else { 0 };
+            let index = (first + lane) as u32;
+            places.set(lane, offset, self.radii[lane]);
+            homes.set_bits(lane, cell.as_uvec3().extend(index).to_array());
+            motions.set(lane, velocity, self.inverse_masses[lane]);
+            let tags = self.tags[lane].to_bits() | fast;
+            spins.set(lane, spin, f32::from_bits(tags));
         }
     }
 }

@@ -133,7 +133,6 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
 ) {
     let Walled { range, from, loads } = walled;
     let table = state.facets();
-    let first_sphere = run.spheres.start;
     let memory = &mut run.facet_memory[..];
     for own in &run.walled[range] {
         let place = own.place as usize;
@@ -144,7 +143,7 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         let first = own.first as usize;
         let all = first..first + own.count as usize;
         let facets = &run.facets[all.clone()];
-        let sphere = &state.spheres[first_sphere + place];
+        let sphere = &run.local[place];
         let wall = |facet: u32| table[(facet & !WALL) as usize].wall;
         let alone = facets.windows(2).all(|two| wall(two[0]) != wall(two[1]));
         if !alone || facets.len() > LANES {
