@@ -150,9 +150,10 @@ impl Task<'_> {
         let kinds = Kinds::from(self.state);
         let moved = integrate_some(self.step, kinds, some, &mut room.integrate);
         self.acted.moved = self.acted.moved.and(moved);
-        self.acted.times[3] += moved.posed;
-        self.clock += moved.posed;
         self.acted.lap(2, &mut self.clock);
+        let posed = moved.posed.min(self.acted.times[2]);
+        self.acted.times[2] -= posed;
+        self.acted.times[3] += posed;
         if !moved.is_lost() && !chunk.balls {
             pose_some(self.state, bodies, first, spheres);
         }

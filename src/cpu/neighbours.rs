@@ -63,7 +63,6 @@ pub fn neighbours(state: &mut State) {
         groups,
         spheres,
         bucket_starts,
-        sorted,
         places,
     };
     let ends = neighbour_starts[1..].par_chunks_mut(CHUNK);
@@ -143,7 +142,6 @@ struct Grid<'a> {
     groups: &'a [Group],
     spheres: &'a [Sphere],
     bucket_starts: &'a [u32],
-    sorted: &'a [u32],
     places: &'a Places,
 }
 
@@ -155,6 +153,8 @@ struct Places {
     extents: Vec<f32>,
     levels: Vec<u32>,
     bodies: Vec<u32>,
+    /// The same as [`State::sorted`].
+    indices: Vec<u32>,
 }
 
 impl Places {
@@ -166,7 +166,11 @@ impl Places {
             extents,
             levels,
             bodies,
+            indices,
         } = self;
+        indices.clear();
+        indices.extend_from_slice(sorted);
+        indices.resize(count, 0);
         offsets.iter_mut().for_each(|own| own.resize(count, 0.0));
         cells.iter_mut().for_each(|own| own.resize(count, 0));
         extents.resize(count, 0.0);
@@ -211,10 +215,11 @@ fn find_some<const PERIODIC: bool>(
     list: &mut Vec<u32>,
 ) {
     list.clear();
+    let mut found = Found::default();
     for (index, end) in (first..).zip(ends) {
-        let start = list.len();
-        find::<PERIODIC>(grid, index, list);
-        list[start..].sort_unstable();
+        found.count = 0;
+        find::<PERIODIC>(grid, index, &mut found);
+        list.extend_from_slice(found.sorted());
         walls.find(grid.params, &grid.spheres[index], list);
         *end = list.len() as u32;
     }
@@ -288,15 +293,65 @@ impl Walls<'_> {
     }
 }
 
-/// Appends the neighbours of sphere `index` to `list`, in the order in which the grid has them.
+/// Neighbours of a sphere.
+#[derive(Default)]
+struct Found {
+    /// Their indices, and room for more.
+    indices: Vec<u32>,
+    count: usize,
+    ranked: [u32; Found::FEW],
+}
+
+impl Found {
+    /// So many can be sorted without a branch.
+    const FEW: usize = 16;
+
+    /// Adds those from the place `first` on whose bits are set.
+    #[inline(always)]
+    fn push(&mut self, places: &Places, first: usize, bits: u32) {
+        let end = self.count + LANES;
+        if self.indices.len() < end {
+            self.indices.resize(2 * end, 0);
+        }
+        // All are written, each to where it would be, since processors cannot guess which ones are found.
+        let room = self.indices[self.count..]
+            .first_chunk_mut::<LANES>()
+            .unwrap();
+        let some = places.indices[first..].first_chunk::<LANES>().unwrap();
+        let mut count = 0;
+        for (lane, &index) in some.iter().enumerate() {
+            room[count % LANES] = index;
+            count += (bits >> lane & 1) as usize;
+        }
+        self.count += count;
+    }
+
+    /// All of them, in the order of their indices.
+    #[inline(always)]
+    fn sorted(&mut self) -> &[u32] {
+        let own = &mut self.indices[..self.count];
+        if own.len() > Self::FEW {
+            own.sort_unstable();
+            return own;
+        }
+        let mut keys = [u32::MAX; Self::FEW];
+        keys[..own.len()].copy_from_slice(own);
+        for own in own {
+            let rank: u32 = keys.iter().map(|key| u32::from(key < own)).sum();
+            self.ranked[rank as usize % Self::FEW] = *own;
+        }
+        &self.ranked[..self.count]
+    }
+}
+
+/// Finds the neighbours of sphere `index`.
 #[inline(always)]
-fn find<const PERIODIC: bool>(grid: &Grid, index: usize, list: &mut Vec<u32>) {
+fn find<const PERIODIC: bool>(grid: &Grid, index: usize, found: &mut Found) {
     let &Grid {
         params,
         groups,
         spheres,
         bucket_starts,
-        sorted,
         places,
     } = grid;
     let sphere = &spheres[index];
@@ -326,20 +381,26 @@ fn find<const PERIODIC: bool>(grid: &Grid, index: usize, list: &mut Vec<u32>) {
                     {
                         for some in (begin as usize..end as usize).step_by(LANES) {
                             let hits = places.near::<PERIODIC>(some, sphere, &row, params);
-                            let mut left = hits & bits_below(end as usize - some);
-                            while left != 0 {
-                                let other = sorted[some + left.trailing_zeros() as usize];
-                                left &= left - 1;
-                                if !choosy || meet(groups, sphere, &spheres[other as usize]) {
-                                    list.push(other);
-                                }
+                            let mut hits = hits & bits_below(end as usize - some);
+                            if choosy {
+                                hits = met(grid, sphere, some, hits);
                             }
+                            found.push(places, some, hits);
                         }
                     }
                 }
             }
         }
     }
+}
+
+/// Of the places from `first` on whose bits are set, those of spheres that a sphere meets.
+fn met(grid: &Grid, sphere: &Sphere, first: usize, bits: u32) -> u32 {
+    let is_met = |lane: &usize| {
+        let other = grid.places.indices[first + lane] as usize;
+        bits >> lane & 1 != 0 && meet(grid.groups, sphere, &grid.spheres[other])
+    };
+    (0..LANES).filter(is_met).map(|lane| 1 << lane).sum()
 }
 
 /// As many of the lowest bits as there are lanes left.
