@@ -465,3 +465,36 @@ fn meet(groups: &[Group], sphere: &Sphere, other: &Sphere) -> bool {
     let ignored = groups[sphere.group() as usize].ignores >> other.group() & 1 == 1;
     !ignored && sphere.inverse_mass + other.inverse_mass > 0.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found_comes_in_the_order_of_indices() {
+        // Each of 48 once, mixed up.
+        let places = Places {
+            indices: (0..48).map(|place| 29 * place % 53).collect(),
+            ..Places::default()
+        };
+        let mut found = Found::default();
+        let (mut few, mut many) = (0, 0);
+        for bits in 0..1 << LANES {
+            found.count = 0;
+            let mut expected = Vec::new();
+            for (block, first) in (0..48).step_by(LANES).enumerate() {
+                let bits = (bits << block | bits >> (LANES - block)) & bits_below(LANES);
+                found.push(&places, first, bits);
+                let lanes = (0..LANES).filter(|lane| bits >> lane & 1 != 0);
+                expected.extend(lanes.map(|lane| places.indices[first + lane]));
+            }
+            expected.sort_unstable();
+            assert_eq!(found.sorted(), expected, "{bits:b}");
+            match expected.len() {
+                0..=Found::FEW => few += 1,
+                _ => many += 1,
+            }
+        }
+        assert!(few > 0 && many > 0);
+    }
+}
