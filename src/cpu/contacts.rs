@@ -65,7 +65,7 @@ pub(super) fn kernel(state: &State) -> Kernel {
 }
 
 /// Whether no pair has terms beyond spring, dashpot and friction.
-fn is_plain(state: &State) -> bool {
+pub(super) fn is_plain(state: &State) -> bool {
     state.pairs.iter().all(|pair| *pair == pair.plain())
 }
 

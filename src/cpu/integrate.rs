@@ -97,7 +97,7 @@ pub(super) struct Moved {
     runaway: u32,
     /// Whether one may have left the skin of the neighbour lists.
     stale: bool,
-    /// Time that it took to pose their spheres.
+    /// About the time that it took to pose their spheres.
     pub posed: Duration,
 }
 

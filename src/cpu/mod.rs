@@ -73,7 +73,8 @@ pub fn step(state: &mut State) {
 /// Runs steps until there are `count` of them or a body is lost, and calls `look` with the number of those taken
 /// after each. Returns that number.
 ///
-/// What contacts remember is in [`State::memory`] again after the last one only.
+/// What contacts remember is in [`State::memory`] again, and where spheres are in [`State::spheres`], after the last one
+/// only; bodies and loads are always those of the step.
 pub fn steps(state: &mut State, count: u64, mut look: impl FnMut(&State, u64)) -> u64 {
     with_pairs(state, |state, pairs| {
         let mut taken = 0;

@@ -1,9 +1,10 @@
 //! Pairs of spheres that may touch, in the order in which the CPU engine goes through them.
 //!
-//! Neighbour lists are for every sphere to find its own, as the GPU has it. Here a pair stands once, with what
-//! its contact remembers beside it, and one stream of pairs is read from start to end: no list of a sphere
-//! with its few entries to begin and to end, and half of the memory to move.
+//! Neighbour lists are for every sphere to find its own, as the GPU has it. Here a pair stands once, in a row with
+//! those of other spheres, with what its contact remembers beside it; and rows are read from start to end: no list of a
+//! sphere with its few entries to begin and to end, and half of the memory to move.
 
+use std::cmp::Reverse;
 use std::mem::take;
 use std::ops::Range;
 use std::time::Instant;
@@ -136,9 +137,6 @@ struct Listed {
     /// Place of the other sphere in [`Run::local`], and where the neighbour lists have it.
     pairs: Vec<(u32, Entries)>,
     owners: Vec<Owner>,
-    /// The same, those with most pairs first, and where those with so many start.
-    sorted: Vec<Owner>,
-    starts: Vec<usize>,
     /// Where each of them went, among the pairs of the chunk.
     whither: Vec<u32>,
 }
@@ -573,29 +571,19 @@ impl Run {
         let Listed {
             pairs,
             owners,
-            starts,
-            sorted,
             whither,
         } = &mut listed;
         let size = state.params.memory_size as usize;
         // A group of which all sleep is left out.
-        let awake = match state.params.sleep_steps {
-            0 => owners.len(),
-            _ => {
-                let kept = |owner: &Owner| {
-                    let own = owner.start as usize..(owner.start + owner.count) as usize;
-                    let others = pairs[own].iter().map(|&(other, _)| other);
-                    self.is_kept(owner.place, others, owner.walled, &state.params)
-                };
-                owners.sort_by_key(kept);
-                owners.partition_point(|owner| !kept(owner))
-            }
-        };
-        sorted.clear();
-        sort(&owners[..awake], starts, sorted);
-        sort(&owners[awake..], starts, sorted);
+        owners.sort_by_cached_key(|owner| {
+            let own = owner.start as usize..(owner.start + owner.count) as usize;
+            let others = pairs[own].iter().map(|&(other, _)| other);
+            let kept = state.params.sleep_steps > 0
+                && self.is_kept(owner.place, others, owner.walled, &state.params);
+            (kept, Reverse(owner.count))
+        });
         whither.resize(pairs.len(), 0);
-        for owners in sorted.chunks(WIDTH) {
+        for owners in owners.chunks(WIDTH) {
             let owner = |lane: usize| owners.get(lane).unwrap_or(&owners[0]);
             let places = std::array::from_fn(|lane| owner(lane).place);
             let walled = std::array::from_fn(|lane| owner(lane).walled);
@@ -670,28 +658,6 @@ impl Run {
             let own = &own[..walled.count as usize * size];
             memory[at(walled.entry)..][..own.len()].copy_from_slice(own);
         }
-    }
-}
-
-/// Appends them to `sorted`, those with most pairs first, in the order of those with as many. `starts` is room for
-/// where they go.
-fn sort(owners: &[Owner], starts: &mut Vec<usize>, sorted: &mut Vec<Owner>) {
-    let most = owners.iter().map(|owner| owner.count).max().unwrap_or(0) as usize;
-    starts.clear();
-    starts.resize(most + 1, 0);
-    let rank = |owner: &Owner| most - owner.count as usize;
-    for owner in owners {
-        starts[rank(owner)] += 1;
-    }
-    let mut before = sorted.len();
-    for start in &mut *starts {
-        before += std::mem::replace(start, before);
-    }
-    sorted.resize(before, Owner::default());
-    for owner in owners {
-        let start = &mut starts[rank(owner)];
-        sorted[*start] = *owner;
-        *start += 1;
     }
 }
 

@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use glam::{Vec3, Vec4};
 
-use super::contacts::add;
+use super::contacts::{add, is_plain};
 use super::lanes::LANES;
 use super::pairs::{Part, Run, with_pairs};
 use super::wall_batch::{Batch, evaluate};
@@ -97,7 +97,7 @@ pub(super) type Kernel = fn(&State, &mut Run, Walled, &mut Touched, &mut Batch);
 /// # Panics
 /// If it is a custom one.
 pub(super) fn kernel(state: &State) -> Kernel {
-    let plain = state.pairs.iter().all(|pair| *pair == pair.plain());
+    let plain = is_plain(state);
     match (state.params.law, state.params.memory_size) {
         (LINEAR, _) => evaluate_some::<LINEAR, true, 0>,
         (HOOKE, 1) if plain => evaluate_some::<HOOKE, true, 1>,
