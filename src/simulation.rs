@@ -245,13 +245,15 @@ impl Simulation {
         let before = self.samples.len();
         self.steps += match &mut self.engine {
             Engine::Cpu(pool) => {
-                let (state, samples, trace) = (&mut self.state, &mut self.samples, &self.traced);
-                pool.install(|| {
-                    cpu::steps(state, steps, |state, taken| {
-                        if let Some(trace) = trace {
+                let (state, samples) = (&mut self.state, &mut self.samples);
+                pool.install(|| match &self.traced {
+                    None => cpu::steps(state, steps, None),
+                    Some(trace) => {
+                        let mut look = |state: &State, taken| {
                             sample(state, trace, after + taken, samples);
-                        }
-                    })
+                        };
+                        cpu::steps(state, steps, Some(&mut look))
+                    }
                 })
             }
             Engine::Gpu(engine) => {
@@ -274,7 +276,7 @@ impl Simulation {
     /// Walls move.
     fn take_without_bodies(&mut self, steps: u64) -> Result<()> {
         self.fetch(&Field::ALL)?;
-        cpu::steps(&mut self.state, steps, |_, _| ());
+        cpu::steps(&mut self.state, steps, None);
         self.steps += steps;
         self.replace()
     }

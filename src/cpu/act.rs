@@ -3,11 +3,11 @@ use std::time::{Duration, Instant};
 
 use super::batch::{Batch, larger};
 use super::contacts;
-use super::integrate::{self, Bodies, Kinds, Moved, Step, integrate_some};
+use super::integrate::{self, Bodies, Kinds, Moved, Step, integrate_blocks, integrate_some};
 use super::pairs::{Chunk, Pairs, Part};
-use super::pose::{pose_all, pose_some};
+use super::pose::{pose_all, pose_blocks, pose_some};
 use super::wall_batch;
-use super::walls::{self, Touched, Walled};
+use super::walls::{self, Touched};
 use crate::pass::Pass;
 use crate::state::State;
 
@@ -53,6 +53,7 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
     }
     integrate::end(state, acted.moved);
     if acted.moved.is_lost() {
+        pairs.give_bodies(state);
         pose_all(state);
     } else {
         pairs.set_posed();
@@ -108,18 +109,8 @@ impl Task<'_> {
         self.acted.fraction = larger(self.acted.fraction, fraction);
         self.acted.lap(0, &mut self.clock);
         if let Some(walls) = self.walls {
-            let walled = Walled {
-                range: chunk.walled.clone(),
-                from: chunk.spheres.start,
-                loads,
-            };
-            walls(
-                self.state,
-                run,
-                walled,
-                &mut self.acted.touched,
-                &mut room.walls,
-            );
+            let touched = &mut self.acted.touched;
+            walls(self.state, run, chunk, loads, touched, &mut room.walls);
         }
         self.acted.lap(1, &mut self.clock);
     }
@@ -133,28 +124,36 @@ impl Task<'_> {
             loads,
         } = &mut self.part;
         let first = run.bodies.start + chunk.bodies.start;
+        let kinds = Kinds::from(self.state);
+        let spheres = &mut run.local[chunk.spheres.clone()];
+        if chunk.balls {
+            let blocks = &mut run.blocks[chunk.blocks.clone()];
+            let (count, batch) = (chunk.bodies.len(), &mut room.integrate);
+            let moved = integrate_blocks(self.step, kinds, blocks, first, count, batch);
+            self.acted.moved = self.acted.moved.and(moved);
+            self.acted.lap(2, &mut self.clock);
+            if !moved.is_lost() {
+                pose_blocks(&self.state.params, kinds, blocks, first, spheres);
+            }
+            self.acted.lap(3, &mut self.clock);
+            return;
+        }
         let forces = match self.state.params.forces {
             0 => &[],
             _ => &self.state.body_forces[first..first + chunk.bodies.len()],
         };
         let bodies = &mut bodies[chunk.bodies.clone()];
-        let spheres = &mut run.local[chunk.spheres.clone()];
         let some = Bodies {
             first,
             bodies: &mut *bodies,
-            balls: chunk.balls.then_some(&mut *spheres),
             loads,
             first_sphere: run.spheres.start,
             forces,
         };
-        let kinds = Kinds::from(self.state);
         let moved = integrate_some(self.step, kinds, some, &mut room.integrate);
         self.acted.moved = self.acted.moved.and(moved);
         self.acted.lap(2, &mut self.clock);
-        let posed = moved.posed.min(self.acted.times[2]);
-        self.acted.times[2] -= posed;
-        self.acted.times[3] += posed;
-        if !moved.is_lost() && !chunk.balls {
+        if !moved.is_lost() {
             pose_some(self.state, bodies, first, spheres);
         }
         self.acted.lap(3, &mut self.clock);
@@ -212,7 +211,7 @@ impl Acted {
 #[cfg(test)]
 mod tests {
     use crate::cpu::{is_due, run, step, steps};
-    use crate::layout::{ASLEEP, CUSTOM, SphereLoad};
+    use crate::layout::{ASLEEP, Body, CUSTOM, SphereLoad};
     use crate::pass::Pass;
     use crate::scene;
     use crate::state::State;
@@ -291,15 +290,14 @@ mod tests {
             let mut apart = together.clone();
             let mut by_one = together.clone();
             let mut asleep = 0;
-            steps(&mut together, 150, |state, _| {
-                asleep = asleep.max(
-                    state
-                        .bodies
-                        .iter()
-                        .filter(|body| body.still & ASLEEP != 0)
-                        .count(),
-                );
-            });
+            let mut look = |state: &State, _| {
+                let sleeps = |body: &&Body| body.still & ASLEEP != 0;
+                asleep = asleep.max(state.bodies.iter().filter(sleeps).count());
+            };
+            steps(&mut together, 150, Some(&mut look));
+            let mut unseen = apart.clone();
+            steps(&mut unseen, 150, None);
+            assert!(unseen == together, "nobody looks, {sleep_steps}");
             for _ in 0..150 {
                 step(&mut by_one);
                 for pass in Pass::ALL {

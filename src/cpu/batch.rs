@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable, cast};
-use glam::{IVec3, Vec3, Vec4};
+use glam::{IVec3, Vec3};
 
 use super::contacts::columns;
 use super::lanes::{Columns, Sheet, WIDTH, both, gather, of_lane};
@@ -18,21 +18,27 @@ use crate::contact::{Memory, Response, respond};
 use crate::layout::{self, MATERIAL_BITS, Params, Sphere};
 use crate::state::State;
 
-/// What contacts do to a sphere in a step.
+/// What contacts do to a sphere in a step: force, N, and energy that dashpots took, J; torque, N m, and energy that
+/// friction took, J.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C, align(32))]
-pub(super) struct Effect {
-    /// Force, N, and energy that dashpots took, J.
-    pub force: Vec4,
-    /// Torque, N m, and energy that friction took, J.
-    pub torque: Vec4,
-}
+pub(super) struct Effect(pub [[f32; 4]; 2]);
 
 impl Effect {
     /// Of each lane.
     #[inline(always)]
     fn of([forces, torques]: &[Columns<WIDTH>; 2]) -> [Effect; WIDTH] {
         cast(both(forces, torques))
+    }
+
+    #[inline(always)]
+    pub fn add(&mut self, other: &Effect) {
+        // Copies, so that the compiler has all of them in one vector.
+        let [mut sum, other]: [[f32; 8]; 2] = [cast(self.0), cast(other.0)];
+        for k in 0..8 {
+            sum[k] += other[k];
+        }
+        self.0 = cast(sum);
     }
 }
 
@@ -214,11 +220,8 @@ impl Batch {
         let (effects, overlaps) = (self.effects.as_flattened(), self.overlaps.as_flattened());
         let shared = &run.shared[chunk.shared.clone()];
         for &Shared { place, pair } in shared {
-            let Effect { force, torque } = effects[pair as usize];
             let overlap = overlaps[pair as usize];
-            let sum = &mut run.sums.effects[place as usize];
-            sum.force += force;
-            sum.torque += torque;
+            run.sums.effects[place as usize].add(&effects[pair as usize]);
             let touching = &mut run.sums.touching[place as usize];
             touching.max_overlap = larger(touching.max_overlap, overlap);
             touching.contacts += u32::from(overlap > 0.0);

@@ -1,10 +1,12 @@
 use std::mem::take;
+use std::ops::Range;
 
-use glam::IVec3;
+use bytemuck::cast_ref;
+use glam::{IVec3, Vec4};
 use multiversion::multiversion;
 
-use super::batch::{Batch, larger, prefetch};
-use super::lanes::WIDTH;
+use super::batch::{Batch, Effect, Sums, Touching, larger, prefetch};
+use super::lanes::{WIDTH, read_both};
 use super::pairs::{Chunk, Group, Part, Run, with_pairs};
 use crate::layout::{Body, HERTZ, HOOKE, KEPT, LINEAR, SphereLoad};
 use crate::state::State;
@@ -40,9 +42,9 @@ pub fn contacts(state: &mut State) {
     *largest = (*largest).max(fraction.to_bits());
 }
 
-/// Evaluates the contacts of a run as far as they are among some of its pairs, and completes the loads of some of
-/// its spheres; returns the largest overlap as a fraction of the smaller radius. Meanwhile the given bodies are
-/// fetched: those that are moved then.
+/// Evaluates the contacts of the spheres of a chunk, and completes the given loads, or those of the blocks if they are
+/// balls; returns the largest overlap as a fraction of the smaller radius. Meanwhile the given bodies are fetched: those
+/// that are moved then.
 pub(super) type Kernel =
     fn(&State, &mut Run, &Chunk, &mut [SphereLoad], &mut Batch, &[Body]) -> f32;
 
@@ -110,7 +112,7 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
 ) {
     batch.begin(run, chunk);
     // What comes before the run comes first in the sums.
-    let is_before = loads.is_empty();
+    let is_before = chunk.spheres.is_empty();
     let mut sums = take(if is_before {
         &mut run.sums
     } else {
@@ -120,9 +122,14 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         let Group { places, count, .. } = run.groups[index];
         let kept = run.kept(index, &state.params);
         let soon = index - chunk.groups.start;
-        let soon = WIDTH * soon..WIDTH * (soon + 1);
-        prefetch(loads, soon.clone());
-        prefetch(bodies, soon.start..soon.end.min(bodies.len()));
+        if chunk.balls {
+            let soon = chunk.blocks.start + soon;
+            prefetch(&run.blocks, soon..(soon + 1).min(chunk.blocks.end));
+        } else {
+            let soon = WIDTH * soon..WIDTH * (soon + 1);
+            prefetch(loads, soon.clone());
+            prefetch(bodies, soon.start..soon.end.min(bodies.len()));
+        }
         if kept.contains(&false) {
             let idle = kept[..count].iter().filter(|&&kept| kept).count();
             run.idle += idle * run.groups[index].rows.len();
@@ -138,6 +145,18 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         return;
     }
     batch.share(run, chunk);
+    if chunk.balls {
+        for (index, start) in chunk
+            .blocks
+            .clone()
+            .zip(chunk.spheres.clone().step_by(WIDTH))
+        {
+            let end = chunk.spheres.end.min(start + WIDTH);
+            load_block(run, index, start..end, &sums);
+        }
+        batch.sums = sums;
+        return;
+    }
     for (load, place) in loads.iter_mut().zip(chunk.spheres.clone()) {
         let place = sums.place(place);
         let [lower, higher] = [take(&mut run.sums.touching[place]), sums.touching[place]];
@@ -147,9 +166,9 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         }
         load.max_overlap = larger(lower.max_overlap, higher.max_overlap);
         load.contacts = lower.contacts + higher.contacts;
-        let [lower, higher] = [take(&mut run.sums.effects[place]), sums.effects[place]];
-        let force = lower.force + higher.force;
-        let torque = lower.torque + higher.torque;
+        let mut effect = take(&mut run.sums.effects[place]);
+        effect.add(&sums.effects[place]);
+        let [force, torque] = effect.0.map(Vec4::from_array);
         load.force = force.truncate();
         load.torque = torque.truncate();
         add(&mut load.damping, &mut load.damping_rest, force.w);
@@ -158,7 +177,42 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
     batch.sums = sums;
 }
 
+/// Completes the loads of a block, of the spheres in `places`: `higher` is what contacts with spheres of higher index do to
+/// each.
+#[inline(always)]
+fn load_block(run: &mut Run, block: usize, places: Range<usize>, higher: &Sums) {
+    let lower = &mut run.sums;
+    let mut effects = [Effect::default(); WIDTH];
+    let mut touching = [Touching::default(); WIDTH];
+    for (lane, place) in places.enumerate() {
+        let place = higher.place(place);
+        effects[lane] = take(&mut lower.effects[place]);
+        effects[lane].add(&higher.effects[place]);
+        let [lower, higher] = [take(&mut lower.touching[place]), higher.touching[place]];
+        touching[lane] = Touching {
+            max_overlap: larger(lower.max_overlap, higher.max_overlap),
+            contacts: lower.contacts + higher.contacts,
+        };
+    }
+    let [forces, torques, energies] = &mut run.blocks[block].loads;
+    let [damping, damping_rest, friction, friction_rest] = &mut energies.0;
+    read_both([&mut *forces, &mut *torques], cast_ref(&effects));
+    for lane in 0..WIDTH {
+        let Touching {
+            max_overlap,
+            contacts,
+        } = touching[lane];
+        let [.., damped] = &mut forces.0;
+        add(&mut damping[lane], &mut damping_rest[lane], damped[lane]);
+        damped[lane] = max_overlap;
+        let [.., rubbed] = &mut torques.0;
+        add(&mut friction[lane], &mut friction_rest[lane], rubbed[lane]);
+        rubbed[lane] = f32::from_bits(contacts);
+    }
+}
+
 /// Kahan's summation: `rest` is what rounding has left out of `sum`.
+#[inline(always)]
 pub(super) fn add(sum: &mut f32, rest: &mut f32, term: f32) {
     let term = term + *rest;
     let total = *sum + term;
@@ -168,7 +222,7 @@ pub(super) fn add(sum: &mut f32, rest: &mut f32, term: f32) {
 
 #[cfg(test)]
 mod tests {
-    use glam::{Vec3, Vec4};
+    use glam::Vec3;
 
     use super::*;
     use crate::contact::{Memory, respond};

@@ -1,17 +1,15 @@
-use std::time::{Duration, Instant};
-
 use bytemuck::{cast_slice, cast_slice_mut};
 use glam::{IVec3, UVec3, UVec4, Vec3};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use super::lanes::{Columns, LANES, read_four, write_four};
-use super::pose;
+use super::balls::{Block, kinds_of};
+use super::lanes::{Columns, LANES, WIDTH, read_four, write_four};
 use crate::grid::{is_sane, metres, travel};
 use crate::layout::{
     ASLEEP, Body, BodyForce, BodyProperties, Load, LoadedWall, Member, Params, SEMI_IMPLICIT,
-    Sphere, SphereLoad, Stats, WALL_DIGITS, Wall, WallPose,
+    SphereLoad, Stats, WALL_DIGITS, Wall, WallPose,
 };
 use crate::pull::pulled;
 use crate::rotation::{MOST_TURN, Quaternion, advance, angular_velocity, is_round};
@@ -47,7 +45,6 @@ pub fn integrate(state: &mut State) {
             let some = Bodies {
                 first,
                 bodies,
-                balls: None,
                 loads: sphere_loads,
                 first_sphere: 0,
                 forces,
@@ -97,11 +94,17 @@ pub(super) struct Moved {
     runaway: u32,
     /// Whether one may have left the skin of the neighbour lists.
     stale: bool,
-    /// About the time that it took to pose their spheres.
-    pub posed: Duration,
 }
 
 impl Moved {
+    /// Of no body as yet.
+    fn new(step: &Step) -> Moved {
+        Moved {
+            runaway: 0,
+            stale: step.params.drift_limit < 0.0,
+        }
+    }
+
     pub fn is_lost(&self) -> bool {
         self.runaway != 0
     }
@@ -110,7 +113,6 @@ impl Moved {
         Moved {
             runaway: self.runaway.max(other.runaway),
             stale: self.stale || other.stale,
-            posed: self.posed + other.posed,
         }
     }
 }
@@ -137,13 +139,6 @@ impl<'a> Kinds<'a> {
         let properties = &self.properties[body.kind as usize];
         let members = &self.members[properties.first_member as usize..];
         (properties, &members[..properties.sphere_count as usize])
-    }
-
-    /// Whether each of some bodies has three equal moments.
-    #[inline(always)]
-    fn are_round(&self, bodies: &[Body]) -> bool {
-        let mut properties = bodies.iter().map(|body| self.of(body).0);
-        properties.all(|own| is_round(own.inverse_inertia))
     }
 
     /// Which of them are single spheres about their centres.
@@ -294,8 +289,6 @@ pub(super) struct Bodies<'a> {
     /// Index of the first.
     pub first: usize,
     pub bodies: &'a mut [Body],
-    /// Their spheres, to be posed for the next step, if all are single ones about their centres that do not sleep.
-    pub balls: Option<&'a mut [Sphere]>,
     /// What contacts do to spheres, from this one on.
     pub loads: &'a [SphereLoad],
     pub first_sphere: usize,
@@ -309,55 +302,36 @@ pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mu
     let Bodies {
         first,
         bodies,
-        balls: mut posed,
         loads,
         first_sphere,
         forces,
     } = some;
-    let balls = posed.is_some();
     let Batch {
+        gathered,
         lanes,
         sums,
         awake,
-        spheres,
+        ..
     } = batch;
-    let mut moved = Moved {
-        stale: step.params.drift_limit < 0.0,
-        ..Moved::default()
-    };
-    let chunks = bodies.len().div_ceil(LANES);
+    let mut moved = Moved::new(step);
+    lanes.kinds = None;
+    if forces.is_empty() {
+        lanes.forces = [Columns::ZERO; 3];
+    }
     for (chunk, bodies) in bodies.chunks_mut(LANES).enumerate() {
         let forces = forces.get(chunk * LANES..).unwrap_or(&[]);
         let forces = &forces[..forces.len().min(LANES)];
-        let loads = &loads[bodies[0].first_sphere as usize - first_sphere..];
-        if balls {
-            lanes.load(cast_slice::<_, [[f32; 4]; 3]>(&loads[..bodies.len()]));
-        } else {
-            let mut rest = loads;
-            for (body, sum) in bodies.iter().zip(&mut *sums) {
-                let (_, members) = kinds.of(body);
-                let own;
-                (own, rest) = rest.split_at(members.len());
-                *sum = load(body, members, own);
-            }
+        let mut loads = &loads[bodies[0].first_sphere as usize - first_sphere..];
+        for (body, sum) in bodies.iter().zip(&mut *sums) {
+            let (_, members) = kinds.of(body);
+            let own;
+            (own, loads) = loads.split_at(members.len());
+            *sum = load(body, members, own);
         }
         let lost = if step.params.sleep_steps == 0 {
-            let round = balls || kinds.are_round(bodies);
-            if !balls {
-                lanes.load(cast_slice::<_, [[f32; 4]; 2]>(&sums[..bodies.len()]));
-            }
-            moved.stale |= lanes.integrate(bodies, forces, kinds, round, step);
-            if let Some(posed) = &mut posed {
-                // To ask for the time costs time: each chunk takes as long as the first.
-                let start = (chunk == 0).then(Instant::now);
-                let at = chunk * LANES;
-                let own = &mut posed[at..at + bodies.len()];
-                spheres.write(bodies, &lanes.bodies, first + at, kinds, &step.params, own);
-                if let Some(start) = start {
-                    moved.posed = start.elapsed() * chunks as u32;
-                }
-            }
-            lanes.last_lost(bodies.len())
+            let marks = gathered.integrate(lanes, bodies, sums, forces, kinds, step);
+            moved.stale |= marks.stale;
+            marks.lost
         } else {
             moved.stale |= awake.gather(bodies, sums, forces, kinds, step);
             let Awake {
@@ -365,17 +339,41 @@ pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mu
                 bodies: own,
                 forces,
             } = awake;
-            lanes.load(cast_slice::<_, [[f32; 4]; 2]>(&sums[..own.len()]));
-            let round = kinds.are_round(own);
-            moved.stale |= lanes.integrate(own, forces, kinds, round, step);
+            let marks = gathered.integrate(lanes, own, sums, forces, kinds, step);
+            moved.stale |= marks.stale;
             for (&place, body) in places.iter().zip(&*own) {
                 bodies[place] = rest(body, kinds, step);
             }
-            let lost = lanes.last_lost(own.len());
-            lost.map(|lane| places[lane])
+            marks.lost.map(|lane| places[lane])
         };
         if let Some(place) = lost {
             moved.runaway = (first + chunk * LANES + place) as u32 + 1;
+        }
+    }
+    moved
+}
+
+/// Moves balls, with what is on them: `count` of them, the first of which has the index `first`.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(super) fn integrate_blocks(
+    step: &Step,
+    kinds: Kinds,
+    blocks: &mut [Block],
+    first: usize,
+    count: usize,
+    batch: &mut Batch,
+) -> Moved {
+    let mut moved = Moved::new(step);
+    let lanes = &mut batch.side_by_side;
+    lanes.kinds = None;
+    for (block, start) in blocks.iter_mut().zip((0..count).step_by(WIDTH)) {
+        let Block { bodies, loads } = block;
+        let [loads @ .., _] = loads;
+        let count = (count - start).min(WIDTH);
+        let marks = lanes.integrate(bodies, loads, count, kinds, step);
+        moved.stale |= marks.stale;
+        if let Some(lane) = marks.lost {
+            moved.runaway = (first + start + lane) as u32 + 1;
         }
     }
     moved
@@ -461,7 +459,12 @@ struct Push {
 
 impl Push {
     #[inline(always)]
-    fn new(loads: &[Columns; 2], forces: &[Columns; 3], lane: usize, step: &Step) -> Push {
+    fn new<const COUNT: usize>(
+        loads: &[Columns<COUNT>; 2],
+        forces: &[Columns<COUNT>; 3],
+        lane: usize,
+        step: &Step,
+    ) -> Push {
         Push {
             force: loads[0].get(lane).0 + forces[0].get(lane).0,
             torque: loads[1].get(lane).0 + forces[1].get(lane).0,
@@ -472,133 +475,165 @@ impl Push {
 
 /// Room to move bodies in.
 pub(super) struct Batch {
-    lanes: Lanes,
+    gathered: Gathered,
+    lanes: Lanes<LANES>,
     /// What contacts do to each.
     sums: [Load; LANES],
     awake: Awake,
-    spheres: pose::Lanes,
+    /// For those of blocks.
+    side_by_side: Lanes<WIDTH>,
 }
 
 impl Default for Batch {
     fn default() -> Batch {
         Batch {
+            gathered: Gathered {
+                bodies: [Columns::ZERO; 5],
+                loads: [Columns::ZERO; 2],
+            },
             lanes: Lanes::default(),
             sums: [Load::default(); LANES],
             awake: Awake::default(),
-            spheres: pose::Lanes::default(),
+            side_by_side: Lanes::default(),
         }
     }
 }
 
-/// Bodies, value by value.
-struct Lanes {
+/// Bodies and the forces and torques of contacts, value by value.
+struct Gathered {
     bodies: [Columns; 5],
     loads: [Columns; 2],
-    properties: [Columns; 3],
-    /// Those of [`BodyForce`], added to the others.
-    forces: [Columns; 3],
-    /// 1 where a body moves too far to be followed.
-    lost: [u32; LANES],
-    /// 1 where a body may have left the skin of the neighbour lists.
-    stale: [u32; LANES],
-    /// The kind that `properties` has for all lanes, if all have been of one kind.
-    kind: Option<u32>,
 }
 
-impl Default for Lanes {
-    fn default() -> Lanes {
-        Lanes {
-            bodies: [Columns::ZERO; 5],
-            loads: [Columns::ZERO; 2],
-            properties: [Columns::ZERO; 3],
-            forces: [Columns::ZERO; 3],
-            lost: [0; LANES],
-            stale: [0; LANES],
-            kind: None,
-        }
-    }
-}
-
-impl Lanes {
-    /// Takes over forces and torques, which stand in the first two rows of each element.
-    #[inline(always)]
-    fn load<const N: usize>(&mut self, loads: &[[[f32; 4]; N]]) {
-        let [forces, torques] = &mut self.loads;
-        forces.read(loads, 0);
-        torques.read(loads, 1);
-    }
-
-    /// Moves bodies, on which what was given to [`Lanes::load`] and `forces` act; with `round`, all have three equal
-    /// moments. Returns whether one may have left the skin of the neighbour lists.
+impl Gathered {
+    /// Moves bodies, on which `loads` and `forces` act.
     #[inline(always)]
     fn integrate(
         &mut self,
+        lanes: &mut Lanes<LANES>,
         bodies: &mut [Body],
+        loads: &[Load],
         forces: &[BodyForce],
         kinds: Kinds,
-        round: bool,
         step: &Step,
-    ) -> bool {
+    ) -> Marks {
         if bodies.is_empty() {
-            return false;
-        }
-        self.read(bodies, kinds.properties, forces);
-        match (step.params.period == IVec3::ZERO, round) {
-            (true, true) => self.advance::<false, true>(step),
-            (true, false) => self.advance::<false, false>(step),
-            (false, true) => self.advance::<true, true>(step),
-            (false, false) => self.advance::<true, false>(step),
+            return Marks::default();
         }
         let own = cast_slice_mut::<_, [[f32; 4]; 5]>(bodies);
-        let [a, b, c, d, last] = &self.bodies;
-        write_four([a, b, c, d], own, 0);
-        last.write(own, 4);
-        self.stale[..bodies.len()].iter().any(|&stale| stale > 0)
-    }
-
-    /// The last of the first `count` lanes whose body is lost.
-    fn last_lost(&self, count: usize) -> Option<usize> {
-        self.lost[..count].iter().rposition(|&lost| lost > 0)
-    }
-
-    #[inline(always)]
-    fn read(&mut self, bodies: &[Body], kinds: &[BodyProperties], forces: &[BodyForce]) {
-        let forces = cast_slice::<_, [[f32; 4]; 3]>(forces);
-        for (row, columns) in self.forces.iter_mut().enumerate() {
-            columns.read(forces, row);
-        }
-        let own = cast_slice::<_, [[f32; 4]; 5]>(bodies);
         let [a, b, c, d, last] = &mut self.bodies;
         read_four([a, b, c, d], own, 0);
         last.read(own, 4);
-        let kind = bodies[0].kind;
-        let alike = bodies.iter().all(|body| body.kind == kind);
-        if alike && self.kind == Some(kind) {
-            return;
+        let loads = cast_slice::<_, [[f32; 4]; 2]>(&loads[..own.len()]);
+        for (row, columns) in self.loads.iter_mut().enumerate() {
+            columns.read(loads, row);
         }
-        let kinds = cast_slice::<_, [[f32; 4]; 3]>(kinds);
-        let own = if alike {
-            [kinds[kind as usize]; LANES]
-        } else {
-            std::array::from_fn(|lane| match bodies.get(lane) {
-                Some(body) => kinds[body.kind as usize],
-                None => [[0.0; 4]; 3],
-            })
+        let forces = cast_slice::<_, [[f32; 4]; 3]>(forces);
+        for (row, columns) in lanes.forces.iter_mut().enumerate() {
+            columns.read(forces, row);
+        }
+        let marks = lanes.integrate(&mut self.bodies, &self.loads, own.len(), kinds, step);
+        let [a, b, c, d, last] = &self.bodies;
+        write_four([a, b, c, d], own, 0);
+        last.write(own, 4);
+        marks
+    }
+}
+
+/// What became of bodies side by side.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    /// The last lane whose body is lost.
+    lost: Option<usize>,
+    /// Whether one may have left the skin of the neighbour lists.
+    stale: bool,
+}
+
+/// What moves bodies side by side.
+struct Lanes<const COUNT: usize> {
+    properties: [Columns<COUNT>; 2],
+    /// The kinds of which these are, and whether all of them have three equal moments.
+    kinds: Option<([u32; COUNT], bool)>,
+    /// Those of [`BodyForce`], added to the others.
+    forces: [Columns<COUNT>; 3],
+    /// 1 where a body moves too far to be followed.
+    lost: [u32; COUNT],
+    /// 1 where a body may have left the skin of the neighbour lists.
+    stale: [u32; COUNT],
+}
+
+impl<const COUNT: usize> Default for Lanes<COUNT> {
+    fn default() -> Self {
+        Lanes {
+            properties: [Columns::ZERO; 2],
+            kinds: None,
+            forces: [Columns::ZERO; 3],
+            lost: [0; COUNT],
+            stale: [0; COUNT],
+        }
+    }
+}
+
+impl<const COUNT: usize> Lanes<COUNT> {
+    /// Moves the first `count` of the bodies, on which `loads` act, and `self.forces`.
+    #[inline(always)]
+    fn integrate(
+        &mut self,
+        bodies: &mut [Columns<COUNT>; 5],
+        loads: &[Columns<COUNT>; 2],
+        count: usize,
+        kinds: Kinds,
+        step: &Step,
+    ) -> Marks {
+        let round = self.set_kinds(bodies, count, kinds);
+        match (step.params.period == IVec3::ZERO, round) {
+            (true, true) => self.advance::<false, true>(bodies, loads, step),
+            (true, false) => self.advance::<false, false>(bodies, loads, step),
+            (false, true) => self.advance::<true, true>(bodies, loads, step),
+            (false, false) => self.advance::<true, false>(bodies, loads, step),
+        }
+        let any = |marks: &[u32; COUNT]| {
+            let own = (0..COUNT).map(|lane| if lane < count { marks[lane] } else { 0 });
+            own.fold(0, |any, mark| any | mark) != 0
         };
-        for (row, columns) in self.properties.iter_mut().enumerate() {
-            columns.read(&own, row);
+        let lost = any(&self.lost).then(|| self.lost[..count].iter().rposition(|&lost| lost > 0));
+        Marks {
+            lost: lost.flatten(),
+            stale: any(&self.stale),
         }
-        self.kind = alike.then_some(kind);
+    }
+
+    /// Takes over the properties of the first `count` bodies. Returns whether all have three equal moments.
+    #[inline(always)]
+    fn set_kinds(&mut self, bodies: &[Columns<COUNT>; 5], count: usize, kinds: Kinds) -> bool {
+        let those = kinds_of(bodies, count);
+        if let Some((known, round)) = self.kinds
+            && known == those
+        {
+            return round;
+        }
+        let own = those.map(|kind| kinds.properties[kind as usize]);
+        let round = own.iter().all(|own| is_round(own.inverse_inertia));
+        for (row, columns) in self.properties.iter_mut().enumerate() {
+            columns.read(cast_slice::<_, [[f32; 4]; 3]>(&own), row);
+        }
+        self.kinds = Some((those, round));
+        round
     }
 
     #[inline(always)]
-    fn advance<const PERIODIC: bool, const ROUND: bool>(&mut self, step: &Step) {
+    fn advance<const PERIODIC: bool, const ROUND: bool>(
+        &mut self,
+        bodies: &mut [Columns<COUNT>; 5],
+        loads: &[Columns<COUNT>; 2],
+        step: &Step,
+    ) {
         let mut step = *step;
         if !PERIODIC {
             step.params.period = IVec3::ZERO;
         }
-        let [offsets, cells, orientations, velocities, momenta] = &mut self.bodies;
-        for lane in 0..LANES {
+        let [offsets, cells, orientations, velocities, momenta] = bodies;
+        for lane in 0..COUNT {
             let (angular_momentum, drift) = momenta.get(lane);
             let [x, y, z, w] = orientations.bits(lane);
             let [offset_x, offset_y, offset_z, still] = offsets.bits(lane);
@@ -619,7 +654,7 @@ impl Lanes {
             let reach = self.properties[1].0[2][lane];
             let (moved, lost) = advance_body::<ROUND>(
                 &body,
-                Push::new(&self.loads, &self.forces, lane, &step),
+                Push::new(loads, &self.forces, lane, &step),
                 inverse_mass,
                 inverse_inertia,
                 reach,

@@ -104,6 +104,20 @@ pub fn both(a: &Columns<WIDTH>, b: &Columns<WIDTH>) -> [[[f32; 4]; 2]; WIDTH] {
     elements
 }
 
+/// The same the other way round.
+#[inline(always)]
+pub fn read_both([a, b]: [&mut Columns<WIDTH>; 2], elements: &[[[f32; 4]; 2]; WIDTH]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: this processor has what the function needs.
+        let [own, other] = unsafe { avx512::read_both(elements) };
+        (*a, *b) = (own, other);
+        return;
+    }
+    a.read(elements, 0);
+    b.read(elements, 1);
+}
+
 /// One of the elements.
 #[inline(always)]
 pub fn of_lane<T: Pod>(sheet: &Sheet, lane: usize) -> T {
@@ -275,6 +289,20 @@ mod avx512 {
         elements
     }
 
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    pub fn read_both(elements: &[[[f32; 4]; 2]; WIDTH]) -> [Columns<WIDTH>; 2] {
+        let mut own = [_mm512_setzero_ps(); 4];
+        let mut other = own;
+        for k in 0..4 {
+            let low = cast([elements[k], elements[k + 4]]);
+            let high = cast([elements[k + 8], elements[k + 12]]);
+            own[k] = _mm512_shuffle_f32x4::<0x88>(low, high);
+            other[k] = _mm512_shuffle_f32x4::<0xdd>(low, high);
+        }
+        [own, other].map(|rows| Columns(fours(rows).map(cast)))
+    }
+
     /// Four rows of sixteen values to elements of four: those of the first result are elements 0, 4, 8 and 12.
     #[inline]
     #[target_feature(enable = "avx512f")]
@@ -361,8 +389,13 @@ mod tests {
         for lane in 0..WIDTH {
             assert_eq!(of_lane::<[[f32; 4]; 4]>(&sheet, lane), *four(lane));
         }
-        for (lane, own) in both(&sheet[1], &sheet[3]).iter().enumerate() {
+        let both = both(&sheet[1], &sheet[3]);
+        for (lane, own) in both.iter().enumerate() {
             assert_eq!(*own, [four(lane)[1], four(lane)[3]]);
         }
+        let mut read = [const { Columns::ZERO }; 2];
+        read_both(read.each_mut(), &both);
+        assert_eq!(read[0].0, sheet[1].0);
+        assert_eq!(read[1].0, sheet[3].0);
     }
 }

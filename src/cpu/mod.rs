@@ -5,6 +5,7 @@
 //! result does not depend on the number of threads.
 
 mod act;
+mod balls;
 mod batch;
 mod bin;
 mod contacts;
@@ -67,21 +68,27 @@ pub fn is_due(pass: Pass, state: &State) -> bool {
 
 /// Runs one step, unless a body is lost.
 pub fn step(state: &mut State) {
-    steps(state, 1, |_, _| ());
+    steps(state, 1, None);
 }
 
-/// Runs steps until there are `count` of them or a body is lost, and calls `look` with the number of those taken
-/// after each. Returns that number.
+/// What is done after a step, with its number.
+pub type Look<'a> = &'a mut dyn FnMut(&State, u64);
+
+/// Runs steps until there are `count` of them or a body is lost, and has the number of those taken looked at after
+/// each. Returns that number.
 ///
-/// What contacts remember is in [`State::memory`] again, and where spheres are in [`State::spheres`], after the last one
-/// only; bodies and loads are always those of the step.
-pub fn steps(state: &mut State, count: u64, mut look: impl FnMut(&State, u64)) -> u64 {
+/// For a look, bodies and loads are those of the step; but what contacts remember is in [`State::memory`] again, and where
+/// spheres are in [`State::spheres`], after the last step only.
+pub fn steps(state: &mut State, count: u64, mut look: Option<Look>) -> u64 {
     with_pairs(state, |state, pairs| {
         let mut taken = 0;
         while taken < count && state.stats[0].runaway == 0 {
             take_step(state, pairs, taken + 1 == count);
             taken += 1;
-            look(state, taken);
+            if let Some(look) = &mut look {
+                pairs.give_bodies(state);
+                look(state, taken);
+            }
         }
         taken
     })

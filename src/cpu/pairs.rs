@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use super::GRAIN;
 use super::act::Room;
+use super::balls::Block;
 use super::batch::Sums;
 use super::contacts::memory_columns;
 use super::integrate::Kinds;
@@ -64,6 +65,8 @@ pub(super) struct Run {
     pub local: Vec<Sphere>,
     /// Which spheres these are, in ascending order.
     ghosts: Vec<u32>,
+    /// Balls side by side: the state does not know where these are and what is on them until they are given back.
+    pub blocks: Vec<Block>,
     /// Spheres side by side.
     pub groups: Vec<Group>,
     /// Rows of pairs, those of one group after the other: place of the other sphere of each lane in `local`, or that
@@ -170,8 +173,11 @@ pub(super) struct Walled {
 pub(super) struct Chunk {
     /// From the first of the run on, as all that follows.
     pub bodies: Range<usize>,
-    /// Whether these are single spheres about their centres that never sleep.
+    /// Whether these are balls: single spheres about their centres that never sleep, and that nothing but contacts and
+    /// gravity acts on.
     pub balls: bool,
+    /// They themselves then.
+    pub blocks: Range<usize>,
     pub spheres: Range<usize>,
     pub groups: Range<usize>,
     pub rows: Range<usize>,
@@ -237,8 +243,15 @@ fn balanced(shares: &[(f64, f64)], count: usize) -> Vec<(f64, f64)> {
 impl Pairs {
     /// The pairs of the neighbour lists of a state, with what they remember.
     pub fn fill(&mut self, state: &State) {
+        let Params {
+            sleep_steps,
+            forces,
+            pulled,
+            ..
+        } = state.params;
+        let alone = [sleep_steps, forces, pulled] == [0; 3];
         let kinds = Kinds::from(state);
-        let balls: Vec<bool> = kinds.balls().collect();
+        let balls: Vec<bool> = kinds.balls().map(|is_ball| is_ball && alone).collect();
         let runs = match state.params.sleep_steps {
             0 => 1,
             _ => RUNS,
@@ -314,11 +327,21 @@ impl Pairs {
         idle > self.runs.iter().map(cost).sum()
     }
 
-    /// Gives the neighbour lists what the contacts remember now, if that is known here. The lists may change then.
+    /// Gives a state the balls that the runs have.
+    pub fn give_bodies(&mut self, state: &mut State) {
+        self.with(state, |_, part| part.give_bodies(), || (), |_, _| ());
+    }
+
+    /// Gives the state its balls, and the neighbour lists what the contacts remember now, if that is known here. The lists
+    /// may change then.
     pub fn write_back(&mut self, state: &mut State) {
         self.posed = false;
+        if !take(&mut self.filled) {
+            return;
+        }
+        self.give_bodies(state);
         let size = state.params.memory_size as usize;
-        if !std::mem::take(&mut self.filled) || size == 0 {
+        if size == 0 {
             return;
         }
         let mut rest = &mut state.memory[..];
@@ -383,6 +406,19 @@ pub(super) struct Part<'a> {
     pub loads: &'a mut [SphereLoad],
 }
 
+impl Part<'_> {
+    fn give_bodies(self) {
+        for chunk in &self.run.chunks {
+            let bodies = self.bodies[chunk.bodies.clone()].chunks_mut(WIDTH);
+            let loads = self.loads[chunk.spheres.clone()].chunks_mut(WIDTH);
+            let blocks = &self.run.blocks[chunk.blocks.clone()];
+            for ((bodies, loads), block) in bodies.zip(loads).zip(blocks) {
+                block.write(bodies, loads);
+            }
+        }
+    }
+}
+
 impl Run {
     fn fill(&mut self, state: &State, bodies: Range<usize>, balls: &[bool]) {
         if bodies.is_empty() {
@@ -403,6 +439,7 @@ impl Run {
             .collect();
         let sleep = params.sleep_steps > 0;
         self.entries = starts[0]..starts[spheres.len()];
+        self.blocks.clear();
         self.groups.clear();
         self.others.clear();
         self.memory.clear();
@@ -445,7 +482,7 @@ impl Run {
         self.before.groups = 0..self.groups.len();
         self.before.rows = 0..self.others.len();
 
-        let mut chunk = self.before.after(!sleep);
+        let mut chunk = self.before.after();
         for body in bodies.clone() {
             chunk.balls &= balls[state.bodies[body].kind as usize];
             let own = state.spheres_of(&state.bodies[body]);
@@ -486,7 +523,16 @@ impl Run {
                 chunk.rows.end = self.others.len();
                 chunk.shared.end = self.shared.len();
                 chunk.walled.end = self.walled.len();
-                let next = chunk.after(!sleep);
+                if chunk.balls {
+                    let first = bodies.start + chunk.bodies.start;
+                    let own = state.bodies[first..first + chunk.bodies.len()].chunks(WIDTH);
+                    let loads = &state.sphere_loads[spheres.clone()][chunk.spheres.clone()];
+                    let blocks = own.zip(loads.chunks(WIDTH));
+                    let blocks = blocks.map(|(bodies, loads)| Block::new(bodies, loads));
+                    self.blocks.extend(blocks);
+                    chunk.blocks.end = self.blocks.len();
+                }
+                let next = chunk.after();
                 self.chunks.push(std::mem::replace(&mut chunk, next));
             }
         }
@@ -675,11 +721,12 @@ impl Listed {
 
 impl Chunk {
     /// The one that follows, as yet without anything.
-    fn after(&self, balls: bool) -> Chunk {
+    fn after(&self) -> Chunk {
         let after = |range: &Range<usize>| range.end..range.end;
         Chunk {
             bodies: after(&self.bodies),
-            balls,
+            balls: true,
+            blocks: after(&self.blocks),
             spheres: after(&self.spheres),
             groups: after(&self.groups),
             rows: after(&self.rows),

@@ -4,8 +4,9 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::GRAIN;
+use super::balls::{Block, kinds_of};
 use super::integrate::Kinds;
-use super::lanes::{Columns, LANES, Lane, write_four};
+use super::lanes::{Columns, Sheet, WIDTH, write_four};
 use crate::grid::{metres, settle};
 use crate::layout::{ASLEEP, Body, BodyProperties, FAST, GROUP_SHIFT, Params, Sphere};
 use crate::rotation::{Quaternion, angular_velocity};
@@ -103,78 +104,81 @@ fn fast(body: &Body) -> u32 {
     if body.is_fast() { FAST } else { 0 }
 }
 
-/// Spheres of bodies that are single spheres about their centres and never sleep, value by value: many at a time.
-pub(super) struct Lanes {
+/// The spheres of balls: of `count` of them, the first of which has the index `first`.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(super) fn pose_blocks(
+    params: &Params,
+    kinds: Kinds,
+    blocks: &[Block],
+    first: usize,
+    spheres: &mut [Sphere],
+) {
+    let mut lanes = Lanes::default();
+    for (index, (block, spheres)) in blocks.iter().zip(spheres.chunks_mut(WIDTH)).enumerate() {
+        lanes.set_kinds(&block.bodies, spheres.len(), kinds);
+        let first = first + index * WIDTH;
+        if params.period == IVec3::ZERO {
+            lanes.pose::<false>(&block.bodies, first, params);
+        } else {
+            lanes.pose::<true>(&block.bodies, first, params);
+        }
+        let own = cast_slice_mut::<_, [[f32; 4]; 4]>(spheres);
+        write_four(lanes.spheres.each_ref(), own, 0);
+    }
+}
+
+/// Spheres of balls, value by value.
+struct Lanes {
+    /// The kinds of the bodies.
+    kinds: Option<[u32; WIDTH]>,
     /// Inverse moment of inertia, 1/(kg m²).
-    inverse_inertia: Lane,
-    radii: Lane,
-    inverse_masses: Lane,
+    inverse_inertia: [f32; WIDTH],
+    radii: [f32; WIDTH],
+    inverse_masses: [f32; WIDTH],
     /// Tags, but for whether the body is fast.
-    tags: Lane,
-    spheres: [Columns; 4],
-    /// The kind of all bodies, if all are of one.
-    kind: Option<u32>,
+    tags: [u32; WIDTH],
+    spheres: Sheet,
 }
 
 impl Default for Lanes {
     fn default() -> Lanes {
         Lanes {
-            inverse_inertia: [0.0; LANES],
-            radii: [0.0; LANES],
-            inverse_masses: [0.0; LANES],
-            tags: [0.0; LANES],
+            kinds: None,
+            inverse_inertia: [0.0; WIDTH],
+            radii: [0.0; WIDTH],
+            inverse_masses: [0.0; WIDTH],
+            tags: [0; WIDTH],
             spheres: [Columns::ZERO; 4],
-            kind: None,
         }
     }
 }
 
 impl Lanes {
-    /// Writes the spheres of `bodies`, the first of which has the index `first`; `columns` has them value by value.
+    /// Takes over what the first `count` bodies are made of.
     #[inline(always)]
-    pub fn write(
-        &mut self,
-        bodies: &[Body],
-        columns: &[Columns; 5],
-        first: usize,
-        kinds: Kinds,
-        params: &Params,
-        spheres: &mut [Sphere],
-    ) {
-        self.read(bodies, kinds);
-        if params.period == IVec3::ZERO {
-            self.pose::<false>(columns, first, params);
-        } else {
-            self.pose::<true>(columns, first, params);
-        }
-        let own = cast_slice_mut::<_, [[f32; 4]; 4]>(spheres);
-        write_four(self.spheres.each_ref(), own, 0);
-    }
-
-    #[inline(always)]
-    fn read(&mut self, bodies: &[Body], kinds: Kinds) {
-        let kind = bodies[0].kind;
-        let alike = bodies.iter().all(|body| body.kind == kind);
-        if alike && self.kind == Some(kind) {
+    fn set_kinds(&mut self, bodies: &[Columns<WIDTH>; 5], count: usize, kinds: Kinds) {
+        let those = kinds_of(bodies, count);
+        if self.kinds == Some(those) {
             return;
         }
-        self.kind = alike.then_some(kind);
-        for lane in 0..LANES {
-            let kind = match bodies.get(lane) {
-                Some(body) => body.kind,
-                None => kind,
-            };
+        self.kinds = Some(those);
+        for (lane, kind) in those.into_iter().enumerate() {
             let properties = &kinds.properties[kind as usize];
             let member = &kinds.members[properties.first_member as usize];
             self.inverse_inertia[lane] = properties.inverse_inertia.x;
             self.radii[lane] = member.radius;
             self.inverse_masses[lane] = properties.inverse_mass;
-            self.tags[lane] = f32::from_bits(member.material | properties.group << GROUP_SHIFT);
+            self.tags[lane] = member.material | properties.group << GROUP_SHIFT;
         }
     }
 
     #[inline(always)]
-    fn pose<const PERIODIC: bool>(&mut self, bodies: &[Columns; 5], first: usize, params: &Params) {
+    fn pose<const PERIODIC: bool>(
+        &mut self,
+        bodies: &[Columns<WIDTH>; 5],
+        first: usize,
+        params: &Params,
+    ) {
         // A copy: compilers cannot know that nothing here changes the original.
         let Params {
             cell_size, period, ..
@@ -182,7 +186,7 @@ impl Lanes {
         let period = if PERIODIC { period } else { IVec3::ZERO };
         let [offsets, cells, _, velocities, momenta] = bodies;
         let [places, homes, motions, spins] = &mut self.spheres;
-        for lane in 0..LANES {
+        for lane in 0..WIDTH {
             let [x, y, z, _] = offsets.bits(lane);
             let [i, j, k, _] = cells.bits(lane);
             let home = metres(UVec3::new(x, y, z), cell_size);
@@ -196,8 +200,7 @@ impl Lanes {
             places.set(lane, offset, self.radii[lane]);
             homes.set_bits(lane, cell.as_uvec3().extend(index).to_array());
             motions.set(lane, velocity, self.inverse_masses[lane]);
-            let tags = self.tags[lane].to_bits() | fast;
-            spins.set(lane, spin, f32::from_bits(tags));
+            spins.set(lane, spin, f32::from_bits(self.tags[lane] | fast));
         }
     }
 }

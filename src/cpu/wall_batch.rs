@@ -6,12 +6,13 @@ use bytemuck::cast;
 use glam::Vec4;
 use multiversion::multiversion;
 
+use super::balls::Loads;
 use super::contacts::add;
 use super::lanes::{Columns, LANES, Lane, Rows};
 use super::wall_run::{Approach, WallRun};
 use super::walls::Touched;
 use crate::contact::{Memory, respond};
-use crate::layout::{self, Params, SphereLoad};
+use crate::layout::{self, Params};
 use crate::rotation::Quaternion;
 use crate::state::State;
 use crate::wall::facet::Closest;
@@ -139,7 +140,7 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     batch: &mut Batch,
     state: &State,
     memory: &mut [Vec4],
-    loads: &mut [SphereLoad],
+    loads: &mut Loads,
     touched: &mut Touched,
 ) {
     let len = batch.len;
@@ -186,7 +187,7 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     let Touched { fraction, sums } = touched;
     let [forces, torques, on_walls] = &scratch.responses;
     for owner in batch.owners.drain(..) {
-        let load = &mut loads[owner.load];
+        let mut load = loads.get(owner.load);
         let (mut damping, mut friction) = (0.0, 0.0);
         for lane in owner.contacts {
             let (force, damped) = forces.get(lane);
@@ -212,6 +213,7 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         }
         add(&mut load.damping, &mut load.damping_rest, damping);
         add(&mut load.friction, &mut load.friction_rest, friction);
+        loads.set(owner.load, load);
     }
     batch.len = 0;
 }

@@ -1,10 +1,9 @@
-use std::ops::Range;
-
 use glam::{Vec3, Vec4};
 
+use super::balls::Loads;
 use super::contacts::{add, is_plain};
 use super::lanes::LANES;
-use super::pairs::{Part, Run, with_pairs};
+use super::pairs::{Chunk, Part, Run, with_pairs};
 use super::wall_batch::{Batch, evaluate};
 use super::wall_run::{WallRun, runs};
 use crate::contact::{Memory, respond};
@@ -27,12 +26,10 @@ pub fn walls(state: &mut State) {
             run, room, loads, ..
         } = part;
         let mut touched = Touched::new(state);
-        let walled = Walled {
-            range: 0..run.walled.len(),
-            from: 0,
-            loads,
-        };
-        kernel(state, run, walled, &mut touched, &mut room.walls);
+        for chunk in run.chunks.clone() {
+            let loads = &mut loads[chunk.spheres.clone()];
+            kernel(state, run, &chunk, loads, &mut touched, &mut room.walls);
+        }
         touched
     };
     let touched = with_pairs(state, |state, pairs| {
@@ -81,16 +78,9 @@ impl Touched {
     }
 }
 
-/// Some of [`Run::walled`].
-pub(super) struct Walled<'a> {
-    pub range: Range<usize>,
-    /// The loads of the spheres of the run, from this place on.
-    pub from: usize,
-    pub loads: &'a mut [SphereLoad],
-}
-
-/// Evaluates the contacts of some spheres with walls.
-pub(super) type Kernel = fn(&State, &mut Run, Walled, &mut Touched, &mut Batch);
+/// Evaluates the contacts of the spheres of a chunk with walls, and adds them to the loads; those of balls are in their
+/// blocks.
+pub(super) type Kernel = fn(&State, &mut Run, &Chunk, &mut [SphereLoad], &mut Touched, &mut Batch);
 
 /// What evaluates the contact law of `state`.
 ///
@@ -121,22 +111,27 @@ fn together(mut a: Vec<Digits>, b: Vec<Digits>) -> Vec<Digits> {
     a
 }
 
-/// The contacts of some spheres of a run.
+/// The contacts of the spheres of a chunk.
 ///
 /// Those of a sphere that has one facet of each wall in its list, as most have, wait for others in a batch.
 fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     state: &State,
     run: &mut Run,
-    walled: Walled,
+    chunk: &Chunk,
+    loads: &mut [SphereLoad],
     touched: &mut Touched,
     batch: &mut Batch,
 ) {
-    let Walled { range, from, loads } = walled;
     let table = state.facets();
     let memory = &mut run.facet_memory[..];
-    for own in &run.walled[range] {
+    let mut loads = if chunk.balls {
+        Loads::Blocks(&mut run.blocks[chunk.blocks.clone()])
+    } else {
+        Loads::Rows(loads)
+    };
+    for own in &run.walled[chunk.walled.clone()] {
         let place = own.place as usize;
-        let load = &mut loads[place - from];
+        let mut load = loads.get(place - chunk.spheres.start);
         if load.is_kept() {
             continue;
         }
@@ -148,11 +143,12 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         let alone = facets.windows(2).all(|two| wall(two[0]) != wall(two[1]));
         if !alone || facets.len() > LANES {
             let memory = &mut memory[all.start * SIZE..all.end * SIZE];
-            one_by_one::<LAW>(state, sphere, facets, memory, load, touched);
+            one_by_one::<LAW>(state, sphere, facets, memory, &mut load, touched);
+            loads.set(place - chunk.spheres.start, load);
             continue;
         }
         if !batch.has_room(facets.len()) {
-            evaluate::<LAW, PLAIN, SIZE>(batch, state, memory, loads, touched);
+            evaluate::<LAW, PLAIN, SIZE>(batch, state, memory, &mut loads, touched);
         }
         for (facet, run) in all.zip(runs(state, sphere, facets)) {
             let memory = &mut memory[facet * SIZE..(facet + 1) * SIZE];
@@ -161,9 +157,9 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
                 None => memory.fill(Vec4::ZERO),
             }
         }
-        batch.close(place - from);
+        batch.close(place - chunk.spheres.start);
     }
-    evaluate::<LAW, PLAIN, SIZE>(batch, state, memory, loads, touched);
+    evaluate::<LAW, PLAIN, SIZE>(batch, state, memory, &mut loads, touched);
 }
 
 /// The contacts of a sphere with `facets`, of which some walls have more than one.
