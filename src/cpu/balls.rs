@@ -69,6 +69,14 @@ pub(super) enum Loads<'a> {
 }
 
 impl Loads<'_> {
+    /// See [`SphereLoad::is_kept`]; balls do not sleep.
+    pub fn is_kept(&self, place: usize) -> bool {
+        match self {
+            Loads::Rows(loads) => loads[place].is_kept(),
+            Loads::Blocks(_) => false,
+        }
+    }
+
     pub fn get(&self, place: usize) -> SphereLoad {
         match self {
             Loads::Rows(loads) => loads[place],

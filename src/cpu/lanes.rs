@@ -5,21 +5,13 @@
 //! as wide as the machine has them: the compiler sees to that. Vectors round as scalars do, and
 //! nothing is summed across lanes: the bits are the same on every machine.
 
-use bytemuck::{Pod, cast, cast_ref, cast_slice, cast_slice_mut};
+use bytemuck::{Pod, cast, cast_ref};
 use glam::{Mat4, Vec3, Vec4};
 
 /// Elements in a batch: a multiple of the lanes of any machine, few enough for its first cache.
 pub const LANES: usize = 128;
 
-/// A value for each element.
-pub type Lane = [f32; LANES];
-
-/// Four values for each element, a `Vec4` each: as they lie in memory.
-#[derive(Clone)]
-#[repr(C, align(64))]
-pub struct Rows(pub [Vec4; LANES]);
-
-/// The same, value by value: as vectors want them.
+/// Four values for each element, value by value: as vectors want them.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Columns<const COUNT: usize = LANES>(pub [[f32; COUNT]; 4]);
@@ -118,6 +110,34 @@ pub fn read_both([a, b]: [&mut Columns<WIDTH>; 2], elements: &[[[f32; 4]; 2]; WI
     b.read(elements, 1);
 }
 
+/// A bit for each of eight marks that is not 0.
+#[inline(always)]
+pub fn marked(marks: &[u32; 8]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512vl") {
+        // SAFETY: this processor has what the function needs.
+        return unsafe { avx512::marked(marks) };
+    }
+    let bits = (0..8).map(|lane| u32::from(marks[lane] != 0) << lane);
+    bits.fold(0, |all, bit| all | bit)
+}
+
+/// Writes those of eight values whose bits are set, and then others.
+#[inline(always)]
+pub fn compress(values: &[u32; 8], bits: u32, some: &mut [u32; 8]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512vl") {
+        // SAFETY: this processor has what the function needs.
+        return unsafe { avx512::compress(values, bits, some) };
+    }
+    // All are written, each to where it would be, since processors cannot guess which ones these are.
+    let mut count = 0;
+    for (lane, &value) in values.iter().enumerate() {
+        some[count % 8] = value;
+        count += (bits >> lane & 1) as usize;
+    }
+}
+
 /// One of the elements.
 #[inline(always)]
 pub fn of_lane<T: Pod>(sheet: &Sheet, lane: usize) -> T {
@@ -127,24 +147,6 @@ pub fn of_lane<T: Pod>(sheet: &Sheet, lane: usize) -> T {
     };
     let [a, b, c, d] = sheet;
     cast([row(a), row(b), row(c), row(d)])
-}
-
-impl Rows {
-    pub const ZERO: Rows = Rows([Vec4::ZERO; LANES]);
-
-    /// Of the first `lanes` elements, value by value.
-    #[inline(always)]
-    pub fn transpose(&self, columns: &mut Columns, lanes: usize) {
-        columns.read(cast_slice::<_, [[f32; 4]; 1]>(&self.0[..lanes]), 0);
-    }
-}
-
-impl Columns {
-    /// Of the first `lanes` elements, as they lie in memory.
-    #[inline(always)]
-    pub fn transpose(&self, rows: &mut Rows, lanes: usize) {
-        self.write(cast_slice_mut::<_, [[f32; 4]; 1]>(&mut rows.0[..lanes]), 0);
-    }
 }
 
 impl<const COUNT: usize> Columns<COUNT> {
@@ -301,6 +303,19 @@ mod avx512 {
             other[k] = _mm512_shuffle_f32x4::<0xdd>(low, high);
         }
         [own, other].map(|rows| Columns(fours(rows).map(cast)))
+    }
+
+    #[target_feature(enable = "avx512f,avx512vl")]
+    #[inline]
+    pub fn marked(marks: &[u32; 8]) -> u32 {
+        let marks = cast(*marks);
+        u32::from(_mm256_test_epi32_mask(marks, marks))
+    }
+
+    #[target_feature(enable = "avx512f,avx512vl")]
+    #[inline]
+    pub fn compress(values: &[u32; 8], bits: u32, some: &mut [u32; 8]) {
+        *some = cast(_mm256_maskz_compress_epi32(bits as u8, cast(*values)));
     }
 
     /// Four rows of sixteen values to elements of four: those of the first result are elements 0, 4, 8 and 12.

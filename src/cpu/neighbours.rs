@@ -5,6 +5,7 @@ use glam::{IVec3, Vec3, Vec4};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
+use super::lanes::{compress, marked};
 use super::pairs::Pairs;
 use super::wall_run::orientation_of;
 use crate::grid::{extent, from_wall, level_of, nearest, reach, row_parts, row_ranges, wrap};
@@ -206,7 +207,7 @@ impl Places {
 }
 
 /// The lists of some spheres, from `first` on, and where each of them ends.
-#[multiversion(targets("x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn find_some<const PERIODIC: bool>(
     grid: &Grid,
     walls: &Walls,
@@ -219,7 +220,7 @@ fn find_some<const PERIODIC: bool>(
     for (index, end) in (first..).zip(ends) {
         found.count = 0;
         find::<PERIODIC>(grid, index, &mut found);
-        list.extend_from_slice(found.sorted());
+        found.append_to(list);
         walls.find(grid.params, &grid.spheres[index], list);
         *end = list.len() as u32;
     }
@@ -299,7 +300,6 @@ struct Found {
     /// Their indices, and room for more.
     indices: Vec<u32>,
     count: usize,
-    ranked: [u32; Found::FEW],
 }
 
 impl Found {
@@ -313,34 +313,41 @@ impl Found {
         if self.indices.len() < end {
             self.indices.resize(2 * end, 0);
         }
-        // All are written, each to where it would be, since processors cannot guess which ones are found.
         let room = self.indices[self.count..]
             .first_chunk_mut::<LANES>()
             .unwrap();
         let some = places.indices[first..].first_chunk::<LANES>().unwrap();
-        let mut count = 0;
-        for (lane, &index) in some.iter().enumerate() {
-            room[count % LANES] = index;
-            count += (bits >> lane & 1) as usize;
-        }
-        self.count += count;
+        compress(some, bits, room);
+        self.count += bits.count_ones() as usize;
     }
 
-    /// All of them, in the order of their indices.
+    /// Appends all of them to a list, in the order of their indices.
     #[inline(always)]
-    fn sorted(&mut self) -> &[u32] {
-        let own = &mut self.indices[..self.count];
-        if own.len() > Self::FEW {
+    fn append_to(&mut self, list: &mut Vec<u32>) {
+        if self.count > Self::FEW {
+            let own = &mut self.indices[..self.count];
             own.sort_unstable();
-            return own;
+            list.extend_from_slice(own);
+            return;
         }
+        let end = list.len() + self.count;
+        // Those that are none come last.
         let mut keys = [u32::MAX; Self::FEW];
-        keys[..own.len()].copy_from_slice(own);
-        for own in own {
-            let rank: u32 = keys.iter().map(|key| u32::from(key < own)).sum();
-            self.ranked[rank as usize % Self::FEW] = *own;
+        for (key, own) in keys.iter_mut().zip(&self.indices[..self.count]) {
+            *key = *own;
         }
-        &self.ranked[..self.count]
+        let mut ranks = [0; Self::FEW];
+        for before in keys {
+            for lane in 0..Self::FEW {
+                ranks[lane] += u32::from(before < keys[lane]);
+            }
+        }
+        let mut ranked = [0; Self::FEW];
+        for (key, rank) in keys.into_iter().zip(ranks) {
+            ranked[rank as usize % Self::FEW] = key;
+        }
+        list.extend_from_slice(&ranked);
+        list.truncate(end);
     }
 }
 
@@ -368,24 +375,32 @@ fn find<const PERIODIC: bool>(grid: &Grid, index: usize, found: &mut Found) {
                 } else {
                     (IVec3::new(first.x, y, z), [first.x..last.x + 1, 0..0])
                 };
-                let parts = &parts[..if PERIODIC { 2 } else { 1 }];
-                for part in parts.iter().filter(|part| !part.is_empty()) {
+                // Not over the arrays: they would go through memory.
+                let [part, rest_of_row] = parts;
+                for k in 0..if PERIODIC { 2 } else { 1 } {
+                    let cells = if k == 0 { &part } else { &rest_of_row };
+                    if cells.is_empty() {
+                        continue;
+                    }
                     let row = Row {
-                        cells: part.clone(),
+                        cells: cells.clone(),
                         y: row.y,
                         z: row.z,
                         level,
                     };
-                    for (begin, end) in
-                        row_ranges(IVec3::new(0, row.y, row.z), part, level, bucket_starts)
-                    {
-                        for some in (begin as usize..end as usize).step_by(LANES) {
+                    let [ahead, wrapped] =
+                        row_ranges(IVec3::new(0, row.y, row.z), cells, level, bucket_starts);
+                    for k in 0..2 {
+                        let (begin, end) = if k == 0 { ahead } else { wrapped };
+                        let (mut some, end) = (begin as usize, end as usize);
+                        while some < end {
                             let hits = places.near::<PERIODIC>(some, sphere, &row, params);
-                            let mut hits = hits & bits_below(end as usize - some);
+                            let mut hits = hits & bits_below(end - some);
                             if choosy {
                                 hits = met(grid, sphere, some, hits);
                             }
                             found.push(places, some, hits);
+                            some += LANES;
                         }
                     }
                 }
@@ -437,7 +452,7 @@ impl Places {
         let (extents, levels) = (&self.extents[lanes.clone()], &self.levels[lanes.clone()]);
         let bodies = &self.bodies[lanes];
         let count = row.cells.len() as u32;
-        let mut found = [0_u32; LANES];
+        let mut found = [0; LANES];
         for lane in 0..LANES {
             let cell = IVec3::new(i[lane], j[lane], k[lane]);
             let mut cells = cell.wrapping_sub(sphere.cell);
@@ -453,9 +468,9 @@ impl Places {
                 & ((home.x.wrapping_sub(row.cells.start) as u32) < count)
                 & (levels[lane] == row.level);
             let near = apart.length_squared() < reach * reach;
-            found[lane] = u32::from(near & in_row & (bodies[lane] != sphere.body)) << lane;
+            found[lane] = u32::from(near & in_row & (bodies[lane] != sphere.body));
         }
-        found.iter().fold(0, |all, own| all | own)
+        marked(&found)
     }
 }
 
@@ -489,7 +504,10 @@ mod tests {
                 expected.extend(lanes.map(|lane| places.indices[first + lane]));
             }
             expected.sort_unstable();
-            assert_eq!(found.sorted(), expected, "{bits:b}");
+            let mut list = vec![7];
+            found.append_to(&mut list);
+            assert_eq!(list[0], 7);
+            assert_eq!(list[1..], expected, "{bits:b}");
             match expected.len() {
                 0..=Found::FEW => few += 1,
                 _ => many += 1,

@@ -4,7 +4,6 @@
 //! those of other spheres, with what its contact remembers beside it; and rows are read from start to end: no list of a
 //! sphere with its few entries to begin and to end, and half of the memory to move.
 
-use std::cmp::Reverse;
 use std::mem::take;
 use std::ops::Range;
 use std::time::Instant;
@@ -19,8 +18,9 @@ use super::batch::Sums;
 use super::contacts::memory_columns;
 use super::integrate::Kinds;
 use super::lanes::{Columns, WIDTH};
+use super::wall_batch;
 use super::wall_run::walls_of;
-use crate::layout::{Body, Params, Sphere, SphereLoad, WALL};
+use crate::layout::{Body, Facet, PLANE, Params, Sphere, SphereLoad, WALL};
 use crate::state::State;
 
 /// Runs for each thread where bodies may sleep: more than one, since nobody knows how long each takes. Else it is
@@ -164,8 +164,36 @@ pub(super) struct Walled {
     pub first: u32,
     /// Number of facets.
     pub count: u32,
+    pub facets: Facets,
     /// Entry of the first in the neighbour lists.
     entry: u32,
+}
+
+/// What the facets in the list of a sphere are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Facets {
+    /// Planes.
+    Planes,
+    /// One of each wall.
+    Single,
+    /// Of one wall more than one, or too many to go with those of others.
+    Many,
+}
+
+impl Facets {
+    fn of(entries: &[u32], table: &[Facet]) -> Facets {
+        let facets = || entries.iter().map(|entry| &table[(entry & !WALL) as usize]);
+        let alone = facets()
+            .zip(facets().skip(1))
+            .all(|(a, b)| a.wall != b.wall);
+        if !alone || entries.len() > wall_batch::Batch::MOST {
+            Facets::Many
+        } else if facets().all(|facet| facet.kind == PLANE) {
+            Facets::Planes
+        } else {
+            Facets::Single
+        }
+    }
 }
 
 /// Bodies of a run that go through all passes before the next ones do.
@@ -510,6 +538,7 @@ impl Run {
                         place: place as u32,
                         first: self.facets.len() as u32,
                         count: walls as u32,
+                        facets: Facets::of(&neighbours[end - walls..end], state.facets()),
                         entry: (end - walls) as u32,
                     });
                     self.facets.extend_from_slice(&neighbours[end - walls..end]);
@@ -626,7 +655,8 @@ impl Run {
             let others = pairs[own].iter().map(|&(other, _)| other);
             let kept = state.params.sleep_steps > 0
                 && self.is_kept(owner.place, others, owner.walled, &state.params);
-            (kept, Reverse(owner.count))
+            // One number: these are compared faster than tuples.
+            (u32::from(kept) << 31) | ((u32::MAX >> 1) - owner.count)
         });
         whither.resize(pairs.len(), 0);
         for owners in owners.chunks(WIDTH) {

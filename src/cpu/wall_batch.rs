@@ -2,37 +2,32 @@
 
 use std::ops::Range;
 
-use bytemuck::cast;
-use glam::Vec4;
+use bytemuck::cast_ref;
+use glam::{IVec3, UVec3, Vec3, Vec4};
 use multiversion::multiversion;
 
 use super::balls::Loads;
 use super::contacts::add;
-use super::lanes::{Columns, LANES, Lane, Rows};
-use super::wall_run::{Approach, WallRun};
+use super::lanes::{Columns, LANES, Sheet, WIDTH, both, gather, of_lane, read_both};
+use super::pairs::Run;
+use super::wall_run::Approach;
 use super::walls::Touched;
-use crate::contact::{Memory, respond};
-use crate::layout::{self, Params};
+use crate::contact::{Memory, Response, respond};
+use crate::grid::from_wall;
+use crate::layout::{self, Facet, PLANE, Params, Sphere, WALL, Wall};
 use crate::rotation::Quaternion;
 use crate::state::State;
-use crate::wall::facet::Closest;
+use crate::wall::facet::{Closest, plane};
 use crate::wall::load;
 
 /// Contacts that wait until there are enough of them.
+#[derive(Default)]
 pub(super) struct Batch {
-    len: usize,
     /// The spheres, in the order of their contacts.
     owners: Vec<Owner>,
-    /// Which facet of the run each is about.
-    facets: [u32; LANES],
-    /// The wall of each.
-    walls: [u32; LANES],
-    /// Element of the pair table of each.
-    elements: [u32; LANES],
-    /// See [`Batch::push`].
-    approaches: [Rows; 8],
-    memory: [Rows; 2],
-    scratch: Scratch,
+    candidates: Vec<Candidate>,
+    row: Row,
+    done: Vec<Done>,
 }
 
 /// A sphere that is near to walls.
@@ -42,91 +37,93 @@ struct Owner {
     contacts: Range<usize>,
 }
 
-/// A batch, value by value.
-struct Scratch {
-    approaches: [Columns; 8],
-    memory: [Columns; 2],
-    pairs: [Columns; 4],
-    /// Force and what dashpots took; torque and what friction took; torque on the wall about its anchor.
-    responses: [Columns; 3],
-    overlaps: Lane,
-    /// 1 where surfaces touch.
-    touching: [u32; LANES],
+/// A sphere and a facet that may touch.
+#[derive(Clone, Copy)]
+struct Candidate {
+    /// Place of the sphere in the run.
+    sphere: u32,
+    /// Place of the facet in the run.
+    facet: u32,
+    /// How the sphere lies to the facet; means nothing if that is a plane.
+    closest: Closest,
 }
 
-impl Default for Batch {
-    fn default() -> Batch {
-        Batch {
-            len: 0,
-            owners: Vec::new(),
-            facets: [0; LANES],
-            walls: [0; LANES],
-            elements: [0; LANES],
-            approaches: [Rows::ZERO; 8],
-            memory: [Rows::ZERO; 2],
-            scratch: Scratch {
-                approaches: [Columns::ZERO; 8],
-                memory: [Columns::ZERO; 2],
-                pairs: [Columns::ZERO; 4],
-                responses: [Columns::ZERO; 3],
-                overlaps: [0.0; LANES],
-                touching: [0; LANES],
-            },
+/// What came of it.
+#[derive(Clone, Copy)]
+struct Done {
+    /// Force and what dashpots took; torque and what friction took.
+    effect: [[f32; 4]; 2],
+    /// On the wall, about its anchor.
+    torque: Vec3,
+    wall: u32,
+    /// m, and as a part of the radius.
+    overlap: f32,
+    fraction: f32,
+    /// Whether surfaces touch.
+    touches: bool,
+}
+
+/// Some contacts, value by value.
+struct Row {
+    spheres: Sheet,
+    facets: Sheet,
+    walls: [Columns<WIDTH>; 6],
+    /// See [`Candidate::closest`].
+    closest: Columns<WIDTH>,
+    memory: [Columns<WIDTH>; 2],
+    pairs: Sheet,
+    /// Force and what dashpots took; torque and what friction took.
+    effects: [Columns<WIDTH>; 2],
+    /// Torque on the wall about its anchor, and overlaps.
+    on_walls: Columns<WIDTH>,
+    /// Overlaps as parts of the radii.
+    fractions: [f32; WIDTH],
+    /// 1 where surfaces touch.
+    touching: [u32; WIDTH],
+}
+
+impl Default for Row {
+    fn default() -> Row {
+        Row {
+            spheres: [Columns::ZERO; 4],
+            facets: [Columns::ZERO; 4],
+            walls: [Columns::ZERO; 6],
+            closest: Columns::ZERO,
+            memory: [Columns::ZERO; 2],
+            pairs: [Columns::ZERO; 4],
+            effects: [Columns::ZERO; 2],
+            on_walls: Columns::ZERO,
+            fractions: [0.0; WIDTH],
+            touching: [0; WIDTH],
         }
     }
 }
 
 impl Batch {
+    /// Contacts that one of them has at most.
+    pub const MOST: usize = LANES;
+
     /// Whether there is room for a number of contacts.
     pub fn has_room(&self, contacts: usize) -> bool {
-        self.len + contacts <= LANES
+        self.candidates.len() + contacts <= Batch::MOST
     }
 
-    /// Adds the contact with a wall at the facet with the place `facet` in the run, to which its sphere lies as `closest`
-    /// says; it remembers `memory`.
+    /// Adds the contact of a sphere of the run with a facet of it, both by their places there. If that is no plane, the
+    /// sphere lies to it as `closest` says, and near.
     #[inline(always)]
-    pub fn push(&mut self, wall: &WallRun, closest: &Closest, facet: usize, memory: &[Vec4]) {
-        let lane = self.len;
-        let Approach {
-            distance,
-            normal,
-            radius,
-            velocity,
-            spin,
-            inverse_mass,
-            from_anchor,
-            orientation,
-            belt,
-            wall_velocity,
-            wall_spin,
-        } = wall.approach(closest);
-        let rows = [
-            from_anchor.extend(radius),
-            normal.extend(distance),
-            velocity.extend(inverse_mass),
-            spin.extend(0.0),
-            orientation.xyz.extend(orientation.w),
-            belt.extend(0.0),
-            wall_velocity.extend(0.0),
-            wall_spin.extend(0.0),
-        ];
-        for (own, row) in self.approaches.iter_mut().zip(rows) {
-            own.0[lane] = row;
-        }
-        for (own, part) in self.memory.iter_mut().zip(memory) {
-            own.0[lane] = *part;
-        }
-        self.facets[lane] = facet as u32;
-        self.walls[lane] = wall.index as u32;
-        self.elements[lane] = wall.element();
-        self.len += 1;
+    pub fn push(&mut self, sphere: usize, facet: usize, closest: Closest) {
+        self.candidates.push(Candidate {
+            sphere: sphere as u32,
+            facet: facet as u32,
+            closest,
+        });
     }
 
     /// Says that the contacts that were pushed since the last time are those of the sphere of a load.
     #[inline(always)]
     pub fn close(&mut self, load: usize) {
         let start = self.owners.last().map_or(0, |owner| owner.contacts.end);
-        let contacts = start..self.len;
+        let contacts = start..self.candidates.len();
         self.owners.push(Owner { load, contacts });
     }
 }
@@ -139,134 +136,159 @@ impl Batch {
 pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     batch: &mut Batch,
     state: &State,
+    run: &Run,
     memory: &mut [Vec4],
     loads: &mut Loads,
     touched: &mut Touched,
 ) {
-    let len = batch.len;
-    // A whole number of vectors, whatever their width.
-    let lanes = len.next_multiple_of(16).min(LANES);
-    // A copy: compilers cannot know that nothing here changes the original, and would give up vectors.
-    let params = state.params;
-    let scratch = &mut batch.scratch;
-    for (rows, columns) in batch.approaches.iter().zip(&mut scratch.approaches) {
-        rows.transpose(columns, lanes);
-    }
-    for (rows, columns) in batch.memory.iter().zip(&mut scratch.memory).take(SIZE) {
-        rows.transpose(columns, lanes);
-    }
-    if let [pair] = state.pairs[..] {
-        let pair = pair.against(true);
-        scratch.respond::<LAW, PLAIN>(lanes, &params, |_, _| pair);
-    } else {
-        let mut rows = [const { Rows::ZERO }; 4];
-        for lane in 0..len {
-            let pair = state.pairs[batch.elements[lane] as usize].against(true);
-            let pair: [[f32; 4]; 4] = cast(pair);
-            for (rows, own) in rows.iter_mut().zip(pair) {
-                rows.0[lane] = own.into();
-            }
+    batch.done.clear();
+    for candidates in batch.candidates.chunks(WIDTH) {
+        let row = &mut batch.row;
+        row.read::<SIZE>(state, run, candidates, memory);
+        if state.params.period == IVec3::ZERO {
+            row.evaluate::<LAW, PLAIN, false>(state);
+        } else {
+            row.evaluate::<LAW, PLAIN, true>(state);
         }
-        for (rows, columns) in rows.iter().zip(&mut scratch.pairs) {
-            rows.transpose(columns, lanes);
-        }
-        scratch.respond::<LAW, PLAIN>(lanes, &params, |pairs, lane| {
-            let row = |columns: &Columns| columns.0.each_ref().map(|values| values[lane]);
-            cast([
-                row(&pairs[0]),
-                row(&pairs[1]),
-                row(&pairs[2]),
-                row(&pairs[3]),
-            ])
-        });
+        row.write::<SIZE>(candidates, memory, &mut batch.done);
     }
-
-    for (rows, columns) in batch.memory.iter_mut().zip(&scratch.memory).take(SIZE) {
-        columns.transpose(rows, lanes);
-    }
+    batch.candidates.clear();
     let Touched { fraction, sums } = touched;
-    let [forces, torques, on_walls] = &scratch.responses;
     for owner in batch.owners.drain(..) {
         let mut load = loads.get(owner.load);
         let (mut damping, mut friction) = (0.0, 0.0);
-        for lane in owner.contacts {
-            let (force, damped) = forces.get(lane);
-            let (torque, rubbed) = torques.get(lane);
-            load.force += force;
-            load.torque += torque;
-            damping += damped;
-            friction += rubbed;
-            if let Some(sum) = sums.get_mut(batch.walls[lane] as usize) {
-                load::add(sum, -force, -on_walls.get(lane).0, &params);
+        for done in &batch.done[owner.contacts] {
+            let [force, torque] = done.effect.map(Vec4::from_array);
+            load.force += force.truncate();
+            load.torque += torque.truncate();
+            damping += force.w;
+            friction += torque.w;
+            if let Some(sum) = sums.get_mut(done.wall as usize) {
+                load::add(sum, -force.truncate(), -done.torque, &state.params);
             }
-            if scratch.touching[lane] == 1 {
-                let overlap = scratch.overlaps[lane];
-                load.max_overlap = load.max_overlap.max(overlap);
+            if done.touches {
+                load.max_overlap = load.max_overlap.max(done.overlap);
                 load.contacts += 1 << 16;
-                let (_, radius) = scratch.approaches[0].get(lane);
-                *fraction = fraction.max(overlap / radius);
-            }
-            let at = batch.facets[lane] as usize * SIZE;
-            for (own, rows) in memory[at..at + SIZE].iter_mut().zip(&batch.memory) {
-                *own = rows.0[lane];
+                *fraction = fraction.max(done.fraction);
             }
         }
         add(&mut load.damping, &mut load.damping_rest, damping);
         add(&mut load.friction, &mut load.friction_rest, friction);
         loads.set(owner.load, load);
     }
-    batch.len = 0;
 }
 
-impl Scratch {
-    /// The responses of all contacts of a batch.
+impl Row {
+    /// Takes over no more than [`WIDTH`] candidates; lanes without one have the first.
+    #[inline(always)]
+    fn read<const SIZE: usize>(
+        &mut self,
+        state: &State,
+        run: &Run,
+        candidates: &[Candidate],
+        memory: &[Vec4],
+    ) {
+        let candidate = |lane: usize| *candidates.get(lane).unwrap_or(&candidates[0]);
+        let sphere = |lane: usize| &run.local[candidate(lane).sphere as usize];
+        gather(&mut self.spheres, sphere);
+        let table = state.facets();
+        let facet = |lane: usize| {
+            let facet = run.facets[candidate(lane).facet as usize];
+            &table[(facet & !WALL) as usize]
+        };
+        gather(&mut self.facets, facet);
+        let wall = |lane: usize| {
+            let wall = &state.walls[facet(lane).wall as usize];
+            cast_ref::<_, [[f32; 4]; 6]>(wall).split_first_chunk::<4>()
+        };
+        let [a, b, c, d, rest @ ..] = &mut self.walls;
+        let mut sheet = [Columns::ZERO; 4];
+        gather(&mut sheet, |lane| wall(lane).unwrap().0);
+        [*a, *b, *c, *d] = sheet;
+        let last: [[[f32; 4]; 2]; WIDTH] =
+            std::array::from_fn(|lane| *wall(lane).unwrap().1.first_chunk().unwrap());
+        read_both(rest.each_mut(), &last);
+        for (lane, candidate) in candidates.iter().enumerate() {
+            let Closest { normal, distance } = candidate.closest;
+            self.closest.set(lane, normal, distance);
+            let at = candidate.facet as usize * SIZE;
+            for (columns, own) in self.memory.iter_mut().zip(&memory[at..at + SIZE]) {
+                columns.set(lane, own.truncate(), own.w);
+            }
+        }
+        if state.pairs.len() > 1 {
+            let pair = |lane: usize| {
+                let own = sphere(lane).material() * state.params.material_count;
+                let wall = state.walls[facet(lane).wall as usize].material;
+                &state.pairs[(own + wall) as usize]
+            };
+            gather(&mut self.pairs, pair);
+        }
+    }
+
+    #[inline(always)]
+    fn evaluate<const LAW: u32, const PLAIN: bool, const PERIODIC: bool>(&mut self, state: &State) {
+        // A copy: compilers cannot know that nothing here changes the original, and would give up vectors.
+        let mut params = state.params;
+        if !PERIODIC {
+            params.period = IVec3::ZERO;
+        }
+        if let [pair] = state.pairs[..] {
+            self.respond::<LAW, PLAIN>(&params, |_, _| pair);
+        } else {
+            self.respond::<LAW, PLAIN>(&params, of_lane);
+        }
+    }
+
+    /// The responses of all contacts.
     #[inline(always)]
     fn respond<const LAW: u32, const PLAIN: bool>(
         &mut self,
-        lanes: usize,
         params: &Params,
-        pair: impl Fn(&[Columns; 4], usize) -> layout::Pair,
+        pair: impl Fn(&Sheet, usize) -> layout::Pair,
     ) {
-        let Scratch {
-            approaches:
-                [
-                    levers,
-                    normals,
-                    velocities,
-                    spins,
-                    orientations,
-                    belts,
-                    motions,
-                    turns,
-                ],
+        let Row {
+            spheres,
+            facets,
+            walls: [cells, offsets, orientations, velocities, spins, belts],
+            closest,
             memory: [slips, rolls],
             pairs,
-            responses: [forces, torques, on_walls],
-            overlaps,
+            effects: [forces, torques],
+            on_walls,
+            fractions,
             touching,
         } = self;
-        for lane in 0..lanes.min(LANES) {
-            let (from_anchor, radius) = levers.get(lane);
-            let (normal, distance) = normals.get(lane);
-            let (velocity, inverse_mass) = velocities.get(lane);
+        for lane in 0..WIDTH {
+            let sphere: Sphere = of_lane(spheres, lane);
+            let facet: Facet = of_lane(facets, lane);
+            let [i, j, k, _] = cells.bits(lane);
+            let (offset, inverse_mass) = offsets.get(lane);
             let (xyz, w) = orientations.get(lane);
-            let approach = Approach {
-                distance,
-                normal,
-                radius,
-                velocity,
-                spin: spins.get(lane).0,
+            // Its own orientation is a vector by itself, of which compilers make no larger ones.
+            let orientation = Quaternion { xyz, w };
+            let wall = Wall {
+                cell: UVec3::new(i, j, k).as_ivec3(),
+                offset,
                 inverse_mass,
-                from_anchor,
-                orientation: Quaternion { xyz, w },
+                velocity: velocities.get(lane).0,
+                angular_velocity: spins.get(lane).0,
                 belt: belts.get(lane).0,
-                wall_velocity: motions.get(lane).0,
-                wall_spin: turns.get(lane).0,
+                ..Wall::default()
             };
+            let from_anchor = from_wall(&sphere, &wall, params);
+            let (normal, distance) = closest.get(lane);
+            // Not `if ... else`: of that the compiler makes no vectors.
+            let mut closest = plane(&facet, orientation.conjugate().rotate(from_anchor));
+            if facet.kind != PLANE {
+                closest = Closest { normal, distance };
+            }
+            let is_near = closest.distance < sphere.radius + params.touch_margin;
+            let approach = Approach::new(&sphere, &wall, from_anchor, orientation, &closest);
             let near = approach.near(params.time_step);
-            let mut pair = pair(pairs, lane);
+            let mut pair = pair(pairs, lane).against(true);
             let (slip, twist) = slips.get(lane);
-            let mut memory = Memory {
+            let mut was = Memory {
                 slip,
                 twist,
                 ..Memory::default()
@@ -274,21 +296,54 @@ impl Scratch {
             if PLAIN {
                 pair = pair.plain();
             } else {
-                (memory.roll, memory.sticks) = rolls.get(lane);
+                (was.roll, was.sticks) = rolls.get(lane);
             }
-            let response = respond::<LAW>(&near.contact, &pair, &memory, params);
-            forces.set(lane, response.force, response.damping);
+            let response = respond::<LAW>(&near.contact, &pair, &was, params);
+            let response = if is_near {
+                response
+            } else {
+                Response::default()
+            };
             let torque = near.arm.cross(response.force) + response.torque;
+            let on_wall = approach.lever(near.arm).cross(response.force) + response.torque;
+            forces.set(lane, response.force, response.damping);
             torques.set(lane, torque, response.friction);
-            let torque = approach.lever(near.arm).cross(response.force) + response.torque;
-            on_walls.set(lane, torque, 0.0);
             slips.set(lane, response.memory.slip, response.memory.twist);
             if !PLAIN {
                 rolls.set(lane, response.memory.roll, response.memory.sticks);
             }
             let touch = near.contact.touch;
-            overlaps[lane] = touch.mean_overlap;
-            touching[lane] = (touch.presence > 0.0).into();
+            on_walls.set(lane, on_wall, touch.mean_overlap);
+            fractions[lane] = touch.mean_overlap / near.radius;
+            touching[lane] = u32::from(is_near & (touch.presence > 0.0));
+        }
+    }
+
+    /// Gives back what the contacts of the candidates remember, and what came of them.
+    #[inline(always)]
+    fn write<const SIZE: usize>(
+        &self,
+        candidates: &[Candidate],
+        memory: &mut [Vec4],
+        done: &mut Vec<Done>,
+    ) {
+        let effects = both(&self.effects[0], &self.effects[1]);
+        let [.., walls] = &self.facets[1].0;
+        for (lane, candidate) in candidates.iter().enumerate() {
+            let at = candidate.facet as usize * SIZE;
+            for (columns, own) in self.memory.iter().zip(&mut memory[at..at + SIZE]) {
+                let (vector, scalar) = columns.get(lane);
+                *own = vector.extend(scalar);
+            }
+            let (torque, overlap) = self.on_walls.get(lane);
+            done.push(Done {
+                effect: effects[lane],
+                torque,
+                wall: walls[lane].to_bits(),
+                overlap,
+                fraction: self.fractions[lane],
+                touches: self.touching[lane] == 1,
+            });
         }
     }
 }

@@ -147,32 +147,14 @@ impl<'a> WallRun<'a> {
 
     /// The contact with a facet.
     pub fn near(&self, closest: &Closest) -> Near {
-        self.approach(closest).near(self.params.time_step)
-    }
-
-    /// What the contact with a facet depends on.
-    #[inline(always)]
-    pub fn approach(&self, closest: &Closest) -> Approach {
-        let Sphere {
-            radius,
-            velocity,
-            angular_velocity,
-            inverse_mass,
+        let Self {
+            sphere,
+            wall,
+            from_anchor,
+            orientation,
             ..
-        } = *self.sphere;
-        Approach {
-            distance: closest.distance,
-            normal: closest.normal,
-            radius,
-            velocity,
-            spin: angular_velocity,
-            inverse_mass: inverse_mass + self.wall.inverse_mass,
-            from_anchor: self.from_anchor,
-            orientation: self.orientation,
-            belt: self.wall.belt,
-            wall_velocity: self.wall.velocity,
-            wall_spin: self.wall.angular_velocity,
-        }
+        } = *self;
+        Approach::new(sphere, wall, from_anchor, orientation, closest).near(self.params.time_step)
     }
 
     /// From the wall's anchor to a contact at the end of `arm`, m.
@@ -209,6 +191,30 @@ pub(crate) struct Approach {
 }
 
 impl Approach {
+    /// That of `sphere`, the centre of which is at `from_anchor` of the wall, m.
+    #[inline(always)]
+    pub fn new(
+        sphere: &Sphere,
+        wall: &Wall,
+        from_anchor: Vec3,
+        orientation: Quaternion,
+        closest: &Closest,
+    ) -> Approach {
+        Approach {
+            distance: closest.distance,
+            normal: closest.normal,
+            radius: sphere.radius,
+            velocity: sphere.velocity,
+            spin: sphere.angular_velocity,
+            inverse_mass: sphere.inverse_mass + wall.inverse_mass,
+            from_anchor,
+            orientation,
+            belt: wall.belt,
+            wall_velocity: wall.velocity,
+            wall_spin: wall.angular_velocity,
+        }
+    }
+
     /// The contact of the two.
     #[inline(always)]
     pub fn near(&self, time_step: f32) -> Near {

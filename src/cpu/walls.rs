@@ -1,15 +1,16 @@
+use std::mem::take;
+
 use glam::{Vec3, Vec4};
 
 use super::balls::Loads;
 use super::contacts::{add, is_plain};
-use super::lanes::LANES;
-use super::pairs::{Chunk, Part, Run, with_pairs};
+use super::pairs::{Chunk, Facets, Part, Run, with_pairs};
 use super::wall_batch::{Batch, evaluate};
 use super::wall_run::{WallRun, runs};
 use crate::contact::{Memory, respond};
-use crate::layout::{HERTZ, HOOKE, LINEAR, Sphere, SphereLoad, WALL, WALL_DIGITS};
+use crate::layout::{HERTZ, HOOKE, LINEAR, Sphere, SphereLoad, WALL_DIGITS};
 use crate::state::State;
-use crate::wall::facet::FAR;
+use crate::wall::facet::{Closest, FAR};
 use crate::wall::load::{self, Digits};
 
 /// Contacts of each sphere with walls, added to those with spheres; and the loads on the walls.
@@ -122,44 +123,46 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     touched: &mut Touched,
     batch: &mut Batch,
 ) {
-    let table = state.facets();
-    let memory = &mut run.facet_memory[..];
+    let mut memory = take(&mut run.facet_memory);
+    let mut blocks = take(&mut run.blocks);
     let mut loads = if chunk.balls {
-        Loads::Blocks(&mut run.blocks[chunk.blocks.clone()])
+        Loads::Blocks(&mut blocks[chunk.blocks.clone()])
     } else {
         Loads::Rows(loads)
     };
     for own in &run.walled[chunk.walled.clone()] {
         let place = own.place as usize;
-        let mut load = loads.get(place - chunk.spheres.start);
-        if load.is_kept() {
+        let at = place - chunk.spheres.start;
+        if loads.is_kept(at) {
             continue;
         }
-        let first = own.first as usize;
-        let all = first..first + own.count as usize;
-        let facets = &run.facets[all.clone()];
+        let all = own.first as usize..(own.first + own.count) as usize;
         let sphere = &run.local[place];
-        let wall = |facet: u32| table[(facet & !WALL) as usize].wall;
-        let alone = facets.windows(2).all(|two| wall(two[0]) != wall(two[1]));
-        if !alone || facets.len() > LANES {
+        let facets = &run.facets[all.clone()];
+        if own.facets == Facets::Many {
             let memory = &mut memory[all.start * SIZE..all.end * SIZE];
+            let mut load = loads.get(at);
             one_by_one::<LAW>(state, sphere, facets, memory, &mut load, touched);
-            loads.set(place - chunk.spheres.start, load);
+            loads.set(at, load);
             continue;
         }
-        if !batch.has_room(facets.len()) {
-            evaluate::<LAW, PLAIN, SIZE>(batch, state, memory, &mut loads, touched);
+        if !batch.has_room(all.len()) {
+            evaluate::<LAW, PLAIN, SIZE>(batch, state, run, &mut memory, &mut loads, touched);
         }
-        for (facet, run) in all.zip(runs(state, sphere, facets)) {
-            let memory = &mut memory[facet * SIZE..(facet + 1) * SIZE];
-            match run.touched(0) {
-                Some(closest) => batch.push(&run, &closest, facet, memory),
-                None => memory.fill(Vec4::ZERO),
+        if own.facets == Facets::Planes {
+            all.for_each(|facet| batch.push(place, facet, Closest::FAR));
+        } else {
+            for (facet, wall) in all.zip(runs(state, sphere, facets)) {
+                match wall.touched(0) {
+                    Some(closest) => batch.push(place, facet, closest),
+                    None => memory[facet * SIZE..(facet + 1) * SIZE].fill(Vec4::ZERO),
+                }
             }
         }
-        batch.close(place - chunk.spheres.start);
+        batch.close(at);
     }
-    evaluate::<LAW, PLAIN, SIZE>(batch, state, memory, &mut loads, touched);
+    evaluate::<LAW, PLAIN, SIZE>(batch, state, run, &mut memory, &mut loads, touched);
+    (run.facet_memory, run.blocks) = (memory, blocks);
 }
 
 /// The contacts of a sphere with `facets`, of which some walls have more than one.

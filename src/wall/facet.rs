@@ -22,7 +22,8 @@ pub struct Closest {
 pub const FAR: f32 = 1e30;
 
 impl Closest {
-    pub(super) const FAR: Closest = Closest {
+    /// To one that is not felt.
+    pub const FAR: Closest = Closest {
         distance: FAR,
         normal: Vec3::Y,
     };
@@ -39,9 +40,15 @@ impl Closest {
 #[inline(always)]
 pub fn closest(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Closest {
     if facet.kind == PLANE {
-        return face(facet.a.dot(point), facet.a, facet.side, FAR);
+        return plane(facet, point);
     }
     closest_of_end(facet, samples, point, depth)
+}
+
+/// How `point` lies to a plane.
+#[inline(always)]
+pub fn plane(facet: &Facet, point: Vec3) -> Closest {
+    face(facet.a.dot(point), facet.a, facet.side, FAR)
 }
 
 /// The same of facets that have an end.
@@ -70,16 +77,16 @@ fn closest_of_end(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Cl
 /// Distance of `point` from `facet`, m, from whichever side it is felt: a small motion of the point changes it
 /// by no more than that, while that of [`closest`] leaps where the point comes round the rim of a facet with one
 /// side. Neighbour lists go by it. Planes hold at any depth, so that it is negative behind them.
+#[inline(always)]
 pub fn distance(facet: &Facet, samples: &[f32], point: Vec3) -> f32 {
+    if facet.kind == PLANE {
+        return plane(facet, point).distance;
+    }
     let either = Facet {
-        side: if facet.kind == PLANE {
-            facet.side
-        } else {
-            BOTH_SIDES
-        },
+        side: BOTH_SIDES,
         ..*facet
     };
-    closest(&either, samples, point, 0.0).distance
+    closest_of_end(&either, samples, point, 0.0).distance
 }
 
 /// A point above the inside of a facet with the normal `normal`, at the height `height`.

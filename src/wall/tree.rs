@@ -63,7 +63,7 @@ fn split(order: &mut [usize], bounds: &[Bounds], first: usize, nodes: &mut Vec<N
 
 /// Calls `visit` with the index of each facet whose box is nearer than `reach` to `point`, and of some
 /// more, in increasing order.
-#[inline]
+#[inline(always)]
 pub fn for_each_near(nodes: &[Node], point: Vec3, reach: f32, mut visit: impl FnMut(u32)) {
     let mut at = 0;
     while at < nodes.len() {
