@@ -6,7 +6,7 @@ use super::lanes::{Columns, WIDTH, read_four, write_four};
 use crate::layout::{Body, SphereLoad};
 
 /// Some of them, and the loads on their spheres, lane by lane.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Block {
     /// Those of [`Body`].
     pub bodies: [Columns<WIDTH>; 5],
