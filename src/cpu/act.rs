@@ -210,6 +210,8 @@ impl Acted {
 
 #[cfg(test)]
 mod tests {
+    use glam::Vec4;
+
     use crate::cpu::{is_due, run, step, steps};
     use crate::layout::{ASLEEP, Body, CUSTOM, SphereLoad};
     use crate::pass::Pass;
@@ -270,11 +272,32 @@ mod tests {
         }
     }
 
-    fn act_as_one_after_the_other(scene: &str) {
+    #[test]
+    fn a_lost_body_leaves_the_loads_of_its_last_step() {
+        for scene in [SCENE.to_owned(), balls()] {
+            let mut together = crowded(&scene);
+            steps(&mut together, 60, None);
+            together.bodies[7].velocity.x = 1e9;
+            let mut apart = together.clone();
+            assert_eq!(steps(&mut together, 10, None), 1);
+            for pass in Pass::ALL {
+                if is_due(pass, &apart) {
+                    run(pass, &mut apart);
+                }
+            }
+            assert_ne!(together.stats[0].runaway, 0);
+            let touching = |load: &SphereLoad| load.sphere_contacts() > 0;
+            assert!(together.sphere_loads.iter().any(touching));
+            assert!(together.sphere_loads == apart.sphere_loads);
+            assert!(together.bodies == apart.bodies);
+        }
+    }
+
+    /// The state of a scene, of which bodies are moved together until they touch.
+    fn crowded(scene: &str) -> State {
         let mut model = scene::parse(scene, "crowd.json".as_ref())
             .unwrap_or_else(|error| panic!("{error}"))
             .model;
-        // So that they touch.
         model
             .bodies
             .iter_mut()
@@ -282,8 +305,12 @@ mod tests {
         if let Some(domain) = &mut model.domain {
             (domain.min, domain.max) = (0.7 * domain.min, 0.7 * domain.max);
         }
+        State::new(&model)
+    }
+
+    fn act_as_one_after_the_other(scene: &str) {
         for sleep_steps in [0, 20] {
-            let mut together = State::new(&model);
+            let mut together = crowded(scene);
             together.params.sleep_steps = sleep_steps;
             together.params.sleep_speed = 0.2;
             together.params.wake_acceleration = 5.0;
@@ -312,6 +339,14 @@ mod tests {
             assert!(touching(SphereLoad::sphere_contacts) && touching(SphereLoad::wall_contacts));
             assert_eq!(asleep > 0, sleep_steps > 0, "{asleep} bodies sleep");
             assert!(together.stats[0].rebuilds > 2);
+            // What longer lists have left would tell runs apart that were resumed and that were not.
+            let rest = together.stats[0].neighbours as usize;
+            assert!(together.neighbours[rest..].iter().all(|&rest| rest == 0));
+            assert!(
+                together.memory[rest..]
+                    .iter()
+                    .all(|&rest| rest == Vec4::ZERO)
+            );
             assert!(together == apart, "in one go and apart, {sleep_steps}");
             assert!(by_one == apart, "one by one, {sleep_steps}");
         }

@@ -42,33 +42,13 @@ impl Effect {
     }
 }
 
-/// How a sphere touches others.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Touching {
-    /// Largest overlap, m.
-    pub max_overlap: f32,
-    /// Number of contacts.
-    pub contacts: u32,
-}
-
 /// What contacts do to spheres, in a ring: a power of two of places, as many as are in use at a time.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     pub effects: Vec<Effect>,
-    pub touching: Vec<Touching>,
 }
 
 impl Sums {
-    pub fn resize(&mut self, places: usize) {
-        self.effects.resize(places, Effect::default());
-        self.touching.resize(places, Touching::default());
-    }
-
-    pub fn clear(&mut self) {
-        self.effects.clear();
-        self.touching.clear();
-    }
-
     /// That of a sphere, from its place in the run.
     #[inline(always)]
     pub fn place(&self, place: usize) -> usize {
@@ -80,9 +60,8 @@ impl Sums {
 #[derive(Default)]
 pub(super) struct Batch {
     row: Row,
-    /// What each contact of a chunk does to the sphere that does not own it, and its overlap, m: row by row.
+    /// What each contact of a chunk does to the sphere that does not own it, row by row.
     effects: Vec<[Effect; WIDTH]>,
-    overlaps: Vec<[f32; WIDTH]>,
     /// What the pairs of each sphere of a chunk do to it.
     pub sums: Sums,
 }
@@ -100,8 +79,6 @@ struct Row {
     overlaps: [f32; WIDTH],
     /// What this and the rows before it do to the sphere.
     sums: [Columns<WIDTH>; 2],
-    max_overlaps: [f32; WIDTH],
-    contacts: [u32; WIDTH],
     /// Largest overlap so far, as a fraction of the smaller radius.
     fractions: [f32; WIDTH],
 }
@@ -116,8 +93,6 @@ impl Default for Row {
             effects: [Columns::ZERO; 2],
             overlaps: [0.0; WIDTH],
             sums: [Columns::ZERO; 2],
-            max_overlaps: [0.0; WIDTH],
-            contacts: [0; WIDTH],
             fractions: [0.0; WIDTH],
         }
     }
@@ -128,11 +103,13 @@ impl Batch {
     const AHEAD: usize = 2;
 
     /// Makes room for the contacts of a chunk of a run.
-    pub fn begin(&mut self, run: &Run, chunk: &Chunk) {
+    pub fn begin(&mut self, run: &mut Run, chunk: &Chunk) {
+        run.overlaps.resize(run.others.len(), [0.0; WIDTH]);
         self.effects
             .resize(chunk.rows.len(), [Effect::default(); WIDTH]);
-        self.overlaps.resize(chunk.rows.len(), [0.0; WIDTH]);
-        self.sums.resize(run.sums.effects.len());
+        self.sums
+            .effects
+            .resize(run.sums.effects.len(), Effect::default());
         self.row.fractions = [0.0; WIDTH];
     }
 
@@ -169,8 +146,6 @@ impl Batch {
             gather(&mut row.own, |lane| &spheres[places[lane] as usize]);
         }
         row.sums = [Columns::ZERO; 2];
-        row.max_overlaps = [0.0; WIDTH];
-        row.contacts = [0; WIDTH];
         for index in rows.clone() {
             let ahead = index + Self::AHEAD;
             if let Some(others) = run.others.get(ahead) {
@@ -199,32 +174,23 @@ impl Batch {
                 row.keep(memory, kept);
             }
             memory.copy_from_slice(&row.memory[..columns]);
-            let place = index - chunk.rows.start;
-            self.overlaps[place] = row.overlaps;
-            self.effects[place] = Effect::of(&row.effects);
+            run.overlaps[index] = row.overlaps;
+            self.effects[index - chunk.rows.start] = Effect::of(&row.effects);
         }
         let effects = Effect::of(&row.sums);
         for (lane, &place) in places[..count].iter().enumerate() {
             let place = sums.place(place as usize);
             sums.effects[place] = effects[lane];
-            sums.touching[place] = Touching {
-                max_overlap: row.max_overlaps[lane],
-                contacts: row.contacts[lane],
-            };
         }
     }
 
     /// Adds what the contacts of a chunk do to the spheres that do not own them.
     #[inline(always)]
     pub fn share(&self, run: &mut Run, chunk: &Chunk) {
-        let (effects, overlaps) = (self.effects.as_flattened(), self.overlaps.as_flattened());
+        let effects = self.effects.as_flattened();
         let shared = &run.shared[chunk.shared.clone()];
         for &Shared { place, pair } in shared {
-            let overlap = overlaps[pair as usize];
             run.sums.effects[place as usize].add(&effects[pair as usize]);
-            let touching = &mut run.sums.touching[place as usize];
-            touching.max_overlap = larger(touching.max_overlap, overlap);
-            touching.contacts += u32::from(overlap > 0.0);
         }
     }
 
@@ -274,8 +240,6 @@ impl Row {
             effects: [forces, torques],
             overlaps,
             sums: [force_sums, torque_sums],
-            max_overlaps,
-            contacts,
             fractions,
         } = self;
         for lane in 0..WIDTH {
@@ -317,8 +281,6 @@ impl Row {
             force_sums.set(lane, force_sum + response.force, damping_sum + damping);
             let (torque_sum, friction_sum) = torque_sums.get(lane);
             torque_sums.set(lane, torque_sum + torque, friction_sum + friction);
-            contacts[lane] += u32::from(overlap > 0.0);
-            max_overlaps[lane] = larger(max_overlaps[lane], overlap);
             fractions[lane] = larger(fractions[lane], overlap / near.radius);
 
             let other_arm = (other.radius - 0.5 * near.contact.overlap) * near.contact.normal;

@@ -5,7 +5,7 @@ use bytemuck::cast_ref;
 use glam::{IVec3, Vec4};
 use multiversion::multiversion;
 
-use super::batch::{Batch, Effect, Sums, Touching, larger, prefetch};
+use super::batch::{Batch, Effect, Sums, larger, prefetch};
 use super::lanes::{WIDTH, read_both};
 use super::pairs::{Chunk, Group, Part, Run, with_pairs};
 use crate::layout::{Body, HERTZ, HOOKE, KEPT, LINEAR, SphereLoad};
@@ -43,8 +43,8 @@ pub fn contacts(state: &mut State) {
 }
 
 /// Evaluates the contacts of the spheres of a chunk, and completes the given loads, or those of the blocks if they are
-/// balls; returns the largest overlap as a fraction of the smaller radius. Meanwhile the given bodies are fetched: those
-/// that are moved then.
+/// balls; how many contacts there are and how deep is added by [`Run::count`], unless bodies may sleep. Returns the
+/// largest overlap as a fraction of the smaller radius. Meanwhile the given bodies are fetched: those that are moved then.
 pub(super) type Kernel =
     fn(&State, &mut Run, &Chunk, &mut [SphereLoad], &mut Batch, &[Body]) -> f32;
 
@@ -113,6 +113,7 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
     batch.begin(run, chunk);
     // What comes before the run comes first in the sums.
     let is_before = chunk.spheres.is_empty();
+    let sleep = state.params.sleep_steps > 0;
     let mut sums = take(if is_before {
         &mut run.sums
     } else {
@@ -135,9 +136,11 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
             run.idle += idle * run.groups[index].rows.len();
             batch.evaluate::<LAW, PLAIN, SIZE, PERIODIC>(state, run, chunk, index, kept, &mut sums);
         }
-        for lane in (0..count).filter(|&lane| kept[lane]) {
-            let place = sums.place(places[lane] as usize);
-            sums.touching[place].contacts = KEPT;
+        if sleep {
+            for (lane, &kept) in kept[..count].iter().enumerate() {
+                let load = &mut loads[places[lane] as usize - chunk.spheres.start];
+                load.contacts = load.contacts & !KEPT | if kept { KEPT } else { 0 };
+            }
         }
     }
     if is_before {
@@ -158,14 +161,11 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         return;
     }
     for (load, place) in loads.iter_mut().zip(chunk.spheres.clone()) {
-        let place = sums.place(place);
-        let [lower, higher] = [take(&mut run.sums.touching[place]), sums.touching[place]];
-        if higher.contacts & KEPT != 0 {
-            load.contacts |= KEPT;
+        if sleep && load.is_kept() {
             continue;
         }
-        load.max_overlap = larger(lower.max_overlap, higher.max_overlap);
-        load.contacts = lower.contacts + higher.contacts;
+        let place = sums.place(place);
+        (load.max_overlap, load.contacts) = (0.0, 0);
         let mut effect = take(&mut run.sums.effects[place]);
         effect.add(&sums.effects[place]);
         let [force, torque] = effect.0.map(Vec4::from_array);
@@ -175,39 +175,32 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         add(&mut load.friction, &mut load.friction_rest, torque.w);
     }
     batch.sums = sums;
+    if sleep {
+        run.count(chunk.groups.clone(), chunk.spheres.start, loads);
+    }
 }
 
-/// Completes the loads of a block, of the spheres in `places`: `higher` is what contacts with spheres of higher index do to
-/// each.
+/// Completes the loads of a block but for what [`Run::count`] adds, of the spheres in `places`: `higher` is what contacts
+/// with spheres of higher index do to each.
 #[inline(always)]
 fn load_block(run: &mut Run, block: usize, places: Range<usize>, higher: &Sums) {
     let lower = &mut run.sums;
     let mut effects = [Effect::default(); WIDTH];
-    let mut touching = [Touching::default(); WIDTH];
     for (lane, place) in places.enumerate() {
         let place = higher.place(place);
         effects[lane] = take(&mut lower.effects[place]);
         effects[lane].add(&higher.effects[place]);
-        let [lower, higher] = [take(&mut lower.touching[place]), higher.touching[place]];
-        touching[lane] = Touching {
-            max_overlap: larger(lower.max_overlap, higher.max_overlap),
-            contacts: lower.contacts + higher.contacts,
-        };
     }
     let [forces, torques, energies] = &mut run.blocks[block].loads;
     let [damping, damping_rest, friction, friction_rest] = &mut energies.0;
     read_both([&mut *forces, &mut *torques], cast_ref(&effects));
     for lane in 0..WIDTH {
-        let Touching {
-            max_overlap,
-            contacts,
-        } = touching[lane];
         let [.., damped] = &mut forces.0;
         add(&mut damping[lane], &mut damping_rest[lane], damped[lane]);
-        damped[lane] = max_overlap;
+        damped[lane] = 0.0;
         let [.., rubbed] = &mut torques.0;
         add(&mut friction[lane], &mut friction_rest[lane], rubbed[lane]);
-        rubbed[lane] = f32::from_bits(contacts);
+        rubbed[lane] = 0.0;
     }
 }
 

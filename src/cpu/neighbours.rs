@@ -92,6 +92,9 @@ pub fn neighbours(state: &mut State) {
         params.neighbour_capacity = room;
     }
 
+    // What longer lists have left behind would go into checkpoints.
+    neighbours[total as usize..].fill(0);
+    memory[size * total as usize..].fill(Vec4::ZERO);
     let mut tasks = Vec::with_capacity(lists.len());
     let (mut rest, mut rest_of_memory) = (&mut neighbours[..], &mut memory[..]);
     for (chunk, list) in lists.iter().enumerate() {

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::GRAIN;
 use super::act::Room;
 use super::balls::Block;
-use super::batch::Sums;
+use super::batch::{Effect, Sums, larger};
 use super::contacts::memory_columns;
 use super::integrate::Kinds;
 use super::lanes::{Columns, WIDTH};
@@ -77,6 +77,8 @@ pub(super) struct Run {
     pub memory_columns: usize,
     /// Their entries in the neighbour lists.
     row_entries: Vec<[Entries; WIDTH]>,
+    /// Their overlaps, m; none before they are evaluated for the first time.
+    pub overlaps: Vec<[f32; WIDTH]>,
     /// Pairs that stand for both of their spheres, in the order of these.
     pub shared: Vec<Shared>,
     /// What contacts with spheres of lower index do to each sphere; zero between steps.
@@ -355,9 +357,18 @@ impl Pairs {
         idle > self.runs.iter().map(cost).sum()
     }
 
-    /// Gives a state the balls that the runs have.
+    /// Gives a state the balls that the runs have, and the loads how spheres touch.
     pub fn give_bodies(&mut self, state: &mut State) {
-        self.with(state, |_, part| part.give_bodies(), || (), |_, _| ());
+        let give = |state: &State, part: Part| {
+            let Part {
+                run, bodies, loads, ..
+            } = part;
+            run.give_bodies(bodies, loads);
+            if state.params.sleep_steps == 0 {
+                run.count(0..run.groups.len(), 0, loads);
+            }
+        };
+        self.with(state, give, || (), |_, _| ());
     }
 
     /// Gives the state its balls, and the neighbour lists what the contacts remember now, if that is known here. The lists
@@ -434,19 +445,6 @@ pub(super) struct Part<'a> {
     pub loads: &'a mut [SphereLoad],
 }
 
-impl Part<'_> {
-    fn give_bodies(self) {
-        for chunk in &self.run.chunks {
-            let bodies = self.bodies[chunk.bodies.clone()].chunks_mut(WIDTH);
-            let loads = self.loads[chunk.spheres.clone()].chunks_mut(WIDTH);
-            let blocks = &self.run.blocks[chunk.blocks.clone()];
-            for ((bodies, loads), block) in bodies.zip(loads).zip(blocks) {
-                block.write(bodies, loads);
-            }
-        }
-    }
-}
-
 impl Run {
     fn fill(&mut self, state: &State, bodies: Range<usize>, balls: &[bool]) {
         if bodies.is_empty() {
@@ -472,6 +470,7 @@ impl Run {
         self.others.clear();
         self.memory.clear();
         self.row_entries.clear();
+        self.overlaps.clear();
         self.shared.clear();
         self.walled.clear();
         self.facets.clear();
@@ -565,8 +564,9 @@ impl Run {
                 self.chunks.push(std::mem::replace(&mut chunk, next));
             }
         }
-        self.sums.clear();
-        self.sums.resize(self.reach.next_power_of_two());
+        let sums = &mut self.sums.effects;
+        sums.clear();
+        sums.resize(self.reach.next_power_of_two(), Effect::default());
         for shared in &mut self.shared {
             shared.place = self.sums.place(shared.place as usize) as u32;
         }
@@ -604,6 +604,47 @@ impl Run {
         }
         let ghost = self.ghosts.partition_point(|&ghost| ghost < sphere);
         (self.spheres.len() + ghost) as u32
+    }
+
+    fn give_bodies(&self, bodies: &mut [Body], loads: &mut [SphereLoad]) {
+        for chunk in &self.chunks {
+            let bodies = bodies[chunk.bodies.clone()].chunks_mut(WIDTH);
+            let loads = loads[chunk.spheres.clone()].chunks_mut(WIDTH);
+            let blocks = &self.blocks[chunk.blocks.clone()];
+            for ((bodies, loads), block) in bodies.zip(loads).zip(blocks) {
+                block.write(bodies, loads);
+            }
+        }
+    }
+
+    /// Completes loads by the number of contacts in some groups and the largest overlap of each sphere; the first one has
+    /// the place `first` in the run. Nobody needs them in a step, so the pairs have them until they are asked for.
+    pub fn count(&self, groups: Range<usize>, first: usize, loads: &mut [SphereLoad]) {
+        if self.overlaps.is_empty() {
+            return;
+        }
+        for load in loads.iter_mut().filter(|load| !load.is_kept()) {
+            load.contacts -= load.sphere_contacts();
+        }
+        let mut touch = |place: u32, overlap: f32| {
+            let load = &mut loads[place as usize - first];
+            if !load.is_kept() {
+                load.max_overlap = larger(load.max_overlap, overlap);
+                load.contacts += 1;
+            }
+        };
+        for group in &self.groups[groups] {
+            for row in group.rows.clone() {
+                for lane in (0..WIDTH).filter(|&lane| self.overlaps[row][lane] > 0.0) {
+                    let overlap = self.overlaps[row][lane];
+                    touch(group.places[lane], overlap);
+                    let Entries { own, other } = self.row_entries[row][lane];
+                    if own != other {
+                        touch(self.others[row][lane], overlap);
+                    }
+                }
+            }
+        }
     }
 
     /// Which spheres of a group sleep while nothing in their lists moves: their loads stay what they were.
