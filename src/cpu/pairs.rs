@@ -174,7 +174,7 @@ pub(super) struct Walled {
 /// What the facets in the list of a sphere are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Facets {
-    /// Planes.
+    /// Planes, each of another wall.
     Planes,
     /// One of each wall.
     Single,
