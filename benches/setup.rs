@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use rockfall::clump::{Clump, ClumpSphere, Fit, fit_mesh, union_of_spheres};
 use rockfall::glam::DVec3;
+use rockfall::model::clump::{Clump, ClumpSphere, Fit, fit_mesh, union_of_spheres};
+use rockfall::model::wall::Mesh;
 use rockfall::scene;
 use rockfall::state::State;
-use rockfall::wall::Mesh;
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -6,10 +6,10 @@
 
 use std::error::Error;
 
-use rockfall::gpu::Context;
-use rockfall::layout;
 use rockfall::scene::format::{Fill, Material, Plane, SceneFile, Shape};
 use rockfall::state::Field;
+use rockfall::state::layout;
+use rockfall::step::gpu::Context;
 use rockfall::{Simulation, wgpu};
 
 /// Sides of the picture.

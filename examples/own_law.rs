@@ -5,8 +5,8 @@
 use std::error::Error;
 
 use rockfall::Simulation;
-use rockfall::gpu::Adapter;
 use rockfall::scene::format::{Body, Law, Material, Plane, SceneFile, Shape};
+use rockfall::step::gpu::Adapter;
 
 /// `shaders/shared/contact.wgsl` has what a law gets and can build on.
 const LAW: &str = "

@@ -23,11 +23,21 @@
 //! # }
 //! ```
 //!
-//! A [`scene`] is what a user writes, in a file or in code; loading it checks it and makes a [`model`] of
-//! it, in `f64`: shapes with their mass properties ([`clump`]), materials, bodies. From the model comes
-//! the [`state`]: flat arrays in the [`layout`] that the shaders share. A [`Simulation`] holds the state
-//! on one of two engines, the CPU or the [`gpu`], and steps it. A [`Snapshot`] shows it without copying
-//! it, an [`Observer`] looks on while it runs, [`output`] writes files and [`checkpoint`] goes on from one.
+//! # Layers
+//!
+//! Each module imports only from those above it in this list.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`error`](mod@error) | what can go wrong |
+//! | `math` | grids, rotations, rounding |
+//! | [`model`] | a scene made ready, in `f64`: [clumps](model::clump), [walls](model::wall), [forces](model::forces), [inlets and outlets](model::flow) |
+//! | [`state`] | flat arrays in the [layout](state::layout) that the shaders share |
+//! | [`step`] | the passes of a step, the contact law, and the engines: the CPU and the [GPU](step::gpu) |
+//! | [`simulation`] | a model on an engine: [`Simulation`], [`Snapshot`], [`Observer`], [checkpoints](simulation::checkpoint) |
+//! | [`scene`] | scene files, checked and made ready |
+//! | [`output`] | files of results |
+//! | `render`, `viewer` | pictures and the window |
 //!
 //! [`wgpu`] and [`glam`] are those whose types stand in this interface. What is not in this documentation
 //! is no part of it, public or not: passes, grids, comparisons and the like are there for tests and for
@@ -35,7 +45,7 @@
 //!
 //! # A step
 //!
-//! `Pass::ALL` lists the passes in their order:
+//! [`step::Pass::ALL`] lists the passes in their order:
 //!
 //! 1. **pose**: a thread for each sphere. The position and velocity of the sphere follow from its
 //!    body: x = X + R r and v = V + ω × R r, where ω = R I⁻¹ Rᵀ L (`rotation.rs`). A position is a
@@ -48,12 +58,14 @@
 //! 5. **neighbours**: a thread for each sphere. It walks the cells around its own and lists, by
 //!    index, all spheres that are closer than a skin: a thick one for bodies that are fast, a thin one for others.
 //! 6. **contacts**: a thread for each sphere. It walks its list, finds what it overlaps, and sums
-//!    force and torque (`contact.rs`). Each pair is evaluated from both sides, so no
-//!    thread writes where another does, and the sum has a fixed order: the same scene gives the
+//!    force and torque (`contact.rs`). On the GPU each pair is evaluated from both sides, so no
+//!    thread writes where another does. The sum has a fixed order: the same scene gives the
 //!    same bits, run after run, on one device.
-//! 7. **walls**: a thread for each sphere. The same for the [walls](mod@wall) in its list, and the loads on
+//! 7. **walls**: a thread for each sphere. The same for the [walls](model::wall) in its list, and the loads on
 //!    these.
-//! 8. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
+//! 8. **forces**: a thread for each body, if anything besides contacts and gravity acts: drag, water, springs
+//!    and applied forces.
+//! 9. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
 //!    and angular momentum, then position and orientation; and it adds up how far the body may have
 //!    moved since the lists were built.
 //!
@@ -66,53 +78,28 @@
 #![deny(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
-#[doc(hidden)]
-pub mod bench;
-pub mod checkpoint;
-pub mod clump;
-#[doc(hidden)]
-pub mod compare;
-#[doc(hidden)]
-pub mod contact;
-#[doc(hidden)]
-pub mod cpu;
 pub mod error;
-pub mod flow;
-pub mod forces;
-pub mod gpu;
 #[doc(hidden)]
-pub mod grid;
-pub mod layout;
+pub mod math;
+#[doc(hidden)]
+pub mod measure;
 pub mod model;
-pub mod network;
-pub mod observe;
 pub mod output;
-#[doc(hidden)]
-pub mod pass;
-pub mod pull;
 #[cfg(feature = "render")]
 pub mod render;
-#[doc(hidden)]
-pub mod rotation;
-#[doc(hidden)]
-pub mod rounding;
 pub mod scene;
 pub mod simulation;
-pub mod snapshot;
 pub mod state;
-pub mod summary;
-pub mod trace;
+pub mod step;
 #[cfg(feature = "view")]
 pub mod viewer;
-pub mod wall;
-pub mod watch;
 
 pub use error::Error;
 pub use glam;
-pub use network::{Network, NetworkContact, Partner};
-pub use observe::Observer;
+pub use simulation::network::{Network, NetworkContact, Partner};
+pub use simulation::observe::Observer;
+pub use simulation::snapshot::{BodyState, Snapshot, SphereState, WallLoad, WallState};
+pub use simulation::summary::{Energy, Summary};
+pub use simulation::watch::Watch;
 pub use simulation::{Backend, Options, Simulation};
-pub use snapshot::{BodyState, Snapshot, SphereState, WallLoad, WallState};
-pub use summary::{Energy, Summary};
-pub use watch::Watch;
 pub use wgpu;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use common::{crowd, device, periodic_crowd, remembering_crowd, walled_crowd};
 use glam::DVec3;
-use rockfall::checkpoint::Checkpoint;
 use rockfall::model::{Law, Model};
+use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::{Simulation, scene};
 use tempfile::TempDir;
 

@@ -7,17 +7,17 @@ use std::path::Path;
 use assert_cmd::Command;
 use common::{Random, device, random_clump};
 use glam::DVec3;
-use rockfall::compare::{Comparison, TRAJECTORY_TOLERANCE, compare, compare_from};
+use rockfall::measure::compare::{Comparison, TRAJECTORY_TOLERANCE, compare, compare_from};
+use rockfall::model::wall::Wall;
 use rockfall::model::{ContactModel, Integrator, Model, ModelBody, PairLaw};
 use rockfall::state::State;
-use rockfall::wall::Wall;
 use serde_json::Value;
 
 /// An empty model, of one material, with gravity.
 fn empty(time_step: f64) -> Model {
     Model {
-        flow: rockfall::flow::Flow::default(),
-        forces: rockfall::forces::Forces::default(),
+        flow: rockfall::model::flow::Flow::default(),
+        forces: rockfall::model::forces::Forces::default(),
         sleep: None,
         remembered: None,
         domain: None,

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use common::{device, trace_of};
-use rockfall::gpu::shaders::check_law;
-use rockfall::trace::Sample;
+use rockfall::state::trace::Sample;
+use rockfall::step::gpu::shaders::check_law;
 use rockfall::{Simulation, scene};
 
 const SIGNATURE: &str =

@@ -5,7 +5,7 @@ mod common;
 use std::collections::HashSet;
 
 use common::on_both;
-use rockfall::network::Partner;
+use rockfall::simulation::network::Partner;
 use serde_json::json;
 
 /// A gas of balls of three sizes in a box; the material would dissipate.

@@ -5,9 +5,10 @@ mod common;
 use common::{crowd, device, remembering_crowd};
 use glam::DVec3;
 use rockfall::model::{Cohesion, Law, Model, Rolling};
-use rockfall::network::{Network, Partner};
+use rockfall::simulation::network::{Network, Partner};
 use rockfall::state::State;
-use rockfall::{Energy, Simulation, cpu};
+use rockfall::step::cpu;
+use rockfall::{Energy, Simulation};
 
 fn on_both(model: &Model, check: impl Fn(Simulation, &str)) {
     check(Simulation::on_cpu(model.clone(), None).unwrap(), "cpu");
@@ -112,12 +113,12 @@ fn a_spring_holds_what_was_put_into_it() {
             pair.cohesion = Cohesion::None;
             pair.rolling = Rolling::Constant;
         }
-        let ball = [rockfall::clump::ClumpSphere {
+        let ball = [rockfall::model::clump::ClumpSphere {
             center: DVec3::ZERO,
             radius: 1.0,
         }];
-        let mass = rockfall::clump::summed_spheres(&ball, 1000.0);
-        model.shapes = vec![rockfall::clump::Clump::new("ball", 0, &ball, mass)];
+        let mass = rockfall::model::clump::summed_spheres(&ball, 1000.0);
+        model.shapes = vec![rockfall::model::clump::Clump::new("ball", 0, &ball, mass)];
         model.bodies.truncate(1);
         model.bodies[0].shape = 0;
         model.bodies[0].fixed = false;

@@ -5,7 +5,7 @@ mod common;
 use std::collections::HashSet;
 
 use common::{on_both, simulate};
-use rockfall::flow::Traffic;
+use rockfall::model::flow::Traffic;
 use rockfall::{Simulation, scene};
 use serde_json::{Value, json};
 

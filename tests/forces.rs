@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 
 use common::on_both;
 use glam::DVec3;
-use rockfall::forces::Drag;
+use rockfall::model::forces::Drag;
 use rockfall::{BodyState, Simulation};
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::device;
 use glam::{DQuat, DVec3};
 use rockfall::model::Model;
-use rockfall::wall::{Distance, Mesh, Shape, Side, Wall};
+use rockfall::model::wall::{Distance, Mesh, Shape, Side, Wall};
 use rockfall::{Simulation, scene};
 use serde_json::{Value, json};
 

@@ -4,13 +4,13 @@ mod common;
 
 use common::{crowd, device, large_among_small, remembering_crowd, walled_crowd};
 use glam::DVec3;
-use rockfall::cpu;
-use rockfall::gpu::GpuEngine;
-use rockfall::layout::{Body, Stats};
 use rockfall::model::{Law, Model};
-use rockfall::pass::Pass;
 use rockfall::scene;
+use rockfall::state::layout::{Body, Stats};
 use rockfall::state::{Field, State};
+use rockfall::step::Pass;
+use rockfall::step::cpu;
+use rockfall::step::gpu::GpuEngine;
 
 /// Bodies, without what they drifted, and the statistics after `steps` steps on the CPU.
 fn on_cpu(mut state: State, steps: u64) -> (Vec<Body>, Stats) {

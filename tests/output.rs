@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use common::Random;
 use glam::{DQuat, DVec3};
-use rockfall::gpu::Adapter;
 use rockfall::output::{Record, RunFolder};
+use rockfall::step::gpu::Adapter;
 use rockfall::{Simulation, scene};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -631,7 +631,7 @@ fn warnings_are_said_while_it_runs_and_more_with_v() {
 fn checkpointed(folder: &Path) -> Option<u64> {
     let path = folder.join("run.checkpoint");
     path.exists().then(|| {
-        let checkpoint = rockfall::checkpoint::Checkpoint::read(&path).unwrap();
+        let checkpoint = rockfall::simulation::checkpoint::Checkpoint::read(&path).unwrap();
         checkpoint.header.steps
     })
 }

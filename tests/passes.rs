@@ -4,15 +4,15 @@ mod common;
 
 use common::{crowd, device, forced_crowd, periodic_crowd, remembering_crowd, walled_crowd};
 use glam::{DVec3, IVec3, Vec3, Vec4};
-use rockfall::compare::{Difference, differences};
-use rockfall::cpu;
-use rockfall::gpu::GpuEngine;
-use rockfall::grid::bucket;
-use rockfall::layout::{ASLEEP, EXPLICIT, Load, SEMI_IMPLICIT, Sphere};
+use rockfall::math::grid::bucket;
+use rockfall::measure::compare::{Difference, differences};
 use rockfall::model::Law;
-use rockfall::pass::Pass;
+use rockfall::model::wall::Shape;
+use rockfall::state::layout::{ASLEEP, EXPLICIT, Load, SEMI_IMPLICIT, Sphere};
 use rockfall::state::{Field, State};
-use rockfall::wall::Shape;
+use rockfall::step::Pass;
+use rockfall::step::cpu;
+use rockfall::step::gpu::GpuEngine;
 
 const SIZES: [usize; 7] = [1, 2, 63, 64, 65, 1000, 65_537];
 

@@ -5,14 +5,14 @@ mod common;
 use common::{Random, crowd, device, periodic_crowd};
 use glam::{DQuat, DVec3, IVec3};
 use rockfall::Simulation;
-use rockfall::clump::{Clump, ClumpSphere, summed_spheres};
-use rockfall::cpu;
-use rockfall::gpu::GpuEngine;
-use rockfall::layout::{Body, SphereLoad};
+use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};
+use rockfall::model::wall::Wall;
 use rockfall::model::{Domain, Model, ModelBody};
+use rockfall::simulation::summary::Summary;
+use rockfall::state::layout::{Body, SphereLoad};
 use rockfall::state::{Field, State, least_period};
-use rockfall::summary::Summary;
-use rockfall::wall::Wall;
+use rockfall::step::cpu;
+use rockfall::step::gpu::GpuEngine;
 
 /// The state after `steps` steps on the CPU.
 fn on_cpu(mut state: State, steps: u64) -> State {

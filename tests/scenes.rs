@@ -8,7 +8,7 @@ use common::device;
 use rockfall::Simulation;
 use rockfall::model::{Integrator, Law, Model};
 use rockfall::scene;
-use rockfall::summary::Energy;
+use rockfall::simulation::summary::Energy;
 
 /// Sphere-steps of each scene in the quick test.
 const FEW: u64 = 40_000;
@@ -59,7 +59,7 @@ fn check(simulation: &mut Simulation, name: &str) {
 
 /// Whether all energy that comes or goes is in an account.
 fn is_closed(model: &Model) -> bool {
-    let moved = |wall: &rockfall::wall::Wall| wall.is_driven() || wall.loaded.is_some();
+    let moved = |wall: &rockfall::model::wall::Wall| wall.is_driven() || wall.loaded.is_some();
     matches!(model.contact.law, Law::Linear | Law::Hooke)
         && model.integrator == Integrator::SemiImplicit
         && model.flow.is_empty()

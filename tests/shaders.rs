@@ -6,12 +6,12 @@ use std::mem::offset_of;
 use encase::ShaderType;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, TypeInner};
-use rockfall::gpu::shaders::source;
-use rockfall::layout::{
+use rockfall::state::layout::{
     Action, Body, BodyForce, BodyProperties, Facet, Group, Load, LoadedWall, Member, Node, Pair,
     Params, Sphere, SphereLoad, Stats, Wall, WallPose,
 };
-use rockfall::pass::Pass;
+use rockfall::step::Pass;
+use rockfall::step::gpu::shaders::source;
 
 /// The name and the text of each shader.
 fn all() -> Vec<(&'static str, String)> {

@@ -6,7 +6,7 @@ use std::fs;
 
 use common::{device, model, on_both, simulate};
 use glam::{DMat3, DQuat, DVec3};
-use rockfall::clump::Clump;
+use rockfall::model::clump::Clump;
 use rockfall::{Simulation, Summary, scene};
 use serde_json::{Value, json};
 
@@ -444,7 +444,7 @@ fn an_explosion_keeps_mass_momentum_and_angular_momentum() {
                 assert!((push.length() - 3.0).abs() < 1.0, "{engine}: {push}");
             }
             // Those that no other pushes out of its way.
-            let spins_on = |body: &&rockfall::snapshot::BodyState| {
+            let spins_on = |body: &&rockfall::simulation::snapshot::BodyState| {
                 let spin = body.angular_velocity;
                 spin.abs_diff_eq(cube.angular_velocity, 0.1)
             };
@@ -475,7 +475,7 @@ fn fragments_of_a_body_with_another_mass_keep_its_momentum_and_spin() {
         let off = (after.momentum - before.momentum).length() / before.momentum.length();
         assert!(off < 1e-6, "{engine}: {off}");
         // About their own centre of mass.
-        let weighted = |of: &dyn Fn(&rockfall::snapshot::BodyState) -> DVec3| -> DVec3 {
+        let weighted = |of: &dyn Fn(&rockfall::simulation::snapshot::BodyState) -> DVec3| -> DVec3 {
             bodies[2..]
                 .iter()
                 .map(|body| of(body) * body.mass / mass)

@@ -211,7 +211,7 @@ fn sleep_does_not_depend_on_how_steps_are_divided() {
             simulation.step(steps).unwrap();
         }
         let again = &simulation.state().unwrap().bodies;
-        let still = |bodies: &[rockfall::layout::Body]| -> Vec<u32> {
+        let still = |bodies: &[rockfall::state::layout::Body]| -> Vec<u32> {
             bodies.iter().map(|body| body.still).collect()
         };
         assert_eq!(still(&once), still(again), "{engine}");

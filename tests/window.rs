@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use image::{Rgba, RgbaImage};
 use libtest_mimic::{Arguments, Failed, Trial};
-use rockfall::gpu::Adapter;
 use rockfall::render::{self, Camera, Look, PICTURE, Renderer};
+use rockfall::step::gpu::Adapter;
 use rockfall::{Simulation, scene};
 use tempfile::TempDir;
 use x11rb::connection::Connection;

@@ -4,7 +4,7 @@ use std::thread;
 
 use clap::Args;
 use indicatif::BinaryBytes;
-use rockfall::gpu::Adapter;
+use rockfall::step::gpu::Adapter;
 use serde::Serialize;
 
 use super::failure::Outcome;

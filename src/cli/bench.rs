@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use rockfall::bench::{
+use rockfall::measure::bench::{
     Bench, BenchScene, LeftOut, Machine, Measurement, Options, Outcome, Progress,
 };
 use rockfall::model::Model;
-use rockfall::pass::Pass;
+use rockfall::step::Pass;
 use serde::Serialize;
 
 use super::failure::{self, Failure};

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rockfall::compare::{Comparison, Moment, PassComparison, TRAJECTORY_TOLERANCE, compare};
-use rockfall::gpu::Adapter;
+use rockfall::measure::compare::{
+    Comparison, Moment, PassComparison, TRAJECTORY_TOLERANCE, compare,
+};
 use rockfall::scene::Scene;
+use rockfall::step::gpu::Adapter;
 
 use super::failure::{Failure, Outcome};
 use super::progress::Progress;

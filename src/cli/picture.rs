@@ -6,9 +6,9 @@ use clap::Args;
 use glam::DVec3;
 use image::{RgbImage, RgbaImage, buffer::ConvertBuffer};
 use rockfall::Simulation;
-use rockfall::gpu::Adapter;
 use rockfall::render::legend::{Legend, Writer};
 use rockfall::render::{self, Camera, ColourBy, Look, MOST_SAMPLES, PICTURE, Renderer};
+use rockfall::step::gpu::Adapter;
 
 use super::failure::{Failure, Outcome};
 

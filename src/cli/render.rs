@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use rockfall::Simulation;
-use rockfall::bench::Spread;
+use rockfall::measure::bench::Spread;
 use rockfall::render::film::{Film, FilmError};
 use rockfall::scene::Scene;
 

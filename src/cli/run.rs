@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use rockfall::error::Error;
 use rockfall::model::Model;
-use rockfall::observe::Observer;
 use rockfall::output::{Record, RunFolder, RunSummary, TraceWriter, write_state};
 use rockfall::scene::Scene;
 use rockfall::scene::format::{Interval, Kind};
+use rockfall::simulation::observe::Observer;
+use rockfall::simulation::watch::Watch;
 use rockfall::simulation::{Backend, Options, Simulation};
-use rockfall::trace::{Sample, Trace};
-use rockfall::watch::Watch;
+use rockfall::state::trace::{Sample, Trace};
 
 use super::failure::{Failure, Outcome};
 #[cfg(feature = "render")]

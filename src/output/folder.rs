@@ -14,15 +14,16 @@ use super::record::{Part, Record, Status};
 use super::statistics::{Statistics, rows_until};
 use super::table::Table;
 use super::walls::walls;
-use super::{RunSummary, vtk, write_aside, write_npz};
-use crate::checkpoint::{self, Checkpoint};
+use super::{RunSummary, vtk, write_npz};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::observe::Observer;
 use crate::scene::Scene;
 use crate::scene::format::{self, Interval, Kind};
 use crate::simulation::Simulation;
-use crate::snapshot::Snapshot;
+use crate::simulation::aside::write_aside;
+use crate::simulation::checkpoint::{self, Checkpoint};
+use crate::simulation::observe::Observer;
+use crate::simulation::snapshot::Snapshot;
 use crate::state::State;
 
 /// Snapshots that wait to be written, at most: then the simulation waits for the writer.
@@ -125,9 +126,9 @@ struct Job {
 
 impl RunFolder {
     /// Name of the file of the last checkpoint.
-    pub const CHECKPOINT: &str = "run.checkpoint";
+    pub const CHECKPOINT: &str = crate::simulation::checkpoint::FILE;
     /// Name of the scene's file.
-    pub const SCENE: &str = "scene.json";
+    pub const SCENE: &str = crate::scene::FILE;
     /// Name of the record.
     pub const RECORD: &str = "run.json";
     /// Name of the file of statistics.

@@ -1,6 +1,5 @@
 //! Writers of results, one format a file.
 
-mod aside;
 mod folder;
 mod npz;
 mod record;
@@ -13,7 +12,6 @@ mod trace;
 pub mod vtk;
 mod walls;
 
-pub use aside::write_aside;
 pub use folder::{Plan, RunFolder};
 pub use npz::write_npz;
 pub use record::{Part, Record, RecordedOptions, Status};

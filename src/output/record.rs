@@ -4,9 +4,9 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::write_aside;
-use crate::checkpoint::hex;
 use crate::error::{Error, Result};
+use crate::simulation::aside::write_aside;
+use crate::simulation::checkpoint::hex;
 use crate::simulation::{Backend, Options, Simulation};
 
 /// Version of the format.

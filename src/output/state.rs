@@ -3,7 +3,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::model::Model;
-use crate::snapshot::BodyState;
+use crate::simulation::snapshot::BodyState;
 
 /// Version of the format.
 const VERSION: u32 = 1;

@@ -1,8 +1,9 @@
 use std::io::{self, Write};
 
-use crate::flow::{Amount, Flow, Seen};
 use crate::model::Model;
-use crate::snapshot::Snapshot;
+use crate::model::flow::{Amount, Flow};
+use crate::simulation::Seen;
+use crate::simulation::snapshot::Snapshot;
 
 /// The numbers that sum up a step: the columns of `statistics.csv`, whose names end in their units.
 #[derive(Clone, Debug, PartialEq)]

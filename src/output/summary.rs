@@ -5,10 +5,11 @@ use serde::Serialize;
 
 use super::Rounded;
 use crate::error::Result;
-use crate::flow::{Amount, Passed, Seen};
-use crate::network::Histogram;
+use crate::model::flow::{Amount, Passed};
+use crate::simulation::Seen;
 use crate::simulation::Simulation;
-use crate::summary::Energy;
+use crate::simulation::network::Histogram;
+use crate::simulation::summary::Energy;
 
 /// Intervals of the histograms.
 const BINS: usize = 20;

@@ -1,7 +1,7 @@
 use glam::{DVec3, Vec3};
 
-use crate::network::Partner;
-use crate::snapshot::Snapshot;
+use crate::simulation::network::Partner;
+use crate::simulation::snapshot::Snapshot;
 
 /// What is known of bodies, spheres or contacts, column by column: what VTK and NPZ files are written
 /// from.

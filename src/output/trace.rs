@@ -1,7 +1,7 @@
 use std::io::{self, Write};
 
 use crate::simulation::Simulation;
-use crate::trace::Sample;
+use crate::state::trace::Sample;
 
 /// Names of the columns.
 const COLUMNS: [&str; 23] = [

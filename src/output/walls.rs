@@ -1,8 +1,8 @@
 use glam::DVec3;
 
 use crate::model::Model;
-use crate::snapshot::Snapshot;
-use crate::wall::{Moving, Shape};
+use crate::model::wall::{Moving, Shape};
+use crate::simulation::snapshot::Snapshot;
 
 /// A wall as it stands at one time, as triangles.
 #[derive(Clone, Debug, PartialEq)]

@@ -36,9 +36,9 @@ use glam::{DVec3, IVec3, Vec3};
 use wgpu::{BufferUsages, TextureUsages};
 
 use crate::error::{Error, Result};
-use crate::gpu::{Context, workgroups_for};
 use crate::model::Model;
 use crate::simulation::Simulation;
+use crate::step::gpu::{Context, workgroups_for};
 
 pub use camera::{Bounds, Camera};
 pub use colour::ColourBy;

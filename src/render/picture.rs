@@ -5,7 +5,7 @@ use wgpu::{TextureFormat, TextureUsages};
 
 use super::{Camera, Line, Look, Renderer, texture};
 use crate::error::{Error, Result};
-use crate::gpu::Context;
+use crate::step::gpu::Context;
 
 /// The format of the target of a renderer whose pictures come back to the host.
 pub const PICTURE: TextureFormat = TextureFormat::Rgba8Unorm;

@@ -4,8 +4,8 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use wgpu::TextureFormat;
 
 use crate::error::{Error, Result};
-use crate::gpu::Context;
 use crate::render::shaders::Texts;
+use crate::step::gpu::Context;
 
 /// What each sample of a picture shows.
 pub(super) const THINGS: TextureFormat = TextureFormat::R32Uint;

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::gpu::shaders::{assemble, shared};
 use crate::render::colour::{COLOURS, ColourBy, LIST_COLOURS, MAP_COLOURS};
+use crate::step::gpu::shaders::{assemble, shared};
 
 /// The files of `shaders/render/`: those that stand for themselves, and those that they import.
 const FILES: [(&str, &str); 15] = [

@@ -4,9 +4,9 @@ use encase::UniformBuffer;
 use wgpu::BufferUsages;
 
 use crate::error::Result;
-use crate::gpu::{Context, GpuEngine};
 use crate::simulation::Simulation;
 use crate::state::{Field, State};
+use crate::step::gpu::{Context, GpuEngine};
 
 /// What pictures read of the state.
 const FIELDS: [Field; 7] = [

@@ -4,8 +4,8 @@ use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, Vec3};
 
 use super::camera::Bounds;
-use crate::layout::{BACK, BOTH_SIDES, FRONT};
-use crate::wall::{Shape, Side, Wall};
+use crate::model::wall::{Shape, Side, Wall};
+use crate::state::layout::{BACK, BOTH_SIDES, FRONT};
 
 /// Pieces of a circle.
 const FINENESS: u32 = 96;

@@ -12,9 +12,9 @@ use glam::DVec3;
 
 use super::error::{Problem, exact, rounded};
 use super::format;
-use crate::clump::Clump;
+use crate::model::clump::Clump;
+use crate::model::wall::Wall;
 use crate::model::{Cohesion, ContactModel, Law, Model, ModelBody, PairLaw, Rolling};
-use crate::wall::Wall;
 
 /// Largest overlap that the stiffness is derived from unless the scene says otherwise, as a fraction
 /// of the smallest radius.

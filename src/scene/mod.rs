@@ -5,7 +5,7 @@
 //! ```
 //!
 //! [`mod@format`] is the file as it is written, `build` checks it and makes a [`Model`] of it: clumps
-//! from [`shapes`], bodies from [`fill`], overlaps found or eased by [`overlap`], stiffness, dashpots
+//! from [`shapes`](crate::model::clump::shapes), bodies from [`fill`](crate::model::packing::fill), overlaps found or eased by [`overlap`](crate::model::packing::overlap), stiffness, dashpots
 //! and the time step by [`contact`]. Whatever is wrong comes back as a [`SceneError`] that names the
 //! file, the place, what was found and what was expected; nothing is guessed, nothing is dropped.
 //!
@@ -32,11 +32,8 @@ mod build;
 mod code;
 pub mod contact;
 mod error;
-pub mod fill;
 pub mod format;
-pub mod overlap;
 mod reading;
-pub mod shapes;
 mod strict;
 
 use std::fs;
@@ -48,10 +45,12 @@ use schemars::transform::RecursiveTransform;
 
 use crate::error::Error;
 use crate::model::Model;
-use crate::output::RunFolder;
 
 pub use build::{DEEP_OVERLAP, MAX_DISTANCE, MAX_MATERIALS, MAX_SPHERES, MAX_SPHERES_OF_SHAPE};
 pub use error::{Problem, SceneError};
+
+/// Name of the scene in the folder of a run.
+pub const FILE: &str = "scene.json";
 
 /// A scene that can be simulated.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,7 +107,7 @@ impl Scene {
             }
             *own = name;
         }
-        let path = folder.join(RunFolder::SCENE);
+        let path = folder.join(FILE);
         let text = serde_json::to_string_pretty(&file).expect("a scene has names and numbers");
         fs::write(&path, text + "\n").map_err(|error| Error::unwritten(&path, &error))
     }

@@ -6,11 +6,11 @@ use glam::DVec3;
 
 use super::{Engine, Simulation};
 use crate::error::{Error, Result};
-use crate::forces::{Drag, Push};
-use crate::layout::{PUSH, THRUST};
+use crate::model::forces::{Drag, Push};
+use crate::model::pull::Pull;
 use crate::model::{Model, PairLaw};
-use crate::pull::Pull;
-use crate::snapshot::BodyState;
+use crate::simulation::snapshot::BodyState;
+use crate::state::layout::{PUSH, THRUST};
 use crate::state::{self, Field};
 
 impl Simulation {
@@ -57,7 +57,7 @@ impl Simulation {
         self.restart()
     }
 
-    /// Has a force that is bound to a key act, or not: those of [`Forces::pushes`](crate::forces::Forces::pushes) with this key. Returns whether
+    /// Has a force that is bound to a key act, or not: those of [`Forces::pushes`](crate::model::forces::Forces::pushes) with this key. Returns whether
     /// there is any.
     pub fn set_key(&mut self, key: char, down: bool) -> bool {
         let model = Arc::clone(&self.model);
@@ -245,7 +245,7 @@ impl Simulation {
             engine.download_body(index as usize, &mut self.state)?;
         }
         let index = index as usize;
-        Ok(crate::snapshot::report(
+        Ok(crate::simulation::snapshot::report(
             &self.model,
             &self.state,
             index,

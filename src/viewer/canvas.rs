@@ -8,7 +8,7 @@ use winit::event_loop::ActiveEventLoop;
 use winit::window::Window;
 
 use crate::error::{Error, Result};
-use crate::gpu::{Adapter, Context};
+use crate::step::gpu::{Adapter, Context};
 
 /// A window that can be drawn onto.
 pub(super) struct Canvas {

@@ -6,9 +6,9 @@ use winit::keyboard::ModifiersState;
 
 use super::Viewer;
 use crate::error::Result;
-use crate::pull::Pull;
+use crate::model::pull::Pull;
 use crate::render::{Line, Thing};
-use crate::snapshot::BodyState;
+use crate::simulation::snapshot::BodyState;
 
 /// What a drag of the left button does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,7 +21,7 @@ pub(super) enum Wish {
     Do(Action),
     Open(PathBuf),
     Gravity(glam::DVec3),
-    Drag(crate::forces::Drag),
+    Drag(crate::model::forces::Drag),
     TimeStep(f64),
     Pair(usize, usize, PairLaw),
     Dismiss,

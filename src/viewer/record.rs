@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
-use crate::gpu::Context;
 use crate::render::film::Film;
 use crate::render::legend::{Legend, Writer};
 use crate::render::{Camera, Line, Look, PICTURE, Renderer};
 use crate::simulation::Simulation;
+use crate::step::gpu::Context;
 
 /// Frames of a film in a second.
 pub(super) const RATE: f64 = 30.0;

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use super::history::History;
 use crate::error::{Error, Result};
-use crate::gpu::Context;
 use crate::model::{Model, PairLaw};
 use crate::render::{Look, Renderer};
 use crate::scene::contact::stable_time_step;
 use crate::scene::{self, SceneError};
 use crate::simulation::{Backend, Options, Simulation};
 use crate::state::State;
+use crate::step::gpu::Context;
 
 /// A scene on stage.
 pub(super) struct Stage {

@@ -8,15 +8,15 @@ use glam::{DQuat, DVec2, DVec3};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use rockfall::clump::{Clump, ClumpSphere, summed_spheres};
-use rockfall::forces::{Drag, End, Group, Push, Spring, Water, Wave};
-use rockfall::gpu::{Adapter, Context};
+use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};
+use rockfall::model::forces::{Drag, End, Group, Push, Spring, Water, Wave};
+use rockfall::model::wall::motion::Rotation;
+use rockfall::model::wall::{Loaded, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
 use rockfall::model::{
     Cohesion, ContactModel, Domain, Integrator, Law, Model, ModelBody, PairLaw, Rolling,
 };
-use rockfall::trace::{Sample, Trace};
-use rockfall::wall::motion::Rotation;
-use rockfall::wall::{Loaded, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
+use rockfall::state::trace::{Sample, Trace};
+use rockfall::step::gpu::{Adapter, Context};
 use rockfall::{Simulation, scene};
 
 /// The device of the GPU tests: a real GPU, or the software adapter, which the test command
@@ -127,8 +127,8 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         ..PairLaw::default()
     };
     Model {
-        flow: rockfall::flow::Flow::default(),
-        forces: rockfall::forces::Forces::default(),
+        flow: rockfall::model::flow::Flow::default(),
+        forces: rockfall::model::forces::Forces::default(),
         sleep: None,
         remembered: None,
         domain: None,

@@ -4,8 +4,8 @@ use std::f64::consts::PI;
 
 use glam::{DQuat, DVec3};
 use rockfall::Simulation;
+use rockfall::model::wall::{Shape, Side, Wall};
 use rockfall::model::{Model, ModelBody};
-use rockfall::wall::{Shape, Side, Wall};
 use serde_json::{Value, json};
 
 use crate::common::{Random, model};

@@ -8,10 +8,10 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::super::error::{Problem, exact, rounded};
 use super::super::format::{self, Inertia, MassProperties, SceneFile, Volume};
-use super::super::shapes;
 use super::MAX_SPHERES_OF_SHAPE;
 use super::check::{Check, Names, Sign, rounded_list, vector};
-use crate::clump::{self, Clump, ClumpSphere, Fit, Fitted, MAX_FITTED, Unphysical};
+use crate::model::clump::shapes;
+use crate::model::clump::{self, Clump, ClumpSphere, Fit, Fitted, MAX_FITTED, Unphysical};
 
 /// What a shape says of its spheres.
 #[derive(Clone, Copy, PartialEq, Eq)]

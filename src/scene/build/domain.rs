@@ -6,10 +6,10 @@ use super::super::error::{exact, rounded};
 use super::super::format::{Outlet, Outside, SceneFile};
 use super::check::{Check, Names, list, vector};
 use super::usage::used_shapes;
-use crate::clump::Clump;
+use crate::model::clump::Clump;
+use crate::model::wall::{Shape, Wall};
 use crate::model::{Cohesion, Domain, PairLaw};
 use crate::state::least_length;
-use crate::wall::{Shape, Wall};
 
 /// Lengths of the widest body along a periodic axis, so that none meets itself.
 const WIDTHS: f64 = 2.0;

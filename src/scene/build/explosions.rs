@@ -7,9 +7,9 @@ use super::super::format::SceneFile;
 use super::DEEP_OVERLAP;
 use super::check::{Check, Names, Sign};
 use super::forces::NamedBodies;
-use crate::clump::{Clump, Fragments, fragments};
-use crate::flow::Explosion;
 use crate::model::ModelBody;
+use crate::model::clump::{Clump, Fragments, fragments};
+use crate::model::flow::Explosion;
 
 impl Check {
     pub(super) fn explosions(

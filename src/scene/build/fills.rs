@@ -5,14 +5,14 @@ use std::fmt;
 use glam::DVec3;
 
 use super::super::error::{Problem, exact, rounded};
-use super::super::fill::{self, FillError, Occupied};
 use super::super::format::{self, FillOrientation, Placement, Range, SceneFile, Table};
 use super::MAX_SPHERES;
 use super::check::{Check, Names, Sign, vector};
 use super::clumps::Shapes;
-use crate::clump::Clump;
 use crate::model::ModelBody;
-use crate::wall::Probe;
+use crate::model::clump::Clump;
+use crate::model::packing::fill::{self, FillError, Occupied};
+use crate::model::wall::Probe;
 
 impl Check {
     /// The fills that are right.

@@ -3,11 +3,11 @@
 use glam::DVec3;
 
 use super::super::error::{Problem, exact};
-use super::super::fill::{Fill, Placement};
 use super::super::format::{self, Outside, Probe, SceneFile, Sizes};
 use super::check::{Check, Names, Sign, named, vector};
 use super::clumps::Shapes;
-use crate::flow::{self, Inlet, Outlet, Place, Rate, Region};
+use crate::model::flow::{self, Inlet, Outlet, Place, Rate, Region};
+use crate::model::packing::fill::{Fill, Placement};
 
 /// Time steps from one look to the next unless the scene says otherwise.
 const LOOK_EVERY: u64 = 200;

@@ -7,10 +7,10 @@ use glam::DVec3;
 use super::super::error::{Problem, exact, rounded};
 use super::super::format::{self, Axes, SceneFile};
 use super::check::{Check, NAMED, Names, Sign, list, named, vector};
-use crate::clump::Clump;
-use crate::forces::{Drag, End, Group, Push, Sleep, Spring, Water, Wave};
-use crate::layout::{MAX_GROUPS, MAX_WAVES};
 use crate::model::ModelBody;
+use crate::model::clump::Clump;
+use crate::model::forces::{Drag, End, Group, Push, Sleep, Spring, Water, Wave};
+use crate::state::layout::{MAX_GROUPS, MAX_WAVES};
 
 /// A time step is at most this part of the time sqrt(m/k) of a spring.
 const PART_OF_SPRING: f64 = 0.2;

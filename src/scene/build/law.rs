@@ -8,8 +8,8 @@ use super::super::error::{Problem, exact};
 use super::super::format::{self, Attraction, Law, SceneFile};
 use super::super::neighbour;
 use super::check::{Check, Sign, written};
-use crate::gpu::shaders::check_law;
 use crate::model::{self, ContactModel, CustomLaw};
+use crate::step::gpu::shaders::check_law;
 
 impl Check {
     /// What all contacts share; None if the file of a custom law cannot be read. `folder` is that of the

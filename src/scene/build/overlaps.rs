@@ -1,13 +1,13 @@
 //! Bodies that overlap at the start.
 
 use super::super::error::{Problem, rounded};
-use super::super::fill::Fill;
 use super::super::format::{InitialOverlap, SceneFile};
-use super::super::overlap::{self, Overlap, Partner, World};
 use super::DEEP_OVERLAP;
 use super::check::Check;
 use crate::model::ModelBody;
-use crate::wall::Probe;
+use crate::model::packing::fill::Fill;
+use crate::model::packing::overlap::{self, Overlap, Partner, World};
+use crate::model::wall::Probe;
 
 /// What was there before, in another run: overlaps among it do no harm.
 pub(super) struct Kept<'a> {

@@ -8,11 +8,10 @@ use super::super::error::Problem;
 use super::super::format::{self, SceneFile};
 use super::check::{Check, Names};
 use super::clumps::Shapes;
-use crate::checkpoint::Checkpoint;
-use crate::clump::Clump;
+use crate::model::clump::Clump;
+use crate::model::wall::Wall;
 use crate::model::{Law, ModelBody, Remembered};
-use crate::output::RunFolder;
-use crate::wall::Wall;
+use crate::simulation::checkpoint::{self, Checkpoint};
 
 /// What comes from another run.
 #[derive(Default)]
@@ -27,7 +26,7 @@ pub(super) struct Started {
 pub(in crate::scene) fn checkpoint_of(folder: &Path, from: &str) -> PathBuf {
     let path = folder.join(from);
     if path.is_dir() {
-        path.join(RunFolder::CHECKPOINT)
+        path.join(checkpoint::FILE)
     } else {
         path
     }
@@ -230,7 +229,7 @@ impl Check {
 }
 
 /// Turns and places of the shape's own axes, for shapes whose centre of mass is another one now.
-impl crate::checkpoint::ShapeBefore {
+impl crate::simulation::checkpoint::ShapeBefore {
     fn moved_to(&self, clump: &Clump, position: DVec3, orientation: DQuat) -> (DVec3, DQuat) {
         let (center_of_mass, axes) = self.frame();
         if center_of_mass == clump.center_of_mass && axes == clump.principal_axes {

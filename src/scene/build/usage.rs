@@ -7,7 +7,7 @@ use super::super::error::{exact, rounded};
 use super::super::format::{SceneFile, Table, Vector};
 use super::MAX_DISTANCE;
 use super::check::{Check, Names};
-use crate::clump::Clump;
+use crate::model::clump::Clump;
 
 /// Ratio of the largest to the smallest radius that draws a warning.
 const WIDE_RADIUS_RATIO: f64 = 1000.0;

@@ -9,11 +9,13 @@ use super::super::error::{Problem, exact};
 use super::super::format::{self, SceneFile};
 use super::super::neighbour;
 use super::check::{Check, Names, Sign, list, vector};
-use crate::clump::Clump;
-use crate::layout::MAX_WALLS;
-use crate::wall::distance::MAX_SAMPLES;
-use crate::wall::motion::{Key, Rotation, Swing};
-use crate::wall::{Distance, Loaded, Mesh, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
+use crate::model::clump::Clump;
+use crate::model::wall::distance::MAX_SAMPLES;
+use crate::model::wall::motion::{Key, Rotation, Swing};
+use crate::model::wall::{
+    Distance, Loaded, Mesh, Motion, Pose, RigidWall, Servo, Shape, Side, Wall,
+};
+use crate::state::layout::MAX_WALLS;
 
 /// The fields of a wall that say what it looks like.
 const KINDS: [&str; 10] = [

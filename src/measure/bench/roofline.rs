@@ -1,0 +1,187 @@
+use serde::Serialize;
+
+use super::PassTime;
+use crate::state::layout::{Body, BodyForce, Sphere, SphereLoad};
+use crate::step::Pass;
+
+/// How near a step comes to the time in which the memory could move its bytes.
+///
+/// A pass must read what it needs and write what it makes; the fewest bytes for that are those of the
+/// [layouts](crate::state::layout), each buffer once: data of neighbours counts once for each sphere, as if
+/// caches caught all other uses. Passes that build the neighbour lists count by the steps for which
+/// lists hold. The limit of the memory is what a plain copy reaches in the same run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Roofline {
+    /// Bytes that a copy reads and writes in a second.
+    pub copy_bytes_per_s: f64,
+    /// Fewest bytes of a step.
+    pub bytes_per_step: f64,
+    /// The same for each sphere.
+    pub bytes_per_sphere: f64,
+    /// Time in which a copy moves so many bytes, ms.
+    pub floor_ms: f64,
+    /// Part of the limit that the step reaches: `floor_ms` by its time.
+    pub fraction: f64,
+    /// The same for each pass.
+    pub passes: Vec<PassRoofline>,
+}
+
+/// How near a pass comes to the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PassRoofline {
+    /// Name of the pass.
+    pub pass: &'static str,
+    /// Fewest bytes in a step, on average.
+    pub bytes: f64,
+    /// Part of the limit that it reaches, by its own time; `None` if that is not known.
+    pub fraction: Option<f64>,
+}
+
+/// What the bytes of a step depend on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub bodies: f64,
+    pub spheres: f64,
+    pub buckets: f64,
+    /// Entries of the neighbour lists.
+    pub entries: f64,
+    /// Those of them that touch.
+    pub touching: f64,
+    /// Bytes that a contact remembers.
+    pub memory: f64,
+    /// Steps for which the lists hold.
+    pub steps_per_list: f64,
+    /// Bodies on which forces act besides those of contacts.
+    pub forced: f64,
+}
+
+impl Sizes {
+    /// Fewest bytes of a pass in a step, on average.
+    fn bytes(&self, pass: Pass) -> f64 {
+        const INDEX: f64 = 4.0;
+        let body = size_of::<Body>() as f64;
+        let sphere = size_of::<Sphere>() as f64;
+        // Cell, offset and radius, without the velocities.
+        let place = 0.5 * sphere;
+        let load = size_of::<SphereLoad>() as f64;
+        // The part of a load that adds up from step to step.
+        let account = 16.0;
+        let entry = INDEX + self.memory;
+        let bytes = match pass {
+            // The index of a body lies in the half with the place.
+            Pass::Pose => self.bodies * body + self.spheres * (place + sphere),
+            // Bucket and slot of each sphere; counts, cleared, read and written.
+            Pass::Bin => self.spheres * (place + 2.0 * INDEX) + self.buckets * 3.0 * INDEX,
+            Pass::Scan => self.buckets * 2.0 * INDEX,
+            // Bucket and slot are read, the unsorted indices written and read, the sorted written.
+            Pass::Scatter => self.spheres * 5.0 * INDEX + self.buckets * INDEX,
+            Pass::Neighbours => {
+                // Starts are put aside; old lists are read as the new ones get their memory.
+                let carry = match self.memory {
+                    0.0 => 0.0,
+                    memory => self.entries * (entry + memory),
+                };
+                self.spheres * (place + 4.0 * INDEX)
+                    + self.buckets * INDEX
+                    + self.entries * INDEX
+                    + carry
+            }
+            Pass::Contacts => {
+                self.spheres * (sphere + INDEX + account + load)
+                    + self.entries * INDEX
+                    + self.touching * 2.0 * self.memory
+            }
+            // The last entry of each list; contacts with walls are few.
+            Pass::Walls => self.spheres * 2.0 * INDEX,
+            Pass::Forces => self.forced * (body + 2.0 * size_of::<BodyForce>() as f64),
+            Pass::Integrate => {
+                self.bodies * 2.0 * body
+                    + self.forced * size_of::<BodyForce>() as f64
+                    + self.spheres * load
+            }
+        };
+        if pass.builds_lists() {
+            bytes / self.steps_per_list
+        } else {
+            bytes
+        }
+    }
+}
+
+impl Roofline {
+    /// From the sizes, the time of a step (ms), the times of the passes, and the speed of a copy
+    /// (bytes read and written in a second).
+    pub(super) fn new(
+        sizes: &Sizes,
+        ms_per_step: f64,
+        times: Option<&[PassTime]>,
+        copy_bytes_per_s: f64,
+    ) -> Roofline {
+        let floor_ms = |bytes: f64| 1e3 * bytes / copy_bytes_per_s;
+        let passes: Vec<PassRoofline> = Pass::ALL
+            .iter()
+            .enumerate()
+            .map(|(index, &pass)| {
+                let bytes = sizes.bytes(pass);
+                let time = times.map(|times| times[index].ms).filter(|&ms| ms > 0.0);
+                PassRoofline {
+                    pass: pass.name(),
+                    bytes,
+                    fraction: time.map(|ms| floor_ms(bytes) / ms),
+                }
+            })
+            .collect();
+        let bytes_per_step = passes.iter().map(|pass| pass.bytes).sum();
+        Roofline {
+            copy_bytes_per_s,
+            bytes_per_step,
+            bytes_per_sphere: bytes_per_step / sizes.spheres,
+            floor_ms: floor_ms(bytes_per_step),
+            fraction: floor_ms(bytes_per_step) / ms_per_step,
+            passes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fewest_bytes_are_those_of_the_layouts() {
+        let sizes = Sizes {
+            bodies: 1.0,
+            spheres: 1.0,
+            buckets: 1.0,
+            entries: 10.0,
+            touching: 6.0,
+            memory: 16.0,
+            steps_per_list: 20.0,
+            forced: 0.0,
+        };
+        // Body and index of the body read; sphere written.
+        assert_eq!(sizes.bytes(Pass::Pose), 80.0 + 32.0 + 64.0);
+        // Sphere, start, account read; load written; list read; memory read and written.
+        assert_eq!(
+            sizes.bytes(Pass::Contacts),
+            64.0 + 4.0 + 16.0 + 48.0 + 40.0 + 192.0
+        );
+        assert_eq!(sizes.bytes(Pass::Scan), 8.0 / 20.0);
+        let forgetful = Sizes {
+            memory: 0.0,
+            ..sizes
+        };
+        assert_eq!(
+            sizes.bytes(Pass::Contacts) - forgetful.bytes(Pass::Contacts),
+            192.0
+        );
+
+        let roofline = Roofline::new(&sizes, 2.0, None, 1e3 * roofline_bytes(&sizes));
+        assert!((roofline.floor_ms - 1.0).abs() < 1e-12);
+        assert!((roofline.fraction - 0.5).abs() < 1e-12);
+    }
+
+    fn roofline_bytes(sizes: &Sizes) -> f64 {
+        Pass::ALL.iter().map(|&pass| sizes.bytes(pass)).sum()
+    }
+}

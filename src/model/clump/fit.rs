@@ -1,0 +1,414 @@
+//! Spheres fitted inside a closed mesh.
+//!
+//! Points are spread over the surface, and at each of them the largest sphere is found that touches it from inside:
+//! such spheres have their centres on the medial axis, large ones in the middle and small ones in edges and corners.
+//! Of these, a greedy cover takes the one that comes within a tolerance of the most points that no other comes near,
+//! until there is none left. A number of spheres is met by the smallest tolerance for which so many do.
+//!
+//! The largest spheres: Ma, Bae and Choi, 3D medial point approximation using nearest neighbors and the normal
+//! field, 2012 ("shrinking balls"). The greedy cover: Johnson, Approximation algorithms for combinatorial problems,
+//! 1974; Minoux, Accelerated greedy algorithms, 1978.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::ClumpSphere;
+use crate::model::wall::Mesh;
+use crate::model::wall::solid::Solid;
+
+/// How many spheres are fitted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fit {
+    /// So many, or fewer if these do as well.
+    Count(usize),
+    /// As many as it takes to leave no larger gap, m.
+    Tolerance(f64),
+}
+
+/// Spheres inside a mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// The spheres, in the axes of the mesh; none if the mesh is too thin to hold any.
+    pub spheres: Vec<ClumpSphere>,
+    /// The largest distance of a point of the mesh's surface from the nearest sphere, m.
+    pub gap: f64,
+}
+
+/// Spheres that a fit has at most.
+pub const MAX_FITTED: usize = 2_000;
+
+/// Points on the surface: at least, and at most for a number of spheres and for a tolerance.
+const POINTS: (usize, usize, usize) = (600, 8_000, 20_000);
+/// Points for each sphere that is wanted.
+const POINTS_OF_SPHERE: usize = 60;
+/// Distance of points as a part of the tolerance.
+const SPREAD: f64 = 0.7;
+/// Points at which the outcome is measured, for each of those from which it was made.
+const FINER: usize = 4;
+/// Part of its radius by which the surface may enter a sphere that touches it, for smooth surfaces made of triangles
+/// have an edge everywhere.
+const FLAT: f64 = 0.02;
+/// Radius that is too small, as a part of the size of the mesh.
+const TINY: f64 = 1e-3;
+/// Times that a tolerance is halved towards the smallest.
+const HALVINGS: usize = 12;
+/// Times that what is too far from all spheres is looked at again.
+const ROUNDS: usize = 6;
+
+/// Fits spheres inside a closed `mesh`, the triangles of which are anticlockwise seen from outside.
+///
+/// The same mesh gives the same spheres. They touch the surface from inside (but for a fiftieth of their radius, where
+/// triangles meet nearly flat), and overlap each other. A tolerance may be too small to be met; then
+/// [`Fitted::gap`] is larger.
+pub fn fit_mesh(mesh: &Mesh, wanted: Fit) -> Fitted {
+    // In a box of size 1 about the origin, where single precision serves.
+    let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    for vertex in &mesh.vertices {
+        (min, max) = (min.min(*vertex), max.max(*vertex));
+    }
+    let (middle, size) = (0.5 * min + 0.5 * max, (max - min).max_element());
+    let unit = Arc::new(Mesh {
+        vertices: mesh.vertices.iter().map(|v| (*v - middle) / size).collect(),
+        triangles: mesh.triangles.clone(),
+    });
+    let fitting = Fitting {
+        solid: Solid::new(unit.clone()),
+        mesh: unit,
+    };
+    let fitted = match wanted {
+        Fit::Count(count) => fitting.count(count.min(MAX_FITTED)),
+        Fit::Tolerance(tolerance) => fitting.tolerance(tolerance / size),
+    };
+    let whole = |sphere: &ClumpSphere| ClumpSphere {
+        center: middle + size * sphere.center,
+        radius: size * sphere.radius,
+    };
+    Fitted {
+        spheres: fitted.spheres.iter().map(whole).collect(),
+        gap: size * fitted.gap,
+    }
+}
+
+struct Fitting {
+    mesh: Arc<Mesh>,
+    solid: Solid,
+}
+
+impl Fitting {
+    fn count(&self, count: usize) -> Fitted {
+        let (least, most, _) = POINTS;
+        let spread = (POINTS_OF_SPHERE * count).clamp(least, most);
+        let points = self.points(spread);
+        let spheres = self.touching(&points);
+        let places = self.with_edges(&points);
+        let farthest = |sphere: &ClumpSphere| {
+            let gaps = places.iter().map(|place| gap(sphere, *place));
+            gaps.fold(0.0, f64::max)
+        };
+        let alone: Vec<f64> = spheres.par_iter().map(farthest).collect();
+        let Some(best) = (0..alone.len()).min_by(|&a, &b| alone[a].total_cmp(&alone[b])) else {
+            return Fitted::nothing();
+        };
+        let (mut chosen, mut low, mut high) = (vec![best], 0.0, alone[best]);
+        for _ in 0..HALVINGS {
+            let tolerance = 0.5 * (low + high);
+            match cover(&spheres, &places, tolerance, count) {
+                Some(fewer) => (chosen, high) = (fewer, tolerance),
+                None => low = tolerance,
+            }
+        }
+        let chosen: Vec<ClumpSphere> = chosen.into_iter().map(|k| spheres[k]).collect();
+        self.measured(chosen, spread)
+    }
+
+    fn tolerance(&self, tolerance: f64) -> Fitted {
+        let (least, _, most) = POINTS;
+        let area: f64 = self.areas().sum();
+        let wanted = area / (SPREAD * tolerance).powi(2);
+        let spread = (wanted.min(most as f64) as usize).max(least);
+        let mut points = self.points(spread);
+        let mut chosen: Vec<ClumpSphere> = Vec::new();
+        let finer = self.points(FINER * spread);
+        let all = self.with_edges(&finer);
+        let mut best = Fitted::nothing();
+        for _ in 0..ROUNDS {
+            let spheres = self.touching(&points);
+            let far = far_from(&chosen, &all, tolerance);
+            // What nothing reaches stays, and shows in the gap.
+            let places: Vec<DVec3> = (0..all.len())
+                .into_par_iter()
+                .filter(|&k| far[k] && spheres.iter().any(|s| gap(s, all[k]) <= tolerance))
+                .map(|k| all[k])
+                .collect();
+            let room = MAX_FITTED + 1 - chosen.len();
+            let more = cover(&spheres, &places, tolerance, room).unwrap_or_default();
+            chosen.extend(more.into_iter().map(|k| spheres[k]));
+            best = self.measured(chosen.clone(), spread);
+            if best.gap <= tolerance || chosen.len() > MAX_FITTED {
+                break;
+            }
+            // Spheres that touch the surface where it is still too far from all.
+            let far = far_from(&chosen, &all, tolerance);
+            points = (0..finer.len())
+                .filter(|&k| far[k])
+                .map(|k| finer[k])
+                .collect();
+            if points.is_empty() {
+                break;
+            }
+        }
+        best
+    }
+
+    fn areas(&self) -> impl Iterator<Item = f64> + '_ {
+        self.mesh.triangles.iter().map(|&triangle| {
+            let [a, b, c] = self.mesh.corners(triangle);
+            0.5 * (b - a).cross(c - a).length()
+        })
+    }
+
+    /// About `count` points spread evenly over the surface, each with the normal there.
+    fn points(&self, count: usize) -> Vec<(DVec3, DVec3)> {
+        /// Fractions that fill a square evenly: Roberts, The unreasonable effectiveness of quasirandom sequences, 2018.
+        const STEPS: (f64, f64) = (0.754_877_666_246_692_7, 0.569_840_290_998_053_2);
+        let share = self.areas().sum::<f64>() / count as f64;
+        let mut points = Vec::with_capacity(count + 1);
+        let mut passed = 0.0;
+        for (&triangle, area) in self.mesh.triangles.iter().zip(self.areas()) {
+            passed += area;
+            let [a, b, c] = self.mesh.corners(triangle);
+            let normal = (b - a).cross(c - a).normalize_or_zero();
+            while (points.len() as f64 + 0.5) * share < passed {
+                let number = points.len() as f64 + 1.0;
+                let (mut u, mut v) = ((number * STEPS.0).fract(), (number * STEPS.1).fract());
+                if u + v > 1.0 {
+                    (u, v) = (1.0 - u, 1.0 - v);
+                }
+                points.push((a + u * (b - a) + v * (c - a), normal));
+            }
+        }
+        points
+    }
+
+    /// The places of points, and as close to each other some along the edges of triangles and all vertices, where the
+    /// surface is farthest out.
+    fn with_edges(&self, points: &[(DVec3, DVec3)]) -> Vec<DVec3> {
+        let spacing = (self.areas().sum::<f64>() / points.len() as f64).sqrt();
+        let step = self.mesh.vertices.len().div_ceil(points.len()).max(1);
+        let mut places: Vec<DVec3> = points.iter().map(|(place, _)| *place).collect();
+        places.extend(self.mesh.vertices.iter().step_by(step));
+        for &triangle in &self.mesh.triangles {
+            for side in 0..3 {
+                let [from, to] = [side, (side + 1) % 3].map(|corner| triangle[corner]);
+                // The other triangle has the edge the other way round.
+                if from < to {
+                    let [from, to] = [from, to].map(|corner| self.mesh.vertices[corner as usize]);
+                    let count = (from.distance(to) / spacing) as u32;
+                    let part = |k: u32| f64::from(k) / f64::from(count + 1);
+                    places.extend((1..=count).map(|k| from.lerp(to, part(k))));
+                }
+            }
+        }
+        places
+    }
+
+    /// The largest spheres inside that touch the surface at the points; the largest of them first, so that of those
+    /// that serve alike it is taken.
+    fn touching(&self, points: &[(DVec3, DVec3)]) -> Vec<ClumpSphere> {
+        let spheres: Vec<ClumpSphere> = points
+            .par_iter()
+            .map(|(place, normal)| self.largest(*place, *normal))
+            .collect();
+        let large = spheres.into_iter().filter(|sphere| sphere.radius > TINY);
+        let mut large: Vec<ClumpSphere> = large.collect();
+        large.sort_by(|a, b| b.radius.total_cmp(&a.radius));
+        large
+    }
+
+    /// The largest sphere inside that touches the surface at a place: it shrinks until nothing of the surface is in
+    /// it. Where the surface is in it, the next one goes through that point.
+    fn largest(&self, place: DVec3, normal: DVec3) -> ClumpSphere {
+        let mut radius = 1.0;
+        loop {
+            let center = place - radius * normal;
+            let nearest = self.solid.nearest(center);
+            let distance = f64::from(nearest.distance);
+            let way = place - nearest.to(center.as_vec3()).as_dvec3();
+            let smaller = way.length_squared() / (2.0 * normal.dot(way));
+            let shrinks = smaller > 0.0 && smaller < radius;
+            if distance >= (1.0 - FLAT) * radius || !shrinks || smaller < TINY {
+                let inside = distance > TINY && self.solid.contains(center);
+                return ClumpSphere {
+                    center,
+                    radius: if inside { distance.min(radius) } else { 0.0 },
+                };
+            }
+            radius = smaller;
+        }
+    }
+
+    fn measured(&self, spheres: Vec<ClumpSphere>, spread: usize) -> Fitted {
+        let places = self.with_edges(&self.points(FINER * spread));
+        let gaps = places
+            .par_iter()
+            .map(|place| nearest_gap(&spheres, *place).max(0.0));
+        // The largest of some numbers is the same in any order.
+        let gap = gaps.reduce(|| 0.0, f64::max);
+        Fitted { spheres, gap }
+    }
+}
+
+impl Fitted {
+    fn nothing() -> Fitted {
+        Fitted {
+            spheres: Vec::new(),
+            gap: f64::INFINITY,
+        }
+    }
+}
+
+/// How far a place is from a sphere; negative in it.
+fn gap(sphere: &ClumpSphere, place: DVec3) -> f64 {
+    place.distance(sphere.center) - sphere.radius
+}
+
+fn nearest_gap(spheres: &[ClumpSphere], place: DVec3) -> f64 {
+    let gaps = spheres.iter().map(|sphere| gap(sphere, place));
+    gaps.fold(f64::INFINITY, f64::min)
+}
+
+fn far_from(spheres: &[ClumpSphere], places: &[DVec3], tolerance: f64) -> Vec<bool> {
+    places
+        .par_iter()
+        .map(|place| nearest_gap(spheres, *place) > tolerance)
+        .collect()
+}
+
+/// Some of `spheres`, at most `most`, by their indices, that come within `tolerance` of all `places`; None if it
+/// takes more, or all do not.
+fn cover(
+    spheres: &[ClumpSphere],
+    places: &[DVec3],
+    tolerance: f64,
+    most: usize,
+) -> Option<Vec<usize>> {
+    let is_near = |sphere: usize, place: &DVec3| {
+        let sphere = &spheres[sphere];
+        let reach = sphere.radius + tolerance;
+        place.distance_squared(sphere.center) <= reach * reach
+    };
+    let near = |sphere: usize, left: &[DVec3]| {
+        let near = left.iter().filter(|place| is_near(sphere, place));
+        near.count()
+    };
+    let gains: Vec<(usize, Reverse<usize>)> = (0..spheres.len())
+        .into_par_iter()
+        .map(|sphere| (near(sphere, places), Reverse(sphere)))
+        .collect();
+    let mut best = BinaryHeap::from(gains);
+    let mut left = places.to_vec();
+    let mut chosen = Vec::new();
+    while !left.is_empty() {
+        let (before, Reverse(sphere)) = best.pop()?;
+        // What a sphere adds only ever gets less, so one that still leads is the best.
+        let now = near(sphere, &left);
+        if now == 0 {
+            continue;
+        }
+        if now < before
+            && best
+                .peek()
+                .is_some_and(|next| (now, Reverse(sphere)) < *next)
+        {
+            best.push((now, Reverse(sphere)));
+            continue;
+        }
+        if chosen.len() == most {
+            return None;
+        }
+        left.retain(|place| !is_near(sphere, place));
+        chosen.push(sphere);
+    }
+    Some(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::wall::mesh::tests::{ball, cuboid};
+
+    /// No sphere sticks out of a box, and how far its surface is from the spheres.
+    fn in_box(fitted: &Fitted, size: DVec3) -> f64 {
+        for sphere in &fitted.spheres {
+            let out = sphere.center.abs() + sphere.radius - 0.5 * size;
+            assert!(out.max_element() < 1e-5, "{sphere:?} sticks out by {out}");
+        }
+        // An account of its own, on a grid over the faces.
+        let mut most: f64 = 0.0;
+        for axis in 0..3 {
+            for k in 0..400 {
+                let mut place = [1.0, 0.0, 0.0];
+                place[1] = f64::from(k % 20) / 9.5 - 1.0;
+                place[2] = f64::from(k / 20) / 9.5 - 1.0;
+                place.rotate_right(axis);
+                let place = 0.5 * size * DVec3::from_array(place);
+                most = most.max(nearest_gap(&fitted.spheres, place));
+            }
+        }
+        most
+    }
+
+    #[test]
+    fn one_sphere_in_a_ball_is_the_ball() {
+        let fitted = fit_mesh(&ball(2.0, 4), Fit::Count(5));
+        let first = fitted.spheres[0];
+        assert!(first.center.length() < 0.02, "{first:?}");
+        assert!((first.radius - 2.0).abs() < 0.02, "{first:?}");
+        assert!(fitted.gap < 0.02, "{}", fitted.gap);
+    }
+
+    #[test]
+    fn more_spheres_fit_better() {
+        let size = DVec3::new(1.0, 0.6, 0.8);
+        let mut before = f64::INFINITY;
+        for count in [1, 8, 30, 120] {
+            let fitted = fit_mesh(&cuboid(size), Fit::Count(count));
+            assert!(fitted.spheres.len() <= count);
+            assert!(fitted.gap < before, "{count}: {} {before}", fitted.gap);
+            let gap = in_box(&fitted, size);
+            assert!(gap < 1.05 * fitted.gap, "{gap} {}", fitted.gap);
+            before = fitted.gap;
+        }
+        assert!(before < 0.06, "{before}");
+    }
+
+    #[test]
+    fn a_tolerance_is_met() {
+        let size = DVec3::new(1.0, 0.6, 0.8);
+        let fitted = fit_mesh(&cuboid(size), Fit::Tolerance(0.05));
+        assert!(fitted.gap <= 0.05, "{}", fitted.gap);
+        assert!(fitted.spheres.len() < 300, "{}", fitted.spheres.len());
+        let gap = in_box(&fitted, size);
+        assert!(gap <= 0.051, "{gap}");
+    }
+
+    #[test]
+    fn the_fit_goes_with_the_mesh_and_is_the_same_each_time() {
+        let size = DVec3::new(0.3, 0.4, 0.5);
+        let mesh = cuboid(size);
+        let fitted = fit_mesh(&mesh, Fit::Count(20));
+        assert_eq!(fitted, fit_mesh(&mesh, Fit::Count(20)));
+        let shift = DVec3::new(100.0, -50.0, 7.0);
+        let far = Mesh {
+            vertices: mesh.vertices.iter().map(|v| shift + 8.0 * *v).collect(),
+            ..mesh.clone()
+        };
+        let moved = fit_mesh(&far, Fit::Count(20));
+        assert!((moved.gap / fitted.gap / 8.0 - 1.0).abs() < 0.01);
+        assert_eq!(moved.spheres.len(), fitted.spheres.len());
+    }
+}

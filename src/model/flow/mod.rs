@@ -1,0 +1,134 @@
+//! What comes into a simulation, what goes out of it, and what passes through.
+//!
+//! At every [`Flow::every`]th step, before it is taken, the host looks at where bodies are: those in an
+//! [`Outlet`] are taken away, [`Inlet`]s bring those that are due, and what passed a face of a [`Probe`]
+//! since the look before is counted. When that is follows from the number of the step alone, and what
+//! an inlet brings from its seed and from how many it has brought: the same scene gives the same bits,
+//! however the steps are divided.
+//!
+//! An [`Explosion`] does not wait for a look: it happens before its own step.
+
+mod explosion;
+mod inlet;
+mod outlet;
+mod probe;
+
+pub use explosion::Explosion;
+pub use inlet::{Inlet, Rate};
+pub use outlet::{Outlet, Place};
+pub use probe::{Probe, Region};
+
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+
+use crate::model::Model;
+
+/// The inlets, outlets and probes of a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flow {
+    /// Steps from one look to the next, at least one if there is anything to look at.
+    pub every: u64,
+    /// Where bodies come in.
+    pub inlets: Vec<Inlet>,
+    /// Where bodies go out.
+    pub outlets: Vec<Outlet>,
+    /// What is looked at over time.
+    pub probes: Vec<Probe>,
+    /// Bodies that burst.
+    pub explosions: Vec<Explosion>,
+}
+
+impl Flow {
+    /// Whether the bodies stay the same, and there is nothing to look at.
+    pub fn is_empty(&self) -> bool {
+        self.inlets.is_empty()
+            && self.outlets.is_empty()
+            && self.probes.is_empty()
+            && self.explosions.is_empty()
+    }
+
+    /// Corners of the regions in which bodies come in, m.
+    pub fn corners(&self) -> impl Iterator<Item = DVec3> + Clone {
+        let fills = self.inlets.iter().map(|inlet| &inlet.fill);
+        fills.flat_map(|fill| [fill.min, fill.max])
+    }
+}
+
+/// A number of bodies, and their mass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Amount {
+    /// Number of bodies.
+    pub bodies: u64,
+    /// Mass, kg.
+    pub mass: f64,
+}
+
+impl Amount {
+    pub(crate) fn add(&mut self, mass: f64) {
+        self.bodies += 1;
+        self.mass += mass;
+    }
+}
+
+/// What has passed a face.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Passed {
+    /// Along the normal.
+    pub forward: Amount,
+    /// Against it.
+    pub backward: Amount,
+}
+
+/// What has come and gone so far in a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// What each inlet has brought.
+    pub inlets: Vec<Amount>,
+    /// What each inlet could not bring at the last look, since there was no room.
+    pub waiting: Vec<u64>,
+    /// What each outlet has taken away.
+    pub outlets: Vec<Amount>,
+    /// What has passed each probe that is a face.
+    pub passed: Vec<Passed>,
+    /// Which of the explosions are over.
+    pub exploded: Vec<bool>,
+    /// The id of the next body that comes in.
+    pub next_id: u64,
+    /// The step before which the last look was.
+    pub looked: Option<u64>,
+    /// Where each body was then, m; only if there are faces.
+    #[serde(skip)]
+    pub places: Vec<DVec3>,
+}
+
+impl Traffic {
+    /// Before the first look at a simulation of `model`.
+    pub fn new(model: &Model) -> Traffic {
+        let Flow {
+            inlets,
+            outlets,
+            probes,
+            explosions,
+            every: _,
+        } = &model.flow;
+        Traffic {
+            inlets: vec![Amount::default(); inlets.len()],
+            waiting: vec![0; inlets.len()],
+            outlets: vec![Amount::default(); outlets.len()],
+            passed: vec![Passed::default(); probes.len()],
+            exploded: vec![false; explosions.len()],
+            next_id: model.bodies.len() as u64,
+            looked: None,
+            places: Vec::new(),
+        }
+    }
+
+    /// The number of steps after which the next explosion happens.
+    pub(crate) fn next_explosion(&self, model: &Model, earlier: f64) -> Option<u64> {
+        let explosions = model.flow.explosions.iter().zip(&self.exploded);
+        explosions
+            .filter(|(_, over)| !**over)
+            .map(|(explosion, _)| explosion.step(earlier, model.time_step))
+            .min()
+    }
+}

@@ -1,0 +1,1234 @@
+//! Fills: many bodies from few lines.
+
+use std::cmp::Reverse;
+use std::f64::consts::PI;
+use std::ops::Range;
+
+use glam::{DQuat, DVec3};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use thiserror::Error;
+
+use super::overlap::{SphereGrid, bounding_radius, short, spheres_of};
+use crate::model::ModelBody;
+use crate::model::clump::{Clump, ClumpSphere};
+use crate::model::wall::Probe;
+
+/// Overlap that still counts as touching, as a fraction of the smaller radius: room for round-off.
+const TOUCH: f64 = 1e-9;
+/// Random places tried for a body before the fill gives up.
+const TRIES: usize = 10_000;
+/// Gap that the default pitch of a grid leaves, as a fraction of it.
+const GAP: f64 = 1e-3;
+
+/// Where the bodies of a fill go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Placement {
+    /// On a cubic lattice, layer upon layer from the bottom: x fastest, then z, then y. The lattice
+    /// is centred in x and z. Sites where a body would overlap another or a wall stay empty.
+    Grid {
+        /// Pitch of the lattice, m; the default leaves a small gap between the largest bodies of
+        /// the mix, however they are turned and displaced.
+        spacing: Option<f64>,
+        /// Bodies are displaced at random by up to this along each axis, m, within the region.
+        jitter: f64,
+    },
+    /// Anywhere, by random sequential addition, the largest bodies first.
+    Random,
+}
+
+/// How the bodies of a fill are turned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Orientation {
+    /// Each at random, all orientations alike.
+    Random,
+    /// All like this: world from shape axes, a unit quaternion.
+    Fixed(DQuat),
+}
+
+/// Many bodies, described by a few numbers.
+///
+/// The same fill gives the same bodies on every machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fill {
+    /// Number of bodies.
+    pub count: usize,
+    /// Mix of shapes: index of a shape, and its weight, above zero. A body is of a shape with
+    /// the probability of its weight over the sum of weights.
+    pub shapes: Vec<(usize, f64)>,
+    /// Sizes that each shape comes in: a factor, and its weight. None means that there is one, 1;
+    /// [`Fill::resize`] makes shapes of them.
+    pub sizes: Vec<(f64, f64)>,
+    /// Where the bodies go.
+    pub placement: Placement,
+    /// Lowest corner of the region, which holds whole bodies, m.
+    pub min: DVec3,
+    /// Highest corner, m.
+    pub max: DVec3,
+    /// How the bodies are turned.
+    pub orientation: Orientation,
+    /// Lowest and highest velocity, for each component, m/s.
+    pub velocity: (DVec3, DVec3),
+    /// Lowest and highest angular velocity in the world frame, for each component, rad/s.
+    pub angular_velocity: (DVec3, DVec3),
+    /// Index of the group of the bodies in [`Forces::groups`](crate::model::forces::Forces::groups).
+    pub group: usize,
+    /// Seed of all that is random here.
+    pub seed: u64,
+}
+
+/// Why a fill could not be placed.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum FillError {
+    /// No shapes, or weights that give no probabilities.
+    #[error(
+        "the mix of shapes has no weights to choose by; give at least one shape, and each a weight \
+         above zero"
+    )]
+    NoMix,
+    /// The region has no extent along an axis.
+    #[error(
+        "the region is empty: its min along {axis} is {min} m, not below its max of {max} m; \
+         exchange or move them"
+    )]
+    EmptyRegion {
+        /// `x`, `y` or `z`.
+        axis: char,
+        /// Lower bound, m.
+        min: f64,
+        /// Upper bound, m.
+        max: f64,
+    },
+    /// A body does not fit into the region at all.
+    #[error(
+        "the region is too small for a whole \"{shape}\": along {axis} it is {} m wide, and the \
+         body needs {} m; widen the region or take a smaller shape",
+        short(*room), short(*needed)
+    )]
+    RegionTooSmall {
+        /// Name of the shape.
+        shape: String,
+        /// `x`, `y` or `z`: where it lacks most.
+        axis: char,
+        /// Width of the region, m.
+        room: f64,
+        /// Width of the body, m: in its orientation, or, on a grid of bodies turned at random, of
+        /// its bounding sphere, or, placed and turned at random, in the best orientation that was
+        /// tried.
+        needed: f64,
+    },
+    /// A given spacing at which neighbours on the lattice would overlap.
+    #[error(
+        "the grid's spacing is {} m, less than {} m, the diameter of the smallest sphere \
+         in the mix, so neighbours would overlap; take a larger spacing, or leave it out",
+        short(*spacing), short(*least)
+    )]
+    SpacingTooSmall {
+        /// As given, m.
+        spacing: f64,
+        /// Diameter of the smallest sphere, m.
+        least: f64,
+    },
+    /// The lattice has too few free sites.
+    #[error(
+        "placed {placed} of {count} bodies; the grid is full: it has {} x {} x {} = {} sites (x, y, z) \
+         {} m apart, and at {blocked} of them a body would overlap another or a wall; enlarge \
+         the region, reduce the count or the spacing, or place at random",
+        sites[0], sites[1], sites[2], sites.iter().map(|&n| n as f64).product::<f64>(),
+        short(*pitch)
+    )]
+    GridFull {
+        /// Bodies placed.
+        placed: usize,
+        /// Bodies wanted.
+        count: usize,
+        /// Sites along x, y and z.
+        sites: [u64; 3],
+        /// Sites that stayed empty since a body would have overlapped something.
+        blocked: u64,
+        /// Distance between neighbouring sites, m.
+        pitch: f64,
+    },
+    /// No free place was found at random.
+    #[error(
+        "placed {placed} of {count} bodies at random; then no free place for a \"{shape}\" was found \
+         in {tries} tries: the spheres of all {count} would take {} m^3 of the \
+         region's {} m^3 ({:.0} %), and more than about 20 % is rarely reached at \
+         random; enlarge the region, reduce the count, or place on a grid",
+        short(*sphere_volume), short(*region_volume), 100.0 * sphere_volume / region_volume
+    )]
+    Crowded {
+        /// Bodies placed; the largest of the mix are placed first.
+        placed: usize,
+        /// Bodies wanted.
+        count: usize,
+        /// Name of the shape that found no place.
+        shape: String,
+        /// Places tried.
+        tries: usize,
+        /// Volume of the region, m³.
+        region_volume: f64,
+        /// Sum of the volumes of the spheres of all bodies wanted, m³.
+        sphere_volume: f64,
+    },
+}
+
+/// The space taken by the bodies placed so far.
+#[derive(Clone, Debug)]
+pub struct Occupied {
+    /// Parts of each shape.
+    shape_parts: Vec<Vec<Part>>,
+    /// Spheres of all bodies placed, part by part.
+    spheres: Vec<ClumpSphere>,
+    /// Range of each placed part in `spheres`.
+    ranges: Vec<Range<usize>>,
+    /// The bounding spheres of the placed parts.
+    bounds: SphereGrid,
+}
+
+/// Spheres of a clump that are near each other, within a bounding sphere: a whole clump if it is
+/// compact, else one of its spheres. So one look into the grid serves all spheres of a small block,
+/// and a long rod or a landscape does not keep others out of the space around it.
+#[derive(Clone, Debug)]
+struct Part {
+    center: DVec3,
+    radius: f64,
+    spheres: Range<usize>,
+}
+
+impl Part {
+    fn all_of(clump: &Clump) -> Vec<Self> {
+        let count = clump.spheres.len();
+        let bound = bounding_radius(clump);
+        let cubes: f64 = clump
+            .spheres
+            .iter()
+            .map(|sphere| sphere.radius.powi(3))
+            .sum();
+        if count <= 64 && bound.powi(3) <= 8.0 * cubes {
+            vec![Self {
+                center: DVec3::ZERO,
+                radius: bound,
+                spheres: 0..count,
+            }]
+        } else {
+            (0..count)
+                .map(|index| Self {
+                    center: clump.spheres[index].center,
+                    radius: clump.spheres[index].radius,
+                    spheres: index..index + 1,
+                })
+                .collect()
+        }
+    }
+}
+
+impl Occupied {
+    /// All space free; for bodies of any of these shapes.
+    pub fn new(shapes: &[Clump]) -> Self {
+        let shape_parts: Vec<_> = shapes.iter().map(Part::all_of).collect();
+        let radii = shape_parts.iter().flatten().map(|part| part.radius);
+        Self {
+            spheres: Vec::new(),
+            ranges: Vec::new(),
+            bounds: SphereGrid::new(radii),
+            shape_parts,
+        }
+    }
+
+    /// Takes the space of a body.
+    pub fn insert(&mut self, body: &ModelBody, shapes: &[Clump]) {
+        self.take(&Candidate::new(*body, shapes));
+    }
+
+    fn take(&mut self, candidate: &Candidate) {
+        let start = self.spheres.len();
+        self.spheres.extend(&candidate.spheres);
+        for part in &self.shape_parts[candidate.body.shape] {
+            self.bounds.insert(
+                candidate.center_of(part),
+                part.radius,
+                self.ranges.len() as u32,
+            );
+            self.ranges
+                .push(start + part.spheres.start..start + part.spheres.end);
+        }
+    }
+
+    fn clashes_with(&self, candidate: &Candidate) -> bool {
+        self.shape_parts[candidate.body.shape].iter().any(|part| {
+            let center = candidate.center_of(part);
+            self.bounds.any_overlapping(center, part.radius, |bound| {
+                let others = &self.spheres[self.ranges[bound.owner as usize].clone()];
+                candidate.spheres[part.spheres.clone()]
+                    .iter()
+                    .any(|sphere| {
+                        let reach = sphere.radius + bound.radius;
+                        sphere.center.distance_squared(bound.center) < reach * reach
+                            && others.iter().any(|other| overlap(sphere, other))
+                    })
+            })
+        })
+    }
+}
+
+/// A body that may find a place, with its spheres in the world.
+struct Candidate {
+    body: ModelBody,
+    spheres: Vec<ClumpSphere>,
+}
+
+impl Candidate {
+    fn new(body: ModelBody, shapes: &[Clump]) -> Self {
+        let spheres = spheres_of(&body, shapes)
+            .map(|(center, radius)| ClumpSphere { center, radius })
+            .collect();
+        Self { body, spheres }
+    }
+
+    /// At rest with its centre of mass in the origin.
+    fn at_origin(shape: usize, orientation: DQuat, shapes: &[Clump]) -> Self {
+        let body = ModelBody {
+            shape,
+            position: DVec3::ZERO,
+            orientation,
+            velocity: DVec3::ZERO,
+            angular_velocity: DVec3::ZERO,
+            fixed: false,
+            group: 0,
+        };
+        Self::new(body, shapes)
+    }
+
+    fn move_by(&mut self, step: DVec3) {
+        self.body.position += step;
+        for sphere in &mut self.spheres {
+            sphere.center += step;
+        }
+    }
+
+    fn center_of(&self, part: &Part) -> DVec3 {
+        self.body.position + self.body.orientation * part.center
+    }
+
+    fn bounding_box(&self) -> Aabb {
+        let nowhere = Aabb {
+            min: DVec3::INFINITY,
+            max: DVec3::NEG_INFINITY,
+        };
+        self.spheres.iter().fold(nowhere, |all, sphere| Aabb {
+            min: all.min.min(sphere.center - sphere.radius),
+            max: all.max.max(sphere.center + sphere.radius),
+        })
+    }
+
+    /// Whether it overlaps no wall, and is not cut off by it from `middle`.
+    fn is_clear_of(&self, wall: &Probe, middle: DVec3) -> bool {
+        self.spheres.iter().all(|sphere| {
+            let least = TOUCH * sphere.radius;
+            wall.depth(sphere.center, sphere.radius, least).is_none()
+                && !wall.parts(sphere.center, middle)
+        })
+    }
+}
+
+fn overlap(a: &ClumpSphere, b: &ClumpSphere) -> bool {
+    let touching = a.radius + b.radius - TOUCH * a.radius.min(b.radius);
+    a.center.distance_squared(b.center) < touching * touching
+}
+
+impl Fill {
+    /// Replaces each shape of the mix by those of its sizes, which are added to `shapes`.
+    pub fn resize(&mut self, shapes: &mut Vec<Clump>) {
+        let sizes = std::mem::take(&mut self.sizes);
+        if sizes.is_empty() {
+            return;
+        }
+        let total: f64 = sizes.iter().map(|(_, weight)| weight).sum();
+        let mix = std::mem::take(&mut self.shapes);
+        for (shape, weight) in mix {
+            for (factor, part) in &sizes {
+                shapes.push(shapes[shape].scaled(*factor));
+                self.shapes.push((shapes.len() - 1, weight * part / total));
+            }
+        }
+    }
+
+    /// Makes the bodies, and takes their space.
+    ///
+    /// Each body is whole within the region, overlaps nothing in `occupied`, is clear of every
+    /// wall, and inside those that the middle of the region is inside of. `shapes` are those of the scene, for which `occupied` was made.
+    ///
+    /// # Errors
+    ///
+    /// A [`FillError`] says why there are no such places; `occupied` may then hold some of the bodies.
+    pub fn place(
+        &self,
+        shapes: &[Clump],
+        occupied: &mut Occupied,
+        walls: &[Probe],
+    ) -> Result<Vec<ModelBody>, FillError> {
+        let total: f64 = self.shapes.iter().map(|&(_, weight)| weight).sum();
+        let positive = self.shapes.iter().all(|&(_, weight)| weight > 0.0);
+        if self.shapes.is_empty() || !positive || !total.is_finite() {
+            return Err(FillError::NoMix);
+        }
+        if let Some(axis) = (0..3).find(|&axis| self.min[axis] >= self.max[axis]) {
+            return Err(FillError::EmptyRegion {
+                axis: AXES[axis],
+                min: self.min[axis],
+                max: self.max[axis],
+            });
+        }
+        let mut random = Random::new(self.seed);
+        let mix: Vec<usize> = (0..self.count)
+            .map(|_| self.choose_shape(total, &mut random))
+            .collect();
+        let mut filling = Filling {
+            fill: self,
+            shapes,
+            walls,
+            occupied,
+            random,
+        };
+        match self.placement {
+            Placement::Grid { spacing, jitter } => filling.on_grid(&mix, spacing, jitter),
+            Placement::Random => filling.at_random(&mix),
+        }
+    }
+
+    /// The shape of the body with the number `number`, of those that come one by one.
+    pub fn shape_of(&self, number: u64) -> usize {
+        let total = self.shapes.iter().map(|&(_, weight)| weight).sum();
+        self.choose_shape(total, &mut Random::stream(self.seed, number, 0))
+    }
+
+    /// One body at a random place, or none if `tries` places are taken; it takes its space.
+    ///
+    /// Along axes where the region has no width, the centre of mass comes to lie in it; along the
+    /// others, the body is whole within the region. What is random depends on `key` alone: the number
+    /// of the body, and which attempt it is.
+    pub fn place_one(
+        &self,
+        shape: usize,
+        (number, attempt): (u64, u64),
+        tries: usize,
+        shapes: &[Clump],
+        occupied: &mut Occupied,
+        walls: &[Probe],
+    ) -> Option<ModelBody> {
+        let mut filling = Filling {
+            fill: self,
+            shapes,
+            walls,
+            occupied,
+            random: Random::stream(self.seed, number, attempt + 1),
+        };
+        let flat = self.min.cmpge(self.max);
+        for _ in 0..tries {
+            let mut candidate = filling.candidate(shape);
+            let hull = candidate.bounding_box();
+            let low = DVec3::select(flat, self.min, self.min - hull.min);
+            let high = DVec3::select(flat, self.min, self.max - hull.max);
+            if low.cmpgt(high).any() {
+                continue;
+            }
+            candidate.move_by(filling.random.within(low, high));
+            if filling.is_free(&candidate) {
+                return Some(filling.settle(candidate));
+            }
+        }
+        None
+    }
+
+    fn choose_shape(&self, total: f64, random: &mut Random) -> usize {
+        let target = total * random.unit();
+        let mut sum = 0.0;
+        for &(shape, weight) in &self.shapes {
+            sum += weight;
+            if target < sum {
+                return shape;
+            }
+        }
+        self.shapes[self.shapes.len() - 1].0
+    }
+}
+
+const AXES: [char; 3] = ['x', 'y', 'z'];
+
+/// A fill at work.
+struct Filling<'a> {
+    fill: &'a Fill,
+    shapes: &'a [Clump],
+    walls: &'a [Probe],
+    occupied: &'a mut Occupied,
+    random: Random,
+}
+
+impl Filling<'_> {
+    fn on_grid(
+        &mut self,
+        mix: &[usize],
+        spacing: Option<f64>,
+        jitter: f64,
+    ) -> Result<Vec<ModelBody>, FillError> {
+        let hulls: Vec<Aabb> = (0..self.shapes.len())
+            .map(|shape| self.hull(shape))
+            .collect();
+        let lattice = self.lattice(&hulls, spacing, jitter)?;
+        let mut sites = lattice.sites();
+        let mut blocked = 0;
+        let mut bodies = Vec::with_capacity(mix.len());
+        for &shape in mix {
+            loop {
+                let Some(site) = sites.next() else {
+                    return Err(FillError::GridFull {
+                        placed: bodies.len(),
+                        count: mix.len(),
+                        sites: lattice.counts,
+                        blocked,
+                        pitch: lattice.pitch,
+                    });
+                };
+                let hull = &hulls[shape];
+                let low = (site - jitter).max(self.fill.min + hull.half_width());
+                let high = (site + jitter).min(self.fill.max - hull.half_width());
+                let mut candidate = self.candidate(shape);
+                candidate.move_by(self.random.within(low, high) - hull.center());
+                if self.is_free(&candidate) {
+                    bodies.push(self.settle(candidate));
+                    break;
+                }
+                blocked += 1;
+            }
+        }
+        Ok(bodies)
+    }
+
+    /// The sites for the centres of the hulls.
+    fn lattice(
+        &self,
+        hulls: &[Aabb],
+        spacing: Option<f64>,
+        jitter: f64,
+    ) -> Result<Lattice, FillError> {
+        let mut bound: f64 = 0.0;
+        let mut smallest = f64::INFINITY;
+        let mut half_width = DVec3::ZERO;
+        for &(shape, _) in &self.fill.shapes {
+            let clump = &self.shapes[shape];
+            bound = bound.max(bounding_radius(clump));
+            let radii = clump.spheres.iter().map(|sphere| sphere.radius);
+            smallest = radii.fold(smallest, f64::min);
+            let hull = &hulls[shape];
+            if self.lack(hull).0 > 0.0 {
+                return Err(self.too_small_for(shape, hull));
+            }
+            half_width = half_width.max(hull.half_width());
+        }
+        let least = 2.0 * smallest;
+        let pitch = match spacing {
+            Some(spacing) if spacing < least * (1.0 - TOUCH) => {
+                return Err(FillError::SpacingTooSmall { spacing, least });
+            }
+            Some(spacing) => spacing,
+            None => 2.0 * bound * (1.0 + GAP) + 2.0 * jitter,
+        };
+        Ok(Lattice::new(
+            self.fill.min + half_width,
+            self.fill.max - half_width,
+            pitch,
+        ))
+    }
+
+    /// The box about the centre of mass that must be within the region for a body on the grid: that
+    /// of its bounding sphere where bodies are turned at random, so that all fit the same sites.
+    fn hull(&self, shape: usize) -> Aabb {
+        let clump = &self.shapes[shape];
+        match self.fill.orientation {
+            Orientation::Random => {
+                let bound = DVec3::splat(bounding_radius(clump));
+                Aabb {
+                    min: -bound,
+                    max: bound,
+                }
+            }
+            Orientation::Fixed(world_from_shape) => {
+                let orientation = world_from_shape * clump.principal_axes;
+                Candidate::at_origin(shape, orientation, self.shapes).bounding_box()
+            }
+        }
+    }
+
+    /// Random sequential addition.
+    fn at_random(&mut self, mix: &[usize]) -> Result<Vec<ModelBody>, FillError> {
+        let mut order: Vec<usize> = (0..mix.len()).collect();
+        // The bits of positive numbers are in the order of the numbers.
+        order.sort_by_cached_key(|&index| {
+            Reverse(bounding_radius(&self.shapes[mix[index]]).to_bits())
+        });
+        let mut bodies: Vec<Option<ModelBody>> = vec![None; mix.len()];
+        for (placed, &index) in order.iter().enumerate() {
+            let Some(candidate) = self.find_place(mix[index])? else {
+                let volume = |&shape: &usize| sphere_volume(&self.shapes[shape]);
+                return Err(FillError::Crowded {
+                    placed,
+                    count: mix.len(),
+                    shape: self.shapes[mix[index]].name.clone(),
+                    tries: TRIES,
+                    region_volume: (self.fill.max - self.fill.min).element_product(),
+                    sphere_volume: mix.iter().map(volume).sum(),
+                });
+            };
+            bodies[index] = Some(self.settle(candidate));
+        }
+        Ok(bodies.into_iter().flatten().collect())
+    }
+
+    /// A free place for a body of this shape, if one is found.
+    fn find_place(&mut self, shape: usize) -> Result<Option<Candidate>, FillError> {
+        // The best of those that do not fit at all; none once one does.
+        let mut unfit: Option<Aabb> = None;
+        let mut fits = false;
+        for _ in 0..TRIES {
+            let mut candidate = self.candidate(shape);
+            let hull = candidate.bounding_box();
+            let lack = self.lack(&hull).0;
+            if lack > 0.0 {
+                if unfit.is_none_or(|best| lack < self.lack(&best).0) {
+                    unfit = Some(hull);
+                }
+                continue;
+            }
+            fits = true;
+            let low = self.fill.min - hull.min;
+            let high = self.fill.max - hull.max;
+            candidate.move_by(self.random.within(low, high));
+            if self.is_free(&candidate) {
+                return Ok(Some(candidate));
+            }
+        }
+        match unfit {
+            Some(hull) if !fits => Err(self.too_small_for(shape, &hull)),
+            _ => Ok(None),
+        }
+    }
+
+    /// A body of this shape about the origin, turned as the fill says.
+    fn candidate(&mut self, shape: usize) -> Candidate {
+        let orientation = match self.fill.orientation {
+            Orientation::Random => self.random.rotation(),
+            Orientation::Fixed(world_from_shape) => {
+                world_from_shape * self.shapes[shape].principal_axes
+            }
+        };
+        Candidate::at_origin(shape, orientation, self.shapes)
+    }
+
+    fn is_free(&self, candidate: &Candidate) -> bool {
+        let middle = 0.5 * (self.fill.min + self.fill.max);
+        self.walls
+            .iter()
+            .all(|wall| candidate.is_clear_of(wall, middle))
+            && !self.occupied.clashes_with(candidate)
+    }
+
+    /// Takes the candidate's space, and sets it going.
+    fn settle(&mut self, candidate: Candidate) -> ModelBody {
+        self.occupied.take(&candidate);
+        let (slowest, fastest) = self.fill.velocity;
+        let (least_spin, most_spin) = self.fill.angular_velocity;
+        ModelBody {
+            velocity: self.random.within(slowest, fastest),
+            angular_velocity: self.random.within(least_spin, most_spin),
+            group: self.fill.group,
+            ..candidate.body
+        }
+    }
+
+    fn too_small_for(&self, shape: usize, hull: &Aabb) -> FillError {
+        let (_, axis) = self.lack(hull);
+        FillError::RegionTooSmall {
+            shape: self.shapes[shape].name.clone(),
+            axis: AXES[axis],
+            room: (self.fill.max - self.fill.min)[axis],
+            needed: 2.0 * hull.half_width()[axis],
+        }
+    }
+
+    /// By how much a body is wider than the region, m, and along which axis it lacks most.
+    fn lack(&self, hull: &Aabb) -> (f64, usize) {
+        let width = 2.0 * hull.half_width();
+        let lack = width * (1.0 - TOUCH) - (self.fill.max - self.fill.min);
+        let axis = lack.max_position();
+        (lack[axis], axis)
+    }
+}
+
+/// A box along the axes.
+#[derive(Clone, Copy, Debug)]
+struct Aabb {
+    min: DVec3,
+    max: DVec3,
+}
+
+impl Aabb {
+    fn center(&self) -> DVec3 {
+        0.5 * (self.min + self.max)
+    }
+
+    fn half_width(&self) -> DVec3 {
+        0.5 * (self.max - self.min)
+    }
+}
+
+/// A cubic lattice of sites.
+#[derive(Clone, Debug)]
+struct Lattice {
+    first: DVec3,
+    pitch: f64,
+    /// Sites along x, y and z.
+    counts: [u64; 3],
+}
+
+impl Lattice {
+    /// As many sites as go between two corners: centred in x and z, from the bottom in y.
+    fn new(low: DVec3, high: DVec3, pitch: f64) -> Self {
+        // A region cut to fit must not lose its last layer to round-off.
+        let steps = ((high - low) / pitch + TOUCH).floor().max(DVec3::ZERO);
+        let rest = 0.5 * (high - low - steps * pitch);
+        Self {
+            first: low + DVec3::new(rest.x, 0.0, rest.z),
+            pitch,
+            counts: steps
+                .to_array()
+                .map(|steps| (steps as u64).saturating_add(1)),
+        }
+    }
+
+    /// The sites, x fastest, then z, then y.
+    fn sites(&self) -> impl Iterator<Item = DVec3> + use<> {
+        let Self {
+            first,
+            pitch,
+            counts: [nx, ny, nz],
+        } = *self;
+        let layer = move |y| (0..nz).flat_map(move |z| (0..nx).map(move |x| [x, y, z]));
+        (0..ny)
+            .flat_map(layer)
+            .map(move |site| first + pitch * DVec3::from(site.map(|i| i as f64)))
+    }
+}
+
+fn sphere_volume(clump: &Clump) -> f64 {
+    let cubes = clump.spheres.iter().map(|sphere| sphere.radius.powi(3));
+    4.0 / 3.0 * PI * cubes.sum::<f64>()
+}
+
+/// Random numbers that are the same on every machine: ChaCha with 8 rounds, and no function
+/// beyond the square root.
+struct Random(ChaCha8Rng);
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        Self(ChaCha8Rng::from_seed(key))
+    }
+
+    /// One of many independent streams: that of an attempt at a body.
+    fn stream(seed: u64, number: u64, attempt: u64) -> Self {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        key[8..16].copy_from_slice(&number.to_le_bytes());
+        key[16..24].copy_from_slice(&attempt.to_le_bytes());
+        // No stream is that of a fill with the same seed.
+        key[24] = 1;
+        Self(ChaCha8Rng::from_seed(key))
+    }
+
+    /// Uniform in [0, 1): the top 53 bits of a word.
+    fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Uniform in a box.
+    fn within(&mut self, low: DVec3, high: DVec3) -> DVec3 {
+        let unit = DVec3::new(self.unit(), self.unit(), self.unit());
+        low + (high - low) * unit
+    }
+
+    /// Uniform in the unit disc, with the squared distance from its centre.
+    fn in_disc(&mut self) -> (f64, f64, f64) {
+        loop {
+            let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
+            let squared = x * x + y * y;
+            if squared > 0.0 && squared < 1.0 {
+                return (x, y, squared);
+            }
+        }
+    }
+
+    /// Uniform over all rotations, by two points in a disc (Marsaglia 1972).
+    fn rotation(&mut self) -> DQuat {
+        let (x, y, near) = self.in_disc();
+        let (z, w, far) = self.in_disc();
+        let scale = ((1.0 - near) / far).sqrt();
+        DQuat::from_xyzw(x, y, z * scale, w * scale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use xxhash_rust::xxh3::xxh3_64;
+
+    use super::*;
+    use crate::model::clump::shapes;
+    use crate::model::packing::overlap::overlaps;
+    use crate::model::packing::overlap::tests::{ball, body, clump, plane, world};
+
+    /// A ball, a block, a rod, and a lopsided pair whose principal axes are not its own.
+    fn mixed() -> Vec<Clump> {
+        let axes = DQuat::from_xyzw(0.5, 0.5, 0.5, 0.5);
+        let lopsided = [(0.02, 0.05), (-0.1, 0.02)].map(|(x, radius)| ClumpSphere {
+            center: axes.inverse() * DVec3::new(x, 0.0, 0.0),
+            radius,
+        });
+        vec![
+            ball(0.05),
+            clump(shapes::cube(2, 0.03, None)),
+            clump(shapes::rod(6, 0.02, None)),
+            Clump {
+                principal_axes: axes,
+                ..clump(lopsided.to_vec())
+            },
+        ]
+    }
+
+    fn fill(count: usize, placement: Placement) -> Fill {
+        Fill {
+            count,
+            shapes: vec![(0, 2.0), (1, 3.0), (2, 1.0), (3, 1.0)],
+            sizes: Vec::new(),
+            placement,
+            min: DVec3::new(-1.0, 0.0, -0.7),
+            max: DVec3::new(0.8, 1.5, 0.9),
+            orientation: Orientation::Random,
+            velocity: (DVec3::ZERO, DVec3::ZERO),
+            angular_velocity: (DVec3::ZERO, DVec3::ZERO),
+            group: 0,
+            seed: 7,
+        }
+    }
+
+    const GRID: Placement = Placement::Grid {
+        spacing: None,
+        jitter: 0.0,
+    };
+
+    fn place(fill: &Fill, shapes: &[Clump]) -> Vec<ModelBody> {
+        fill.place(shapes, &mut Occupied::new(shapes), &[])
+            .unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn error(fill: &Fill, shapes: &[Clump]) -> FillError {
+        fill.place(shapes, &mut Occupied::new(shapes), &[])
+            .expect_err("an impossible fill")
+    }
+
+    fn assert_whole_and_apart(fill: &Fill, bodies: &[ModelBody], shapes: &[Clump]) {
+        assert_eq!(bodies.len(), fill.count);
+        for body in bodies {
+            for (center, radius) in spheres_of(body, shapes) {
+                assert!((center - radius).cmpge(fill.min - 1e-9).all(), "{body:?}");
+                assert!((center + radius).cmple(fill.max + 1e-9).all(), "{body:?}");
+            }
+        }
+        assert_eq!(overlaps(bodies, world(shapes, &[], None), 2.0 * TOUCH), []);
+    }
+
+    #[test]
+    fn bodies_are_whole_in_the_region_and_apart() {
+        let shapes = mixed();
+        let random = fill(700, Placement::Random);
+        assert_whole_and_apart(&random, &place(&random, &shapes), &shapes);
+        for (spacing, jitter) in [
+            (None, 0.0),
+            (None, 0.02),
+            (Some(0.15), 0.03),
+            (Some(0.3), 0.0),
+        ] {
+            let grid = fill(100, Placement::Grid { spacing, jitter });
+            assert_whole_and_apart(&grid, &place(&grid, &shapes), &shapes);
+        }
+    }
+
+    #[test]
+    fn the_region_is_used_up_to_its_faces() {
+        let shapes = [ball(0.05)];
+        let fill = Fill {
+            shapes: vec![(0, 1.0)],
+            ..fill(500, Placement::Random)
+        };
+        let bodies = place(&fill, &shapes);
+        let low = bodies.iter().map(|b| b.position).reduce(DVec3::min);
+        let high = bodies.iter().map(|b| b.position).reduce(DVec3::max);
+        assert!((low.expect("bodies") - 0.05 - fill.min).max_element() < 0.02);
+        assert!((fill.max - 0.05 - high.expect("bodies")).max_element() < 0.02);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_bodies_on_every_machine() {
+        let shapes = mixed();
+        let hash = |fill: &Fill| {
+            let bytes: Vec<u8> = place(fill, &shapes)
+                .iter()
+                .flat_map(|body| {
+                    let mut numbers = vec![body.shape as f64];
+                    numbers.extend(body.position.to_array());
+                    numbers.extend(body.orientation.to_array());
+                    numbers.extend(body.velocity.to_array());
+                    numbers.extend(body.angular_velocity.to_array());
+                    numbers
+                })
+                .flat_map(f64::to_le_bytes)
+                .collect();
+            xxh3_64(&bytes)
+        };
+        let moving = |placement| Fill {
+            velocity: (DVec3::NEG_ONE, DVec3::ONE),
+            angular_velocity: (DVec3::ZERO, DVec3::ONE),
+            ..fill(200, placement)
+        };
+        let random = moving(Placement::Random);
+        let grid = moving(Placement::Grid {
+            spacing: Some(0.2),
+            jitter: 0.01,
+        });
+        assert_eq!(hash(&random), 7302634153474981605);
+        assert_eq!(hash(&grid), 2421863383623221510);
+        let other = Fill { seed: 8, ..random };
+        assert_ne!(hash(&other), hash(&fill(200, Placement::Random)));
+    }
+
+    #[test]
+    fn shapes_are_mixed_by_weight() {
+        let shapes = vec![ball(0.01); 3];
+        let fill = Fill {
+            shapes: vec![(2, 6.0), (0, 3.0), (1, 1.0)],
+            ..fill(10_000, GRID)
+        };
+        let mut counts = [0; 3];
+        for body in place(&fill, &shapes) {
+            counts[body.shape] += 1;
+        }
+        // Three standard deviations are at most 150.
+        for (count, expected) in counts.into_iter().zip([3000i32, 1000, 6000]) {
+            assert!((expected - count).abs() < 150, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn orientations_are_uniform() {
+        let mut random = Random::new(1);
+        let n = 20_000;
+        let (mut mean, mut squares) = (DVec3::ZERO, DVec3::ZERO);
+        let mut angle_cosine = 0.0;
+        for _ in 0..n {
+            let rotation = random.rotation();
+            assert!(rotation.is_normalized());
+            let turned = rotation * DVec3::new(2.0, 1.0, -2.0) / 3.0;
+            mean += turned / n as f64;
+            squares += turned * turned / n as f64;
+            angle_cosine += (2.0 * rotation.w * rotation.w - 1.0) / n as f64;
+        }
+        assert!(mean.abs().max_element() < 0.02, "{mean}");
+        assert!(
+            (squares - 1.0 / 3.0).abs().max_element() < 0.01,
+            "{squares}"
+        );
+        // The mean trace of a uniform rotation is 0, so that of cos(angle) is -1/2.
+        assert!((angle_cosine + 0.5).abs() < 0.02, "{angle_cosine}");
+    }
+
+    #[test]
+    fn velocities_are_in_their_ranges() {
+        let fill = Fill {
+            velocity: (DVec3::new(1.0, -3.0, 5.0), DVec3::new(2.0, 3.0, 5.0)),
+            angular_velocity: (DVec3::ZERO, DVec3::X),
+            ..fill(200, Placement::Random)
+        };
+        let bodies = place(&fill, &mixed());
+        for body in &bodies {
+            assert!(body.velocity.cmpge(fill.velocity.0).all());
+            assert!(body.velocity.cmple(fill.velocity.1).all());
+            assert!((0.0..1.0).contains(&body.angular_velocity.x));
+            assert_eq!(body.angular_velocity.y, 0.0);
+            assert!(!body.fixed);
+        }
+        let mean = bodies.iter().map(|body| body.velocity).sum::<DVec3>() / 200.0;
+        assert!((mean - DVec3::new(1.5, 0.0, 5.0)).abs().max_element() < 0.5);
+        assert!(bodies[0].velocity != bodies[1].velocity);
+    }
+
+    #[test]
+    fn a_fixed_orientation_is_that_of_the_shape_axes() {
+        let shapes = mixed();
+        let quarter = DQuat::from_xyzw(0.0, 0.0, 0.5f64.sqrt(), 0.5f64.sqrt());
+        for placement in [Placement::Random, GRID] {
+            let fill = Fill {
+                shapes: vec![(3, 1.0)],
+                orientation: Orientation::Fixed(quarter),
+                ..fill(20, placement)
+            };
+            let bodies = place(&fill, &shapes);
+            assert_whole_and_apart(&fill, &bodies, &shapes);
+            for body in &bodies {
+                // The small sphere is along -x in the shape's axes, and that is now the world's -y.
+                let spheres: Vec<_> = spheres_of(body, &shapes).collect();
+                let between = spheres[1].0 - spheres[0].0;
+                assert!(between.distance(DVec3::Y * -0.12) < 1e-12, "{between}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_grid_fills_layer_by_layer_from_the_bottom() {
+        let shapes = [ball(0.05)];
+        // A region cut to fit: round-off must not cost a layer, and balls may touch.
+        let fill = Fill {
+            shapes: vec![(0, 1.0)],
+            min: DVec3::new(-0.15, 0.3, -0.12),
+            max: DVec3::new(0.15, 0.7, 0.12),
+            ..fill(
+                24,
+                Placement::Grid {
+                    spacing: Some(0.1),
+                    jitter: 0.0,
+                },
+            )
+        };
+        let bodies = place(&fill, &shapes);
+        assert_whole_and_apart(&fill, &bodies, &shapes);
+        for (index, body) in bodies.iter().enumerate() {
+            let [x, z, y] = [index % 3, index / 3 % 2, index / 6].map(|i| i as f64);
+            let site = DVec3::new(0.1 * x - 0.1, 0.35 + 0.1 * y, 0.1 * z - 0.05);
+            assert!(body.position.distance(site) < 1e-12, "{index}: {body:?}");
+        }
+        let one_more = Fill { count: 25, ..fill };
+        assert_eq!(
+            error(&one_more, &shapes),
+            FillError::GridFull {
+                placed: 24,
+                count: 25,
+                sites: [3, 4, 2],
+                blocked: 0,
+                pitch: 0.1
+            }
+        );
+    }
+
+    #[test]
+    fn a_thin_layer_holds_lying_rods() {
+        let shapes = [clump(shapes::rod(6, 0.02, None))];
+        let fill = Fill {
+            shapes: vec![(0, 1.0)],
+            max: DVec3::new(0.8, 0.04, 0.9),
+            orientation: Orientation::Fixed(DQuat::IDENTITY),
+            ..fill(42, GRID)
+        };
+        let bodies = place(&fill, &shapes);
+        assert_whole_and_apart(&fill, &bodies, &shapes);
+    }
+
+    #[test]
+    fn nothing_is_put_into_earlier_bodies_or_planes() {
+        let shapes = [
+            ball(0.05),
+            ball(0.4),
+            clump(shapes::torus(20, 0.03, None)),
+            clump(shapes::cube(2, 0.03, None)),
+        ];
+        let planes = [
+            plane(DVec3::Y * 0.2, DVec3::Y),
+            plane(DVec3::ZERO, DVec3::new(0.6, 0.0, 0.8)),
+        ];
+        let mut bodies = vec![
+            body(1, DVec3::new(0.3, 0.6, 0.3)),
+            body(2, DVec3::new(0.2, 1.2, 0.2)),
+        ];
+        let mut occupied = Occupied::new(&shapes);
+        for body in &bodies {
+            occupied.insert(body, &shapes);
+        }
+        for (placement, mix) in [
+            (GRID, (0, 1.0)),
+            (Placement::Random, (3, 1.0)),
+            (Placement::Random, (2, 0.02)),
+        ] {
+            let fill = Fill {
+                shapes: vec![(0, 0.1), mix],
+                ..fill(60, placement)
+            };
+            bodies.extend(
+                fill.place(&shapes, &mut occupied, &planes)
+                    .unwrap_or_else(|error| panic!("{error}")),
+            );
+        }
+        assert_eq!(bodies.len(), 182);
+        assert_eq!(
+            overlaps(&bodies, world(&shapes, &planes, None), 2.0 * TOUCH),
+            []
+        );
+        // Only spheres keep others out, not what bounds them: the bounding radius of the ring is 0.22 m.
+        let ring = &bodies[1];
+        assert!(
+            bodies[2..]
+                .iter()
+                .any(|body| body.position.distance(ring.position) < 0.22)
+        );
+    }
+
+    #[test]
+    fn boulders_find_a_place_among_grains() {
+        let shapes = [ball(0.3), ball(0.015)];
+        let fill = Fill {
+            shapes: vec![(0, 0.002), (1, 0.998)],
+            ..fill(3000, Placement::Random)
+        };
+        let bodies = place(&fill, &shapes);
+        assert_whole_and_apart(&fill, &bodies, &shapes);
+        assert!(bodies.iter().filter(|body| body.shape == 0).count() > 1);
+        assert!(bodies[..100].iter().any(|body| body.shape == 1));
+    }
+
+    #[test]
+    fn no_bodies_are_no_problem() {
+        assert_eq!(place(&fill(0, GRID), &mixed()), []);
+        assert_eq!(place(&fill(0, Placement::Random), &mixed()), []);
+    }
+
+    #[test]
+    fn a_mix_without_weights_is_an_error() {
+        for shapes in [vec![], vec![(0, 1.0), (1, 0.0)], vec![(0, f64::NAN)]] {
+            let fill = Fill {
+                shapes,
+                ..fill(1, GRID)
+            };
+            assert_eq!(error(&fill, &mixed()), FillError::NoMix);
+        }
+    }
+
+    #[test]
+    fn an_empty_region_is_an_error() {
+        let fill = Fill {
+            max: DVec3::new(1.0, 1.0, -0.7),
+            ..fill(1, Placement::Random)
+        };
+        let error = error(&fill, &mixed());
+        assert_eq!(
+            error,
+            FillError::EmptyRegion {
+                axis: 'z',
+                min: -0.7,
+                max: -0.7
+            }
+        );
+        assert!(error.to_string().contains("min along z is -0.7 m"));
+    }
+
+    #[test]
+    fn a_region_smaller_than_a_body_is_an_error() {
+        let rod = [clump(shapes::rod(6, 0.02, None))];
+        let small = |placement, orientation| Fill {
+            shapes: vec![(0, 1.0)],
+            orientation,
+            max: DVec3::new(0.8, 0.03, 0.9),
+            ..fill(1, placement)
+        };
+        let fixed = Orientation::Fixed(DQuat::IDENTITY);
+        for (placement, orientation, least) in [
+            (GRID, fixed, 0.04),
+            (Placement::Random, fixed, 0.04),
+            (GRID, Orientation::Random, 0.24),
+            (Placement::Random, Orientation::Random, 0.04),
+        ] {
+            let error = error(&small(placement, orientation), &rod);
+            let sentence = error.to_string();
+            let FillError::RegionTooSmall {
+                shape,
+                axis,
+                room,
+                needed,
+            } = error
+            else {
+                panic!("{error}");
+            };
+            assert!(sentence.contains("along y it is 0.03 m wide"), "{sentence}");
+            assert_eq!((shape.as_str(), axis), ("shape", 'y'));
+            assert_eq!(room, 0.03);
+            assert!((least - 1e-12..least + 0.001).contains(&needed), "{needed}");
+        }
+    }
+
+    #[test]
+    fn too_many_for_the_region_at_random_is_an_error() {
+        let shapes = mixed();
+        let fill = fill(100_000, Placement::Random);
+        let error = error(&fill, &shapes);
+        let FillError::Crowded {
+            placed,
+            count,
+            region_volume,
+            sphere_volume,
+            ..
+        } = error
+        else {
+            panic!("{error}");
+        };
+        assert_eq!(count, fill.count);
+        assert!((1000..5000).contains(&placed), "{placed}");
+        assert!((region_volume - 1.8 * 1.5 * 1.6).abs() < 1e-12);
+        let ball = 4.0 / 3.0 * PI * 0.05f64.powi(3);
+        assert!(sphere_volume > 50_000.0 * ball && sphere_volume < 200_000.0 * ball);
+        assert!(error.to_string().contains("of 100000 bodies at random"));
+    }
+
+    #[test]
+    fn too_close_a_grid_is_an_error() {
+        let fill = fill(
+            1,
+            Placement::Grid {
+                spacing: Some(0.03),
+                jitter: 0.0,
+            },
+        );
+        assert_eq!(
+            error(&fill, &mixed()),
+            FillError::SpacingTooSmall {
+                spacing: 0.03,
+                least: 0.04
+            }
+        );
+    }
+
+    #[test]
+    fn a_grid_behind_a_plane_is_blocked() {
+        let shapes = mixed();
+        let fill = fill(1, GRID);
+        let planes = [plane(DVec3::Y * 3.0, DVec3::Y)];
+        let error = fill
+            .place(&shapes, &mut Occupied::new(&shapes), &planes)
+            .expect_err("all is behind the plane");
+        let FillError::GridFull {
+            placed: 0,
+            sites: [x, y, z],
+            blocked,
+            ..
+        } = error
+        else {
+            panic!("{error}");
+        };
+        assert_eq!(blocked, x * y * z);
+    }
+}

@@ -1,0 +1,4 @@
+//! Where bodies are placed: fills, and the overlaps of what was placed.
+
+pub mod fill;
+pub mod overlap;

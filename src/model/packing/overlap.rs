@@ -1,0 +1,540 @@
+//! Bodies that overlap at the start: finding them, and easing them apart.
+
+mod grid;
+mod relax;
+
+use std::ops::ControlFlow;
+
+use glam::{DMat3, DVec3};
+use rayon::prelude::*;
+
+use crate::model::clump::Clump;
+use crate::model::forces::Group;
+use crate::model::wall::Probe;
+use crate::model::{Domain, ModelBody};
+
+pub use grid::{GridSphere, SphereGrid};
+pub use relax::{RELAX_SWEEPS, RELAX_TOLERANCE, RelaxReport, Unrelaxed, relax};
+
+/// Spheres that one sphere is paired with at most. Spheres of a packing touch about a dozen of their
+/// size or larger; where many more overlap, a scene is wrong whatever the rest would say, and
+/// listing each pair of a great heap in one place would take forever.
+const CROWD: usize = 64;
+
+/// What a body overlaps with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Partner {
+    /// Index of another body, a later one.
+    Body(usize),
+    /// Index of a wall.
+    Wall(usize),
+}
+
+/// An overlap of a body: that of the deepest pair of spheres, or of the sphere deepest in a wall.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overlap {
+    /// Index of the body.
+    pub body: usize,
+    /// The other one.
+    pub partner: Partner,
+    /// Depth, m.
+    pub depth: f64,
+    /// Depth over the smaller radius; more than 2 for a sphere wholly behind a wall.
+    pub fraction: f64,
+}
+
+/// What bodies are among and of.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// Of all bodies.
+    pub shapes: &'a [Clump],
+    /// Groups of bodies; those that ignore each other do not touch. None, if all touch all.
+    pub groups: &'a [Group],
+    /// Walls.
+    pub walls: &'a [Probe],
+    /// Periodic box.
+    pub domain: Option<&'a Domain>,
+}
+
+impl World<'_> {
+    /// Whether an overlap of two bodies does any harm.
+    fn collide(&self, a: &ModelBody, b: &ModelBody) -> bool {
+        let ignores = |group: &Group| group.ignores >> b.group & 1 == 1;
+        !(a.fixed && b.fixed || self.groups.get(a.group).is_some_and(ignores))
+    }
+}
+
+/// Overlaps of bodies with each other and with walls that are deeper than `tolerance` times the
+/// smaller radius, one for each two, the one of the largest fraction first (equal ones in the order
+/// of their bodies).
+///
+/// Of two fixed bodies, a fixed body and a wall, or two bodies that ignore each other, an overlap does no harm and is
+/// left out. In a periodic domain, which is longer than two of the largest diameters, the images of bodies count.
+/// Each sphere looks at no more than 64 that overlap it.
+pub fn overlaps(bodies: &[ModelBody], world: World, tolerance: f64) -> Vec<Overlap> {
+    let grid = grid_of(bodies, world);
+    let mut found: Vec<Overlap> = (0..bodies.len())
+        .into_par_iter()
+        .with_min_len(64)
+        .flat_map_iter(|index| {
+            let mut found = Vec::new();
+            with_bodies(&grid, bodies, world, index, -tolerance, &mut found);
+            with_walls(bodies, world, index, tolerance, &mut found);
+            found
+        })
+        .collect();
+    found.par_sort_unstable_by(|a, b| {
+        (a.body, a.partner)
+            .cmp(&(b.body, b.partner))
+            .then(b.fraction.total_cmp(&a.fraction))
+    });
+    found.dedup_by_key(|overlap| (overlap.body, overlap.partner));
+    found.par_sort_by(|a, b| b.fraction.total_cmp(&a.fraction));
+    found
+}
+
+/// The spheres of a body in the world: centre and radius, m.
+pub(super) fn spheres_of<'a>(
+    body: &ModelBody,
+    shapes: &'a [Clump],
+) -> impl Iterator<Item = (DVec3, f64)> + use<'a> {
+    let world_from_body = DMat3::from_quat(body.orientation);
+    let position = body.position;
+    shapes[body.shape]
+        .spheres
+        .iter()
+        .map(move |sphere| (position + world_from_body * sphere.center, sphere.radius))
+}
+
+/// Radius of the smallest sphere about the centre of mass that holds the clump, m.
+pub(super) fn bounding_radius(clump: &Clump) -> f64 {
+    clump
+        .spheres
+        .iter()
+        .map(|sphere| sphere.center.length() + sphere.radius)
+        .fold(0.0, f64::max)
+}
+
+/// A number rounded to six digits, for sentences.
+pub(super) fn short(number: f64) -> f64 {
+    format!("{number:.5e}").parse().unwrap_or(number)
+}
+
+/// A grid of all spheres; in a periodic domain, of their images in it.
+fn grid_of(bodies: &[ModelBody], world: World) -> SphereGrid {
+    let World { shapes, domain, .. } = world;
+    let mut grid = SphereGrid::new(
+        shapes
+            .iter()
+            .flat_map(|clump| clump.spheres.iter().map(|sphere| sphere.radius)),
+    );
+    for (index, body) in bodies.iter().enumerate() {
+        for (center, radius) in spheres_of(body, shapes) {
+            let image = domain.map_or(center, |domain| domain.wrap(center));
+            grid.insert(image, radius, index as u32);
+        }
+    }
+    grid
+}
+
+/// Calls `visit` with each sphere of a body and each of another body near it that it collides with;
+/// see [`SphereGrid::for_each_near`] for `margin`. In a periodic domain they are images: of the second the
+/// one in the box, of the first the one that is near that.
+fn for_each_pair(
+    grid: &SphereGrid,
+    bodies: &[ModelBody],
+    world: World,
+    index: usize,
+    margin: f64,
+    mut visit: impl FnMut(DVec3, f64, &GridSphere),
+) {
+    let World { shapes, domain, .. } = world;
+    for (center, radius) in spheres_of(&bodies[index], shapes) {
+        let mut pairs = 0;
+        for_each_image(domain, center, grid.reach(radius, margin), |image| {
+            grid.for_each_near(image, radius, index as u32, margin, |other| {
+                if !world.collide(&bodies[index], &bodies[other.owner as usize]) {
+                    return ControlFlow::Continue(());
+                }
+                visit(image, radius, other);
+                pairs += 1;
+                if pairs < CROWD {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            });
+        });
+    }
+}
+
+/// Calls `visit` with each image of a point that is in the box or within `reach` of it.
+fn for_each_image(domain: Option<&Domain>, point: DVec3, reach: f64, mut visit: impl FnMut(DVec3)) {
+    let Some(domain) = domain else {
+        return visit(point);
+    };
+    let (period, inside) = (domain.period(), domain.wrap(point));
+    let along = |axis: usize| {
+        let (x, length) = (inside[axis], period[axis]);
+        let (low, high) = (domain.min[axis] - reach, domain.max[axis] + reach);
+        let others = [x - length, x + length].into_iter();
+        let others = others.filter(move |image| length > 0.0 && (low..high).contains(image));
+        std::iter::once(x).chain(others)
+    };
+    for z in along(2) {
+        for y in along(1) {
+            for x in along(0) {
+                visit(DVec3::new(x, y, z));
+            }
+        }
+    }
+}
+
+fn with_bodies(
+    grid: &SphereGrid,
+    bodies: &[ModelBody],
+    world: World,
+    index: usize,
+    margin: f64,
+    found: &mut Vec<Overlap>,
+) {
+    for_each_pair(
+        grid,
+        bodies,
+        world,
+        index,
+        margin,
+        |center, radius, other| {
+            let depth = radius + other.radius - center.distance(other.center);
+            let other_index = other.owner as usize;
+            found.push(Overlap {
+                body: index.min(other_index),
+                partner: Partner::Body(index.max(other_index)),
+                depth,
+                fraction: depth / radius.min(other.radius),
+            });
+        },
+    );
+}
+
+fn with_walls(
+    bodies: &[ModelBody],
+    world: World,
+    index: usize,
+    tolerance: f64,
+    found: &mut Vec<Overlap>,
+) {
+    if bodies[index].fixed {
+        return;
+    }
+    for (wall_index, wall) in world.walls.iter().enumerate() {
+        for (center, radius) in spheres_of(&bodies[index], world.shapes) {
+            if let Some((depth, _)) = wall.depth(center, radius, tolerance * radius) {
+                found.push(Overlap {
+                    body: index,
+                    partner: Partner::Wall(wall_index),
+                    depth,
+                    fraction: depth / radius,
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::collections::BTreeMap;
+
+    use glam::DQuat;
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{Rng, SeedableRng};
+
+    use super::*;
+    use crate::model::clump::ClumpSphere;
+    use crate::model::clump::shapes;
+    use crate::model::wall::Wall;
+
+    pub fn clump(spheres: Vec<ClumpSphere>) -> Clump {
+        Clump {
+            name: "shape".into(),
+            materials: vec![0; spheres.len()],
+            spheres,
+            mass: 1.0,
+            inertia: DVec3::ONE,
+            center_of_mass: DVec3::ZERO,
+            principal_axes: DQuat::IDENTITY,
+        }
+    }
+
+    /// Where all bodies touch all.
+    pub fn world<'a>(
+        shapes: &'a [Clump],
+        walls: &'a [Probe],
+        domain: Option<&'a Domain>,
+    ) -> World<'a> {
+        World {
+            shapes,
+            groups: &[],
+            walls,
+            domain,
+        }
+    }
+
+    pub fn ball(radius: f64) -> Clump {
+        clump(shapes::sphere(radius))
+    }
+
+    pub fn body(shape: usize, position: DVec3) -> ModelBody {
+        ModelBody {
+            shape,
+            position,
+            orientation: DQuat::IDENTITY,
+            velocity: DVec3::ZERO,
+            angular_velocity: DVec3::ZERO,
+            fixed: false,
+            group: 0,
+        }
+    }
+
+    pub fn plane(point: DVec3, normal: DVec3) -> Probe {
+        Probe::new(&Wall::plane(point, normal, 0), None)
+    }
+
+    /// Numbers in [0, 1).
+    pub fn random(seed: u8) -> impl FnMut() -> f64 {
+        let mut generator = ChaCha8Rng::from_seed([seed; 32]);
+        move || (generator.next_u32() >> 8) as f64 / (1 << 24) as f64
+    }
+
+    pub fn random_body(shape: usize, size: f64, random: &mut impl FnMut() -> f64) -> ModelBody {
+        let mut centered = || random() - 0.5;
+        ModelBody {
+            orientation: DQuat::from_xyzw(centered(), centered(), centered(), centered())
+                .normalize(),
+            ..body(shape, size * DVec3::new(centered(), centered(), centered()))
+        }
+    }
+
+    /// The deepest overlap of each two, by looking at all pairs of spheres.
+    fn by_brute_force(
+        bodies: &[ModelBody],
+        shapes: &[Clump],
+        walls: &[Probe],
+        domain: Option<&Domain>,
+        tolerance: f64,
+    ) -> BTreeMap<(usize, Partner), (f64, f64)> {
+        let mut deepest = BTreeMap::new();
+        let mut note = |key, depth: f64, smaller: f64| {
+            if depth > tolerance * smaller {
+                let worst = deepest.entry(key).or_insert((0.0, 0.0));
+                if depth / smaller > worst.1 {
+                    *worst = (depth, depth / smaller);
+                }
+            }
+        };
+        let way = |way| domain.map_or(way, |domain| domain.nearest(way));
+        let spheres: Vec<(usize, DVec3, f64)> = bodies
+            .iter()
+            .enumerate()
+            .flat_map(|(index, body)| {
+                shapes[body.shape].spheres.iter().map(move |sphere| {
+                    let center = body.position + body.orientation * sphere.center;
+                    (index, center, sphere.radius)
+                })
+            })
+            .collect();
+        for (i, &(a, center_a, radius_a)) in spheres.iter().enumerate() {
+            for &(b, center_b, radius_b) in &spheres[i..] {
+                if a != b && !(bodies[a].fixed && bodies[b].fixed) {
+                    let depth = radius_a + radius_b - way(center_a - center_b).length();
+                    note((a, Partner::Body(b)), depth, radius_a.min(radius_b));
+                }
+            }
+            for (index, plane) in walls.iter().enumerate() {
+                if !bodies[a].fixed {
+                    let normal = plane.normal.unwrap();
+                    let height = normal.dot(center_a) - normal.dot(plane.pose.position);
+                    note((a, Partner::Wall(index)), radius_a - height, radius_a);
+                }
+            }
+        }
+        deepest
+    }
+
+    fn assert_as_by_brute_force(
+        bodies: &[ModelBody],
+        shapes: &[Clump],
+        walls: &[Probe],
+        domain: Option<&Domain>,
+        tolerance: f64,
+    ) -> usize {
+        let found = overlaps(bodies, world(shapes, walls, domain), tolerance);
+        let expected = by_brute_force(bodies, shapes, walls, domain, tolerance);
+        assert_eq!(found.len(), expected.len());
+        for overlap in &found {
+            let (depth, fraction) = expected[&(overlap.body, overlap.partner)];
+            assert!(
+                (overlap.depth - depth).abs() < 1e-12,
+                "{overlap:?}, {depth}"
+            );
+            assert!((overlap.fraction - fraction).abs() < 1e-9, "{overlap:?}");
+        }
+        assert!(found.is_sorted_by(|a, b| a.fraction >= b.fraction));
+        found.len()
+    }
+
+    #[test]
+    fn as_by_brute_force_on_mixed_clumps() {
+        let shapes = [
+            ball(0.3),
+            ball(0.01),
+            ball(0.029),
+            clump(shapes::rod(5, 0.05, None)),
+            clump(shapes::torus(9, 0.02, None)),
+            clump(vec![
+                ClumpSphere {
+                    center: DVec3::new(-0.2, 0.0, 0.0),
+                    radius: 0.17,
+                },
+                ClumpSphere {
+                    center: DVec3::new(0.1, 0.0, 0.0),
+                    radius: 0.023,
+                },
+            ]),
+        ];
+        let planes = [
+            plane(DVec3::new(0.0, -0.9, 0.0), DVec3::Y),
+            plane(
+                DVec3::new(-0.8, 0.3, 0.1),
+                DVec3::new(1.0, 0.3, -0.2).normalize(),
+            ),
+        ];
+        let mut random = random(1);
+        for size in [2.0, 4.0] {
+            let bodies: Vec<ModelBody> = (0..400)
+                .map(|index| ModelBody {
+                    fixed: index % 5 == 0,
+                    ..random_body(index % shapes.len(), size, &mut random)
+                })
+                .collect();
+            for tolerance in [0.0, 0.1, 1.0] {
+                let count = assert_as_by_brute_force(&bodies, &shapes, &planes, None, tolerance);
+                assert!(count > 10, "{count}");
+            }
+        }
+    }
+
+    #[test]
+    fn as_by_brute_force_in_periodic_boxes() {
+        let shapes = [
+            ball(0.3),
+            ball(0.07),
+            clump(shapes::rod(5, 0.05, None)),
+            clump(shapes::torus(9, 0.02, None)),
+        ];
+        let mut random = random(7);
+        for periodic in [
+            [true, false, false],
+            [false, true, false],
+            [false, false, true],
+            [true; 3],
+        ] {
+            // Some bodies are outside the box, also by more than its length.
+            let bodies: Vec<ModelBody> = (0..300)
+                .map(|index| random_body(index % shapes.len(), 5.0, &mut random))
+                .collect();
+            let domain = Domain {
+                min: DVec3::new(-0.3, 0.2, -1.0),
+                max: DVec3::new(1.7, 2.0, 0.9),
+                periodic,
+            };
+            let count = assert_as_by_brute_force(&bodies, &shapes, &[], Some(&domain), 0.0);
+            let without = overlaps(&bodies, world(&shapes, &[], None), 0.0).len();
+            assert!(count > without + 20, "{count}, {without}");
+        }
+    }
+
+    #[test]
+    fn a_boulder_among_grains() {
+        let shapes = [ball(1.0), ball(0.01)];
+        let mut random = random(2);
+        let mut bodies: Vec<ModelBody> = (0..3000)
+            .map(|_| random_body(1, 2.5, &mut random))
+            .collect();
+        bodies.insert(1000, body(0, DVec3::ZERO));
+        let count = assert_as_by_brute_force(&bodies, &shapes, &[], None, 0.0);
+        assert!(count > 500, "{count}");
+    }
+
+    #[test]
+    fn far_from_the_origin() {
+        let shapes = [ball(0.5)];
+        for offset in [-1e6, 1e9, 1e300] {
+            let corner = DVec3::splat(offset);
+            let bodies = [body(0, corner), body(0, corner), body(0, -corner)];
+            let found = overlaps(&bodies, world(&shapes, &[], None), 0.0);
+            assert_eq!(found.len(), 1, "{offset}");
+            assert_eq!((found[0].body, found[0].partner), (0, Partner::Body(1)));
+            assert_eq!(found[0].depth, 1.0);
+        }
+    }
+
+    #[test]
+    fn touching_is_no_overlap() {
+        let shapes = [ball(0.5)];
+        let planes = [plane(DVec3::ZERO, DVec3::Y)];
+        let bodies = [
+            body(0, DVec3::new(0.0, 0.5, 0.0)),
+            body(0, DVec3::new(1.0, 0.5, 0.0)),
+        ];
+        assert_eq!(overlaps(&bodies, world(&shapes, &planes, None), 0.0), []);
+    }
+
+    #[test]
+    fn fixed_bodies_may_overlap_each_other_and_planes() {
+        let shapes = [ball(0.5)];
+        let planes = [plane(DVec3::ZERO, DVec3::Y)];
+        let fixed = |x| ModelBody {
+            fixed: true,
+            ..body(0, DVec3::X * x)
+        };
+        let mut bodies = [fixed(0.0), fixed(0.1)];
+        assert_eq!(overlaps(&bodies, world(&shapes, &planes, None), 0.0), []);
+        bodies[1].fixed = false;
+        let found = overlaps(&bodies, world(&shapes, &planes, None), 0.0);
+        let partners: Vec<_> = found.iter().map(|o| (o.body, o.partner)).collect();
+        assert_eq!(
+            partners,
+            [(0, Partner::Body(1)), (1, Partner::Wall(0))],
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_heap_in_one_point_is_found_without_listing_every_pair() {
+        let shapes = [ball(0.5)];
+        let bodies = vec![body(0, DVec3::ONE); 20_000];
+        let found = overlaps(&bodies, world(&shapes, &[], None), 0.1);
+        assert!(found.len() >= bodies.len() - 1);
+        assert!(found.len() <= bodies.len() * CROWD);
+        assert!(found.iter().all(|overlap| overlap.fraction == 2.0));
+    }
+
+    #[test]
+    fn the_list_does_not_depend_on_the_number_of_threads() {
+        let shapes = [ball(0.1), clump(shapes::cube(2, 0.05, None))];
+        let mut random = random(3);
+        let bodies: Vec<ModelBody> = (0..2000)
+            .map(|index| random_body(index % 2, 2.5, &mut random))
+            .collect();
+        let with = |threads| {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .expect("threads")
+                .install(|| overlaps(&bodies, world(&shapes, &[], None), 0.01))
+        };
+        assert!(with(1).len() > 100);
+        assert_eq!(with(1), with(3));
+    }
+}

@@ -1,0 +1,440 @@
+//! Walls: what bodies touch that is no body.
+//!
+//! A [`Wall`] has a [`Shape`] in its own frame, a [`Pose`] that puts it into the world, and perhaps a way
+//! to move. For the engines it is made of [facets](mod@facet), pieces that are convex or smooth, in a
+//! [tree](mod@tree) of boxes.
+
+pub mod distance;
+pub mod facet;
+pub mod loaded;
+pub mod mesh;
+pub mod motion;
+mod probe;
+pub(crate) mod solid;
+mod surface;
+pub mod tree;
+
+use std::sync::Arc;
+
+use glam::{DQuat, DVec2, DVec3, Vec2, Vec3};
+use xxhash_rust::xxh3::xxh3_64;
+
+pub use distance::Distance;
+use facet::{BACK, BALL, BOTH_SIDES, FRONT, Facet, PLANE, RECTANGLE, REVOLVED, TORUS};
+pub use loaded::{Loaded, RigidWall, Servo};
+pub use mesh::Mesh;
+pub use motion::{Motion, Moving};
+pub use probe::Probe;
+pub use surface::Surface;
+use tree::Bounds;
+
+/// Something that bodies touch and that is no body: a plane, a cylinder and so on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wall {
+    /// Its name in reports.
+    pub name: String,
+    /// What it looks like, in its own frame.
+    pub shape: Shape,
+    /// Which side of its surface bodies touch.
+    pub side: Side,
+    /// Index of the material.
+    pub material: usize,
+    /// Where it is at the start.
+    pub pose: Pose,
+    /// How it moves, if it does.
+    pub motion: Option<Motion>,
+    /// How it moves under load, if it does; then it has no `motion`.
+    pub loaded: Option<Loaded>,
+    /// Velocity of its surface in its own frame, as that of a belt that runs over it, m/s.
+    pub belt: DVec3,
+}
+
+/// Where something is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pose {
+    /// Origin of its own frame, m.
+    pub position: DVec3,
+    /// World from its own frame.
+    pub orientation: DQuat,
+}
+
+impl Default for Pose {
+    fn default() -> Pose {
+        Pose {
+            position: DVec3::ZERO,
+            orientation: DQuat::IDENTITY,
+        }
+    }
+}
+
+impl Pose {
+    /// A point of its own frame in the world, m.
+    pub fn place(&self, point: DVec3) -> DVec3 {
+        self.position + self.orientation * point
+    }
+}
+
+/// Which side of a wall's surface bodies touch. The other is not felt, but for a body that has come
+/// less than the radius of its sphere behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Side {
+    /// Either.
+    #[default]
+    Both,
+    /// The one to which the normals point: the outside of a closed surface.
+    Front,
+    /// The other: the inside.
+    Back,
+}
+
+/// What a wall looks like in its own frame. Normals of closed shapes point outwards.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// An infinite plane through the origin.
+    Plane {
+        /// Unit normal.
+        normal: DVec3,
+    },
+    /// A rectangle about the origin, across y.
+    Rectangle {
+        /// Lengths along x and z, m.
+        size: DVec2,
+    },
+    /// A disc about the origin, across y.
+    Disc {
+        /// m.
+        radius: f64,
+        /// Radius of a hole in its middle, m; 0 if there is none.
+        hole: f64,
+    },
+    /// A box about the origin.
+    Box {
+        /// Lengths of its sides, m.
+        size: DVec3,
+    },
+    /// A sphere about the origin.
+    Sphere {
+        /// m.
+        radius: f64,
+    },
+    /// A cone about the y axis, cut off at both ends; with equal radii a cylinder.
+    Cone {
+        /// Radius at the lower end, at -height/2, m.
+        bottom: f64,
+        /// Radius at the upper end, at height/2, m.
+        top: f64,
+        /// m; infinite for an endless cylinder.
+        height: f64,
+        /// Whether discs close its ends.
+        closed: bool,
+    },
+    /// A torus about the y axis.
+    Torus {
+        /// Radius of the circle in its middle, m.
+        ring: f64,
+        /// Radius of its tube, m.
+        tube: f64,
+    },
+    /// Triangles.
+    Mesh(Arc<Mesh>),
+    /// The distance from a closed mesh, sampled.
+    Sampled(Arc<Distance>),
+}
+
+/// The facets of a wall, as the engines have them.
+pub(crate) struct Facets {
+    /// In the order of the tree.
+    pub facets: Vec<Facet>,
+    /// Their tree; its leaves count facets from 0.
+    pub bounds: Vec<Bounds>,
+    /// Samples of signed distances.
+    pub samples: Vec<f32>,
+}
+
+impl Wall {
+    /// An infinite plane that holds bodies on the side to which its unit normal points.
+    pub fn plane(point: DVec3, normal: DVec3, material: usize) -> Wall {
+        Wall {
+            name: "plane".to_owned(),
+            shape: Shape::Plane { normal },
+            side: Side::Front,
+            material,
+            pose: Pose {
+                position: point,
+                orientation: DQuat::IDENTITY,
+            },
+            motion: None,
+            loaded: None,
+            belt: DVec3::ZERO,
+        }
+    }
+
+    /// Hash of its shape and its side.
+    pub(crate) fn shape_hash(&self) -> u64 {
+        // What `Debug` writes of a number is enough to tell it from every other.
+        xxh3_64(format!("{:?} {:?}", self.shape, self.side).as_bytes())
+    }
+
+    /// The normal of an infinite plane, in the world at the start.
+    pub fn plane_normal(&self) -> Option<DVec3> {
+        match self.shape {
+            Shape::Plane { normal } => Some(self.pose.orientation * normal),
+            _ => None,
+        }
+    }
+
+    /// Where it is and how it moves at a time (s), if that is known beforehand.
+    pub fn at(&self, time: f64) -> Moving {
+        match &self.motion {
+            Some(motion) => motion.at(&self.pose, time),
+            None => match self.loaded {
+                Some(Loaded::Body(body)) => Moving {
+                    velocity: body.velocity,
+                    angular_velocity: body.angular_velocity,
+                    ..Moving::still(self.pose)
+                },
+                _ => Moving::still(self.pose),
+            },
+        }
+    }
+
+    /// The fastest speed that its surface comes to have, m/s, or a little more.
+    pub fn top_speed(&self) -> f64 {
+        let moving = self
+            .motion
+            .as_ref()
+            .map_or(0.0, |motion| motion.top_speed(&self.pose, self.reach()));
+        let loaded = self.loaded.map_or(0.0, |loaded| loaded.speed(self.reach()));
+        moving + loaded + self.belt.length()
+    }
+
+    /// Whether something besides gravity and contacts does work on it.
+    pub fn is_driven(&self) -> bool {
+        let loaded = self.loaded.is_some_and(|loaded| loaded.is_driven());
+        self.motion.is_some() || self.belt != DVec3::ZERO || loaded
+    }
+
+    /// Its lowest point at the start, m, if it has one: with the largest coordinate along `down`, a unit
+    /// vector.
+    pub(crate) fn lowest(&self, down: DVec3) -> Option<DVec3> {
+        let own = self.pose.orientation.conjugate() * down;
+        let bounds = self.facets(0).bounds;
+        let corners = bounds.iter().map(|(min, max)| {
+            let corner = Vec3::select(own.as_vec3().cmpge(Vec3::ZERO), *max, *min);
+            corner.as_dvec3()
+        });
+        let lowest = corners.max_by(|a, b| a.dot(own).total_cmp(&b.dot(own)))?;
+        (lowest.abs().max_element() < f64::from(0.5 * ENDLESS)).then(|| self.pose.place(lowest))
+    }
+
+    /// The largest distance of a point of it from its origin, m; infinite for one without an end.
+    pub fn reach(&self) -> f64 {
+        match &self.shape {
+            Shape::Plane { .. } => f64::INFINITY,
+            Shape::Rectangle { size } => 0.5 * size.length(),
+            Shape::Disc { radius, .. } | Shape::Sphere { radius } => *radius,
+            Shape::Box { size } => 0.5 * size.length(),
+            Shape::Cone {
+                bottom,
+                top,
+                height,
+                ..
+            } => DVec2::new(bottom.max(*top), 0.5 * height).length(),
+            Shape::Torus { ring, tube } => ring + tube,
+            Shape::Mesh(mesh) => mesh.reach(),
+            Shape::Sampled(distance) => distance.mesh.reach(),
+        }
+    }
+
+    /// How far a point of it may move when it goes from one pose to another, m. What only turns about
+    /// its own axis goes nowhere.
+    pub(crate) fn way(&self, from: &Pose, to: &Pose) -> f64 {
+        let shift = to.position - from.position;
+        let turned = |axis: DVec3| to.orientation * axis - from.orientation * axis;
+        match &self.shape {
+            Shape::Plane { normal } => shift.dot(to.orientation * *normal).abs(),
+            Shape::Sphere { .. } => shift.length(),
+            Shape::Disc { .. } | Shape::Torus { .. } => {
+                shift.length() + turned(DVec3::Y).length() * self.reach()
+            }
+            Shape::Cone { height, .. } if height.is_infinite() => {
+                let axis = to.orientation * DVec3::Y;
+                (shift - shift.dot(axis) * axis).length()
+            }
+            Shape::Cone { .. } => shift.length() + turned(DVec3::Y).length() * self.reach(),
+            _ => {
+                // The chord of the angle between the two.
+                let between = from.orientation.conjugate() * to.orientation;
+                shift.length() + 2.0 * between.xyz().length() * self.reach()
+            }
+        }
+    }
+
+    /// Whether a point of its frame is inside, if it has an inside: an open cylinder or cone as far as it
+    /// reaches.
+    pub(crate) fn is_inside(&self, point: DVec3) -> Option<bool> {
+        match &self.shape {
+            Shape::Plane { .. } | Shape::Rectangle { .. } | Shape::Disc { .. } | Shape::Mesh(_) => {
+                None
+            }
+            Shape::Sampled(distance) => Some(distance.at(point) < 0.0),
+            Shape::Box { size } => Some(point.abs().cmplt(0.5 * *size).all()),
+            Shape::Sphere { radius } => Some(point.length() < *radius),
+            Shape::Cone {
+                bottom,
+                top,
+                height,
+                closed,
+            } => {
+                let part = match height.is_infinite() {
+                    true => 0.5,
+                    false => 0.5 + point.y / height,
+                };
+                let between = (0.0..=1.0).contains(&part);
+                let within =
+                    || DVec2::new(point.x, point.z).length() < bottom + part * (top - bottom);
+                (*closed || between).then(|| between && within())
+            }
+            Shape::Torus { ring, tube } => {
+                let out = DVec2::new(point.x, point.z).length() - ring;
+                Some(DVec2::new(out, point.y).length() < *tube)
+            }
+        }
+    }
+
+    /// Its facets, for the wall with the index `wall`.
+    pub(crate) fn facets(&self, wall: usize) -> Facets {
+        let side = match self.side {
+            Side::Both => BOTH_SIDES,
+            Side::Front => FRONT,
+            Side::Back => BACK,
+        };
+        let blank = Facet {
+            wall: wall as u32,
+            side,
+            ..Facet::default()
+        };
+        let line = |from: DVec2, to: DVec2| {
+            let facet = Facet {
+                kind: REVOLVED,
+                a: from.as_vec2().extend(0.0),
+                b: to.as_vec2().extend(0.0),
+                ..blank
+            };
+            let (low, high) = (from.min(to), from.max(to));
+            let corner = |y: f64, sign: f64| DVec3::new(sign * high.x, y, sign * high.x).as_vec3();
+            (facet, (corner(low.y, -1.0), corner(high.y, 1.0)))
+        };
+        let cube = |half: DVec3| (-half.as_vec3(), half.as_vec3());
+        let all: Vec<(Facet, Bounds)> = match &self.shape {
+            Shape::Plane { normal } => vec![(
+                Facet {
+                    kind: PLANE,
+                    a: normal.as_vec3(),
+                    ..blank
+                },
+                (Vec3::splat(-ENDLESS), Vec3::splat(ENDLESS)),
+            )],
+            Shape::Rectangle { size } => {
+                vec![rectangle(
+                    blank,
+                    DVec3::ZERO,
+                    DVec3::Y,
+                    DVec3::new(size.x, 0.0, size.y),
+                )]
+            }
+            Shape::Disc { radius, hole } => {
+                vec![line(DVec2::new(*radius, 0.0), DVec2::new(*hole, 0.0))]
+            }
+            Shape::Box { size } => DVec3::AXES
+                .into_iter()
+                .flat_map(|axis| [axis, -axis])
+                .map(|normal| rectangle(blank, 0.5 * *size * normal, normal, *size))
+                .collect(),
+            Shape::Sphere { radius } => vec![(
+                Facet {
+                    kind: BALL,
+                    a: Vec3::X * *radius as f32,
+                    ..blank
+                },
+                cube(DVec3::splat(*radius)),
+            )],
+            Shape::Cone { bottom, height, .. } if height.is_infinite() => {
+                let radius = *bottom as f32;
+                let corner = Vec3::new(radius, ENDLESS, radius);
+                vec![(
+                    Facet {
+                        kind: REVOLVED,
+                        a: Vec3::X * radius,
+                        d: Vec3::X,
+                        ..blank
+                    },
+                    (-corner, corner),
+                )]
+            }
+            Shape::Cone {
+                bottom,
+                top,
+                height,
+                closed,
+            } => {
+                let [low, high] = [-0.5, 0.5].map(|part| part * height);
+                let (bottom, top) = (DVec2::new(*bottom, low), DVec2::new(*top, high));
+                let mut lines = vec![line(bottom, top)];
+                if *closed && bottom.x > 0.0 {
+                    lines.push(line(DVec2::new(0.0, low), bottom));
+                }
+                if *closed && top.x > 0.0 {
+                    lines.push(line(top, DVec2::new(0.0, high)));
+                }
+                lines
+            }
+            Shape::Torus { ring, tube } => vec![(
+                Facet {
+                    kind: TORUS,
+                    a: Vec2::new(*ring as f32, *tube as f32).extend(0.0),
+                    ..blank
+                },
+                cube(DVec3::new(ring + tube, *tube, ring + tube)),
+            )],
+            Shape::Mesh(mesh) => mesh.facets(blank),
+            Shape::Sampled(distance) => vec![(distance.facet(blank), distance.bounds())],
+        };
+        let (facets, bounds) = all.into_iter().unzip();
+        Facets {
+            facets,
+            bounds,
+            samples: match &self.shape {
+                Shape::Sampled(distance) => distance.samples.clone(),
+                _ => Vec::new(),
+            },
+        }
+    }
+}
+
+/// A coordinate (m) beyond all others.
+const ENDLESS: f32 = 1e18;
+
+/// The rectangle with the unit normal `normal`, an axis, and the sides of `size` along the other two.
+fn rectangle(blank: Facet, center: DVec3, normal: DVec3, size: DVec3) -> (Facet, Bounds) {
+    // For the axes in their order b × c = a, whatever the sign of the normal.
+    let axis = normal.abs();
+    let (b, c) = (
+        DVec3::new(axis.z, axis.x, axis.y),
+        normal.dot(axis) * DVec3::new(axis.y, axis.z, axis.x),
+    );
+    let [along_b, along_c] = [b, c].map(|side| 0.5 * size.dot(side).abs());
+    let half = along_b * b + along_c * c.abs();
+    let facet = Facet {
+        kind: RECTANGLE,
+        a: center.as_vec3(),
+        b: b.as_vec3(),
+        c: c.as_vec3(),
+        d: Vec2::new(along_b as f32, along_c as f32).extend(0.0),
+        ..blank
+    };
+    (
+        facet,
+        ((center - half).as_vec3(), (center + half).as_vec3()),
+    )
+}

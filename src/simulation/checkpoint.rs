@@ -1,0 +1,681 @@
+//! Checkpoints: the state of a simulation in a file, from which a run goes on as if it had never
+//! stopped, bit for bit on the same backend and adapter.
+//!
+//! # The file, version 1
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 16 | `ROCKFALL STATE\r\n`: a transfer as text would change the ending |
+//! | 4 | version of the format, 1, little-endian as all that follows |
+//! | 4 | length of the header |
+//! | | the header, JSON in UTF-8: [`Header`] |
+//! | | each of [`Header::sections`], one after the other: the bytes of a buffer of [`State`] |
+//! | 8 | XXH3 (64 bits) of all bytes before |
+//!
+//! A section starts at the next multiple of 16 bytes, and so does the hash; the bytes in between are 0.
+//! Sections have the elements of [`crate::state::layout`] (on a machine that is little-endian, as all are
+//! that it runs on). All that a step carries over to the next is there: bodies, the neighbour lists
+//! with what each contact remembers, the sums of dissipated energy with what rounding has left out of
+//! them, and `stats`, whose number of steps is the stream from which the rounding of a step draws.
+//! What follows from the scene is not there, nor what each step computes anew.
+//!
+//! A file is whole or not there: it is written to another name and renamed. A reader checks the hash
+//! first, then that the layout of the buffers and the scene are those that it knows.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use glam::{DQuat, DVec3, Vec3, Vec4};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use super::aside::write_aside;
+use crate::error::{Error, Result};
+use crate::math::grid::FRACTION;
+use crate::model::clump::Clump;
+use crate::model::flow::Traffic;
+use crate::model::wall::{Pose, Wall};
+use crate::model::{Model, ModelBody, Remembered};
+use crate::simulation::Simulation;
+use crate::simulation::snapshot::Snapshot;
+use crate::state::layout::{self, Body, WALL};
+use crate::state::{Dissipated, Field, State, angular_velocity, body_orientation};
+
+/// Name of the last checkpoint in the folder of a run.
+pub const FILE: &str = "run.checkpoint";
+
+/// What a file starts with.
+const MAGIC: &[u8; 16] = b"ROCKFALL STATE\r\n";
+/// Version of the format.
+const VERSION: u32 = 1;
+/// Multiple of bytes at which a section starts.
+const ALIGNMENT: usize = 16;
+
+/// What a checkpoint says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of Rockfall that wrote it.
+    pub rockfall: String,
+    /// Hash of the layout of the buffers: 16 hexadecimal digits.
+    pub layout: String,
+    /// Name of the scene.
+    pub scene: String,
+    /// [`Model::hash`](crate::model::Model::hash): 16 hexadecimal digits.
+    pub scene_hash: String,
+    /// `"cpu"` or `"gpu"`.
+    pub backend: String,
+    /// The adapter, or the CPU with its number of threads.
+    pub adapter: String,
+    /// Number of steps taken.
+    pub steps: u64,
+    /// Time step, s.
+    pub time_step: f64,
+    /// Where cell (0, 0, 0) of the grid starts, m.
+    pub origin: [f64; 3],
+    /// Sides of a cell, m.
+    pub cell_size: [f32; 3],
+    /// Number of `vec4` that each contact remembers.
+    pub memory_size: u32,
+    /// Contact law, as the scene names it.
+    pub law: String,
+    /// The shapes.
+    pub shapes: Vec<ShapeBefore>,
+    /// Names of the groups; the first is that of bodies in none.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// The walls.
+    pub walls: Vec<WallBefore>,
+    /// What the contacts of bodies dissipated that are gone.
+    pub gone: Dissipated,
+    /// What has come in, gone out and passed.
+    pub traffic: Traffic,
+    /// What follows, in this order.
+    pub sections: Vec<Section>,
+}
+
+/// A part of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Section {
+    /// Name of a buffer of [`State`]; or `shape_of_body`, a `u32` for each body: the index of its shape,
+    /// that of its group from bit 26 on, and the highest bit if it is fixed; or `ids`, a `u64` for each body; or `places`, three `f64` for each
+    /// body, where faces count what passes: where it was at the last look, m.
+    pub name: String,
+    /// Length, bytes.
+    pub bytes: u64,
+}
+
+/// A shape, as a checkpoint has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShapeBefore {
+    /// Its name.
+    pub name: String,
+    /// Name of the material that its bodies have instead of that of the shape.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub material: Option<String>,
+    /// Number of its spheres.
+    pub spheres: u32,
+    /// Centre of mass in the shape's own axes, m.
+    pub center_of_mass: [f64; 3],
+    /// Shape axes from body frame: a quaternion x, y, z, w.
+    pub principal_axes: [f64; 4],
+    /// Principal moments of inertia, kg m².
+    pub inertia: [f64; 3],
+}
+
+impl ShapeBefore {
+    fn new(index: usize, model: &Model) -> ShapeBefore {
+        let clump = &model.shapes[index];
+        // A shape of another material goes by the name of the one that it was made from.
+        let original = |other: &Clump| other.name == clump.name;
+        let remade = model.shapes[..index].iter().any(original);
+        ShapeBefore {
+            name: clump.name.clone(),
+            material: remade.then(|| model.materials[clump.materials[0]].clone()),
+            spheres: clump.spheres.len() as u32,
+            center_of_mass: clump.center_of_mass.to_array(),
+            principal_axes: clump.principal_axes.to_array(),
+            inertia: clump.inertia.to_array(),
+        }
+    }
+
+    /// Centre of mass in the shape's own axes, m, and shape axes from body frame.
+    pub(crate) fn frame(&self) -> (DVec3, DQuat) {
+        (
+            self.center_of_mass.into(),
+            DQuat::from_array(self.principal_axes),
+        )
+    }
+}
+
+/// A wall, as a checkpoint has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WallBefore {
+    /// Name.
+    pub name: String,
+    /// Hash of its shape and side: 16 hexadecimal digits.
+    pub shape: String,
+    /// Number of its facets.
+    pub facets: u32,
+}
+
+impl WallBefore {
+    fn new(wall: &Wall) -> WallBefore {
+        WallBefore {
+            name: wall.name.clone(),
+            shape: hex(wall.shape_hash()),
+            facets: wall.facets(0).facets.len() as u32,
+        }
+    }
+}
+
+/// A body, as a checkpoint has it.
+pub(crate) struct BodyBefore {
+    /// Index of its shape in [`Header::shapes`].
+    pub shape: usize,
+    pub fixed: bool,
+    /// Index of its group in [`Header::groups`].
+    pub group: usize,
+    /// Centre of mass, m.
+    pub position: DVec3,
+    /// World from body frame.
+    pub orientation: DQuat,
+    /// m/s.
+    pub velocity: DVec3,
+    /// rad/s, in the world frame.
+    pub angular_velocity: DVec3,
+}
+
+/// Name of the section that has the shapes of the bodies.
+const SHAPES: &str = "shape_of_body";
+/// Name of the section that has the ids of the bodies.
+const IDS: &str = "ids";
+/// Name of the section that has where bodies were at the last look.
+const PLACES: &str = "places";
+/// Marks a fixed body in `SHAPES`.
+const FIXED: u32 = 1 << 31;
+/// The bits below that are the group, from this one on; all others are the shape.
+const GROUP_SHIFT: u32 = 26;
+const SHAPE_BITS: u32 = (1 << GROUP_SHIFT) - 1;
+
+/// Of an element of `shape_of_body`, the group.
+fn group_of(shape: u32) -> usize {
+    ((shape & !FIXED) >> GROUP_SHIFT) as usize
+}
+
+/// A checkpoint that was read: it is whole, and of this version of Rockfall.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// What it says of itself.
+    pub header: Header,
+    bytes: Vec<u8>,
+    /// Where each section starts.
+    starts: Vec<usize>,
+}
+
+/// Writes a checkpoint, whole or not at all.
+///
+/// `backend` and `adapter` are those of the simulation, see [`Simulation::backend`] and
+/// [`Simulation::adapter`].
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> Result<()> {
+    let Snapshot {
+        model,
+        state,
+        steps,
+    } = *snapshot;
+    let shapes: Vec<u32> = state
+        .identities
+        .iter()
+        .map(|body| {
+            let fixed = if body.fixed { FIXED } else { 0 };
+            body.shape as u32 | (body.group as u32) << GROUP_SHIFT | fixed
+        })
+        .collect();
+    let shapes: &[u8] = bytemuck::cast_slice(&shapes);
+    let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
+    let sections = carried.map(|field| (field.name(), state.bytes(field)));
+    let ids: Vec<u64> = state.identities.iter().map(|body| body.id).collect();
+    let places: Vec<[f64; 3]> = state.traffic.places.iter().map(DVec3::to_array).collect();
+    let others = [
+        (SHAPES, shapes),
+        (IDS, bytemuck::cast_slice(&ids)),
+        (PLACES, bytemuck::cast_slice(&places)),
+    ];
+    let sections: Vec<(&str, &[u8])> = sections.chain(others).collect();
+    let header = Header {
+        rockfall: env!("CARGO_PKG_VERSION").to_owned(),
+        layout: layout(),
+        scene: model.name.clone(),
+        scene_hash: hex(model.hash()),
+        backend: backend.to_owned(),
+        adapter: adapter.to_owned(),
+        steps,
+        time_step: model.time_step,
+        origin: state.origin.to_array(),
+        cell_size: state.params.cell_size.to_array(),
+        memory_size: state.params.memory_size,
+        law: model.contact.law.keyword().to_owned(),
+        shapes: (0..model.shapes.len())
+            .map(|shape| ShapeBefore::new(shape, model))
+            .collect(),
+        groups: model
+            .forces
+            .groups
+            .iter()
+            .map(|group| group.name.clone())
+            .collect(),
+        walls: model.walls.iter().map(WallBefore::new).collect(),
+        gone: state.gone,
+        traffic: state.traffic.clone(),
+        sections: sections
+            .iter()
+            .map(|(name, bytes)| Section {
+                name: (*name).to_owned(),
+                bytes: bytes.len() as u64,
+            })
+            .collect(),
+    };
+    let header = serde_json::to_vec(&header).expect("a header has names and numbers");
+    write_aside(path, true, |writer| {
+        let mut writer = Hashed::new(writer);
+        writer.write(MAGIC)?;
+        writer.write(&VERSION.to_le_bytes())?;
+        writer.write(&(header.len() as u32).to_le_bytes())?;
+        writer.write(&header)?;
+        for (_, bytes) in &sections {
+            writer.align()?;
+            writer.write(bytes)?;
+        }
+        writer.align()?;
+        let hash = writer.hash.digest();
+        writer.write(&hash.to_le_bytes())
+    })
+    .map_err(|error| Error::unwritten(path, &error))?;
+    tracing::info!(step = steps, file = %path.display(), "checkpoint written");
+    Ok(())
+}
+
+/// Counts and hashes what it passes on.
+struct Hashed<'a, W> {
+    writer: &'a mut W,
+    hash: Xxh3,
+    count: usize,
+}
+
+impl<'a, W: Write> Hashed<'a, W> {
+    fn new(writer: &'a mut W) -> Self {
+        Hashed {
+            writer,
+            hash: Xxh3::new(),
+            count: 0,
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hash.update(bytes);
+        self.count += bytes.len();
+        self.writer.write_all(bytes)
+    }
+
+    fn align(&mut self) -> io::Result<()> {
+        let padding = self.count.next_multiple_of(ALIGNMENT) - self.count;
+        self.write(&[0; ALIGNMENT][..padding])
+    }
+}
+
+impl Checkpoint {
+    /// Reads a checkpoint.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no checkpoint, is not whole, or was written by a version of
+    /// Rockfall with another format or other buffers.
+    pub fn read(path: &Path) -> Result<Checkpoint> {
+        let wrong = |problem: String| Error::Checkpoint {
+            file: path.to_owned(),
+            problem,
+        };
+        let bytes = fs::read(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => wrong("found no such file, expected a checkpoint".into()),
+            _ => wrong(format!("found a file that cannot be read ({error})")),
+        })?;
+        Checkpoint::parse(bytes).map_err(wrong)
+    }
+
+    fn parse(bytes: Vec<u8>) -> std::result::Result<Checkpoint, String> {
+        const OTHER: &str = "take one that was written by `rockfall run`";
+        const NOT_WHOLE: &str = "was it cut off on a copy, or is the disk full? take an earlier one, or \
+                                 start the run again";
+        let start = bytes.get(..MAGIC.len()).unwrap_or(&bytes);
+        if start != &MAGIC[..start.len()] || start.is_empty() {
+            return Err(format!(
+                "found a file of another kind, expected a checkpoint; {OTHER}"
+            ));
+        }
+        let word = |at: usize| {
+            let word = bytes.get(at..at + 4)?;
+            Some(u32::from_le_bytes(word.try_into().expect("four bytes")))
+        };
+        let cut = || {
+            let length = bytes.len();
+            format!(
+                "found {length} bytes, the rest is missing, expected a whole checkpoint; {NOT_WHOLE}"
+            )
+        };
+        let version = word(16).ok_or_else(cut)?;
+        if version != VERSION {
+            return Err(format!(
+                "found version {version} of the format, expected {VERSION}, the one that Rockfall {} \
+                 reads; go on with the version of Rockfall that wrote it",
+                env!("CARGO_PKG_VERSION")
+            ));
+        }
+        let header_end = 24 + word(20).ok_or_else(cut)? as usize;
+        let header = bytes.get(24..header_end).ok_or_else(cut)?;
+        let header: Header = serde_json::from_slice(header).map_err(|error| {
+            format!(
+                "found a header that cannot be read ({error}), expected a checkpoint; {NOT_WHOLE}"
+            )
+        })?;
+        let mut starts = Vec::with_capacity(header.sections.len());
+        let mut end = header_end;
+        for section in &header.sections {
+            let start = end.next_multiple_of(ALIGNMENT);
+            starts.push(start);
+            end = start.saturating_add(section.bytes as usize);
+        }
+        end = end.next_multiple_of(ALIGNMENT);
+        let hash = bytes.get(end..end + 8).ok_or_else(cut)?;
+        if bytes.len() > end + 8 {
+            return Err(format!(
+                "found {} bytes after its end, expected none; {NOT_WHOLE}",
+                bytes.len() - end - 8
+            ));
+        }
+        if hash != xxh3_64(&bytes[..end]).to_le_bytes() {
+            return Err(format!(
+                "found bytes that are not those that were written (their hash differs), expected a \
+                 whole checkpoint; {NOT_WHOLE}"
+            ));
+        }
+        if header.layout != layout() {
+            return Err(format!(
+                "found the buffers of Rockfall {} ({}), expected those of this version, {} ({}); go on \
+                 with the version that wrote it",
+                header.rockfall,
+                header.layout,
+                env!("CARGO_PKG_VERSION"),
+                layout()
+            ));
+        }
+        Ok(Checkpoint {
+            header,
+            bytes,
+            starts,
+        })
+    }
+
+    /// The bytes of a section; empty if there is none of that name.
+    fn section(&self, name: &str) -> &[u8] {
+        let sections = self.header.sections.iter().zip(&self.starts);
+        let mut named = sections.filter(|(section, _)| section.name == name);
+        named.next().map_or(&[], |(section, &start)| {
+            &self.bytes[start..start + section.bytes as usize]
+        })
+    }
+
+    /// The elements of a section.
+    fn elements<T: bytemuck::AnyBitPattern>(&self, name: &str) -> Vec<T> {
+        self.section(name)
+            .chunks_exact(size_of::<T>())
+            .map(bytemuck::pod_read_unaligned)
+            .collect()
+    }
+
+    /// The bodies, for a run that starts with them.
+    pub(crate) fn bodies(&self) -> impl ExactSizeIterator<Item = BodyBefore> + '_ {
+        let shapes: Vec<u32> = self.elements(SHAPES);
+        let bodies: Vec<Body> = self.elements(Field::Bodies.name());
+        let origin = DVec3::from_array(self.header.origin);
+        let cell_size = Vec3::from_array(self.header.cell_size).as_dvec3();
+        bodies.into_iter().zip(shapes).map(move |(body, shape)| {
+            let index = (shape & SHAPE_BITS) as usize;
+            let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);
+            let inertia = DVec3::from_array(self.header.shapes[index].inertia);
+            BodyBefore {
+                shape: index,
+                fixed: shape & FIXED != 0,
+                group: group_of(shape),
+                position: origin + cells * cell_size,
+                orientation: body_orientation(&body),
+                velocity: body.velocity.as_dvec3(),
+                angular_velocity: angular_velocity(&body, inertia),
+            }
+        })
+    }
+
+    /// Whether there is a body in each of the groups.
+    pub(crate) fn used_groups(&self) -> Vec<bool> {
+        let mut used = vec![false; self.header.groups.len().max(1)];
+        for shape in self.elements::<u32>(SHAPES) {
+            let group = group_of(shape);
+            used.resize(used.len().max(group + 1), false);
+            used[group] = true;
+        }
+        used
+    }
+
+    /// Whether there is a body of each of the shapes.
+    pub(crate) fn used_shapes(&self) -> Vec<bool> {
+        let mut used = vec![false; self.header.shapes.len()];
+        for shape in self.elements::<u32>(SHAPES) {
+            used[(shape & SHAPE_BITS) as usize] = true;
+        }
+        used
+    }
+
+    /// Where each wall was.
+    fn wall_poses(&self) -> Vec<Pose> {
+        let origin = DVec3::from_array(self.header.origin);
+        let cell_size = Vec3::from_array(self.header.cell_size).as_dvec3();
+        let walls: Vec<layout::Wall> = self.elements(Field::Walls.name());
+        let pose = |wall: &layout::Wall| Pose {
+            position: origin + wall.cell.as_dvec3() * cell_size + wall.offset.as_dvec3(),
+            orientation: DQuat::from_vec4(wall.orientation.as_dvec4()).normalize(),
+        };
+        walls[..self.header.walls.len()].iter().map(pose).collect()
+    }
+
+    /// Which of the walls of this run each of `walls` was, if it was one, and of which facet of the new
+    /// walls each facet of the old ones is.
+    pub(crate) fn walls_in(&self, walls: &[Wall]) -> (Vec<Option<usize>>, Vec<Option<u32>>) {
+        let poses = self.wall_poses();
+        let before = &self.header.walls;
+        let of = |wall: &Wall| {
+            let (shape, now) = (hex(wall.shape_hash()), wall.at(0.0).pose);
+            (0..poses.len()).find(|&index| {
+                let was = poses[index];
+                let shift = was.position - now.position;
+                let near = 1e-6 * (1.0 + was.position.length());
+                let turned = (was.orientation.conjugate() * now.orientation)
+                    .xyz()
+                    .length();
+                before[index].shape == shape
+                    && turned < 1e-6
+                    && match wall.plane_normal() {
+                        Some(normal) => shift.dot(normal).abs() < near,
+                        None => shift.length() < near,
+                    }
+            })
+        };
+        let wall_of: Vec<Option<usize>> = walls.iter().map(of).collect();
+        let starts: Vec<usize> = before
+            .iter()
+            .scan(0, |next, wall| {
+                let start = *next;
+                *next += wall.facets as usize;
+                Some(start)
+            })
+            .collect();
+        let count = before.iter().map(|wall| wall.facets as usize).sum();
+        let mut facet_of = vec![None; count];
+        let mut first = 0;
+        for (wall, was) in walls.iter().zip(&wall_of) {
+            let facets = wall.facets(0).facets.len();
+            if let Some(was) = *was {
+                for k in 0..facets {
+                    facet_of[starts[was] + k] = Some((first + k) as u32);
+                }
+            }
+            first += facets;
+        }
+        (wall_of, facet_of)
+    }
+
+    /// What the contacts of the bodies in `kept`, in increasing order, remember of each other and of
+    /// walls; `facet_of` gives the index that each facet of a wall of the old run has in the new one.
+    pub(crate) fn remembered(
+        &self,
+        kept: &[usize],
+        facet_of: &[Option<u32>],
+    ) -> Option<Remembered> {
+        let size = self.header.memory_size as usize;
+        if size == 0 {
+            return None;
+        }
+        let starts: Vec<u32> = self.elements(Field::NeighbourStarts.name());
+        let entries: Vec<u32> = self.elements(Field::Neighbours.name());
+        let memory: Vec<Vec4> = self.elements(Field::Memory.name());
+        // The spheres that are left, in the order that they have now and had before.
+        let spheres_of = |shape: u32| self.header.shapes[(shape & SHAPE_BITS) as usize].spheres;
+        let mut new_index = vec![None; starts.len() - 1];
+        let (mut first, mut next, mut left) = (0, 0, kept.iter().peekable());
+        for (body, shape) in self.elements::<u32>(SHAPES).into_iter().enumerate() {
+            let spheres = spheres_of(shape) as usize;
+            if left.next_if(|kept| **kept == body).is_some() {
+                for index in &mut new_index[first..first + spheres] {
+                    *index = Some(next);
+                    next += 1;
+                }
+            }
+            first += spheres;
+        }
+        let mut remembered = Remembered {
+            size: size as u32,
+            ..Remembered::default()
+        };
+        for (old, new) in new_index.iter().enumerate() {
+            if new.is_none() {
+                continue;
+            }
+            let mut list: Vec<(u32, usize)> = (starts[old] as usize..starts[old + 1] as usize)
+                .filter_map(|entry| {
+                    let other = entries[entry];
+                    let now = if other & WALL == 0 {
+                        new_index[other as usize]
+                    } else {
+                        facet_of[(other & !WALL) as usize].map(|facet| facet | WALL)
+                    };
+                    now.map(|now| (now, entry))
+                })
+                .collect();
+            list.sort_unstable();
+            for (now, entry) in list {
+                remembered.entries.push(now);
+                remembered
+                    .memory
+                    .extend(&memory[entry * size..(entry + 1) * size]);
+            }
+            remembered.ends.push(remembered.entries.len() as u32);
+        }
+        Some(remembered)
+    }
+
+    /// Takes a simulation to where the one that wrote this was.
+    ///
+    /// # Errors
+    /// If it is one of another scene, or the device has no memory for the state. `file` is named in
+    /// the error.
+    pub fn restore(&self, simulation: &mut Simulation, file: &Path) -> Result<()> {
+        let model = simulation.model();
+        let found = &self.header;
+        let wrong = |problem: String| Error::Checkpoint {
+            file: file.to_owned(),
+            problem,
+        };
+        let hash = hex(model.hash());
+        if found.scene_hash != hash {
+            return Err(wrong(format!(
+                "found a state of the scene {:?} ({}), expected one of {:?} ({hash}); go on with the \
+                 scene that it was written for, or start a new run from it with \"start\"",
+                found.scene, found.scene_hash, model.name
+            )));
+        }
+        let mut state = State::new(model);
+        state.retain(&vec![false; state.bodies.len()]);
+        let shapes = self.elements::<u32>(SHAPES).into_iter();
+        let bodies = shapes.map(|shape| ModelBody {
+            shape: (shape & SHAPE_BITS) as usize,
+            position: DVec3::ZERO,
+            orientation: DQuat::IDENTITY,
+            velocity: DVec3::ZERO,
+            angular_velocity: DVec3::ZERO,
+            fixed: shape & FIXED != 0,
+            group: group_of(shape),
+        });
+        state.extend(model, self.elements(IDS).into_iter().zip(bodies));
+        let places = self.elements::<[f64; 3]>(PLACES).into_iter();
+        (state.gone, state.traffic) = (found.gone, found.traffic.clone());
+        state.traffic.places = places.map(DVec3::from_array).collect();
+        state.set_neighbour_capacity((self.section(Field::Neighbours.name()).len() / 4) as u32);
+        state.set_actions(self.elements(Field::Actions.name()));
+        for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
+            let from = self.section(field.name());
+            let to = state.bytes_mut(field);
+            if from.len() != to.len() {
+                return Err(wrong(format!(
+                    "found {} bytes of {}, expected {}; go on with the version of Rockfall that wrote \
+                     it, {}",
+                    from.len(),
+                    field.name(),
+                    to.len(),
+                    found.rockfall
+                )));
+            }
+            to.copy_from_slice(from);
+        }
+        simulation.restore(&state, found.steps)
+    }
+}
+
+impl Simulation {
+    /// Writes a [checkpoint](crate::simulation::checkpoint) of the state as it is now, whole or not at all.
+    ///
+    /// # Errors
+    /// If the device is lost, or the file cannot be written.
+    pub fn write_checkpoint(&mut self, path: &Path) -> Result<()> {
+        let (backend, adapter) = (self.backend(), self.adapter());
+        write(path, &self.fetch_carried()?, backend, &adapter)
+    }
+
+    /// Goes on from a [checkpoint](crate::simulation::checkpoint) of the same scene.
+    ///
+    /// # Errors
+    /// If the file is no whole checkpoint of this scene and this version of Rockfall, or the device has
+    /// no memory for its state.
+    pub fn read_checkpoint(&mut self, path: &Path) -> Result<()> {
+        Checkpoint::read(path)?.restore(self, path)
+    }
+}
+
+/// Hash of how the buffers are laid out, of which both engines have the same.
+fn layout() -> String {
+    hex(xxh3_64(crate::state::layout::WGSL.as_bytes()))
+}
+
+/// A hash as it is written.
+pub(crate) fn hex(hash: u64) -> String {
+    format!("{hash:016x}")
+}

@@ -1,0 +1,217 @@
+//! Bodies that come in, go out and burst between steps; what is defined in [`mod@crate::model::flow`], carried out.
+
+use glam::{DMat3, DVec3};
+use serde::Serialize;
+
+use crate::model::clump::{Clump, MassProperties};
+use crate::model::flow::{Explosion, Region, Traffic};
+use crate::model::wall;
+use crate::model::{Model, ModelBody};
+use crate::state::{State, body_orientation};
+
+/// What a look comes to.
+pub(crate) struct Change {
+    /// Which bodies stay.
+    pub keep: Vec<bool>,
+    /// Bodies that come in, with their ids.
+    pub new: Vec<(u64, ModelBody)>,
+}
+
+impl Traffic {
+    /// Bursts the bodies of `state` that are to burst before the step after `steps`. Returns what is to be changed,
+    /// if anything: of bodies that are gone by then, nothing.
+    pub(crate) fn explode(&mut self, model: &Model, state: &State, steps: u64) -> Option<Change> {
+        let mut change = Change {
+            keep: vec![true; state.bodies.len()],
+            new: Vec::new(),
+        };
+        for (index, explosion) in model.flow.explosions.iter().enumerate() {
+            if self.exploded[index] || explosion.step(state.earlier, model.time_step) > steps {
+                continue;
+            }
+            self.exploded[index] = true;
+            let identities = &state.identities;
+            let Ok(body) = identities.binary_search_by_key(&explosion.body, |body| body.id) else {
+                continue;
+            };
+            change.keep[body] = false;
+            let fragments = explosion.burst(model, state, body);
+            change.new.extend((self.next_id..).zip(fragments));
+            self.next_id += explosion.fragments.len() as u64;
+        }
+        if change.new.is_empty() {
+            return None;
+        }
+        if !self.places.is_empty() {
+            let kept = self.places.iter().zip(&change.keep);
+            let kept = kept.filter_map(|(place, kept)| kept.then_some(*place));
+            let new = change.new.iter().map(|(_, body)| body.position);
+            self.places = kept.chain(new).collect();
+        }
+        Some(change)
+    }
+
+    /// Looks at the bodies of `state` before the step after `steps`, and counts. Returns what is to be
+    /// changed, if anything. `walls` are those of the model, where they are.
+    pub(crate) fn look(
+        &mut self,
+        model: &Model,
+        state: &State,
+        steps: u64,
+        walls: &[wall::Probe],
+    ) -> Option<Change> {
+        let flow = &model.flow;
+        let places: Vec<DVec3> = state
+            .bodies
+            .iter()
+            .map(|body| state.position(body))
+            .collect();
+        let mass = |body: usize| model.shapes[state.identities[body].shape].mass;
+        for (probe, passed) in flow.probes.iter().zip(&mut self.passed) {
+            for (body, (before, now)) in self.places.iter().zip(&places).enumerate() {
+                // Across a seam, from the image that is nearest to where it is now.
+                let before = *now - state.nearest(*now - *before);
+                match probe.region.passing(before, *now) {
+                    Some(true) => passed.forward.add(mass(body)),
+                    Some(false) => passed.backward.add(mass(body)),
+                    None => (),
+                }
+            }
+        }
+
+        let mut keep = vec![true; places.len()];
+        for (outlet, taken) in flow.outlets.iter().zip(&mut self.outlets) {
+            for (body, place) in places.iter().enumerate() {
+                let goes = outlet.place.holds(*place) && !state.identities[body].fixed;
+                if keep[body] && goes {
+                    keep[body] = false;
+                    taken.add(mass(body));
+                }
+            }
+        }
+
+        let time = steps as f64 * model.time_step;
+        let mut new = Vec::new();
+        for (index, inlet) in flow.inlets.iter().enumerate() {
+            let brought = &mut self.inlets[index];
+            let mut occupied = None;
+            self.waiting[index] = 0;
+            while let Some(shape) = inlet.next(brought, time, &model.shapes) {
+                let occupied = occupied.get_or_insert_with(|| {
+                    let kept = (0..places.len()).filter(|&body| keep[body]);
+                    let there = kept.map(|body| ModelBody {
+                        shape: state.identities[body].shape,
+                        position: places[body],
+                        orientation: body_orientation(&state.bodies[body]),
+                        velocity: DVec3::ZERO,
+                        angular_velocity: DVec3::ZERO,
+                        fixed: false,
+                        group: state.identities[body].group,
+                    });
+                    let poured = new.iter().map(|(_, body): &(u64, ModelBody)| *body);
+                    inlet.occupied(model, there.chain(poured))
+                });
+                let Some(body) =
+                    inlet.place(shape, brought.bodies, steps, &model.shapes, occupied, walls)
+                else {
+                    self.waiting[index] = inlet.due(brought, time, &model.shapes);
+                    break;
+                };
+                brought.add(model.shapes[shape].mass);
+                new.push((self.next_id, body));
+                self.next_id += 1;
+            }
+        }
+
+        self.looked = Some(steps);
+        if flow.probes.iter().any(|probe| probe.region.is_face()) {
+            let kept = places.iter().zip(&keep).filter(|(_, kept)| **kept);
+            let new = new.iter().map(|(_, body)| body.position);
+            self.places = kept.map(|(place, _)| *place).chain(new).collect();
+        }
+        let changes = !new.is_empty() || keep.contains(&false);
+        changes.then_some(Change { keep, new })
+    }
+}
+
+impl Explosion {
+    /// What becomes of the body `index`.
+    ///
+    /// All fragments together have its momentum and, about their centre of mass, its angular momentum: they start as
+    /// parts of one rigid body, and are pushed outwards from that centre, all at the same speed less the mean. So
+    /// the momenta of the pushes add up to zero, and so do their angular momenta, each of which is parallel to
+    /// its arm but for the mean, the arms of which add up to zero.
+    pub(super) fn burst(&self, model: &Model, state: &State, index: usize) -> Vec<ModelBody> {
+        let body = &state.bodies[index];
+        let (place, turn) = (state.position(body), body_orientation(body));
+        let fragments = &model.shapes[self.fragments.clone()];
+        let whole = fragments
+            .iter()
+            .map(properties)
+            .reduce(|whole, piece| whole.and(&piece))
+            .expect("an explosion has fragments");
+        let arm = |piece: &Clump| piece.center_of_mass - whole.center_of_mass;
+        let outwards = |piece: &Clump| arm(piece).normalize_or_zero();
+        let mean: DVec3 = fragments
+            .iter()
+            .map(|piece| outwards(piece) * (piece.mass / whole.mass))
+            .sum();
+        let momentum = turn.conjugate() * body.angular_momentum.as_dvec3();
+        let spin = whole.inertia.inverse() * momentum;
+        let pieces = self.fragments.clone().zip(fragments);
+        let bodies = pieces.map(|(shape, piece)| {
+            let push = self.speed * (outwards(piece) - mean);
+            ModelBody {
+                shape,
+                position: place + turn * piece.center_of_mass,
+                orientation: turn * piece.principal_axes,
+                velocity: body.velocity.as_dvec3() + turn * (spin.cross(arm(piece)) + push),
+                angular_velocity: turn * spin,
+                fixed: false,
+                group: state.identities[index].group,
+            }
+        });
+        bodies.collect()
+    }
+}
+
+/// Mass properties in the axes in which a shape was made.
+fn properties(clump: &Clump) -> MassProperties {
+    let axes = DMat3::from_quat(clump.principal_axes);
+    MassProperties {
+        mass: clump.mass,
+        center_of_mass: clump.center_of_mass,
+        inertia: axes * DMat3::from_diagonal(clump.inertia) * axes.transpose(),
+    }
+}
+
+/// What a probe sees of the bodies that are not fixed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Seen {
+    /// Number of bodies in it.
+    pub bodies: u64,
+    /// Their mass, kg.
+    pub mass: f64,
+    /// Mean of their velocities, by mass, m/s; 0 without any.
+    pub velocity: [f64; 3],
+}
+
+impl Seen {
+    /// What `region`, a volume, holds now.
+    pub fn new(region: &Region, model: &Model, state: &State) -> Seen {
+        let mut seen = Seen::default();
+        let mut momentum = DVec3::ZERO;
+        for (body, identity) in state.bodies.iter().zip(&state.identities) {
+            if !identity.fixed && region.holds(state.position(body)) {
+                let mass = model.shapes[identity.shape].mass;
+                seen.bodies += 1;
+                seen.mass += mass;
+                momentum += mass * body.velocity.as_dvec3();
+            }
+        }
+        if seen.bodies > 0 {
+            seen.velocity = (momentum / seen.mass).to_array();
+        }
+        seen
+    }
+}

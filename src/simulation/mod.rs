@@ -1,0 +1,701 @@
+//! A simulation on either engine.
+
+pub(crate) mod aside;
+pub mod checkpoint;
+mod flow;
+pub mod network;
+pub mod observe;
+pub mod snapshot;
+pub mod summary;
+mod tune;
+pub mod watch;
+
+pub use flow::Seen;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::model::flow::{Probe, Traffic};
+use crate::model::wall;
+use crate::simulation::network::{Network, NetworkContact};
+use crate::simulation::snapshot::{BodyState, Snapshot, report};
+use crate::simulation::summary::{Energy, Summary};
+use crate::state::layout::Stats;
+use crate::state::trace::{Sample, Trace};
+use crate::state::{Field, State, groups, least_period, pairs};
+use crate::step::Pass;
+use crate::step::cpu::CpuEngine;
+use crate::step::gpu::{Adapter, Context, GpuEngine};
+use flow::Change;
+
+/// Which engine to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// A real GPU if there is one, else the CPU.
+    #[default]
+    Auto,
+    /// A GPU.
+    Gpu,
+    /// The CPU.
+    Cpu,
+}
+
+/// Where a simulation runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Which engine to use.
+    pub backend: Backend,
+    /// Part of the name of the adapter to use; it may name a software one, which is not used
+    /// otherwise. With [`Backend::Auto`], naming an adapter asks for the GPU engine.
+    pub adapter: Option<String>,
+    /// Threads of the CPU engine; all cores by default.
+    pub threads: Option<usize>,
+}
+
+enum Engine {
+    Cpu(ThreadPool, Box<CpuEngine>),
+    Gpu(Box<GpuEngine>),
+}
+
+/// A simulation: a model, the engine that steps it, and how far it has come.
+pub struct Simulation {
+    model: Arc<Model>,
+    /// The state itself with the CPU engine, and the host's copy of it with the GPU.
+    state: State,
+    engine: Engine,
+    steps: u64,
+    /// What is sampled, by the ids of the bodies.
+    trace: Option<Trace>,
+    /// The same by their indices, of those that are there.
+    traced: Option<Trace>,
+    samples: Vec<Sample>,
+    /// The walls, for inlets to ask where there is room.
+    wall_probes: Vec<wall::Probe>,
+    sphere_steps: u64,
+}
+
+impl Simulation {
+    /// Starts a simulation of `model`.
+    ///
+    /// # Errors
+    /// If the backend asked for cannot be had, or cannot hold the model.
+    ///
+    /// # Examples
+    /// See the [crate's page](crate).
+    pub fn new(model: Model, options: &Options) -> Result<Simulation> {
+        let wanted = options.adapter.as_deref();
+        match options.backend {
+            Backend::Cpu => Self::on_cpu(model, options.threads),
+            Backend::Gpu => Self::on_gpu(model, &Adapter::choose(wanted)?.open()?),
+            Backend::Auto => match Adapter::choose(wanted) {
+                Ok(adapter) => Self::on_gpu(model, &adapter.open()?),
+                Err(error) if wanted.is_some() => Err(error),
+                Err(_) => Self::on_cpu(model, options.threads),
+            },
+        }
+    }
+
+    /// Starts a simulation on the CPU engine, on `threads` threads (all cores if `None`).
+    ///
+    /// # Errors
+    /// If the threads cannot be started, the contact law is a custom one, or a periodic domain is too
+    /// narrow.
+    pub fn on_cpu(model: Model, threads: Option<usize>) -> Result<Simulation> {
+        model.contact.law.check_on_cpu()?;
+        has_room(&model)?;
+        let threads = threads.unwrap_or(0);
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|error| Error::Threads {
+                threads,
+                reason: error.to_string(),
+            })?;
+        tracing::info!(threads = pool.current_num_threads(), "CPU engine");
+        Ok(Self::start(
+            State::new(&model),
+            model,
+            Engine::Cpu(pool, Box::default()),
+        ))
+    }
+
+    /// Starts a simulation on an open device.
+    ///
+    /// # Errors
+    /// If the device cannot hold the model, or a periodic domain is too narrow.
+    pub fn on_gpu(model: Model, context: &Context) -> Result<Simulation> {
+        has_room(&model)?;
+        tracing::info!(adapter = context.adapter, "GPU engine");
+        let state = State::new(&model);
+        let engine = Engine::Gpu(Box::new(GpuEngine::with_law(
+            context,
+            &state,
+            model.contact.law.custom().map(|law| law.source.as_str()),
+        )?));
+        Ok(Self::start(state, model, engine))
+    }
+
+    fn start(state: State, model: Model, engine: Engine) -> Simulation {
+        Simulation {
+            model: Arc::new(model),
+            state,
+            engine,
+            steps: 0,
+            trace: None,
+            traced: None,
+            samples: Vec::new(),
+            wall_probes: Vec::new(),
+            sphere_steps: 0,
+        }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The model, to be kept beside the simulation.
+    pub fn shared_model(&self) -> Arc<Model> {
+        Arc::clone(&self.model)
+    }
+
+    /// `"cpu"` or `"gpu"`.
+    pub fn backend(&self) -> &'static str {
+        match self.engine {
+            Engine::Cpu(..) => "cpu",
+            Engine::Gpu(_) => "gpu",
+        }
+    }
+
+    /// What it runs on: the adapter, or the CPU with its number of threads.
+    pub fn adapter(&self) -> String {
+        match &self.engine {
+            Engine::Cpu(pool, _) => match pool.current_num_threads() {
+                1 => "CPU, 1 thread".to_owned(),
+                threads => format!("CPU, {threads} threads"),
+            },
+            Engine::Gpu(engine) => engine.context().adapter.clone(),
+        }
+    }
+
+    /// The GPU engine, if it runs on that.
+    pub fn gpu(&self) -> Option<&GpuEngine> {
+        match &self.engine {
+            Engine::Cpu(..) => None,
+            Engine::Gpu(engine) => Some(engine),
+        }
+    }
+
+    /// The state as the host has it: with the CPU engine the state itself, with the GPU engine what
+    /// was last asked for.
+    pub fn on_host(&self) -> &State {
+        &self.state
+    }
+
+    /// Number of steps taken.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Simulated time, s.
+    pub fn time(&self) -> f64 {
+        self.fetched().time()
+    }
+
+    /// Number of bodies that there are now.
+    pub fn body_count(&self) -> usize {
+        self.state.bodies.len()
+    }
+
+    /// Number of their spheres.
+    pub fn sphere_count(&self) -> usize {
+        self.state.spheres.len()
+    }
+
+    /// Spheres times steps, of all steps that this simulation has taken.
+    pub fn sphere_steps(&self) -> u64 {
+        self.sphere_steps
+    }
+
+    /// Size of all buffers of the engine, bytes.
+    pub fn memory(&self) -> u64 {
+        match &self.engine {
+            Engine::Cpu(..) => self.state.size(),
+            Engine::Gpu(engine) => engine.size(),
+        }
+    }
+
+    /// Takes `steps` steps and waits for them.
+    ///
+    /// # Errors
+    /// If a body moves too fast to be followed, or if the device is lost. In the first case the
+    /// simulation stands at the end of the step in which it did, and takes no more until it is
+    /// [restored](Simulation::restore).
+    pub fn step(&mut self, steps: u64) -> Result<()> {
+        let end = self.steps + steps;
+        while self.steps < end {
+            self.explode()?;
+            self.look()?;
+            let look = match self.model.flow.every {
+                0 => end,
+                every => (self.steps / every + 1) * every,
+            };
+            let explosion = self.next_explosion().unwrap_or(end);
+            self.take(look.min(explosion).min(end) - self.steps)?;
+        }
+        Ok(())
+    }
+
+    /// Takes `steps` steps between two looks.
+    fn take(&mut self, steps: u64) -> Result<()> {
+        if self.state.bodies.is_empty() && self.gpu().is_some() {
+            return self.take_without_bodies(steps);
+        }
+        let after = self.steps;
+        let before = self.samples.len();
+        self.steps += match &mut self.engine {
+            Engine::Cpu(pool, engine) => {
+                let (state, samples) = (&mut self.state, &mut self.samples);
+                pool.install(|| match &self.traced {
+                    None => engine.steps(state, steps, None),
+                    Some(trace) => {
+                        let mut look = |state: &State, taken| {
+                            sample(state, trace, after + taken, samples);
+                        };
+                        engine.steps(state, steps, Some(&mut look))
+                    }
+                })
+            }
+            Engine::Gpu(engine) => {
+                let taken = engine.step(after + 1, steps, &mut self.samples)?;
+                engine.download(Field::Stats, &mut self.state)?;
+                taken
+            }
+        };
+        self.sphere_steps += (self.steps - after) * self.sphere_count() as u64;
+        for sample in &mut self.samples[before..] {
+            sample.identity = self.state.identities[sample.body as usize];
+        }
+        match self.stats().runaway {
+            0 => Ok(()),
+            body => Err(self.runaway(body as usize - 1)?),
+        }
+    }
+
+    /// The same on the host, for the GPU engine, of which no thread counts steps while there are no bodies.
+    /// Walls move.
+    fn take_without_bodies(&mut self, steps: u64) -> Result<()> {
+        self.fetch(&Field::ALL)?;
+        CpuEngine::default().steps(&mut self.state, steps, None);
+        self.steps += steps;
+        self.replace()
+    }
+
+    fn next_explosion(&self) -> Option<u64> {
+        self.state
+            .traffic
+            .next_explosion(&self.model, self.state.earlier)
+    }
+
+    /// Bodies burst that are to burst before the next step.
+    fn explode(&mut self) -> Result<()> {
+        if self.next_explosion().is_none_or(|step| step > self.steps) {
+            return Ok(());
+        }
+        self.fetch(&[Field::Bodies])?;
+        let model = Arc::clone(&self.model);
+        let mut traffic = std::mem::take(&mut self.state.traffic);
+        let change = traffic.explode(&model, &self.state, self.steps);
+        self.state.traffic = traffic;
+        change.map_or(Ok(()), |change| self.change(change))
+    }
+
+    /// Takes bodies away, and adds others.
+    fn change(&mut self, change: Change) -> Result<()> {
+        self.fetch(&Field::ALL)?;
+        if change.keep.contains(&false) {
+            self.state.retain(&change.keep);
+        }
+        let model = Arc::clone(&self.model);
+        self.state.extend(&model, change.new);
+        self.replace()
+    }
+
+    /// Before the first step and each multiple of [`Flow::every`](crate::model::flow::Flow::every): bodies
+    /// come in and go out, and what passed is counted.
+    fn look(&mut self) -> Result<()> {
+        let model = Arc::clone(&self.model);
+        let due = model.flow.every > 0 && self.steps.is_multiple_of(model.flow.every);
+        if !due || self.state.traffic.looked == Some(self.steps) {
+            return Ok(());
+        }
+        self.fetch(&[Field::Bodies, Field::Walls])?;
+        if !model.flow.inlets.is_empty() && self.wall_probes.is_empty() {
+            let domain = model.domain.as_ref();
+            let probes = model
+                .walls
+                .iter()
+                .map(|wall| wall::Probe::new(wall, domain));
+            self.wall_probes = probes.collect();
+        }
+        for (index, probe) in self.wall_probes.iter_mut().enumerate() {
+            probe.move_to(self.state.wall(index).pose);
+        }
+        let mut traffic = std::mem::take(&mut self.state.traffic);
+        let change = traffic.look(&model, &self.state, self.steps, &self.wall_probes);
+        self.state.traffic = traffic;
+        change.map_or(Ok(()), |change| self.change(change))
+    }
+
+    /// Gives the engine the host's copy of the state, which may have other bodies than before.
+    fn replace(&mut self) -> Result<()> {
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.replace(&self.state)?;
+        }
+        match &self.trace {
+            Some(trace) => self.aim(&trace.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Has the engine start anew from the host's copy of the state, with the passes that it needs now.
+    fn restart(&mut self) -> Result<()> {
+        if let Engine::Gpu(engine) = &self.engine {
+            let context = engine.context().clone();
+            let law = self.model.contact.law.custom();
+            let law = law.map(|law| law.source.as_str());
+            let engine = GpuEngine::with_law(&context, &self.state, law)?;
+            self.engine = Engine::Gpu(Box::new(engine));
+        }
+        match &self.trace {
+            Some(trace) => self.aim(&trace.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Has the engine sample those of the bodies of `trace` that are there.
+    fn aim(&mut self, trace: &Trace) -> Result<()> {
+        let identities = &self.state.identities;
+        let place = |id: &u32| identities.binary_search_by_key(&u64::from(*id), |body| body.id);
+        let traced = Trace {
+            bodies: trace
+                .bodies
+                .iter()
+                .filter_map(|id| place(id).ok())
+                .map(|place| place as u32)
+                .collect(),
+            every: trace.every,
+        };
+        if let Engine::Gpu(engine) = &mut self.engine {
+            engine.set_trace(&traced, &self.state);
+        }
+        self.traced = Some(traced);
+        Ok(())
+    }
+
+    /// What has come in, gone out and passed so far.
+    pub fn traffic(&self) -> &Traffic {
+        &self.state.traffic
+    }
+
+    /// What each probe of the model sees now; of a face, nothing.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn probe(&mut self) -> Result<Vec<Seen>> {
+        self.fetch(&[Field::Bodies])?;
+        let probes = self.model.flow.probes.iter();
+        let see = |probe: &Probe| Seen::new(&probe.region, &self.model, &self.state);
+        Ok(probes.map(see).collect())
+    }
+
+    /// Takes steps and returns the time that each pass took in all of them, in the order of [`Pass::ALL`];
+    /// `None` for an adapter without timestamps.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn profile(&mut self, steps: u64) -> Result<Option<[Duration; Pass::ALL.len()]>> {
+        let after = self.steps;
+        self.steps += steps;
+        match &mut self.engine {
+            Engine::Cpu(pool, engine) => {
+                let state = &mut self.state;
+                Ok(Some(pool.install(|| engine.profile(state, steps))))
+            }
+            Engine::Gpu(engine) => {
+                let mut sums = [Duration::ZERO; Pass::ALL.len()];
+                for step in 1..=steps {
+                    let Some(times) = engine.profile_step()? else {
+                        let left = steps - step + 1;
+                        engine.step(after + step, left, &mut self.samples)?;
+                        return Ok(None);
+                    };
+                    sums.iter_mut()
+                        .zip(times)
+                        .for_each(|(sum, time)| *sum += time);
+                }
+                Ok(Some(sums))
+            }
+        }
+    }
+
+    /// From now on, samples some bodies over time; see [`Simulation::take_samples`].
+    ///
+    /// # Errors
+    /// If a body does not exist.
+    pub fn set_trace(&mut self, trace: Trace) -> Result<()> {
+        let identities = &self.state.identities;
+        let there = |id: u32| identities.binary_search_by_key(&u64::from(id), |body| body.id);
+        if let Some(&body) = trace.bodies.iter().find(|&&id| there(id).is_err()) {
+            let count = identities.len();
+            return Err(Error::NoSuchBody { body, count });
+        }
+        self.aim(&trace)?;
+        self.trace = Some(trace);
+        Ok(())
+    }
+
+    /// The samples taken since the last call, in the order of the steps and, in a step, of
+    /// [`Trace::bodies`].
+    pub fn take_samples(&mut self) -> Vec<Sample> {
+        std::mem::take(&mut self.samples)
+    }
+
+    /// All buffers as they are now, copied from the device if need be.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn state(&mut self) -> Result<&State> {
+        self.fetch(&Field::ALL)?;
+        Ok(&self.state)
+    }
+
+    /// Goes back to `state`, as [`Simulation::state`] gave it after `steps` steps. What was changed with
+    /// [`Simulation::set_gravity`] and the like stays changed.
+    ///
+    /// # Errors
+    /// If the device has no memory for the state.
+    ///
+    /// # Panics
+    /// If `state` has other bodies, and no body can come or go: it is that of another model.
+    pub fn restore(&mut self, state: &State, steps: u64) -> Result<()> {
+        let same = state.identities == self.state.identities;
+        assert!(same || !self.model.flow.is_empty(), "a state of this model");
+        self.state.clone_from(state);
+        self.state.params.gravity = self.model.gravity.as_vec3();
+        if self.state.params.time_step != self.model.time_step as f32 {
+            self.state.set_time_step(self.model.time_step, 0.0);
+        }
+        self.state.set_pairs(pairs(&self.model));
+        self.state.groups = groups(&self.model);
+        if self.model.forces.act() && self.state.params.forces == 0 {
+            self.state.start_forces();
+        }
+        self.steps = steps;
+        self.replace()
+    }
+
+    /// All bodies as they are now.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn bodies(&mut self) -> Result<Vec<BodyState>> {
+        self.fetch(&[Field::Bodies])?;
+        Ok(self.fetched().bodies().collect())
+    }
+
+    /// A body's state as it is reported: the centre of mass, and the shape's own axes.
+    pub fn report(&self, index: usize, body: &crate::state::layout::Body) -> BodyState {
+        report(
+            &self.model,
+            &self.state,
+            index,
+            self.state.identities[index],
+            body,
+        )
+    }
+
+    /// The body of a sample as it is reported, though it may be gone by now.
+    pub fn report_sample(&self, sample: &Sample) -> BodyState {
+        let index = sample.body as usize;
+        report(
+            &self.model,
+            &self.state,
+            index,
+            sample.identity,
+            &sample.state,
+        )
+    }
+
+    /// Energy, momentum, contacts and the hash of the state as it is now.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn summary(&mut self) -> Result<Summary> {
+        self.fetch(&[Field::Bodies, Field::SphereLoads, Field::Stats])?;
+        Ok(self.fetched().summary())
+    }
+
+    /// Energy of the bodies and of their contacts, and what was dissipated so far.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn energy(&mut self) -> Result<Energy> {
+        self.fetch_contacts()?;
+        Ok(self.fetched().energy())
+    }
+
+    /// Who touches whom, and how hard, as it was in the last step.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn network(&mut self) -> Result<Network> {
+        self.fetch_contacts()?;
+        Ok(self.fetched().network())
+    }
+
+    /// The contacts of [`Simulation::network`], one by one.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn contacts(&mut self) -> Result<impl Iterator<Item = NetworkContact> + Clone> {
+        self.fetch_contacts()?;
+        Ok(self.fetched().contacts())
+    }
+
+    /// The coordination number: the mean number of contacts of a body that is not fixed.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn coordination(&mut self) -> Result<f64> {
+        self.fetch(&[Field::SphereLoads])?;
+        Ok(self.fetched().coordination())
+    }
+
+    /// The host's copy of the state, with what was fetched last.
+    pub(crate) fn fetched(&self) -> Snapshot<'_> {
+        Snapshot {
+            model: &self.model,
+            state: &self.state,
+            steps: self.steps,
+        }
+    }
+
+    fn fetch_contacts(&mut self) -> Result<()> {
+        self.fetch(&[
+            Field::Bodies,
+            Field::Walls,
+            Field::Spheres,
+            Field::NeighbourStarts,
+            Field::Neighbours,
+            Field::Memory,
+            Field::SphereLoads,
+            Field::BodyForces,
+            Field::Stats,
+        ])
+    }
+
+    /// All that a step carries over to the next, which is all that is ever written of a run: see
+    /// [`Field::is_carried`].
+    pub(crate) fn fetch_carried(&mut self) -> Result<Snapshot<'_>> {
+        let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
+        self.fetch(&carried.collect::<Vec<_>>())?;
+        Ok(self.fetched())
+    }
+
+    pub(crate) fn fetch(&mut self, fields: &[Field]) -> Result<()> {
+        if let Engine::Gpu(engine) = &self.engine {
+            for &field in fields {
+                engine.download(field, &mut self.state)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How fast the engine's memory copies: bytes read and written in a second.
+    ///
+    /// # Errors
+    /// If the device is lost, or has no memory for two buffers of up to 256 MiB.
+    pub fn copy_speed(&self) -> Result<f64> {
+        /// Copies, of which the fastest counts.
+        const REPEATS: usize = 10;
+        const SIZE: usize = 256 << 20;
+        match &self.engine {
+            Engine::Cpu(pool, _) => {
+                let from = vec![1_u8; SIZE];
+                let mut to = vec![0_u8; SIZE];
+                let piece = SIZE / pool.current_num_threads();
+                let mut copy = || {
+                    let start = Instant::now();
+                    pool.install(|| {
+                        let pieces = to.par_chunks_mut(piece).zip(from.par_chunks(piece));
+                        pieces.for_each(|(to, from)| to.copy_from_slice(from));
+                    });
+                    2.0 * SIZE as f64 / start.elapsed().as_secs_f64()
+                };
+                Ok((0..REPEATS).map(|_| copy()).fold(0.0, f64::max))
+            }
+            Engine::Gpu(engine) => engine.context().copy_speed(SIZE as u64, REPEATS),
+        }
+    }
+
+    /// What was gathered over the run, as it was after the last call of [`Simulation::step`].
+    pub fn stats(&self) -> Stats {
+        self.state.stats[0]
+    }
+
+    /// What is wrong with a body that is lost.
+    fn runaway(&mut self, body: usize) -> Result<Error> {
+        self.fetch(&[Field::Bodies])?;
+        let lost = &self.state.bodies[body];
+        let finite = lost.velocity.is_finite() && lost.angular_momentum.is_finite();
+        Ok(Error::Runaway {
+            body,
+            shape: self.model.shapes[self.state.identities[body].shape]
+                .name
+                .clone(),
+            step: self.steps,
+            how: if finite {
+                "moves or turns too fast to be followed: more than 3 rad or a million diameters in a step"
+            } else {
+                "gets a velocity that is no finite number"
+            },
+        })
+    }
+}
+
+/// Whether the domain is long enough along its periodic axes.
+fn has_room(model: &Model) -> Result<()> {
+    let Some(domain) = &model.domain else {
+        return Ok(());
+    };
+    let (period, least) = (domain.period(), least_period(model));
+    for (axis, name) in ['x', 'y', 'z'].into_iter().enumerate() {
+        if domain.periodic[axis] && period[axis] < least {
+            return Err(Error::NarrowDomain {
+                axis: name,
+                length: period[axis],
+                least,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Takes a sample of the CPU engine's state after `step`.
+fn sample(state: &State, trace: &Trace, step: u64, samples: &mut Vec<Sample>) {
+    if step.is_multiple_of(trace.every) {
+        samples.extend(trace.bodies.iter().map(|&body| Sample {
+            step,
+            body,
+            identity: state.identities[body as usize],
+            state: state.bodies[body as usize],
+            load: state.load(&state.bodies[body as usize]),
+        }));
+    }
+}

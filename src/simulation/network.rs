@@ -1,0 +1,223 @@
+//! The contact network: who touches whom, and how hard.
+
+use glam::DVec3;
+
+use crate::state::State;
+use crate::state::layout::{CUSTOM, HERTZ, HOOKE, LINEAR, Pair, WALL};
+use crate::step::contact::{Memory, Response, before, respond, stored};
+use crate::step::near::Near;
+
+/// All contacts of a state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// Each contact once, in the order of its first sphere; one of two spheres at the one with the
+    /// smaller index. With cohesion, also surfaces that act on each other across a gap.
+    pub contacts: Vec<NetworkContact>,
+    /// Whether each body is fixed.
+    pub fixed: Vec<bool>,
+}
+
+/// Two surfaces that touch, or act on each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NetworkContact {
+    /// Index of the sphere.
+    pub sphere: u32,
+    /// Index of its body.
+    pub body: u32,
+    /// What it touches.
+    pub partner: Partner,
+    /// Overlap averaged over the step, m; 0 across a gap.
+    pub overlap: f64,
+    /// The same as a fraction of the smaller radius.
+    pub overlap_fraction: f64,
+    /// Where they touch, m.
+    pub point: DVec3,
+    /// Unit vector from the sphere to the other surface.
+    pub normal: DVec3,
+    /// Force on the sphere, N; zero for a custom law, of which it is not known.
+    pub force: DVec3,
+    /// Torque of rolling and twisting resistance on the sphere, N m; zero for a custom law.
+    pub torque: DVec3,
+    /// Elastic energy, J; zero for a custom law.
+    pub stored: f64,
+}
+
+/// What a sphere touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Partner {
+    /// Another sphere.
+    Sphere {
+        /// Its index.
+        sphere: u32,
+        /// Index of its body.
+        body: u32,
+    },
+    /// A wall, by its index.
+    Wall(u32),
+}
+
+impl Network {
+    /// The contacts in the last step of `state`.
+    pub fn new(state: &State) -> Network {
+        Network {
+            contacts: contacts(state).collect(),
+            fixed: state.identities.iter().map(|body| body.fixed).collect(),
+        }
+    }
+
+    /// Number of contacts of each body; those of fixed bodies too.
+    pub fn degrees(&self) -> Vec<u32> {
+        self.degrees_among(&vec![true; self.fixed.len()])
+    }
+
+    /// The coordination number: the mean number of contacts of a body that is not fixed.
+    pub fn coordination(&self) -> f64 {
+        let free = |body: usize| !self.fixed[body];
+        mean(self.degrees().into_iter().enumerate(), free)
+    }
+
+    /// The coordination number without rattlers, and how many of those there are: bodies with fewer
+    /// than four contacts, which cannot be held, and those that only such bodies hold.
+    pub fn coordination_without_rattlers(&self) -> (f64, usize) {
+        let mut held = vec![true; self.fixed.len()];
+        loop {
+            let degrees = self.degrees_among(&held);
+            let mut changed = false;
+            for (body, degree) in degrees.iter().enumerate() {
+                if held[body] && !self.fixed[body] && *degree < 4 {
+                    held[body] = false;
+                    changed = true;
+                }
+            }
+            if !changed {
+                let free = |body: usize| held[body] && !self.fixed[body];
+                let rattlers = held.iter().filter(|held| !**held).count();
+                return (mean(degrees.into_iter().enumerate(), free), rattlers);
+            }
+        }
+    }
+
+    /// Sum of the forces that the wall `wall` bears, N.
+    pub fn force_on_wall(&self, wall: u32) -> DVec3 {
+        let on_wall = |contact: &&NetworkContact| contact.partner == Partner::Wall(wall);
+        let contacts = self.contacts.iter().filter(on_wall);
+        -contacts.map(|contact| contact.force).sum::<DVec3>()
+    }
+
+    /// Contacts of each body with walls and with bodies that are `counted`.
+    fn degrees_among(&self, counted: &[bool]) -> Vec<u32> {
+        let mut degrees = vec![0; counted.len()];
+        for contact in self.contacts.iter().filter(|contact| contact.overlap > 0.0) {
+            let one = contact.body as usize;
+            match contact.partner {
+                Partner::Wall(_) => degrees[one] += 1,
+                Partner::Sphere { body: other, .. } => {
+                    let other = other as usize;
+                    if counted[one] && counted[other] {
+                        degrees[one] += 1;
+                        degrees[other] += 1;
+                    }
+                }
+            }
+        }
+        degrees
+    }
+}
+
+fn mean(degrees: impl Iterator<Item = (usize, u32)>, counts: impl Fn(usize) -> bool) -> f64 {
+    let (mut sum, mut number) = (0.0, 0.0);
+    for (_, degree) in degrees.filter(|(body, _)| counts(*body)) {
+        sum += f64::from(degree);
+        number += 1.0;
+    }
+    if number > 0.0 { sum / number } else { 0.0 }
+}
+
+/// The contacts in the last step of `state`, in the order of [`Network::contacts`], one by one: of a
+/// large state, they take more memory than itself.
+pub fn contacts(state: &State) -> impl Iterator<Item = NetworkContact> + Clone {
+    (0..state.spheres.len()).flat_map(move |index| {
+        let [start, end] = [0, 1].map(|k| state.neighbour_starts[index + k] as usize);
+        let once = move |entry: &usize| state.neighbours[*entry] > index as u32;
+        (start..end)
+            .filter(once)
+            .filter_map(move |entry| contact(state, index, entry))
+    })
+}
+
+/// The contact of sphere `index` with entry `entry` of its list, if there is one.
+fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> {
+    let other = state.neighbours[entry];
+    let (near, pair) = Near::new(state, index, entry)?;
+    let size = state.params.memory_size as usize;
+    let memory = Memory::of(&state.memory[entry * size..(entry + 1) * size]);
+    let (response, stored) = match state.params.law {
+        LINEAR => evaluate::<LINEAR>(state, &near, &pair, &memory),
+        HOOKE => evaluate::<HOOKE>(state, &near, &pair, &memory),
+        HERTZ => evaluate::<HERTZ>(state, &near, &pair, &memory),
+        CUSTOM => (Response::default(), 0.0),
+        law => unreachable!("there is no contact law {law}"),
+    };
+    let touch = near.contact.touch;
+    if touch.presence == 0.0 && response.force == glam::Vec3::ZERO {
+        return None;
+    }
+    let sphere = &state.spheres[index];
+    Some(NetworkContact {
+        sphere: index as u32,
+        body: sphere.body,
+        partner: if other & WALL == 0 {
+            Partner::Sphere {
+                sphere: other,
+                body: state.spheres[other as usize].body,
+            }
+        } else {
+            Partner::Wall(state.facets()[(other & !WALL) as usize].wall)
+        },
+        overlap: touch.mean_overlap.into(),
+        overlap_fraction: f64::from(touch.mean_overlap) / f64::from(near.radius),
+        point: state.place(sphere) + near.arm.as_dvec3(),
+        normal: near.contact.normal.as_dvec3(),
+        force: response.force.as_dvec3(),
+        torque: response.torque.as_dvec3(),
+        stored: stored.into(),
+    })
+}
+
+fn evaluate<const LAW: u32>(
+    state: &State,
+    near: &Near,
+    pair: &Pair,
+    memory: &Memory,
+) -> (Response, f32) {
+    let start = before(&near.contact, memory);
+    let response = respond::<LAW>(&near.contact, pair, &start, &state.params);
+    (response, stored::<LAW>(&near.contact, pair, memory))
+}
+
+/// Numbers of values in intervals of equal width.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Histogram {
+    /// Borders of the intervals, one more than there are of these.
+    pub edges: Vec<f64>,
+    /// Number of values in each interval; a value on a border counts in the upper one, the largest in
+    /// the last.
+    pub counts: Vec<u64>,
+}
+
+impl Histogram {
+    /// Sorts `values`, none of them negative, into `bins` intervals from 0 to the largest.
+    pub fn new(values: impl Iterator<Item = f64> + Clone, bins: usize) -> Histogram {
+        let largest = values.clone().fold(0.0, f64::max);
+        let mut counts = vec![0; bins];
+        for value in values {
+            let bin = (value / largest * bins as f64) as usize;
+            counts[bin.min(bins - 1)] += 1;
+        }
+        let edges = (0..=bins).map(|edge| largest * edge as f64 / bins as f64);
+        Histogram {
+            edges: edges.collect(),
+            counts,
+        }
+    }
+}

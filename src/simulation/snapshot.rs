@@ -1,0 +1,293 @@
+//! A state as people read it: positions in the world, velocities, who touches whom.
+
+use glam::{DMat3, DQuat, DVec3};
+
+use crate::error::Result;
+use crate::model::Model;
+use crate::model::wall::Moving;
+use crate::simulation::Simulation;
+use crate::simulation::network::{Network, NetworkContact, Partner, contacts};
+use crate::simulation::summary::{Energy, Summary};
+use crate::state::layout::Body;
+use crate::state::{Field, Identity, State, angular_velocity, body_orientation};
+
+/// A state at the end of a step, with the model that it is of: a view, which copies nothing.
+///
+/// [`Simulation::snapshot`] gives one. Positions and velocities are those at the end of the step;
+/// forces and contacts are those that acted in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The buffers.
+    pub state: &'a State,
+    /// Number of steps taken.
+    pub steps: u64,
+}
+
+/// A body, as it is reported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyState {
+    /// Index of the body.
+    pub index: usize,
+    /// The number by which it is known: its index, unless bodies came or went before.
+    pub id: u64,
+    /// Index of its shape in [`Model::shapes`].
+    pub shape: usize,
+    /// Mass, kg.
+    pub mass: f64,
+    /// Whether the body is fixed.
+    pub fixed: bool,
+    /// Centre of mass, m.
+    pub position: DVec3,
+    /// Origin of the shape's own axes, m.
+    pub origin: DVec3,
+    /// World from the shape's own axes.
+    pub orientation: DQuat,
+    /// Velocity of the centre of mass, m/s.
+    pub velocity: DVec3,
+    /// Angular velocity in the world frame, rad/s.
+    pub angular_velocity: DVec3,
+}
+
+/// A sphere, as it is reported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SphereState {
+    /// Index of the sphere.
+    pub index: usize,
+    /// Index of its body.
+    pub body: usize,
+    /// Index of the body's shape in [`Model::shapes`].
+    pub shape: usize,
+    /// Index of its material in [`Model::materials`].
+    pub material: usize,
+    /// Radius, m.
+    pub radius: f64,
+    /// Centre, m.
+    pub position: DVec3,
+    /// Velocity of the centre, m/s.
+    pub velocity: DVec3,
+    /// Angular velocity of the body in the world frame, rad/s.
+    pub angular_velocity: DVec3,
+    /// What contacts did to it in the step, N.
+    pub force: DVec3,
+}
+
+/// What contacts do to a wall in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WallLoad {
+    /// Force, N.
+    pub force: DVec3,
+    /// Torque about the wall's position, N m.
+    pub torque: DVec3,
+}
+
+/// A wall, as it is reported; [`Model::walls`] has its shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WallState {
+    /// Index of the wall in [`Model::walls`].
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// Where it is and how it moves.
+    pub moving: Moving,
+}
+
+impl<'a> Snapshot<'a> {
+    /// The buffers that a snapshot reads.
+    pub(crate) const FIELDS: [Field; 9] = [
+        Field::Bodies,
+        Field::Walls,
+        Field::WallLoads,
+        Field::Spheres,
+        Field::NeighbourStarts,
+        Field::Neighbours,
+        Field::Memory,
+        Field::SphereLoads,
+        Field::Stats,
+    ];
+
+    /// Simulated time, s.
+    pub fn time(&self) -> f64 {
+        self.state.earlier + self.steps as f64 * self.model.time_step
+    }
+
+    /// A body: the centre of mass, and the shape's own axes.
+    ///
+    /// # Panics
+    /// If there is no body `index`.
+    pub fn body(&self, index: usize) -> BodyState {
+        let identity = self.state.identities[index];
+        report(
+            self.model,
+            self.state,
+            index,
+            identity,
+            &self.state.bodies[index],
+        )
+    }
+
+    /// All bodies, one by one.
+    pub fn bodies(self) -> impl ExactSizeIterator<Item = BodyState> + Clone + 'a {
+        (0..self.state.bodies.len()).map(move |index| self.body(index))
+    }
+
+    /// All spheres, one by one, body by body.
+    pub fn spheres(self) -> impl Iterator<Item = SphereState> + Clone + 'a {
+        let Snapshot { model, state, .. } = self;
+        state
+            .bodies
+            .iter()
+            .enumerate()
+            .flat_map(move |(index, body)| {
+                let start = state.identities[index];
+                let clump = &model.shapes[start.shape];
+                let center = state.position(body);
+                let axes = DMat3::from_quat(body_orientation(body));
+                let velocity = body.velocity.as_dvec3();
+                let spin = match start.fixed {
+                    true => DVec3::ZERO,
+                    false => angular_velocity(body, clump.inertia),
+                };
+                let first = body.first_sphere as usize;
+                let members = clump.spheres.iter().enumerate();
+                members.map(move |(member, sphere)| {
+                    let arm = axes * sphere.center;
+                    let index_of_sphere = first + member;
+                    SphereState {
+                        index: index_of_sphere,
+                        body: index,
+                        shape: start.shape,
+                        material: clump.materials[member],
+                        radius: sphere.radius,
+                        position: center + arm,
+                        velocity: velocity + spin.cross(arm),
+                        angular_velocity: spin,
+                        force: state.sphere_loads[index_of_sphere].force.as_dvec3(),
+                    }
+                })
+            })
+    }
+
+    /// All walls, one by one.
+    pub fn walls(self) -> impl ExactSizeIterator<Item = WallState> + 'a {
+        let walls = self.model.walls.iter().enumerate();
+        walls.map(move |(index, wall)| WallState {
+            index,
+            name: wall.name.clone(),
+            moving: self.state.wall(index),
+        })
+    }
+
+    /// What contacts did to each wall in the last step.
+    pub fn wall_loads(self) -> Vec<WallLoad> {
+        let State {
+            params, wall_loads, ..
+        } = self.state;
+        let count = self.model.walls.len();
+        if params.wall_loads == 1 {
+            let summed = wall_loads[..count].iter().enumerate();
+            return summed
+                .map(|(wall, load)| {
+                    let force = load.force.as_dvec3();
+                    // The engines sum about the anchor.
+                    let orientation = self.state.wall(wall).pose.orientation;
+                    let arm = orientation * self.state.anchors[wall];
+                    WallLoad {
+                        force,
+                        torque: load.torque.as_dvec3() + arm.cross(force),
+                    }
+                })
+                .collect();
+        }
+        let mut loads = vec![WallLoad::default(); count];
+        for contact in self.contacts() {
+            if let Partner::Wall(wall) = contact.partner {
+                let arm = contact.point - self.state.wall(wall as usize).pose.position;
+                let load = &mut loads[wall as usize];
+                load.force -= contact.force;
+                load.torque -= self.state.nearest(arm).cross(contact.force) + contact.torque;
+            }
+        }
+        loads
+    }
+
+    /// The contacts of the last step, one by one; see [`Network::contacts`].
+    pub fn contacts(self) -> impl Iterator<Item = NetworkContact> + Clone + 'a {
+        contacts(self.state)
+    }
+
+    /// The contacts of the last step.
+    pub fn network(&self) -> Network {
+        Network::new(self.state)
+    }
+
+    /// Energy of the bodies and of their contacts, and what was dissipated so far.
+    pub fn energy(&self) -> Energy {
+        Energy::new(self.model, self.state)
+    }
+
+    /// Energy, momentum, number of contacts, and the hash of the state.
+    pub fn summary(&self) -> Summary {
+        Summary::new(self.model, self.state)
+    }
+
+    /// The coordination number: the mean number of contacts of a body that is not fixed.
+    pub fn coordination(&self) -> f64 {
+        let State {
+            identities, bodies, ..
+        } = self.state;
+        let (mut contacts, mut count) = (0.0, 0.0);
+        for (_, body) in identities.iter().zip(bodies).filter(|(who, _)| !who.fixed) {
+            contacts += f64::from(self.state.load(body).contacts);
+            count += 1.0;
+        }
+        if count > 0.0 { contacts / count } else { 0.0 }
+    }
+}
+
+impl Simulation {
+    /// The state as it is now: what [`Snapshot`] reads of it is copied from the device, if need be.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn snapshot(&mut self) -> Result<Snapshot<'_>> {
+        self.fetch(&Snapshot::FIELDS)?;
+        Ok(self.fetched())
+    }
+
+    /// Where the walls are now, and how they move. [`Wall::surface`](crate::model::wall::Wall::surface) of each of
+    /// [`Model::walls`] has what they look like.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn walls(&mut self) -> Result<Vec<WallState>> {
+        self.fetch(&[Field::Walls])?;
+        Ok(self.fetched().walls().collect())
+    }
+}
+
+/// A body's state as it is reported.
+pub(crate) fn report(
+    model: &Model,
+    state: &State,
+    index: usize,
+    start: Identity,
+    body: &Body,
+) -> BodyState {
+    let clump = &model.shapes[start.shape];
+    let position = state.position(body);
+    let orientation = body_orientation(body);
+    BodyState {
+        index,
+        id: start.id,
+        shape: start.shape,
+        mass: clump.mass,
+        fixed: start.fixed,
+        position,
+        origin: clump.origin(position, orientation),
+        orientation: clump.shape_orientation(orientation),
+        velocity: body.velocity.as_dvec3(),
+        angular_velocity: angular_velocity(body, clump.inertia),
+    }
+}

@@ -1,0 +1,265 @@
+//! Looking on for what is likely to be wrong, and saying what helps.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use glam::DVec3;
+
+use crate::error::Result;
+use crate::model::wall::Wall;
+use crate::model::{Law, Model};
+use crate::simulation::Simulation;
+use crate::simulation::observe::Observer;
+use crate::simulation::snapshot::Snapshot;
+
+/// Overlap that draws a warning, as a fraction of the smaller radius.
+const DEEP: f64 = 0.05;
+/// Growth of the energy that draws one, as a fraction of what is at work.
+const GROWTH: f64 = 0.05;
+/// How far a body may go from where bodies start, in lengths of the box around them.
+const FAR: f64 = 3.0;
+/// Part of the time that looking may take.
+const SHARE: u32 = 100;
+/// Least time between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// An [`Observer`] that warns, through `tracing`, of overlaps of more than 5 % of a radius, of energy
+/// that grows though nothing drives the bodies, and of bodies that leave the domain; of each again when it
+/// has become twice as bad.
+///
+/// It looks about once a second, or less often where looking takes time.
+#[derive(Debug)]
+pub struct Watch {
+    /// Overlap, growth and number of bodies outside, from which on there is something to say.
+    limits: [f64; 3],
+    energy: Option<Energies>,
+    bounds: (DVec3, DVec3),
+    slice: u64,
+    at: u64,
+    since: Instant,
+}
+
+/// What energies have been.
+#[derive(Debug)]
+struct Energies {
+    /// All of it at the first look, with what was dissipated until then, J.
+    start: f64,
+    /// The most that was at work, J.
+    most: f64,
+    /// What it takes to lift each body by its size, J.
+    least: f64,
+    /// The gravity for which that is so, m/s².
+    gravity: DVec3,
+}
+
+impl Watch {
+    /// Watches a simulation from where it is.
+    pub fn new(simulation: &Simulation) -> Watch {
+        Watch {
+            limits: [DEEP, GROWTH, 1.0],
+            energy: None,
+            bounds: bounds(simulation.model()),
+            slice: 1,
+            at: simulation.steps() + 1,
+            since: Instant::now(),
+        }
+    }
+
+    /// What there is to say of a state, a sentence each, with what helps.
+    pub fn look(&mut self, snapshot: &Snapshot) -> Vec<String> {
+        [
+            self.overlap(snapshot),
+            self.growth(snapshot),
+            self.outside(snapshot),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn overlap(&mut self, snapshot: &Snapshot) -> Option<String> {
+        let overlap = f32::from_bits(snapshot.state.stats[0].max_overlap_fraction).into();
+        let said = self.is_worse(0, overlap);
+        said.then(|| {
+            let stiffer = match snapshot.model.contact.law {
+                Law::Hertz => "raise \"young_modulus\"",
+                _ => "raise contact.stiffness (or lower contact.max_overlap)",
+            };
+            format!(
+                "by step {}, two surfaces have overlapped by {:.1} % of a radius, more than the 5 % up to \
+                 which contacts are small; {stiffer}, with the time step that goes with it, or start with \
+                 slower bodies",
+                snapshot.steps,
+                100.0 * overlap
+            )
+        })
+    }
+
+    fn growth(&mut self, snapshot: &Snapshot) -> Option<String> {
+        let model = snapshot.model;
+        let custom = model.contact.law.custom().is_some();
+        let driven = model.walls.iter().any(Wall::is_driven);
+        let flow = &model.flow;
+        let open =
+            !(flow.inlets.is_empty() && flow.outlets.is_empty() && flow.explosions.is_empty());
+        let falls_forever = model.domain.as_ref().is_some_and(|domain| {
+            domain.period().cmpgt(DVec3::ZERO).bitmask()
+                & model.gravity.cmpne(DVec3::ZERO).bitmask()
+                != 0
+        });
+        let pushed = !model.forces.pushes.is_empty() || model.forces.water.is_some();
+        if custom || driven || open || falls_forever || pushed {
+            // Not all of the energy is known, or of what comes in and goes out.
+            return None;
+        }
+        // What a hand gives or takes, and another gravity, start another account.
+        let before = self.energy.as_ref().map(|energies| energies.gravity);
+        if snapshot.state.params.pulled > 0 || before.is_some_and(|before| before != model.gravity)
+        {
+            self.energy = None;
+        }
+        let energy = snapshot.energy();
+        let gone = energy.damping + energy.friction + energy.drag;
+        let all = energy.total() + gone;
+        let at_work = energy.kinetic + energy.elastic + gone;
+        let energies = self.energy.get_or_insert_with(|| Energies {
+            start: all,
+            most: at_work,
+            least: lifted(model),
+            gravity: model.gravity,
+        });
+        energies.most = energies.most.max(at_work);
+        let growth =
+            (all - energies.start) / (energies.most + energies.least).max(f64::MIN_POSITIVE);
+        let said = self.is_worse(1, growth);
+        said.then(|| {
+            format!(
+                "by step {}, the energy has grown by {:.1} % of what is at work, and nothing drives the \
+                 bodies; lower contact.time_step, which is {} s{}",
+                snapshot.steps,
+                100.0 * growth,
+                model.time_step,
+                match model.integrator {
+                    crate::model::Integrator::Explicit =>
+                        ", or take the integrator \"semi-implicit\": the explicit one gains energy",
+                    crate::model::Integrator::SemiImplicit => "",
+                }
+            )
+        })
+    }
+
+    fn outside(&mut self, snapshot: &Snapshot) -> Option<String> {
+        let (min, max) = self.bounds;
+        let is_out = |position: DVec3| position.cmplt(min).any() || position.cmpgt(max).any();
+        let state = snapshot.state;
+        let mut out =
+            (0..state.bodies.len()).filter(|body| is_out(state.position(&state.bodies[*body])));
+        let first = out.next()?;
+        let count = 1 + out.count();
+        let said = self.is_worse(2, count as f64);
+        said.then(|| {
+            let body = snapshot.body(first);
+            let others = match count {
+                1 => String::new(),
+                count => format!(", and {} others,", count - 1),
+            };
+            format!(
+                "by step {}, body {first} ({}){others} has left the domain, and is at {:.3} m; add a plane \
+                 or a wall that holds it, or a domain that is periodic",
+                snapshot.steps, snapshot.model.shapes[body.shape].name, body.position
+            )
+        })
+    }
+
+    /// Whether a number has come up to its limit, which is then moved to twice the number.
+    fn is_worse(&mut self, index: usize, number: f64) -> bool {
+        let worse = number >= self.limits[index];
+        if worse {
+            self.limits[index] = 2.0 * number;
+        }
+        worse
+    }
+}
+
+impl Observer for Watch {
+    fn next(&self, _: u64) -> u64 {
+        self.at
+    }
+
+    fn observe(&mut self, simulation: &mut Simulation) -> Result<ControlFlow<()>> {
+        let between = self.since.elapsed();
+        let start = Instant::now();
+        for sentence in self.look(&simulation.snapshot()?) {
+            tracing::warn!("{sentence}");
+        }
+        let pause = PAUSE.max(start.elapsed() * SHARE);
+        if between < pause / 2 {
+            self.slice *= 2;
+        } else if between > pause * 2 {
+            self.slice = (self.slice / 2).max(1);
+        }
+        self.at = simulation.steps() + self.slice;
+        self.since = Instant::now();
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Where bodies belong: in the domain along the axes where it is not periodic; without one, within some
+/// lengths of the box around them at the start.
+fn bounds(model: &Model) -> (DVec3, DVec3) {
+    if let Some(domain) = &model.domain {
+        let bound = |open: f64, bounds: DVec3| {
+            let along = |axis: usize| {
+                if domain.periodic[axis] {
+                    open
+                } else {
+                    bounds[axis]
+                }
+            };
+            DVec3::from_array(std::array::from_fn(along))
+        };
+        return (
+            bound(f64::NEG_INFINITY, domain.min),
+            bound(f64::INFINITY, domain.max),
+        );
+    }
+    let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    let mut widest: f64 = 0.0;
+    for body in &model.bodies {
+        let reach = model.shapes[body.shape].bounding_radius();
+        widest = widest.max(reach);
+        min = min.min(body.position - reach);
+        max = max.max(body.position + reach);
+    }
+    for corner in model.flow.corners() {
+        (min, max) = (min.min(corner), max.max(corner));
+    }
+    for wall in &model.walls {
+        // The foot of the way from the bodies to a plane: they may come as far. And all of a wall that ends.
+        let center = 0.5 * (min + max);
+        let Some(normal) = wall.plane_normal() else {
+            if wall.reach().is_finite() {
+                min = min.min(wall.pose.position - wall.reach());
+                max = max.max(wall.pose.position + wall.reach());
+            }
+            continue;
+        };
+        let foot = center - normal * (center - wall.pose.position).dot(normal);
+        if foot.is_finite() {
+            min = min.min(foot);
+            max = max.max(foot);
+        }
+    }
+    let far = DVec3::splat(FAR * (max - min).length().max(20.0 * widest));
+    (min - far, max + far)
+}
+
+/// What it takes to lift each body by its size, J.
+fn lifted(model: &Model) -> f64 {
+    let bodies = model.bodies.iter().filter(|body| !body.fixed);
+    let each = bodies.map(|body| {
+        let clump = &model.shapes[body.shape];
+        clump.mass * clump.bounding_radius()
+    });
+    each.sum::<f64>() * model.gravity.length()
+}

@@ -1,0 +1,161 @@
+//! A [`State`] from a model.
+
+use super::forces::{actions, groups, waves};
+use super::grid::Grid;
+use super::kinds::{displacement, kinds};
+use super::layout::*;
+use super::pairs::{force_unit, memory_size, pairs, range};
+use super::walls::{Movers, Walls, moves, sums_wall_loads};
+use super::{Dissipated, State};
+use crate::model::flow::Traffic;
+use crate::model::forces::Water;
+use crate::model::{Integrator, Law, Model};
+use glam::{IVec3, Vec2, Vec3};
+
+/// Steps for which the skin of a body that is not fast lasts at least: about as long as that of the fastest
+/// does in a pile that has come to rest.
+const SLOW_STEPS: f64 = 80.0;
+
+impl State {
+    /// The start of a simulation of `model`.
+    ///
+    /// # Panics
+    /// If its domain is narrower than [`least_period`](super::least_period) along a periodic axis.
+    pub fn new(model: &Model) -> State {
+        let grid = Grid::new(model);
+        let Grid {
+            finest,
+            level_count,
+            skin,
+            slow_skin,
+            touch_margin,
+            cell_size,
+            period,
+            origin,
+        } = grid;
+        let pairs = pairs(model);
+        let walls = Walls::new(model, &grid, &pairs);
+        let water = model.forces.water.clone().unwrap_or(Water {
+            level: 0.0,
+            density: 0.0,
+            drag_coefficient: 0.0,
+            viscosity: 0.0,
+            waves: Vec::new(),
+        });
+        let (properties, members) = kinds(model);
+        let mut state = State {
+            origin,
+            identities: Vec::new(),
+            gone: Dissipated::default(),
+            traffic: Traffic::new(model),
+            earlier: 0.0,
+            params: Params {
+                gravity: model.gravity.as_vec3(),
+                time_step: model.time_step as f32,
+                cell_size,
+                level_count,
+                period,
+                skin,
+                slow_skin,
+                fast_way: 0.5 * (slow_skin - touch_margin) / SLOW_STEPS as f32,
+                drift_limit: 0.499 * (skin - touch_margin),
+                touch_margin,
+                finest,
+                neighbour_capacity: 0,
+                slice_length: 0,
+                body_count: 0,
+                sphere_count: 0,
+                bucket_count: 0,
+                wall_count: model.walls.len() as u32,
+                material_count: model.materials.len() as u32,
+                integrator: match model.integrator {
+                    Integrator::SemiImplicit => SEMI_IMPLICIT,
+                    Integrator::Explicit => EXPLICIT,
+                },
+                law: match model.contact.law {
+                    Law::Linear => LINEAR,
+                    Law::Hooke => HOOKE,
+                    Law::Hertz => HERTZ,
+                    Law::Custom(_) => CUSTOM,
+                },
+                memory_size: memory_size(model),
+                attraction: model.contact.attraction.into(),
+                tangential_damping: model.contact.tangential_damping as f32,
+                cohesive: (range(model) > 0.0).into(),
+                lookahead: 0.0,
+                facet_start: walls.facet_start as u32,
+                node_start: walls.node_start as u32,
+                sample_start: walls.sample_start as u32,
+                wall_loads: u32::from(sums_wall_loads(model)),
+                stripes: 0,
+                force_unit: force_unit(&pairs, model),
+                torque_unit: force_unit(&pairs, model) * walls.arm,
+                pulled: 0,
+                pull_stiffness: 0.0,
+                pull_damping: 0.0,
+                pull_point: Vec3::ZERO,
+                pull_cell: IVec3::ZERO,
+                pull_offset: Vec3::ZERO,
+                forces: model.forces.act().into(),
+                action_count: 0,
+                sleep_steps: model.sleep.map_or(0, |sleep| {
+                    ((sleep.after / model.time_step).ceil() as u32).max(1)
+                }),
+                sleep_speed: model.sleep.map_or(0.0, |sleep| sleep.speed as f32),
+                wake_acceleration: model.sleep.map_or(0.0, |sleep| sleep.wake as f32),
+                moving_walls: model.walls.iter().any(moves).into(),
+                wave_count: water.waves.len() as u32,
+                water_density: water.density as f32,
+                water_drag: water.drag_coefficient as f32,
+                water_viscosity: water.viscosity as f32,
+                water_level: (water.level - origin.y) as f32,
+                earlier: 0.0,
+                wave_origin: Vec2::new(origin.x as f32, origin.z as f32),
+                waves: waves(&water),
+            },
+            groups: groups(model),
+            actions: Vec::new(),
+            displacements: match model.forces.water {
+                Some(_) => model.shapes.iter().map(displacement).collect(),
+                None => Vec::new(),
+            },
+            body_forces: Vec::new(),
+            pairs,
+            geometry: walls.geometry,
+            walls: walls.walls,
+            loaded_walls: walls.loaded,
+            movers: Movers {
+                movers: walls.movers,
+                time_step: model.time_step,
+                earlier: 0.0,
+                origin,
+                cell_size: cell_size.as_dvec3(),
+                period,
+            },
+            anchors: walls.anchors,
+            wall_sums: Vec::new(),
+            wall_loads: vec![Load::default(); model.walls.len().max(1)],
+            spheres: Vec::new(),
+            buckets: Vec::new(),
+            slots: Vec::new(),
+            bucket_starts: Vec::new(),
+            unsorted: Vec::new(),
+            sorted: Vec::new(),
+            neighbour_starts: vec![0],
+            neighbours: Vec::new(),
+            memory: Vec::new(),
+            sphere_loads: Vec::new(),
+            stats: vec![Stats::default()],
+            properties,
+            members,
+            bodies: Vec::new(),
+        };
+        let new = model.bodies.iter().zip(0..);
+        state.extend(model, new.map(|(body, id)| (id, *body)));
+        state.set_actions(actions(model, &grid));
+        if let Some(remembered) = &model.remembered {
+            state.remember(remembered);
+        }
+        state
+    }
+}

@@ -1,0 +1,208 @@
+//! The grids of a model, and where spheres and walls are in them; the functions are twins of those of
+//! `shaders/shared/grid.wgsl`.
+
+use super::layout::{Params, Sphere, Wall};
+use super::pairs::range;
+use crate::math::grid::{cell_at, nearest};
+use crate::model::Model;
+use glam::{DVec3, IVec3, Vec3};
+
+/// Skin of the neighbour lists of fast bodies as a fraction of the smallest radius, beside the range of cohesion. A
+/// thicker one makes longer lists, a thinner one has them built more often.
+const SKIN: f64 = 0.3;
+
+/// The same for others: in a pile that has come to rest few bodies still move, and those that do not need no room
+/// to.
+const SLOW_SKIN: f64 = 0.1;
+
+/// A cell is this much larger than the largest diameter and the skin, so that rounding of an offset
+/// to the border of its cell cannot hide a neighbour.
+const CELL_MARGIN: f64 = 1.001;
+
+/// Gap within which surfaces are looked at closely, as a fraction of the smallest radius. Two spheres may come nearer
+/// by what their skins have more than this before the lists are built again, so the lists have all that are as close.
+const TOUCH_MARGIN: f64 = 0.02;
+
+/// Cells of the coarsest grid that a periodic box has at least along a periodic axis, so that a
+/// sphere meets each cell around it once, and of two images of a sphere at most one.
+const LEAST_PERIOD: f64 = 3.0;
+
+/// Cells of the finest grid that a periodic box has at most along an axis: sums of a few such numbers
+/// fit into 32 bits.
+const MOST_PERIOD: u32 = 1 << 28;
+
+/// The length that a periodic axis of the domain of `model` has at least, m: a little more than three
+/// of its largest diameters.
+pub fn least_period(model: &Model) -> f64 {
+    let (smallest, largest) = radii(model);
+    least_length(smallest, largest, range(model))
+}
+
+/// The same for spheres of radii from `smallest` to `largest` that act on each other across gaps up to
+/// `range`, m.
+pub(crate) fn least_length(smallest: f64, largest: f64, range: f64) -> f64 {
+    LEAST_PERIOD * cell(largest, SKIN * smallest + range)
+}
+
+/// The grids of a model, from the finest on.
+pub(super) struct Grid {
+    /// See [`Params::finest`].
+    pub(super) finest: f32,
+    pub(super) level_count: u32,
+    pub(super) skin: f32,
+    pub(super) slow_skin: f32,
+    pub(super) touch_margin: f32,
+    pub(super) cell_size: Vec3,
+    pub(super) period: IVec3,
+    pub(super) origin: DVec3,
+}
+
+impl Grid {
+    pub(super) fn new(model: &Model) -> Grid {
+        // The coarsest grid fits the largest spheres; each finer one has cells half as large, as
+        // long as the smallest spheres fit.
+        let coarsest = coarsest_cell(model);
+        let (smallest, _) = radii(model);
+        let (mut finest, mut level_count) = (coarsest, 1);
+        while 0.5 * finest >= cell(smallest, skin(model)) {
+            finest *= 0.5;
+            level_count += 1;
+        }
+
+        let finest = finest as f32;
+        let mut cell_size = Vec3::splat(finest);
+        let (mut period, mut origin) = (IVec3::ZERO, DVec3::ZERO);
+        if let Some(domain) = &model.domain {
+            for axis in (0..3).filter(|&axis| domain.periodic[axis]) {
+                let length = domain.period()[axis];
+                let cells = (length / coarsest).floor();
+                assert!(
+                    cells >= LEAST_PERIOD,
+                    "a period of {length} m is less than {} m",
+                    least_period(model)
+                );
+                // A whole number of cells of each grid, so that all of them close.
+                let fine = level_count - 1;
+                let cells = cells.min(f64::from(MOST_PERIOD >> fine)) as i32;
+                period[axis] = cells << fine;
+                cell_size[axis] = (length / f64::from(period[axis])) as f32;
+                origin[axis] = domain.min[axis];
+            }
+        }
+        Grid {
+            finest,
+            level_count,
+            skin: skin(model) as f32,
+            touch_margin: (TOUCH_MARGIN * smallest + range(model)) as f32,
+            slow_skin: (SLOW_SKIN * smallest + range(model)) as f32,
+            cell_size,
+            period,
+            origin,
+        }
+    }
+
+    /// Cell of a point, and its place in it as a fraction of the cell's sides.
+    pub(super) fn locate(&self, point: DVec3) -> (IVec3, DVec3) {
+        locate(point, self.origin, self.cell_size)
+    }
+}
+
+/// Cell of a point, and its place in it as a fraction of the cell's sides.
+pub(super) fn locate(point: DVec3, origin: DVec3, cell_size: Vec3) -> (IVec3, DVec3) {
+    let cells = (point - origin) / cell_size.as_dvec3();
+    (cells.floor().as_ivec3(), cells - cells.floor())
+}
+
+/// Smallest and largest radius of the spheres of all bodies, those to come included, m.
+pub(super) fn radii(model: &Model) -> (f64, f64) {
+    let poured = model
+        .flow
+        .inlets
+        .iter()
+        .flat_map(|inlet| &inlet.fill.shapes);
+    let shapes = model
+        .bodies
+        .iter()
+        .map(|body| body.shape)
+        .chain(poured.map(|(shape, _)| *shape));
+    let spheres = shapes.flat_map(|shape| &model.shapes[shape].spheres);
+    spheres.fold((f64::MAX, 0.0), |(smallest, largest), sphere| {
+        (smallest.min(sphere.radius), largest.max(sphere.radius))
+    })
+}
+
+/// Two spheres of fast bodies are neighbours if their surfaces are closer than this, m.
+pub(super) fn skin(model: &Model) -> f64 {
+    SKIN * radii(model).0 + range(model)
+}
+
+/// Side of a cell that a sphere fits into, m.
+pub(super) fn cell(radius: f64, skin: f64) -> f64 {
+    CELL_MARGIN * (2.0 * radius + skin)
+}
+
+/// Side of a cell of the coarsest grid, m.
+pub(super) fn coarsest_cell(model: &Model) -> f64 {
+    cell(radii(model).1, skin(model))
+}
+
+/// Level of a sphere: the finest whose cells are larger than its diameter and the skin.
+#[inline]
+pub fn level_of(radius: f32, params: &Params) -> u32 {
+    let (mut level, mut size) = (0, params.finest);
+    while size < 2.0 * radius + params.skin && level + 1 < params.level_count {
+        size *= 2.0;
+        level += 1;
+    }
+    level
+}
+
+/// What two spheres have to be apart, at least, is the sum of this for both, else they are neighbours: the radius and
+/// half of the skin, m.
+#[inline(always)]
+pub fn extent(sphere: &Sphere, params: &Params) -> f32 {
+    let skin = if sphere.is_fast() {
+        params.skin
+    } else {
+        params.slow_skin
+    };
+    sphere.radius + 0.5 * skin
+}
+
+/// Cells of level `level` in which the neighbours of a sphere lie: the first and the last, in each
+/// direction.
+#[inline]
+pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
+    let scale = (1_u32 << level) as f32;
+    let size = params.cell_size * scale;
+    let home = cell_at(sphere.cell, level);
+    let fine = (sphere.cell - (home << level)).as_vec3();
+    let place = fine * params.cell_size + sphere.offset;
+    // The largest neighbour there has a diameter of the cell less the skin; a little more, so that
+    // rounding hides none.
+    let reach = sphere.radius + 0.5 * (params.finest * scale) + 0.51 * params.skin;
+    let first = home + ((place - reach) / size).floor().as_ivec3();
+    let last = home + ((place + reach) / size).floor().as_ivec3();
+    // All around a periodic box, and no further.
+    let period = params.period >> level;
+    let around = first + period - 1;
+    (
+        first,
+        IVec3::select(period.cmpgt(IVec3::ZERO), last.min(around), last),
+    )
+}
+
+/// From the centre of one sphere to that of another (of its images, the nearest), m. Swapping them
+/// changes the sign and no bit else, so that a contact is the same from both sides.
+#[inline(always)]
+pub fn apart(from: &Sphere, to: &Sphere, params: &Params) -> Vec3 {
+    let cells = nearest(to.cell - from.cell, params.period).as_vec3();
+    cells * params.cell_size + (to.offset - from.offset)
+}
+
+/// From the anchor of a wall (of its images, the nearest) to the centre of a sphere, m.
+#[inline(always)]
+pub fn from_wall(sphere: &Sphere, wall: &Wall, params: &Params) -> Vec3 {
+    let cells = nearest(sphere.cell - wall.cell, params.period).as_vec3();
+    cells * params.cell_size + (sphere.offset - wall.offset)
+}

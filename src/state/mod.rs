@@ -1,0 +1,296 @@
+//! The buffers of a simulation, as structs of arrays.
+//!
+//! The CPU engine works on a [`State`]; the GPU engine holds one buffer for each [`Field`] of it,
+//! with the same bytes.
+
+mod change;
+mod field;
+mod forces;
+mod from_model;
+pub mod grid;
+mod kinds;
+pub mod layout;
+mod pairs;
+mod population;
+pub mod trace;
+mod walls;
+
+pub use field::Field;
+pub use forces::Stretched;
+pub(crate) use forces::groups;
+pub(crate) use grid::least_length;
+pub use grid::least_period;
+pub(crate) use pairs::pairs;
+pub(crate) use population::SLICES;
+pub use walls::Movers;
+
+use std::ops::Range;
+
+use bytemuck::cast_slice;
+use glam::{DMat3, DQuat, DVec3, UVec4, Vec3, Vec4};
+use serde::{Deserialize, Serialize};
+
+use crate::math::grid::FRACTION;
+use crate::math::rotation::Quaternion;
+use crate::model::flow::Traffic;
+use crate::model::nearest_image;
+use crate::model::wall::{self};
+use crate::state::layout::{
+    Action, Body, BodyForce, BodyProperties, Facet, Group, Load, LoadedWall, Member, Node, Pair,
+    Params, Sphere, SphereLoad, Stats, Wall,
+};
+
+/// All buffers of a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Where cell (0, 0, 0) starts, m: the lower side of a periodic box, and 0 along the other axes.
+    pub origin: DVec3,
+    /// Who each body is; `body_count` elements.
+    pub identities: Vec<Identity>,
+    /// What the contacts of bodies dissipated that are no longer there.
+    pub gone: Dissipated,
+    /// What has come in, gone out and passed.
+    pub traffic: Traffic,
+    /// Simulated time before the first step, as if all steps had been as long as the next one will be, s:
+    /// 0 unless the time step was changed.
+    pub earlier: f64,
+    /// What holds for the whole run.
+    pub params: Params,
+    /// The walls that move by prescription.
+    pub movers: Movers,
+    /// The anchor of each wall in its own frame, m: forces and distances are reckoned from there.
+    pub anchors: Vec<DVec3>,
+    /// What the bodies of each kind have in common; see [`Body::kind`].
+    pub properties: Vec<BodyProperties>,
+    /// The spheres of each shape.
+    pub members: Vec<Member>,
+    /// Pair table; `material_count²` elements.
+    pub pairs: Vec<Pair>,
+    /// Groups of bodies; [`MAX_GROUPS`](layout::MAX_GROUPS) elements.
+    pub groups: Vec<Group>,
+    /// Springs and pushes, in the order of the bodies on which they act; `action_count` elements.
+    pub actions: Vec<Action>,
+    /// Volume of each shape over that of its spheres one by one, if there is water.
+    pub displacements: Vec<f32>,
+    /// What does not change of the walls: the pair table as it is against walls, facets, the nodes of
+    /// their trees, and samples of signed distances, one after the other; see [`State::facets`] and so
+    /// on.
+    pub geometry: Vec<UVec4>,
+
+    /// State of each body: the input and the outcome of a step.
+    pub bodies: Vec<Body>,
+    /// State of each wall, the same; [`MAX_WALLS`](layout::MAX_WALLS) elements, `wall_count` of them in use.
+    pub walls: Vec<Wall>,
+    /// Walls that move under load; at least one element.
+    pub loaded_walls: Vec<LoadedWall>,
+
+    /// `pose`: where each sphere is and how it moves.
+    pub spheres: Vec<Sphere>,
+    /// `bin`: hash bucket of each sphere.
+    pub buckets: Vec<u32>,
+    /// `bin`: place of each sphere among those of its bucket, in no particular order.
+    pub slots: Vec<u32>,
+    /// `bin`: number of spheres in each bucket; `scan`: where each bucket starts.
+    /// `bucket_count + 1` elements; the last is 0 after `bin`, `sphere_count` after `scan`.
+    pub bucket_starts: Vec<u32>,
+    /// `scatter`, in between: sphere indices by bucket, in no particular order inside it.
+    pub unsorted: Vec<u32>,
+    /// `scatter`: sphere indices by bucket and, inside a bucket, by index.
+    pub sorted: Vec<u32>,
+    /// `neighbours`: where the list of each sphere starts in `neighbours`; `sphere_count + 1`
+    /// elements.
+    pub neighbour_starts: Vec<u32>,
+    /// `neighbours`: indices of the spheres that each sphere may touch, in increasing order, then
+    /// those of facets of walls with the bit [`WALL`](layout::WALL); `neighbour_capacity`
+    /// elements.
+    pub neighbours: Vec<u32>,
+    /// `contacts`, `walls`: what the contact of each entry of `neighbours` remembers, see
+    /// [`Memory`](crate::step::contact::Memory); `neighbour_capacity * memory_size` elements, at least one.
+    pub memory: Vec<Vec4>,
+    /// `contacts`, `walls`: what contacts do to each sphere.
+    pub sphere_loads: Vec<SphereLoad>,
+    /// `walls`: what contacts do to each wall, in digits; `stripes` times [`WALL_DIGITS`](layout::WALL_DIGITS) for each wall,
+    /// at least one element. See [`crate::step::wall_load`].
+    pub wall_sums: Vec<i32>,
+    /// `integrate`: the same in newtons, if it is asked for; at least one element. Torques are about the
+    /// anchor.
+    pub wall_loads: Vec<Load>,
+    /// `forces`: what acts on each body besides contacts and gravity; `body_count` elements, or none if nothing
+    /// does.
+    pub body_forces: Vec<BodyForce>,
+    /// What was gathered over the run; one element.
+    pub stats: Vec<Stats>,
+}
+
+/// Who a body is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// The number by which it is known: that of its place at the start, and further ones for bodies that
+    /// came later. No two bodies of a run have the same.
+    pub id: u64,
+    /// Index of its shape in [`Model::shapes`](crate::model::Model::shapes).
+    pub shape: usize,
+    /// Whether it is fixed.
+    pub fixed: bool,
+    /// Index of its group in [`Forces::groups`](crate::model::forces::Forces::groups).
+    pub group: usize,
+}
+
+/// Energy that was dissipated, J.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Dissipated {
+    /// By dashpots.
+    pub damping: f64,
+    /// By sliding, rolling and twisting friction.
+    pub friction: f64,
+    /// By drag, water and the dashpots of springs.
+    pub drag: f64,
+}
+
+impl Dissipated {
+    /// Adds what the contacts of a sphere dissipated.
+    pub fn add(&mut self, load: &SphereLoad) {
+        self.damping += f64::from(load.damping) + f64::from(load.damping_rest);
+        self.friction += f64::from(load.friction) + f64::from(load.friction_rest);
+    }
+
+    /// Adds what drag took from a body.
+    pub fn add_drag(&mut self, force: &BodyForce) {
+        self.drag += f64::from(force.drag) + f64::from(force.drag_rest);
+    }
+}
+
+impl State {
+    /// What bodies of the kind of this one have in common.
+    #[inline(always)]
+    pub(crate) fn properties_of(&self, body: &Body) -> &BodyProperties {
+        &self.properties[body.kind as usize]
+    }
+
+    /// The spheres of a body.
+    #[inline(always)]
+    pub(crate) fn spheres_of(&self, body: &Body) -> Range<usize> {
+        let first = body.first_sphere as usize;
+        first..first + self.properties_of(body).sphere_count as usize
+    }
+
+    /// What its spheres are in their shape.
+    pub(crate) fn members_of(&self, body: &Body) -> &[Member] {
+        let properties = self.properties_of(body);
+        &self.members[properties.first_member as usize..][..properties.sphere_count as usize]
+    }
+
+    /// What contacts do to a body, from what they do to its spheres: `body` is it as it is after the step.
+    pub fn load(&self, body: &Body) -> Load {
+        let loads = &self.sphere_loads[self.spheres_of(body)];
+        load(body, self.members_of(body), loads)
+    }
+
+    /// The facets of all walls, those of the first one first.
+    pub fn facets(&self) -> &[Facet] {
+        let Params {
+            facet_start,
+            node_start,
+            ..
+        } = self.params;
+        cast_slice(&self.geometry[facet_start as usize..node_start as usize])
+    }
+
+    /// The nodes of the trees of all walls; see [`Wall::first_node`].
+    pub fn nodes(&self) -> &[Node] {
+        let Params {
+            node_start,
+            sample_start,
+            ..
+        } = self.params;
+        cast_slice(&self.geometry[node_start as usize..sample_start as usize])
+    }
+
+    /// The samples of the signed distances of all walls.
+    pub fn samples(&self) -> &[f32] {
+        cast_slice(&self.geometry[self.params.sample_start as usize..])
+    }
+
+    /// Where a wall is, and how it moves.
+    pub fn wall(&self, index: usize) -> wall::Moving {
+        let wall = &self.walls[index];
+        let cells = wall.cell.as_dvec3() * self.params.cell_size.as_dvec3();
+        let orientation = DQuat::from_vec4(wall.orientation.as_dvec4()).normalize();
+        let angular_velocity = wall.angular_velocity.as_dvec3();
+        // The anchor need not be the origin of the wall's frame.
+        let arm = orientation * self.anchors[index];
+        wall::Moving {
+            pose: wall::Pose {
+                position: self.origin + cells + wall.offset.as_dvec3() - arm,
+                orientation,
+            },
+            velocity: wall.velocity.as_dvec3() - angular_velocity.cross(arm),
+            angular_velocity,
+        }
+    }
+
+    /// World position of a sphere's centre, m.
+    pub fn place(&self, sphere: &Sphere) -> DVec3 {
+        let cells = sphere.cell.as_dvec3() * self.params.cell_size.as_dvec3();
+        self.origin + cells + sphere.offset.as_dvec3()
+    }
+
+    /// World position of a body's centre of mass, m; in the periodic box, if there is one.
+    pub fn position(&self, body: &Body) -> DVec3 {
+        let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);
+        self.origin + cells * self.params.cell_size.as_dvec3()
+    }
+
+    /// The shortest of the images of a way, m: that from one place to the nearest image of another,
+    /// for the way between the two.
+    pub fn nearest(&self, way: DVec3) -> DVec3 {
+        let Params {
+            cell_size, period, ..
+        } = self.params;
+        nearest_image(way, period.as_dvec3() * cell_size.as_dvec3())
+    }
+}
+
+/// What contacts do to a body: the sum over its spheres.
+#[inline(always)]
+pub(crate) fn load(body: &Body, members: &[Member], loads: &[SphereLoad]) -> Load {
+    let contacts = |load: &SphereLoad| load.sphere_contacts() + load.wall_contacts();
+    if let ([member], [sphere]) = (members, loads)
+        && member.center == Vec3::ZERO
+    {
+        return Load {
+            force: sphere.force,
+            max_overlap: sphere.max_overlap,
+            torque: sphere.torque,
+            contacts: contacts(sphere),
+        };
+    }
+    let orientation = Quaternion::of(body.orientation);
+    let mut sum = Load::default();
+    for (member, sphere) in members.iter().zip(loads) {
+        let arm = orientation.rotate(member.center);
+        sum.force += sphere.force;
+        sum.torque += sphere.torque + arm.cross(sphere.force);
+        sum.max_overlap = sum.max_overlap.max(sphere.max_overlap);
+        sum.contacts += contacts(sphere);
+    }
+    sum
+}
+
+/// Angular velocity in the world frame, rad/s, of a body with the principal moments of inertia
+/// `inertia` (kg m²): ω = R I⁻¹ Rᵀ L.
+pub fn angular_velocity(body: &Body, inertia: DVec3) -> DVec3 {
+    let orientation = body_orientation(body);
+    let momentum = body.angular_momentum.as_dvec3();
+    orientation * ((orientation.conjugate() * momentum) / inertia)
+}
+
+/// World from body frame.
+pub fn body_orientation(body: &Body) -> DQuat {
+    DQuat::from_vec4(body.orientation.as_dvec4()).normalize()
+}
+
+fn world_inertia(orientation: DQuat, inertia: DVec3) -> DMat3 {
+    let axes = DMat3::from_quat(orientation);
+    axes * DMat3::from_diagonal(inertia) * axes.transpose()
+}

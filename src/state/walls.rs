@@ -1,0 +1,268 @@
+//! Walls as the engines have them, and those that move by prescription.
+
+use super::grid::{Grid, radii};
+use super::layout::*;
+use super::pairs::power_of_two;
+use super::world_inertia;
+use crate::math::grid::{FRACTION, wrap};
+use crate::math::rotation;
+use crate::model::wall::{self, Loaded};
+use crate::model::{Law, Model};
+use bytemuck::cast_slice;
+use glam::{DVec3, DVec4, IVec3, UVec4, Vec3};
+
+/// The walls that move by prescription, and the grid in which they do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Movers {
+    pub(super) movers: Vec<Mover>,
+    /// s.
+    pub(super) time_step: f64,
+    /// See [`State::earlier`], s.
+    pub(super) earlier: f64,
+    pub(super) origin: DVec3,
+    pub(super) cell_size: DVec3,
+    pub(super) period: IVec3,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Mover {
+    /// Index of the wall.
+    index: usize,
+    /// The wall, as it is at the start.
+    wall: wall::Wall,
+    /// Its anchor in its own frame, m.
+    anchor: DVec3,
+}
+
+impl Movers {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.movers.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.movers.is_empty()
+    }
+
+    pub(super) fn set_time_step(&mut self, time_step: f64, earlier: f64) {
+        (self.time_step, self.earlier) = (time_step, earlier);
+    }
+
+    /// Where they are in the step that comes after `steps` steps.
+    pub fn poses(&self, steps: u64) -> impl Iterator<Item = WallPose> + '_ {
+        self.movers.iter().map(move |mover| self.pose(mover, steps))
+    }
+
+    pub(super) fn pose(&self, mover: &Mover, steps: u64) -> WallPose {
+        let at = |steps: u64| mover.wall.at(self.earlier + steps as f64 * self.time_step);
+        let (before, now) = (at(steps.saturating_sub(1)), at(steps));
+        let arm = now.pose.orientation * mover.anchor;
+        let cells = (now.pose.position + arm - self.origin) / self.cell_size;
+        WallPose {
+            cell: wrap(cells.floor().as_ivec3(), self.period),
+            wall: mover.index as u32,
+            offset: ((cells - cells.floor()) * self.cell_size).as_vec3(),
+            way: mover.wall.way(&before.pose, &now.pose) as f32,
+            orientation: DVec4::from(now.pose.orientation).as_vec4(),
+            velocity: (now.velocity + now.angular_velocity.cross(arm)).as_vec3(),
+            angular_velocity: now.angular_velocity.as_vec3(),
+            ..WallPose::default()
+        }
+    }
+}
+
+/// What [`State`] has of the walls.
+pub(super) struct Walls {
+    pub(super) walls: Vec<Wall>,
+    pub(super) loaded: Vec<LoadedWall>,
+    pub(super) movers: Vec<Mover>,
+    pub(super) anchors: Vec<DVec3>,
+    pub(super) geometry: Vec<UVec4>,
+    pub(super) facet_start: usize,
+    pub(super) node_start: usize,
+    pub(super) sample_start: usize,
+    /// A length of the order of the arm of a force on a wall, m: a power of two.
+    pub(super) arm: f32,
+}
+
+impl Walls {
+    pub(super) fn new(model: &Model, grid: &Grid, pairs: &[Pair]) -> Walls {
+        assert!(
+            model.walls.len() <= MAX_WALLS,
+            "{} walls",
+            model.walls.len()
+        );
+        let center = center_of(model);
+        let mut walls = vec![Wall::default(); MAX_WALLS];
+        let (mut facets, mut nodes, mut samples) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut movers, mut anchors, mut loaded) = (Vec::new(), Vec::new(), Vec::new());
+        let mut farthest: f64 = radii(model).1;
+        for (index, wall) in model.walls.iter().enumerate() {
+            let moving = wall.at(0.0);
+            let pose = moving.pose;
+            // The point of a plane nearest to the bodies, so that distances to it are exact where they
+            // matter.
+            let anchor = match wall.shape {
+                wall::Shape::Plane { normal } => {
+                    let center = pose.orientation.conjugate() * (center - pose.position);
+                    center - normal * center.dot(normal)
+                }
+                _ => DVec3::ZERO,
+            };
+            let arm = pose.orientation * anchor;
+            let (cell, part) = grid.locate(pose.position + arm);
+            let mut own = wall.facets(index);
+            let tree = wall::tree::tree(&mut own.facets, &own.bounds, facets.len());
+            walls[index] = Wall {
+                cell: wrap(cell, grid.period),
+                material: wall.material as u32,
+                offset: (part * grid.cell_size.as_dvec3()).as_vec3(),
+                orientation: DVec4::from(pose.orientation).as_vec4(),
+                velocity: (moving.velocity + moving.angular_velocity.cross(arm)).as_vec3(),
+                first_node: nodes.len() as u32,
+                angular_velocity: moving.angular_velocity.as_vec3(),
+                node_count: tree.len() as u32,
+                belt: wall.belt.as_vec3(),
+                inverse_mass: match wall.loaded {
+                    Some(Loaded::Body(body)) => body.mass.map_or(0.0, f64::recip) as f32,
+                    _ => 0.0,
+                },
+                ..Wall::default()
+            };
+            for facet in own.facets.iter_mut().filter(|facet| facet.kind == SAMPLED) {
+                facet.first += samples.len() as u32;
+            }
+            facets.extend(own.facets);
+            nodes.extend(tree);
+            samples.extend(own.samples);
+            if wall.motion.is_some() {
+                let wall = wall.clone();
+                movers.push(Mover {
+                    index,
+                    wall,
+                    anchor,
+                });
+            }
+            if let Some(load) = &wall.loaded {
+                loaded.push(loaded_wall(index, wall, load, grid, pose.position + arm));
+            }
+            anchors.push(anchor);
+            let reach = wall.reach();
+            let reach = if reach.is_finite() {
+                reach
+            } else {
+                let far = |body: &crate::model::ModelBody| body.position.distance(pose.position);
+                model.bodies.iter().map(far).fold(0.0, f64::max)
+            };
+            farthest = farthest.max(reach);
+        }
+        let against_walls: Vec<Pair> = pairs.iter().map(|pair| pair.against(true)).collect();
+        let mut geometry: Vec<UVec4> = cast_slice(&against_walls).to_vec();
+        let facet_start = geometry.len();
+        geometry.extend(cast_slice::<Facet, UVec4>(&facets));
+        let node_start = geometry.len();
+        geometry.extend(cast_slice::<Node, UVec4>(&nodes));
+        let sample_start = geometry.len();
+        samples.resize(samples.len().next_multiple_of(4), 0.0_f32);
+        geometry.extend(
+            samples
+                .chunks(4)
+                .map(|four| UVec4::from_array(std::array::from_fn(|k| four[k].to_bits()))),
+        );
+        if loaded.is_empty() {
+            loaded.push(LoadedWall {
+                wall: NO_WALL,
+                ..LoadedWall::default()
+            });
+        }
+        Walls {
+            walls,
+            loaded,
+            movers,
+            anchors,
+            geometry,
+            facet_start,
+            node_start,
+            sample_start,
+            arm: power_of_two(farthest),
+        }
+    }
+}
+
+/// The start of a wall that moves under load; its anchor is at `place`, m.
+pub(super) fn loaded_wall(
+    index: usize,
+    wall: &wall::Wall,
+    loaded: &Loaded,
+    grid: &Grid,
+    place: DVec3,
+) -> LoadedWall {
+    let moving = wall.at(0.0);
+    let (cell, part) = grid.locate(place);
+    let body = Body {
+        offset: (part / f64::from(FRACTION)).round().as_uvec3(),
+        cell: wrap(cell, grid.period),
+        orientation: rotation::orientation(moving.pose.orientation),
+        velocity: moving.velocity.as_vec3(),
+        ..Body::default()
+    };
+    let reach = wall.reach();
+    let own = LoadedWall {
+        wall: index as u32,
+        reach: if reach.is_finite() { reach as f32 } else { 0.0 },
+        ..LoadedWall::default()
+    };
+    match loaded {
+        Loaded::Body(rigid) => {
+            let inertia = rigid.inertia_in(moving.pose.orientation);
+            let spin = moving.angular_velocity;
+            LoadedWall {
+                body: Body {
+                    angular_momentum: inertia.map_or(Vec3::ZERO, |inertia| {
+                        (world_inertia(moving.pose.orientation, inertia) * spin).as_vec3()
+                    }),
+                    ..body
+                },
+                inverse_inertia: inertia.map_or(Vec3::ZERO, |inertia| inertia.recip().as_vec3()),
+                inverse_mass: rigid.mass.map_or(0.0, f64::recip) as f32,
+                rail: rigid.rail.unwrap_or_default().as_vec3(),
+                axle: rigid.axle.unwrap_or_default().as_vec3(),
+                force: rigid.force.as_vec3(),
+                torque: rigid.torque.as_vec3(),
+                ..own
+            }
+        }
+        Loaded::Servo(servo) => LoadedWall {
+            body,
+            rail: servo.direction.as_vec3(),
+            servo_speed: servo.max_speed as f32,
+            servo_force: servo.force as f32,
+            ..own
+        },
+    }
+}
+
+/// Whether a wall may push or rub what lies still on it.
+pub(super) fn moves(wall: &wall::Wall) -> bool {
+    wall.motion.is_some() || wall.loaded.is_some() || wall.belt != DVec3::ZERO
+}
+
+/// Whether the engines sum the loads on walls in each step: where they move walls, and under a custom law,
+/// of which contacts do not tell afterwards what they did.
+pub(super) fn sums_wall_loads(model: &Model) -> bool {
+    let custom = matches!(model.contact.law, Law::Custom(_));
+    model
+        .walls
+        .iter()
+        .any(|wall| custom || wall.loaded.is_some())
+}
+
+pub(super) fn center_of(model: &Model) -> DVec3 {
+    if model.bodies.is_empty() {
+        let corners = model.flow.corners();
+        return corners.clone().sum::<DVec3>() / corners.count().max(1) as f64;
+    }
+    let sum: DVec3 = model.bodies.iter().map(|body| body.position).sum();
+    sum / model.bodies.len() as f64
+}

@@ -1,0 +1,527 @@
+//! Contact laws of the CPU engine; the twin of `shaders/shared/contact.wgsl`.
+//!
+//! A law turns a [`Contact`], the parameters of a pair of materials and what the contact remembers
+//! into a [`Response`]: force, torque, new memory, and the energy that it cost. Each contact is
+//! evaluated from both sides; all formulas change sign, and no bit else, when the sides are swapped.
+
+use std::f32::consts::PI;
+
+use glam::{Vec3, Vec4};
+
+use crate::state::layout::{HERTZ, LINEAR, Pair, Params, ROLLING_SPRING};
+
+/// Two surfaces that are close to each other during a step, seen from one of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contact {
+    /// Overlap in the middle of the step, m; negative while the surfaces are apart.
+    pub overlap: f32,
+    /// When they touch.
+    pub touch: Touch,
+    /// Unit vector from this surface to the other.
+    pub normal: Vec3,
+    /// Velocity of the other surface at the contact relative to this one, m/s.
+    pub relative_velocity: Vec3,
+    /// Angular velocity of the other body relative to this one, rad/s.
+    pub relative_spin: Vec3,
+    /// Angular speed about the normal of the two together, rad/s: the mean of a pair of spheres, that
+    /// of the wall on a wall.
+    pub common_twist: f32,
+    /// Effective radius, m: R1 R2/(R1 + R2) of two spheres, R on a wall.
+    pub radius: f32,
+    /// Inverse of the effective mass: 1/m_a + 1/m_b of the bodies, 1/kg.
+    pub inverse_mass: f32,
+    /// Time step, s.
+    pub time_step: f32,
+}
+
+/// How two surfaces touch during a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Touch {
+    /// The part of the step in which they overlap, 0 to 1.
+    pub presence: f32,
+    /// Overlap, m, averaged over the step: what is reported.
+    pub mean_overlap: f32,
+}
+
+impl Touch {
+    /// From the signed overlap (m) in the middle of the step and the speed (m/s) with which the
+    /// surfaces approach or part.
+    ///
+    /// A step of semi-implicit Euler stands for the time half a step before and after it. A contact
+    /// that begins or ends within has its dashpot act for a part of it; if it acted for all or
+    /// nothing, the restitution would depend on where in a step the surfaces happen to meet.
+    #[inline(always)]
+    pub fn new(overlap: f32, speed: f32, time_step: f32) -> Touch {
+        let way = speed.abs() * time_step;
+        if way > 2.0 * overlap.abs() {
+            let presence = 0.5 + overlap / way;
+            Touch {
+                presence,
+                mean_overlap: 0.5 * presence * presence * way,
+            }
+        } else if overlap > 0.0 {
+            Touch {
+                presence: 1.0,
+                mean_overlap: overlap,
+            }
+        } else {
+            Touch {
+                presence: 0.0,
+                mean_overlap: 0.0,
+            }
+        }
+    }
+}
+
+/// What a contact remembers from step to step; all zero before two surfaces touch and after they
+/// part.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Memory {
+    /// Elongation of the tangential spring, m.
+    pub slip: Vec3,
+    /// Elongation of the torsional spring, m.
+    pub twist: f32,
+    /// Elongation of the rolling spring, m.
+    pub roll: Vec3,
+    /// 1 if the surfaces stick to each other, else 0.
+    pub sticks: f32,
+}
+
+impl Memory {
+    /// From the elements of [`State::memory`](crate::state::State::memory) that belong to an entry.
+    pub fn of(elements: &[Vec4]) -> Memory {
+        let slip = elements.first().copied().unwrap_or_default();
+        let roll = elements.get(1).copied().unwrap_or_default();
+        Memory {
+            slip: slip.truncate(),
+            twist: slip.w,
+            roll: roll.truncate(),
+            sticks: roll.w,
+        }
+    }
+
+    /// Writes it to the elements that belong to an entry.
+    pub fn write(&self, elements: &mut [Vec4]) {
+        let all = [self.slip.extend(self.twist), self.roll.extend(self.sticks)];
+        for (element, own) in elements.iter_mut().zip(all) {
+            *element = own;
+        }
+    }
+}
+
+/// What a contact does to one of its sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Response {
+    /// Force on this surface, N.
+    pub force: Vec3,
+    /// Torque on this body besides that of the force, N m.
+    pub torque: Vec3,
+    /// What the contact remembers.
+    pub memory: Memory,
+    /// Energy that dashpots dissipated in this step, J: of the contact, not of a side.
+    pub damping: f32,
+    /// Energy that friction dissipated in this step, J.
+    pub friction: f32,
+}
+
+/// Spring and dashpot along the normal.
+///
+/// The spring is k d, or 4/3 E* sqrt(R) d^1.5 (Hertz). The dashpot is 2 zeta sqrt(k m), or 2 sqrt(5/6)
+/// zeta sqrt(S m) with the tangent S = 2 E* sqrt(R d) of Hertz's spring (Tsuji, Tanaka and Ishida
+/// 1992, in the form of Antypov and Elliott 2011): with the same zeta both have the same coefficient
+/// of restitution, whatever the speed, if the contact ends at overlap 0 and the dashpot may pull just
+/// before.
+///
+/// A semi-implicit step damps by the velocity of half a step ago: a dashpot `c` then takes `1 - c dt
+/// / m` of the velocity in each step where `exp(-c dt / m)` is meant, and shortens the contact; the
+/// restitution is that of a dashpot `c (1 + c dt / 4m)`. So the dashpot is `c / (1 + c dt / 4m)`,
+/// which makes the restitution second order in the time step instead of first.
+struct Push {
+    /// Force of the spring, N.
+    spring: f32,
+    /// Slope of the spring, N/m.
+    tangent: f32,
+    /// sqrt(k m), half of the critical damping, for the part of the step in contact, N s/m.
+    impedance: f32,
+    /// N s/m.
+    dashpot: f32,
+    /// Speed of approach, m/s.
+    approach: f32,
+    /// Force of both, N.
+    both: f32,
+}
+
+impl Push {
+    #[inline(always)]
+    fn new<const LAW: u32>(contact: &Contact, pair: &Pair) -> Push {
+        let approach = -contact.relative_velocity.dot(contact.normal);
+        let presence = contact.touch.presence;
+        let overlap = contact.overlap.max(0.0);
+        let (spring, tangent) = spring::<LAW>(overlap, contact.radius, pair);
+        let impedance = presence * (tangent / contact.inverse_mass).sqrt();
+        let shape = if LAW == HERTZ { TSUJI } else { 1.0 };
+        let nominal = presence * pair.damping + 2.0 * shape * pair.damping_ratio * impedance;
+        let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step * contact.inverse_mass);
+        Push {
+            spring,
+            tangent,
+            impedance,
+            dashpot,
+            approach,
+            both: spring + dashpot * approach,
+        }
+    }
+
+    /// Energy that the dashpot takes in a step, J: its force times the way in the middle of the step,
+    /// to which this contact has slowed the surfaces.
+    #[inline(always)]
+    fn damping(&self, contact: &Contact) -> f32 {
+        let change = self.both * contact.inverse_mass * contact.time_step;
+        (self.both - self.spring) * (self.approach - 0.5 * change) * contact.time_step
+    }
+}
+
+/// sqrt(5/6): damping of Hertz's spring over that of a linear one of the same slope.
+const TSUJI: f32 = 0.912_870_9;
+
+/// Force (N) and slope (N/m) of the normal spring at the overlap `overlap` (m).
+#[inline(always)]
+fn spring<const LAW: u32>(overlap: f32, radius: f32, pair: &Pair) -> (f32, f32) {
+    if LAW == HERTZ {
+        let width = (radius * overlap).sqrt();
+        (
+            pair.stiffness * width * overlap,
+            1.5 * pair.stiffness * width,
+        )
+    } else {
+        (pair.stiffness * overlap, pair.stiffness)
+    }
+}
+
+/// What the contact does, by the law `LAW` of [`crate::state::layout`].
+#[inline(always)]
+pub fn respond<const LAW: u32>(
+    contact: &Contact,
+    pair: &Pair,
+    memory: &Memory,
+    params: &Params,
+) -> Response {
+    if LAW == LINEAR {
+        linear(contact, pair)
+    } else {
+        remembering::<LAW>(contact, pair, memory, params)
+    }
+}
+
+/// The `linear` law: a spring `k d` and a dashpot `c v_n` along the normal, as in Mishra's DEM and
+/// GPU Gems 3, chapter 29, and a viscous shear force `g v_t` that Coulomb friction caps.
+///
+/// The contact ends at overlap 0, so the dashpot may pull just before; the coefficient of restitution
+/// then is exactly the one that `damping_ratio` stands for.
+///
+/// The shear viscosity is that of the tangential spring held for the time `t_c / pi` of an undamped
+/// contact, `g = k_t sqrt(m / k) = k_t / k sqrt(k m)`: the linear law has no memory from which to
+/// know the spring's elongation.
+#[inline(always)]
+fn linear(contact: &Contact, pair: &Pair) -> Response {
+    if contact.touch.presence == 0.0 {
+        return Response::default();
+    }
+    let push = Push::new::<LINEAR>(contact, pair);
+    let slip = contact.relative_velocity + push.approach * contact.normal;
+    let mut shear = pair.tangential_ratio * push.impedance * slip;
+    let cap = pair.friction * push.both.max(0.0);
+    let magnitude = shear.length();
+    let slides = magnitude > cap;
+    if slides {
+        shear *= cap / magnitude;
+    }
+    let lost = shear.dot(slip) * contact.time_step;
+    Response {
+        force: shear - push.both * contact.normal,
+        damping: push.damping(contact) + if slides { 0.0 } else { lost },
+        friction: if slides { lost } else { 0.0 },
+        ..Response::default()
+    }
+}
+
+/// The laws `hooke` and `hertz`: spring and dashpot along the normal, a spring across it that
+/// remembers (Cundall and Strack 1979; Mindlin's stiffness for `hertz`), and what is added to either:
+/// resistance to rolling and twisting, and cohesion.
+///
+/// The tangential force k_t s + c_t v_t is capped by Coulomb friction, mu times spring and dashpot
+/// of the normal together; so is the elongation s, which slides along.
+#[inline(always)]
+fn remembering<const LAW: u32>(
+    contact: &Contact,
+    pair: &Pair,
+    memory: &Memory,
+    params: &Params,
+) -> Response {
+    let Contact {
+        normal,
+        radius,
+        relative_spin,
+        time_step,
+        touch: Touch { presence, .. },
+        ..
+    } = *contact;
+    let mut push = Push::new::<LAW>(contact, pair);
+    if params.attraction == 0 {
+        push.both = push.both.max(0.0);
+    }
+    let (pull, sticks) = cohesion::<LAW>(contact, pair, memory.sticks > 0.0);
+    let mut response = Response {
+        force: (pull - push.both) * normal,
+        damping: push.damping(contact),
+        ..Response::default()
+    };
+    response.memory.sticks = if sticks { 1.0 } else { 0.0 };
+
+    let normal_force = push.both.max(0.0);
+    let stiffness = pair.tangential_ratio * push.tangent;
+    if presence == 0.0 {
+        // What the springs still held is lost.
+        let held = memory.slip.length_squared()
+            + memory.twist * memory.twist
+            + memory.roll.length_squared();
+        response.friction = 0.5 * stiffness * held;
+        return response;
+    }
+    let dashpot = params.tangential_damping * push.dashpot;
+    let carry = |elongation: Vec3| carried(elongation, normal, contact.common_twist * time_step);
+    let slide = |elongation: Vec3, velocity: Vec3, coefficient: f32| {
+        Slider {
+            stiffness,
+            dashpot,
+            cap: coefficient * normal_force,
+        }
+        .slide(elongation, velocity, presence, time_step)
+    };
+
+    let slip = contact.relative_velocity + push.approach * normal;
+    let shear = slide(carry(memory.slip), slip, pair.friction);
+    response.force += shear.force;
+    response.add_losses(&shear);
+    response.memory.slip = shear.elongation;
+    if pair.twisting_friction > 0.0 {
+        let twist = radius * relative_spin.dot(normal);
+        let torsion = slide(
+            memory.twist * normal,
+            twist * normal,
+            pair.twisting_friction,
+        );
+        response.torque += radius * torsion.force;
+        response.add_losses(&torsion);
+        response.memory.twist = torsion.elongation.dot(normal);
+    }
+
+    if pair.rolling_friction > 0.0 {
+        let spin = relative_spin - relative_spin.dot(normal) * normal;
+        if pair.rolling == ROLLING_SPRING {
+            let rolling = slide(carry(memory.roll), radius * spin, pair.rolling_friction);
+            response.torque += radius * rolling.force;
+            response.add_losses(&rolling);
+            response.memory.roll = rolling.elongation;
+        } else {
+            let torque = constant_torque(contact, spin, pair.rolling_friction * normal_force);
+            response.torque += torque;
+            response.friction += torque.dot(spin) * time_step;
+        }
+    }
+    response
+}
+
+impl Response {
+    #[inline(always)]
+    fn add_losses(&mut self, slid: &Slid) {
+        self.damping += slid.damping;
+        self.friction += slid.friction;
+    }
+}
+
+/// Energy (J) that the springs of a contact hold, and what its cohesion does: negative in the range of
+/// a constant force, positive in a neck that is drawn out.
+pub fn stored<const LAW: u32>(contact: &Contact, pair: &Pair, memory: &Memory) -> f32 {
+    let work = |overlap: f32| {
+        // The integral of k d, and of K sqrt(R) d^1.5.
+        let part = if LAW == HERTZ { 0.4 } else { 0.5 };
+        part * spring::<LAW>(overlap, contact.radius, pair).0 * overlap
+    };
+    let overlap = contact.overlap.max(0.0);
+    let gap = (-contact.overlap).max(0.0);
+    let mut energy = work(overlap);
+    if LAW != LINEAR {
+        let (_, tangent) = spring::<LAW>(overlap, contact.radius, pair);
+        let squares = memory.slip.length_squared()
+            + memory.twist * memory.twist
+            + memory.roll.length_squared();
+        energy += 0.5 * pair.tangential_ratio * tangent * squares;
+        energy -= pair.cohesion_force * (contact.overlap + pair.cohesion_range).max(0.0);
+        if memory.sticks > 0.0 {
+            let pull_off = 1.5 * PI * pair.surface_energy * contact.radius;
+            energy -= pull_off * contact.overlap + work(gap);
+        }
+    }
+    energy
+}
+
+/// What a contact remembered before the step in which it came to remember `memory`, as far as it
+/// matters: [`respond`] then gives the response of that step once more.
+pub fn before(contact: &Contact, memory: &Memory) -> Memory {
+    let way = contact.touch.presence * contact.time_step;
+    let normal = contact.normal;
+    let slip = contact.relative_velocity - contact.relative_velocity.dot(normal) * normal;
+    let twist = contact.radius * contact.relative_spin.dot(normal);
+    let spin = contact.relative_spin - contact.relative_spin.dot(normal) * normal;
+    Memory {
+        slip: memory.slip - way * slip,
+        twist: memory.twist - way * twist,
+        roll: memory.roll - way * (contact.radius * spin),
+        sticks: memory.sticks,
+    }
+}
+
+/// The elongation of a spring that lies in the plane of the contact, carried along as that plane
+/// turns: what sticks out of it now is taken away, its length stays, and it turns by `angle` (rad)
+/// about the normal.
+#[inline(always)]
+fn carried(elongation: Vec3, normal: Vec3, angle: f32) -> Vec3 {
+    let out = elongation.dot(normal);
+    let within = elongation - out * normal;
+    let square = within.length_squared();
+    if square == 0.0 {
+        return Vec3::ZERO;
+    }
+    // sqrt(1 + out²/within²) to second order, and exactly 1 where the plane does not turn: a spring
+    // under a constant load must not creep by rounding.
+    let longer = 1.0 + 0.5 * (out * out / square).min(1.0);
+    longer * within + angle * normal.cross(within)
+}
+
+/// A spring and dashpot with a limit to their force, beyond which they slide.
+struct Slider {
+    /// N/m.
+    stiffness: f32,
+    /// N s/m.
+    dashpot: f32,
+    /// Largest force, N.
+    cap: f32,
+}
+
+/// What became of a [`Slider`] in a step.
+struct Slid {
+    /// N.
+    force: Vec3,
+    /// Elongation of the spring, m.
+    elongation: Vec3,
+    /// Energy that the dashpot dissipated, J.
+    damping: f32,
+    /// Energy that sliding dissipated, J.
+    friction: f32,
+}
+
+impl Slider {
+    /// A step in which the ends of the spring part with `velocity` (m/s).
+    #[inline(always)]
+    fn slide(&self, elongation: Vec3, velocity: Vec3, presence: f32, time_step: f32) -> Slid {
+        let before = elongation.length_squared();
+        let mut elongation = elongation + presence * time_step * velocity;
+        let mut force = self.stiffness * elongation + self.dashpot * velocity;
+        let magnitude = force.length();
+        let slides = magnitude > self.cap;
+        if slides {
+            force *= self.cap / magnitude;
+            let tension = self.stiffness * elongation.length();
+            if tension > self.cap {
+                elongation *= self.cap / tension;
+            }
+        }
+        let stored = 0.5 * self.stiffness * (elongation.length_squared() - before);
+        let lost = force.dot(velocity) * time_step - stored;
+        Slid {
+            force,
+            elongation,
+            damping: if slides { 0.0 } else { lost },
+            friction: if slides { lost } else { 0.0 },
+        }
+    }
+}
+
+/// The part of the relative spin that constant rolling friction may take away in one step from a
+/// sphere of the effective mass and radius: the torque of a sphere that has come to rest must not
+/// turn it back, though a dozen contacts may add theirs.
+const GENTLE: f32 = 0.1;
+
+/// Rolling friction of the size `force` (N) times the effective radius, against the relative spin
+/// `spin` (rad/s): model A of Ai, Chen, Rotter and Ooi 2011.
+#[inline(always)]
+fn constant_torque(contact: &Contact, spin: Vec3, force: f32) -> Vec3 {
+    let speed = spin.length();
+    if speed == 0.0 {
+        return Vec3::ZERO;
+    }
+    let radius = contact.radius;
+    let inertia = 0.4 * radius * radius / contact.inverse_mass;
+    let most = GENTLE * inertia * speed / contact.time_step;
+    (force * radius).min(most) / speed * spin
+}
+
+/// Attraction (N) and whether the surfaces stick to each other, of surfaces that do (`sticks`) or
+/// do not yet.
+///
+/// A constant force acts within its range of gaps. Surface energy acts from the first touch: 3/2 pi w
+/// R, the pull-off force of Johnson, Kendall and Roberts 1971, while the surfaces overlap; in a gap, it
+/// is less by what the normal spring would carry at an overlap of that size, until nothing is left.
+#[inline(always)]
+fn cohesion<const LAW: u32>(contact: &Contact, pair: &Pair, sticks: bool) -> (f32, bool) {
+    let mut pull = 0.0;
+    if pair.cohesion_force > 0.0 {
+        let speed = contact.relative_velocity.dot(contact.normal);
+        let within = Touch::new(
+            contact.overlap + pair.cohesion_range,
+            speed,
+            contact.time_step,
+        );
+        pull += pair.cohesion_force * within.presence;
+    }
+    if pair.surface_energy > 0.0 && (sticks || contact.touch.presence > 0.0) {
+        let pull_off = 1.5 * PI * pair.surface_energy * contact.radius;
+        let (neck, _) = spring::<LAW>((-contact.overlap).max(0.0), contact.radius, pair);
+        pull += (pull_off - neck).max(0.0);
+        return (pull, neck < pull_off);
+    }
+    (pull, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contact_that_begins_or_ends_within_a_step_is_there_for_a_part_of_it() {
+        let touch = |overlap, speed| Touch::new(overlap, speed, 1e-3);
+        // From 1 mm apart to 3 mm deep in one step around an overlap of 1 mm, and back.
+        for speed in [4.0, -4.0] {
+            assert!((touch(1e-3, speed).presence - 0.75).abs() < 1e-6);
+            assert!((touch(1e-3, speed).mean_overlap - 0.75 * 1.5e-3).abs() < 1e-9);
+        }
+        assert!((touch(-1e-3, 4.0).presence - 0.25).abs() < 1e-6);
+        assert_eq!(
+            touch(1e-3, 1.0),
+            Touch {
+                presence: 1.0,
+                mean_overlap: 1e-3
+            }
+        );
+        assert_eq!(
+            touch(1e-3, 0.0),
+            Touch {
+                presence: 1.0,
+                mean_overlap: 1e-3
+            }
+        );
+        assert_eq!(touch(-1e-3, 1.0).presence, 0.0);
+        assert_eq!(touch(0.0, 0.0).presence, 0.0);
+    }
+}

@@ -1,0 +1,359 @@
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use super::batch::{Batch, larger};
+use super::contacts;
+use super::integrate::{self, Bodies, Kinds, Moved, Step, integrate_blocks, integrate_some};
+use super::pairs::{Chunk, Pairs, Part};
+use super::pose::{pose_all, pose_blocks, pose_some};
+use super::wall_batch;
+use super::walls::{self, Touched};
+use crate::state::State;
+use crate::step::Pass;
+
+/// The passes that [`act`] runs; the last one is that of the next step.
+pub const ACTING: [Pass; 4] = [Pass::Contacts, Pass::Walls, Pass::Integrate, Pass::Pose];
+
+/// The passes `contacts`, `walls`, `integrate` and the next `pose`, in one go: chunk by chunk of bodies, so that
+/// what one leaves to the next is still in the cache. The same bits come out.
+///
+/// None of them reads what another run writes: `integrate` writes bodies, `pose` the spheres of the run, and contacts
+/// read those and its copies of others. Nor do they read what has been posed already: pairs look ahead only, unless bodies
+/// may sleep; then all contacts are evaluated first. Returns the time that each of [`ACTING`] took, as if one came after the
+/// other.
+pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
+    if state.bodies.is_empty() {
+        // Walls move all the same, and under laws that this engine does not have, too: the GPU engine has it
+        // take the steps before the first body comes in.
+        integrate::end(state, Moved::default());
+        return Default::default();
+    }
+    let start = Instant::now();
+    let contacts = contacts::kernel(state);
+    let walls = (state.params.wall_count > 0).then(|| walls::kernel(state));
+    let step = integrate::begin(state);
+    let act = |state: &State, part: Part| {
+        let mut task = Task {
+            state,
+            contacts,
+            walls,
+            step: &step,
+            acted: Acted::new(state),
+            clock: Instant::now(),
+            part,
+        };
+        task.act();
+        task.acted
+    };
+    let acted = pairs.with(state, act, Acted::default, Acted::and);
+    let largest = &mut state.stats[0].max_overlap_fraction;
+    *largest = (*largest).max(acted.fraction.to_bits());
+    if walls.is_some() {
+        acted.touched.note(state);
+    }
+    integrate::end(state, acted.moved);
+    if acted.moved.is_lost() {
+        pairs.give_bodies(state);
+        pose_all(state);
+    } else {
+        pairs.set_posed();
+    }
+    // Threads work side by side: each pass has its share of the time that went by.
+    let all = acted.times.iter().sum::<Duration>().as_secs_f64();
+    let share = start.elapsed().as_secs_f64() / all.max(f64::MIN_POSITIVE);
+    acted.times.map(|time| time.mul_f64(share))
+}
+
+/// A run in a step.
+struct Task<'a> {
+    state: &'a State,
+    contacts: contacts::Kernel,
+    walls: Option<walls::Kernel>,
+    step: &'a Step,
+    acted: Acted,
+    clock: Instant,
+    part: Part<'a>,
+}
+
+impl Task<'_> {
+    fn act(&mut self) {
+        let Part { run, room, .. } = &mut self.part;
+        let before = run.before.clone();
+        let batch = &mut room.contacts;
+        self.acted.fraction = (self.contacts)(self.state, run, &before, &mut [], batch, &[]);
+        let chunks = run.chunks.clone();
+        if self.state.params.sleep_steps == 0 {
+            for chunk in &chunks {
+                self.touch(chunk);
+                self.go_on(chunk);
+            }
+        } else {
+            chunks.iter().for_each(|chunk| self.touch(chunk));
+            chunks.iter().for_each(|chunk| self.go_on(chunk));
+        }
+    }
+
+    /// The contacts of the spheres of a chunk.
+    fn touch(&mut self, chunk: &Chunk) {
+        let Part {
+            run,
+            room,
+            bodies,
+            loads,
+        } = &mut self.part;
+        let (loads, soon) = (
+            &mut loads[chunk.spheres.clone()],
+            &bodies[chunk.bodies.clone()],
+        );
+        let fraction = (self.contacts)(self.state, run, chunk, loads, &mut room.contacts, soon);
+        self.acted.fraction = larger(self.acted.fraction, fraction);
+        self.acted.lap(0, &mut self.clock);
+        if let Some(walls) = self.walls {
+            let touched = &mut self.acted.touched;
+            walls(self.state, run, chunk, loads, touched, &mut room.walls);
+        }
+        self.acted.lap(1, &mut self.clock);
+    }
+
+    /// Moves the bodies of a chunk, and poses their spheres for the next step.
+    fn go_on(&mut self, chunk: &Chunk) {
+        let Part {
+            run,
+            room,
+            bodies,
+            loads,
+        } = &mut self.part;
+        let first = run.bodies.start + chunk.bodies.start;
+        let kinds = Kinds::from(self.state);
+        let spheres = &mut run.local[chunk.spheres.clone()];
+        if chunk.balls {
+            let blocks = &mut run.blocks[chunk.blocks.clone()];
+            let (count, batch) = (chunk.bodies.len(), &mut room.integrate);
+            let moved = integrate_blocks(self.step, kinds, blocks, first, count, batch);
+            self.acted.moved = self.acted.moved.and(moved);
+            self.acted.lap(2, &mut self.clock);
+            if !moved.is_lost() {
+                pose_blocks(&self.state.params, kinds, blocks, first, spheres);
+            }
+            self.acted.lap(3, &mut self.clock);
+            return;
+        }
+        let forces = match self.state.params.forces {
+            0 => &[],
+            _ => &self.state.body_forces[first..first + chunk.bodies.len()],
+        };
+        let bodies = &mut bodies[chunk.bodies.clone()];
+        let some = Bodies {
+            first,
+            bodies: &mut *bodies,
+            loads,
+            first_sphere: run.spheres.start,
+            forces,
+        };
+        let moved = integrate_some(self.step, kinds, some, &mut room.integrate);
+        self.acted.moved = self.acted.moved.and(moved);
+        self.acted.lap(2, &mut self.clock);
+        if !moved.is_lost() {
+            pose_some(self.state, bodies, first, spheres);
+        }
+        self.acted.lap(3, &mut self.clock);
+    }
+}
+
+/// Room in which a run works, kept from step to step.
+#[derive(Default)]
+pub(super) struct Room {
+    pub contacts: Batch,
+    pub walls: wall_batch::Batch,
+    integrate: integrate::Batch,
+}
+
+impl fmt::Debug for Room {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("Room")
+    }
+}
+
+/// What became of a run.
+#[derive(Default)]
+struct Acted {
+    /// Largest overlap as a fraction of the smaller radius.
+    fraction: f32,
+    touched: Touched,
+    moved: Moved,
+    times: [Duration; ACTING.len()],
+}
+
+impl Acted {
+    fn new(state: &State) -> Acted {
+        Acted {
+            touched: Touched::new(state),
+            ..Acted::default()
+        }
+    }
+
+    fn and(self, other: Acted) -> Acted {
+        Acted {
+            fraction: larger(self.fraction, other.fraction),
+            touched: self.touched.and(other.touched),
+            moved: self.moved.and(other.moved),
+            times: std::array::from_fn(|pass| self.times[pass] + other.times[pass]),
+        }
+    }
+
+    fn lap(&mut self, pass: usize, clock: &mut Instant) {
+        let now = Instant::now();
+        self.times[pass] += now - *clock;
+        *clock = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::Vec4;
+
+    use crate::scene;
+    use crate::state::State;
+    use crate::state::layout::{ASLEEP, Body, CUSTOM, SphereLoad};
+    use crate::step::Pass;
+    use crate::step::cpu::{CpuEngine, Look, is_due, run};
+
+    /// Clumps and balls of two materials on a floor, two of them on a spring.
+    const SCENE: &str = r#"{
+        "version": 1,
+        "contact": { "law": "hooke", "stiffness": 1e5 },
+        "materials": {
+            "glass": { "density": 2500, "restitution": 0.5, "friction": 0.5, "rolling_friction": 0.1 },
+            "steel": { "density": 7800, "restitution": 0.8, "friction": 0.2 }
+        },
+        "shapes": {
+            "ball": { "sphere": { "radius": 0.02 }, "material": "glass" },
+            "shot": { "sphere": { "radius": 0.015 }, "material": "steel" },
+            "cube": { "cube": { "n": 2, "radius": 0.01 }, "material": "steel" }
+        },
+        "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "glass" }],
+        "bodies": [
+            { "name": "a", "shape": "ball", "position": [0, 0.5, 0] },
+            { "name": "b", "shape": "cube", "position": [0.1, 0.5, 0] }
+        ],
+        "springs": [{ "from": { "body": "a" }, "to": { "body": "b" }, "stiffness": 100, "length": 0.08 }],
+        "fills": [{
+            "count": 680, "shapes": { "ball": 1, "cube": 1 }, "seed": 2,
+            "region": { "min": [-0.3, 0, -0.3], "max": [0.3, 0.4, 0.3] }
+        }]
+    }"#;
+
+    fn steps(state: &mut State, count: u64, look: Option<Look>) -> u64 {
+        CpuEngine::default().steps(state, count, look)
+    }
+
+    #[test]
+    fn without_bodies_steps_go_by_under_any_law() {
+        let mut model = scene::parse(SCENE, "crowd.json".as_ref()).unwrap().model;
+        model.bodies.clear();
+        model.forces.springs.clear();
+        let mut state = State::new(&model);
+        state.params.law = CUSTOM;
+        steps(&mut state, 1, None);
+        assert_eq!(state.stats[0].steps, 1);
+    }
+
+    /// The same with two sizes of balls, so that most of them move many at a time, in a periodic box.
+    fn balls() -> String {
+        SCENE
+            .replace(r#""ball": 1, "cube": 1"#, r#""ball": 1, "shot": 1"#)
+            .replace(
+                r#""planes""#,
+                r#""domain": { "min": [-0.32, 0, -0.32], "max": [0.32, 1, 0.32], "periodic": [true, false, true] },
+                "planes""#,
+            )
+    }
+
+    #[test]
+    fn passes_in_one_go_do_what_they_do_one_after_the_other() {
+        for scene in [SCENE.to_owned(), balls()] {
+            act_as_one_after_the_other(&scene);
+        }
+    }
+
+    #[test]
+    fn a_lost_body_leaves_the_loads_of_its_last_step() {
+        for scene in [SCENE.to_owned(), balls()] {
+            let mut together = crowded(&scene);
+            steps(&mut together, 60, None);
+            together.bodies[7].velocity.x = 1e9;
+            let mut apart = together.clone();
+            assert_eq!(steps(&mut together, 10, None), 1);
+            for pass in Pass::ALL {
+                if is_due(pass, &apart) {
+                    run(pass, &mut apart);
+                }
+            }
+            assert_ne!(together.stats[0].runaway, 0);
+            let touching = |load: &SphereLoad| load.sphere_contacts() > 0;
+            assert!(together.sphere_loads.iter().any(touching));
+            assert!(together.sphere_loads == apart.sphere_loads);
+            assert!(together.bodies == apart.bodies);
+        }
+    }
+
+    /// The state of a scene, of which bodies are moved together until they touch.
+    fn crowded(scene: &str) -> State {
+        let mut model = scene::parse(scene, "crowd.json".as_ref())
+            .unwrap_or_else(|error| panic!("{error}"))
+            .model;
+        model
+            .bodies
+            .iter_mut()
+            .for_each(|body| body.position *= 0.7);
+        if let Some(domain) = &mut model.domain {
+            (domain.min, domain.max) = (0.7 * domain.min, 0.7 * domain.max);
+        }
+        State::new(&model)
+    }
+
+    fn act_as_one_after_the_other(scene: &str) {
+        for sleep_steps in [0, 20] {
+            let mut together = crowded(scene);
+            together.params.sleep_steps = sleep_steps;
+            together.params.sleep_speed = 0.2;
+            together.params.wake_acceleration = 5.0;
+            let mut apart = together.clone();
+            let mut by_one = together.clone();
+            let mut asleep = 0;
+            let mut look = |state: &State, _| {
+                let sleeps = |body: &&Body| body.still & ASLEEP != 0;
+                asleep = asleep.max(state.bodies.iter().filter(sleeps).count());
+            };
+            steps(&mut together, 150, Some(&mut look));
+            let mut unseen = apart.clone();
+            steps(&mut unseen, 150, None);
+            assert!(unseen == together, "nobody looks, {sleep_steps}");
+            let mut engine = CpuEngine::default();
+            for _ in 0..150 {
+                engine.steps(&mut by_one, 1, None);
+                for pass in Pass::ALL {
+                    if is_due(pass, &apart) {
+                        run(pass, &mut apart);
+                    }
+                }
+            }
+            let touching = |contacts: fn(&SphereLoad) -> u32| {
+                together.sphere_loads.iter().any(|load| contacts(load) > 0)
+            };
+            assert!(touching(SphereLoad::sphere_contacts) && touching(SphereLoad::wall_contacts));
+            assert_eq!(asleep > 0, sleep_steps > 0, "{asleep} bodies sleep");
+            assert!(together.stats[0].rebuilds > 2);
+            // What longer lists have left would tell runs apart that were resumed and that were not.
+            let rest = together.stats[0].neighbours as usize;
+            assert!(together.neighbours[rest..].iter().all(|&rest| rest == 0));
+            assert!(
+                together.memory[rest..]
+                    .iter()
+                    .all(|&rest| rest == Vec4::ZERO)
+            );
+            assert!(together == apart, "in one go and apart, {sleep_steps}");
+            assert!(by_one == apart, "one by one, {sleep_steps}");
+        }
+    }
+}

@@ -1,0 +1,411 @@
+use std::mem::take;
+use std::ops::Range;
+
+use bytemuck::cast_ref;
+use glam::{IVec3, Vec4};
+use multiversion::multiversion;
+
+use super::batch::{Batch, Effect, Sums, larger, prefetch};
+use super::lanes::{WIDTH, read_both};
+use super::pairs::{Chunk, Group, Pairs, Part, Run, with_pairs};
+use crate::state::State;
+use crate::state::layout::{Body, HERTZ, HOOKE, KEPT, LINEAR, SphereLoad};
+
+/// Contacts of each sphere with others: force, torque, overlap, number, and what each remembers.
+///
+/// A pair within a run of bodies is evaluated once, for both spheres. To swap the sides changes signs, and no bit
+/// else; and each sphere sums its neighbours of lower index in their order, then those of higher index in theirs, and
+/// then both, however long the runs are: the result does not depend on them. Where bodies may sleep, it sums all of
+/// them in their order.
+///
+/// # Panics
+/// If the contact law is a custom one, which is there for the GPU engine only.
+pub(super) fn contacts(state: &mut State, pairs: &mut Pairs) {
+    let kernel = kernel(state);
+    let act = |state: &State, part: Part| {
+        let Part {
+            run, room, loads, ..
+        } = part;
+        let batch = &mut room.contacts;
+        let mut fraction = kernel(state, run, &run.before.clone(), &mut [], batch, &[]);
+        for chunk in run.chunks.clone() {
+            let loads = &mut loads[chunk.spheres.clone()];
+            fraction = larger(fraction, kernel(state, run, &chunk, loads, batch, &[]));
+        }
+        fraction
+    };
+    let fraction = with_pairs(state, pairs, |state, pairs| {
+        pairs.fill(state);
+        pairs.with(state, act, || 0.0, f32::max)
+    });
+    let largest = &mut state.stats[0].max_overlap_fraction;
+    *largest = (*largest).max(fraction.to_bits());
+}
+
+/// Evaluates the contacts of the spheres of a chunk, and completes the given loads, or those of the blocks if they are
+/// balls; how many contacts there are and how deep is added by [`Run::count`], unless bodies may sleep. Returns the
+/// largest overlap as a fraction of the smaller radius. Meanwhile the given bodies are fetched: those that are moved then.
+pub(super) type Kernel =
+    fn(&State, &mut Run, &Chunk, &mut [SphereLoad], &mut Batch, &[Body]) -> f32;
+
+/// What evaluates the contact law of `state`.
+///
+/// # Panics
+/// If it is a custom one.
+pub(super) fn kernel(state: &State) -> Kernel {
+    let plain = is_plain(state);
+    match (state.params.law, state.params.memory_size) {
+        (LINEAR, _) => evaluate_some::<LINEAR, true, 0>,
+        (HOOKE, 1) if plain => evaluate_some::<HOOKE, true, 1>,
+        (HERTZ, 1) if plain => evaluate_some::<HERTZ, true, 1>,
+        (HOOKE, 1) => evaluate_some::<HOOKE, false, 1>,
+        (HERTZ, 1) => evaluate_some::<HERTZ, false, 1>,
+        (HOOKE, _) => evaluate_some::<HOOKE, false, 2>,
+        (HERTZ, _) => evaluate_some::<HERTZ, false, 2>,
+        (law, _) => panic!("the CPU engine has no contact law {law}"),
+    }
+}
+
+/// Whether no pair has terms beyond spring, dashpot and friction.
+pub(super) fn is_plain(state: &State) -> bool {
+    state.pairs.iter().all(|pair| *pair == pair.plain())
+}
+
+/// Number of values that contacts remember: without twisting friction, the fourth is always zero.
+pub(super) fn memory_columns(state: &State) -> usize {
+    let size = state.params.memory_size as usize;
+    columns(size, is_plain(state))
+}
+
+#[inline(always)]
+pub(super) const fn columns(size: usize, plain: bool) -> usize {
+    if plain && size == 1 { 3 } else { 4 * size }
+}
+
+/// The contacts of the spheres of a chunk, for which there are `loads`. Returns the largest overlap as a fraction of
+/// the smaller radius.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
+    state: &State,
+    run: &mut Run,
+    chunk: &Chunk,
+    loads: &mut [SphereLoad],
+    batch: &mut Batch,
+    bodies: &[Body],
+) -> f32 {
+    if state.params.period == IVec3::ZERO {
+        evaluate::<LAW, PLAIN, SIZE, false>(state, run, chunk, loads, batch, bodies);
+    } else {
+        evaluate::<LAW, PLAIN, SIZE, true>(state, run, chunk, loads, batch, bodies);
+    }
+    batch.fraction()
+}
+
+#[inline(always)]
+fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC: bool>(
+    state: &State,
+    run: &mut Run,
+    chunk: &Chunk,
+    loads: &mut [SphereLoad],
+    batch: &mut Batch,
+    bodies: &[Body],
+) {
+    batch.begin(run, chunk);
+    // What comes before the run comes first in the sums.
+    let is_before = chunk.spheres.is_empty();
+    let sleep = state.params.sleep_steps > 0;
+    let mut sums = take(if is_before {
+        &mut run.sums
+    } else {
+        &mut batch.sums
+    });
+    for index in chunk.groups.clone() {
+        let Group { places, count, .. } = run.groups[index];
+        let kept = run.kept(index, &state.params);
+        let soon = index - chunk.groups.start;
+        if chunk.balls {
+            let soon = chunk.blocks.start + soon;
+            prefetch(&run.blocks, soon..(soon + 1).min(chunk.blocks.end));
+        } else {
+            let soon = WIDTH * soon..WIDTH * (soon + 1);
+            prefetch(loads, soon.clone());
+            prefetch(bodies, soon.start..soon.end.min(bodies.len()));
+        }
+        if kept.contains(&false) {
+            let idle = kept[..count].iter().filter(|&&kept| kept).count();
+            run.idle += idle * run.groups[index].rows.len();
+            batch.evaluate::<LAW, PLAIN, SIZE, PERIODIC>(state, run, chunk, index, kept, &mut sums);
+        }
+        if sleep {
+            for (lane, &kept) in kept[..count].iter().enumerate() {
+                let load = &mut loads[places[lane] as usize - chunk.spheres.start];
+                load.contacts = load.contacts & !KEPT | if kept { KEPT } else { 0 };
+            }
+        }
+    }
+    if is_before {
+        run.sums = sums;
+        return;
+    }
+    batch.share(run, chunk);
+    if chunk.balls {
+        for (index, start) in chunk
+            .blocks
+            .clone()
+            .zip(chunk.spheres.clone().step_by(WIDTH))
+        {
+            let end = chunk.spheres.end.min(start + WIDTH);
+            load_block(run, index, start..end, &sums);
+        }
+        batch.sums = sums;
+        return;
+    }
+    for (load, place) in loads.iter_mut().zip(chunk.spheres.clone()) {
+        if sleep && load.is_kept() {
+            continue;
+        }
+        let place = sums.place(place);
+        (load.max_overlap, load.contacts) = (0.0, 0);
+        let mut effect = take(&mut run.sums.effects[place]);
+        effect.add(&sums.effects[place]);
+        let [force, torque] = effect.0.map(Vec4::from_array);
+        load.force = force.truncate();
+        load.torque = torque.truncate();
+        add(&mut load.damping, &mut load.damping_rest, force.w);
+        add(&mut load.friction, &mut load.friction_rest, torque.w);
+    }
+    batch.sums = sums;
+    if sleep {
+        run.count(chunk.groups.clone(), chunk.spheres.start, loads);
+    }
+}
+
+/// Completes the loads of a block but for what [`Run::count`] adds, of the spheres in `places`: `higher` is what contacts
+/// with spheres of higher index do to each.
+#[inline(always)]
+fn load_block(run: &mut Run, block: usize, places: Range<usize>, higher: &Sums) {
+    let lower = &mut run.sums;
+    let mut effects = [Effect::default(); WIDTH];
+    for (lane, place) in places.enumerate() {
+        let place = higher.place(place);
+        effects[lane] = take(&mut lower.effects[place]);
+        effects[lane].add(&higher.effects[place]);
+    }
+    let [forces, torques, energies] = &mut run.blocks[block].loads;
+    let [damping, damping_rest, friction, friction_rest] = &mut energies.0;
+    read_both([&mut *forces, &mut *torques], cast_ref(&effects));
+    for lane in 0..WIDTH {
+        let [.., damped] = &mut forces.0;
+        add(&mut damping[lane], &mut damping_rest[lane], damped[lane]);
+        damped[lane] = 0.0;
+        let [.., rubbed] = &mut torques.0;
+        add(&mut friction[lane], &mut friction_rest[lane], rubbed[lane]);
+        rubbed[lane] = 0.0;
+    }
+}
+
+/// Kahan's summation: `rest` is what rounding has left out of `sum`.
+#[inline(always)]
+pub(super) fn add(sum: &mut f32, rest: &mut f32, term: f32) {
+    let term = term + *rest;
+    let total = *sum + term;
+    *rest = term - (total - *sum);
+    *sum = total;
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::Vec3;
+
+    use super::*;
+    use crate::model::Law;
+    use crate::scene;
+    use crate::state::layout::{ROLLING_CONSTANT, ROLLING_SPRING, WALL};
+    use crate::step::Pass;
+    use crate::step::contact::{Memory, respond};
+    use crate::step::cpu::{run, step};
+    use crate::step::near::Near;
+
+    /// A crowd of balls of two sizes and materials on a floor.
+    const CROWD: &str = r#"{
+        "version": 1,
+        "duration": 1,
+        "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 1e-4 },
+        "materials": {
+            "glass": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
+            "steel": { "density": 7800, "restitution": 0.8, "friction": 0.2 }
+        },
+        "shapes": {
+            "ball": { "sphere": { "radius": 0.01 }, "material": "glass" },
+            "shot": { "sphere": { "radius": 0.006 }, "material": "steel" }
+        },
+        "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "glass" }],
+        "fills": [{
+            "count": 1600,
+            "shapes": { "ball": 1, "shot": 1 },
+            "placement": "grid",
+            "spacing": 0.0201,
+            "orientation": [0, 0, 0, 1],
+            "region": { "min": [0, 0, 0], "max": [0.5, 0.3, 0.5] },
+            "velocity": { "min": [-2, -2, -2], "max": [2, 2, 2] },
+            "seed": 1
+        }]
+    }"#;
+
+    fn crowd(law: u32) -> State {
+        let mut model = scene::parse(CROWD, "crowd.json".as_ref()).unwrap().model;
+        if law == LINEAR {
+            model.contact.law = Law::Linear;
+        }
+        // So that neighbours overlap.
+        model
+            .bodies
+            .iter_mut()
+            .for_each(|body| body.position *= 0.9);
+        let mut state = State::new(&model);
+        state.params.law = law;
+        if law == HERTZ {
+            state.pairs.iter_mut().for_each(|pair| pair.stiffness = 1e7);
+        }
+        state
+    }
+
+    /// All that can be added to a law, for some of the pairs.
+    fn add_terms(state: &mut State) {
+        for (index, pair) in state.pairs.iter_mut().enumerate() {
+            pair.rolling_friction = 0.2;
+            pair.rolling = if index == 0 {
+                ROLLING_CONSTANT
+            } else {
+                ROLLING_SPRING
+            };
+            pair.twisting_friction = 0.1;
+            if index == 0 {
+                (pair.cohesion_force, pair.cohesion_range) = (0.1, 2e-4);
+            } else {
+                pair.surface_energy = 0.5;
+            }
+        }
+        state.params.memory_size = 2;
+        state.set_neighbour_capacity(state.params.neighbour_capacity);
+    }
+
+    /// What [`contacts`] and [`walls`] do, one contact after the other.
+    fn one_by_one<const LAW: u32>(state: &mut State) {
+        let before = state.clone();
+        let size = state.params.memory_size as usize;
+        for (index, load) in state.sphere_loads.iter_mut().enumerate() {
+            let [start, end] = [0, 1].map(|k| before.neighbour_starts[index + k] as usize);
+            // Force and torque of spheres of lower and of higher index.
+            let mut sums = [[Vec3::ZERO; 2]; 2];
+            let mut walls = Vec::new();
+            // With spheres of lower and of higher index, and with walls.
+            let (mut damping, mut friction) = ([0.0; 3], [0.0; 3]);
+            (load.max_overlap, load.contacts) = (0.0, 0);
+            for entry in start..end {
+                let memory = &mut state.memory[entry * size..(entry + 1) * size];
+                let other = before.neighbours[entry];
+                let Some((near, pair)) = Near::new(&before, index, entry) else {
+                    memory.fill(Vec4::ZERO);
+                    continue;
+                };
+                let (share, one, with) = if other & WALL == 0 {
+                    (0.5, 1, usize::from(other as usize > index))
+                } else {
+                    (1.0, 1 << 16, 2)
+                };
+                let was = Memory::of(memory);
+                let response = respond::<LAW>(&near.contact, &pair, &was, &before.params);
+                response.memory.write(memory);
+                let torque = near.arm.cross(response.force) + response.torque;
+                if other & WALL == 0 {
+                    let [force_sum, torque_sum] = &mut sums[with];
+                    *force_sum += response.force;
+                    *torque_sum += torque;
+                } else {
+                    walls.push((response.force, torque));
+                }
+                damping[with] += share * response.damping;
+                friction[with] += share * response.friction;
+                let touch = near.contact.touch;
+                load.max_overlap = load.max_overlap.max(touch.mean_overlap);
+                load.contacts += if touch.presence > 0.0 { one } else { 0 };
+            }
+            let [force, torque] = [0, 1].map(|k| sums[0][k] + sums[1][k]);
+            (load.force, load.torque) = walls.iter().fold((force, torque), |sum, wall| {
+                (sum.0 + wall.0, sum.1 + wall.1)
+            });
+            let walled = before.neighbours[start..end]
+                .last()
+                .is_some_and(|last| last & WALL != 0);
+            add(
+                &mut load.damping,
+                &mut load.damping_rest,
+                damping[0] + damping[1],
+            );
+            add(
+                &mut load.friction,
+                &mut load.friction_rest,
+                friction[0] + friction[1],
+            );
+            if walled {
+                add(&mut load.damping, &mut load.damping_rest, damping[2]);
+                add(&mut load.friction, &mut load.friction_rest, friction[2]);
+            }
+        }
+    }
+
+    fn agrees<const LAW: u32>(mut state: State, what: &str) {
+        for _ in 0..20 {
+            step(&mut state);
+        }
+        let mut expected = state.clone();
+        one_by_one::<LAW>(&mut expected);
+        run(Pass::Contacts, &mut state);
+        run(Pass::Walls, &mut state);
+        let touching: u32 = state
+            .sphere_loads
+            .iter()
+            .map(SphereLoad::sphere_contacts)
+            .sum();
+        assert!(
+            touching > 200,
+            "{what}: {touching} contacts are too few to mean anything"
+        );
+        let on_floor: u32 = state
+            .sphere_loads
+            .iter()
+            .map(SphereLoad::wall_contacts)
+            .sum();
+        // More than go into a batch.
+        assert!(on_floor > 130, "{what}: {on_floor} contacts with the floor");
+        let loads = state.sphere_loads.iter().zip(&expected.sphere_loads);
+        for (index, (load, expected)) in loads.enumerate() {
+            assert_eq!(load, expected, "{what}: load of sphere {index}");
+        }
+        assert!(state.memory == expected.memory, "{what}: memory");
+    }
+
+    #[test]
+    fn contacts_by_the_batch_are_contacts_one_by_one_bit_for_bit() {
+        agrees::<LINEAR>(crowd(LINEAR), "linear");
+        agrees::<HOOKE>(crowd(HOOKE), "hooke");
+        agrees::<HERTZ>(crowd(HERTZ), "hertz");
+        let mut state = crowd(HOOKE);
+        add_terms(&mut state);
+        agrees::<HOOKE>(state, "hooke, all terms");
+        let mut state = crowd(HERTZ);
+        add_terms(&mut state);
+        agrees::<HERTZ>(state, "hertz, all terms");
+    }
+
+    #[test]
+    fn spheres_with_one_centre_part_along_y() {
+        let mut state = crowd(HOOKE);
+        let (first, second) = state.bodies.split_at_mut(1);
+        (second[0].cell, second[0].offset) = (first[0].cell, first[0].offset);
+        step(&mut state);
+        let [first, second] = [0, 1].map(|k| state.sphere_loads[k].force);
+        assert!(first.y < 0.0 && second.y > 0.0, "{first} {second}");
+    }
+}

@@ -1,0 +1,751 @@
+use bytemuck::{cast_slice, cast_slice_mut};
+use glam::{IVec3, UVec3, UVec4, Vec3};
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+use super::GRAIN;
+use super::balls::{Block, kinds_of};
+use super::lanes::{Columns, LANES, WIDTH, read_four, write_four};
+use crate::math::grid::{is_sane, metres, travel};
+use crate::math::rotation::{MOST_TURN, Quaternion, advance, angular_velocity, is_round};
+use crate::math::rounding::{self, dither};
+use crate::state::layout::{
+    ASLEEP, Body, BodyForce, BodyProperties, Load, LoadedWall, Member, Params, SEMI_IMPLICIT,
+    SphereLoad, Stats, WALL_DIGITS, Wall, WallPose,
+};
+use crate::state::{State, load};
+use crate::step::pull::pulled;
+
+/// Sums the spheres of each body and moves it by one time step; and moves the walls.
+pub fn integrate(state: &mut State) {
+    let step = begin(state);
+    let State {
+        params,
+        bodies,
+        properties,
+        members,
+        sphere_loads,
+        body_forces,
+        ..
+    } = state;
+    let kinds = Kinds {
+        properties,
+        members,
+    };
+    let moved = bodies
+        .par_chunks_mut(GRAIN)
+        .enumerate()
+        .map_init(Batch::default, |batch, (chunk, bodies)| {
+            let first = chunk * GRAIN;
+            let forces = match params.forces {
+                0 => &[],
+                _ => &body_forces[first..first + bodies.len()],
+            };
+            let some = Bodies {
+                first,
+                bodies,
+                loads: sphere_loads,
+                first_sphere: 0,
+                forces,
+            };
+            integrate_some(&step, kinds, some, batch)
+        })
+        .reduce(Moved::default, Moved::and);
+    end(state, moved);
+}
+
+/// What comes before the bodies: the one that is pulled.
+pub(super) fn begin(state: &mut State) -> Step {
+    let State {
+        params,
+        bodies,
+        properties,
+        stats,
+        ..
+    } = state;
+    if let Some(index) = (params.pulled as usize).checked_sub(1)
+        && let body = &mut bodies[index]
+        && let properties = &properties[body.kind as usize]
+        && properties.inverse_mass > 0.0
+    {
+        *body = pulled(*body, properties, params);
+    }
+    Step {
+        params: *params,
+        rebuilding: stats[0].rebuilding == 1,
+        dither: dither(stats[0].step),
+    }
+}
+
+/// What comes after them: walls.
+pub(super) fn end(state: &mut State, moved: Moved) {
+    let walls_stale = integrate_walls(state);
+    let stats = &mut state.stats[0];
+    stats.runaway = stats.runaway.max(moved.runaway);
+    stats.stale = (moved.stale || walls_stale).into();
+    stats.steps += 1;
+}
+
+/// What became of bodies.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Moved {
+    /// The last one that is lost, counted from 1; 0 if none is.
+    runaway: u32,
+    /// Whether one may have left the skin of the neighbour lists.
+    stale: bool,
+}
+
+impl Moved {
+    /// Of no body as yet.
+    fn new(step: &Step) -> Moved {
+        Moved {
+            runaway: 0,
+            stale: step.params.drift_limit < 0.0,
+        }
+    }
+
+    pub fn is_lost(&self) -> bool {
+        self.runaway != 0
+    }
+
+    pub fn and(self, other: Moved) -> Moved {
+        Moved {
+            runaway: self.runaway.max(other.runaway),
+            stale: self.stale || other.stale,
+        }
+    }
+}
+
+/// What bodies are made of.
+#[derive(Clone, Copy)]
+pub(super) struct Kinds<'a> {
+    pub properties: &'a [BodyProperties],
+    pub members: &'a [Member],
+}
+
+impl<'a> From<&'a State> for Kinds<'a> {
+    fn from(state: &'a State) -> Kinds<'a> {
+        Kinds {
+            properties: &state.properties,
+            members: &state.members,
+        }
+    }
+}
+
+impl<'a> Kinds<'a> {
+    #[inline(always)]
+    fn of(&self, body: &Body) -> (&'a BodyProperties, &'a [Member]) {
+        let properties = &self.properties[body.kind as usize];
+        let members = &self.members[properties.first_member as usize..];
+        (properties, &members[..properties.sphere_count as usize])
+    }
+
+    /// Which of them are single spheres about their centres.
+    pub fn balls(&self) -> impl Iterator<Item = bool> {
+        self.properties.iter().map(|own| {
+            own.sphere_count == 1
+                && self.members[own.first_member as usize].center == Vec3::ZERO
+                && is_round(own.inverse_inertia)
+        })
+    }
+}
+
+/// Sums the loads on walls, and moves those that move by prescription to where they are in the next step.
+/// Returns whether one may have left the skin of the neighbour lists.
+fn integrate_walls(state: &mut State) -> bool {
+    if state.params.wall_loads == 1 {
+        let sums = state.wall_sums.chunks_exact_mut(WALL_DIGITS);
+        for (load, sum) in state.wall_loads.iter_mut().zip(sums) {
+            *load = crate::step::wall_load::load(sum, &state.params);
+            sum.fill(0);
+        }
+    }
+    let Stats {
+        step, rebuilding, ..
+    } = state.stats[0];
+    let mut stale = false;
+    for loaded in &mut state.loaded_walls {
+        let Some(wall) = state.walls.get_mut(loaded.wall as usize) else {
+            continue;
+        };
+        let load = &state.wall_loads[loaded.wall as usize];
+        move_loaded(
+            loaded,
+            load,
+            wall,
+            &state.params,
+            rebuilding == 1,
+            dither(step),
+        );
+        stale |= wall.drift > state.params.drift_limit;
+    }
+    let poses: Vec<WallPose> = state.movers.poses(u64::from(step) + 1).collect();
+    for pose in &poses {
+        let wall = &mut state.walls[pose.wall as usize];
+        let drift = if rebuilding == 1 { 0.0 } else { wall.drift };
+        *wall = Wall {
+            cell: pose.cell,
+            offset: pose.offset,
+            orientation: pose.orientation,
+            velocity: pose.velocity,
+            angular_velocity: pose.angular_velocity,
+            drift: drift + pose.way,
+            ..*wall
+        };
+        stale |= wall.drift > state.params.drift_limit;
+    }
+    stale
+}
+
+/// Moves a wall under its load by one time step.
+fn move_loaded(
+    own: &mut LoadedWall,
+    load: &Load,
+    wall: &mut Wall,
+    params: &Params,
+    rebuilding: bool,
+    dither: f32,
+) {
+    let time_step = params.time_step;
+    let body = &mut own.body;
+    if own.servo_speed > 0.0 {
+        let pressed = -load.force.dot(own.rail);
+        let missing = ((own.servo_force - pressed) / own.servo_force).clamp(-1.0, 1.0);
+        body.velocity = missing * own.servo_speed * own.rail;
+    } else if own.inverse_mass > 0.0 {
+        let force = load.force + own.force;
+        let push = (force * own.inverse_mass + params.gravity) * time_step;
+        body.velocity = rounding::add(body.velocity, along(push, own.rail), dither);
+    }
+    if own.inverse_inertia != Vec3::ZERO {
+        let turning = (load.torque + own.torque) * time_step;
+        body.angular_momentum =
+            rounding::add(body.angular_momentum, along(turning, own.axle), dither);
+    }
+    let way = body.velocity * time_step;
+    (body.cell, body.offset) = travel(
+        body.cell,
+        body.offset,
+        way,
+        params.cell_size,
+        params.period,
+        dither,
+    );
+    let spin;
+    (body.orientation, spin) = advance::<false>(
+        body.orientation,
+        body.angular_momentum,
+        own.inverse_inertia,
+        time_step,
+        dither,
+    );
+    let orientation = Quaternion::of(body.orientation);
+    let farther = way.length() + spin.length() * time_step * own.reach;
+    wall.cell = body.cell;
+    wall.offset = metres(body.offset, params.cell_size);
+    wall.orientation = orientation.xyz.extend(orientation.w);
+    wall.velocity = body.velocity;
+    wall.angular_velocity =
+        angular_velocity(orientation, body.angular_momentum, own.inverse_inertia);
+    wall.drift = if rebuilding { 0.0 } else { wall.drift } + farther;
+}
+
+/// The part of a vector along a unit vector; all of it if that is zero.
+fn along(vector: Vec3, axis: Vec3) -> Vec3 {
+    if axis == Vec3::ZERO {
+        vector
+    } else {
+        vector.dot(axis) * axis
+    }
+}
+
+/// What holds for a step.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    params: Params,
+    /// Whether the neighbour lists were built in it.
+    rebuilding: bool,
+    /// Where rounding starts to go up.
+    dither: f32,
+}
+
+impl Step {
+    /// The drift of a body before it moves, without its sign.
+    #[inline(always)]
+    fn drift_before(&self, drift: f32) -> f32 {
+        if !self.rebuilding {
+            drift.abs()
+        } else if drift.is_sign_negative() {
+            0.0
+        } else {
+            0.5 * (self.params.skin - self.params.slow_skin)
+        }
+    }
+}
+
+/// Bodies one after the other.
+pub(super) struct Bodies<'a> {
+    /// Index of the first.
+    pub first: usize,
+    pub bodies: &'a mut [Body],
+    /// What contacts do to spheres, from this one on.
+    pub loads: &'a [SphereLoad],
+    pub first_sphere: usize,
+    /// Of each, or of none.
+    pub forces: &'a [BodyForce],
+}
+
+/// Moves bodies, with what is on their spheres.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mut Batch) -> Moved {
+    let Bodies {
+        first,
+        bodies,
+        loads,
+        first_sphere,
+        forces,
+    } = some;
+    let Batch {
+        gathered,
+        lanes,
+        sums,
+        awake,
+        ..
+    } = batch;
+    let mut moved = Moved::new(step);
+    lanes.kinds = None;
+    if forces.is_empty() {
+        lanes.forces = [Columns::ZERO; 3];
+    }
+    for (chunk, bodies) in bodies.chunks_mut(LANES).enumerate() {
+        let forces = forces.get(chunk * LANES..).unwrap_or(&[]);
+        let forces = &forces[..forces.len().min(LANES)];
+        let mut loads = &loads[bodies[0].first_sphere as usize - first_sphere..];
+        for (body, sum) in bodies.iter().zip(&mut *sums) {
+            let (_, members) = kinds.of(body);
+            let own;
+            (own, loads) = loads.split_at(members.len());
+            *sum = load(body, members, own);
+        }
+        let lost = if step.params.sleep_steps == 0 {
+            let marks = gathered.integrate(lanes, bodies, sums, forces, kinds, step);
+            moved.stale |= marks.stale;
+            marks.lost
+        } else {
+            moved.stale |= awake.gather(bodies, sums, forces, kinds, step);
+            let Awake {
+                places,
+                bodies: own,
+                forces,
+            } = awake;
+            let marks = gathered.integrate(lanes, own, sums, forces, kinds, step);
+            moved.stale |= marks.stale;
+            for (&place, body) in places.iter().zip(&*own) {
+                bodies[place] = rest(body, kinds, step);
+            }
+            marks.lost.map(|lane| places[lane])
+        };
+        if let Some(place) = lost {
+            moved.runaway = (first + chunk * LANES + place) as u32 + 1;
+        }
+    }
+    moved
+}
+
+/// Moves balls, with what is on them: `count` of them, the first of which has the index `first`.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(super) fn integrate_blocks(
+    step: &Step,
+    kinds: Kinds,
+    blocks: &mut [Block],
+    first: usize,
+    count: usize,
+    batch: &mut Batch,
+) -> Moved {
+    let mut moved = Moved::new(step);
+    let lanes = &mut batch.side_by_side;
+    lanes.kinds = None;
+    for (block, start) in blocks.iter_mut().zip((0..count).step_by(WIDTH)) {
+        let Block { bodies, loads } = block;
+        let [loads @ .., _] = loads;
+        let count = (count - start).min(WIDTH);
+        let marks = lanes.integrate(bodies, loads, count, kinds, step);
+        moved.stale |= marks.stale;
+        if let Some(lane) = marks.lost {
+            moved.runaway = (first + start + lane) as u32 + 1;
+        }
+    }
+    moved
+}
+
+/// Of bodies that may sleep, those that have to be moved.
+#[derive(Default)]
+struct Awake {
+    places: Vec<usize>,
+    bodies: Vec<Body>,
+    forces: Vec<BodyForce>,
+}
+
+impl Awake {
+    /// Gathers those of `bodies` that are awake or wake now, and moves their `sums` to the front. The others sleep on:
+    /// returns whether one of them may have left the skin of the neighbour lists.
+    #[inline(always)]
+    fn gather(
+        &mut self,
+        bodies: &mut [Body],
+        sums: &mut [Load],
+        forces: &[BodyForce],
+        kinds: Kinds,
+        step: &Step,
+    ) -> bool {
+        self.places.clear();
+        self.bodies.clear();
+        self.forces.clear();
+        let mut stale = false;
+        for (place, body) in bodies.iter_mut().enumerate() {
+            let force = forces.get(place);
+            let asleep = body.still & ASLEEP != 0;
+            if asleep && sleeps_on(body, &sums[place], force, kinds, step) {
+                body.drift = step.drift_before(body.drift);
+                stale |= body.drift > step.params.drift_limit;
+                continue;
+            }
+            sums[self.places.len()] = sums[place];
+            self.places.push(place);
+            self.bodies.push(Body {
+                still: if asleep { 0 } else { body.still },
+                ..*body
+            });
+            self.forces.extend(force);
+        }
+        stale
+    }
+}
+
+/// Whether what acts on a body that sleeps is too little to wake it.
+#[inline(always)]
+fn sleeps_on(
+    body: &Body,
+    load: &Load,
+    other: Option<&BodyForce>,
+    kinds: Kinds,
+    step: &Step,
+) -> bool {
+    let (properties, members) = kinds.of(body);
+    let farthest = properties.reach + members[0].radius;
+    let (mut force, mut torque, mut gravity) = (load.force, load.torque, step.params.gravity);
+    if let Some(other) = other {
+        force += other.force;
+        torque += other.torque;
+        gravity += other.acceleration;
+    }
+    let acceleration = force * properties.inverse_mass + gravity;
+    let orientation = Quaternion::of(body.orientation);
+    let twist = angular_velocity(orientation, torque, properties.inverse_inertia);
+    acceleration.length() + farthest * twist.length() <= step.params.wake_acceleration
+}
+
+/// What acts on a body in a step.
+#[derive(Clone, Copy)]
+struct Push {
+    /// N.
+    force: Vec3,
+    /// About the centre of mass, N m.
+    torque: Vec3,
+    /// m/s².
+    gravity: Vec3,
+}
+
+impl Push {
+    #[inline(always)]
+    fn new<const COUNT: usize>(
+        loads: &[Columns<COUNT>; 2],
+        forces: &[Columns<COUNT>; 3],
+        lane: usize,
+        step: &Step,
+    ) -> Push {
+        Push {
+            force: loads[0].get(lane).0 + forces[0].get(lane).0,
+            torque: loads[1].get(lane).0 + forces[1].get(lane).0,
+            gravity: step.params.gravity + forces[2].get(lane).0,
+        }
+    }
+}
+
+/// Room to move bodies in.
+pub(super) struct Batch {
+    gathered: Gathered,
+    lanes: Lanes<LANES>,
+    /// What contacts do to each.
+    sums: [Load; LANES],
+    awake: Awake,
+    /// For those of blocks.
+    side_by_side: Lanes<WIDTH>,
+}
+
+impl Default for Batch {
+    fn default() -> Batch {
+        Batch {
+            gathered: Gathered {
+                bodies: [Columns::ZERO; 5],
+                loads: [Columns::ZERO; 2],
+            },
+            lanes: Lanes::default(),
+            sums: [Load::default(); LANES],
+            awake: Awake::default(),
+            side_by_side: Lanes::default(),
+        }
+    }
+}
+
+/// Bodies and the forces and torques of contacts, value by value.
+struct Gathered {
+    bodies: [Columns; 5],
+    loads: [Columns; 2],
+}
+
+impl Gathered {
+    /// Moves bodies, on which `loads` and `forces` act.
+    #[inline(always)]
+    fn integrate(
+        &mut self,
+        lanes: &mut Lanes<LANES>,
+        bodies: &mut [Body],
+        loads: &[Load],
+        forces: &[BodyForce],
+        kinds: Kinds,
+        step: &Step,
+    ) -> Marks {
+        if bodies.is_empty() {
+            return Marks::default();
+        }
+        let own = cast_slice_mut::<_, [[f32; 4]; 5]>(bodies);
+        let [a, b, c, d, last] = &mut self.bodies;
+        read_four([a, b, c, d], own, 0);
+        last.read(own, 4);
+        let loads = cast_slice::<_, [[f32; 4]; 2]>(&loads[..own.len()]);
+        for (row, columns) in self.loads.iter_mut().enumerate() {
+            columns.read(loads, row);
+        }
+        let forces = cast_slice::<_, [[f32; 4]; 3]>(forces);
+        for (row, columns) in lanes.forces.iter_mut().enumerate() {
+            columns.read(forces, row);
+        }
+        let marks = lanes.integrate(&mut self.bodies, &self.loads, own.len(), kinds, step);
+        let [a, b, c, d, last] = &self.bodies;
+        write_four([a, b, c, d], own, 0);
+        last.write(own, 4);
+        marks
+    }
+}
+
+/// What became of bodies side by side.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    /// The last lane whose body is lost.
+    lost: Option<usize>,
+    /// Whether one may have left the skin of the neighbour lists.
+    stale: bool,
+}
+
+/// What moves bodies side by side.
+struct Lanes<const COUNT: usize> {
+    properties: [Columns<COUNT>; 2],
+    /// The kinds of which these are, and whether all of them have three equal moments.
+    kinds: Option<([u32; COUNT], bool)>,
+    /// Those of [`BodyForce`], added to the others.
+    forces: [Columns<COUNT>; 3],
+    /// 1 where a body moves too far to be followed.
+    lost: [u32; COUNT],
+    /// 1 where a body may have left the skin of the neighbour lists.
+    stale: [u32; COUNT],
+}
+
+impl<const COUNT: usize> Default for Lanes<COUNT> {
+    fn default() -> Self {
+        Lanes {
+            properties: [Columns::ZERO; 2],
+            kinds: None,
+            forces: [Columns::ZERO; 3],
+            lost: [0; COUNT],
+            stale: [0; COUNT],
+        }
+    }
+}
+
+impl<const COUNT: usize> Lanes<COUNT> {
+    /// Moves the first `count` of the bodies, on which `loads` act, and `self.forces`.
+    #[inline(always)]
+    fn integrate(
+        &mut self,
+        bodies: &mut [Columns<COUNT>; 5],
+        loads: &[Columns<COUNT>; 2],
+        count: usize,
+        kinds: Kinds,
+        step: &Step,
+    ) -> Marks {
+        let round = self.set_kinds(bodies, count, kinds);
+        match (step.params.period == IVec3::ZERO, round) {
+            (true, true) => self.advance::<false, true>(bodies, loads, step),
+            (true, false) => self.advance::<false, false>(bodies, loads, step),
+            (false, true) => self.advance::<true, true>(bodies, loads, step),
+            (false, false) => self.advance::<true, false>(bodies, loads, step),
+        }
+        let any = |marks: &[u32; COUNT]| {
+            let own = (0..COUNT).map(|lane| if lane < count { marks[lane] } else { 0 });
+            own.fold(0, |any, mark| any | mark) != 0
+        };
+        let lost = any(&self.lost).then(|| self.lost[..count].iter().rposition(|&lost| lost > 0));
+        Marks {
+            lost: lost.flatten(),
+            stale: any(&self.stale),
+        }
+    }
+
+    /// Takes over the properties of the first `count` bodies. Returns whether all have three equal moments.
+    #[inline(always)]
+    fn set_kinds(&mut self, bodies: &[Columns<COUNT>; 5], count: usize, kinds: Kinds) -> bool {
+        let those = kinds_of(bodies, count);
+        if let Some((known, round)) = self.kinds
+            && known == those
+        {
+            return round;
+        }
+        let own = those.map(|kind| kinds.properties[kind as usize]);
+        let round = own.iter().all(|own| is_round(own.inverse_inertia));
+        for (row, columns) in self.properties.iter_mut().enumerate() {
+            columns.read(cast_slice::<_, [[f32; 4]; 3]>(&own), row);
+        }
+        self.kinds = Some((those, round));
+        round
+    }
+
+    #[inline(always)]
+    fn advance<const PERIODIC: bool, const ROUND: bool>(
+        &mut self,
+        bodies: &mut [Columns<COUNT>; 5],
+        loads: &[Columns<COUNT>; 2],
+        step: &Step,
+    ) {
+        let mut step = *step;
+        if !PERIODIC {
+            step.params.period = IVec3::ZERO;
+        }
+        let [offsets, cells, orientations, velocities, momenta] = bodies;
+        for lane in 0..COUNT {
+            let (angular_momentum, drift) = momenta.get(lane);
+            let [x, y, z, w] = orientations.bits(lane);
+            let [offset_x, offset_y, offset_z, still] = offsets.bits(lane);
+            let [cell_x, cell_y, cell_z, kind] = cells.bits(lane);
+            let [.., first_sphere] = velocities.bits(lane);
+            let body = Body {
+                offset: UVec3::new(offset_x, offset_y, offset_z),
+                still,
+                cell: UVec3::new(cell_x, cell_y, cell_z).as_ivec3(),
+                kind,
+                orientation: UVec4::new(x, y, z, w).as_ivec4(),
+                velocity: velocities.get(lane).0,
+                first_sphere,
+                angular_momentum,
+                drift: step.drift_before(drift),
+            };
+            let (inverse_inertia, inverse_mass) = self.properties[0].get(lane);
+            let reach = self.properties[1].0[2][lane];
+            let (moved, lost) = advance_body::<ROUND>(
+                &body,
+                Push::new(loads, &self.forces, lane, &step),
+                inverse_mass,
+                inverse_inertia,
+                reach,
+                &step,
+            );
+            offsets.set_bits(lane, moved.offset.extend(moved.still).to_array());
+            cells.set_bits(lane, moved.cell.as_uvec3().extend(kind).to_array());
+            orientations.set_bits(lane, moved.orientation.as_uvec4().to_array());
+            velocities.set(lane, moved.velocity, f32::from_bits(first_sphere));
+            momenta.set(lane, moved.angular_momentum, moved.drift);
+            self.lost[lane] = lost.into();
+            self.stale[lane] = (moved.drift.abs() > step.params.drift_limit).into();
+        }
+    }
+}
+
+/// A body after one time step, and whether it moves too far to be followed.
+#[inline(always)]
+fn advance_body<const ROUND: bool>(
+    body: &Body,
+    acting: Push,
+    inverse_mass: f32,
+    inverse_inertia: Vec3,
+    reach: f32,
+    step: &Step,
+) -> (Body, bool) {
+    if inverse_mass == 0.0 {
+        return (*body, false);
+    }
+    let Step { params, dither, .. } = *step;
+    let time_step = params.time_step;
+    let mut moved = *body;
+    let push = (acting.force * inverse_mass + acting.gravity) * time_step;
+    moved.velocity = rounding::add(body.velocity, push, dither);
+    moved.angular_momentum =
+        rounding::add(body.angular_momentum, acting.torque * time_step, dither);
+    let explicit = params.integrator != SEMI_IMPLICIT;
+    let from = if explicit { body } else { &moved };
+    let (velocity, angular_momentum) = (from.velocity, from.angular_momentum);
+    let way = velocity * time_step;
+    (moved.cell, moved.offset) = travel(
+        body.cell,
+        body.offset,
+        way,
+        params.cell_size,
+        params.period,
+        dither,
+    );
+    let spin;
+    (moved.orientation, spin) = advance::<ROUND>(
+        body.orientation,
+        angular_momentum,
+        inverse_inertia,
+        time_step,
+        dither,
+    );
+    let farther = way.length() + spin.length() * time_step * reach;
+    let drift = body.drift + farther;
+    moved.drift = if farther > params.fast_way {
+        -drift
+    } else {
+        drift
+    };
+    let turn = spin * time_step;
+    let finite = moved.velocity.is_finite() & moved.angular_momentum.is_finite();
+    let lost = !(finite & is_sane(way, params.cell_size) & (turn.length() < MOST_TURN));
+    (moved, lost)
+}
+
+/// A body that may sleep, after a step that has moved it.
+fn rest(moved: &Body, kinds: Kinds, step: &Step) -> Body {
+    let params = &step.params;
+    let (properties, members) = kinds.of(moved);
+    if properties.inverse_mass == 0.0 {
+        return *moved;
+    }
+    let spin = angular_velocity(
+        Quaternion::of(moved.orientation),
+        moved.angular_momentum,
+        properties.inverse_inertia,
+    );
+    let farthest = properties.reach + members[0].radius;
+    let still = moved.velocity.length() + farthest * spin.length() <= params.sleep_speed;
+    let still = if still { moved.still + 1 } else { 0 };
+    if still >= params.sleep_steps {
+        return Body {
+            still: ASLEEP,
+            velocity: Vec3::ZERO,
+            angular_momentum: Vec3::ZERO,
+            drift: moved.drift.abs(),
+            ..*moved
+        };
+    }
+    Body { still, ..*moved }
+}

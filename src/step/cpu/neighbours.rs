@@ -1,0 +1,504 @@
+use std::ops::Range;
+
+use bytemuck::cast_slice;
+use glam::{IVec3, Vec3, Vec4};
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+use super::lanes::{compress, marked};
+use crate::math::grid::{nearest, row_parts, row_ranges, wrap};
+use crate::model::wall::facet::distance;
+use crate::model::wall::tree::for_each_near;
+use crate::state::State;
+use crate::state::grid::{extent, from_wall, level_of, reach};
+use crate::state::layout::{Facet, Group, Node, Params, Sphere, WALL, Wall};
+use crate::step::wall_run::orientation_of;
+
+/// Spheres whose lists a thread makes in one go.
+const CHUNK: usize = 1024;
+
+/// Spheres that are looked at in one go.
+const LANES: usize = 8;
+
+/// Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in
+/// the order of their indices, then facets of walls, so that the sum of the contact forces does not depend on
+/// when they were built. What a contact remembers goes with it from the old lists to the new ones.
+pub(super) fn neighbours(state: &mut State, scratch: &mut Scratch) {
+    let walls = Walls {
+        walls: &state.walls[..state.params.wall_count as usize],
+        facets: cast_slice(
+            &state.geometry[state.params.facet_start as usize..state.params.node_start as usize],
+        ),
+        nodes: cast_slice(
+            &state.geometry[state.params.node_start as usize..state.params.sample_start as usize],
+        ),
+        samples: cast_slice(&state.geometry[state.params.sample_start as usize..]),
+    };
+    let State {
+        params,
+        groups,
+        spheres,
+        bucket_starts,
+        sorted,
+        neighbour_starts,
+        neighbours,
+        memory,
+        stats,
+        ..
+    } = state;
+    let Scratch { old, places, lists } = scratch;
+    std::mem::swap(&mut old.starts, neighbour_starts);
+    std::mem::swap(&mut old.neighbours, neighbours);
+    std::mem::swap(&mut old.memory, memory);
+    neighbour_starts.resize(old.starts.len(), 0);
+    neighbours.resize(old.neighbours.len(), 0);
+    memory.resize(old.memory.len(), Vec4::ZERO);
+
+    places.fill(spheres, sorted, params);
+    lists.resize_with(spheres.len().div_ceil(CHUNK), Vec::new);
+    let grid = Grid {
+        params,
+        groups,
+        spheres,
+        bucket_starts,
+        places,
+    };
+    let ends = neighbour_starts[1..].par_chunks_mut(CHUNK);
+    let tasks = ends.zip(&mut *lists).enumerate();
+    tasks.for_each(|(chunk, (ends, list))| {
+        let first = chunk * CHUNK;
+        if params.period == IVec3::ZERO {
+            find_some::<false>(&grid, &walls, first, ends, list);
+        } else {
+            find_some::<true>(&grid, &walls, first, ends, list);
+        }
+    });
+
+    let mut total = 0;
+    neighbour_starts[0] = 0;
+    for (ends, list) in neighbour_starts[1..].chunks_mut(CHUNK).zip(&*lists) {
+        ends.iter_mut().for_each(|end| *end += total);
+        total += list.len() as u32;
+    }
+    stats[0].neighbours = total;
+    let size = params.memory_size as usize;
+    if neighbours.len() < total as usize {
+        let room = State::neighbour_room(total);
+        neighbours.resize(room as usize, 0);
+        memory.resize((size * room as usize).max(1), Vec4::ZERO);
+        params.neighbour_capacity = room;
+    }
+
+    // What longer lists have left behind would go into checkpoints.
+    neighbours[total as usize..].fill(0);
+    memory[size * total as usize..].fill(Vec4::ZERO);
+    let mut tasks = Vec::with_capacity(lists.len());
+    let (mut rest, mut rest_of_memory) = (&mut neighbours[..], &mut memory[..]);
+    for (chunk, list) in lists.iter().enumerate() {
+        let (own, own_memory);
+        (own, rest) = rest.split_at_mut(list.len());
+        (own_memory, rest_of_memory) = rest_of_memory.split_at_mut(size * list.len());
+        tasks.push((chunk * CHUNK, list, own, own_memory));
+    }
+    let starts = &*neighbour_starts;
+    tasks
+        .into_par_iter()
+        .for_each(|(first, list, neighbours, memory)| {
+            neighbours.copy_from_slice(list);
+            let ends = &starts[first..starts.len().min(first + CHUNK + 1)];
+            match size {
+                0 => {}
+                1 => carry::<1>(old, first, ends, neighbours, memory),
+                _ => carry::<2>(old, first, ends, neighbours, memory),
+            }
+        });
+}
+
+/// Memory in which this pass works, kept from call to call; nothing of it is read before it is written.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    old: Lists,
+    places: Places,
+    /// Lists of the spheres of each chunk.
+    lists: Vec<Vec<u32>>,
+}
+
+/// The spheres in their buckets, as the search for neighbours needs them.
+struct Grid<'a> {
+    params: &'a Params,
+    groups: &'a [Group],
+    spheres: &'a [Sphere],
+    bucket_starts: &'a [u32],
+    places: &'a Places,
+}
+
+/// Where the spheres are, in the order of [`State::sorted`], value by value; with [`LANES`] more at the end.
+#[derive(Debug, Default)]
+struct Places {
+    offsets: [Vec<f32>; 3],
+    cells: [Vec<i32>; 3],
+    extents: Vec<f32>,
+    levels: Vec<u32>,
+    bodies: Vec<u32>,
+    /// The same as [`State::sorted`].
+    indices: Vec<u32>,
+}
+
+impl Places {
+    fn fill(&mut self, spheres: &[Sphere], sorted: &[u32], params: &Params) {
+        let count = spheres.len() + LANES;
+        let Places {
+            offsets,
+            cells,
+            extents,
+            levels,
+            bodies,
+            indices,
+        } = self;
+        indices.clear();
+        indices.extend_from_slice(sorted);
+        indices.resize(count, 0);
+        offsets.iter_mut().for_each(|own| own.resize(count, 0.0));
+        cells.iter_mut().for_each(|own| own.resize(count, 0));
+        extents.resize(count, 0.0);
+        levels.resize(count, 0);
+        bodies.resize(count, 0);
+        let [x, y, z] = offsets.each_mut().map(|own| own.par_chunks_mut(CHUNK));
+        let [i, j, k] = cells.each_mut().map(|own| own.par_chunks_mut(CHUNK));
+        let rest = (extents.par_chunks_mut(CHUNK), levels.par_chunks_mut(CHUNK));
+        let columns = (
+            x,
+            y,
+            z,
+            i,
+            j,
+            k,
+            rest.0,
+            rest.1,
+            bodies.par_chunks_mut(CHUNK),
+        );
+        let tasks = (sorted.par_chunks(CHUNK), columns.into_par_iter());
+        tasks.into_par_iter().for_each(|(sorted, columns)| {
+            let (x, y, z, i, j, k, extents, levels, bodies) = columns;
+            for (place, &index) in sorted.iter().enumerate() {
+                let sphere = &spheres[index as usize];
+                [x[place], y[place], z[place]] = sphere.offset.to_array();
+                [i[place], j[place], k[place]] = sphere.cell.to_array();
+                extents[place] = extent(sphere, params);
+                levels[place] = level_of(sphere.radius, params);
+                bodies[place] = sphere.body;
+            }
+        });
+    }
+}
+
+/// The lists of some spheres, from `first` on, and where each of them ends.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn find_some<const PERIODIC: bool>(
+    grid: &Grid,
+    walls: &Walls,
+    first: usize,
+    ends: &mut [u32],
+    list: &mut Vec<u32>,
+) {
+    list.clear();
+    let mut found = Found::default();
+    for (index, end) in (first..).zip(ends) {
+        found.count = 0;
+        find::<PERIODIC>(grid, index, &mut found);
+        found.append_to(list);
+        walls.find(grid.params, &grid.spheres[index], list);
+        *end = list.len() as u32;
+    }
+}
+
+/// Neighbour lists with what their contacts remember.
+#[derive(Debug, Default)]
+struct Lists {
+    starts: Vec<u32>,
+    neighbours: Vec<u32>,
+    memory: Vec<Vec4>,
+}
+
+/// Gives each entry of the new lists of the spheres from `first` on the memory that it had in the `old`
+/// ones, or none. Both are sorted, so one walk along either is enough.
+fn carry<const SIZE: usize>(
+    old: &Lists,
+    first: usize,
+    starts: &[u32],
+    neighbours: &[u32],
+    memory: &mut [Vec4],
+) {
+    let (memory, _) = memory.as_chunks_mut::<SIZE>();
+    let (remembered, _) = old.memory.as_chunks::<SIZE>();
+    let own = starts.windows(2).zip(old.starts[first..].windows(2));
+    for (own, before) in own {
+        let [mut at, end] = [0, 1].map(|k| before[k] as usize);
+        let list = (own[0] - starts[0]) as usize..(own[1] - starts[0]) as usize;
+        for entry in list {
+            while at < end && old.neighbours[at] < neighbours[entry] {
+                at += 1;
+            }
+            memory[entry] = if at < end && old.neighbours[at] == neighbours[entry] {
+                remembered[at]
+            } else {
+                [Vec4::ZERO; SIZE]
+            };
+        }
+    }
+}
+
+/// The walls, as the search for neighbours needs them.
+struct Walls<'a> {
+    walls: &'a [Wall],
+    facets: &'a [Facet],
+    nodes: &'a [Node],
+    samples: &'a [f32],
+}
+
+impl Walls<'_> {
+    /// Appends the facets near a sphere to `list`.
+    #[inline(always)]
+    fn find(&self, params: &Params, sphere: &Sphere, list: &mut Vec<u32>) {
+        let reach = extent(sphere, params) + 0.5 * params.skin;
+        for wall in self.walls {
+            if sphere.inverse_mass + wall.inverse_mass == 0.0 {
+                continue;
+            }
+            let place = orientation_of(wall)
+                .conjugate()
+                .rotate(from_wall(sphere, wall, params));
+            let first = wall.first_node as usize;
+            let nodes = &self.nodes[first..first + wall.node_count as usize];
+            for_each_near(nodes, place, reach, |index| {
+                let facet = &self.facets[index as usize];
+                if distance(facet, self.samples, place) < reach {
+                    list.push(WALL | index);
+                }
+            });
+        }
+    }
+}
+
+/// Neighbours of a sphere.
+#[derive(Default)]
+struct Found {
+    /// Their indices, and room for more.
+    indices: Vec<u32>,
+    count: usize,
+}
+
+impl Found {
+    /// So many can be sorted without a branch.
+    const FEW: usize = 16;
+
+    /// Adds those from the place `first` on whose bits are set.
+    #[inline(always)]
+    fn push(&mut self, places: &Places, first: usize, bits: u32) {
+        let end = self.count + LANES;
+        if self.indices.len() < end {
+            self.indices.resize(2 * end, 0);
+        }
+        let room = self.indices[self.count..]
+            .first_chunk_mut::<LANES>()
+            .unwrap();
+        let some = places.indices[first..].first_chunk::<LANES>().unwrap();
+        compress(some, bits, room);
+        self.count += bits.count_ones() as usize;
+    }
+
+    /// Appends all of them to a list, in the order of their indices.
+    #[inline(always)]
+    fn append_to(&mut self, list: &mut Vec<u32>) {
+        if self.count > Self::FEW {
+            let own = &mut self.indices[..self.count];
+            own.sort_unstable();
+            list.extend_from_slice(own);
+            return;
+        }
+        let end = list.len() + self.count;
+        // Those that are none come last.
+        let mut keys = [u32::MAX; Self::FEW];
+        for (key, own) in keys.iter_mut().zip(&self.indices[..self.count]) {
+            *key = *own;
+        }
+        let mut ranks = [0; Self::FEW];
+        for before in keys {
+            for lane in 0..Self::FEW {
+                ranks[lane] += u32::from(before < keys[lane]);
+            }
+        }
+        let mut ranked = [0; Self::FEW];
+        for (key, rank) in keys.into_iter().zip(ranks) {
+            ranked[rank as usize % Self::FEW] = key;
+        }
+        list.extend_from_slice(&ranked);
+        list.truncate(end);
+    }
+}
+
+/// Finds the neighbours of sphere `index`.
+#[inline(always)]
+fn find<const PERIODIC: bool>(grid: &Grid, index: usize, found: &mut Found) {
+    let &Grid {
+        params,
+        groups,
+        spheres,
+        bucket_starts,
+        places,
+    } = grid;
+    let sphere = &spheres[index];
+    // Most bodies meet all others.
+    let choosy = sphere.inverse_mass == 0.0 || groups[sphere.group() as usize].ignores != 0;
+    for level in 0..params.level_count {
+        let (first, last) = reach(sphere, level, params);
+        let period = params.period >> level;
+        for z in first.z..=last.z {
+            for y in first.y..=last.y {
+                let (row, parts) = if PERIODIC {
+                    let row = wrap(IVec3::new(first.x, y, z), period);
+                    (row, row_parts(row.x, last.x - first.x + 1, period.x))
+                } else {
+                    (IVec3::new(first.x, y, z), [first.x..last.x + 1, 0..0])
+                };
+                // Not over the arrays: they would go through memory.
+                let [part, rest_of_row] = parts;
+                for k in 0..if PERIODIC { 2 } else { 1 } {
+                    let cells = if k == 0 { &part } else { &rest_of_row };
+                    if cells.is_empty() {
+                        continue;
+                    }
+                    let row = Row {
+                        cells: cells.clone(),
+                        y: row.y,
+                        z: row.z,
+                        level,
+                    };
+                    let [ahead, wrapped] =
+                        row_ranges(IVec3::new(0, row.y, row.z), cells, level, bucket_starts);
+                    for k in 0..2 {
+                        let (begin, end) = if k == 0 { ahead } else { wrapped };
+                        let (mut some, end) = (begin as usize, end as usize);
+                        while some < end {
+                            let hits = places.near::<PERIODIC>(some, sphere, &row, params);
+                            let mut hits = hits & bits_below(end - some);
+                            if choosy {
+                                hits = met(grid, sphere, some, hits);
+                            }
+                            found.push(places, some, hits);
+                            some += LANES;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Of the places from `first` on whose bits are set, those of spheres that a sphere meets.
+fn met(grid: &Grid, sphere: &Sphere, first: usize, bits: u32) -> u32 {
+    let is_met = |lane: &usize| {
+        let other = grid.places.indices[first + lane] as usize;
+        bits >> lane & 1 != 0 && meet(grid.groups, sphere, &grid.spheres[other])
+    };
+    (0..LANES).filter(is_met).map(|lane| 1 << lane).sum()
+}
+
+/// As many of the lowest bits as there are lanes left.
+#[inline(always)]
+fn bits_below(count: usize) -> u32 {
+    (1 << count.min(LANES)) - 1
+}
+
+/// Cells of a level along x.
+struct Row {
+    cells: Range<i32>,
+    y: i32,
+    z: i32,
+    level: u32,
+}
+
+impl Places {
+    /// Which of the places from `first` on are those of spheres of other bodies, in the cells of `row`,
+    /// whose surfaces are closer to that of `sphere` than their skins: a bit for each.
+    ///
+    /// Another cell's spheres, of this level or another, may share the buckets of the row.
+    #[inline(always)]
+    fn near<const PERIODIC: bool>(
+        &self,
+        first: usize,
+        sphere: &Sphere,
+        row: &Row,
+        params: &Params,
+    ) -> u32 {
+        let lanes = first..first + LANES;
+        let own = extent(sphere, params);
+        let [x, y, z] = self.offsets.each_ref().map(|own| &own[lanes.clone()]);
+        let [i, j, k] = self.cells.each_ref().map(|own| &own[lanes.clone()]);
+        let (extents, levels) = (&self.extents[lanes.clone()], &self.levels[lanes.clone()]);
+        let bodies = &self.bodies[lanes];
+        let count = row.cells.len() as u32;
+        let mut found = [0; LANES];
+        for lane in 0..LANES {
+            let cell = IVec3::new(i[lane], j[lane], k[lane]);
+            let mut cells = cell.wrapping_sub(sphere.cell);
+            if PERIODIC {
+                cells = nearest(cells, params.period);
+            }
+            let offset = Vec3::new(x[lane], y[lane], z[lane]);
+            let apart = cells.as_vec3() * params.cell_size + (offset - sphere.offset);
+            let reach = own + extents[lane];
+            let home = cell >> row.level;
+            let in_row = (home.y == row.y)
+                & (home.z == row.z)
+                & ((home.x.wrapping_sub(row.cells.start) as u32) < count)
+                & (levels[lane] == row.level);
+            let near = apart.length_squared() < reach * reach;
+            found[lane] = u32::from(near & in_row & (bodies[lane] != sphere.body));
+        }
+        marked(&found)
+    }
+}
+
+/// Whether two spheres may touch: their groups do, and one of them can be moved.
+#[inline(always)]
+fn meet(groups: &[Group], sphere: &Sphere, other: &Sphere) -> bool {
+    let ignored = groups[sphere.group() as usize].ignores >> other.group() & 1 == 1;
+    !ignored && sphere.inverse_mass + other.inverse_mass > 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found_comes_in_the_order_of_indices() {
+        // Each of 48 once, mixed up.
+        let places = Places {
+            indices: (0..48).map(|place| 29 * place % 53).collect(),
+            ..Places::default()
+        };
+        let mut found = Found::default();
+        let (mut few, mut many) = (0, 0);
+        for bits in 0..1 << LANES {
+            found.count = 0;
+            let mut expected = Vec::new();
+            for (block, first) in (0..48).step_by(LANES).enumerate() {
+                let bits = (bits << block | bits >> (LANES - block)) & bits_below(LANES);
+                found.push(&places, first, bits);
+                let lanes = (0..LANES).filter(|lane| bits >> lane & 1 != 0);
+                expected.extend(lanes.map(|lane| places.indices[first + lane]));
+            }
+            expected.sort_unstable();
+            let mut list = vec![7];
+            found.append_to(&mut list);
+            assert_eq!(list[0], 7);
+            assert_eq!(list[1..], expected, "{bits:b}");
+            match expected.len() {
+                0..=Found::FEW => few += 1,
+                _ => many += 1,
+            }
+        }
+        assert!(few > 0 && many > 0);
+    }
+}

@@ -1,0 +1,206 @@
+use bytemuck::cast_slice_mut;
+use glam::{IVec3, UVec3, Vec3};
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+use super::GRAIN;
+use super::balls::{Block, kinds_of};
+use super::integrate::Kinds;
+use super::lanes::{Columns, Sheet, WIDTH, write_four};
+use crate::math::grid::{metres, settle};
+use crate::math::rotation::{Quaternion, angular_velocity};
+use crate::state::State;
+use crate::state::layout::{ASLEEP, Body, BodyProperties, FAST, GROUP_SHIFT, Params, Sphere};
+
+/// Position and velocity of each sphere, from its body; and the word on whether this step builds
+/// the neighbour lists.
+pub fn pose(state: &mut State) {
+    begin(state);
+    pose_all(state);
+}
+
+/// All spheres.
+pub(super) fn pose_all(state: &mut State) {
+    let mut spheres = std::mem::take(&mut state.spheres);
+    let mut tasks = Vec::with_capacity(state.bodies.len().div_ceil(GRAIN));
+    let mut rest = &mut spheres[..];
+    for (chunk, bodies) in state.bodies.chunks(GRAIN).enumerate() {
+        let count = bodies.iter().map(|body| state.spheres_of(body).len()).sum();
+        let own;
+        (own, rest) = rest.split_at_mut(count);
+        tasks.push((chunk * GRAIN, bodies, own));
+    }
+    tasks
+        .into_par_iter()
+        .for_each(|(first, bodies, spheres)| pose_some(state, bodies, first, spheres));
+    state.spheres = spheres;
+}
+
+/// What comes before the spheres.
+pub(super) fn begin(state: &mut State) {
+    let stats = &mut state.stats[0];
+    stats.step = stats.steps;
+    stats.rebuilding = stats.stale;
+    stats.stale = 0;
+    stats.rebuilds += stats.rebuilding;
+}
+
+/// The spheres of `bodies`, the first of which has the index `first`, from those of the step before.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(super) fn pose_some(state: &State, bodies: &[Body], first: usize, spheres: &mut [Sphere]) {
+    let State {
+        params,
+        properties,
+        members,
+        ..
+    } = state;
+    // A copy: compilers cannot know that nothing here changes the original.
+    let params = *params;
+    let mut rest = spheres;
+    for (index, body) in bodies.iter().enumerate() {
+        let BodyProperties {
+            inverse_inertia,
+            inverse_mass,
+            first_member,
+            sphere_count,
+            group,
+            ..
+        } = properties[body.kind as usize];
+        let (spheres, others) = rest.split_at_mut(sphere_count as usize);
+        rest = others;
+        let asleep = body.still & ASLEEP;
+        if asleep != 0 && spheres.iter().all(Sphere::sleeps) {
+            continue;
+        }
+        let orientation = Quaternion::of(body.orientation);
+        let spin = angular_velocity(orientation, body.angular_momentum, inverse_inertia);
+        let home = metres(body.offset, params.cell_size);
+        let members = &members[first_member as usize..];
+        for (member, sphere) in members.iter().zip(spheres) {
+            // That of a single sphere, most often.
+            let arm = if member.center == Vec3::ZERO {
+                Vec3::ZERO
+            } else {
+                orientation.rotate(member.center)
+            };
+            let (cell, offset) = settle(body.cell, home + arm, params.cell_size, params.period);
+            *sphere = Sphere {
+                offset,
+                radius: member.radius,
+                cell,
+                body: (first + index) as u32,
+                velocity: body.velocity + spin.cross(arm),
+                inverse_mass,
+                angular_velocity: spin,
+                tags: member.material | group << GROUP_SHIFT | asleep | fast(body),
+            };
+        }
+    }
+}
+
+/// What the tags of its spheres say of a body that is fast.
+#[inline(always)]
+fn fast(body: &Body) -> u32 {
+    if body.is_fast() { FAST } else { 0 }
+}
+
+/// The spheres of balls: of `count` of them, the first of which has the index `first`.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(super) fn pose_blocks(
+    params: &Params,
+    kinds: Kinds,
+    blocks: &[Block],
+    first: usize,
+    spheres: &mut [Sphere],
+) {
+    let mut lanes = Lanes::default();
+    for (index, (block, spheres)) in blocks.iter().zip(spheres.chunks_mut(WIDTH)).enumerate() {
+        lanes.set_kinds(&block.bodies, spheres.len(), kinds);
+        let first = first + index * WIDTH;
+        if params.period == IVec3::ZERO {
+            lanes.pose::<false>(&block.bodies, first, params);
+        } else {
+            lanes.pose::<true>(&block.bodies, first, params);
+        }
+        let own = cast_slice_mut::<_, [[f32; 4]; 4]>(spheres);
+        write_four(lanes.spheres.each_ref(), own, 0);
+    }
+}
+
+/// Spheres of balls, value by value.
+struct Lanes {
+    /// The kinds of the bodies.
+    kinds: Option<[u32; WIDTH]>,
+    /// Inverse moment of inertia, 1/(kg m²).
+    inverse_inertia: [f32; WIDTH],
+    radii: [f32; WIDTH],
+    inverse_masses: [f32; WIDTH],
+    /// Tags, but for whether the body is fast.
+    tags: [u32; WIDTH],
+    spheres: Sheet,
+}
+
+impl Default for Lanes {
+    fn default() -> Lanes {
+        Lanes {
+            kinds: None,
+            inverse_inertia: [0.0; WIDTH],
+            radii: [0.0; WIDTH],
+            inverse_masses: [0.0; WIDTH],
+            tags: [0; WIDTH],
+            spheres: [Columns::ZERO; 4],
+        }
+    }
+}
+
+impl Lanes {
+    /// Takes over what the first `count` bodies are made of.
+    #[inline(always)]
+    fn set_kinds(&mut self, bodies: &[Columns<WIDTH>; 5], count: usize, kinds: Kinds) {
+        let those = kinds_of(bodies, count);
+        if self.kinds == Some(those) {
+            return;
+        }
+        self.kinds = Some(those);
+        for (lane, kind) in those.into_iter().enumerate() {
+            let properties = &kinds.properties[kind as usize];
+            let member = &kinds.members[properties.first_member as usize];
+            self.inverse_inertia[lane] = properties.inverse_inertia.x;
+            self.radii[lane] = member.radius;
+            self.inverse_masses[lane] = properties.inverse_mass;
+            self.tags[lane] = member.material | properties.group << GROUP_SHIFT;
+        }
+    }
+
+    #[inline(always)]
+    fn pose<const PERIODIC: bool>(
+        &mut self,
+        bodies: &[Columns<WIDTH>; 5],
+        first: usize,
+        params: &Params,
+    ) {
+        // A copy: compilers cannot know that nothing here changes the original.
+        let Params {
+            cell_size, period, ..
+        } = *params;
+        let period = if PERIODIC { period } else { IVec3::ZERO };
+        let [offsets, cells, _, velocities, momenta] = bodies;
+        let [places, homes, motions, spins] = &mut self.spheres;
+        for lane in 0..WIDTH {
+            let [x, y, z, _] = offsets.bits(lane);
+            let [i, j, k, _] = cells.bits(lane);
+            let home = metres(UVec3::new(x, y, z), cell_size);
+            let (cell, offset) = settle(UVec3::new(i, j, k).as_ivec3(), home, cell_size, period);
+            let (momentum, drift) = momenta.get(lane);
+            let spin = self.inverse_inertia[lane] * momentum;
+            // As of a sphere with an arm, to the bit: zero has a sign.
+            let velocity = velocities.get(lane).0 + spin.cross(Vec3::ZERO);
+            let fast = if drift.is_sign_negative() { FAST } else { 0 };
+            let index = (first + lane) as u32;
+            places.set(lane, offset, self.radii[lane]);
+            homes.set_bits(lane, cell.as_uvec3().extend(index).to_array());
+            motions.set(lane, velocity, self.inverse_masses[lane]);
+            spins.set(lane, spin, f32::from_bits(self.tags[lane] | fast));
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Contacts between spheres and walls, many at a time, as [`super::batch`] has those between spheres.
+
+use std::ops::Range;
+
+use bytemuck::cast_ref;
+use glam::{IVec3, UVec3, Vec3, Vec4};
+use multiversion::multiversion;
+
+use super::balls::Loads;
+use super::contacts::add;
+use super::lanes::{Columns, LANES, Sheet, WIDTH, both, gather, of_lane, read_both};
+use super::pairs::Run;
+use super::walls::Touched;
+use crate::math::rotation::Quaternion;
+use crate::model::wall::facet::{Closest, plane};
+use crate::state::State;
+use crate::state::grid::from_wall;
+use crate::state::layout::{self, Facet, PLANE, Params, Sphere, WALL, Wall};
+use crate::step::contact::{Memory, Response, respond};
+use crate::step::wall_load;
+use crate::step::wall_run::Approach;
+
+/// Contacts that wait until there are enough of them.
+#[derive(Default)]
+pub(super) struct Batch {
+    /// The spheres, in the order of their contacts.
+    owners: Vec<Owner>,
+    candidates: Vec<Candidate>,
+    row: Row,
+    done: Vec<Done>,
+}
+
+/// A sphere that is near to walls.
+struct Owner {
+    /// Which of the loads is its own.
+    load: usize,
+    contacts: Range<usize>,
+}
+
+/// A sphere and a facet that may touch.
+#[derive(Clone, Copy)]
+struct Candidate {
+    /// Place of the sphere in the run.
+    sphere: u32,
+    /// Place of the facet in the run.
+    facet: u32,
+    /// How the sphere lies to the facet; means nothing if that is a plane.
+    closest: Closest,
+}
+
+/// What came of it.
+#[derive(Clone, Copy)]
+struct Done {
+    /// Force and what dashpots took; torque and what friction took.
+    effect: [[f32; 4]; 2],
+    /// On the wall, about its anchor.
+    torque: Vec3,
+    wall: u32,
+    /// m, and as a part of the radius.
+    overlap: f32,
+    fraction: f32,
+    /// Whether surfaces touch.
+    touches: bool,
+}
+
+/// Some contacts, value by value.
+struct Row {
+    spheres: Sheet,
+    facets: Sheet,
+    walls: [Columns<WIDTH>; 6],
+    /// See [`Candidate::closest`].
+    closest: Columns<WIDTH>,
+    memory: [Columns<WIDTH>; 2],
+    pairs: Sheet,
+    /// Force and what dashpots took; torque and what friction took.
+    effects: [Columns<WIDTH>; 2],
+    /// Torque on the wall about its anchor, and overlaps.
+    on_walls: Columns<WIDTH>,
+    /// Overlaps as parts of the radii.
+    fractions: [f32; WIDTH],
+    /// 1 where surfaces touch.
+    touching: [u32; WIDTH],
+}
+
+impl Default for Row {
+    fn default() -> Row {
+        Row {
+            spheres: [Columns::ZERO; 4],
+            facets: [Columns::ZERO; 4],
+            walls: [Columns::ZERO; 6],
+            closest: Columns::ZERO,
+            memory: [Columns::ZERO; 2],
+            pairs: [Columns::ZERO; 4],
+            effects: [Columns::ZERO; 2],
+            on_walls: Columns::ZERO,
+            fractions: [0.0; WIDTH],
+            touching: [0; WIDTH],
+        }
+    }
+}
+
+impl Batch {
+    /// Contacts that one of them has at most.
+    pub const MOST: usize = LANES;
+
+    /// Whether there is room for a number of contacts.
+    pub fn has_room(&self, contacts: usize) -> bool {
+        self.candidates.len() + contacts <= Batch::MOST
+    }
+
+    /// Adds the contact of a sphere of the run with a facet of it, both by their places there. If that is no plane, the
+    /// sphere lies to it as `closest` says, and near.
+    #[inline(always)]
+    pub fn push(&mut self, sphere: usize, facet: usize, closest: Closest) {
+        self.candidates.push(Candidate {
+            sphere: sphere as u32,
+            facet: facet as u32,
+            closest,
+        });
+    }
+
+    /// Says that the contacts that were pushed since the last time are those of the sphere of a load.
+    #[inline(always)]
+    pub fn close(&mut self, load: usize) {
+        let start = self.owners.last().map_or(0, |owner| owner.contacts.end);
+        let contacts = start..self.candidates.len();
+        self.owners.push(Owner { load, contacts });
+    }
+}
+
+/// Evaluates the contacts, adds what they do to the loads of their spheres and of the walls, and empties the batch.
+/// `memory` is that of the facets of the run.
+///
+/// With `PLAIN`, no pair has terms beyond spring, dashpot and friction.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
+    batch: &mut Batch,
+    state: &State,
+    run: &Run,
+    memory: &mut [Vec4],
+    loads: &mut Loads,
+    touched: &mut Touched,
+) {
+    batch.done.clear();
+    for candidates in batch.candidates.chunks(WIDTH) {
+        let row = &mut batch.row;
+        row.read::<SIZE>(state, run, candidates, memory);
+        if state.params.period == IVec3::ZERO {
+            row.evaluate::<LAW, PLAIN, false>(state);
+        } else {
+            row.evaluate::<LAW, PLAIN, true>(state);
+        }
+        row.write::<SIZE>(candidates, memory, &mut batch.done);
+    }
+    batch.candidates.clear();
+    let Touched { fraction, sums } = touched;
+    for owner in batch.owners.drain(..) {
+        let mut load = loads.get(owner.load);
+        let (mut damping, mut friction) = (0.0, 0.0);
+        for done in &batch.done[owner.contacts] {
+            let [force, torque] = done.effect.map(Vec4::from_array);
+            load.force += force.truncate();
+            load.torque += torque.truncate();
+            damping += force.w;
+            friction += torque.w;
+            if let Some(sum) = sums.get_mut(done.wall as usize) {
+                wall_load::add(sum, -force.truncate(), -done.torque, &state.params);
+            }
+            if done.touches {
+                load.max_overlap = load.max_overlap.max(done.overlap);
+                load.contacts += 1 << 16;
+                *fraction = fraction.max(done.fraction);
+            }
+        }
+        add(&mut load.damping, &mut load.damping_rest, damping);
+        add(&mut load.friction, &mut load.friction_rest, friction);
+        loads.set(owner.load, load);
+    }
+}
+
+impl Row {
+    /// Takes over no more than [`WIDTH`] candidates; lanes without one have the first.
+    #[inline(always)]
+    fn read<const SIZE: usize>(
+        &mut self,
+        state: &State,
+        run: &Run,
+        candidates: &[Candidate],
+        memory: &[Vec4],
+    ) {
+        let candidate = |lane: usize| *candidates.get(lane).unwrap_or(&candidates[0]);
+        let sphere = |lane: usize| &run.local[candidate(lane).sphere as usize];
+        gather(&mut self.spheres, sphere);
+        let table = state.facets();
+        let facet = |lane: usize| {
+            let facet = run.facets[candidate(lane).facet as usize];
+            &table[(facet & !WALL) as usize]
+        };
+        gather(&mut self.facets, facet);
+        let wall = |lane: usize| {
+            let wall = &state.walls[facet(lane).wall as usize];
+            cast_ref::<_, [[f32; 4]; 6]>(wall).split_first_chunk::<4>()
+        };
+        let [a, b, c, d, rest @ ..] = &mut self.walls;
+        let mut sheet = [Columns::ZERO; 4];
+        gather(&mut sheet, |lane| wall(lane).unwrap().0);
+        [*a, *b, *c, *d] = sheet;
+        let last: [[[f32; 4]; 2]; WIDTH] =
+            std::array::from_fn(|lane| *wall(lane).unwrap().1.first_chunk().unwrap());
+        read_both(rest.each_mut(), &last);
+        for (lane, candidate) in candidates.iter().enumerate() {
+            let Closest { normal, distance } = candidate.closest;
+            self.closest.set(lane, normal, distance);
+            let at = candidate.facet as usize * SIZE;
+            for (columns, own) in self.memory.iter_mut().zip(&memory[at..at + SIZE]) {
+                columns.set(lane, own.truncate(), own.w);
+            }
+        }
+        if state.pairs.len() > 1 {
+            let pair = |lane: usize| {
+                let own = sphere(lane).material() * state.params.material_count;
+                let wall = state.walls[facet(lane).wall as usize].material;
+                &state.pairs[(own + wall) as usize]
+            };
+            gather(&mut self.pairs, pair);
+        }
+    }
+
+    #[inline(always)]
+    fn evaluate<const LAW: u32, const PLAIN: bool, const PERIODIC: bool>(&mut self, state: &State) {
+        // A copy: compilers cannot know that nothing here changes the original, and would give up vectors.
+        let mut params = state.params;
+        if !PERIODIC {
+            params.period = IVec3::ZERO;
+        }
+        if let [pair] = state.pairs[..] {
+            self.respond::<LAW, PLAIN>(&params, |_, _| pair);
+        } else {
+            self.respond::<LAW, PLAIN>(&params, of_lane);
+        }
+    }
+
+    /// The responses of all contacts.
+    #[inline(always)]
+    fn respond<const LAW: u32, const PLAIN: bool>(
+        &mut self,
+        params: &Params,
+        pair: impl Fn(&Sheet, usize) -> layout::Pair,
+    ) {
+        let Row {
+            spheres,
+            facets,
+            walls: [cells, offsets, orientations, velocities, spins, belts],
+            closest,
+            memory: [slips, rolls],
+            pairs,
+            effects: [forces, torques],
+            on_walls,
+            fractions,
+            touching,
+        } = self;
+        for lane in 0..WIDTH {
+            let sphere: Sphere = of_lane(spheres, lane);
+            let facet: Facet = of_lane(facets, lane);
+            let [i, j, k, _] = cells.bits(lane);
+            let (offset, inverse_mass) = offsets.get(lane);
+            let (xyz, w) = orientations.get(lane);
+            // Its own orientation is a vector by itself, of which compilers make no larger ones.
+            let orientation = Quaternion { xyz, w };
+            let wall = Wall {
+                cell: UVec3::new(i, j, k).as_ivec3(),
+                offset,
+                inverse_mass,
+                velocity: velocities.get(lane).0,
+                angular_velocity: spins.get(lane).0,
+                belt: belts.get(lane).0,
+                ..Wall::default()
+            };
+            let from_anchor = from_wall(&sphere, &wall, params);
+            let (normal, distance) = closest.get(lane);
+            // Not `if ... else`: of that the compiler makes no vectors.
+            let mut closest = plane(&facet, orientation.conjugate().rotate(from_anchor));
+            if facet.kind != PLANE {
+                closest = Closest { normal, distance };
+            }
+            let is_near = closest.distance < sphere.radius + params.touch_margin;
+            let approach = Approach::new(&sphere, &wall, from_anchor, orientation, &closest);
+            let near = approach.near(params.time_step);
+            let mut pair = pair(pairs, lane).against(true);
+            let (slip, twist) = slips.get(lane);
+            let mut was = Memory {
+                slip,
+                twist,
+                ..Memory::default()
+            };
+            if PLAIN {
+                pair = pair.plain();
+            } else {
+                (was.roll, was.sticks) = rolls.get(lane);
+            }
+            let response = respond::<LAW>(&near.contact, &pair, &was, params);
+            let response = if is_near {
+                response
+            } else {
+                Response::default()
+            };
+            let torque = near.arm.cross(response.force) + response.torque;
+            let on_wall = approach.lever(near.arm).cross(response.force) + response.torque;
+            forces.set(lane, response.force, response.damping);
+            torques.set(lane, torque, response.friction);
+            slips.set(lane, response.memory.slip, response.memory.twist);
+            if !PLAIN {
+                rolls.set(lane, response.memory.roll, response.memory.sticks);
+            }
+            let touch = near.contact.touch;
+            on_walls.set(lane, on_wall, touch.mean_overlap);
+            fractions[lane] = touch.mean_overlap / near.radius;
+            touching[lane] = u32::from(is_near & (touch.presence > 0.0));
+        }
+    }
+
+    /// Gives back what the contacts of the candidates remember, and what came of them.
+    #[inline(always)]
+    fn write<const SIZE: usize>(
+        &self,
+        candidates: &[Candidate],
+        memory: &mut [Vec4],
+        done: &mut Vec<Done>,
+    ) {
+        let effects = both(&self.effects[0], &self.effects[1]);
+        let [.., walls] = &self.facets[1].0;
+        for (lane, candidate) in candidates.iter().enumerate() {
+            let at = candidate.facet as usize * SIZE;
+            for (columns, own) in self.memory.iter().zip(&mut memory[at..at + SIZE]) {
+                let (vector, scalar) = columns.get(lane);
+                *own = vector.extend(scalar);
+            }
+            let (torque, overlap) = self.on_walls.get(lane);
+            done.push(Done {
+                effect: effects[lane],
+                torque,
+                wall: walls[lane].to_bits(),
+                overlap,
+                fraction: self.fractions[lane],
+                touches: self.touching[lane] == 1,
+            });
+        }
+    }
+}

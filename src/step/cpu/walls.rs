@@ -1,0 +1,271 @@
+use std::mem::take;
+
+use glam::{Vec3, Vec4};
+
+use super::balls::Loads;
+use super::contacts::{add, is_plain};
+use super::pairs::{Chunk, Facets, Pairs, Part, Run, with_pairs};
+use super::wall_batch::{Batch, evaluate};
+use crate::model::wall::facet::{Closest, FAR};
+use crate::state::State;
+use crate::state::layout::{HERTZ, HOOKE, LINEAR, Sphere, SphereLoad, WALL_DIGITS};
+use crate::step::contact::{Memory, respond};
+use crate::step::wall_load::{self, Digits};
+use crate::step::wall_run::{WallRun, runs};
+
+/// Contacts of each sphere with walls, added to those with spheres; and the loads on the walls.
+///
+/// # Panics
+/// If the contact law is a custom one, which is there for the GPU engine only.
+pub(super) fn walls(state: &mut State, pairs: &mut Pairs) {
+    if state.params.wall_count == 0 {
+        return;
+    }
+    let kernel = kernel(state);
+    let act = |state: &State, part: Part| {
+        let Part {
+            run, room, loads, ..
+        } = part;
+        let mut touched = Touched::new(state);
+        for chunk in run.chunks.clone() {
+            let loads = &mut loads[chunk.spheres.clone()];
+            kernel(state, run, &chunk, loads, &mut touched, &mut room.walls);
+        }
+        touched
+    };
+    let touched = with_pairs(state, pairs, |state, pairs| {
+        pairs.fill(state);
+        pairs.with(state, act, Touched::default, Touched::and)
+    });
+    touched.note(state);
+}
+
+/// What became of walls.
+#[derive(Default)]
+pub(super) struct Touched {
+    /// Largest overlap as a fraction of the radius.
+    pub fraction: f32,
+    /// Loads on all walls, or none.
+    pub sums: Vec<Digits>,
+}
+
+impl Touched {
+    pub fn new(state: &State) -> Touched {
+        let params = &state.params;
+        let loaded = match params.wall_loads {
+            0 => 0,
+            _ => params.wall_count as usize,
+        };
+        Touched {
+            fraction: 0.0,
+            sums: vec![[0; WALL_DIGITS]; loaded],
+        }
+    }
+
+    pub fn and(self, other: Touched) -> Touched {
+        Touched {
+            fraction: self.fraction.max(other.fraction),
+            sums: together(self.sums, other.sums),
+        }
+    }
+
+    pub fn note(&self, state: &mut State) {
+        let largest = &mut state.stats[0].max_overlap_fraction;
+        *largest = (*largest).max(self.fraction.to_bits());
+        let sums = state.wall_sums.chunks_exact_mut(WALL_DIGITS);
+        for (own, sum) in sums.zip(&self.sums) {
+            own.copy_from_slice(&wall_load::carried(sum));
+        }
+    }
+}
+
+/// Evaluates the contacts of the spheres of a chunk with walls, and adds them to the loads; those of balls are in their
+/// blocks.
+pub(super) type Kernel = fn(&State, &mut Run, &Chunk, &mut [SphereLoad], &mut Touched, &mut Batch);
+
+/// What evaluates the contact law of `state`.
+///
+/// # Panics
+/// If it is a custom one.
+pub(super) fn kernel(state: &State) -> Kernel {
+    let plain = is_plain(state);
+    match (state.params.law, state.params.memory_size) {
+        (LINEAR, _) => evaluate_some::<LINEAR, true, 0>,
+        (HOOKE, 1) if plain => evaluate_some::<HOOKE, true, 1>,
+        (HERTZ, 1) if plain => evaluate_some::<HERTZ, true, 1>,
+        (HOOKE, 1) => evaluate_some::<HOOKE, false, 1>,
+        (HERTZ, 1) => evaluate_some::<HERTZ, false, 1>,
+        (HOOKE, _) => evaluate_some::<HOOKE, false, 2>,
+        (HERTZ, _) => evaluate_some::<HERTZ, false, 2>,
+        (law, _) => panic!("the CPU engine has no contact law {law}"),
+    }
+}
+
+/// Loads on all walls, or none, of some spheres and of others.
+fn together(mut a: Vec<Digits>, b: Vec<Digits>) -> Vec<Digits> {
+    if a.is_empty() {
+        return b;
+    }
+    for (a, b) in a.iter_mut().zip(&b) {
+        a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+    }
+    a
+}
+
+/// The contacts of the spheres of a chunk.
+///
+/// Those of a sphere that has one facet of each wall in its list, as most have, wait for others in a batch.
+fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
+    state: &State,
+    run: &mut Run,
+    chunk: &Chunk,
+    loads: &mut [SphereLoad],
+    touched: &mut Touched,
+    batch: &mut Batch,
+) {
+    let mut memory = take(&mut run.facet_memory);
+    let mut blocks = take(&mut run.blocks);
+    let mut loads = if chunk.balls {
+        Loads::Blocks(&mut blocks[chunk.blocks.clone()])
+    } else {
+        Loads::Rows(loads)
+    };
+    for own in &run.walled[chunk.walled.clone()] {
+        let place = own.place as usize;
+        let at = place - chunk.spheres.start;
+        if loads.is_kept(at) {
+            continue;
+        }
+        let all = own.first as usize..(own.first + own.count) as usize;
+        let sphere = &run.local[place];
+        let facets = &run.facets[all.clone()];
+        if own.facets == Facets::Many {
+            let memory = &mut memory[all.start * SIZE..all.end * SIZE];
+            let mut load = loads.get(at);
+            one_by_one::<LAW>(state, sphere, facets, memory, &mut load, touched);
+            loads.set(at, load);
+            continue;
+        }
+        if !batch.has_room(all.len()) {
+            evaluate::<LAW, PLAIN, SIZE>(batch, state, run, &mut memory, &mut loads, touched);
+        }
+        if own.facets == Facets::Planes {
+            all.for_each(|facet| batch.push(place, facet, Closest::FAR));
+        } else {
+            for (facet, wall) in all.zip(runs(state, sphere, facets)) {
+                match wall.touched(0) {
+                    Some(closest) => batch.push(place, facet, closest),
+                    None => memory[facet * SIZE..(facet + 1) * SIZE].fill(Vec4::ZERO),
+                }
+            }
+        }
+        batch.close(at);
+    }
+    evaluate::<LAW, PLAIN, SIZE>(batch, state, run, &mut memory, &mut loads, touched);
+    (run.facet_memory, run.blocks) = (memory, blocks);
+}
+
+/// The contacts of a sphere with `facets`, of which some walls have more than one.
+fn one_by_one<const LAW: u32>(
+    state: &State,
+    sphere: &Sphere,
+    facets: &[u32],
+    memory: &mut [Vec4],
+    load: &mut SphereLoad,
+    touched: &mut Touched,
+) {
+    let params = &state.params;
+    let size = params.memory_size as usize;
+    let Touched { fraction, sums } = touched;
+    let mut at = 0;
+    let (mut damping, mut friction) = (0.0, 0.0);
+    for run in runs(state, sphere, facets) {
+        let memory = &mut memory[at * size..(at + run.entries.len()) * size];
+        at += run.entries.len();
+        let mut orphans = Orphans::default();
+        if size > 0 {
+            orphans.gather(&run, memory, size);
+        }
+        for k in 0..run.entries.len() {
+            let own = &mut memory[k * size..(k + 1) * size];
+            let Some(closest) = run.touched(k) else {
+                continue;
+            };
+            let near = run.near(&closest);
+            if is_empty(own) {
+                orphans.hand_over(run.point(&closest), INHERITED * near.radius, own);
+            }
+            let contact = &near.contact;
+            let pair = run.pair(state);
+            let response = respond::<LAW>(contact, &pair, &Memory::of(own), params);
+            response.memory.write(own);
+            load.force += response.force;
+            load.torque += near.arm.cross(response.force) + response.torque;
+            damping += response.damping;
+            friction += response.friction;
+            if let Some(sum) = sums.get_mut(run.index) {
+                let torque = run.lever(&near.arm).cross(response.force) + response.torque;
+                wall_load::add(sum, -response.force, -torque, params);
+            }
+            if contact.touch.presence > 0.0 {
+                let overlap = contact.touch.mean_overlap;
+                load.max_overlap = load.max_overlap.max(overlap);
+                load.contacts += 1 << 16;
+                *fraction = fraction.max(overlap / near.radius);
+            }
+        }
+    }
+    add(&mut load.damping, &mut load.damping_rest, damping);
+    add(&mut load.friction, &mut load.friction_rest, friction);
+}
+
+/// A contact that goes over to another facet of the wall takes along what it remembers if it goes no
+/// farther than this part of the radius.
+const INHERITED: f32 = 0.3;
+
+/// What contacts remember that have ended on their facets, with the points where those are nearest now.
+#[derive(Default)]
+struct Orphans {
+    count: usize,
+    points: [Vec3; Orphans::MOST],
+    memory: [[Vec4; 2]; Orphans::MOST],
+}
+
+impl Orphans {
+    /// As many contacts as a sphere has with one wall, and more.
+    const MOST: usize = 4;
+
+    fn gather(&mut self, run: &WallRun, memory: &mut [Vec4], size: usize) {
+        for (k, own) in memory.chunks_exact_mut(size).enumerate() {
+            if is_empty(own) || run.touched(k).is_some() {
+                continue;
+            }
+            if self.count < Self::MOST {
+                self.points[self.count] = run.point(&run.closest(k));
+                self.memory[self.count][..size].copy_from_slice(own);
+                self.count += 1;
+            }
+            own.fill(Vec4::ZERO);
+        }
+    }
+
+    /// Gives the memory of the nearest of those that are not farther than `reach` from `point` to `own`.
+    fn hand_over(&mut self, point: Vec3, reach: f32, own: &mut [Vec4]) {
+        let mut nearest = reach;
+        let mut heir = None;
+        for k in 0..self.count {
+            let way = self.points[k].distance(point);
+            if way < nearest {
+                (nearest, heir) = (way, Some(k));
+            }
+        }
+        if let Some(k) = heir {
+            own.copy_from_slice(&self.memory[k][..own.len()]);
+            self.points[k] = Vec3::splat(FAR);
+        }
+    }
+}
+
+fn is_empty(memory: &[Vec4]) -> bool {
+    memory.iter().all(|part| *part == Vec4::ZERO)
+}

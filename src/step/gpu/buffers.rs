@@ -1,0 +1,377 @@
+use std::num::NonZeroU64;
+
+use bytemuck::{bytes_of, cast_slice};
+use encase::UniformBuffer;
+use wgpu::BufferUsages;
+
+use super::device::Context;
+use super::kernels::{Object, Threads};
+use crate::error::{Error, Result};
+use crate::state::layout::{Params, SCAN_BLOCK, WALL_STEPS, WallPose};
+use crate::state::{Field, Movers, SLICES, State};
+
+/// The buffers of a simulation on the device: one for each [`Field`], and some of the GPU's own.
+pub(super) struct Buffers {
+    pub params: wgpu::Buffer,
+    /// What `params` holds.
+    pub params_value: Params,
+    fields: Vec<wgpu::Buffer>,
+    /// The part of each of `fields` that is in use, bytes.
+    lengths: Vec<u64>,
+    /// Sums of the blocks of the scan.
+    block_sums: wgpu::Buffer,
+    /// Workgroups of the passes that build the neighbour lists; see `shaders/pose.wgsl`.
+    pub list_dispatch: wgpu::Buffer,
+    /// Starts of the neighbour lists as they were before they were built again.
+    kept_starts: wgpu::Buffer,
+    /// The index of each slice, [`SLICE_STRIDE`] apart.
+    slices: wgpu::Buffer,
+    /// Poses of the walls that move by prescription, in the next steps; see `shaders/integrate.wgsl`.
+    wall_poses: wgpu::Buffer,
+    pub movers: Movers,
+}
+
+/// How large to make buffers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Room {
+    /// For what there is.
+    Exact,
+    /// For half as much again: bodies come in.
+    ToGrow,
+}
+
+impl Room {
+    /// Size of a buffer for `bytes`, bytes; never 0.
+    fn of(self, bytes: u64) -> u64 {
+        let size = match self {
+            Room::Exact => bytes,
+            Room::ToGrow => (bytes + bytes / 2).next_multiple_of(16),
+        };
+        size.max(LEAST)
+    }
+}
+
+/// Size of a buffer that nothing is in, bytes: an element of any kind fits.
+const LEAST: u64 = 256;
+
+const STORAGE: BufferUsages = BufferUsages::STORAGE
+    .union(BufferUsages::COPY_SRC)
+    .union(BufferUsages::COPY_DST);
+
+impl Buffers {
+    pub fn new(context: &Context, state: &State, room: Room) -> Result<Buffers> {
+        let mut fields = Vec::with_capacity(Field::ALL.len());
+        for field in Field::ALL {
+            let size = room.of(length(state, field));
+            let usage = match field {
+                Field::Walls | Field::Groups => STORAGE | BufferUsages::UNIFORM,
+                _ => STORAGE,
+            };
+            fields.push(context.create_buffer(field.name(), size, usage)?);
+        }
+        let list_dispatch = context.create_buffer(
+            "list_dispatch",
+            2 * size_of_val(&list_needs(&state.params)) as u64,
+            STORAGE | BufferUsages::INDIRECT,
+        )?;
+        let poses = (u64::from(WALL_STEPS) * state.movers.len() as u64).max(1);
+        let mut buffers = Buffers {
+            params: context.create_buffer(
+                "params",
+                uniform(&state.params).len() as u64,
+                BufferUsages::UNIFORM | BufferUsages::COPY_DST,
+            )?,
+            params_value: state.params,
+            lengths: vec![0; fields.len()],
+            fields,
+            block_sums: context.create_buffer(
+                "block_sums",
+                room.of(block_sums(&state.params)),
+                STORAGE,
+            )?,
+            list_dispatch,
+            kept_starts: context.create_buffer(
+                "kept_starts",
+                room.of(length(state, Field::NeighbourStarts)),
+                STORAGE,
+            )?,
+            slices: context.create_buffer(
+                "slices",
+                SLICE_STRIDE * u64::from(SLICES),
+                BufferUsages::UNIFORM | BufferUsages::COPY_DST,
+            )?,
+            wall_poses: context.create_buffer(
+                "wall_poses",
+                poses * size_of::<WallPose>() as u64,
+                STORAGE,
+            )?,
+            movers: state.movers.clone(),
+        };
+        for slice in 0..SLICES {
+            let place = SLICE_STRIDE * u64::from(slice);
+            context
+                .queue
+                .write_buffer(&buffers.slices, place, bytes_of(&slice));
+        }
+        buffers.upload(context, state);
+        Ok(buffers)
+    }
+
+    pub fn field(&self, field: Field) -> &wgpu::Buffer {
+        &self.fields[field as usize]
+    }
+
+    /// The buffer that a shader calls `name`, as far as it is in use, for what it works on.
+    pub fn by_name(&self, name: &str, object: Object) -> Option<wgpu::BufferBinding<'_>> {
+        let whole = |buffer| {
+            Some(wgpu::BufferBinding {
+                buffer,
+                offset: 0,
+                size: None,
+            })
+        };
+        let used = |field: Field| {
+            Some(wgpu::BufferBinding {
+                buffer: self.field(field),
+                offset: 0,
+                size: NonZeroU64::new(self.lengths[field as usize]),
+            })
+        };
+        match name {
+            "params" => whole(&self.params),
+            "counts" => match object {
+                Object::Lists => used(Field::NeighbourStarts),
+                _ => used(Field::BucketStarts),
+            },
+            "slice" => Some(wgpu::BufferBinding {
+                buffer: &self.slices,
+                offset: match object {
+                    Object::Slice(slice) => SLICE_STRIDE * u64::from(slice),
+                    _ => 0,
+                },
+                size: NonZeroU64::new(size_of::<u32>() as u64),
+            }),
+            "block_sums" => whole(&self.block_sums),
+            "list_dispatch" => whole(&self.list_dispatch),
+            "kept_starts" => whole(&self.kept_starts),
+            "wall_poses" => whole(&self.wall_poses),
+            _ => {
+                let field = Field::ALL.into_iter().find(|field| field.name() == name)?;
+                used(field)
+            }
+        }
+    }
+
+    /// Whether there is room for `state`.
+    pub fn hold(&self, state: &State) -> bool {
+        let fits = |field: Field| self.field(field).size() >= length(state, field);
+        Field::ALL.into_iter().all(fits)
+            && self.kept_starts.size() >= length(state, Field::NeighbourStarts)
+            && self.block_sums.size() >= block_sums(&state.params)
+    }
+
+    /// Whether any wall moves.
+    pub fn has_moving_walls(&self) -> bool {
+        !self.movers.is_empty()
+    }
+
+    pub fn size(&self) -> u64 {
+        let own = [
+            &self.params,
+            &self.block_sums,
+            &self.list_dispatch,
+            &self.kept_starts,
+            &self.slices,
+            &self.wall_poses,
+        ];
+        let own: u64 = own.into_iter().map(wgpu::Buffer::size).sum();
+        own + self.fields.iter().map(wgpu::Buffer::size).sum::<u64>()
+    }
+
+    /// Overwrites all buffers, which must have room for `state`.
+    pub fn upload(&mut self, context: &Context, state: &State) {
+        self.movers.clone_from(&state.movers);
+        self.set_params(context, state.params);
+        let queue = &context.queue;
+        queue.write_buffer(
+            &self.list_dispatch,
+            0,
+            cast_slice(&list_needs(&state.params)),
+        );
+        for field in Field::ALL {
+            queue.write_buffer(self.field(field), 0, state.bytes(field));
+            self.lengths[field as usize] = match length(state, field) {
+                0 => LEAST,
+                length => length,
+            };
+        }
+    }
+
+    /// Gives the neighbour lists room for `capacity` entries each, after there was none for new ones: they are
+    /// those of before. `first` is the place of the first entry; afterwards, that is 0.
+    pub fn resize_neighbours(
+        &mut self,
+        context: &Context,
+        capacity: u32,
+        first: u32,
+    ) -> Result<()> {
+        let params = Params {
+            neighbour_capacity: capacity,
+            ..self.params_value
+        };
+        let mut encoder = context.device.create_command_encoder(&Default::default());
+        for field in [Field::Neighbours, Field::Memory] {
+            let size = ring_bytes(&params, field).max(LEAST);
+            let larger = context.create_buffer(field.name(), size, STORAGE)?;
+            let length = std::mem::replace(&mut self.lengths[field as usize], size);
+            let old = std::mem::replace(&mut self.fields[field as usize], larger);
+            let cut = u64::from(first) * entry_bytes(&params, field);
+            let new = self.field(field);
+            encoder.copy_buffer_to_buffer(&old, cut, new, 0, length - cut);
+            encoder.copy_buffer_to_buffer(&old, 0, new, length - cut, cut);
+        }
+        let starts = self.field(Field::NeighbourStarts);
+        let both = self.kept_starts.size().min(starts.size());
+        encoder.copy_buffer_to_buffer(&self.kept_starts, 0, starts, 0, both);
+        context.queue.submit([encoder.finish()]);
+        self.set_params(context, params);
+        Ok(())
+    }
+
+    /// Copies the neighbour lists, or what their contacts remember, into `bytes`, from the first entry on, which is
+    /// at the place `first`.
+    pub fn read_ring(
+        &self,
+        context: &Context,
+        field: Field,
+        first: u32,
+        bytes: &mut [u8],
+    ) -> Result<()> {
+        let cut = u64::from(first) * entry_bytes(&self.params_value, field);
+        let behind = (self.lengths[field as usize] - cut).min(bytes.len() as u64);
+        let (start, end) = bytes.split_at_mut(behind as usize);
+        context.read(self.field(field), cut, start)?;
+        context.read(self.field(field), 0, end)
+    }
+
+    /// Puts the poses that walls have after each of `steps` steps to where the device looks for them;
+    /// `taken` steps were taken before.
+    pub fn upload_poses(&self, context: &Context, taken: u32, steps: u64) {
+        if self.movers.is_empty() {
+            return;
+        }
+        let row = (self.movers.len() * size_of::<WallPose>()) as u64;
+        // As far as the end of the table, and from its start on.
+        let mut next = u64::from(taken) + 1;
+        let end = next + steps;
+        while next < end {
+            let first = next % u64::from(WALL_STEPS);
+            let here = (u64::from(WALL_STEPS) - first).min(end - next);
+            let poses: Vec<WallPose> = (next..next + here)
+                .flat_map(|step| self.movers.poses(step))
+                .collect();
+            context
+                .queue
+                .write_buffer(&self.wall_poses, first * row, cast_slice(&poses));
+            next += here;
+        }
+    }
+
+    /// Sets the number of steps to look ahead for lists that become stale.
+    pub fn set_lookahead(&mut self, context: &Context, lookahead: f32) {
+        if lookahead != self.params_value.lookahead {
+            let params = Params {
+                lookahead,
+                ..self.params_value
+            };
+            self.set_params(context, params);
+        }
+    }
+
+    pub fn set_params(&mut self, context: &Context, params: Params) {
+        self.params_value = params;
+        context
+            .queue
+            .write_buffer(&self.params, 0, &uniform(&params));
+    }
+}
+
+/// Workgroups of the passes that build the neighbour lists.
+fn list_needs(params: &Params) -> [[u32; 3]; Threads::OF_LISTS.len()] {
+    Threads::OF_LISTS.map(|threads| threads.workgroups(params))
+}
+
+/// Bytes from the index of a slice to the next: what an offset of a uniform must be a multiple of on any device.
+const SLICE_STRIDE: u64 = 256;
+
+/// Bytes that a field of a state takes on the device.
+fn length(state: &State, field: Field) -> u64 {
+    match field {
+        Field::Neighbours | Field::Memory => ring_bytes(&state.params, field),
+        _ => state.bytes(field).len() as u64,
+    }
+}
+
+/// Bytes of the ring of the neighbour lists, or of what their contacts remember: there is room for as many entries as
+/// the lists may have, and for those of one more slice.
+fn ring_bytes(params: &Params, field: Field) -> u64 {
+    let capacity = u64::from(params.neighbour_capacity);
+    let (spheres, slice) = (params.sphere_count.max(1), params.slice_length);
+    let of_slice = (capacity * u64::from(slice.min(spheres))).div_ceil(spheres.into());
+    (capacity + of_slice).max(1) * entry_bytes(params, field)
+}
+
+/// The same for one entry.
+fn entry_bytes(params: &Params, field: Field) -> u64 {
+    match field {
+        Field::Memory => 16 * u64::from(params.memory_size),
+        _ => 4,
+    }
+}
+
+/// Size of the sums of the blocks that are scanned, bytes.
+fn block_sums(params: &Params) -> u64 {
+    let scanned = params.bucket_count.max(params.sphere_count);
+    4 * u64::from(scanned.div_ceil(SCAN_BLOCK))
+}
+
+fn uniform(params: &Params) -> Vec<u8> {
+    let mut buffer = UniformBuffer::new(Vec::new());
+    buffer.write(params).expect("a vector grows to any size");
+    buffer.into_inner()
+}
+
+impl Context {
+    /// A buffer, or an error that says why there can be none.
+    pub(crate) fn create_buffer(
+        &self,
+        name: &'static str,
+        size: u64,
+        usage: BufferUsages,
+    ) -> Result<wgpu::Buffer> {
+        let too_large = |limit: String| Error::TooLarge {
+            buffer: name,
+            needed: size,
+            adapter: self.adapter.clone(),
+            limit,
+        };
+        let limits = self.device.limits();
+        let largest = limits
+            .max_buffer_size
+            .min(limits.max_storage_buffer_binding_size);
+        if size > largest {
+            return Err(too_large(format!("allows {largest} at most")));
+        }
+        let scope = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(name),
+            size,
+            usage,
+            mapped_at_creation: false,
+        });
+        match pollster::block_on(scope.pop()) {
+            None => Ok(buffer),
+            Some(_) => Err(too_large("has no memory left for it".to_owned())),
+        }
+    }
+}

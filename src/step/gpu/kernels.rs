@@ -1,0 +1,472 @@
+use std::collections::HashMap;
+
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+use super::buffers::Buffers;
+use super::device::Context;
+use super::dispatch::{grid, workgroups_for};
+use super::shaders;
+use crate::error::{Error, Result};
+use crate::state::SLICES;
+use crate::state::layout::{Params, SCAN_BLOCK};
+use crate::step::Pass;
+
+/// How many threads a kernel wants.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Threads {
+    /// One for each sphere.
+    Spheres,
+    /// One for each body.
+    Bodies,
+    /// One for each bucket, and one more.
+    Buckets,
+    /// One workgroup for each block of buckets that the scan takes.
+    BucketBlocks,
+    /// One workgroup for each block of spheres that the scan takes.
+    SphereBlocks,
+    /// One for each wall.
+    Walls,
+    /// One for each sphere of a slice.
+    Slice(u32),
+    /// One workgroup.
+    Group,
+}
+
+impl Threads {
+    /// What the passes that build the neighbour lists want, in the order of `list_dispatch`.
+    pub const OF_LISTS: [Threads; 5 + SLICES as usize] = {
+        let mut all = [Threads::Group; 5 + SLICES as usize];
+        all[1] = Threads::Spheres;
+        all[2] = Threads::Buckets;
+        all[3] = Threads::BucketBlocks;
+        all[4] = Threads::SphereBlocks;
+        let mut slice = 0;
+        while slice < SLICES {
+            all[5 + slice as usize] = Threads::Slice(slice);
+            slice += 1;
+        }
+        all
+    };
+
+    pub fn workgroups(self, params: &Params) -> [u32; 3] {
+        match self {
+            Threads::Spheres => workgroups_for(params.sphere_count.into()),
+            Threads::Bodies => workgroups_for(params.body_count.into()),
+            Threads::Buckets => workgroups_for(u64::from(params.bucket_count) + 1),
+            Threads::BucketBlocks => grid(params.bucket_count.div_ceil(SCAN_BLOCK).into()),
+            Threads::SphereBlocks => grid(params.sphere_count.div_ceil(SCAN_BLOCK).into()),
+            Threads::Walls => workgroups_for(params.wall_count.into()),
+            Threads::Slice(slice) => {
+                let before = u64::from(slice) * u64::from(params.slice_length);
+                let left = u64::from(params.sphere_count).saturating_sub(before);
+                workgroups_for(left.min(params.slice_length.into()))
+            }
+            Threads::Group => [1, 1, 1],
+        }
+    }
+
+    /// Place of the arguments of an indirect dispatch in `list_dispatch`, bytes: the second half
+    /// of that buffer holds what a step gets.
+    fn indirect_offset(self) -> u64 {
+        let of_lists = Self::OF_LISTS;
+        let place = of_lists.iter().position(|&threads| threads == self);
+        let place = place.expect("a pass that builds lists has its threads in OF_LISTS");
+        12 * (of_lists.len() + place) as u64
+    }
+}
+
+/// An entry point of a pass.
+struct Entry {
+    name: &'static str,
+    /// The pass whose file it stands in.
+    file: Pass,
+    threads: Threads,
+    object: Object,
+}
+
+/// What an entry point works on, if it does so on several.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Object {
+    /// The buckets of the grid.
+    Buckets,
+    /// The neighbour lists.
+    Lists,
+    /// Those of a slice.
+    Slice(u32),
+}
+
+/// What a scene needs of the passes.
+#[derive(Clone, Copy)]
+struct Needs {
+    /// Contacts remember.
+    memory: bool,
+    /// There are walls.
+    walls: bool,
+    /// Walls move, or the loads on them are asked for.
+    moving_walls: bool,
+    /// Forces besides those of contacts act on bodies.
+    forces: bool,
+}
+
+/// The entry points of each pass, in their order.
+fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
+    use Threads::{Bodies, BucketBlocks, Buckets, Group, SphereBlocks, Spheres, Walls};
+    let Needs { memory, .. } = needs;
+    let own = |name, threads| Entry {
+        name,
+        file: pass,
+        threads,
+        object: Object::Buckets,
+    };
+    let scan = |object, blocks| {
+        [
+            ("scan_blocks", blocks),
+            ("scan_sums", Group),
+            ("scan_add", blocks),
+        ]
+        .map(|(name, threads)| Entry {
+            name,
+            file: Pass::Scan,
+            threads,
+            object,
+        })
+    };
+    match pass {
+        Pass::Pose => vec![own("pose", Spheres)],
+        Pass::Bin => vec![own("bin_clear", Buckets), own("bin", Spheres)],
+        Pass::Scan => scan(Object::Buckets, BucketBlocks).into(),
+        Pass::Scatter => vec![own("scatter", Spheres), own("scatter_rank", Spheres)],
+        Pass::Neighbours => {
+            let mut entries = vec![own("neighbours_count", Spheres)];
+            entries.extend(scan(Object::Lists, SphereBlocks));
+            entries.push(own("neighbours_room", Group));
+            for slice in 0..SLICES {
+                let object = Object::Slice(slice);
+                let fill = own("neighbours_fill", Threads::Slice(slice));
+                entries.push(Entry { object, ..fill });
+                if memory {
+                    let carry = own("neighbours_carry", Threads::Slice(slice));
+                    entries.push(Entry { object, ..carry });
+                }
+            }
+            entries
+        }
+        Pass::Contacts => vec![own("contacts", Spheres)],
+        Pass::Walls if needs.walls => vec![own("walls_touch", Spheres)],
+        Pass::Walls => Vec::new(),
+        Pass::Forces if needs.forces => vec![own("forces", Bodies)],
+        Pass::Forces => Vec::new(),
+        Pass::Integrate if needs.moving_walls => {
+            vec![own("integrate_walls", Walls), own("integrate", Bodies)]
+        }
+        Pass::Integrate => vec![own("integrate", Bodies)],
+    }
+}
+
+/// A compiled entry point with its buffers.
+struct Kernel {
+    pipeline: wgpu::ComputePipeline,
+    /// Binding and name of each variable that it uses.
+    variables: Vec<(u32, String)>,
+    object: Object,
+    bind_group: wgpu::BindGroup,
+    threads: Threads,
+    workgroups: [u32; 3],
+}
+
+/// All passes, compiled.
+pub(super) struct Kernels {
+    passes: HashMap<Pass, Vec<Kernel>>,
+    /// The pose of a step that may not build the lists.
+    pose_only: Vec<Kernel>,
+}
+
+impl Kernels {
+    pub fn new(context: &Context, buffers: &Buffers, law: Option<&str>) -> Result<Kernels> {
+        let mut compiler = Compiler {
+            context,
+            buffers,
+            law,
+            made: HashMap::new(),
+        };
+        let mut passes = HashMap::new();
+        for pass in Pass::ALL {
+            passes.insert(pass, compiler.kernels(pass, true)?);
+        }
+        Ok(Kernels {
+            passes,
+            pose_only: compiler.kernels(Pass::Pose, false)?,
+        })
+    }
+
+    /// Binds the buffers again, after one of them was replaced.
+    pub fn bind(&mut self, context: &Context, buffers: &Buffers) {
+        for kernel in self
+            .passes
+            .values_mut()
+            .flatten()
+            .chain(&mut self.pose_only)
+        {
+            kernel.bind_group = bind(
+                context,
+                &kernel.pipeline,
+                &kernel.variables,
+                kernel.object,
+                buffers,
+            );
+        }
+    }
+
+    /// Sets how many threads kernels get, after the number of bodies or spheres has changed.
+    pub fn set_threads(&mut self, params: &Params) {
+        for kernel in self
+            .passes
+            .values_mut()
+            .flatten()
+            .chain(&mut self.pose_only)
+        {
+            kernel.workgroups = kernel.threads.workgroups(params);
+        }
+    }
+
+    /// Steps, one after the other. The first of every `period` may build the neighbour lists: the
+    /// passes that do get their threads from the device, none while the lists hold.
+    pub fn encode_steps(
+        &self,
+        steps: u64,
+        period: u64,
+        buffers: &Buffers,
+        encoder: &mut wgpu::CommandEncoder,
+    ) {
+        let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("steps"),
+            timestamp_writes: None,
+        });
+        for step in 0..steps {
+            if step.is_multiple_of(period) {
+                for pass in Pass::ALL {
+                    let indirect = pass.builds_lists().then_some(&buffers.list_dispatch);
+                    dispatch(&self.passes[&pass], indirect, &mut compute);
+                }
+            } else {
+                dispatch(&self.pose_only, None, &mut compute);
+                dispatch(&self.passes[&Pass::Contacts], None, &mut compute);
+                dispatch(&self.passes[&Pass::Walls], None, &mut compute);
+                dispatch(&self.passes[&Pass::Forces], None, &mut compute);
+                dispatch(&self.passes[&Pass::Integrate], None, &mut compute);
+            }
+        }
+    }
+
+    /// One step that may build the lists, with a timestamp before and after each pass.
+    pub fn encode_timed_step(
+        &self,
+        buffers: &Buffers,
+        encoder: &mut wgpu::CommandEncoder,
+        query_set: &wgpu::QuerySet,
+    ) {
+        for (index, pass) in Pass::ALL.into_iter().enumerate() {
+            let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some(pass.name()),
+                timestamp_writes: Some(wgpu::ComputePassTimestampWrites {
+                    query_set,
+                    beginning_of_pass_write_index: Some(2 * index as u32),
+                    end_of_pass_write_index: Some(2 * index as u32 + 1),
+                }),
+            });
+            let indirect = pass.builds_lists().then_some(&buffers.list_dispatch);
+            dispatch(&self.passes[&pass], indirect, &mut compute);
+        }
+    }
+
+    /// One pass, with all the threads that it wants.
+    pub fn encode(&self, pass: Pass, encoder: &mut wgpu::CommandEncoder) {
+        let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some(pass.name()),
+            timestamp_writes: None,
+        });
+        dispatch(&self.passes[&pass], None, &mut compute);
+    }
+}
+
+/// The kernels of a pass, with all the threads that they want or with those that `indirect` has for
+/// them.
+fn dispatch(
+    kernels: &[Kernel],
+    indirect: Option<&wgpu::Buffer>,
+    compute: &mut wgpu::ComputePass<'_>,
+) {
+    for kernel in kernels.iter().filter(|kernel| kernel.workgroups[0] > 0) {
+        compute.set_pipeline(&kernel.pipeline);
+        compute.set_bind_group(0, &kernel.bind_group, &[]);
+        let [x, y, z] = kernel.workgroups;
+        match indirect {
+            Some(buffer) => {
+                compute.dispatch_workgroups_indirect(buffer, kernel.threads.indirect_offset());
+            }
+            None => compute.dispatch_workgroups(x, y, z),
+        }
+    }
+}
+
+/// A compiled entry point.
+#[derive(Clone)]
+struct Program {
+    pipeline: wgpu::ComputePipeline,
+    /// Binding and name of each variable that it uses.
+    variables: Vec<(u32, String)>,
+}
+
+/// Compiles entry points, each of them once.
+struct Compiler<'a> {
+    context: &'a Context,
+    buffers: &'a Buffers,
+    law: Option<&'a str>,
+    /// By name, and whether a step may build lists.
+    made: HashMap<(&'static str, bool), Program>,
+}
+
+impl Compiler<'_> {
+    /// The entry points of a pass with their buffers.
+    fn kernels(&mut self, pass: Pass, may_build: bool) -> Result<Vec<Kernel>> {
+        let params = &self.buffers.params_value;
+        let needs = Needs {
+            memory: params.memory_size > 0,
+            walls: params.wall_count > 0,
+            moving_walls: params.wall_loads == 1 || self.buffers.has_moving_walls(),
+            forces: params.forces == 1,
+        };
+        let mut kernels = Vec::new();
+        for Entry {
+            name,
+            file,
+            threads,
+            object,
+        } in entries(pass, needs)
+        {
+            let program = match self.made.get(&(name, may_build)) {
+                Some(program) => program.clone(),
+                None => {
+                    let program = self.program(name, file, may_build)?;
+                    self.made.insert((name, may_build), program.clone());
+                    program
+                }
+            };
+            let Program {
+                pipeline,
+                variables,
+            } = program;
+            kernels.push(Kernel {
+                bind_group: bind(self.context, &pipeline, &variables, object, self.buffers),
+                pipeline,
+                variables,
+                object,
+                threads,
+                workgroups: threads.workgroups(params),
+            });
+        }
+        Ok(kernels)
+    }
+
+    /// Compiles an entry point. Its buffers have the names of the variables that it uses: the shader's own declarations
+    /// are the only list of them.
+    fn program(&self, name: &str, file: Pass, may_build: bool) -> Result<Program> {
+        let params = &self.buffers.params_value;
+        let source = match self.law {
+            Some(law) if matches!(file, Pass::Contacts | Pass::Walls) => {
+                shaders::source_with_law(file, law)
+            }
+            _ => shaders::source(file),
+        };
+        let wrong = |message: String| Error::Shader {
+            name: file.name(),
+            message,
+        };
+        let module = naga::front::wgsl::parse_str(&source)
+            .map_err(|error| wrong(error.emit_to_string(&source)))?;
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .map_err(|error| wrong(error.emit_to_string(&source)))?;
+        let device = &self.context.device;
+        let shader = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(name),
+            source: wgpu::ShaderSource::Wgsl(source.into()),
+        });
+        let index = module
+            .entry_points
+            .iter()
+            .position(|entry| entry.name == name)
+            .ok_or_else(|| wrong(format!("there is no entry point `{name}`")))?;
+        let uses = info.get_entry_point(index);
+        let variables: Vec<(u32, String)> = module
+            .global_variables
+            .iter()
+            .filter(|(handle, _)| !uses[*handle].is_empty())
+            .filter_map(|(_, variable)| {
+                Some((variable.binding.as_ref()?.binding, variable.name.clone()?))
+            })
+            .collect();
+        if let Some((_, name)) = variables
+            .iter()
+            .find(|(_, name)| self.buffers.by_name(name, Object::Buckets).is_none())
+        {
+            return Err(wrong(format!("there is no buffer `{name}`")));
+        }
+        // The law and the size of the memory are known when a pipeline is made: the driver's compiler
+        // then leaves out what others need.
+        let wanted = [
+            ("LAW", params.law),
+            ("MEMORY_SIZE", params.memory_size),
+            ("MAY_BUILD", may_build.into()),
+        ];
+        let constants: Vec<(&str, f64)> = wanted
+            .into_iter()
+            .filter(|(wanted, _)| {
+                let mut names = module.overrides.iter().map(|(_, o)| o.name.as_deref());
+                names.any(|name| name == Some(wanted))
+            })
+            .map(|(name, value)| (name, value.into()))
+            .collect();
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(name),
+            layout: None,
+            module: &shader,
+            entry_point: Some(name),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &constants,
+                ..Default::default()
+            },
+            cache: None,
+        });
+        Ok(Program {
+            pipeline,
+            variables,
+        })
+    }
+}
+
+fn bind(
+    context: &Context,
+    pipeline: &wgpu::ComputePipeline,
+    variables: &[(u32, String)],
+    object: Object,
+    buffers: &Buffers,
+) -> wgpu::BindGroup {
+    let entries: Vec<wgpu::BindGroupEntry> = variables
+        .iter()
+        .filter_map(|(binding, name)| {
+            let resource = wgpu::BindingResource::Buffer(buffers.by_name(name, object)?);
+            Some(wgpu::BindGroupEntry {
+                binding: *binding,
+                resource,
+            })
+        })
+        .collect();
+    context
+        .device
+        .create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &pipeline.get_bind_group_layout(0),
+            entries: &entries,
+        })
+}

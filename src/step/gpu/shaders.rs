@@ -1,0 +1,225 @@
+//! The WGSL of each pass, put together from its file and what that imports.
+
+use crate::math::grid::{HASH_LEVEL, HASH_Y, HASH_Z};
+use crate::state::layout::{
+    ANCHOR, ASLEEP, BACK, BALL, BOTH_SIDES, FAST, FRONT, GROUP_SHIFT, HERTZ, HOOKE, KEPT, LINEAR,
+    MATERIAL_BITS, MAX_GROUPS, MAX_WALLS, PLANE, RECTANGLE, REVOLVED, ROLLING_SPRING, SCAN_BLOCK,
+    SEMI_IMPLICIT, SPHERES_OF_STRIPE, SPRING, THRUST, TORUS, TRIANGLE, WALL, WALL_DIGITS,
+    WALL_STEPS, WORKGROUP_SIZE,
+};
+use crate::step::Pass;
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+/// The file of a pass, as it stands in `shaders/`.
+fn file(pass: Pass) -> &'static str {
+    match pass {
+        Pass::Neighbours => include_str!("../../../shaders/neighbours.wgsl"),
+        Pass::Pose => include_str!("../../../shaders/pose.wgsl"),
+        Pass::Bin => include_str!("../../../shaders/bin.wgsl"),
+        Pass::Scan => include_str!("../../../shaders/scan.wgsl"),
+        Pass::Scatter => include_str!("../../../shaders/scatter.wgsl"),
+        Pass::Contacts => include_str!("../../../shaders/contacts.wgsl"),
+        Pass::Walls => include_str!("../../../shaders/walls.wgsl"),
+        Pass::Forces => include_str!("../../../shaders/forces.wgsl"),
+        Pass::Integrate => include_str!("../../../shaders/integrate.wgsl"),
+    }
+}
+
+const SHARED: [(&str, &str); 13] = [
+    (
+        "layout",
+        include_str!("../../../shaders/shared/layout.wgsl"),
+    ),
+    ("tags", include_str!("../../../shaders/shared/tags.wgsl")),
+    (
+        "dispatch",
+        include_str!("../../../shaders/shared/dispatch.wgsl"),
+    ),
+    ("grid", include_str!("../../../shaders/shared/grid.wgsl")),
+    (
+        "rotation",
+        include_str!("../../../shaders/shared/rotation.wgsl"),
+    ),
+    (
+        "opaque",
+        include_str!("../../../shaders/shared/opaque.wgsl"),
+    ),
+    (
+        "rounding",
+        include_str!("../../../shaders/shared/rounding.wgsl"),
+    ),
+    ("pull", include_str!("../../../shaders/shared/pull.wgsl")),
+    (
+        "contact",
+        include_str!("../../../shaders/shared/contact.wgsl"),
+    ),
+    ("law", include_str!("../../../shaders/shared/law.wgsl")),
+    (
+        "memory",
+        include_str!("../../../shaders/shared/memory.wgsl"),
+    ),
+    ("ring", include_str!("../../../shaders/shared/ring.wgsl")),
+    ("wall", include_str!("../../../shaders/shared/wall.wgsl")),
+];
+
+/// The complete WGSL of a pass: the constants, the files that its first line imports, its own.
+///
+/// # Panics
+/// If the file does not start with `// import:` and names of `shaders/shared/`.
+pub fn source(pass: Pass) -> String {
+    without(pass, None)
+}
+
+/// The same with the text of a contact law of the user's in place of `shaders/shared/law.wgsl`.
+pub fn source_with_law(pass: Pass, law: &str) -> String {
+    without(pass, Some(LAW)) + law
+}
+
+/// The import that a law of the user's replaces.
+const LAW: &str = "law";
+
+/// The WGSL of a pass without one of its imports.
+fn without(pass: Pass, left_out: Option<&str>) -> String {
+    assemble(pass.name(), file(pass), |import| {
+        let text =
+            shared(import).unwrap_or_else(|| panic!("shaders/shared/{import}.wgsl does not exist"));
+        if Some(import) == left_out { "" } else { text }
+    })
+}
+
+/// The complete WGSL of a shader: the constants, what `imported` has for each name of its first line,
+/// its own text.
+///
+/// # Panics
+/// If its first line is no `// import: `.
+pub(crate) fn assemble<'a>(
+    name: &str,
+    text: &str,
+    mut imported: impl FnMut(&str) -> &'a str,
+) -> String {
+    let imports = text
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix("// import: "))
+        .unwrap_or_else(|| panic!("shaders/{name}.wgsl must start with an import"));
+    let mut source = constants();
+    for import in imports.split(", ") {
+        source.push_str(imported(import));
+    }
+    source + text
+}
+
+/// A file of `shaders/shared/`, if there is one of that name.
+pub(crate) fn shared(name: &str) -> Option<&'static str> {
+    let found = SHARED.iter().find(|(shared, _)| *shared == name);
+    found.map(|(_, text)| *text)
+}
+
+/// What is wrong with a contact law of the user's, and where in their file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LawMistake {
+    /// Line, counted from 1; 0 if it is not in one place.
+    pub line: u32,
+    /// Column, counted from 1.
+    pub column: u32,
+    /// What naga says.
+    pub message: String,
+}
+
+/// Checks a contact law of the user's, the text of a WGSL file, with naga.
+///
+/// # Errors
+/// The first mistake in it.
+pub fn check_law(law: &str) -> Result<(), LawMistake> {
+    check_law_in(Pass::Contacts, law)?;
+    check_law_in(Pass::Walls, law)
+}
+
+fn check_law_in(pass: Pass, law: &str) -> Result<(), LawMistake> {
+    let ours = without(pass, Some(LAW));
+    let source = ours.clone() + law;
+    let lines = ours.lines().count() as u32;
+    let mistake = |location: Option<naga::SourceLocation>, message: String| {
+        let place = location.filter(|place| place.line_number > lines);
+        let message = match place {
+            Some(_) => message,
+            // Where our own text calls the law.
+            None if law.contains("fn contact_law") => format!("{message}; expected {SIGNATURE}"),
+            None => format!("there is no {SIGNATURE}"),
+        };
+        LawMistake {
+            line: place.map_or(0, |place| place.line_number - lines),
+            column: place.map_or(0, |place| place.line_position),
+            message,
+        }
+    };
+    let module = naga::front::wgsl::parse_str(&source)
+        .map_err(|error| mistake(error.location(&source), error.message().to_owned()))?;
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
+    validator.validate(&module).map_err(|error| {
+        let inner = error.as_inner();
+        let mut message = inner.to_string();
+        let mut cause = std::error::Error::source(inner);
+        while let Some(error) = cause {
+            message = format!("{message}: {error}");
+            cause = error.source();
+        }
+        // The spans go from the function to what is wrong in it.
+        let places = error.spans().map(|(span, _)| span.location(&source));
+        let place = places.filter(|place| place.line_number > lines).last();
+        if let Some(line) =
+            place.and_then(|place| source.lines().nth(place.line_number as usize - 1))
+        {
+            message = format!("{message}, in `{}`", line.trim());
+        }
+        mistake(place, message)
+    })?;
+    Ok(())
+}
+
+/// What a contact law must have.
+const SIGNATURE: &str = "function `fn contact_law(contact: Contact, pair: Pair, memory: Memory, \
+                         params: Params) -> Response`";
+
+/// The constants that the shaders share with the host, from where the host has them.
+fn constants() -> String {
+    [
+        ("WORKGROUP_SIZE", WORKGROUP_SIZE),
+        ("SCAN_BLOCK", SCAN_BLOCK),
+        ("HASH_Y", HASH_Y),
+        ("HASH_Z", HASH_Z),
+        ("HASH_LEVEL", HASH_LEVEL),
+        ("SEMI_IMPLICIT", SEMI_IMPLICIT),
+        ("WALL", WALL),
+        ("MAX_WALLS", MAX_WALLS as u32),
+        ("MAX_GROUPS", MAX_GROUPS as u32),
+        ("MATERIAL_BITS", MATERIAL_BITS),
+        ("GROUP_SHIFT", GROUP_SHIFT),
+        ("ASLEEP", ASLEEP),
+        ("FAST", FAST),
+        ("KEPT", KEPT),
+        ("SPRING", SPRING),
+        ("ANCHOR", ANCHOR),
+        ("THRUST", THRUST),
+        ("WALL_STEPS", WALL_STEPS),
+        ("WALL_DIGITS", WALL_DIGITS as u32),
+        ("SPHERES_OF_STRIPE", SPHERES_OF_STRIPE),
+        ("PLANE", PLANE),
+        ("RECTANGLE", RECTANGLE),
+        ("TRIANGLE", TRIANGLE),
+        ("REVOLVED", REVOLVED),
+        ("BALL", BALL),
+        ("TORUS", TORUS),
+        ("BOTH_SIDES", BOTH_SIDES),
+        ("FRONT", FRONT),
+        ("BACK", BACK),
+        ("LINEAR", LINEAR),
+        ("HOOKE", HOOKE),
+        ("HERTZ", HERTZ),
+        ("ROLLING_SPRING", ROLLING_SPRING),
+    ]
+    .iter()
+    .map(|(name, value)| format!("const {name}: u32 = {value}u;\n"))
+    .collect::<String>()
+        + &format!("const PI: f32 = {}f;\n", std::f32::consts::PI)
+}

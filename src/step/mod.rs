@@ -1,0 +1,14 @@
+//! A step: its passes, the contact law, and the engines that run them.
+//!
+//! [`Pass::ALL`] lists the passes in their order.
+
+pub mod contact;
+pub mod cpu;
+pub mod gpu;
+pub mod near;
+mod pass;
+pub(crate) mod pull;
+pub mod wall_load;
+pub(crate) mod wall_run;
+
+pub use pass::Pass;
