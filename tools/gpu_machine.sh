@@ -15,25 +15,21 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 pack=target/gpu-machine
-# Those that need a device, and none of the sources but scenes and golden pictures.
+# Modules of tests/it that need a device, and none of the sources but scenes and golden pictures.
 tests=(passes determinism neighbours lost physics forces sleep elastic compare)
 
 pack() {
     set -e
     cargo build --release --workspace
     local built
-    built=$(cargo test --release --no-run --message-format=json \
-        $(printf -- '--test %s ' "${tests[@]}") 2>/dev/null)
+    built=$(cargo test --release --no-run --message-format=json --test it 2>/dev/null)
     rm -rf "$pack/bin"
     mkdir -p "$pack/bin"
     pwd -P > "$pack/bin/sources"
     local target=${CARGO_TARGET_DIR:-target}
     cp "$target/release/rockfall" "$target/release/peers" "$pack/bin/"
-    for name in "${tests[@]}"; do
-        cp "$(grep -o "\"executable\":\"[^\"]*/$name-[0-9a-f]*\"" <<< "$built" | cut -d'"' -f4)" \
-            "$pack/bin/test-$name"
-    done
-    strip "$pack"/bin/rockfall "$pack"/bin/peers "$pack"/bin/test-*
+    cp "$(grep -o '"executable":"[^"]*/it-[0-9a-f]*"' <<< "$built" | cut -d'"' -f4)" "$pack/bin/tests"
+    strip "$pack"/bin/rockfall "$pack"/bin/peers "$pack"/bin/tests
     tar -C "$pack" -czf "$pack/bin.tar.gz" bin
     rm -r "$pack/bin"
     du -h "$pack/bin.tar.gz"
@@ -131,7 +127,7 @@ run() {
         tail -n 1 "$out/start-up-$start.log"
     done
     for name in "${tests[@]}"; do
-        stage $((tests_end - $(date +%s))) "test-$name" "$scratch/bin/test-$name"
+        stage $((tests_end - $(date +%s))) "test-$name" "$scratch/bin/tests" "$name::"
     done
     stage $((limit + 30)) bench-gpu bench "$out/bench-gpu.json" --limit $limit "${how[@]}" "${scenes[@]}"
     for name in "${scaling[@]}"; do

@@ -1,6 +1,6 @@
 //! Every struct that both engines share, once.
 //!
-//! The same structs stand in `shaders/shared/layout.wgsl`; `tests/shaders.rs` holds that file to
+//! The same structs stand in `shaders/shared/layout.wgsl`; `tests/it/shaders.rs` holds that file to
 //! this one, field by field, with naga. All of them are multiples of 16 bytes, as WGSL asks of
 //! structs with a `vec3`, and the arrays that are read at random are 32 bytes: one memory sector.
 //!

@@ -1,6 +1,6 @@
-//! What several test files need.
+//! Models, devices and random numbers for tests.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::sync::LazyLock;
 

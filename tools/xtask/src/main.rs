@@ -21,7 +21,7 @@ Usage: cargo xtask test [--long]
        cargo xtask validate
 
   test      provides what the tests need, then checks format, lints, documentation and runs every
-            test, those of the GPU engine included; stops at the first failure
+            test, those of the GPU engine included; stops at the first check that fails
   --long    afterwards also runs the slow physics tests, in release mode, and the tests of the tools in
             Python, for which it makes an environment with numpy, matplotlib, pandas and vtk from PyPI
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
@@ -92,14 +92,23 @@ const STEPS: [Step; 5] = [
         remedy: "each warning above names its place and what to change",
     },
     Step {
-        arguments: &["test", "--workspace"],
+        arguments: &["test", "--workspace", "--no-fail-fast"],
         variable: None,
         remedy: "the failing tests are listed above",
     },
 ];
 
+/// One test at a time, for some are timed.
 const LONG: Step = Step {
-    arguments: &["test", "--workspace", "--release", "--", "--ignored"],
+    arguments: &[
+        "test",
+        "--workspace",
+        "--release",
+        "--no-fail-fast",
+        "--",
+        "--ignored",
+        "--test-threads=1",
+    ],
     variable: None,
     remedy: "the failing tests are listed above",
 };

@@ -1,8 +1,6 @@
 //! Periodic boxes: contacts across the seam are contacts like any other.
 
-mod common;
-
-use common::{Random, crowd, device, periodic_crowd};
+use crate::common::{Random, crowd, device, periodic_crowd};
 use glam::{DQuat, DVec3, IVec3};
 use rockfall::Simulation;
 use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};

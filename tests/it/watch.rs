@@ -1,8 +1,6 @@
 //! Warnings of what is likely to be wrong, each once, with a remedy.
 
-mod common;
-
-use common::{model, on_both, simulate};
+use crate::common::{model, on_both, simulate};
 use glam::DVec3;
 use rockfall::{Simulation, Watch};
 use serde_json::{Value, json};

@@ -1,11 +1,9 @@
 //! Checkpoints: going on as if nothing had happened, and errors of files that are not whole.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{crowd, device, periodic_crowd, remembering_crowd, walled_crowd};
+use crate::common::{crowd, device, periodic_crowd, remembering_crowd, walled_crowd};
 use glam::DVec3;
 use rockfall::model::{Law, Model};
 use rockfall::simulation::checkpoint::Checkpoint;

@@ -1,11 +1,9 @@
 //! Contact laws of the user's own, in WGSL.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{device, trace_of};
+use crate::common::{device, trace_of};
 use rockfall::state::trace::Sample;
 use rockfall::step::gpu::shaders::check_law;
 use rockfall::{Simulation, scene};

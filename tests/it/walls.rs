@@ -1,8 +1,6 @@
 //! Walls of every kind, on both engines.
 
-mod common;
-
-use common::on_both;
+use crate::common::on_both;
 use glam::DVec3;
 use rockfall::Simulation;
 use serde_json::{Value, json};
@@ -318,10 +316,10 @@ fn moving_walls_do_not_depend_on_how_steps_are_taken() {
         simulation.step(3_000).unwrap();
         let together = simulation.summary().unwrap().state_hash;
         let text = scene.to_string();
-        let model = common::model(&text);
+        let model = crate::common::model(&text);
         let mut again = match engine {
             "cpu" => Simulation::on_cpu(model, Some(1)).unwrap(),
-            _ => Simulation::on_gpu(model, common::device()).unwrap(),
+            _ => Simulation::on_gpu(model, crate::common::device()).unwrap(),
         };
         for steps in [1, 7, 1500, 1024, 468] {
             again.step(steps).unwrap();

@@ -1,8 +1,6 @@
 //! Every pass, on the GPU against the CPU, from the same input.
 
-mod common;
-
-use common::{crowd, device, forced_crowd, periodic_crowd, remembering_crowd, walled_crowd};
+use crate::common::{crowd, device, forced_crowd, periodic_crowd, remembering_crowd, walled_crowd};
 use glam::{DVec3, IVec3, Vec3, Vec4};
 use rockfall::math::grid::bucket;
 use rockfall::measure::compare::{Difference, differences};

@@ -1,10 +1,8 @@
 //! Shapes made of meshes, boxes and other shapes, materials of single bodies, and bodies that burst, on both engines.
 
-mod common;
-
 use std::fs;
 
-use common::{device, model, on_both, simulate};
+use crate::common::{device, model, on_both, simulate};
 use glam::{DMat3, DQuat, DVec3};
 use rockfall::model::clump::Clump;
 use rockfall::{Simulation, Summary, scene};

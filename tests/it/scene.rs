@@ -1,12 +1,10 @@
 //! Scenes: what loads, what it becomes, and what each mistake is told.
 
-#[path = "support/json_schema.rs"]
-mod json_schema;
-
 use std::f64::consts::PI;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::json_schema;
 use glam::{DQuat, DVec3};
 use proptest::prelude::*;
 use rockfall::model::{Cohesion, ContactModel, Domain, Integrator, Law, PairLaw, Rolling};
@@ -647,7 +645,7 @@ fn the_contact_model_is_what_the_scene_says() {
 }
 
 /// A contact law that does nothing.
-const LAW: &str = include_str!("data/law.wgsl");
+const LAW: &str = include_str!("../data/law.wgsl");
 
 #[test]
 fn a_custom_law_is_read_from_beside_the_scene() {
@@ -1079,7 +1077,7 @@ fn errors_are_sentences_with_file_place_finding_and_expectation() {
 /// Each line of the table is one problem, told in exactly these words.
 #[test]
 fn one_mistake_is_one_problem_at_its_place() {
-    let table = include_str!("data/scene_mistakes.txt");
+    let table = include_str!("../data/scene_mistakes.txt");
     let mut cases = 0;
     for line in table
         .lines()
@@ -1395,7 +1393,7 @@ fn doubts_are_warnings() {
 
 /// A small scene with every field of the format in it.
 fn everything() -> Value {
-    serde_json::from_str(include_str!("data/everything.json")).unwrap()
+    serde_json::from_str(include_str!("../data/everything.json")).unwrap()
 }
 
 /// The same with the settings of each law that has some of its own.

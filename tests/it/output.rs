@@ -1,13 +1,11 @@
 //! The folder of a run: what is written, going on, starting from it.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::Random;
+use crate::common::Random;
 use glam::{DQuat, DVec3};
 use rockfall::output::{Record, RunFolder};
 use rockfall::step::gpu::Adapter;
@@ -17,7 +15,7 @@ use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rockfall");
 
-/// Arguments of the program that choose an engine; the GPU engine on the adapter of [`common::device`].
+/// Arguments of the program that choose an engine; the GPU engine on the adapter of [`crate::common::device`].
 fn engine_arguments(engine: &str) -> Vec<String> {
     let adapter = match engine {
         "cpu" => None,
@@ -802,7 +800,7 @@ fn a_run_that_fails_leaves_the_last_good_state() {
             .model;
         let start = |model: &rockfall::model::Model| match engine {
             "cpu" => Simulation::on_cpu(model.clone(), Some(1)).unwrap(),
-            _ => Simulation::on_gpu(model.clone(), common::device()).unwrap(),
+            _ => Simulation::on_gpu(model.clone(), crate::common::device()).unwrap(),
         };
         let mut simulation = start(&model);
         simulation.step(lost - 1).unwrap();
@@ -854,7 +852,7 @@ fn a_scene_starts_from_the_state_of_a_run() {
     for backend in ["cpu", "gpu"] {
         let new = |model: &rockfall::model::Model| match backend {
             "cpu" => Simulation::on_cpu(model.clone(), Some(2)).unwrap(),
-            _ => Simulation::on_gpu(model.clone(), common::device()).unwrap(),
+            _ => Simulation::on_gpu(model.clone(), crate::common::device()).unwrap(),
         };
         let mut before = new(&load("scene.json").model);
         before.read_checkpoint(&path).unwrap();

@@ -1,9 +1,7 @@
 //! Physics for which there is no number to reproduce (for those see `tests/validation/`), on both
 //! engines.
 
-mod common;
-
-use common::on_both;
+use crate::common::on_both;
 use rockfall::scene;
 
 #[test]

@@ -1,10 +1,8 @@
 //! Perfectly elastic collisions, on both engines.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::on_both;
+use crate::common::on_both;
 use rockfall::simulation::network::Partner;
 use serde_json::json;
 

@@ -403,7 +403,7 @@ fn the_view_is_laid_out_as_nagas() {
         .iter()
         .map(|member| member.name.as_deref().unwrap())
         .collect();
-    let text = include_str!("../src/render/view.rs");
+    let text = include_str!("../../src/render/view.rs");
     let fields = text.split("pub struct View {").nth(1).unwrap();
     let fields = fields.split('}').next().unwrap().lines();
     let fields: Vec<&str> = fields

@@ -1,10 +1,8 @@
 //! Bodies that fall asleep when they rest, and wake, on both engines.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{on_both, simulate};
+use crate::common::{on_both, simulate};
 use glam::DVec3;
 use rockfall::Simulation;
 use serde_json::{Value, json};

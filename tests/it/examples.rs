@@ -17,7 +17,7 @@ fn run(name: &str) -> Output {
     command.env("NODEVICE_SELECT", "1");
     let output = command.output().unwrap_or_else(|error| {
         panic!(
-            "{}: {error}; `cargo test` builds it, `cargo test --test examples` alone does not",
+            "{}: {error}; `cargo test` builds it, `cargo test --test it` alone does not",
             path.display()
         )
     });

@@ -1,12 +1,10 @@
 //! Benchmarks: what they report, and that their repeats start from the same state.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use crate::common::{crowd, device};
 use assert_cmd::Command;
-use common::{crowd, device};
 use glam::DVec3;
 use rockfall::Simulation;
 use serde_json::Value;

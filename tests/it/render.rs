@@ -1,13 +1,9 @@
 //! Pictures: what they show is held to geometry, to the state, and to pictures that a person has
 //! looked at.
-#![cfg(feature = "render")]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{device, model};
+use crate::common::{device, model};
 use glam::{DVec3, Vec3};
 use image::RgbaImage;
 use rockfall::render::shaders::Texts;

@@ -1,8 +1,6 @@
 //! A state that is no longer one ends the run at the step in which it arose.
 
-mod common;
-
-use common::{crowd, device};
+use crate::common::{crowd, device};
 use glam::{DVec3, Vec3};
 use rockfall::model::{Integrator, Model};
 use rockfall::{Error, Simulation};

@@ -1,10 +1,8 @@
 //! The scenes that ship: each runs, and does with its energy what it should.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::device;
+use crate::common::device;
 use rockfall::Simulation;
 use rockfall::model::{Integrator, Law, Model};
 use rockfall::scene;

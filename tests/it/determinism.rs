@@ -1,8 +1,6 @@
 //! The same scene gives the same bits, run after run.
 
-mod common;
-
-use common::{crowd, device, remembering_crowd};
+use crate::common::{crowd, device, remembering_crowd};
 use glam::DVec3;
 use rockfall::Simulation;
 use rockfall::model::{Law, Model};
@@ -87,7 +85,7 @@ fn both_engines_round_alike() {
         "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "m" } },
         "bodies": [ { "shape": "ball", "velocity": [0.3, 2, 0] } ]
     }"#;
-    let model = common::model(scene);
+    let model = crate::common::model(scene);
     let (mut cpu, mut gpu) = (on_cpu(&model, 1), on_gpu(&model));
     for _ in 0..40 {
         cpu.step(25).unwrap();

@@ -1,11 +1,9 @@
 //! The CPU engine against the GPU over time, in the library and on the command line.
 
-mod common;
-
 use std::path::Path;
 
+use crate::common::{Random, device, random_clump};
 use assert_cmd::Command;
-use common::{Random, device, random_clump};
 use glam::DVec3;
 use rockfall::measure::compare::{Comparison, TRAJECTORY_TOLERANCE, compare, compare_from};
 use rockfall::model::wall::Wall;

@@ -1,8 +1,6 @@
 //! What can be changed while a simulation runs, on both engines.
 
-mod common;
-
-use common::on_both;
+use crate::common::on_both;
 use glam::DVec3;
 use rockfall::Simulation;
 use rockfall::model::pull::Pull;

@@ -1,11 +1,9 @@
 //! Walls made of triangles and of signed distances, on both engines.
 
-mod common;
-
 use std::fs;
 use std::sync::Arc;
 
-use common::device;
+use crate::common::device;
 use glam::{DQuat, DVec3};
 use rockfall::model::Model;
 use rockfall::model::wall::{Distance, Mesh, Shape, Side, Wall};
@@ -136,7 +134,7 @@ fn a_ball_bounces_off_a_wall_as_off_its_twins() {
     }
     let mut scene = scene(&json!(walls), &json!(bodies));
     scene["gravity"] = json!([0, 0, 0]);
-    let mut model = common::model(&scene.to_string());
+    let mut model = crate::common::model(&scene.to_string());
     for (index, wall) in model.walls.iter_mut().enumerate() {
         let mesh = mesh_of(wall, 72);
         assert!(mesh.is_closed());
@@ -199,7 +197,7 @@ fn a_plane_of_triangles_is_a_plane() {
                             "orientation": turn.to_array() }]);
         let mut scene = scene(&wall, &json!(bodies));
         scene["gravity"] = json!((turn * DVec3::Y * -9.81).to_array());
-        let plane = common::model(&scene.to_string());
+        let plane = crate::common::model(&scene.to_string());
         let mut mesh = plane.clone();
         mesh.walls[0].shape = Shape::Mesh(Arc::new(floor(8)));
         let run = |model: &Model, engine: &str| {
@@ -242,7 +240,7 @@ fn meshes_have_sides() {
         &bodies,
     );
     scene["gravity"] = json!([0, 0, 0]);
-    let mut model = common::model(&scene.to_string());
+    let mut model = crate::common::model(&scene.to_string());
     for (pieces, side, [above, below]) in [
         (224, Side::Both, [Some(0.5), Some(-0.5)]),
         (16, Side::Front, [Some(0.5), None]),
@@ -280,7 +278,7 @@ fn friction_holds_on_triangles() {
             &json!([{ "shape": "block", "position": place.to_array(), "orientation": turn.to_array() }]),
         );
         scene["shapes"] = shapes.clone();
-        let mut model = common::model(&scene.to_string());
+        let mut model = crate::common::model(&scene.to_string());
         model.walls[0].shape = Shape::Mesh(Arc::new(floor(16)));
         on_both(&model, |mut simulation, engine| {
             simulation.step(15_000).unwrap();
@@ -315,7 +313,7 @@ fn scenes_have_meshes_from_files() {
     let (mut obj, mut stl) = (String::new(), b"solid, but binary".to_vec());
     stl.resize(80, b' ');
     let mesh = mesh_of(
-        &common::model(
+        &crate::common::model(
             &scene(
                 &json!([{ "box": { "size": [100, 200, 300] }, "material": "m" }]),
                 &json!([{ "shape": "ball" }]),
@@ -477,7 +475,7 @@ fn a_mesh_inside_bodies_is_found() {
         // The same of its mesh.
         let far = json!([{ "shape": "ball", "position": [9, 9, 9] }]);
         let alone = scene(&json!([wall]), &far).to_string();
-        let mesh = mesh_of(&common::model(&alone).walls[0], 32);
+        let mesh = mesh_of(&crate::common::model(&alone).walls[0], 32);
         let vertices = mesh
             .vertices
             .iter()

@@ -1,10 +1,8 @@
 //! Inlets, outlets and probes, on both engines.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::{on_both, simulate};
+use crate::common::{on_both, simulate};
 use rockfall::model::flow::Traffic;
 use rockfall::{Simulation, scene};
 use serde_json::{Value, json};
@@ -155,7 +153,7 @@ fn the_outcome_is_the_same_however_steps_are_divided() {
         let text = scene().to_string();
         let mut parts = match engine {
             "cpu" => simulate(&text),
-            _ => Simulation::on_gpu(common::model(&text), common::device()).unwrap(),
+            _ => Simulation::on_gpu(crate::common::model(&text), crate::common::device()).unwrap(),
         };
         whole.step(3_000).unwrap();
         for part in [1, 49, 50, 51, 349, 1_000, 1_500] {
@@ -184,7 +182,7 @@ fn a_run_goes_on_from_a_checkpoint_with_those_that_came() {
         whole.step(1_500).unwrap();
         let mut second = match engine {
             "cpu" => simulate(&text),
-            _ => Simulation::on_gpu(common::model(&text), common::device()).unwrap(),
+            _ => Simulation::on_gpu(crate::common::model(&text), crate::common::device()).unwrap(),
         };
         second.read_checkpoint(&path).unwrap();
         second.step(1_500).unwrap();

@@ -1,8 +1,6 @@
 //! Neighbour lists: they hold for many steps, and nothing is missed.
 
-mod common;
-
-use common::{crowd, device, large_among_small, remembering_crowd, walled_crowd};
+use crate::common::{crowd, device, large_among_small, remembering_crowd, walled_crowd};
 use glam::DVec3;
 use rockfall::model::{Law, Model};
 use rockfall::scene;

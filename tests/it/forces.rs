@@ -1,10 +1,8 @@
 //! What acts on bodies besides contacts, on both engines: springs, drag, water, pushes, groups.
 
-mod common;
-
 use std::f64::consts::PI;
 
-use common::on_both;
+use crate::common::on_both;
 use glam::DVec3;
 use rockfall::model::forces::Drag;
 use rockfall::{BodyState, Simulation};

@@ -1,8 +1,6 @@
 //! The energy budget and the contact network.
 
-mod common;
-
-use common::{crowd, device, remembering_crowd};
+use crate::common::{crowd, device, remembering_crowd};
 use glam::DVec3;
 use rockfall::model::{Cohesion, Law, Model, Rolling};
 use rockfall::simulation::network::{Network, Partner};

@@ -1,0 +1,41 @@
+//! The tests of the library and of the program, a module for each subject, in one binary: each binary
+//! would link wgpu and egui again.
+//!
+//! They run as threads of one process and share one device, so none of them may change what belongs to the
+//! process: its environment, its directory, its signals.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bench;
+mod checkpoint;
+mod cli;
+mod compare;
+mod custom_law;
+mod determinism;
+mod docs;
+mod elastic;
+mod energy;
+mod examples;
+mod flow;
+mod forces;
+mod json_schema;
+mod layers;
+mod lost;
+mod meshes;
+mod neighbours;
+mod output;
+mod overhead;
+mod passes;
+mod periodic;
+mod physics;
+#[cfg(feature = "render")]
+mod render;
+mod scene;
+mod scenes;
+mod shaders;
+mod shapes;
+mod sleep;
+mod tune;
+mod walls;
+mod watch;
