@@ -13,10 +13,6 @@ pub mod watch;
 pub use flow::Seen;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use rayon::ThreadPool;
-use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -28,9 +24,9 @@ use crate::simulation::summary::{Energy, Summary};
 use crate::state::layout::Stats;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State, groups, least_period, pairs};
-use crate::step::Pass;
 use crate::step::cpu::CpuEngine;
 use crate::step::gpu::{Adapter, Context, GpuEngine};
+use crate::step::{Engine, PassTimes};
 use flow::Change;
 
 /// Which engine to use.
@@ -57,22 +53,15 @@ pub struct Options {
     pub threads: Option<usize>,
 }
 
-enum Engine {
-    Cpu(ThreadPool, Box<CpuEngine>),
-    Gpu(Box<GpuEngine>),
-}
-
 /// A simulation: a model, the engine that steps it, and how far it has come.
 pub struct Simulation {
     model: Arc<Model>,
     /// The state itself with the CPU engine, and the host's copy of it with the GPU.
     state: State,
-    engine: Engine,
+    engine: Box<dyn Engine>,
     steps: u64,
     /// What is sampled, by the ids of the bodies.
     trace: Option<Trace>,
-    /// The same by their indices, of those that are there.
-    traced: Option<Trace>,
     samples: Vec<Sample>,
     /// The walls, for inlets to ask where there is room.
     wall_probes: Vec<wall::Probe>,
@@ -106,22 +95,9 @@ impl Simulation {
     /// If the threads cannot be started, the contact law is a custom one, or a periodic domain is too
     /// narrow.
     pub fn on_cpu(model: Model, threads: Option<usize>) -> Result<Simulation> {
-        model.contact.law.check_on_cpu()?;
         has_room(&model)?;
-        let threads = threads.unwrap_or(0);
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|error| Error::Threads {
-                threads,
-                reason: error.to_string(),
-            })?;
-        tracing::info!(threads = pool.current_num_threads(), "CPU engine");
-        Ok(Self::start(
-            State::new(&model),
-            model,
-            Engine::Cpu(pool, Box::default()),
-        ))
+        let engine = CpuEngine::new(&model, threads)?;
+        Ok(Self::start(State::new(&model), model, engine))
     }
 
     /// Starts a simulation on an open device.
@@ -132,22 +108,19 @@ impl Simulation {
         has_room(&model)?;
         tracing::info!(adapter = context.adapter, "GPU engine");
         let state = State::new(&model);
-        let engine = Engine::Gpu(Box::new(GpuEngine::with_law(
-            context,
-            &state,
-            model.contact.law.custom().map(|law| law.source.as_str()),
-        )?));
+        let law = model.contact.law.custom();
+        let law = law.map(|law| law.source.as_str());
+        let engine = GpuEngine::with_law(context, &state, law)?;
         Ok(Self::start(state, model, engine))
     }
 
-    fn start(state: State, model: Model, engine: Engine) -> Simulation {
+    fn start(state: State, model: Model, engine: impl Engine + 'static) -> Simulation {
         Simulation {
             model: Arc::new(model),
             state,
-            engine,
+            engine: Box::new(engine),
             steps: 0,
             trace: None,
-            traced: None,
             samples: Vec::new(),
             wall_probes: Vec::new(),
             sphere_steps: 0,
@@ -164,31 +137,19 @@ impl Simulation {
         Arc::clone(&self.model)
     }
 
-    /// `"cpu"` or `"gpu"`.
+    /// Name of the engine: `"cpu"` or `"gpu"`.
     pub fn backend(&self) -> &'static str {
-        match self.engine {
-            Engine::Cpu(..) => "cpu",
-            Engine::Gpu(_) => "gpu",
-        }
+        self.engine.name()
     }
 
-    /// What it runs on: the adapter, or the CPU with its number of threads.
+    /// Device that it runs on: the adapter, or the CPU with its number of threads.
     pub fn adapter(&self) -> String {
-        match &self.engine {
-            Engine::Cpu(pool, _) => match pool.current_num_threads() {
-                1 => "CPU, 1 thread".to_owned(),
-                threads => format!("CPU, {threads} threads"),
-            },
-            Engine::Gpu(engine) => engine.context().adapter.clone(),
-        }
+        self.engine.device()
     }
 
     /// The GPU engine, if it runs on that.
     pub fn gpu(&self) -> Option<&GpuEngine> {
-        match &self.engine {
-            Engine::Cpu(..) => None,
-            Engine::Gpu(engine) => Some(engine),
-        }
+        self.engine.as_gpu()
     }
 
     /// The state as the host has it: with the CPU engine the state itself, with the GPU engine what
@@ -224,10 +185,7 @@ impl Simulation {
 
     /// Size of all buffers of the engine, bytes.
     pub fn memory(&self) -> u64 {
-        match &self.engine {
-            Engine::Cpu(..) => self.state.size(),
-            Engine::Gpu(engine) => engine.size(),
-        }
+        self.engine.memory(&self.state)
     }
 
     /// Takes `steps` steps and waits for them.
@@ -253,30 +211,11 @@ impl Simulation {
 
     /// Takes `steps` steps between two looks.
     fn take(&mut self, steps: u64) -> Result<()> {
-        if self.state.bodies.is_empty() && self.gpu().is_some() {
-            return self.take_without_bodies(steps);
-        }
         let after = self.steps;
         let before = self.samples.len();
-        self.steps += match &mut self.engine {
-            Engine::Cpu(pool, engine) => {
-                let (state, samples) = (&mut self.state, &mut self.samples);
-                pool.install(|| match &self.traced {
-                    None => engine.steps(state, steps, None),
-                    Some(trace) => {
-                        let mut look = |state: &State, taken| {
-                            sample(state, trace, after + taken, samples);
-                        };
-                        engine.steps(state, steps, Some(&mut look))
-                    }
-                })
-            }
-            Engine::Gpu(engine) => {
-                let taken = engine.step(after + 1, steps, &mut self.samples)?;
-                engine.download(Field::Stats, &mut self.state)?;
-                taken
-            }
-        };
+        self.steps += self
+            .engine
+            .step(&mut self.state, after, steps, &mut self.samples)?;
         self.sphere_steps += (self.steps - after) * self.sphere_count() as u64;
         for sample in &mut self.samples[before..] {
             sample.identity = self.state.identities[sample.body as usize];
@@ -285,15 +224,6 @@ impl Simulation {
             0 => Ok(()),
             body => Err(self.runaway(body as usize - 1)?),
         }
-    }
-
-    /// The same on the host, for the GPU engine, of which no thread counts steps while there are no bodies.
-    /// Walls move.
-    fn take_without_bodies(&mut self, steps: u64) -> Result<()> {
-        self.fetch(&Field::ALL)?;
-        CpuEngine::default().steps(&mut self.state, steps, None);
-        self.steps += steps;
-        self.replace()
     }
 
     fn next_explosion(&self) -> Option<u64> {
@@ -354,32 +284,26 @@ impl Simulation {
 
     /// Gives the engine the host's copy of the state, which may have other bodies than before.
     fn replace(&mut self) -> Result<()> {
-        if let Engine::Gpu(engine) = &mut self.engine {
-            engine.replace(&self.state)?;
-        }
-        match &self.trace {
-            Some(trace) => self.aim(&trace.clone()),
-            None => Ok(()),
-        }
+        self.engine.replace(&self.state)?;
+        self.aim_again();
+        Ok(())
     }
 
     /// Has the engine start anew from the host's copy of the state, with the passes that it needs now.
     fn restart(&mut self) -> Result<()> {
-        if let Engine::Gpu(engine) = &self.engine {
-            let context = engine.context().clone();
-            let law = self.model.contact.law.custom();
-            let law = law.map(|law| law.source.as_str());
-            let engine = GpuEngine::with_law(&context, &self.state, law)?;
-            self.engine = Engine::Gpu(Box::new(engine));
-        }
-        match &self.trace {
-            Some(trace) => self.aim(&trace.clone()),
-            None => Ok(()),
+        self.engine.restart(&self.state)?;
+        self.aim_again();
+        Ok(())
+    }
+
+    fn aim_again(&mut self) {
+        if let Some(trace) = self.trace.clone() {
+            self.aim(&trace);
         }
     }
 
     /// Has the engine sample those of the bodies of `trace` that are there.
-    fn aim(&mut self, trace: &Trace) -> Result<()> {
+    fn aim(&mut self, trace: &Trace) {
         let identities = &self.state.identities;
         let place = |id: &u32| identities.binary_search_by_key(&u64::from(*id), |body| body.id);
         let traced = Trace {
@@ -391,11 +315,7 @@ impl Simulation {
                 .collect(),
             every: trace.every,
         };
-        if let Engine::Gpu(engine) = &mut self.engine {
-            engine.set_trace(&traced, &self.state);
-        }
-        self.traced = Some(traced);
-        Ok(())
+        self.engine.set_trace(traced, &self.state);
     }
 
     /// What has come in, gone out and passed so far.
@@ -414,34 +334,15 @@ impl Simulation {
         Ok(probes.map(see).collect())
     }
 
-    /// Takes steps and returns the time that each pass took in all of them, in the order of [`Pass::ALL`];
+    /// Takes steps and returns the time that each pass took in all of them, in the order of [`Pass::ALL`](crate::step::Pass::ALL);
     /// `None` for an adapter without timestamps.
     ///
     /// # Errors
     /// If the device is lost.
-    pub fn profile(&mut self, steps: u64) -> Result<Option<[Duration; Pass::ALL.len()]>> {
+    pub fn profile(&mut self, steps: u64) -> Result<Option<PassTimes>> {
         let after = self.steps;
         self.steps += steps;
-        match &mut self.engine {
-            Engine::Cpu(pool, engine) => {
-                let state = &mut self.state;
-                Ok(Some(pool.install(|| engine.profile(state, steps))))
-            }
-            Engine::Gpu(engine) => {
-                let mut sums = [Duration::ZERO; Pass::ALL.len()];
-                for step in 1..=steps {
-                    let Some(times) = engine.profile_step()? else {
-                        let left = steps - step + 1;
-                        engine.step(after + step, left, &mut self.samples)?;
-                        return Ok(None);
-                    };
-                    sums.iter_mut()
-                        .zip(times)
-                        .for_each(|(sum, time)| *sum += time);
-                }
-                Ok(Some(sums))
-            }
-        }
+        self.engine.profile(&mut self.state, after, steps)
     }
 
     /// From now on, samples some bodies over time; see [`Simulation::take_samples`].
@@ -455,7 +356,7 @@ impl Simulation {
             let count = identities.len();
             return Err(Error::NoSuchBody { body, count });
         }
-        self.aim(&trace)?;
+        self.aim(&trace);
         self.trace = Some(trace);
         Ok(())
     }
@@ -609,39 +510,7 @@ impl Simulation {
     }
 
     pub(crate) fn fetch(&mut self, fields: &[Field]) -> Result<()> {
-        if let Engine::Gpu(engine) = &self.engine {
-            for &field in fields {
-                engine.download(field, &mut self.state)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// How fast the engine's memory copies: bytes read and written in a second.
-    ///
-    /// # Errors
-    /// If the device is lost, or has no memory for two buffers of up to 256 MiB.
-    pub fn copy_speed(&self) -> Result<f64> {
-        /// Copies, of which the fastest counts.
-        const REPEATS: usize = 10;
-        const SIZE: usize = 256 << 20;
-        match &self.engine {
-            Engine::Cpu(pool, _) => {
-                let from = vec![1_u8; SIZE];
-                let mut to = vec![0_u8; SIZE];
-                let piece = SIZE / pool.current_num_threads();
-                let mut copy = || {
-                    let start = Instant::now();
-                    pool.install(|| {
-                        let pieces = to.par_chunks_mut(piece).zip(from.par_chunks(piece));
-                        pieces.for_each(|(to, from)| to.copy_from_slice(from));
-                    });
-                    2.0 * SIZE as f64 / start.elapsed().as_secs_f64()
-                };
-                Ok((0..REPEATS).map(|_| copy()).fold(0.0, f64::max))
-            }
-            Engine::Gpu(engine) => engine.context().copy_speed(SIZE as u64, REPEATS),
-        }
+        self.engine.read(fields, &mut self.state)
     }
 
     /// What was gathered over the run, as it was after the last call of [`Simulation::step`].
@@ -685,17 +554,4 @@ fn has_room(model: &Model) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Takes a sample of the CPU engine's state after `step`.
-fn sample(state: &State, trace: &Trace, step: u64, samples: &mut Vec<Sample>) {
-    if step.is_multiple_of(trace.every) {
-        samples.extend(trace.bodies.iter().map(|&body| Sample {
-            step,
-            body,
-            identity: state.identities[body as usize],
-            state: state.bodies[body as usize],
-            load: state.load(&state.bodies[body as usize]),
-        }));
-    }
 }

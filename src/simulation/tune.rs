@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{Engine, Simulation};
+use super::Simulation;
 use crate::error::{Error, Result};
 use crate::model::forces::{Drag, Push};
 use crate::model::pull::Pull;
@@ -70,8 +70,8 @@ impl Simulation {
                 found = true;
             }
         }
-        if found && let Engine::Gpu(engine) = &mut self.engine {
-            engine.write(Field::Actions, &self.state);
+        if found {
+            self.engine.write(&[Field::Actions], &self.state);
         }
         found
     }
@@ -88,17 +88,13 @@ impl Simulation {
         for body in &mut self.state.bodies {
             body.still = 0;
         }
-        if let Engine::Gpu(engine) = &mut self.engine {
-            engine.write(Field::Bodies, &self.state);
-        }
+        self.engine.write(&[Field::Bodies], &self.state);
         Ok(())
     }
 
     fn set_groups(&mut self) {
         self.state.groups = state::groups(&self.model);
-        if let Engine::Gpu(engine) = &mut self.engine {
-            engine.write(Field::Groups, &self.state);
-        }
+        self.engine.write(&[Field::Groups], &self.state);
     }
 
     /// Sets the time step, s. Simulated time goes on from where it is. Whether the step is stable is
@@ -160,10 +156,8 @@ impl Simulation {
         }
         self.state.set_pairs(state::pairs(&model));
         self.model = Arc::new(model);
-        if let Engine::Gpu(engine) = &mut self.engine {
-            engine.write(Field::Pairs, &self.state);
-            engine.write(Field::Geometry, &self.state);
-        }
+        self.engine
+            .write(&[Field::Pairs, Field::Geometry], &self.state);
         self.wake()
     }
 
@@ -225,10 +219,8 @@ impl Simulation {
         wall.offset = (place - cells * size).as_vec3();
         // It may be near spheres now that do not have it in their lists.
         self.state.stats[0].stale = 1;
-        if let Engine::Gpu(engine) = &mut self.engine {
-            engine.write(Field::Walls, &self.state);
-            engine.set_stale();
-        }
+        self.engine.write(&[Field::Walls], &self.state);
+        self.engine.write_stale(&self.state);
         self.wake()
     }
 
@@ -241,9 +233,7 @@ impl Simulation {
         if index as usize >= count {
             return Err(Error::NoSuchBody { body: index, count });
         }
-        if let Engine::Gpu(engine) = &self.engine {
-            engine.download_body(index as usize, &mut self.state)?;
-        }
+        self.engine.read_body(index as usize, &mut self.state)?;
         let index = index as usize;
         Ok(crate::simulation::snapshot::report(
             &self.model,
@@ -259,8 +249,6 @@ impl Simulation {
     }
 
     fn upload_params(&mut self) {
-        if let Engine::Gpu(engine) = &mut self.engine {
-            engine.set_params(&self.state);
-        }
+        self.engine.write_params(&self.state);
     }
 }

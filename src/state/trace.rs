@@ -1,7 +1,7 @@
 //! Samples of chosen bodies over time.
 
-use crate::state::Identity;
 use crate::state::layout::{Body, Load};
+use crate::state::{Identity, State};
 
 /// Which bodies to sample, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,21 @@ pub struct Trace {
     /// A sample is taken at the end of every step whose number, counted from 1, is a multiple of
     /// this.
     pub every: u64,
+}
+
+impl Trace {
+    /// Adds the samples of `step` to `samples`, if it is due; the bodies of the trace are given by their indices.
+    pub(crate) fn sample(&self, state: &State, step: u64, samples: &mut Vec<Sample>) {
+        if step.is_multiple_of(self.every) {
+            samples.extend(self.bodies.iter().map(|&body| Sample {
+                step,
+                body,
+                identity: state.identities[body as usize],
+                state: state.bodies[body as usize],
+                load: state.load(&state.bodies[body as usize]),
+            }));
+        }
+    }
 }
 
 /// A body at the end of a step.

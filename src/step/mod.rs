@@ -4,6 +4,7 @@
 
 pub mod contact;
 pub mod cpu;
+mod engine;
 pub mod gpu;
 pub mod near;
 mod pass;
@@ -11,4 +12,5 @@ pub(crate) mod pull;
 pub mod wall_load;
 pub(crate) mod wall_run;
 
+pub use engine::{Engine, PassTimes};
 pub use pass::Pass;

@@ -9,6 +9,7 @@
 //! The figures are the median of the repeats and their spread. [`Spread::mad`] says how noisy the
 //! machine is, whatever the outliers.
 
+mod copy;
 mod machine;
 mod roofline;
 mod scenes;
@@ -316,7 +317,7 @@ impl Bench {
                 steps_per_list: steps as f64 / f64::from(list_builds.max(1)),
                 forced: f64::from(params.body_count * params.forces),
             };
-            let copy = simulation.copy_speed()?;
+            let copy = copy::copy_speed(simulation, self.options.engine.threads)?;
             Some(Roofline::new(
                 &sizes,
                 ms_per_step.median,

@@ -9,6 +9,7 @@ mod balls;
 mod batch;
 mod bin;
 mod contacts;
+mod engine;
 mod forces;
 mod integrate;
 mod lanes;
@@ -34,7 +35,10 @@ use scan::scan;
 use scatter::scatter;
 use walls::walls;
 
+use rayon::ThreadPool;
+
 use crate::state::State;
+use crate::state::trace::Trace;
 use crate::step::Pass;
 
 /// Least number of elements that a thread takes at a time; less costs more than it gains.
@@ -43,6 +47,9 @@ const GRAIN: usize = 256;
 /// The engine: what it keeps from step to step besides the [`State`], none of which changes a result.
 #[derive(Debug, Default)]
 pub struct CpuEngine {
+    /// Threads of its own; those of the caller if there are none.
+    threads: Option<ThreadPool>,
+    trace: Option<Trace>,
     pairs: Pairs,
     scratch: neighbours::Scratch,
 }

@@ -6,6 +6,7 @@
 mod buffers;
 mod device;
 mod dispatch;
+mod engine;
 mod kernels;
 mod sampler;
 pub mod shaders;
@@ -46,6 +47,8 @@ pub struct GpuEngine {
     buffers: Buffers,
     kernels: Kernels,
     sampler: Option<Sampler>,
+    /// WGSL of a custom contact law.
+    law: Option<String>,
     steps_per_submission: u64,
     /// How many steps the neighbour lists hold.
     steps_per_list: f32,
@@ -76,6 +79,7 @@ impl GpuEngine {
             buffers,
             kernels,
             sampler: None,
+            law: law.map(str::to_owned),
             steps_per_submission: 1,
             steps_per_list: 1.0,
         })
@@ -146,7 +150,7 @@ impl GpuEngine {
     ///
     /// # Errors
     /// If the device was lost.
-    pub(crate) fn download_body(&self, body: usize, state: &mut State) -> Result<()> {
+    fn download_body(&self, body: usize, state: &mut State) -> Result<()> {
         let spheres = state.spheres_of(&state.bodies[body]);
         for (field, elements, count) in [
             (Field::Bodies, body..body + 1, state.bodies.len()),
@@ -162,14 +166,14 @@ impl GpuEngine {
     }
 
     /// Overwrites one buffer with that of `state`, a state of the same model.
-    pub(crate) fn write(&mut self, field: Field, state: &State) {
+    fn upload(&mut self, field: Field, state: &State) {
         self.context
             .queue
             .write_buffer(self.buffers.field(field), 0, state.bytes(field));
     }
 
     /// Has the next step build the neighbour lists.
-    pub(crate) fn set_stale(&mut self) {
+    fn set_stale(&mut self) {
         let place = std::mem::offset_of!(Stats, stale) as u64;
         let stats = self.buffers.field(Field::Stats);
         self.context
@@ -178,7 +182,7 @@ impl GpuEngine {
     }
 
     /// Takes over what a user may change of the parameters of a run.
-    pub(crate) fn set_params(&mut self, state: &State) {
+    fn set_params(&mut self, state: &State) {
         let own = self.buffers.params_value;
         let params = Params {
             neighbour_capacity: own.neighbour_capacity,

@@ -1,0 +1,90 @@
+//! The CPU engine as a simulation sees it.
+
+use super::CpuEngine;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::state::State;
+use crate::state::trace::{Sample, Trace};
+use crate::step::{Engine, PassTimes};
+
+impl CpuEngine {
+    /// An engine on `threads` threads of its own, on all cores if `None`.
+    ///
+    /// # Errors
+    /// If the threads cannot be started, or `model` has a custom contact law, which is for the GPU.
+    pub fn new(model: &Model, threads: Option<usize>) -> Result<CpuEngine> {
+        model.contact.law.check_on_cpu()?;
+        let threads = threads.unwrap_or(0);
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|error| Error::Threads {
+                threads,
+                reason: error.to_string(),
+            })?;
+        tracing::info!(threads = pool.current_num_threads(), "CPU engine");
+        Ok(CpuEngine {
+            threads: Some(pool),
+            ..CpuEngine::default()
+        })
+    }
+
+    /// Has `work` done on the threads of the engine.
+    fn on_threads<T: Send>(&mut self, work: impl FnOnce(&mut CpuEngine) -> T + Send) -> T {
+        let Some(pool) = self.threads.take() else {
+            return work(self);
+        };
+        let result = pool.install(|| work(self));
+        self.threads = Some(pool);
+        result
+    }
+}
+
+impl Engine for CpuEngine {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn device(&self) -> String {
+        let threads = match &self.threads {
+            Some(pool) => pool.current_num_threads(),
+            None => rayon::current_num_threads(),
+        };
+        match threads {
+            1 => "CPU, 1 thread".to_owned(),
+            threads => format!("CPU, {threads} threads"),
+        }
+    }
+
+    fn step(
+        &mut self,
+        state: &mut State,
+        taken: u64,
+        count: u64,
+        samples: &mut Vec<Sample>,
+    ) -> Result<u64> {
+        Ok(self.on_threads(|engine| match engine.trace.take() {
+            None => engine.steps(state, count, None),
+            Some(trace) => {
+                let mut look = |state: &State, step| trace.sample(state, taken + step, samples);
+                let count = engine.steps(state, count, Some(&mut look));
+                engine.trace = Some(trace);
+                count
+            }
+        }))
+    }
+
+    fn profile(&mut self, state: &mut State, _: u64, count: u64) -> Result<Option<PassTimes>> {
+        Ok(Some(self.on_threads(|engine| {
+            CpuEngine::profile(engine, state, count)
+        })))
+    }
+
+    fn set_trace(&mut self, trace: Trace, _: &State) {
+        self.trace = Some(trace);
+    }
+
+    fn memory(&self, state: &State) -> u64 {
+        state.size()
+    }
+}

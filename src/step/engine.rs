@@ -1,0 +1,97 @@
+//! The one door to an engine: what a simulation asks of whatever steps its state.
+
+use std::time::Duration;
+
+use super::Pass;
+use super::gpu::GpuEngine;
+use crate::error::Result;
+use crate::state::trace::{Sample, Trace};
+use crate::state::{Field, State};
+
+/// Time that each pass took, in the order of [`Pass::ALL`].
+pub type PassTimes = [Duration; Pass::ALL.len()];
+
+/// An engine that steps a [`State`].
+///
+/// The host has a copy of the state, which it gives to each method. For an engine on the host that copy is the
+/// state itself: there is nothing to read or write. An engine on a device has the state in buffers of its own, and
+/// the host's copy has what was last read, but [`State::params`], [`State::stats`] and the numbers of bodies and
+/// spheres, which are right after each call.
+pub trait Engine {
+    /// Name of the engine, as on the command line: `"cpu"`, `"gpu"`.
+    fn name(&self) -> &'static str;
+
+    /// Device or processor that it runs on, in words.
+    fn device(&self) -> String;
+
+    /// Takes `count` steps after the first `taken`, and adds the samples of the trace to `samples`. Returns how
+    /// many it took: fewer, if a body was lost in the last of them.
+    ///
+    /// # Errors
+    /// If the device is lost, or has no memory for larger neighbour lists.
+    fn step(
+        &mut self,
+        state: &mut State,
+        taken: u64,
+        count: u64,
+        samples: &mut Vec<Sample>,
+    ) -> Result<u64>;
+
+    /// Takes `count` steps as [`Engine::step`], and times their passes; `None` where the device has no clock.
+    ///
+    /// # Errors
+    /// As [`Engine::step`].
+    fn profile(&mut self, state: &mut State, taken: u64, count: u64) -> Result<Option<PassTimes>>;
+
+    /// Samples the bodies of `trace`, which are given by their indices, from now on.
+    fn set_trace(&mut self, trace: Trace, state: &State);
+
+    /// Reads buffers into the host's copy.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn read(&mut self, _fields: &[Field], _state: &mut State) -> Result<()> {
+        Ok(())
+    }
+
+    /// Reads one body, and the loads on its spheres, into the host's copy.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn read_body(&mut self, _body: usize, _state: &mut State) -> Result<()> {
+        Ok(())
+    }
+
+    /// Takes over buffers of the host's copy; their lengths are those of before.
+    fn write(&mut self, _fields: &[Field], _state: &State) {}
+
+    /// Takes over [`State::params`], and the walls that move by prescription.
+    fn write_params(&mut self, _state: &State) {}
+
+    /// Takes over that the neighbour lists are stale, and nothing else of [`State::stats`].
+    fn write_stale(&mut self, _state: &State) {}
+
+    /// Takes over the whole state, which may have other bodies than before.
+    ///
+    /// # Errors
+    /// If a buffer would be larger than the device allows or has memory for.
+    fn replace(&mut self, _state: &State) -> Result<()> {
+        Ok(())
+    }
+
+    /// Takes over the whole state with the passes that it needs now: forces may act that did not before.
+    ///
+    /// # Errors
+    /// As [`Engine::replace`].
+    fn restart(&mut self, _state: &State) -> Result<()> {
+        Ok(())
+    }
+
+    /// Size of all buffers, bytes.
+    fn memory(&self, state: &State) -> u64;
+
+    /// The GPU engine, for those who draw from its buffers.
+    fn as_gpu(&self) -> Option<&GpuEngine> {
+        None
+    }
+}
