@@ -32,7 +32,7 @@ impl Default for Forces {
 }
 
 impl Forces {
-    /// Whether there is more than one gravity.
+    /// Whether any force acts on bodies besides contacts and the gravity of the scene.
     pub fn act(&self) -> bool {
         let own = |group: &Group| group.gravity.is_some() || group.drag != Drag::default();
         self.water.is_some()

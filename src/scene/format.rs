@@ -254,7 +254,7 @@ pub enum InitialOverlap {
 /// whole lengths of the box.
 ///
 /// Along a periodic axis, the box must be at least 3.003 times as long as the diameter of the largest
-/// sphere, a fifth of the smallest radius and the range of cohesion or of a custom law together, and
+/// sphere, 0.3 of the smallest radius and the range of cohesion or of a custom law together, and
 /// at least twice as long as the largest body is wide. No plane may face along such an axis, not even
 /// a little: bodies would come to it from behind.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]

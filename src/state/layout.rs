@@ -2,7 +2,7 @@
 //!
 //! The same structs stand in `shaders/shared/layout.wgsl`; `tests/it/shaders.rs` holds that file to
 //! this one, field by field, with naga. All of them are multiples of 16 bytes, as WGSL asks of
-//! structs with a `vec3`, and the arrays that are read at random are 32 bytes: one memory sector.
+//! structs with a `vec3`. A [`Sphere`], which contacts read at random, is 64 bytes: one line of a cache.
 //!
 //! Units are SI. A point is a cell of the grid (`cell`) and a place in it (`offset`). Overlaps are
 //! 1e-3 to 1e-5 of a radius, so a plain `f32` coordinate would be too coarse a few hundred radii

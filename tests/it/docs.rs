@@ -108,3 +108,84 @@ fn every_file_that_is_named_exists() {
     }
     assert!(named > 50, "{named} files are named");
 }
+
+/// The text of all files below `src`, `shaders` and `tests`.
+fn sources() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    tree(&root.join("src"), &mut files);
+    tree(&root.join("shaders"), &mut files);
+    tree(&root.join("tests"), &mut files);
+    let is_source = |path: &&PathBuf| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        matches!(ending, Some("rs" | "wgsl"))
+    };
+    let texts = files.iter().filter(is_source);
+    texts
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect()
+}
+
+/// The code spans of a document that are names of Rust or WGSL: `snake_case` or `Type::name`.
+fn identifiers(document: &str) -> Vec<String> {
+    let prose: String = document.split("\n```").step_by(2).collect();
+    let spans = prose.split('`').skip(1).step_by(2);
+    let is_name = |span: &&str| {
+        let plain = span.replace("::", "");
+        let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        plain.chars().all(letters) && (span.contains('_') || span.contains("::"))
+    };
+    spans.filter(is_name).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_identifier_that_is_named_exists() {
+    let sources = sources();
+    let mut named = 0;
+    for document in ["ARCHITECTURE.md", "docs/internals.md"] {
+        for name in identifiers(&read(document)) {
+            named += 1;
+            for part in name.split("::") {
+                assert!(
+                    sources.contains(part),
+                    "{document} names {name}, and no source has {part}"
+                );
+            }
+        }
+    }
+    assert!(named > 100, "{named} identifiers are named");
+    assert_eq!(
+        identifiers("`move_plane` and `a b` in `State::load`"),
+        ["move_plane", "State::load"]
+    );
+}
+
+#[test]
+fn the_sizes_of_buffers_are_those_of_their_structs() {
+    use rockfall::state::layout;
+    let document = read("docs/internals.md");
+    let mut checked = 0;
+    for (buffer, size) in [
+        ("bodies", size_of::<layout::Body>()),
+        ("properties", size_of::<layout::BodyProperties>()),
+        ("members", size_of::<layout::Member>()),
+        ("pairs", size_of::<layout::Pair>()),
+        ("groups", size_of::<layout::Group>()),
+        ("actions", size_of::<layout::Action>()),
+        ("walls", size_of::<layout::Wall>()),
+        ("spheres", size_of::<layout::Sphere>()),
+        ("sphere_loads", size_of::<layout::SphereLoad>()),
+        ("loaded_walls", size_of::<layout::LoadedWall>()),
+        ("wall_loads", size_of::<layout::Load>()),
+        ("body_forces", size_of::<layout::BodyForce>()),
+        ("stats", size_of::<layout::Stats>()),
+    ] {
+        let start = format!("| `{buffer}`");
+        let row = document.lines().find(|line| line.starts_with(&start));
+        let Some(row) = row else { continue };
+        let bytes = row.split('|').nth(3).map(str::trim);
+        assert_eq!(bytes, Some(size.to_string().as_str()), "{row}");
+        checked += 1;
+    }
+    assert!(checked > 5, "{checked} buffers are in the table");
+}
