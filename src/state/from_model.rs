@@ -1,12 +1,12 @@
 //! A [`State`] from a model.
 
+use super::State;
 use super::forces::{actions, groups, waves};
 use super::grid::Grid;
 use super::kinds::{displacement, kinds};
 use super::layout::*;
 use super::pairs::{force_unit, memory_size, pairs, range};
 use super::walls::{Movers, Walls, moves, sums_wall_loads};
-use super::{Dissipated, State};
 use crate::model::flow::Traffic;
 use crate::model::forces::Water;
 use crate::model::{Integrator, Law, Model};
@@ -45,10 +45,7 @@ impl State {
         let (properties, members) = kinds(model);
         let mut state = State {
             origin,
-            identities: Vec::new(),
-            gone: Dissipated::default(),
             traffic: Traffic::new(model),
-            earlier: 0.0,
             params: Params {
                 gravity: model.gravity.as_vec3(),
                 time_step: model.time_step as f32,
@@ -114,12 +111,10 @@ impl State {
                 waves: waves(&water),
             },
             groups: groups(model),
-            actions: Vec::new(),
             displacements: match model.forces.water {
                 Some(_) => model.shapes.iter().map(displacement).collect(),
                 None => Vec::new(),
             },
-            body_forces: Vec::new(),
             pairs,
             geometry: walls.geometry,
             walls: walls.walls,
@@ -133,22 +128,11 @@ impl State {
                 period,
             },
             anchors: walls.anchors,
-            wall_sums: Vec::new(),
             wall_loads: vec![Load::default(); model.walls.len().max(1)],
-            spheres: Vec::new(),
-            buckets: Vec::new(),
-            slots: Vec::new(),
-            bucket_starts: Vec::new(),
-            unsorted: Vec::new(),
-            sorted: Vec::new(),
-            neighbour_starts: vec![0],
-            neighbours: Vec::new(),
-            memory: Vec::new(),
-            sphere_loads: Vec::new(),
             stats: vec![Stats::default()],
             properties,
             members,
-            bodies: Vec::new(),
+            ..State::default()
         };
         let new = model.bodies.iter().zip(0..);
         state.extend(model, new.map(|(body, id)| (id, *body)));

@@ -102,7 +102,7 @@ pub const ROLLING_SPRING: u32 = 1;
 ///
 /// It starts with an integer: llvmpipe makes shaders of their own for some values of the first word, as
 /// often as they are dispatched.
-#[derive(Clone, Copy, Debug, PartialEq, encase::ShaderType)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, encase::ShaderType)]
 pub struct Params {
     /// Number of bodies.
     pub body_count: u32,

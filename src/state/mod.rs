@@ -3,8 +3,8 @@
 //! The CPU engine works on a [`State`]; the GPU engine holds one buffer for each [`Field`] of it,
 //! with the same bytes.
 
+mod buffers;
 mod change;
-mod field;
 mod forces;
 mod from_model;
 pub mod grid;
@@ -15,7 +15,6 @@ mod population;
 pub mod trace;
 mod walls;
 
-pub use field::Field;
 pub use forces::Stretched;
 pub(crate) use forces::groups;
 pub(crate) use grid::least_length;
@@ -24,6 +23,8 @@ pub(crate) use pairs::pairs;
 pub(crate) use population::SLICES;
 pub use walls::Movers;
 
+use buffers::{Per, buffers};
+use population::retain;
 use std::ops::Range;
 
 use bytemuck::cast_slice;
@@ -40,86 +41,92 @@ use crate::state::layout::{
     Params, Sphere, SphereLoad, Stats, Wall,
 };
 
-/// All buffers of a simulation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct State {
-    /// Where cell (0, 0, 0) starts, m: the lower side of a periodic box, and 0 along the other axes.
-    pub origin: DVec3,
-    /// Who each body is; `body_count` elements.
-    pub identities: Vec<Identity>,
-    /// What the contacts of bodies dissipated that are no longer there.
-    pub gone: Dissipated,
-    /// What has come in, gone out and passed.
-    pub traffic: Traffic,
-    /// Simulated time before the first step, as if all steps had been as long as the next one will be, s:
-    /// 0 unless the time step was changed.
-    pub earlier: f64,
-    /// What holds for the whole run.
-    pub params: Params,
-    /// The walls that move by prescription.
-    pub movers: Movers,
-    /// The anchor of each wall in its own frame, m: forces and distances are reckoned from there.
-    pub anchors: Vec<DVec3>,
-    /// What the bodies of each kind have in common; see [`Body::kind`].
-    pub properties: Vec<BodyProperties>,
-    /// The spheres of each shape.
-    pub members: Vec<Member>,
-    /// Pair table; `material_count²` elements.
-    pub pairs: Vec<Pair>,
-    /// Groups of bodies; [`MAX_GROUPS`](layout::MAX_GROUPS) elements.
-    pub groups: Vec<Group>,
-    /// Springs and pushes, in the order of the bodies on which they act; `action_count` elements.
-    pub actions: Vec<Action>,
-    /// Volume of each shape over that of its spheres one by one, if there is water.
-    pub displacements: Vec<f32>,
-    /// What does not change of the walls: the pair table as it is against walls, facets, the nodes of
-    /// their trees, and samples of signed distances, one after the other; see [`State::facets`] and so
-    /// on.
-    pub geometry: Vec<UVec4>,
+buffers! {
+    /// All buffers of a simulation.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct State {
+        /// Where cell (0, 0, 0) starts, m: the lower side of a periodic box, and 0 along the other axes.
+        pub origin: DVec3,
+        /// Who each body is; `body_count` elements.
+        pub identities: Vec<Identity>,
+        /// What the contacts of bodies dissipated that are no longer there.
+        pub gone: Dissipated,
+        /// What has come in, gone out and passed.
+        pub traffic: Traffic,
+        /// Simulated time before the first step, as if all steps had been as long as the next one will be, s:
+        /// 0 unless the time step was changed.
+        pub earlier: f64,
+        /// What holds for the whole run.
+        pub params: Params,
+        /// The walls that move by prescription.
+        pub movers: Movers,
+        /// The anchor of each wall in its own frame, m: forces and distances are reckoned from there.
+        pub anchors: Vec<DVec3>,
+        /// Volume of each shape over that of its spheres one by one, if there is water.
+        pub displacements: Vec<f32>,
+    }
 
-    /// State of each body: the input and the outcome of a step.
-    pub bodies: Vec<Body>,
-    /// State of each wall, the same; [`MAX_WALLS`](layout::MAX_WALLS) elements, `wall_count` of them in use.
-    pub walls: Vec<Wall>,
-    /// Walls that move under load; at least one element.
-    pub loaded_walls: Vec<LoadedWall>,
+    /// A buffer of [`State`].
+    pub enum Field {
+        /// What the bodies of each kind have in common; see [`Body::kind`].
+        Properties = properties: BodyProperties, per Model, derived;
+        /// The spheres of each shape.
+        Members = members: Member, per Model, derived;
+        /// Pair table; `material_count²` elements.
+        Pairs = pairs: Pair, per Model, derived;
+        /// Groups of bodies; [`MAX_GROUPS`](layout::MAX_GROUPS) elements.
+        Groups = groups: Group, per Model, derived;
+        /// Springs and pushes, in the order of the bodies on which they act; `action_count` elements.
+        Actions = actions: Action, per Model, carried;
+        /// What does not change of the walls: the pair table as it is against walls, facets, the nodes of
+        /// their trees, and samples of signed distances, one after the other; see [`State::facets`] and so
+        /// on.
+        Geometry = geometry: UVec4, per Model, derived;
 
-    /// `pose`: where each sphere is and how it moves.
-    pub spheres: Vec<Sphere>,
-    /// `bin`: hash bucket of each sphere.
-    pub buckets: Vec<u32>,
-    /// `bin`: place of each sphere among those of its bucket, in no particular order.
-    pub slots: Vec<u32>,
-    /// `bin`: number of spheres in each bucket; `scan`: where each bucket starts.
-    /// `bucket_count + 1` elements; the last is 0 after `bin`, `sphere_count` after `scan`.
-    pub bucket_starts: Vec<u32>,
-    /// `scatter`, in between: sphere indices by bucket, in no particular order inside it.
-    pub unsorted: Vec<u32>,
-    /// `scatter`: sphere indices by bucket and, inside a bucket, by index.
-    pub sorted: Vec<u32>,
-    /// `neighbours`: where the list of each sphere starts in `neighbours`; `sphere_count + 1`
-    /// elements.
-    pub neighbour_starts: Vec<u32>,
-    /// `neighbours`: indices of the spheres that each sphere may touch, in increasing order, then
-    /// those of facets of walls with the bit [`WALL`](layout::WALL); `neighbour_capacity`
-    /// elements.
-    pub neighbours: Vec<u32>,
-    /// `contacts`, `walls`: what the contact of each entry of `neighbours` remembers, see
-    /// [`Memory`](crate::step::contact::Memory); `neighbour_capacity * memory_size` elements, at least one.
-    pub memory: Vec<Vec4>,
-    /// `contacts`, `walls`: what contacts do to each sphere.
-    pub sphere_loads: Vec<SphereLoad>,
-    /// `walls`: what contacts do to each wall, in digits; `stripes` times [`WALL_DIGITS`](layout::WALL_DIGITS) for each wall,
-    /// at least one element. See [`crate::step::wall_load`].
-    pub wall_sums: Vec<i32>,
-    /// `integrate`: the same in newtons, if it is asked for; at least one element. Torques are about the
-    /// anchor.
-    pub wall_loads: Vec<Load>,
-    /// `forces`: what acts on each body besides contacts and gravity; `body_count` elements, or none if nothing
-    /// does.
-    pub body_forces: Vec<BodyForce>,
-    /// What was gathered over the run; one element.
-    pub stats: Vec<Stats>,
+        /// State of each body: the input and the outcome of a step.
+        Bodies = bodies: Body, per Body, carried;
+        /// State of each wall, the same; [`MAX_WALLS`](layout::MAX_WALLS) elements, `wall_count` of them in use.
+        Walls = walls: Wall, per Model, carried;
+        /// Walls that move under load; at least one element.
+        LoadedWalls = loaded_walls: LoadedWall, per Model, carried;
+
+        /// `pose`: where each sphere is and how it moves.
+        Spheres = spheres: Sphere, per Sphere, carried;
+        /// `bin`: hash bucket of each sphere.
+        Buckets = buckets: u32, per Sphere, derived;
+        /// `bin`: place of each sphere among those of its bucket, in no particular order.
+        Slots = slots: u32, per Sphere, derived;
+        /// `bin`: number of spheres in each bucket; `scan`: where each bucket starts.
+        /// `bucket_count + 1` elements; the last is 0 after `bin`, `sphere_count` after `scan`.
+        BucketStarts = bucket_starts: u32, per Bucket, derived;
+        /// `scatter`, in between: sphere indices by bucket, in no particular order inside it.
+        Unsorted = unsorted: u32, per Sphere, derived;
+        /// `scatter`: sphere indices by bucket and, inside a bucket, by index.
+        Sorted = sorted: u32, per Sphere, derived;
+        /// `neighbours`: where the list of each sphere starts in `neighbours`; `sphere_count + 1`
+        /// elements.
+        NeighbourStarts = neighbour_starts: u32, per List, carried;
+        /// `neighbours`: indices of the spheres that each sphere may touch, in increasing order, then
+        /// those of facets of walls with the bit [`WALL`](layout::WALL); `neighbour_capacity`
+        /// elements.
+        Neighbours = neighbours: u32, per Entry, carried;
+        /// `contacts`, `walls`: what the contact of each entry of `neighbours` remembers, see
+        /// [`Memory`](crate::step::contact::Memory); `neighbour_capacity * memory_size` elements, at least one.
+        Memory = memory: Vec4, per History, carried;
+        /// `contacts`, `walls`: what contacts do to each sphere.
+        SphereLoads = sphere_loads: SphereLoad, per Sphere, carried;
+        /// `walls`: what contacts do to each wall, in digits; `stripes` times [`WALL_DIGITS`](layout::WALL_DIGITS)
+        /// for each wall, at least one element. See [`crate::step::wall_load`].
+        WallSums = wall_sums: i32, per WallDigit, derived;
+        /// `integrate`: the same in newtons, if it is asked for; at least one element. Torques are about the
+        /// anchor.
+        WallLoads = wall_loads: Load, per Model, carried;
+        /// `forces`: what acts on each body besides contacts and gravity; `body_count` elements, or none if nothing
+        /// does.
+        BodyForces = body_forces: BodyForce, per BodyUnderForces, carried;
+        /// What was gathered over the run; one element.
+        Stats = stats: Stats, per Model, carried;
+    }
 }
 
 /// Who a body is.
@@ -161,6 +168,14 @@ impl Dissipated {
 }
 
 impl State {
+    /// Size of all buffers, bytes.
+    pub fn size(&self) -> u64 {
+        Field::ALL
+            .iter()
+            .map(|&field| self.bytes(field).len() as u64)
+            .sum()
+    }
+
     /// What bodies of the kind of this one have in common.
     #[inline(always)]
     pub(crate) fn properties_of(&self, body: &Body) -> &BodyProperties {

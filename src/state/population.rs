@@ -1,5 +1,6 @@
 //! Bodies of a [`State`] that come and go, and the room that its buffers have.
 
+use super::buffers::Per;
 use super::grid::locate;
 use super::kinds::kind;
 use super::layout::*;
@@ -7,7 +8,6 @@ use super::{Identity, State, world_inertia};
 use crate::math::grid::{FRACTION, wrap};
 use crate::math::rotation;
 use crate::model::{Model, ModelBody, Remembered};
-use glam::Vec4;
 
 /// Entries of the neighbour lists that there is room for at the start, for each sphere; the lists
 /// grow as they need.
@@ -127,10 +127,7 @@ impl State {
         self.stats[0].neighbours = end as u32;
 
         retain(&mut self.identities, keep);
-        retain(&mut self.bodies, keep);
-        if self.params.forces == 1 {
-            retain(&mut self.body_forces, keep);
-        }
+        self.retain_in_buffers(keep, &kept_sphere);
         let stays = |action: &Action| {
             keep[action.body as usize] && (action.kind != SPRING || keep[action.other as usize])
         };
@@ -143,8 +140,6 @@ impl State {
             }
         }
         self.set_actions(actions);
-        retain(&mut self.spheres, &kept_sphere);
-        retain(&mut self.sphere_loads, &kept_sphere);
         for sphere in &mut self.spheres {
             sphere.body = new_body[sphere.body as usize];
         }
@@ -159,31 +154,18 @@ impl State {
     /// Gives all buffers the lengths that go with the numbers of bodies and spheres, and has the
     /// neighbour lists built in the next step. What is added has touched nothing yet.
     pub(super) fn fit(&mut self) {
-        let (bodies, spheres) = (self.bodies.len(), self.spheres.len());
-        let buckets = spheres.next_power_of_two();
-        self.params.body_count = bodies as u32;
-        self.params.sphere_count = spheres as u32;
-        self.params.bucket_count = buckets as u32;
-        self.sphere_loads.resize(spheres, SphereLoad::default());
-        for list in [
-            &mut self.buckets,
-            &mut self.slots,
-            &mut self.unsorted,
-            &mut self.sorted,
-        ] {
-            list.resize(spheres, 0);
-        }
-        self.bucket_starts.resize(buckets + 1, 0);
-        let stripes = spheres.div_ceil(SPHERES_OF_STRIPE as usize).max(1);
-        let walls = self.params.wall_count as usize;
-        self.params.stripes = stripes as u32;
-        self.wall_sums
-            .resize((stripes * walls * WALL_DIGITS).max(1), 0);
+        let spheres = self.spheres.len();
+        let params = &mut self.params;
+        params.body_count = self.bodies.len() as u32;
+        params.sphere_count = spheres as u32;
+        params.bucket_count = spheres.next_power_of_two() as u32;
+        params.stripes = spheres.div_ceil(SPHERES_OF_STRIPE as usize).max(1) as u32;
+        params.neighbour_capacity = params.neighbour_capacity.max((NEIGHBOURS * spheres) as u32);
+        params.slice_length = spheres.div_ceil(SLICES as usize).max(LEAST_SLICE) as u32;
+        // The lists of new spheres are empty.
         let end = self.neighbour_starts.last().copied().unwrap_or(0);
         self.neighbour_starts.resize(spheres + 1, end);
-        let capacity = ((NEIGHBOURS * spheres) as u32).max(self.params.neighbour_capacity);
-        self.set_neighbour_capacity(capacity);
-        self.params.slice_length = spheres.div_ceil(SLICES as usize).max(LEAST_SLICE) as u32;
+        self.resize_buffers(|_| true);
         self.stats[0].stale = 1;
     }
 
@@ -210,11 +192,8 @@ impl State {
 
     /// Gives the neighbour lists room for `capacity` entries.
     pub fn set_neighbour_capacity(&mut self, capacity: u32) {
-        let entries = capacity as usize;
-        let memory = entries * self.params.memory_size as usize;
-        self.neighbours.resize(entries, 0);
-        self.memory.resize(memory.max(1), Vec4::ZERO);
         self.params.neighbour_capacity = capacity;
+        self.resize_buffers(|per| matches!(per, Per::Entry | Per::History));
     }
 
     /// Room to make for neighbour lists that have grown to `count` entries: they will grow again.

@@ -12,7 +12,7 @@ use bytemuck::cast_slice;
 use glam::{DVec3, DVec4, IVec3, UVec4, Vec3};
 
 /// The walls that move by prescription, and the grid in which they do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Movers {
     pub(super) movers: Vec<Mover>,
     /// s.

@@ -1,0 +1,167 @@
+//! The table of buffers: `buffers!` makes [`State`](super::State) and [`Field`](super::Field) of it.
+//!
+//! A line of the table declares a buffer once:
+//!
+//! ```text
+//! /// What is in it: the documentation of the field.
+//! Bodies = bodies: Body, per Body, carried;
+//! ```
+//!
+//! - `Bodies` is its name in [`Field`](super::Field), `bodies` that of the field of [`State`](super::State) and of the
+//!   variable in the shaders.
+//! - `Body` is the type of its elements, one of [`layout`](super::layout) or of a single number.
+//! - `per Body` says how many of them there are, see [`Per`]. Bodies that come and go take their elements along.
+//! - `carried` buffers go into checkpoints; `derived` ones follow from the model, or each step that needs them
+//!   computes them anew.
+//!
+//! What is new in a buffer is zero. Whoever wants something else for a body that comes in says so in
+//! [`State::extend`](super::State::extend).
+
+use super::layout::{Params, WALL_DIGITS};
+
+/// How many elements a buffer has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Per {
+    /// As many as the model asks for; whoever sets the buffer sees to that.
+    Model,
+    /// One for each body.
+    Body,
+    /// One for each body if the pass `forces` runs, else none.
+    BodyUnderForces,
+    /// One for each sphere.
+    Sphere,
+    /// One for each hash bucket, and one for the end of the last.
+    Bucket,
+    /// One for the neighbour list of each sphere, and one for the end of the last.
+    List,
+    /// One for each entry of the neighbour lists that there is room for.
+    Entry,
+    /// `memory_size` for each of these; at least one.
+    History,
+    /// [`WALL_DIGITS`] for each wall and stripe; at least one.
+    WallDigit,
+}
+
+impl Per {
+    /// The number of elements; `None` if it does not follow from `params`.
+    pub(super) fn count(self, params: &Params) -> Option<usize> {
+        let bodies = params.body_count as usize;
+        let entries = params.neighbour_capacity as usize;
+        match self {
+            Per::Model => None,
+            Per::Body => Some(bodies),
+            Per::BodyUnderForces => Some(bodies * params.forces as usize),
+            Per::Sphere => Some(params.sphere_count as usize),
+            Per::Bucket => Some(params.bucket_count as usize + 1),
+            Per::List => Some(params.sphere_count as usize + 1),
+            Per::Entry => Some(entries),
+            Per::History => Some((entries * params.memory_size as usize).max(1)),
+            Per::WallDigit => {
+                let walls = params.wall_count as usize;
+                Some((params.stripes as usize * walls * WALL_DIGITS).max(1))
+            }
+        }
+    }
+}
+
+/// A struct with the buffers of a table behind its other fields, and an enum of their names.
+macro_rules! buffers {
+    (
+        $(#[$of_struct:meta])*
+        pub struct $State:ident {
+            $($(#[$of_other:meta])* pub $other:ident: $Other:ty,)*
+        }
+
+        $(#[$of_enum:meta])*
+        pub enum $Field:ident {
+            $(
+                $(#[$doc:meta])*
+                $Variant:ident = $buffer:ident: $Element:ty, per $Per:ident, $kept:ident;
+            )*
+        }
+    ) => {
+        $(#[$of_struct])*
+        pub struct $State {
+            $($(#[$of_other])* pub $other: $Other,)*
+            $($(#[$doc])* pub $buffer: Vec<$Element>,)*
+        }
+
+        $(#[$of_enum])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $Field {
+            $(
+                #[doc = concat!("[`", stringify!($State), "::", stringify!($buffer), "`]")]
+                $Variant,
+            )*
+        }
+
+        impl $Field {
+            /// All buffers.
+            pub const ALL: [$Field; [$($Field::$Variant),*].len()] = [$($Field::$Variant),*];
+
+            /// Name of the field of [`State`], and of the variable in the shaders.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($Field::$Variant => stringify!($buffer),)*
+                }
+            }
+
+            /// Whether a simulation that goes on from here needs the buffer: not if it follows from the model, or
+            /// is computed anew whenever the neighbour lists are built.
+            pub fn is_carried(self) -> bool {
+                match self {
+                    $($Field::$Variant => $crate::state::buffers::kept!($kept),)*
+                }
+            }
+        }
+
+        impl $State {
+            /// The bytes of a buffer.
+            pub fn bytes(&self, field: $Field) -> &[u8] {
+                match field {
+                    $($Field::$Variant => bytemuck::cast_slice(&self.$buffer),)*
+                }
+            }
+
+            /// The bytes of a buffer, to be overwritten.
+            pub fn bytes_mut(&mut self, field: $Field) -> &mut [u8] {
+                match field {
+                    $($Field::$Variant => bytemuck::cast_slice_mut(&mut self.$buffer),)*
+                }
+            }
+
+            /// Gives the buffers of the sorts that are `chosen` the lengths that [`Self::params`] asks for.
+            fn resize_buffers(&mut self, chosen: impl Fn(Per) -> bool) {
+                $(
+                    let per = Per::$Per;
+                    if let Some(count) = per.count(&self.params).filter(|_| chosen(per)) {
+                        self.$buffer.resize(count, Default::default());
+                    }
+                )*
+            }
+
+            /// Takes the elements of bodies and spheres that are not to `keep` out of all buffers.
+            fn retain_in_buffers(&mut self, keep_body: &[bool], keep_sphere: &[bool]) {
+                $(
+                    match Per::$Per {
+                        Per::Body | Per::BodyUnderForces => retain(&mut self.$buffer, keep_body),
+                        Per::Sphere => retain(&mut self.$buffer, keep_sphere),
+                        _ => (),
+                    }
+                )*
+            }
+        }
+    };
+}
+
+/// Whether a checkpoint has a buffer, by the word that its line has for that.
+macro_rules! kept {
+    (carried) => {
+        true
+    };
+    (derived) => {
+        false
+    };
+}
+
+pub(super) use {buffers, kept};
