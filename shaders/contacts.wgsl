@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, contact, law, opaque, memory, ring
+// import: layout, tags, dispatch, grid, contact, law, opaque, memory, lists
 
 // Contacts of each sphere with others: force, torque, overlap, number, and what each remembers. One thread a
 // sphere. Each pair is evaluated from both sides, neighbours in the order of their indices: no sphere
@@ -7,8 +7,7 @@
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(4) var<storage, read> pairs: array<Pair>;
 @group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
-@group(0) @binding(12) var<storage, read> neighbour_starts: array<u32>;
-@group(0) @binding(13) var<storage, read> neighbours: array<u32>;
+@group(0) @binding(12) var<storage, read> lists: array<u32>;
 @group(0) @binding(14) var<storage, read_write> sphere_loads: array<SphereLoad>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
 @group(0) @binding(20) var<storage, read_write> memory: array<vec4<f32>>;
@@ -70,8 +69,8 @@ fn near_sphere(sphere: Sphere, index: u32, other: u32) -> Near {
 
 // Whether nothing near a sphere moves.
 fn is_undisturbed(index: u32) -> bool {
-    for (var entry = neighbour_starts[index]; entry < neighbour_starts[index + 1u]; entry++) {
-        let other = neighbours[place_of(entry)];
+    for (var entry = list_start(index); entry < list_start(index + 1u); entry++) {
+        let other = listed_at(place_of(entry));
         if (other & WALL) != 0u {
             return params.moving_walls == 0u;
         }
@@ -104,9 +103,9 @@ fn contacts(
     var friction = vec2<f32>(sphere_loads[index].friction, sphere_loads[index].friction_rest);
     var max_fraction = 0.0;
 
-    for (var entry = neighbour_starts[index]; entry < neighbour_starts[index + 1u]; entry++) {
+    for (var entry = list_start(index); entry < list_start(index + 1u); entry++) {
         let place = place_of(entry);
-        let other = neighbours[place];
+        let other = listed_at(place);
         if (other & WALL) != 0u {
             break;
         }

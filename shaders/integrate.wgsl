@@ -1,4 +1,4 @@
-// import: layout, dispatch, grid, rotation, opaque, rounding, pull
+// import: layout, dispatch, grid, rotation, opaque, rounding, pull, gathered
 
 // Sums the spheres of each body and moves it by one time step; and moves walls.
 //
@@ -11,9 +11,8 @@
 @group(0) @binding(2) var<storage, read> members: array<Member>;
 @group(0) @binding(5) var<storage, read_write> bodies: array<Body>;
 @group(0) @binding(14) var<storage, read> sphere_loads: array<SphereLoad>;
-@group(0) @binding(16) var<storage, read_write> stats: Stats;
 @group(0) @binding(31) var<storage, read> body_forces: array<BodyForce>;
-@group(0) @binding(25) var<storage, read_write> wall_sums: array<i32>;
+@group(0) @binding(25) var<storage, read_write> gathered: Gathered;
 @group(0) @binding(26) var<storage, read_write> wall_loads: array<Load>;
 @group(0) @binding(3) var<storage, read_write> walls: array<Wall>;
 @group(0) @binding(28) var<storage, read_write> loaded_walls: array<LoadedWall>;
@@ -26,7 +25,7 @@
 fn drift_before(body: Body) -> f32 {
     let fast = (bitcast<u32>(body.drift) >> 31u) == 1u;
     let start = select(0.5 * (params.skin - params.slow_skin), 0.0, fast);
-    return select(abs(body.drift), start, stats.rebuilding == 1u);
+    return select(abs(body.drift), start, gathered.stats.rebuilding == 1u);
 }
 
 // By the exponent's bits: a compiler may assume that floats are finite.
@@ -41,14 +40,14 @@ fn integrate(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = thread_index(workgroup, workgroups, local);
-    if index >= params.body_count || stats.halted == 1u {
+    if index >= params.body_count || gathered.stats.halted == 1u {
         return;
     }
     if index == 0u {
-        stats.steps += 1u;
+        gathered.stats.steps += 1u;
     }
     if params.drift_limit < 0.0 {
-        atomicStore(&stats.stale, 1u);
+        atomicStore(&gathered.stats.stale, 1u);
     }
     var body = bodies[index];
     let constant = properties[body.kind];
@@ -71,7 +70,7 @@ fn integrate(
 
     var velocity = body.velocity;
     var angular_momentum = body.angular_momentum;
-    let dither = dither_of(stats.step);
+    let dither = dither_of(gathered.stats.step);
     var gravity = params.gravity;
     if params.forces == 1u {
         let other = body_forces[index];
@@ -84,7 +83,7 @@ fn integrate(
     if (body.still & ASLEEP) != 0u {
         let twist = angular_velocity(orientation, torque, constant.inverse_inertia);
         if length(acceleration) + farthest * length(twist) <= params.wake_acceleration {
-            if stats.rebuilding == 1u {
+            if gathered.stats.rebuilding == 1u {
                 bodies[index].drift = drift_before(body);
             }
             return;
@@ -92,9 +91,9 @@ fn integrate(
         body.still = 0u;
     }
     let push = acceleration * params.time_step;
-    body.velocity = plus_vector(body.velocity, push, dither, stats.halted);
+    body.velocity = plus_vector(body.velocity, push, dither, gathered.stats.halted);
     let turning = torque * params.time_step;
-    body.angular_momentum = plus_vector(body.angular_momentum, turning, dither, stats.halted);
+    body.angular_momentum = plus_vector(body.angular_momentum, turning, dither, gathered.stats.halted);
     if params.integrator == SEMI_IMPLICIT {
         velocity = body.velocity;
         angular_momentum = body.angular_momentum;
@@ -109,12 +108,12 @@ fn integrate(
     let farther = length(way) + length(turned.spin) * params.time_step * constant.reach;
     let drift = drift_before(body) + farther;
     body.drift = select(drift, -drift, farther > params.fast_way);
-    if drift > params.drift_limit && atomicLoad(&stats.stale) == 0u {
-        atomicStore(&stats.stale, 1u);
+    if drift > params.drift_limit && atomicLoad(&gathered.stats.stale) == 0u {
+        atomicStore(&gathered.stats.stale, 1u);
     }
     let soon = drift + params.lookahead * farther;
-    if soon > params.drift_limit && atomicLoad(&stats.due) == 0u {
-        atomicStore(&stats.due, 1u);
+    if soon > params.drift_limit && atomicLoad(&gathered.stats.due) == 0u {
+        atomicStore(&gathered.stats.due, 1u);
     }
     if params.sleep_steps > 0u {
         let spin = angular_velocity(quaternion(body.orientation), body.angular_momentum, constant.inverse_inertia);
@@ -136,7 +135,7 @@ fn integrate(
         && all(abs(way) < 1048576.0 * params.cell_size)
         && length(turn) < 3.0;
     if !followed {
-        atomicMax(&stats.runaway, index + 1u);
+        atomicMax(&gathered.stats.runaway, index + 1u);
     }
 }
 
@@ -159,13 +158,13 @@ fn move_loaded(own: ptr<function, LoadedWall>, load: Load, wall: ptr<function, W
     } else if (*own).inverse_mass > 0.0 {
         let force = load.force + (*own).force;
         let push = (force * (*own).inverse_mass + params.gravity) * time_step;
-        body.velocity = plus_vector(body.velocity, along(push, (*own).rail), dither, stats.halted);
+        body.velocity = plus_vector(body.velocity, along(push, (*own).rail), dither, gathered.stats.halted);
     }
     if any((*own).inverse_inertia != vec3<f32>(0.0)) {
         let turning = (load.torque + (*own).torque) * time_step;
         body.angular_momentum =
             plus_vector(
-                body.angular_momentum, along(turning, (*own).axle), dither, stats.halted);
+                body.angular_momentum, along(turning, (*own).axle), dither, gathered.stats.halted);
     }
     let way = body.velocity * time_step;
     let place = travel(body.cell, body.offset, way, params.cell_size, params.period, dither);
@@ -187,12 +186,12 @@ fn move_loaded(own: ptr<function, LoadedWall>, load: Load, wall: ptr<function, W
 
 // Adds to how far a wall has come since the neighbour lists were built.
 fn drifted(drift: f32, farther: f32) -> f32 {
-    let all_of_it = select(drift, 0.0, stats.rebuilding == 1u) + farther;
+    let all_of_it = select(drift, 0.0, gathered.stats.rebuilding == 1u) + farther;
     if all_of_it > params.drift_limit {
-        atomicStore(&stats.stale, 1u);
+        atomicStore(&gathered.stats.stale, 1u);
     }
     if all_of_it + params.lookahead * farther > params.drift_limit {
-        atomicStore(&stats.due, 1u);
+        atomicStore(&gathered.stats.due, 1u);
     }
     return all_of_it;
 }
@@ -203,13 +202,13 @@ fn take_sum(wall: u32, component: u32) -> f32 {
     var digits: array<i32, 3>;
     for (var stripe = 0u; stripe < params.stripes; stripe++) {
         let at = WALL_DIGITS * (stripe * params.wall_count + wall) + 3u * component;
-        let low = wall_sums[at + 2u];
-        let middle = wall_sums[at + 1u] + (low >> 16u);
-        digits[0] += wall_sums[at] + (middle >> 16u);
+        let low = atomicLoad(&gathered.wall_sums[at + 2u]);
+        let middle = atomicLoad(&gathered.wall_sums[at + 1u]) + (low >> 16u);
+        digits[0] += atomicLoad(&gathered.wall_sums[at]) + (middle >> 16u);
         digits[1] += middle & 0xffff;
         digits[2] += low & 0xffff;
         for (var k = 0u; k < 3u; k++) {
-            wall_sums[at + k] = 0;
+            atomicStore(&gathered.wall_sums[at + k], 0);
         }
     }
     let middle = digits[1] + (digits[2] >> 16u);
@@ -224,7 +223,7 @@ fn integrate_walls(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = thread_index(workgroup, workgroups, local);
-    if stats.halted == 1u {
+    if gathered.stats.halted == 1u {
         return;
     }
     if index < params.wall_count && params.wall_loads == 1u {
@@ -240,7 +239,7 @@ fn integrate_walls(
                 continue;
             }
             var wall = walls[index];
-            let farther = move_loaded(&own, load, &wall, dither_of(stats.step));
+            let farther = move_loaded(&own, load, &wall, dither_of(gathered.stats.step));
             wall.drift = drifted(wall.drift, farther);
             walls[index] = wall;
             loaded_walls[k] = own;
@@ -248,7 +247,7 @@ fn integrate_walls(
     }
     let movers = arrayLength(&wall_poses) / WALL_STEPS;
     if index < movers {
-        let pose = wall_poses[movers * ((stats.step + 1u) % WALL_STEPS) + index];
+        let pose = wall_poses[movers * ((gathered.stats.step + 1u) % WALL_STEPS) + index];
         var wall = walls[pose.wall];
         wall.cell = pose.cell;
         wall.offset = pose.offset;

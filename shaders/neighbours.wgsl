@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, rotation, wall, ring
+// import: layout, tags, dispatch, grid, rotation, wall, lists
 
 // Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in the
 // order of their indices, then facets of walls, so that the sum of the contact forces does not depend on when
@@ -18,8 +18,7 @@
 @group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
 @group(0) @binding(9) var<storage, read> bucket_starts: array<u32>;
 @group(0) @binding(11) var<storage, read> sorted: array<u32>;
-@group(0) @binding(12) var<storage, read_write> neighbour_starts: array<u32>;
-@group(0) @binding(13) var<storage, read_write> neighbours: array<u32>;
+@group(0) @binding(12) var<storage, read_write> lists: array<u32>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
 @group(0) @binding(24) var<storage, read> geometry: array<vec4<u32>>;
 @group(0) @binding(20) var<storage, read_write> memory: array<vec4<f32>>;
@@ -45,6 +44,11 @@ fn are_neighbours(sphere: Sphere, other: Sphere) -> bool {
         && sphere.body != other.body
         && sphere.inverse_mass + other.inverse_mass > 0.0
         && ((groups[group_of(sphere)].ignores >> group_of(other)) & 1u) == 0u;
+}
+
+// Puts a sphere or a facet on the lists, at a place of the ring.
+fn list_at(place: u32, entry: u32) {
+    lists[ring_start() + place] = entry;
 }
 
 // Number of neighbours of a sphere, in the order in which the grid has them; written from `start`
@@ -81,7 +85,7 @@ fn find(index: u32, start: u32, write: bool) -> u32 {
                                 && level_of(neighbour.radius, params) == level;
                             if in_row && are_neighbours(sphere, neighbour) {
                                 if write {
-                                    neighbours[place_of(start + count)] = other;
+                                    list_at(place_of(start + count), other);
                                 }
                                 count += 1u;
                             }
@@ -122,7 +126,7 @@ fn find_walls(index: u32, start: u32, write: bool) -> u32 {
             for (var facet = first; facet < first + (node.facets & 7u); facet++) {
                 if distance_from(facet_at(facet), place) < reach {
                     if write {
-                        neighbours[place_of(start + count)] = WALL | facet;
+                        list_at(place_of(start + count), WALL | facet);
                     }
                     count += 1u;
                 }
@@ -144,23 +148,23 @@ fn neighbours_count(
         return;
     }
     if index == 0u {
-        kept_starts[params.sphere_count] = neighbour_starts[params.sphere_count];
+        kept_starts[params.sphere_count] = list_start(params.sphere_count);
     }
-    kept_starts[index] = neighbour_starts[index];
-    neighbour_starts[index] = find(index, 0u, false) + find_walls(index, 0u, false);
+    kept_starts[index] = list_start(index);
+    lists[index] = find(index, 0u, false) + find_walls(index, 0u, false);
 }
 
 @compute @workgroup_size(1)
 fn neighbours_room() {
-    let total = neighbour_starts[params.sphere_count];
+    let total = list_start(params.sphere_count);
     let old_total = kept_starts[params.sphere_count];
     // New lists as far as the end of a slice, and the old ones from its start on.
     var most = 0u;
     for (var first = 0u; first < params.sphere_count; first += params.slice_length) {
         let last = min(first + params.slice_length, params.sphere_count);
-        most = max(most, neighbour_starts[last] + old_total - kept_starts[first]);
+        most = max(most, list_start(last) + old_total - kept_starts[first]);
     }
-    let full = total > params.neighbour_capacity || most > arrayLength(&neighbours);
+    let full = total > params.neighbour_capacity || most > ring_length();
     stats.neighbours = total;
     stats.full = u32(full);
     stats.halted = u32(full);
@@ -186,17 +190,17 @@ fn neighbours_fill(
         return;
     }
     first_entry = stats.first_entry;
-    let start = neighbour_starts[index];
+    let start = list_start(index);
     let end = start + find(index, start, true);
     // By insertion: the lists are short, and nearly sorted by cells.
     for (var k = start + 1u; k < end; k++) {
-        let moved = neighbours[place_of(k)];
+        let moved = listed_at(place_of(k));
         var place = k;
-        while place > start && neighbours[place_of(place - 1u)] > moved {
-            neighbours[place_of(place)] = neighbours[place_of(place - 1u)];
+        while place > start && listed_at(place_of(place - 1u)) > moved {
+            list_at(place_of(place), listed_at(place_of(place - 1u)));
             place -= 1u;
         }
-        neighbours[place_of(place)] = moved;
+        list_at(place_of(place), moved);
     }
     find_walls(index, end, true);
 }
@@ -213,17 +217,17 @@ fn neighbours_carry(
     }
     first_entry = stats.first_entry;
     // The old lists end where the new ones begin.
-    let first_old = wrapped(first_entry + arrayLength(&neighbours) - kept_starts[params.sphere_count]);
+    let first_old = wrapped(first_entry + ring_length() - kept_starts[params.sphere_count]);
     let size = params.memory_size;
     var old = kept_starts[index];
     let end = kept_starts[index + 1u];
-    for (var k = neighbour_starts[index]; k < neighbour_starts[index + 1u]; k++) {
+    for (var k = list_start(index); k < list_start(index + 1u); k++) {
         let place = place_of(k);
-        while old < end && neighbours[wrapped(first_old + old)] < neighbours[place] {
+        while old < end && listed_at(wrapped(first_old + old)) < listed_at(place) {
             old += 1u;
         }
         let old_place = wrapped(first_old + old);
-        let known = old < end && neighbours[old_place] == neighbours[place];
+        let known = old < end && listed_at(old_place) == listed_at(place);
         for (var part = 0u; part < size; part++) {
             if known {
                 memory[size * place + part] = memory[size * old_place + part];

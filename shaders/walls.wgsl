@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, rotation, wall, contact, law, opaque, memory, ring
+// import: layout, tags, dispatch, grid, rotation, wall, contact, law, opaque, memory, lists, gathered
 
 // Contacts of each sphere with walls, added to those with spheres; and the loads on the walls. One thread
 // a sphere.
@@ -7,14 +7,12 @@
 @group(0) @binding(3) var<uniform> walls: array<Wall, MAX_WALLS>;
 @group(0) @binding(24) var<storage, read> geometry: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
-@group(0) @binding(12) var<storage, read> neighbour_starts: array<u32>;
-@group(0) @binding(13) var<storage, read> neighbours: array<u32>;
+@group(0) @binding(12) var<storage, read> lists: array<u32>;
 @group(0) @binding(14) var<storage, read_write> sphere_loads: array<SphereLoad>;
-@group(0) @binding(16) var<storage, read_write> stats: Stats;
 @group(0) @binding(20) var<storage, read_write> memory: array<vec4<f32>>;
-@group(0) @binding(25) var<storage, read_write> wall_sums: array<atomic<i32>>;
+@group(0) @binding(25) var<storage, read_write> gathered: Gathered;
 
-// The parameters of a contact with a wall. There is no room for one more buffer, so `geometry` has them.
+// The parameters of a contact with a wall. `geometry` has them: they need no buffer of their own.
 fn pair_at(index: u32) -> Pair {
     let rows = array<vec4<u32>, 4>(
         geometry[4u * index], geometry[4u * index + 1u],
@@ -47,7 +45,7 @@ const SAME_WAY: f32 = 0.966;
 const ON_FACET: f32 = 1e-4;
 
 fn wall_of(entry: u32) -> u32 {
-    return geometry[params.facet_start + 4u * (neighbours[place_of(entry)] & ~WALL) + 1u].w;
+    return geometry[params.facet_start + 4u * (listed_at(place_of(entry)) & ~WALL) + 1u].w;
 }
 
 // The run that starts at an entry of a list that ends at `end`.
@@ -65,7 +63,7 @@ fn run_at(sphere: Sphere, start: u32, end: u32) -> Run {
 }
 
 fn closest_at(run: Run, entry: u32) -> Closest {
-    return closest(facet_at(neighbours[place_of(entry)] & ~WALL), run.place, run.radius);
+    return closest(facet_at(listed_at(place_of(entry)) & ~WALL), run.place, run.radius);
 }
 
 // How the sphere lies to a facet, if it may touch it there; else at a distance of FAR. See
@@ -80,7 +78,7 @@ fn touched(run: Run, entry: u32) -> Closest {
         if other == entry {
             continue;
         }
-        var facet = facet_at(neighbours[place_of(other)] & ~WALL);
+        var facet = facet_at(listed_at(place_of(other)) & ~WALL);
         let found = closest(facet, run.place, run.radius);
         let nearer = found.distance < own.distance
             || (found.distance == own.distance && other < entry);
@@ -172,7 +170,7 @@ fn add_load(sum: u32, number: f32) {
         let digit = floor(rest);
         rest -= digit;
         if digit != 0.0 {
-            atomicAdd(&wall_sums[sum + k], i32(sign * digit));
+            atomicAdd(&gathered.wall_sums[sum + k], i32(sign * digit));
         }
     }
 }
@@ -193,14 +191,14 @@ fn walls_touch(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = thread_index(workgroup, workgroups, local);
-    if index >= params.sphere_count || stats.halted == 1u {
+    if index >= params.sphere_count || gathered.stats.halted == 1u {
         return;
     }
-    first_entry = stats.first_entry;
-    let start = neighbour_starts[index];
-    let end = neighbour_starts[index + 1u];
+    first_entry = gathered.stats.first_entry;
+    let start = list_start(index);
+    let end = list_start(index + 1u);
     var first = end;
-    while first > start && (neighbours[place_of(first - 1u)] & WALL) != 0u {
+    while first > start && (listed_at(place_of(first - 1u)) & WALL) != 0u {
         first -= 1u;
     }
     if first == end {
@@ -251,8 +249,8 @@ fn walls_touch(
             let arm = sphere.radius * contact.normal;
             load.force += response.force;
             load.torque += cross(arm, response.force) + response.torque;
-            damping = plus(damping, response.damping, stats.halted);
-            friction = plus(friction, response.friction, stats.halted);
+            damping = plus(damping, response.damping, gathered.stats.halted);
+            friction = plus(friction, response.friction, gathered.stats.halted);
             if params.wall_loads == 1u {
                 let torque = cross(run.from_anchor + arm, response.force) + response.torque;
                 add_loads(run.wall, index, -response.force, -torque);
@@ -272,7 +270,7 @@ fn walls_touch(
     load.friction_rest = friction.y;
     sphere_loads[index] = load;
     let bits = bitcast<u32>(max_fraction);
-    if bits > atomicLoad(&stats.max_overlap_fraction) {
-        atomicMax(&stats.max_overlap_fraction, bits);
+    if bits > atomicLoad(&gathered.stats.max_overlap_fraction) {
+        atomicMax(&gathered.stats.max_overlap_fraction, bits);
     }
 }

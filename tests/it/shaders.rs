@@ -48,9 +48,17 @@ fn every_shader_is_valid_with_no_optional_capability() {
     }
 }
 
+/// WebGPU's default limit of the storage buffers that a shader binds.
+const MOST_BUFFERS: usize = 8;
+
+/// Storage buffers that every pass has left for what comes.
+const FREE_BUFFERS: usize = 2;
+
 #[test]
 fn every_shader_fits_webgpus_default_limits() {
-    for (_, source) in all() {
+    for (name, source) in all() {
+        let is_pass = Pass::ALL.iter().any(|pass| pass.name() == name);
+        let most = MOST_BUFFERS - if is_pass { FREE_BUFFERS } else { 0 };
         let module = parse(&source);
         let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
             .validate(&module)
@@ -65,7 +73,7 @@ fn every_shader_fits_webgpus_default_limits() {
                         && !uses[*handle].is_empty()
                 })
                 .count();
-            assert!(buffers <= 8, "{}: {buffers} storage buffers", entry.name);
+            assert!(buffers <= most, "{}: {buffers} storage buffers", entry.name);
             assert!(entry.workgroup_size.iter().product::<u32>() <= 256);
         }
     }

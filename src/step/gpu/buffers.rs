@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::num::NonZeroU64;
 
 use bytemuck::{bytes_of, cast_slice};
@@ -7,17 +8,18 @@ use wgpu::BufferUsages;
 use super::device::Context;
 use super::kernels::{Object, Threads};
 use crate::error::{Error, Result};
-use crate::state::layout::{Params, SCAN_BLOCK, WALL_STEPS, WallPose};
+use crate::state::layout::{Params, SCAN_BLOCK, Stats, WALL_STEPS, WallPose};
 use crate::state::{Field, Movers, SLICES, State};
 
-/// The buffers of a simulation on the device: one for each [`Field`], and some of the GPU's own.
+/// The buffers of a simulation on the device: those of the [`Field`]s of its state, and some of the GPU's own.
 pub(super) struct Buffers {
     pub params: wgpu::Buffer,
     /// What `params` holds.
     pub params_value: Params,
-    fields: Vec<wgpu::Buffer>,
-    /// The part of each of `fields` that is in use, bytes.
-    lengths: Vec<u64>,
+    /// By [`home`].
+    fields: HashMap<Field, wgpu::Buffer>,
+    /// What each field has in use, bytes.
+    lengths: HashMap<Field, u64>,
     /// Sums of the blocks of the scan.
     block_sums: wgpu::Buffer,
     /// Workgroups of the passes that build the neighbour lists; see `shaders/pose.wgsl`.
@@ -40,6 +42,32 @@ pub(super) enum Room {
     ToGrow,
 }
 
+/// The field whose buffer a field lies in: most have one of their own. Those that many passes read together share
+/// one, so that no pass binds more than six.
+fn home(field: Field) -> Field {
+    match field {
+        Field::NeighbourStarts => Field::Neighbours,
+        Field::WallSums => Field::Stats,
+        field => field,
+    }
+}
+
+/// Where a field starts in its buffer, bytes.
+fn offset(params: &Params, field: Field) -> u64 {
+    match field {
+        Field::Neighbours => 4 * (u64::from(params.sphere_count) + 1),
+        Field::WallSums => size_of::<Stats>() as u64,
+        _ => 0,
+    }
+}
+
+/// Bytes that the buffer of a field takes, with all that lies in it.
+fn whole_length(state: &State, own: Field) -> u64 {
+    let within = Field::ALL.into_iter().filter(|&field| home(field) == own);
+    let ends = within.map(|field| offset(&state.params, field) + length(state, field));
+    ends.max().unwrap_or(0)
+}
+
 impl Room {
     /// Size of a buffer for `bytes`, bytes; never 0.
     fn of(self, bytes: u64) -> u64 {
@@ -60,14 +88,14 @@ const STORAGE: BufferUsages = BufferUsages::STORAGE
 
 impl Buffers {
     pub fn new(context: &Context, state: &State, room: Room) -> Result<Buffers> {
-        let mut fields = Vec::with_capacity(Field::ALL.len());
-        for field in Field::ALL {
-            let size = room.of(length(state, field));
+        let mut fields = HashMap::new();
+        for field in Field::ALL.into_iter().filter(|&field| home(field) == field) {
+            let size = room.of(whole_length(state, field));
             let usage = match field {
                 Field::Walls | Field::Groups => STORAGE | BufferUsages::UNIFORM,
                 _ => STORAGE,
             };
-            fields.push(context.create_buffer(field.name(), size, usage)?);
+            fields.insert(field, context.create_buffer(field.name(), size, usage)?);
         }
         let list_dispatch = context.create_buffer(
             "list_dispatch",
@@ -82,8 +110,8 @@ impl Buffers {
                 BufferUsages::UNIFORM | BufferUsages::COPY_DST,
             )?,
             params_value: state.params,
-            lengths: vec![0; fields.len()],
             fields,
+            lengths: HashMap::new(),
             block_sums: context.create_buffer(
                 "block_sums",
                 room.of(block_sums(&state.params)),
@@ -117,8 +145,14 @@ impl Buffers {
         Ok(buffers)
     }
 
+    /// The buffer in which a field lies.
     pub fn field(&self, field: Field) -> &wgpu::Buffer {
-        &self.fields[field as usize]
+        &self.fields[&home(field)]
+    }
+
+    /// Where a field starts in its buffer, bytes.
+    pub fn offset(&self, field: Field) -> u64 {
+        offset(&self.params_value, field)
     }
 
     /// The buffer that a shader calls `name`, as far as it is in use, for what it works on.
@@ -130,18 +164,22 @@ impl Buffers {
                 size: None,
             })
         };
-        let used = |field: Field| {
+        let used = |field: Field, length: u64| {
             Some(wgpu::BufferBinding {
                 buffer: self.field(field),
                 offset: 0,
-                size: NonZeroU64::new(self.lengths[field as usize]),
+                size: NonZeroU64::new(length),
             })
         };
+        let alone = |field: Field| used(field, self.lengths[&field]);
+        let to_its_end = |field: Field| used(field, self.offset(field) + self.lengths[&field]);
         match name {
             "params" => whole(&self.params),
+            "lists" => to_its_end(Field::Neighbours),
+            "gathered" => to_its_end(Field::WallSums),
             "counts" => match object {
-                Object::Lists => used(Field::NeighbourStarts),
-                _ => used(Field::BucketStarts),
+                Object::Lists => alone(Field::NeighbourStarts),
+                _ => alone(Field::BucketStarts),
             },
             "slice" => Some(wgpu::BufferBinding {
                 buffer: &self.slices,
@@ -156,16 +194,16 @@ impl Buffers {
             "kept_starts" => whole(&self.kept_starts),
             "wall_poses" => whole(&self.wall_poses),
             _ => {
-                let field = Field::ALL.into_iter().find(|field| field.name() == name)?;
-                used(field)
+                let mut own = self.fields.keys();
+                alone(*own.find(|field| field.name() == name)?)
             }
         }
     }
 
     /// Whether there is room for `state`.
     pub fn hold(&self, state: &State) -> bool {
-        let fits = |field: Field| self.field(field).size() >= length(state, field);
-        Field::ALL.into_iter().all(fits)
+        let mut own = self.fields.iter();
+        own.all(|(&field, buffer)| buffer.size() >= whole_length(state, field))
             && self.kept_starts.size() >= length(state, Field::NeighbourStarts)
             && self.block_sums.size() >= block_sums(&state.params)
     }
@@ -185,7 +223,7 @@ impl Buffers {
             &self.wall_poses,
         ];
         let own: u64 = own.into_iter().map(wgpu::Buffer::size).sum();
-        own + self.fields.iter().map(wgpu::Buffer::size).sum::<u64>()
+        own + self.fields.values().map(wgpu::Buffer::size).sum::<u64>()
     }
 
     /// Overwrites all buffers, which must have room for `state`.
@@ -199,12 +237,21 @@ impl Buffers {
             cast_slice(&list_needs(&state.params)),
         );
         for field in Field::ALL {
-            queue.write_buffer(self.field(field), 0, state.bytes(field));
-            self.lengths[field as usize] = match length(state, field) {
+            self.write(context, field, state);
+            let length = match length(state, field) {
                 0 => LEAST,
                 length => length,
             };
+            self.lengths.insert(field, length);
         }
+    }
+
+    /// Overwrites a field, which must have room for that of `state`.
+    pub fn write(&self, context: &Context, field: Field, state: &State) {
+        let (buffer, offset) = (self.field(field), self.offset(field));
+        context
+            .queue
+            .write_buffer(buffer, offset, state.bytes(field));
     }
 
     /// Gives the neighbour lists room for `capacity` entries each, after there was none for new ones: they are
@@ -221,18 +268,18 @@ impl Buffers {
         };
         let mut encoder = context.device.create_command_encoder(&Default::default());
         for field in [Field::Neighbours, Field::Memory] {
-            let size = ring_bytes(&params, field).max(LEAST);
-            let larger = context.create_buffer(field.name(), size, STORAGE)?;
-            let length = std::mem::replace(&mut self.lengths[field as usize], size);
-            let old = std::mem::replace(&mut self.fields[field as usize], larger);
+            let (start, size) = (self.offset(field), ring_bytes(&params, field).max(LEAST));
+            let larger = context.create_buffer(field.name(), start + size, STORAGE)?;
             let cut = u64::from(first) * entry_bytes(&params, field);
-            let new = self.field(field);
-            encoder.copy_buffer_to_buffer(&old, cut, new, 0, length - cut);
-            encoder.copy_buffer_to_buffer(&old, 0, new, length - cut, cut);
+            let (old, length) = (self.field(field), self.lengths[&field]);
+            encoder.copy_buffer_to_buffer(old, start + cut, &larger, start, length - cut);
+            encoder.copy_buffer_to_buffer(old, start, &larger, start + length - cut, cut);
+            self.fields.insert(field, larger);
+            self.lengths.insert(field, size);
         }
-        let starts = self.field(Field::NeighbourStarts);
-        let both = self.kept_starts.size().min(starts.size());
-        encoder.copy_buffer_to_buffer(&self.kept_starts, 0, starts, 0, both);
+        let starts = self.lengths[&Field::NeighbourStarts];
+        let lists = self.field(Field::NeighbourStarts);
+        encoder.copy_buffer_to_buffer(&self.kept_starts, 0, lists, 0, starts);
         context.queue.submit([encoder.finish()]);
         self.set_params(context, params);
         Ok(())
@@ -248,10 +295,11 @@ impl Buffers {
         bytes: &mut [u8],
     ) -> Result<()> {
         let cut = u64::from(first) * entry_bytes(&self.params_value, field);
-        let behind = (self.lengths[field as usize] - cut).min(bytes.len() as u64);
+        let behind = (self.lengths[&field] - cut).min(bytes.len() as u64);
         let (start, end) = bytes.split_at_mut(behind as usize);
-        context.read(self.field(field), cut, start)?;
-        context.read(self.field(field), 0, end)
+        let ring = self.offset(field);
+        context.read(self.field(field), ring + cut, start)?;
+        context.read(self.field(field), ring, end)
     }
 
     /// Puts the poses that walls have after each of `steps` steps to where the device looks for them;

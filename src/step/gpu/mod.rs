@@ -91,6 +91,9 @@ impl GpuEngine {
     }
 
     /// The buffer of a field of the state, for those who read it: steps write to it.
+    ///
+    /// Two hold two fields: [`Field::Neighbours`] lies behind [`Field::NeighbourStarts`], and [`Field::WallSums`]
+    /// behind [`Field::Stats`].
     pub fn buffer(&self, field: Field) -> &wgpu::Buffer {
         self.buffers.field(field)
     }
@@ -140,9 +143,11 @@ impl GpuEngine {
                 };
                 Ok(())
             }
-            _ => self
-                .context
-                .read(self.buffers.field(field), 0, state.bytes_mut(field)),
+            _ => self.context.read(
+                self.buffers.field(field),
+                self.buffers.offset(field),
+                state.bytes_mut(field),
+            ),
         }
     }
 
@@ -167,9 +172,7 @@ impl GpuEngine {
 
     /// Overwrites one buffer with that of `state`, a state of the same model.
     fn upload(&mut self, field: Field, state: &State) {
-        self.context
-            .queue
-            .write_buffer(self.buffers.field(field), 0, state.bytes(field));
+        self.buffers.write(&self.context, field, state);
     }
 
     /// Has the next step build the neighbour lists.

@@ -25,7 +25,7 @@ fn file(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 13] = [
+const SHARED: [(&str, &str); 14] = [
     (
         "layout",
         include_str!("../../../shaders/shared/layout.wgsl"),
@@ -58,7 +58,11 @@ const SHARED: [(&str, &str); 13] = [
         "memory",
         include_str!("../../../shaders/shared/memory.wgsl"),
     ),
-    ("ring", include_str!("../../../shaders/shared/ring.wgsl")),
+    ("lists", include_str!("../../../shaders/shared/lists.wgsl")),
+    (
+        "gathered",
+        include_str!("../../../shaders/shared/gathered.wgsl"),
+    ),
     ("wall", include_str!("../../../shaders/shared/wall.wgsl")),
 ];
 

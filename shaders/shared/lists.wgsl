@@ -1,0 +1,35 @@
+// The neighbour lists, in one buffer: where the list of each sphere starts, then the entries of all lists. These lie in
+// a ring, from `Stats.first_entry` on. What imports this declares `lists`, and knows `params`.
+
+// Place of the first entry; an entry point sets it.
+var<private> first_entry: u32;
+
+// The entry at which the list of a sphere starts; it ends where the next one starts.
+fn list_start(sphere: u32) -> u32 {
+    return lists[sphere];
+}
+
+// Place of an entry in the ring.
+fn place_of(entry: u32) -> u32 {
+    return wrapped(first_entry + entry);
+}
+
+// A place that is less than twice the length of the ring, within it.
+fn wrapped(place: u32) -> u32 {
+    let length = ring_length();
+    return select(place, place - length, place >= length);
+}
+
+fn ring_length() -> u32 {
+    return arrayLength(&lists) - ring_start();
+}
+
+// Element of `lists` where the ring starts.
+fn ring_start() -> u32 {
+    return params.sphere_count + 1u;
+}
+
+// What is listed at a place of the ring: a sphere or, with the bit WALL, a facet.
+fn listed_at(place: u32) -> u32 {
+    return lists[ring_start() + place];
+}
