@@ -5,6 +5,7 @@ use bytemuck::{bytes_of, cast_slice};
 use encase::UniformBuffer;
 use wgpu::BufferUsages;
 
+use super::arrival::Patience;
 use super::device::Context;
 use super::kernels::{Object, Threads};
 use crate::error::{Error, Result};
@@ -87,7 +88,7 @@ const STORAGE: BufferUsages = BufferUsages::STORAGE
     .union(BufferUsages::COPY_DST);
 
 impl Buffers {
-    pub fn new(context: &Context, state: &State, room: Room) -> Result<Buffers> {
+    pub async fn new(context: &Context, state: &State, room: Room) -> Result<Buffers> {
         let mut fields = HashMap::new();
         for field in Field::ALL.into_iter().filter(|&field| home(field) == field) {
             let size = room.of(whole_length(state, field));
@@ -95,44 +96,30 @@ impl Buffers {
                 Field::Walls | Field::Groups => STORAGE | BufferUsages::UNIFORM,
                 _ => STORAGE,
             };
-            fields.insert(field, context.create_buffer(field.name(), size, usage)?);
+            let buffer = context
+                .create_buffer_async(field.name(), size, usage)
+                .await?;
+            fields.insert(field, buffer);
         }
-        let list_dispatch = context.create_buffer(
-            "list_dispatch",
-            2 * size_of_val(&list_needs(&state.params)) as u64,
-            STORAGE | BufferUsages::INDIRECT,
-        )?;
+        let create = |name, size, usage| context.create_buffer_async(name, size, usage);
+        let uniform_usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
         let poses = (u64::from(WALL_STEPS) * state.movers.len() as u64).max(1);
+        let starts = length(state, Field::NeighbourStarts);
         let mut buffers = Buffers {
-            params: context.create_buffer(
-                "params",
-                uniform(&state.params).len() as u64,
-                BufferUsages::UNIFORM | BufferUsages::COPY_DST,
-            )?,
+            params: create("params", uniform(&state.params).len() as u64, uniform_usage).await?,
             params_value: state.params,
             fields,
             lengths: HashMap::new(),
-            block_sums: context.create_buffer(
-                "block_sums",
-                room.of(block_sums(&state.params)),
-                STORAGE,
-            )?,
-            list_dispatch,
-            kept_starts: context.create_buffer(
-                "kept_starts",
-                room.of(length(state, Field::NeighbourStarts)),
-                STORAGE,
-            )?,
-            slices: context.create_buffer(
-                "slices",
-                SLICE_STRIDE * u64::from(SLICES),
-                BufferUsages::UNIFORM | BufferUsages::COPY_DST,
-            )?,
-            wall_poses: context.create_buffer(
-                "wall_poses",
-                poses * size_of::<WallPose>() as u64,
-                STORAGE,
-            )?,
+            block_sums: create("block_sums", room.of(block_sums(&state.params)), STORAGE).await?,
+            list_dispatch: create(
+                "list_dispatch",
+                2 * size_of_val(&list_needs(&state.params)) as u64,
+                STORAGE | BufferUsages::INDIRECT,
+            )
+            .await?,
+            kept_starts: create("kept_starts", room.of(starts), STORAGE).await?,
+            slices: create("slices", SLICE_STRIDE * u64::from(SLICES), uniform_usage).await?,
+            wall_poses: create("wall_poses", poses * size_of::<WallPose>() as u64, STORAGE).await?,
             movers: state.movers.clone(),
         };
         for slice in 0..SLICES {
@@ -256,7 +243,7 @@ impl Buffers {
 
     /// Gives the neighbour lists room for `capacity` entries each, after there was none for new ones: they are
     /// those of before. `first` is the place of the first entry; afterwards, that is 0.
-    pub fn resize_neighbours(
+    pub async fn resize_neighbours(
         &mut self,
         context: &Context,
         capacity: u32,
@@ -269,7 +256,9 @@ impl Buffers {
         let mut encoder = context.device.create_command_encoder(&Default::default());
         for field in [Field::Neighbours, Field::Memory] {
             let (start, size) = (self.offset(field), ring_bytes(&params, field).max(LEAST));
-            let larger = context.create_buffer(field.name(), start + size, STORAGE)?;
+            let larger = context
+                .create_buffer_async(field.name(), start + size, STORAGE)
+                .await?;
             let cut = u64::from(first) * entry_bytes(&params, field);
             let (old, length) = (self.field(field), self.lengths[&field]);
             encoder.copy_buffer_to_buffer(old, start + cut, &larger, start, length - cut);
@@ -287,19 +276,20 @@ impl Buffers {
 
     /// Copies the neighbour lists, or what their contacts remember, into `bytes`, from the first entry on, which is
     /// at the place `first`.
-    pub fn read_ring(
+    pub async fn read_ring(
         &self,
         context: &Context,
+        patience: Patience,
         field: Field,
         first: u32,
         bytes: &mut [u8],
     ) -> Result<()> {
+        let (buffer, ring) = (self.field(field), self.offset(field));
         let cut = u64::from(first) * entry_bytes(&self.params_value, field);
         let behind = (self.lengths[&field] - cut).min(bytes.len() as u64);
         let (start, end) = bytes.split_at_mut(behind as usize);
-        let ring = self.offset(field);
-        context.read(self.field(field), ring + cut, start)?;
-        context.read(self.field(field), ring, end)
+        context.read_by(patience, buffer, ring + cut, start).await?;
+        context.read_by(patience, buffer, ring, end).await
     }
 
     /// Puts the poses that walls have after each of `steps` steps to where the device looks for them;
@@ -397,6 +387,16 @@ impl Context {
         size: u64,
         usage: BufferUsages,
     ) -> Result<wgpu::Buffer> {
+        pollster::block_on(self.create_buffer_async(name, size, usage))
+    }
+
+    /// [`Context::create_buffer`] for those who cannot block.
+    pub(crate) async fn create_buffer_async(
+        &self,
+        name: &'static str,
+        size: u64,
+        usage: BufferUsages,
+    ) -> Result<wgpu::Buffer> {
         let too_large = |limit: String| Error::TooLarge {
             buffer: name,
             needed: size,
@@ -417,7 +417,7 @@ impl Context {
             usage,
             mapped_at_creation: false,
         });
-        match pollster::block_on(scope.pop()) {
+        match scope.pop().await {
             None => Ok(buffer),
             Some(_) => Err(too_large("has no memory left for it".to_owned())),
         }

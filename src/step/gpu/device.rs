@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use wgpu::{Backend, Backends, DeviceType, DownlevelFlags, Features, Limits};
 
 use crate::error::{Error, Result};
@@ -16,9 +19,24 @@ pub struct Context {
     pub queue: wgpu::Queue,
     /// What the adapter lacks to draw pictures, if anything.
     cannot_draw: Option<&'static str>,
+    /// How often the host has waited for the device.
+    pub(super) waits: Arc<AtomicU64>,
 }
 
 impl Context {
+    /// How often the host has waited for the device through this context and its clones.
+    pub fn waits(&self) -> u64 {
+        self.waits.load(Ordering::Relaxed)
+    }
+
+    /// The same device, with waits counted anew.
+    pub(super) fn counted(&self) -> Context {
+        Context {
+            waits: Arc::default(),
+            ..self.clone()
+        }
+    }
+
     /// A device of another program's, such as a game engine's, for simulations to run on; it was opened
     /// on `adapter` with at least what [`Context::needs`] asks for.
     ///
@@ -50,6 +68,7 @@ impl Context {
             device,
             queue,
             cannot_draw: adapter.cannot_draw(),
+            waits: Arc::default(),
         })
     }
 
@@ -92,22 +111,23 @@ pub struct Adapter {
 impl Adapter {
     /// All adapters, those that `auto` would prefer first.
     pub fn all() -> Vec<Adapter> {
-        Adapter::of(Backends::all())
+        pollster::block_on(Adapter::of(Backends::all()))
     }
 
-    fn of(backends: Backends) -> Vec<Adapter> {
+    async fn of(backends: Backends) -> Vec<Adapter> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
             backends,
             // Errors of validation cost time in each call, and our tests catch them.
             flags: wgpu::InstanceFlags::from_build_config().with_env(),
             ..wgpu::InstanceDescriptor::new_without_display_handle()
         });
-        Adapter::seen_by(&instance, backends)
+        Adapter::seen_by(&instance, backends).await
     }
 
     /// The adapters of an instance, those that `auto` would prefer first.
-    fn seen_by(instance: &wgpu::Instance, backends: Backends) -> Vec<Adapter> {
-        let mut adapters: Vec<Adapter> = pollster::block_on(instance.enumerate_adapters(backends))
+    async fn seen_by(instance: &wgpu::Instance, backends: Backends) -> Vec<Adapter> {
+        let adapters = instance.enumerate_adapters(backends).await;
+        let mut adapters: Vec<Adapter> = adapters
             .into_iter()
             .map(|adapter| Adapter {
                 info: adapter.get_info(),
@@ -123,6 +143,14 @@ impl Adapter {
     /// # Errors
     /// With a sentence on what there is, if none fits. A software adapter is taken only by name.
     pub fn choose(wanted: Option<&str>) -> Result<Adapter> {
+        pollster::block_on(Adapter::choose_async(wanted))
+    }
+
+    /// [`Adapter::choose`] for those who cannot block, as in a browser.
+    ///
+    /// # Errors
+    /// As [`Adapter::choose`].
+    pub async fn choose_async(wanted: Option<&str>) -> Result<Adapter> {
         let suits = |adapter: &Adapter| match wanted {
             Some(text) => adapter.matches(text) && adapter.lacks().is_empty(),
             None => adapter.suits_auto(),
@@ -130,7 +158,7 @@ impl Adapter {
         let mut adapters = Vec::new();
         // OpenGL last, and only if need be: it takes time to start, and offers the same GPUs.
         for backends in [Backends::PRIMARY, Backends::SECONDARY] {
-            let mut more = Adapter::of(backends);
+            let mut more = Adapter::of(backends).await;
             if let Some(index) = more.iter().position(suits) {
                 return Ok(more.swap_remove(index));
             }
@@ -187,7 +215,7 @@ impl Adapter {
         surface: &wgpu::Surface,
         wanted: Option<&str>,
     ) -> Result<Adapter> {
-        let adapters = Adapter::seen_by(instance, Backends::all());
+        let adapters = pollster::block_on(Adapter::seen_by(instance, Backends::all()));
         let seen: Vec<String> = adapters.iter().map(Adapter::describe).collect();
         let suits = |adapter: &Adapter| {
             adapter.lacks().is_empty()
@@ -296,17 +324,26 @@ impl Adapter {
     /// # Errors
     /// If the driver refuses.
     pub fn open(&self) -> Result<Context> {
-        let (device, queue) =
-            pollster::block_on(self.adapter.request_device(&Context::needs(&self.adapter)))
-                .map_err(|error| Error::Device {
-                    adapter: self.describe(),
-                    reason: error.to_string(),
-                })?;
+        pollster::block_on(self.open_async())
+    }
+
+    /// [`Adapter::open`] for those who cannot block, as in a browser.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub async fn open_async(&self) -> Result<Context> {
+        let needs = Context::needs(&self.adapter);
+        let opened = self.adapter.request_device(&needs).await;
+        let (device, queue) = opened.map_err(|error| Error::Device {
+            adapter: self.describe(),
+            reason: error.to_string(),
+        })?;
         Ok(Context {
             adapter: self.describe(),
             device,
             queue,
             cannot_draw: self.cannot_draw(),
+            waits: Arc::default(),
         })
     }
 

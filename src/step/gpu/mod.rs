@@ -1,8 +1,9 @@
 //! The GPU engine: the passes of a step as WGSL compute shaders.
 //!
-//! Many steps go into one submission, and nothing is read back inside a step: the host sees the
-//! state only when it asks.
+//! Many steps go into one submission, and several submissions are under way at a time: the host sees what became of
+//! one while the device works at the next. Nothing is read back inside a step, and the state only when somebody asks.
 
+mod arrival;
 mod buffers;
 mod device;
 mod dispatch;
@@ -14,15 +15,18 @@ pub mod shaders;
 pub use device::{Adapter, Context};
 pub use dispatch::workgroups_for;
 
-use std::time::{Duration, Instant};
+use std::collections::VecDeque;
+use std::time::Duration;
 
-use bytemuck::{bytes_of, bytes_of_mut};
+use bytemuck::{bytes_of, bytes_of_mut, pod_read_unaligned};
+use web_time::Instant;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::state::layout::{CUSTOM, Params, Stats, WALL_STEPS};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 use crate::step::Pass;
+use arrival::{Arrival, Patience};
 use buffers::{Buffers, Room};
 use kernels::Kernels;
 use sampler::Sampler;
@@ -31,8 +35,15 @@ use sampler::Sampler;
 /// matter, short enough for a driver's watchdog and for a progress bar.
 const SUBMISSION: Duration = Duration::from_millis(100);
 
-/// Most steps of a submission.
-const MOST_STEPS: u64 = WALL_STEPS as u64;
+/// Most submissions under way. While the device works at the last of them, the host learns of those before it, and
+/// encodes others.
+const MOST_FLIGHTS: usize = 4;
+
+/// Most steps of a submission: all that are under way find their poses of walls.
+const MOST_STEPS: u64 = WALL_STEPS as u64 / MOST_FLIGHTS as u64;
+
+/// Bytes of [`Stats`].
+const STATS: u64 = size_of::<Stats>() as u64;
 
 /// Part of the time for which lists hold after which a step may build them again. With a larger one
 /// they are built earlier than they need be, with a smaller one more often in vain.
@@ -49,9 +60,45 @@ pub struct GpuEngine {
     sampler: Option<Sampler>,
     /// WGSL of a custom contact law.
     law: Option<String>,
+    /// Submissions under way, the oldest first.
+    flights: VecDeque<Flight>,
+    /// Staging buffers that no flight uses.
+    staging: Vec<wgpu::Buffer>,
+    /// What the device has in `stats`, if the host knows.
+    known: Option<Stats>,
+    /// How many submissions of steps there were.
+    submissions: u64,
     steps_per_submission: u64,
     /// How many steps the neighbour lists hold.
     steps_per_list: f32,
+}
+
+/// A submission of steps, at the end of which the device copies its stats, and before them what was sampled, for the
+/// host.
+struct Flight {
+    /// Steps in it. The device takes fewer of them if it halts.
+    steps: u64,
+    /// Numbers of those after which traced bodies are sampled.
+    sampled: Vec<u64>,
+    arrival: Arrival,
+}
+
+/// How far a call of [`GpuEngine::step`] has come, as the host knows it.
+struct Course {
+    /// Number of the next step.
+    next: u64,
+    /// Number of the first one that is not wanted.
+    end: u64,
+    stats: Stats,
+    /// When the host learned that.
+    seen: Instant,
+}
+
+impl Course {
+    /// Whether the device takes further steps as it is.
+    fn goes_on(&self) -> bool {
+        self.stats.runaway == 0 && self.stats.full == 0
+    }
 }
 
 impl GpuEngine {
@@ -72,14 +119,31 @@ impl GpuEngine {
     /// # Errors
     /// As [`GpuEngine::new`], and if the law does not compile.
     pub fn with_law(context: &Context, state: &State, law: Option<&str>) -> Result<GpuEngine> {
-        let buffers = Buffers::new(context, state, Room::Exact)?;
-        let kernels = Kernels::new(context, &buffers, law)?;
+        pollster::block_on(Self::with_law_async(context, state, law))
+    }
+
+    /// [`GpuEngine::with_law`] for those who cannot block, as in a browser.
+    ///
+    /// # Errors
+    /// As [`GpuEngine::with_law`].
+    pub async fn with_law_async(
+        context: &Context,
+        state: &State,
+        law: Option<&str>,
+    ) -> Result<GpuEngine> {
+        let context = context.counted();
+        let buffers = Buffers::new(&context, state, Room::Exact).await?;
+        let kernels = Kernels::new(&context, &buffers, law)?;
         Ok(GpuEngine {
-            context: context.clone(),
+            context,
             buffers,
             kernels,
             sampler: None,
             law: law.map(str::to_owned),
+            flights: VecDeque::new(),
+            staging: Vec::new(),
+            known: None,
+            submissions: 0,
             steps_per_submission: 1,
             steps_per_list: 1.0,
         })
@@ -108,15 +172,34 @@ impl GpuEngine {
         self.buffers.size()
     }
 
+    /// How often the host has waited for the device since the engine was made.
+    pub fn waits(&self) -> u64 {
+        self.context.waits()
+    }
+
+    /// How many submissions of steps there were since then.
+    pub fn submissions(&self) -> u64 {
+        self.submissions
+    }
+
     /// Goes on with `state`, a state of the same model, which may have other bodies.
     ///
     /// # Errors
     /// If a buffer must grow, and would be larger than the adapter allows or has memory for.
     pub fn replace(&mut self, state: &State) -> Result<()> {
+        pollster::block_on(self.replace_async(state))
+    }
+
+    /// [`GpuEngine::replace`] for those who cannot block.
+    ///
+    /// # Errors
+    /// As [`GpuEngine::replace`].
+    pub async fn replace_async(&mut self, state: &State) -> Result<()> {
+        self.known = None;
         if self.buffers.hold(state) {
             self.buffers.upload(&self.context, state);
         } else {
-            self.buffers = Buffers::new(&self.context, state, Room::ToGrow)?;
+            self.buffers = Buffers::new(&self.context, state, Room::ToGrow).await?;
         }
         self.kernels.bind(&self.context, &self.buffers);
         self.kernels.set_threads(&state.params);
@@ -128,26 +211,41 @@ impl GpuEngine {
     /// # Errors
     /// If the device was lost.
     pub fn download(&self, field: Field, state: &mut State) -> Result<()> {
+        pollster::block_on(self.download_by(Patience::Block, field, state))
+    }
+
+    /// [`GpuEngine::download`] for those who cannot block.
+    ///
+    /// # Errors
+    /// If the device was lost.
+    pub async fn download_async(&self, field: Field, state: &mut State) -> Result<()> {
+        self.download_by(Patience::Yield, field, state).await
+    }
+
+    async fn download_by(&self, patience: Patience, field: Field, state: &mut State) -> Result<()> {
+        let context = &self.context;
         match field {
             Field::Neighbours | Field::Memory => {
                 state.set_neighbour_capacity(self.buffers.params_value.neighbour_capacity);
-                let first = self.stats()?.first_entry;
+                let first = self.stats(patience).await?.first_entry;
                 let bytes = state.bytes_mut(field);
-                self.buffers.read_ring(&self.context, field, first, bytes)
+                self.buffers
+                    .read_ring(context, patience, field, first, bytes)
+                    .await
             }
             Field::Stats => {
                 // Where the ring begins is the device's own business.
                 state.stats[0] = Stats {
                     first_entry: 0,
-                    ..self.stats()?
+                    ..self.stats(patience).await?
                 };
                 Ok(())
             }
-            _ => self.context.read(
-                self.buffers.field(field),
-                self.buffers.offset(field),
-                state.bytes_mut(field),
-            ),
+            _ => {
+                let (buffer, offset) = (self.buffers.field(field), self.buffers.offset(field));
+                let bytes = state.bytes_mut(field);
+                context.read_by(patience, buffer, offset, bytes).await
+            }
         }
     }
 
@@ -172,11 +270,13 @@ impl GpuEngine {
 
     /// Overwrites one buffer with that of `state`, a state of the same model.
     fn upload(&mut self, field: Field, state: &State) {
+        self.known = None;
         self.buffers.write(&self.context, field, state);
     }
 
     /// Has the next step build the neighbour lists.
     fn set_stale(&mut self) {
+        self.known = None;
         let place = std::mem::offset_of!(Stats, stale) as u64;
         let stats = self.buffers.field(Field::Stats);
         self.context
@@ -201,8 +301,9 @@ impl GpuEngine {
     /// # Errors
     /// If the device was lost.
     pub fn run(&mut self, pass: Pass) -> Result<()> {
-        self.buffers
-            .upload_poses(&self.context, self.stats()?.step, 1);
+        let step = pollster::block_on(self.stats(Patience::Block))?.step;
+        self.known = None;
+        self.buffers.upload_poses(&self.context, step, 1);
         let mut encoder = self.encoder();
         self.kernels.encode(pass, &mut encoder);
         self.context.queue.submit([encoder.finish()]);
@@ -212,7 +313,9 @@ impl GpuEngine {
     /// From now on, samples the bodies of `trace` after every step number that is a multiple of
     /// its interval.
     pub fn set_trace(&mut self, trace: &Trace, state: &State) {
-        self.sampler = Some(Sampler::new(&self.context, trace, state));
+        self.sampler = Some(Sampler::new(trace, state));
+        // They are too small, perhaps.
+        self.staging.clear();
     }
 
     /// Runs `steps` steps, of which the first has the number `first`, and waits for them. The
@@ -222,47 +325,165 @@ impl GpuEngine {
     /// # Errors
     /// If the device was lost, or has no memory for larger neighbour lists.
     pub fn step(&mut self, first: u64, steps: u64, samples: &mut Vec<Sample>) -> Result<u64> {
-        let end = first + steps;
-        let mut next = first;
-        let mut before = self.stats()?;
-        while next < end && before.runaway == 0 {
-            let start = Instant::now();
-            let mut encoder = self.encoder();
-            let wanted = self.steps_per_submission.min(end - next);
-            self.buffers
-                .upload_poses(&self.context, before.steps, wanted);
-            if let Some(sampler) = &mut self.sampler {
-                // A sample is of a certain step, so each step must be taken.
-                let mut encoded = 0;
-                while encoded < wanted && !sampler.is_full() {
-                    self.kernels.encode_steps(1, 1, &self.buffers, &mut encoder);
-                    sampler.sample(next + encoded, &self.buffers, &mut encoder);
-                    encoded += 1;
-                }
-            } else {
-                let period = self.period();
-                self.kernels
-                    .encode_steps(wanted, period, &self.buffers, &mut encoder);
+        pollster::block_on(self.step_by(Patience::Block, first, steps, samples))
+    }
+
+    /// [`GpuEngine::step`] for those who cannot block, as in a browser. Outside of one, the future asks to be polled
+    /// again at once as long as it waits for the device.
+    ///
+    /// If it is dropped before it is done, steps are taken that nobody counts: then give the engine a state with
+    /// [`GpuEngine::replace`].
+    ///
+    /// # Errors
+    /// As [`GpuEngine::step`].
+    pub async fn step_async(
+        &mut self,
+        first: u64,
+        steps: u64,
+        samples: &mut Vec<Sample>,
+    ) -> Result<u64> {
+        self.step_by(Patience::Yield, first, steps, samples).await
+    }
+
+    async fn step_by(
+        &mut self,
+        patience: Patience,
+        first: u64,
+        steps: u64,
+        samples: &mut Vec<Sample>,
+    ) -> Result<u64> {
+        // Of a call that was dropped.
+        self.flights.clear();
+        let mut course = Course {
+            next: first,
+            end: first + steps,
+            stats: self.stats(patience).await?,
+            seen: Instant::now(),
+        };
+        self.known = None;
+        loop {
+            if course.stats.full == 1 && self.flights.is_empty() {
+                course.stats = self.make_room(course.stats).await?;
+                course.seen = Instant::now();
             }
-            self.context.queue.submit([encoder.finish()]);
-            let stats = self.stats()?;
-            let taken = stats.steps.wrapping_sub(before.steps);
-            self.observe(taken, stats.rebuilds.wrapping_sub(before.rebuilds));
-            next += u64::from(taken);
-            tracing::trace!(taken, rebuilds = stats.rebuilds, "submission");
-            before = stats;
-            if let Some(sampler) = &mut self.sampler {
-                sampler.drain(&self.context, next, samples)?;
+            while course.goes_on() && self.flights.len() < MOST_FLIGHTS && self.wants(&course) > 0 {
+                self.submit(&course);
             }
-            if stats.full == 1 {
-                before = self.make_room(stats)?;
-            } else if start.elapsed() < SUBMISSION / 2 {
-                self.steps_per_submission = (self.steps_per_submission * 2).min(MOST_STEPS);
-            } else if start.elapsed() > SUBMISSION * 2 {
-                self.steps_per_submission = (self.steps_per_submission / 2).max(1);
+            if self.flights.is_empty() {
+                self.known = Some(course.stats);
+                return Ok(course.next - first);
             }
+            // One is left for the device to work at, if there is more to do.
+            let left = usize::from(course.goes_on() && self.wants(&course) > 0);
+            self.land(patience, left, &mut course, samples).await?;
         }
-        Ok(next - first)
+    }
+
+    /// Steps under way, if the device takes all of them.
+    fn under_way(&self) -> u64 {
+        self.flights.iter().map(|flight| flight.steps).sum()
+    }
+
+    /// Steps that are to be submitted yet, if the device takes all that are under way.
+    fn wants(&self, course: &Course) -> u64 {
+        course.end - course.next - self.under_way()
+    }
+
+    /// Submits steps that follow those under way.
+    fn submit(&mut self, course: &Course) {
+        let ahead = self.under_way();
+        let next = course.next + ahead;
+        let mut steps = self.wants(course).min(self.steps_per_submission);
+        let mut sampled = Vec::new();
+        let mut length = STATS;
+        if let Some(sampler) = &self.sampler {
+            (steps, sampled) = sampler.plan(next, steps);
+            length += sampler.size() * sampled.len() as u64;
+        }
+        // Where the device halts, it is behind these steps, and finds its poses still there: no more steps are under
+        // way than there is room for.
+        let taken = course.stats.steps.wrapping_add(ahead as u32);
+        self.buffers.upload_poses(&self.context, taken, steps);
+
+        let staging = self.staging.pop().unwrap_or_else(|| {
+            let samples = self.sampler.as_ref().map_or(0, Sampler::room);
+            self.context.staging(STATS + samples)
+        });
+        let mut encoder = self.encoder();
+        if let Some(sampler) = &self.sampler {
+            // A sample is of a certain step, so each step must be taken.
+            let mut place = STATS;
+            for step in next..next + steps {
+                self.kernels.encode_steps(1, 1, &self.buffers, &mut encoder);
+                if sampled.binary_search(&step).is_ok() {
+                    sampler.copy(&self.buffers, &mut encoder, &staging, place);
+                    place += sampler.size();
+                }
+            }
+        } else {
+            self.kernels
+                .encode_steps(steps, self.period(), &self.buffers, &mut encoder);
+        }
+        let stats = self.buffers.field(Field::Stats);
+        encoder.copy_buffer_to_buffer(stats, 0, &staging, 0, STATS);
+        let arrival = self.context.submit(encoder, staging, length);
+        self.submissions += 1;
+        self.flights.push_back(Flight {
+            steps,
+            sampled,
+            arrival,
+        });
+    }
+
+    /// Waits for all submissions but the newest `left`, and learns what became of them.
+    async fn land(
+        &mut self,
+        patience: Patience,
+        left: usize,
+        course: &mut Course,
+        samples: &mut Vec<Sample>,
+    ) -> Result<()> {
+        let landing = self.flights.len().saturating_sub(left);
+        // Where the last of them is there, so are those before it.
+        if let Some(last) = self.flights.range(..landing).next_back() {
+            last.arrival.wait(&self.context, patience).await?;
+        }
+        let mut flown = 0;
+        for _ in 0..landing {
+            let Some(flight) = self.flights.pop_front() else {
+                break;
+            };
+            flight.arrival.wait(&self.context, patience).await?;
+            let before = course.stats;
+            let sampler = self.sampler.as_ref();
+            let (taken, staging) = flight.arrival.take(&self.context, |bytes| {
+                let (stats, sampled) = bytes.split_at(STATS as usize);
+                course.stats = pod_read_unaligned(stats);
+                let taken = course.stats.steps.wrapping_sub(before.steps);
+                course.next += u64::from(taken);
+                if let Some(sampler) = sampler {
+                    sampler.read(&flight.sampled, course.next, sampled, samples);
+                }
+                taken
+            })?;
+            let rebuilds = course.stats.rebuilds.wrapping_sub(before.rebuilds);
+            tracing::trace!(taken, rebuilds, "submission");
+            self.staging.push(staging);
+            self.observe(taken, rebuilds);
+            flown += flight.steps;
+        }
+        self.pace(flown, course.seen.elapsed());
+        course.seen = Instant::now();
+        Ok(())
+    }
+
+    /// Learns from `steps` that took `time` how many a submission may have.
+    fn pace(&mut self, steps: u64, time: Duration) {
+        let each = time.as_secs_f64() / steps as f64;
+        let fit = (SUBMISSION.as_secs_f64() / each) as u64;
+        let now = self.steps_per_submission;
+        // The first steps of a run are slower than others: the driver compiles.
+        self.steps_per_submission = fit.clamp(now.div_ceil(2), 4 * now).min(MOST_STEPS);
     }
 
     /// Every how many steps one may build the lists.
@@ -297,41 +518,47 @@ impl GpuEngine {
         let Some(timer) = Timer::new(&self.context) else {
             return Ok(None);
         };
-        loop {
-            self.buffers
-                .upload_poses(&self.context, self.stats()?.steps, 1);
-            let mut encoder = self.encoder();
-            self.kernels
-                .encode_timed_step(&self.buffers, &mut encoder, &timer.queries);
-            timer.resolve(&mut encoder);
-            self.context.queue.submit([encoder.finish()]);
-            let stats = self.stats()?;
-            if stats.full == 0 {
-                return timer.read(&self.context).map(Some);
+        pollster::block_on(async {
+            loop {
+                let before = self.stats(Patience::Block).await?;
+                self.known = None;
+                self.buffers.upload_poses(&self.context, before.steps, 1);
+                let mut encoder = self.encoder();
+                self.kernels
+                    .encode_timed_step(&self.buffers, &mut encoder, &timer.queries);
+                timer.resolve(&mut encoder);
+                self.context.queue.submit([encoder.finish()]);
+                let stats = self.stats(Patience::Block).await?;
+                if stats.full == 0 {
+                    self.known = Some(stats);
+                    return timer.read(&self.context).map(Some);
+                }
+                self.known = Some(self.make_room(stats).await?);
             }
-            self.make_room(stats)?;
-        }
+        })
     }
 
-    fn stats(&self) -> Result<Stats> {
+    /// What the device has in `stats`.
+    async fn stats(&self, patience: Patience) -> Result<Stats> {
+        if let Some(stats) = self.known {
+            return Ok(stats);
+        }
         let mut stats = Stats::default();
-        self.context.read(
-            self.buffers.field(Field::Stats),
-            0,
-            bytes_of_mut(&mut stats),
-        )?;
+        let (buffer, bytes) = (self.buffers.field(Field::Stats), bytes_of_mut(&mut stats));
+        self.context.read_by(patience, buffer, 0, bytes).await?;
         Ok(stats)
     }
 
     /// Makes room for the neighbour lists, after a step had none and was not taken: it is the next
     /// to be taken.
-    fn make_room(&mut self, stats: Stats) -> Result<Stats> {
+    async fn make_room(&mut self, stats: Stats) -> Result<Stats> {
         // There may be room for the new lists, but not besides the old ones.
         let own = self.buffers.params_value.neighbour_capacity;
         let capacity = State::neighbour_room(stats.neighbours.max(own));
         tracing::debug!(entries = capacity, "room for neighbour lists");
         self.buffers
-            .resize_neighbours(&self.context, capacity, stats.first_entry)?;
+            .resize_neighbours(&self.context, capacity, stats.first_entry)
+            .await?;
         self.kernels.bind(&self.context, &self.buffers);
         let again = Stats {
             full: 0,
@@ -425,42 +652,5 @@ impl Context {
             best = best.max(bytes / start.elapsed().as_secs_f64());
         }
         Ok(best)
-    }
-
-    /// Waits until all that was submitted is done.
-    pub(crate) fn wait(&self) -> Result<()> {
-        self.device
-            .poll(wgpu::PollType::wait_indefinitely())
-            .map(|_| ())
-            .map_err(|error| Error::Lost {
-                adapter: self.adapter.clone(),
-                reason: error.to_string(),
-            })
-    }
-
-    /// Copies bytes of a buffer, from `offset` on, to the host.
-    pub(crate) fn read(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        /// Larger copies go in pieces: the staging buffer is memory too.
-        const PIECE: usize = 64 << 20;
-        for (index, piece) in bytes.chunks_mut(PIECE).enumerate() {
-            let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("staging"),
-                size: piece.len() as u64,
-                usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
-                mapped_at_creation: false,
-            });
-            let mut encoder = self.device.create_command_encoder(&Default::default());
-            let start = offset + (index * PIECE) as u64;
-            encoder.copy_buffer_to_buffer(buffer, start, &staging, 0, piece.len() as u64);
-            self.queue.submit([encoder.finish()]);
-            staging.map_async(wgpu::MapMode::Read, .., |_| ());
-            self.wait()?;
-            let view = staging.get_mapped_range(..).map_err(|error| Error::Lost {
-                adapter: self.adapter.clone(),
-                reason: error.to_string(),
-            })?;
-            piece.copy_from_slice(&view);
-        }
-        Ok(())
     }
 }

@@ -3,8 +3,6 @@ use std::ops::Range;
 use bytemuck::pod_collect_to_vec;
 
 use super::buffers::Buffers;
-use super::device::Context;
-use crate::error::Result;
 use crate::state::layout::{Body, Member, SphereLoad};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, Identity, State, load};
@@ -12,10 +10,10 @@ use crate::state::{Field, Identity, State, load};
 const BODY: u64 = size_of::<Body>() as u64;
 const LOAD: u64 = size_of::<SphereLoad>() as u64;
 
-/// Most bytes of samples that wait on the device.
-const CAPACITY: u64 = 16 << 20;
+/// Most bytes of samples of a submission, if that holds one at all.
+const CAPACITY: u64 = 4 << 20;
 
-/// Copies traced bodies aside on the device, so that a sample does not stop the run.
+/// Copies traced bodies on the device to where the host will read them, so that a sample does not stop the run.
 ///
 /// A sample holds the states of all traced bodies, then the loads of their spheres.
 pub(super) struct Sampler {
@@ -27,13 +25,12 @@ pub(super) struct Sampler {
     members: Vec<Vec<Member>>,
     /// Of a sample, bytes.
     size: u64,
-    buffer: wgpu::Buffer,
-    most: usize,
-    steps: Vec<u64>,
+    /// Samples that a submission has room for.
+    most: u64,
 }
 
 impl Sampler {
-    pub fn new(context: &Context, trace: &Trace, state: &State) -> Sampler {
+    pub fn new(trace: &Trace, state: &State) -> Sampler {
         let traced = trace.bodies.iter();
         let traced = traced.map(|&body| &state.bodies[body as usize]);
         let spheres = traced.clone().map(|body| state.spheres_of(body));
@@ -42,34 +39,45 @@ impl Sampler {
             .map(|spheres| spheres.len() as u64)
             .sum::<u64>();
         let size = trace.bodies.len() as u64 * BODY + count * LOAD;
-        let most = (CAPACITY / size.max(1)).max(1);
         Sampler {
             bodies: runs(trace.bodies.iter().map(|&body| body..body + 1)),
             spheres: runs(spheres.map(|own| own.start as u32..own.end as u32)),
             members: traced.map(|body| state.members_of(body).to_vec()).collect(),
             trace: trace.clone(),
             size,
-            buffer: context.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("samples"),
-                size: most * size.max(LOAD),
-                usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
-                mapped_at_creation: false,
-            }),
-            most: most as usize,
-            steps: Vec::new(),
+            most: (CAPACITY / size.max(1)).max(1),
         }
     }
 
-    pub fn is_full(&self) -> bool {
-        self.steps.len() == self.most
+    /// Bytes of a sample.
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
-    /// Takes a sample after `step`, if it is one of those to be sampled.
-    pub fn sample(&mut self, step: u64, buffers: &Buffers, encoder: &mut wgpu::CommandEncoder) {
-        if !step.is_multiple_of(self.trace.every) {
-            return;
+    /// Bytes of all samples that a submission has room for.
+    pub fn room(&self) -> u64 {
+        self.most * self.size
+    }
+
+    /// Of `steps` steps from `first` on, how many have room for their samples, and after which of them one is taken.
+    pub fn plan(&self, first: u64, steps: u64) -> (u64, Vec<u64>) {
+        let every = self.trace.every;
+        let due = (first..first + steps).filter(|step| step.is_multiple_of(every));
+        let due: Vec<u64> = due.take(self.most as usize).collect();
+        match due.last() {
+            Some(last) if due.len() as u64 == self.most => (last - first + 1, due),
+            _ => (steps, due),
         }
-        let mut at = self.steps.len() as u64 * self.size;
+    }
+
+    /// Copies a sample to a place of a staging buffer.
+    pub fn copy(
+        &self,
+        buffers: &Buffers,
+        encoder: &mut wgpu::CommandEncoder,
+        staging: &wgpu::Buffer,
+        mut place: u64,
+    ) {
         for (field, runs, size) in [
             (Field::Bodies, &self.bodies, BODY),
             (Field::SphereLoads, &self.spheres, LOAD),
@@ -77,27 +85,17 @@ impl Sampler {
             for run in runs {
                 let length = run.len() as u64 * size;
                 let start = u64::from(run.start) * size;
-                encoder.copy_buffer_to_buffer(
-                    buffers.field(field),
-                    start,
-                    &self.buffer,
-                    at,
-                    length,
-                );
-                at += length;
+                let from = buffers.field(field);
+                encoder.copy_buffer_to_buffer(from, start, staging, place, length);
+                place += length;
             }
         }
-        self.steps.push(step);
     }
 
-    /// Moves the samples of the steps before `next`, which were taken, to the host, and forgets
-    /// those of later ones, which were not.
-    pub fn drain(&mut self, context: &Context, next: u64, samples: &mut Vec<Sample>) -> Result<()> {
-        self.steps.retain(|&step| step < next);
-        let size = self.size as usize;
-        let mut bytes = vec![0; self.steps.len() * size];
-        context.read(&self.buffer, 0, &mut bytes)?;
-        for (&step, sample) in self.steps.iter().zip(bytes.chunks(size.max(1))) {
+    /// Takes in the samples of `steps` that were taken: those before `next`.
+    pub fn read(&self, steps: &[u64], next: u64, bytes: &[u8], samples: &mut Vec<Sample>) {
+        let taken = steps.iter().take_while(|&&step| step < next);
+        for (&step, sample) in taken.zip(bytes.chunks(self.size.max(1) as usize)) {
             let (bodies, loads) = sample.split_at(self.trace.bodies.len() * BODY as usize);
             let states: Vec<Body> = pod_collect_to_vec(bodies);
             let loads: Vec<SphereLoad> = pod_collect_to_vec(loads);
@@ -115,8 +113,6 @@ impl Sampler {
                 });
             }
         }
-        self.steps.clear();
-        Ok(())
     }
 }
 
