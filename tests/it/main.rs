@@ -29,6 +29,7 @@ mod overhead;
 mod passes;
 mod periodic;
 mod physics;
+mod pipeline;
 #[cfg(feature = "render")]
 mod render;
 mod scene;

@@ -1,8 +1,6 @@
 //! The GPU engine has several submissions under way: the host seldom waits, and the outcome does not depend on it.
 
-mod common;
-
-use common::{device, walled_crowd};
+use crate::common::{device, walled_crowd};
 use glam::DVec3;
 use rockfall::model::{Law, Model};
 use rockfall::state::layout::{Body, Wall};
