@@ -4,8 +4,8 @@ use glam::DVec3;
 
 use crate::state::State;
 use crate::state::layout::{CUSTOM, HERTZ, HOOKE, LINEAR, Pair, WALL};
-use crate::step::contact::{Memory, Response, before, respond, stored};
-use crate::step::near::Near;
+use crate::step::contact::{History, Response, before, respond, stored};
+use crate::step::geometry::ContactGeometry;
 
 /// All contacts of a state.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,17 +148,17 @@ pub fn contacts(state: &State) -> impl Iterator<Item = NetworkContact> + Clone {
 /// The contact of sphere `index` with entry `entry` of its list, if there is one.
 fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> {
     let other = state.neighbours[entry];
-    let (near, pair) = Near::new(state, index, entry)?;
+    let (geometry, pair) = ContactGeometry::new(state, index, entry)?;
     let size = state.params.memory_size as usize;
-    let memory = Memory::of(&state.memory[entry * size..(entry + 1) * size]);
+    let memory = History::of(&state.memory[entry * size..(entry + 1) * size]);
     let (response, stored) = match state.params.law {
-        LINEAR => evaluate::<LINEAR>(state, &near, &pair, &memory),
-        HOOKE => evaluate::<HOOKE>(state, &near, &pair, &memory),
-        HERTZ => evaluate::<HERTZ>(state, &near, &pair, &memory),
+        LINEAR => evaluate::<LINEAR>(state, &geometry, &pair, &memory),
+        HOOKE => evaluate::<HOOKE>(state, &geometry, &pair, &memory),
+        HERTZ => evaluate::<HERTZ>(state, &geometry, &pair, &memory),
         CUSTOM => (Response::default(), 0.0),
         law => unreachable!("there is no contact law {law}"),
     };
-    let touch = near.contact.touch;
+    let touch = geometry.contact.touch;
     if touch.presence == 0.0 && response.force == glam::Vec3::ZERO {
         return None;
     }
@@ -175,9 +175,9 @@ fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> 
             Partner::Wall(state.facets()[(other & !WALL) as usize].wall)
         },
         overlap: touch.mean_overlap.into(),
-        overlap_fraction: f64::from(touch.mean_overlap) / f64::from(near.radius),
-        point: state.place(sphere) + near.arm.as_dvec3(),
-        normal: near.contact.normal.as_dvec3(),
+        overlap_fraction: f64::from(touch.mean_overlap) / f64::from(geometry.radius),
+        point: state.place(sphere) + geometry.arm.as_dvec3(),
+        normal: geometry.contact.normal.as_dvec3(),
         force: response.force.as_dvec3(),
         torque: response.torque.as_dvec3(),
         stored: stored.into(),
@@ -186,13 +186,13 @@ fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> 
 
 fn evaluate<const LAW: u32>(
     state: &State,
-    near: &Near,
+    geometry: &ContactGeometry,
     pair: &Pair,
-    memory: &Memory,
+    memory: &History,
 ) -> (Response, f32) {
-    let start = before(&near.contact, memory);
-    let response = respond::<LAW>(&near.contact, pair, &start, &state.params);
-    (response, stored::<LAW>(&near.contact, pair, memory))
+    let start = before(&geometry.contact, memory);
+    let response = respond::<LAW>(&geometry.contact, pair, &start, &state.params);
+    (response, stored::<LAW>(&geometry.contact, pair, memory))
 }
 
 /// Numbers of values in intervals of equal width.

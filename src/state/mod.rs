@@ -111,7 +111,7 @@ buffers! {
         /// elements.
         Neighbours = neighbours: u32, per Entry, carried;
         /// `contacts`, `walls`: what the contact of each entry of `neighbours` remembers, see
-        /// [`Memory`](crate::step::contact::Memory); `neighbour_capacity * memory_size` elements, at least one.
+        /// [`History`](crate::step::contact::History); `neighbour_capacity * memory_size` elements, at least one.
         Memory = memory: Vec4, per History, carried;
         /// `contacts`, `walls`: what contacts do to each sphere.
         SphereLoads = sphere_loads: SphereLoad, per Sphere, carried;

@@ -1,8 +1,8 @@
 //! Contact laws of the CPU engine; the twin of `shaders/shared/contact.wgsl`.
 //!
-//! A law turns a [`Contact`], the parameters of a pair of materials and what the contact remembers
-//! into a [`Response`]: force, torque, new memory, and the energy that it cost. Each contact is
-//! evaluated from both sides; all formulas change sign, and no bit else, when the sides are swapped.
+//! A law turns a [`Contact`], the parameters of a pair of materials and the contact's [`History`]
+//! into a [`Response`]: force, torque, new history, and the energy that it dissipated. All formulas
+//! change sign, and no bit else, when the sides of a contact are swapped.
 
 use std::f32::consts::PI;
 
@@ -73,36 +73,41 @@ impl Touch {
     }
 }
 
-/// What a contact remembers from step to step; all zero before two surfaces touch and after they
-/// part.
+/// Contact history: the elongations of the springs that a contact carries from step to step.
+///
+/// It is all zero before two surfaces touch and after they part. The shaders call it `Memory`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Memory {
+pub struct History {
     /// Elongation of the tangential spring, m.
-    pub slip: Vec3,
+    pub tangential_displacement: Vec3,
     /// Elongation of the torsional spring, m.
-    pub twist: f32,
+    pub twisting_displacement: f32,
     /// Elongation of the rolling spring, m.
-    pub roll: Vec3,
-    /// 1 if the surfaces stick to each other, else 0.
-    pub sticks: f32,
+    pub rolling_displacement: Vec3,
+    /// 1 if adhesion holds the surfaces together, else 0.
+    pub bonded: f32,
 }
 
-impl Memory {
+impl History {
     /// From the elements of [`State::memory`](crate::state::State::memory) that belong to an entry.
-    pub fn of(elements: &[Vec4]) -> Memory {
-        let slip = elements.first().copied().unwrap_or_default();
-        let roll = elements.get(1).copied().unwrap_or_default();
-        Memory {
-            slip: slip.truncate(),
-            twist: slip.w,
-            roll: roll.truncate(),
-            sticks: roll.w,
+    pub fn of(elements: &[Vec4]) -> History {
+        let first = elements.first().copied().unwrap_or_default();
+        let second = elements.get(1).copied().unwrap_or_default();
+        History {
+            tangential_displacement: first.truncate(),
+            twisting_displacement: first.w,
+            rolling_displacement: second.truncate(),
+            bonded: second.w,
         }
     }
 
     /// Writes it to the elements that belong to an entry.
     pub fn write(&self, elements: &mut [Vec4]) {
-        let all = [self.slip.extend(self.twist), self.roll.extend(self.sticks)];
+        let all = [
+            self.tangential_displacement
+                .extend(self.twisting_displacement),
+            self.rolling_displacement.extend(self.bonded),
+        ];
         for (element, own) in elements.iter_mut().zip(all) {
             *element = own;
         }
@@ -116,8 +121,8 @@ pub struct Response {
     pub force: Vec3,
     /// Torque on this body besides that of the force, N m.
     pub torque: Vec3,
-    /// What the contact remembers.
-    pub memory: Memory,
+    /// Contact history after the step.
+    pub history: History,
     /// Energy that dashpots dissipated in this step, J: of the contact, not of a side.
     pub damping: f32,
     /// Energy that friction dissipated in this step, J.
@@ -136,7 +141,7 @@ pub struct Response {
 /// / m` of the velocity in each step where `exp(-c dt / m)` is meant, and shortens the contact; the
 /// restitution is that of a dashpot `c (1 + c dt / 4m)`. So the dashpot is `c / (1 + c dt / 4m)`,
 /// which makes the restitution second order in the time step instead of first.
-struct Push {
+struct NormalForce {
     /// Force of the spring, N.
     spring: f32,
     /// Slope of the spring, N/m.
@@ -147,13 +152,13 @@ struct Push {
     dashpot: f32,
     /// Speed of approach, m/s.
     approach: f32,
-    /// Force of both, N.
-    both: f32,
+    /// Force of spring and dashpot together, N.
+    total: f32,
 }
 
-impl Push {
+impl NormalForce {
     #[inline(always)]
-    fn new<const LAW: u32>(contact: &Contact, pair: &Pair) -> Push {
+    fn new<const LAW: u32>(contact: &Contact, pair: &Pair) -> NormalForce {
         let approach = -contact.relative_velocity.dot(contact.normal);
         let presence = contact.touch.presence;
         let overlap = contact.overlap.max(0.0);
@@ -162,13 +167,13 @@ impl Push {
         let shape = if LAW == HERTZ { TSUJI } else { 1.0 };
         let nominal = presence * pair.damping + 2.0 * shape * pair.damping_ratio * impedance;
         let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step * contact.inverse_mass);
-        Push {
+        NormalForce {
             spring,
             tangent,
             impedance,
             dashpot,
             approach,
-            both: spring + dashpot * approach,
+            total: spring + dashpot * approach,
         }
     }
 
@@ -176,8 +181,8 @@ impl Push {
     /// to which this contact has slowed the surfaces.
     #[inline(always)]
     fn damping(&self, contact: &Contact) -> f32 {
-        let change = self.both * contact.inverse_mass * contact.time_step;
-        (self.both - self.spring) * (self.approach - 0.5 * change) * contact.time_step
+        let change = self.total * contact.inverse_mass * contact.time_step;
+        (self.total - self.spring) * (self.approach - 0.5 * change) * contact.time_step
     }
 }
 
@@ -203,13 +208,13 @@ fn spring<const LAW: u32>(overlap: f32, radius: f32, pair: &Pair) -> (f32, f32) 
 pub fn respond<const LAW: u32>(
     contact: &Contact,
     pair: &Pair,
-    memory: &Memory,
+    history: &History,
     params: &Params,
 ) -> Response {
     if LAW == LINEAR {
         linear(contact, pair)
     } else {
-        remembering::<LAW>(contact, pair, memory, params)
+        with_history::<LAW>(contact, pair, history, params)
     }
 }
 
@@ -220,17 +225,17 @@ pub fn respond<const LAW: u32>(
 /// then is exactly the one that `damping_ratio` stands for.
 ///
 /// The shear viscosity is that of the tangential spring held for the time `t_c / pi` of an undamped
-/// contact, `g = k_t sqrt(m / k) = k_t / k sqrt(k m)`: the linear law has no memory from which to
-/// know the spring's elongation.
+/// contact, `g = k_t sqrt(m / k) = k_t / k sqrt(k m)`: the linear law has no contact history
+/// from which to know the spring's elongation.
 #[inline(always)]
 fn linear(contact: &Contact, pair: &Pair) -> Response {
     if contact.touch.presence == 0.0 {
         return Response::default();
     }
-    let push = Push::new::<LINEAR>(contact, pair);
-    let slip = contact.relative_velocity + push.approach * contact.normal;
-    let mut shear = pair.tangential_ratio * push.impedance * slip;
-    let cap = pair.friction * push.both.max(0.0);
+    let normal_force = NormalForce::new::<LINEAR>(contact, pair);
+    let slip = contact.relative_velocity + normal_force.approach * contact.normal;
+    let mut shear = pair.tangential_ratio * normal_force.impedance * slip;
+    let cap = pair.friction * normal_force.total.max(0.0);
     let magnitude = shear.length();
     let slides = magnitude > cap;
     if slides {
@@ -238,8 +243,8 @@ fn linear(contact: &Contact, pair: &Pair) -> Response {
     }
     let lost = shear.dot(slip) * contact.time_step;
     Response {
-        force: shear - push.both * contact.normal,
-        damping: push.damping(contact) + if slides { 0.0 } else { lost },
+        force: shear - normal_force.total * contact.normal,
+        damping: normal_force.damping(contact) + if slides { 0.0 } else { lost },
         friction: if slides { lost } else { 0.0 },
         ..Response::default()
     }
@@ -252,10 +257,10 @@ fn linear(contact: &Contact, pair: &Pair) -> Response {
 /// The tangential force k_t s + c_t v_t is capped by Coulomb friction, mu times spring and dashpot
 /// of the normal together; so is the elongation s, which slides along.
 #[inline(always)]
-fn remembering<const LAW: u32>(
+fn with_history<const LAW: u32>(
     contact: &Contact,
     pair: &Pair,
-    memory: &Memory,
+    history: &History,
     params: &Params,
 ) -> Response {
     let Contact {
@@ -266,65 +271,69 @@ fn remembering<const LAW: u32>(
         touch: Touch { presence, .. },
         ..
     } = *contact;
-    let mut push = Push::new::<LAW>(contact, pair);
+    let mut normal_force = NormalForce::new::<LAW>(contact, pair);
     if params.attraction == 0 {
-        push.both = push.both.max(0.0);
+        normal_force.total = normal_force.total.max(0.0);
     }
-    let (pull, sticks) = cohesion::<LAW>(contact, pair, memory.sticks > 0.0);
+    let (pull, sticks) = cohesion::<LAW>(contact, pair, history.bonded > 0.0);
     let mut response = Response {
-        force: (pull - push.both) * normal,
-        damping: push.damping(contact),
+        force: (pull - normal_force.total) * normal,
+        damping: normal_force.damping(contact),
         ..Response::default()
     };
-    response.memory.sticks = if sticks { 1.0 } else { 0.0 };
+    response.history.bonded = if sticks { 1.0 } else { 0.0 };
 
-    let normal_force = push.both.max(0.0);
-    let stiffness = pair.tangential_ratio * push.tangent;
+    let compression = normal_force.total.max(0.0);
+    let stiffness = pair.tangential_ratio * normal_force.tangent;
     if presence == 0.0 {
         // What the springs still held is lost.
-        let held = memory.slip.length_squared()
-            + memory.twist * memory.twist
-            + memory.roll.length_squared();
+        let held = history.tangential_displacement.length_squared()
+            + history.twisting_displacement * history.twisting_displacement
+            + history.rolling_displacement.length_squared();
         response.friction = 0.5 * stiffness * held;
         return response;
     }
-    let dashpot = params.tangential_damping * push.dashpot;
+    let dashpot = params.tangential_damping * normal_force.dashpot;
     let carry = |elongation: Vec3| carried(elongation, normal, contact.common_twist * time_step);
     let slide = |elongation: Vec3, velocity: Vec3, coefficient: f32| {
         Slider {
             stiffness,
             dashpot,
-            cap: coefficient * normal_force,
+            cap: coefficient * compression,
         }
         .slide(elongation, velocity, presence, time_step)
     };
 
-    let slip = contact.relative_velocity + push.approach * normal;
-    let shear = slide(carry(memory.slip), slip, pair.friction);
+    let slip = contact.relative_velocity + normal_force.approach * normal;
+    let shear = slide(carry(history.tangential_displacement), slip, pair.friction);
     response.force += shear.force;
     response.add_losses(&shear);
-    response.memory.slip = shear.elongation;
+    response.history.tangential_displacement = shear.elongation;
     if pair.twisting_friction > 0.0 {
         let twist = radius * relative_spin.dot(normal);
         let torsion = slide(
-            memory.twist * normal,
+            history.twisting_displacement * normal,
             twist * normal,
             pair.twisting_friction,
         );
         response.torque += radius * torsion.force;
         response.add_losses(&torsion);
-        response.memory.twist = torsion.elongation.dot(normal);
+        response.history.twisting_displacement = torsion.elongation.dot(normal);
     }
 
     if pair.rolling_friction > 0.0 {
         let spin = relative_spin - relative_spin.dot(normal) * normal;
         if pair.rolling == ROLLING_SPRING {
-            let rolling = slide(carry(memory.roll), radius * spin, pair.rolling_friction);
+            let rolling = slide(
+                carry(history.rolling_displacement),
+                radius * spin,
+                pair.rolling_friction,
+            );
             response.torque += radius * rolling.force;
             response.add_losses(&rolling);
-            response.memory.roll = rolling.elongation;
+            response.history.rolling_displacement = rolling.elongation;
         } else {
-            let torque = constant_torque(contact, spin, pair.rolling_friction * normal_force);
+            let torque = constant_torque(contact, spin, pair.rolling_friction * compression);
             response.torque += torque;
             response.friction += torque.dot(spin) * time_step;
         }
@@ -342,7 +351,7 @@ impl Response {
 
 /// Energy (J) that the springs of a contact hold, and what its cohesion does: negative in the range of
 /// a constant force, positive in a neck that is drawn out.
-pub fn stored<const LAW: u32>(contact: &Contact, pair: &Pair, memory: &Memory) -> f32 {
+pub fn stored<const LAW: u32>(contact: &Contact, pair: &Pair, history: &History) -> f32 {
     let work = |overlap: f32| {
         // The integral of k d, and of K sqrt(R) d^1.5.
         let part = if LAW == HERTZ { 0.4 } else { 0.5 };
@@ -353,12 +362,12 @@ pub fn stored<const LAW: u32>(contact: &Contact, pair: &Pair, memory: &Memory) -
     let mut energy = work(overlap);
     if LAW != LINEAR {
         let (_, tangent) = spring::<LAW>(overlap, contact.radius, pair);
-        let squares = memory.slip.length_squared()
-            + memory.twist * memory.twist
-            + memory.roll.length_squared();
+        let squares = history.tangential_displacement.length_squared()
+            + history.twisting_displacement * history.twisting_displacement
+            + history.rolling_displacement.length_squared();
         energy += 0.5 * pair.tangential_ratio * tangent * squares;
         energy -= pair.cohesion_force * (contact.overlap + pair.cohesion_range).max(0.0);
-        if memory.sticks > 0.0 {
+        if history.bonded > 0.0 {
             let pull_off = 1.5 * PI * pair.surface_energy * contact.radius;
             energy -= pull_off * contact.overlap + work(gap);
         }
@@ -366,19 +375,19 @@ pub fn stored<const LAW: u32>(contact: &Contact, pair: &Pair, memory: &Memory) -
     energy
 }
 
-/// What a contact remembered before the step in which it came to remember `memory`, as far as it
-/// matters: [`respond`] then gives the response of that step once more.
-pub fn before(contact: &Contact, memory: &Memory) -> Memory {
+/// Contact history before the step that left `history`, as far as it matters: [`respond`] then gives
+/// the response of that step once more.
+pub fn before(contact: &Contact, history: &History) -> History {
     let way = contact.touch.presence * contact.time_step;
     let normal = contact.normal;
     let slip = contact.relative_velocity - contact.relative_velocity.dot(normal) * normal;
     let twist = contact.radius * contact.relative_spin.dot(normal);
     let spin = contact.relative_spin - contact.relative_spin.dot(normal) * normal;
-    Memory {
-        slip: memory.slip - way * slip,
-        twist: memory.twist - way * twist,
-        roll: memory.roll - way * (contact.radius * spin),
-        sticks: memory.sticks,
+    History {
+        tangential_displacement: history.tangential_displacement - way * slip,
+        twisting_displacement: history.twisting_displacement - way * twist,
+        rolling_displacement: history.rolling_displacement - way * (contact.radius * spin),
+        bonded: history.bonded,
     }
 }
 

@@ -5,8 +5,8 @@
 pub mod contact;
 pub mod cpu;
 mod engine;
+pub mod geometry;
 pub mod gpu;
-pub mod near;
 mod pass;
 pub(crate) mod pull;
 pub mod wall_load;

@@ -3,7 +3,7 @@
 
 use glam::Vec3;
 
-use super::near::Near;
+use super::geometry::ContactGeometry;
 use crate::math::rotation::Quaternion;
 use crate::model::wall::facet::{Closest, ROUNDING, closest};
 use crate::state::State;
@@ -146,7 +146,7 @@ impl<'a> WallRun<'a> {
     }
 
     /// The contact with a facet.
-    pub fn near(&self, closest: &Closest) -> Near {
+    pub fn geometry(&self, closest: &Closest) -> ContactGeometry {
         let Self {
             sphere,
             wall,
@@ -154,7 +154,8 @@ impl<'a> WallRun<'a> {
             orientation,
             ..
         } = *self;
-        Approach::new(sphere, wall, from_anchor, orientation, closest).near(self.params.time_step)
+        Approach::new(sphere, wall, from_anchor, orientation, closest)
+            .geometry(self.params.time_step)
     }
 
     /// From the wall's anchor to a contact at the end of `arm`, m.
@@ -217,7 +218,7 @@ impl Approach {
 
     /// The contact of the two.
     #[inline(always)]
-    pub fn near(&self, time_step: f32) -> Near {
+    pub fn geometry(&self, time_step: f32) -> ContactGeometry {
         let Approach {
             radius,
             spin,
@@ -234,7 +235,7 @@ impl Approach {
             + wall_spin.cross(self.lever(arm))
             + (belt - belt.dot(normal) * normal);
         let relative_velocity = surface - self.velocity - spin.cross(arm);
-        Near {
+        ContactGeometry {
             contact: Contact {
                 overlap,
                 touch: Touch::new(overlap, relative_velocity.dot(normal), time_step),

@@ -5,48 +5,59 @@ use bytemuck::cast_ref;
 use glam::{IVec3, Vec4};
 use multiversion::multiversion;
 
-use super::batch::{Batch, Effect, Sums, larger, prefetch};
+use super::contact_rows::{ContactScratch, Effect, SumRing, larger, prefetch};
+use super::decomposition::{Decomposition, SubdomainView};
 use super::lanes::{WIDTH, read_both};
-use super::pairs::{Chunk, Group, Pairs, Part, Run, with_pairs};
+use super::subdomain::{Chunk, LaneGroup, Subdomain};
 use crate::state::State;
 use crate::state::layout::{Body, HERTZ, HOOKE, KEPT, LINEAR, SphereLoad};
 
-/// Contacts of each sphere with others: force, torque, overlap, number, and what each remembers.
+/// Contacts of each sphere with others: force, torque, overlap, number, and contact histories.
 ///
-/// A pair within a run of bodies is evaluated once, for both spheres. To swap the sides changes signs, and no bit
-/// else; and each sphere sums its neighbours of lower index in their order, then those of higher index in theirs, and
-/// then both, however long the runs are: the result does not depend on them. Where bodies may sleep, it sums all of
-/// them in their order.
+/// A pair within a subdomain is evaluated once, for both spheres. To swap the sides changes signs, and no bit else; and
+/// each sphere sums its neighbours of lower index in their order, then those of higher index in theirs, and then both,
+/// wherever subdomains end: the result does not depend on them. Where bodies may sleep, it sums all of them in their
+/// order.
 ///
 /// # Panics
 /// If the contact law is a custom one, which is there for the GPU engine only.
-pub(super) fn contacts(state: &mut State, pairs: &mut Pairs) {
+pub(super) fn contacts(state: &mut State, decomposition: &mut Decomposition) {
     let kernel = kernel(state);
-    let act = |state: &State, part: Part| {
-        let Part {
-            run, room, loads, ..
-        } = part;
-        let batch = &mut room.contacts;
-        let mut fraction = kernel(state, run, &run.before.clone(), &mut [], batch, &[]);
-        for chunk in run.chunks.clone() {
+    let act = |state: &State, view: SubdomainView| {
+        let SubdomainView {
+            subdomain,
+            scratch,
+            loads,
+            ..
+        } = view;
+        let scratch = &mut scratch.contacts;
+        let mut fraction = kernel(
+            state,
+            subdomain,
+            &subdomain.before.clone(),
+            &mut [],
+            scratch,
+            &[],
+        );
+        for chunk in subdomain.chunks.clone() {
             let loads = &mut loads[chunk.spheres.clone()];
-            fraction = larger(fraction, kernel(state, run, &chunk, loads, batch, &[]));
+            fraction = larger(
+                fraction,
+                kernel(state, subdomain, &chunk, loads, scratch, &[]),
+            );
         }
         fraction
     };
-    let fraction = with_pairs(state, pairs, |state, pairs| {
-        pairs.fill(state);
-        pairs.with(state, act, || 0.0, f32::max)
-    });
+    let fraction = decomposition.once(state, act, || 0.0, f32::max);
     let largest = &mut state.stats[0].max_overlap_fraction;
     *largest = (*largest).max(fraction.to_bits());
 }
 
 /// Evaluates the contacts of the spheres of a chunk, and completes the given loads, or those of the blocks if they are
-/// balls; how many contacts there are and how deep is added by [`Run::count`], unless bodies may sleep. Returns the
+/// balls; how many contacts there are and how deep is added by [`Subdomain::count`], unless bodies may sleep. Returns the
 /// largest overlap as a fraction of the smaller radius. Meanwhile the given bodies are fetched: those that are moved then.
 pub(super) type Kernel =
-    fn(&State, &mut Run, &Chunk, &mut [SphereLoad], &mut Batch, &[Body]) -> f32;
+    fn(&State, &mut Subdomain, &Chunk, &mut [SphereLoad], &mut ContactScratch, &[Body]) -> f32;
 
 /// What evaluates the contact law of `state`.
 ///
@@ -71,8 +82,8 @@ pub(super) fn is_plain(state: &State) -> bool {
     state.pairs.iter().all(|pair| *pair == pair.plain())
 }
 
-/// Number of values that contacts remember: without twisting friction, the fourth is always zero.
-pub(super) fn memory_columns(state: &State) -> usize {
+/// Number of values in a contact history: without twisting friction, the fourth is always zero.
+pub(super) fn history_columns(state: &State) -> usize {
     let size = state.params.memory_size as usize;
     columns(size, is_plain(state))
 }
@@ -87,45 +98,45 @@ pub(super) const fn columns(size: usize, plain: bool) -> usize {
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     state: &State,
-    run: &mut Run,
+    subdomain: &mut Subdomain,
     chunk: &Chunk,
     loads: &mut [SphereLoad],
-    batch: &mut Batch,
+    scratch: &mut ContactScratch,
     bodies: &[Body],
 ) -> f32 {
     if state.params.period == IVec3::ZERO {
-        evaluate::<LAW, PLAIN, SIZE, false>(state, run, chunk, loads, batch, bodies);
+        evaluate::<LAW, PLAIN, SIZE, false>(state, subdomain, chunk, loads, scratch, bodies);
     } else {
-        evaluate::<LAW, PLAIN, SIZE, true>(state, run, chunk, loads, batch, bodies);
+        evaluate::<LAW, PLAIN, SIZE, true>(state, subdomain, chunk, loads, scratch, bodies);
     }
-    batch.fraction()
+    scratch.fraction()
 }
 
 #[inline(always)]
 fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC: bool>(
     state: &State,
-    run: &mut Run,
+    subdomain: &mut Subdomain,
     chunk: &Chunk,
     loads: &mut [SphereLoad],
-    batch: &mut Batch,
+    scratch: &mut ContactScratch,
     bodies: &[Body],
 ) {
-    batch.begin(run, chunk);
-    // What comes before the run comes first in the sums.
+    scratch.begin(subdomain, chunk);
+    // Spheres before the subdomain come first in the sums.
     let is_before = chunk.spheres.is_empty();
     let sleep = state.params.sleep_steps > 0;
     let mut sums = take(if is_before {
-        &mut run.sums
+        &mut subdomain.sums
     } else {
-        &mut batch.sums
+        &mut scratch.sums
     });
     for index in chunk.groups.clone() {
-        let Group { places, count, .. } = run.groups[index];
-        let kept = run.kept(index, &state.params);
+        let LaneGroup { places, count, .. } = subdomain.groups[index];
+        let kept = subdomain.kept(index, &state.params);
         let soon = index - chunk.groups.start;
         if chunk.balls {
             let soon = chunk.blocks.start + soon;
-            prefetch(&run.blocks, soon..(soon + 1).min(chunk.blocks.end));
+            prefetch(&subdomain.blocks, soon..(soon + 1).min(chunk.blocks.end));
         } else {
             let soon = WIDTH * soon..WIDTH * (soon + 1);
             prefetch(loads, soon.clone());
@@ -133,8 +144,10 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         }
         if kept.contains(&false) {
             let idle = kept[..count].iter().filter(|&&kept| kept).count();
-            run.idle += idle * run.groups[index].rows.len();
-            batch.evaluate::<LAW, PLAIN, SIZE, PERIODIC>(state, run, chunk, index, kept, &mut sums);
+            subdomain.idle += idle * subdomain.groups[index].rows.len();
+            scratch.evaluate::<LAW, PLAIN, SIZE, PERIODIC>(
+                state, subdomain, chunk, index, kept, &mut sums,
+            );
         }
         if sleep {
             for (lane, &kept) in kept[..count].iter().enumerate() {
@@ -144,10 +157,10 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         }
     }
     if is_before {
-        run.sums = sums;
+        subdomain.sums = sums;
         return;
     }
-    batch.share(run, chunk);
+    scratch.add_reactions(subdomain, chunk);
     if chunk.balls {
         for (index, start) in chunk
             .blocks
@@ -155,9 +168,9 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
             .zip(chunk.spheres.clone().step_by(WIDTH))
         {
             let end = chunk.spheres.end.min(start + WIDTH);
-            load_block(run, index, start..end, &sums);
+            load_block(subdomain, index, start..end, &sums);
         }
-        batch.sums = sums;
+        scratch.sums = sums;
         return;
     }
     for (load, place) in loads.iter_mut().zip(chunk.spheres.clone()) {
@@ -166,7 +179,7 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         }
         let place = sums.place(place);
         (load.max_overlap, load.contacts) = (0.0, 0);
-        let mut effect = take(&mut run.sums.effects[place]);
+        let mut effect = take(&mut subdomain.sums.effects[place]);
         effect.add(&sums.effects[place]);
         let [force, torque] = effect.0.map(Vec4::from_array);
         load.force = force.truncate();
@@ -174,24 +187,24 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         add(&mut load.damping, &mut load.damping_rest, force.w);
         add(&mut load.friction, &mut load.friction_rest, torque.w);
     }
-    batch.sums = sums;
+    scratch.sums = sums;
     if sleep {
-        run.count(chunk.groups.clone(), chunk.spheres.start, loads);
+        subdomain.count(chunk.groups.clone(), chunk.spheres.start, loads);
     }
 }
 
-/// Completes the loads of a block but for what [`Run::count`] adds, of the spheres in `places`: `higher` is what contacts
+/// Completes the loads of a block but for what [`Subdomain::count`] adds, of the spheres in `places`: `higher` is what contacts
 /// with spheres of higher index do to each.
 #[inline(always)]
-fn load_block(run: &mut Run, block: usize, places: Range<usize>, higher: &Sums) {
-    let lower = &mut run.sums;
+fn load_block(subdomain: &mut Subdomain, block: usize, places: Range<usize>, higher: &SumRing) {
+    let lower = &mut subdomain.sums;
     let mut effects = [Effect::default(); WIDTH];
     for (lane, place) in places.enumerate() {
         let place = higher.place(place);
         effects[lane] = take(&mut lower.effects[place]);
         effects[lane].add(&higher.effects[place]);
     }
-    let [forces, torques, energies] = &mut run.blocks[block].loads;
+    let [forces, torques, energies] = &mut subdomain.blocks[block].loads;
     let [damping, damping_rest, friction, friction_rest] = &mut energies.0;
     read_both([&mut *forces, &mut *torques], cast_ref(&effects));
     for lane in 0..WIDTH {
@@ -222,9 +235,9 @@ mod tests {
     use crate::scene;
     use crate::state::layout::{ROLLING_CONSTANT, ROLLING_SPRING, WALL};
     use crate::step::Pass;
-    use crate::step::contact::{Memory, respond};
+    use crate::step::contact::{History, respond};
     use crate::step::cpu::{run, step};
-    use crate::step::near::Near;
+    use crate::step::geometry::ContactGeometry;
 
     /// A crowd of balls of two sizes and materials on a floor.
     const CROWD: &str = r#"{
@@ -305,7 +318,7 @@ mod tests {
             for entry in start..end {
                 let memory = &mut state.memory[entry * size..(entry + 1) * size];
                 let other = before.neighbours[entry];
-                let Some((near, pair)) = Near::new(&before, index, entry) else {
+                let Some((near, pair)) = ContactGeometry::new(&before, index, entry) else {
                     memory.fill(Vec4::ZERO);
                     continue;
                 };
@@ -314,9 +327,9 @@ mod tests {
                 } else {
                     (1.0, 1 << 16, 2)
                 };
-                let was = Memory::of(memory);
+                let was = History::of(memory);
                 let response = respond::<LAW>(&near.contact, &pair, &was, &before.params);
-                response.memory.write(memory);
+                response.history.write(memory);
                 let torque = near.arm.cross(response.force) + response.torque;
                 if other & WALL == 0 {
                     let [force_sum, torque_sum] = &mut sums[with];

@@ -4,8 +4,8 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use super::balls::{Block, kinds_of};
-use super::lanes::{Columns, LANES, WIDTH, read_four, write_four};
+use super::ball_block::{BallBlock, kinds_of};
+use super::lanes::{LANES, Soa4, WIDTH, read_four, write_four};
 use crate::math::grid::{is_sane, metres, travel};
 use crate::math::rotation::{MOST_TURN, Quaternion, advance, angular_velocity, is_round};
 use crate::math::rounding::{self, dither};
@@ -35,7 +35,7 @@ pub fn integrate(state: &mut State) {
     let moved = bodies
         .par_chunks_mut(GRAIN)
         .enumerate()
-        .map_init(Batch::default, |batch, (chunk, bodies)| {
+        .map_init(IntegrateScratch::default, |batch, (chunk, bodies)| {
             let first = chunk * GRAIN;
             let forces = match params.forces {
                 0 => &[],
@@ -297,7 +297,12 @@ pub(super) struct Bodies<'a> {
 
 /// Moves bodies, with what is on their spheres.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mut Batch) -> Moved {
+pub(super) fn integrate_some(
+    step: &Step,
+    kinds: Kinds,
+    some: Bodies,
+    batch: &mut IntegrateScratch,
+) -> Moved {
     let Bodies {
         first,
         bodies,
@@ -305,7 +310,7 @@ pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mu
         first_sphere,
         forces,
     } = some;
-    let Batch {
+    let IntegrateScratch {
         gathered,
         lanes,
         sums,
@@ -315,7 +320,7 @@ pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mu
     let mut moved = Moved::new(step);
     lanes.kinds = None;
     if forces.is_empty() {
-        lanes.forces = [Columns::ZERO; 3];
+        lanes.forces = [Soa4::ZERO; 3];
     }
     for (chunk, bodies) in bodies.chunks_mut(LANES).enumerate() {
         let forces = forces.get(chunk * LANES..).unwrap_or(&[]);
@@ -357,16 +362,16 @@ pub(super) fn integrate_some(step: &Step, kinds: Kinds, some: Bodies, batch: &mu
 pub(super) fn integrate_blocks(
     step: &Step,
     kinds: Kinds,
-    blocks: &mut [Block],
+    blocks: &mut [BallBlock],
     first: usize,
     count: usize,
-    batch: &mut Batch,
+    batch: &mut IntegrateScratch,
 ) -> Moved {
     let mut moved = Moved::new(step);
     let lanes = &mut batch.side_by_side;
     lanes.kinds = None;
     for (block, start) in blocks.iter_mut().zip((0..count).step_by(WIDTH)) {
-        let Block { bodies, loads } = block;
+        let BallBlock { bodies, loads } = block;
         let [loads @ .., _] = loads;
         let count = (count - start).min(WIDTH);
         let marks = lanes.integrate(bodies, loads, count, kinds, step);
@@ -447,7 +452,7 @@ fn sleeps_on(
 
 /// What acts on a body in a step.
 #[derive(Clone, Copy)]
-struct Push {
+struct NetForce {
     /// N.
     force: Vec3,
     /// About the centre of mass, N m.
@@ -456,15 +461,15 @@ struct Push {
     gravity: Vec3,
 }
 
-impl Push {
+impl NetForce {
     #[inline(always)]
     fn new<const COUNT: usize>(
-        loads: &[Columns<COUNT>; 2],
-        forces: &[Columns<COUNT>; 3],
+        loads: &[Soa4<COUNT>; 2],
+        forces: &[Soa4<COUNT>; 3],
         lane: usize,
         step: &Step,
-    ) -> Push {
-        Push {
+    ) -> NetForce {
+        NetForce {
             force: loads[0].get(lane).0 + forces[0].get(lane).0,
             torque: loads[1].get(lane).0 + forces[1].get(lane).0,
             gravity: step.params.gravity + forces[2].get(lane).0,
@@ -473,35 +478,35 @@ impl Push {
 }
 
 /// Room to move bodies in.
-pub(super) struct Batch {
+pub(super) struct IntegrateScratch {
     gathered: Gathered,
-    lanes: Lanes<LANES>,
+    lanes: BodyLanes<LANES>,
     /// What contacts do to each.
     sums: [Load; LANES],
     awake: Awake,
     /// For those of blocks.
-    side_by_side: Lanes<WIDTH>,
+    side_by_side: BodyLanes<WIDTH>,
 }
 
-impl Default for Batch {
-    fn default() -> Batch {
-        Batch {
+impl Default for IntegrateScratch {
+    fn default() -> IntegrateScratch {
+        IntegrateScratch {
             gathered: Gathered {
-                bodies: [Columns::ZERO; 5],
-                loads: [Columns::ZERO; 2],
+                bodies: [Soa4::ZERO; 5],
+                loads: [Soa4::ZERO; 2],
             },
-            lanes: Lanes::default(),
+            lanes: BodyLanes::default(),
             sums: [Load::default(); LANES],
             awake: Awake::default(),
-            side_by_side: Lanes::default(),
+            side_by_side: BodyLanes::default(),
         }
     }
 }
 
 /// Bodies and the forces and torques of contacts, value by value.
 struct Gathered {
-    bodies: [Columns; 5],
-    loads: [Columns; 2],
+    bodies: [Soa4; 5],
+    loads: [Soa4; 2],
 }
 
 impl Gathered {
@@ -509,7 +514,7 @@ impl Gathered {
     #[inline(always)]
     fn integrate(
         &mut self,
-        lanes: &mut Lanes<LANES>,
+        lanes: &mut BodyLanes<LANES>,
         bodies: &mut [Body],
         loads: &[Load],
         forces: &[BodyForce],
@@ -549,37 +554,37 @@ struct Marks {
 }
 
 /// What moves bodies side by side.
-struct Lanes<const COUNT: usize> {
-    properties: [Columns<COUNT>; 2],
+struct BodyLanes<const COUNT: usize> {
+    properties: [Soa4<COUNT>; 2],
     /// The kinds of which these are, and whether all of them have three equal moments.
     kinds: Option<([u32; COUNT], bool)>,
     /// Those of [`BodyForce`], added to the others.
-    forces: [Columns<COUNT>; 3],
+    forces: [Soa4<COUNT>; 3],
     /// 1 where a body moves too far to be followed.
     lost: [u32; COUNT],
     /// 1 where a body may have left the skin of the neighbour lists.
     stale: [u32; COUNT],
 }
 
-impl<const COUNT: usize> Default for Lanes<COUNT> {
+impl<const COUNT: usize> Default for BodyLanes<COUNT> {
     fn default() -> Self {
-        Lanes {
-            properties: [Columns::ZERO; 2],
+        BodyLanes {
+            properties: [Soa4::ZERO; 2],
             kinds: None,
-            forces: [Columns::ZERO; 3],
+            forces: [Soa4::ZERO; 3],
             lost: [0; COUNT],
             stale: [0; COUNT],
         }
     }
 }
 
-impl<const COUNT: usize> Lanes<COUNT> {
+impl<const COUNT: usize> BodyLanes<COUNT> {
     /// Moves the first `count` of the bodies, on which `loads` act, and `self.forces`.
     #[inline(always)]
     fn integrate(
         &mut self,
-        bodies: &mut [Columns<COUNT>; 5],
-        loads: &[Columns<COUNT>; 2],
+        bodies: &mut [Soa4<COUNT>; 5],
+        loads: &[Soa4<COUNT>; 2],
         count: usize,
         kinds: Kinds,
         step: &Step,
@@ -604,7 +609,7 @@ impl<const COUNT: usize> Lanes<COUNT> {
 
     /// Takes over the properties of the first `count` bodies. Returns whether all have three equal moments.
     #[inline(always)]
-    fn set_kinds(&mut self, bodies: &[Columns<COUNT>; 5], count: usize, kinds: Kinds) -> bool {
+    fn set_kinds(&mut self, bodies: &[Soa4<COUNT>; 5], count: usize, kinds: Kinds) -> bool {
         let those = kinds_of(bodies, count);
         if let Some((known, round)) = self.kinds
             && known == those
@@ -623,8 +628,8 @@ impl<const COUNT: usize> Lanes<COUNT> {
     #[inline(always)]
     fn advance<const PERIODIC: bool, const ROUND: bool>(
         &mut self,
-        bodies: &mut [Columns<COUNT>; 5],
-        loads: &[Columns<COUNT>; 2],
+        bodies: &mut [Soa4<COUNT>; 5],
+        loads: &[Soa4<COUNT>; 2],
         step: &Step,
     ) {
         let mut step = *step;
@@ -653,7 +658,7 @@ impl<const COUNT: usize> Lanes<COUNT> {
             let reach = self.properties[1].0[2][lane];
             let (moved, lost) = advance_body::<ROUND>(
                 &body,
-                Push::new(loads, &self.forces, lane, &step),
+                NetForce::new(loads, &self.forces, lane, &step),
                 inverse_mass,
                 inverse_inertia,
                 reach,
@@ -674,7 +679,7 @@ impl<const COUNT: usize> Lanes<COUNT> {
 #[inline(always)]
 fn advance_body<const ROUND: bool>(
     body: &Body,
-    acting: Push,
+    acting: NetForce,
     inverse_mass: f32,
     inverse_inertia: Vec3,
     reach: f32,

@@ -14,34 +14,34 @@ pub const LANES: usize = 128;
 /// Four values for each element, value by value: as vectors want them.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub struct Columns<const COUNT: usize = LANES>(pub [[f32; COUNT]; 4]);
+pub struct Soa4<const COUNT: usize = LANES>(pub [[f32; COUNT]; 4]);
 
 /// Elements that stand side by side: as many as fit into the vectors of the machines that have the widest.
 pub const WIDTH: usize = 16;
 
 /// [`WIDTH`] elements of 64 bytes each, value by value.
-pub type Sheet = [Columns<WIDTH>; 4];
+pub type Soa16 = [Soa4<WIDTH>; 4];
 
 /// Takes over elements that lie anywhere.
 #[inline(always)]
-pub fn gather<'a, T: Pod>(sheet: &mut Sheet, element: impl Fn(usize) -> &'a T) {
+pub fn gather<'a, T: Pod>(soa: &mut Soa16, element: impl Fn(usize) -> &'a T) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
         // SAFETY: this processor has what the function needs.
-        return unsafe { avx512::read(&mut sheet.each_mut(), 0, element) };
+        return unsafe { avx512::read(&mut soa.each_mut(), 0, element) };
     }
     for lane in (0..WIDTH).step_by(4) {
         let four: [_; 4] = std::array::from_fn(|k| cast_ref::<_, [[f32; 4]; 4]>(element(lane + k)));
-        for (row, columns) in sheet.iter_mut().enumerate() {
+        for (row, columns) in soa.iter_mut().enumerate() {
             columns.set_four(lane, four.map(|own| Vec4::from_array(own[row])));
         }
     }
 }
 
-/// Takes over four rows of each element, from row `row` on: what [`Columns::read`] does with each of them.
+/// Takes over four rows of each element, from row `row` on: what [`Soa4::read`] does with each of them.
 #[inline(always)]
 pub fn read_four<const COUNT: usize, const N: usize>(
-    mut columns: [&mut Columns<COUNT>; 4],
+    mut columns: [&mut Soa4<COUNT>; 4],
     elements: &[[[f32; 4]; N]],
     row: usize,
 ) {
@@ -59,10 +59,10 @@ pub fn read_four<const COUNT: usize, const N: usize>(
     }
 }
 
-/// Gives each element four rows, from row `row` on: what [`Columns::write`] does with each of them.
+/// Gives each element four rows, from row `row` on: what [`Soa4::write`] does with each of them.
 #[inline(always)]
 pub fn write_four<const COUNT: usize, const N: usize>(
-    columns: [&Columns<COUNT>; 4],
+    columns: [&Soa4<COUNT>; 4],
     elements: &mut [[[f32; 4]; N]],
     row: usize,
 ) {
@@ -84,7 +84,7 @@ pub fn write_four<const COUNT: usize, const N: usize>(
 
 /// Eight values of each element, from the four of each of two columns.
 #[inline(always)]
-pub fn both(a: &Columns<WIDTH>, b: &Columns<WIDTH>) -> [[[f32; 4]; 2]; WIDTH] {
+pub fn both(a: &Soa4<WIDTH>, b: &Soa4<WIDTH>) -> [[[f32; 4]; 2]; WIDTH] {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
         // SAFETY: this processor has what the function needs.
@@ -98,7 +98,7 @@ pub fn both(a: &Columns<WIDTH>, b: &Columns<WIDTH>) -> [[[f32; 4]; 2]; WIDTH] {
 
 /// The same the other way round.
 #[inline(always)]
-pub fn read_both([a, b]: [&mut Columns<WIDTH>; 2], elements: &[[[f32; 4]; 2]; WIDTH]) {
+pub fn read_both([a, b]: [&mut Soa4<WIDTH>; 2], elements: &[[[f32; 4]; 2]; WIDTH]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
         // SAFETY: this processor has what the function needs.
@@ -140,17 +140,17 @@ pub fn compress(values: &[u32; 8], bits: u32, some: &mut [u32; 8]) {
 
 /// One of the elements.
 #[inline(always)]
-pub fn of_lane<T: Pod>(sheet: &Sheet, lane: usize) -> T {
-    let row = |columns: &Columns<WIDTH>| {
+pub fn of_lane<T: Pod>(soa: &Soa16, lane: usize) -> T {
+    let row = |columns: &Soa4<WIDTH>| {
         let [x, y, z, w] = &columns.0;
         [x[lane], y[lane], z[lane], w[lane]]
     };
-    let [a, b, c, d] = sheet;
+    let [a, b, c, d] = soa;
     cast([row(a), row(b), row(c), row(d)])
 }
 
-impl<const COUNT: usize> Columns<COUNT> {
-    pub const ZERO: Columns<COUNT> = Columns([[0.0; COUNT]; 4]);
+impl<const COUNT: usize> Soa4<COUNT> {
+    pub const ZERO: Soa4<COUNT> = Soa4([[0.0; COUNT]; 4]);
 
     /// Four elements from lane `lane` on.
     #[inline(always)]
@@ -236,12 +236,12 @@ mod avx512 {
 
     use bytemuck::{Pod, cast};
 
-    use super::{Columns, WIDTH};
+    use super::{Soa4, WIDTH};
 
     #[target_feature(enable = "avx512f")]
     #[inline]
     pub fn read<'a, T: Pod, const COUNT: usize>(
-        columns: &mut [&mut Columns<COUNT>; 4],
+        columns: &mut [&mut Soa4<COUNT>; 4],
         at: usize,
         element: impl Fn(usize) -> &'a T,
     ) {
@@ -260,7 +260,7 @@ mod avx512 {
     #[target_feature(enable = "avx512f")]
     #[inline]
     pub fn rows<const COUNT: usize>(
-        columns: [&Columns<COUNT>; 4],
+        columns: [&Soa4<COUNT>; 4],
         at: usize,
     ) -> [[[f32; 4]; 4]; WIDTH] {
         let mut values = [_mm512_setzero_ps(); WIDTH];
@@ -274,7 +274,7 @@ mod avx512 {
 
     #[target_feature(enable = "avx512f")]
     #[inline]
-    pub fn both(a: &Columns<WIDTH>, b: &Columns<WIDTH>) -> [[[f32; 4]; 2]; WIDTH] {
+    pub fn both(a: &Soa4<WIDTH>, b: &Soa4<WIDTH>) -> [[[f32; 4]; 2]; WIDTH] {
         let [a, b] = [a, b].map(|columns| fours(columns.0.map(cast)));
         let mut elements = [[[0.0; 4]; 2]; WIDTH];
         // Quarters of vectors: 0 to 3 of the first, 4 to 7 of the second, twice as many halves.
@@ -293,7 +293,7 @@ mod avx512 {
 
     #[target_feature(enable = "avx512f")]
     #[inline]
-    pub fn read_both(elements: &[[[f32; 4]; 2]; WIDTH]) -> [Columns<WIDTH>; 2] {
+    pub fn read_both(elements: &[[[f32; 4]; 2]; WIDTH]) -> [Soa4<WIDTH>; 2] {
         let mut own = [_mm512_setzero_ps(); 4];
         let mut other = own;
         for k in 0..4 {
@@ -302,7 +302,7 @@ mod avx512 {
             own[k] = _mm512_shuffle_f32x4::<0x88>(low, high);
             other[k] = _mm512_shuffle_f32x4::<0xdd>(low, high);
         }
-        [own, other].map(|rows| Columns(fours(rows).map(cast)))
+        [own, other].map(|rows| Soa4(fours(rows).map(cast)))
     }
 
     #[target_feature(enable = "avx512f,avx512vl")]
@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn four_rows_to_columns_and_back() {
         fn holds(elements: &[[[f32; 4]; 5]]) {
-            let mut columns = [const { Columns::<LANES>::ZERO }; 4];
+            let mut columns = [const { Soa4::<LANES>::ZERO }; 4];
             read_four(columns.each_mut(), elements, 1);
             for (lane, element) in elements.iter().enumerate() {
                 for (row, columns) in columns.iter().enumerate() {
@@ -399,18 +399,18 @@ mod tests {
     fn elements_from_anywhere_and_eight_values_of_each() {
         let elements = elements::<WIDTH>();
         let four = |lane: usize| elements[WIDTH - 1 - lane][1..].first_chunk::<4>().unwrap();
-        let mut sheet = [const { Columns::ZERO }; 4];
-        gather(&mut sheet, four);
+        let mut soa = [const { Soa4::ZERO }; 4];
+        gather(&mut soa, four);
         for lane in 0..WIDTH {
-            assert_eq!(of_lane::<[[f32; 4]; 4]>(&sheet, lane), *four(lane));
+            assert_eq!(of_lane::<[[f32; 4]; 4]>(&soa, lane), *four(lane));
         }
-        let both = both(&sheet[1], &sheet[3]);
+        let both = both(&soa[1], &soa[3]);
         for (lane, own) in both.iter().enumerate() {
             assert_eq!(*own, [four(lane)[1], four(lane)[3]]);
         }
-        let mut read = [const { Columns::ZERO }; 2];
+        let mut read = [const { Soa4::ZERO }; 2];
         read_both(read.each_mut(), &both);
-        assert_eq!(read[0].0, sheet[1].0);
-        assert_eq!(read[1].0, sheet[3].0);
+        assert_eq!(read[0].0, soa[1].0);
+        assert_eq!(read[1].0, soa[3].0);
     }
 }

@@ -1,35 +1,77 @@
-//! The CPU engine: the passes of a step on a [`State`], the reference that the GPU is tested
-//! against.
+//! The CPU engine: the passes of a step on a [`State`], many spheres at a time.
 //!
-//! Each pass computes each of its elements from its inputs alone and in a fixed order, so the
-//! result does not depend on the number of threads.
+//! Each pass computes each of its elements from its inputs alone and in a fixed order, so the result does not depend on the
+//! number of threads. Where lists are new, `decomposition` divides the bodies among subdomains, one or a few for each
+//! thread, and `fill` puts the pairs of their spheres into rows. From then on, `fused` takes `contacts`, `walls`,
+//! `integrate` and the `pose` of the next step in one go, chunk by chunk, until the lists are built again.
+//!
+//! # Group, row and lane
+//!
+//! A subdomain is a range of bodies, and a chunk some 1,024 spheres of it. The spheres of a chunk are sorted by the number
+//! of pairs that they own, and sixteen of them with about as many make a group: each has a lane. A row has one pair of each
+//! of them. With four lanes instead of sixteen, for spheres named by letters in their order:
+//!
+//! ```text
+//!                   lane 0    lane 1    lane 2    lane 3
+//!   group  owner      A         C         B         F
+//!   row 0           A with B  C with D  B with C  F with H
+//!   row 1           A with D  C with G  B with F  F with K
+//!   row 2           A with K  C with K    (B)       (F)       no pair: the lane holds its owner, and nothing happens
+//!                     │         │         │         │
+//!   sums of owners    A         C         B         F         what the pairs of a sphere do to it, row by row
+//! ```
+//!
+//! `contact_rows` evaluates a row in one loop over lanes, which the compiler turns into vector instructions. The contact
+//! histories of a row lie beside each other, value by value. Within a subdomain the sphere of lower index owns the pair; what
+//! a contact does to the other sphere, the reaction, is written down and added when the chunk is done, in the order of the
+//! owners, A, B, C, ..., however the groups were made. So each sphere has two sums in a fixed order: reactions, from
+//! spheres of lower index, and its own pairs, with spheres of higher index.
+//!
+//! # The ring of sums
+//!
+//! Sums of reactions need not be there for all spheres at once:
+//!
+//! ```text
+//!   places in the subdomain   0 ────────────────────────────────────────────────▶ number of spheres
+//!                              done: zero │ chunk │ reactions to come │ nothing yet: zero
+//!                                         ├───────── reach ───────────┤
+//!   ring                      place & (size - 1), size = reach rounded up to a power of two
+//! ```
+//!
+//! A sphere's sum is taken, and set to zero, when its chunk is done; and no pair of a chunk reaches beyond `reach` places
+//! from the chunk's first sphere, since owners come first. So no two sums in use are `size` or more places apart, and none
+//! shares a place in the ring, which is small enough to stay in the cache. Pairs with ghosts of lower index are evaluated
+//! before all chunks (`Subdomain::before`), since they come first in the sums of their owners; `reach` covers these, too.
 
-mod act;
-mod balls;
-mod batch;
+mod ball_block;
 mod bin;
+mod contact_rows;
 mod contacts;
+mod decomposition;
 mod engine;
+mod fill;
 mod forces;
+mod fused;
 mod integrate;
 mod lanes;
 mod neighbours;
-mod pairs;
 mod pose;
 mod scan;
 mod scatter;
+mod shares;
+mod subdomain;
 mod wall_batch;
 mod walls;
 
 use std::time::{Duration, Instant};
 
-use act::{ACTING, act};
 use bin::bin;
 use contacts::contacts;
+use decomposition::Decomposition;
 use forces::forces;
+use fused::{FUSED, fused_step};
 use integrate::integrate;
 use neighbours::neighbours;
-use pairs::Pairs;
 use pose::pose;
 use scan::scan;
 use scatter::scatter;
@@ -50,8 +92,8 @@ pub struct CpuEngine {
     /// Threads of its own; those of the caller if there are none.
     threads: Option<ThreadPool>,
     trace: Option<Trace>,
-    pairs: Pairs,
-    scratch: neighbours::Scratch,
+    decomposition: Decomposition,
+    scratch: neighbours::ListScratch,
 }
 
 /// Runs one pass, by an engine that is made for it.
@@ -82,8 +124,8 @@ impl CpuEngine {
             Pass::Scan => scan(state),
             Pass::Scatter => scatter(state),
             Pass::Neighbours => neighbours(state, &mut self.scratch),
-            Pass::Contacts => contacts(state, &mut self.pairs),
-            Pass::Walls => walls(state, &mut self.pairs),
+            Pass::Contacts => contacts(state, &mut self.decomposition),
+            Pass::Walls => walls(state, &mut self.decomposition),
             Pass::Forces => forces(state),
             Pass::Integrate => integrate(state),
         }
@@ -92,7 +134,7 @@ impl CpuEngine {
     /// Runs steps until there are `count` of them or a body is lost, and has the number of those taken looked at after
     /// each. Returns that number.
     ///
-    /// For a look, bodies and loads are those of the step; but what contacts remember is in [`State::memory`] again, and where
+    /// For a look, bodies and loads are those of the step; but contact histories are in [`State::memory`] again, and where
     /// spheres are in [`State::spheres`], after the last step only.
     pub fn steps(&mut self, state: &mut State, count: u64, mut look: Option<Look>) -> u64 {
         let mut taken = 0;
@@ -100,11 +142,11 @@ impl CpuEngine {
             self.take_step(state, taken + 1 == count);
             taken += 1;
             if let Some(look) = &mut look {
-                self.pairs.give_bodies(state);
+                self.decomposition.give_bodies(state);
                 look(state, taken);
             }
         }
-        self.pairs.write_back(state);
+        self.decomposition.write_back(state);
         taken
     }
 
@@ -117,43 +159,57 @@ impl CpuEngine {
                 .zip(times)
                 .for_each(|(sum, time)| *sum += time);
         }
-        self.pairs.write_back(state);
+        self.decomposition.write_back(state);
         sums
     }
 
-    /// After the `last` step, and in those that build the neighbour lists, the state has the spheres of the step; in
-    /// others, the pairs have them.
+    /// Takes a step. After the `last` one, and in those that build the neighbour lists, the state has the spheres of the
+    /// step; in others, the subdomains have them.
     fn take_step(&mut self, state: &mut State, last: bool) -> [Duration; Pass::ALL.len()] {
+        let CpuEngine {
+            decomposition,
+            scratch,
+        } = self;
         let mut times = [Duration::ZERO; Pass::ALL.len()];
-        for (pass, time) in Pass::ALL.into_iter().zip(&mut times) {
-            let start = Instant::now();
-            match pass {
-                Pass::Contacts | Pass::Walls | Pass::Integrate => continue,
-                Pass::Pose if self.pairs.pose() => {
-                    pose::begin(state);
-                    if last || is_due(Pass::Bin, state) || self.pairs.are_idle() {
-                        self.pairs.give_spheres(state);
-                    }
-                }
-                _ if !is_due(pass, state) => continue,
-                Pass::Neighbours => {
-                    self.pairs.write_back(state);
-                    neighbours(state, &mut self.scratch);
-                    self.pairs.fill(state);
-                }
-                _ => self.run(pass, state),
-            }
-            *time = start.elapsed();
+        let mut clock = Instant::now();
+        let mut lap = |pass: Pass| {
+            let now = Instant::now();
+            times[pass as usize] += now - clock;
+            clock = now;
+        };
+        if decomposition.exchange() {
+            pose::begin(state);
+        } else {
+            pose(state);
         }
-        let pairs = &mut self.pairs;
-        if pairs.are_filled() && pairs.are_idle() {
-            pairs.write_back(state);
+        let rebuilds = is_due(Pass::Neighbours, state);
+        let refills = rebuilds || decomposition.is_idle();
+        if decomposition.is_filled() && (refills || last) {
+            decomposition.give_spheres(state);
         }
-        if !pairs.are_filled() {
-            pairs.fill(state);
+        lap(Pass::Pose);
+        if rebuilds {
+            bin(state);
+            lap(Pass::Bin);
+            scan(state);
+            lap(Pass::Scan);
+            scatter(state);
+            lap(Pass::Scatter);
         }
-        let acted = act(state, pairs);
-        for (pass, time) in ACTING.into_iter().zip(acted) {
+        if refills {
+            decomposition.write_back(state);
+        }
+        if rebuilds {
+            neighbours(state, scratch);
+        }
+        if !decomposition.is_filled() {
+            decomposition.fill(state);
+        }
+        lap(Pass::Neighbours);
+        forces(state);
+        lap(Pass::Forces);
+        let fused = fused_step(state, decomposition);
+        for (pass, time) in FUSED.into_iter().zip(fused) {
             times[pass as usize] += time;
         }
         times

@@ -23,8 +23,8 @@ const LANES: usize = 8;
 /// Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in
 /// the order of their indices, then facets of walls, so that the sum of the contact forces does not depend on
 /// when they were built. What a contact remembers goes with it from the old lists to the new ones.
-pub(super) fn neighbours(state: &mut State, scratch: &mut Scratch) {
-    let walls = Walls {
+pub(super) fn neighbours(state: &mut State, scratch: &mut ListScratch) {
+    let walls = WallTable {
         walls: &state.walls[..state.params.wall_count as usize],
         facets: cast_slice(
             &state.geometry[state.params.facet_start as usize..state.params.node_start as usize],
@@ -46,7 +46,7 @@ pub(super) fn neighbours(state: &mut State, scratch: &mut Scratch) {
         stats,
         ..
     } = state;
-    let Scratch { old, places, lists } = scratch;
+    let ListScratch { old, places, lists } = scratch;
     std::mem::swap(&mut old.starts, neighbour_starts);
     std::mem::swap(&mut old.neighbours, neighbours);
     std::mem::swap(&mut old.memory, memory);
@@ -116,10 +116,10 @@ pub(super) fn neighbours(state: &mut State, scratch: &mut Scratch) {
 
 /// Memory in which this pass works, kept from call to call; nothing of it is read before it is written.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
-    old: Lists,
-    places: Places,
-    /// Lists of the spheres of each chunk.
+pub(super) struct ListScratch {
+    old: OldLists,
+    places: SortedSpheres,
+    /// OldLists of the spheres of each chunk.
     lists: Vec<Vec<u32>>,
 }
 
@@ -129,12 +129,12 @@ struct Grid<'a> {
     groups: &'a [Group],
     spheres: &'a [Sphere],
     bucket_starts: &'a [u32],
-    places: &'a Places,
+    places: &'a SortedSpheres,
 }
 
 /// Where the spheres are, in the order of [`State::sorted`], value by value; with [`LANES`] more at the end.
 #[derive(Debug, Default)]
-struct Places {
+struct SortedSpheres {
     offsets: [Vec<f32>; 3],
     cells: [Vec<i32>; 3],
     extents: Vec<f32>,
@@ -144,10 +144,10 @@ struct Places {
     indices: Vec<u32>,
 }
 
-impl Places {
+impl SortedSpheres {
     fn fill(&mut self, spheres: &[Sphere], sorted: &[u32], params: &Params) {
         let count = spheres.len() + LANES;
-        let Places {
+        let SortedSpheres {
             offsets,
             cells,
             extents,
@@ -196,7 +196,7 @@ impl Places {
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn find_some<const PERIODIC: bool>(
     grid: &Grid,
-    walls: &Walls,
+    walls: &WallTable,
     first: usize,
     ends: &mut [u32],
     list: &mut Vec<u32>,
@@ -214,7 +214,7 @@ fn find_some<const PERIODIC: bool>(
 
 /// Neighbour lists with what their contacts remember.
 #[derive(Debug, Default)]
-struct Lists {
+struct OldLists {
     starts: Vec<u32>,
     neighbours: Vec<u32>,
     memory: Vec<Vec4>,
@@ -223,7 +223,7 @@ struct Lists {
 /// Gives each entry of the new lists of the spheres from `first` on the memory that it had in the `old`
 /// ones, or none. Both are sorted, so one walk along either is enough.
 fn carry<const SIZE: usize>(
-    old: &Lists,
+    old: &OldLists,
     first: usize,
     starts: &[u32],
     neighbours: &[u32],
@@ -249,14 +249,14 @@ fn carry<const SIZE: usize>(
 }
 
 /// The walls, as the search for neighbours needs them.
-struct Walls<'a> {
+struct WallTable<'a> {
     walls: &'a [Wall],
     facets: &'a [Facet],
     nodes: &'a [Node],
     samples: &'a [f32],
 }
 
-impl Walls<'_> {
+impl WallTable<'_> {
     /// Appends the facets near a sphere to `list`.
     #[inline(always)]
     fn find(&self, params: &Params, sphere: &Sphere, list: &mut Vec<u32>) {
@@ -294,7 +294,7 @@ impl Found {
 
     /// Adds those from the place `first` on whose bits are set.
     #[inline(always)]
-    fn push(&mut self, places: &Places, first: usize, bits: u32) {
+    fn push(&mut self, places: &SortedSpheres, first: usize, bits: u32) {
         let end = self.count + LANES;
         if self.indices.len() < end {
             self.indices.resize(2 * end, 0);
@@ -368,7 +368,7 @@ fn find<const PERIODIC: bool>(grid: &Grid, index: usize, found: &mut Found) {
                     if cells.is_empty() {
                         continue;
                     }
-                    let row = Row {
+                    let row = CellRow {
                         cells: cells.clone(),
                         y: row.y,
                         z: row.z,
@@ -411,14 +411,14 @@ fn bits_below(count: usize) -> u32 {
 }
 
 /// Cells of a level along x.
-struct Row {
+struct CellRow {
     cells: Range<i32>,
     y: i32,
     z: i32,
     level: u32,
 }
 
-impl Places {
+impl SortedSpheres {
     /// Which of the places from `first` on are those of spheres of other bodies, in the cells of `row`,
     /// whose surfaces are closer to that of `sphere` than their skins: a bit for each.
     ///
@@ -428,7 +428,7 @@ impl Places {
         &self,
         first: usize,
         sphere: &Sphere,
-        row: &Row,
+        row: &CellRow,
         params: &Params,
     ) -> u32 {
         let lanes = first..first + LANES;
@@ -474,9 +474,9 @@ mod tests {
     #[test]
     fn what_is_found_comes_in_the_order_of_indices() {
         // Each of 48 once, mixed up.
-        let places = Places {
+        let places = SortedSpheres {
             indices: (0..48).map(|place| 29 * place % 53).collect(),
-            ..Places::default()
+            ..SortedSpheres::default()
         };
         let mut found = Found::default();
         let (mut few, mut many) = (0, 0);

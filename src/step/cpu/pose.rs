@@ -4,9 +4,9 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use super::balls::{Block, kinds_of};
+use super::ball_block::{BallBlock, kinds_of};
 use super::integrate::Kinds;
-use super::lanes::{Columns, Sheet, WIDTH, write_four};
+use super::lanes::{Soa4, Soa16, WIDTH, write_four};
 use crate::math::grid::{metres, settle};
 use crate::math::rotation::{Quaternion, angular_velocity};
 use crate::state::State;
@@ -109,11 +109,11 @@ fn fast(body: &Body) -> u32 {
 pub(super) fn pose_blocks(
     params: &Params,
     kinds: Kinds,
-    blocks: &[Block],
+    blocks: &[BallBlock],
     first: usize,
     spheres: &mut [Sphere],
 ) {
-    let mut lanes = Lanes::default();
+    let mut lanes = SphereLanes::default();
     for (index, (block, spheres)) in blocks.iter().zip(spheres.chunks_mut(WIDTH)).enumerate() {
         lanes.set_kinds(&block.bodies, spheres.len(), kinds);
         let first = first + index * WIDTH;
@@ -128,7 +128,7 @@ pub(super) fn pose_blocks(
 }
 
 /// Spheres of balls, value by value.
-struct Lanes {
+struct SphereLanes {
     /// The kinds of the bodies.
     kinds: Option<[u32; WIDTH]>,
     /// Inverse moment of inertia, 1/(kg m²).
@@ -137,26 +137,26 @@ struct Lanes {
     inverse_masses: [f32; WIDTH],
     /// Tags, but for whether the body is fast.
     tags: [u32; WIDTH],
-    spheres: Sheet,
+    spheres: Soa16,
 }
 
-impl Default for Lanes {
-    fn default() -> Lanes {
-        Lanes {
+impl Default for SphereLanes {
+    fn default() -> SphereLanes {
+        SphereLanes {
             kinds: None,
             inverse_inertia: [0.0; WIDTH],
             radii: [0.0; WIDTH],
             inverse_masses: [0.0; WIDTH],
             tags: [0; WIDTH],
-            spheres: [Columns::ZERO; 4],
+            spheres: [Soa4::ZERO; 4],
         }
     }
 }
 
-impl Lanes {
+impl SphereLanes {
     /// Takes over what the first `count` bodies are made of.
     #[inline(always)]
-    fn set_kinds(&mut self, bodies: &[Columns<WIDTH>; 5], count: usize, kinds: Kinds) {
+    fn set_kinds(&mut self, bodies: &[Soa4<WIDTH>; 5], count: usize, kinds: Kinds) {
         let those = kinds_of(bodies, count);
         if self.kinds == Some(those) {
             return;
@@ -175,7 +175,7 @@ impl Lanes {
     #[inline(always)]
     fn pose<const PERIODIC: bool>(
         &mut self,
-        bodies: &[Columns<WIDTH>; 5],
+        bodies: &[Soa4<WIDTH>; 5],
         first: usize,
         params: &Params,
     ) {

@@ -6,32 +6,32 @@ use bytemuck::cast_ref;
 use glam::{IVec3, UVec3, Vec3, Vec4};
 use multiversion::multiversion;
 
-use super::balls::Loads;
+use super::ball_block::ChunkLoads;
 use super::contacts::add;
-use super::lanes::{Columns, LANES, Sheet, WIDTH, both, gather, of_lane, read_both};
-use super::pairs::Run;
-use super::walls::Touched;
+use super::lanes::{LANES, Soa4, Soa16, WIDTH, both, gather, of_lane, read_both};
+use super::subdomain::Subdomain;
+use super::walls::WallOutcome;
 use crate::math::rotation::Quaternion;
 use crate::model::wall::facet::{Closest, plane};
 use crate::state::State;
 use crate::state::grid::from_wall;
 use crate::state::layout::{self, Facet, PLANE, Params, Sphere, WALL, Wall};
-use crate::step::contact::{Memory, Response, respond};
+use crate::step::contact::{History, Response, respond};
 use crate::step::wall_load;
 use crate::step::wall_run::Approach;
 
 /// Contacts that wait until there are enough of them.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct WallBatch {
     /// The spheres, in the order of their contacts.
-    owners: Vec<Owner>,
-    candidates: Vec<Candidate>,
-    row: Row,
-    done: Vec<Done>,
+    owners: Vec<BatchedSphere>,
+    candidates: Vec<WallCandidate>,
+    row: WallRow,
+    done: Vec<WallResponse>,
 }
 
 /// A sphere that is near to walls.
-struct Owner {
+struct BatchedSphere {
     /// Which of the loads is its own.
     load: usize,
     contacts: Range<usize>,
@@ -39,18 +39,18 @@ struct Owner {
 
 /// A sphere and a facet that may touch.
 #[derive(Clone, Copy)]
-struct Candidate {
-    /// Place of the sphere in the run.
+struct WallCandidate {
+    /// Place of the sphere in the subdomain.
     sphere: u32,
-    /// Place of the facet in the run.
+    /// Place of the facet in the subdomain.
     facet: u32,
     /// How the sphere lies to the facet; means nothing if that is a plane.
     closest: Closest,
 }
 
-/// What came of it.
+/// Response of a contact with a wall.
 #[derive(Clone, Copy)]
-struct Done {
+struct WallResponse {
     /// Force and what dashpots took; torque and what friction took.
     effect: [[f32; 4]; 2],
     /// On the wall, about its anchor.
@@ -63,56 +63,56 @@ struct Done {
     touches: bool,
 }
 
-/// Some contacts, value by value.
-struct Row {
-    spheres: Sheet,
-    facets: Sheet,
-    walls: [Columns<WIDTH>; 6],
-    /// See [`Candidate::closest`].
-    closest: Columns<WIDTH>,
-    memory: [Columns<WIDTH>; 2],
-    pairs: Sheet,
+/// Sixteen contacts, value by value.
+struct WallRow {
+    spheres: Soa16,
+    facets: Soa16,
+    walls: [Soa4<WIDTH>; 6],
+    /// See [`WallCandidate::closest`].
+    closest: Soa4<WIDTH>,
+    histories: [Soa4<WIDTH>; 2],
+    pairs: Soa16,
     /// Force and what dashpots took; torque and what friction took.
-    effects: [Columns<WIDTH>; 2],
+    effects: [Soa4<WIDTH>; 2],
     /// Torque on the wall about its anchor, and overlaps.
-    on_walls: Columns<WIDTH>,
+    on_walls: Soa4<WIDTH>,
     /// Overlaps as parts of the radii.
     fractions: [f32; WIDTH],
     /// 1 where surfaces touch.
     touching: [u32; WIDTH],
 }
 
-impl Default for Row {
-    fn default() -> Row {
-        Row {
-            spheres: [Columns::ZERO; 4],
-            facets: [Columns::ZERO; 4],
-            walls: [Columns::ZERO; 6],
-            closest: Columns::ZERO,
-            memory: [Columns::ZERO; 2],
-            pairs: [Columns::ZERO; 4],
-            effects: [Columns::ZERO; 2],
-            on_walls: Columns::ZERO,
+impl Default for WallRow {
+    fn default() -> WallRow {
+        WallRow {
+            spheres: [Soa4::ZERO; 4],
+            facets: [Soa4::ZERO; 4],
+            walls: [Soa4::ZERO; 6],
+            closest: Soa4::ZERO,
+            histories: [Soa4::ZERO; 2],
+            pairs: [Soa4::ZERO; 4],
+            effects: [Soa4::ZERO; 2],
+            on_walls: Soa4::ZERO,
             fractions: [0.0; WIDTH],
             touching: [0; WIDTH],
         }
     }
 }
 
-impl Batch {
-    /// Contacts that one of them has at most.
+impl WallBatch {
+    /// Contacts that a batch has at most.
     pub const MOST: usize = LANES;
 
     /// Whether there is room for a number of contacts.
     pub fn has_room(&self, contacts: usize) -> bool {
-        self.candidates.len() + contacts <= Batch::MOST
+        self.candidates.len() + contacts <= WallBatch::MOST
     }
 
     /// Adds the contact of a sphere of the run with a facet of it, both by their places there. If that is no plane, the
-    /// sphere lies to it as `closest` says, and near.
+    /// sphere lies to it as `closest` says, and geometry.
     #[inline(always)]
     pub fn push(&mut self, sphere: usize, facet: usize, closest: Closest) {
-        self.candidates.push(Candidate {
+        self.candidates.push(WallCandidate {
             sphere: sphere as u32,
             facet: facet as u32,
             closest,
@@ -124,27 +124,27 @@ impl Batch {
     pub fn close(&mut self, load: usize) {
         let start = self.owners.last().map_or(0, |owner| owner.contacts.end);
         let contacts = start..self.candidates.len();
-        self.owners.push(Owner { load, contacts });
+        self.owners.push(BatchedSphere { load, contacts });
     }
 }
 
 /// Evaluates the contacts, adds what they do to the loads of their spheres and of the walls, and empties the batch.
-/// `memory` is that of the facets of the run.
+/// `memory` is that of the facets of the subdomain.
 ///
 /// With `PLAIN`, no pair has terms beyond spring, dashpot and friction.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
-    batch: &mut Batch,
+    batch: &mut WallBatch,
     state: &State,
-    run: &Run,
+    subdomain: &Subdomain,
     memory: &mut [Vec4],
-    loads: &mut Loads,
-    touched: &mut Touched,
+    loads: &mut ChunkLoads,
+    outcome: &mut WallOutcome,
 ) {
     batch.done.clear();
     for candidates in batch.candidates.chunks(WIDTH) {
         let row = &mut batch.row;
-        row.read::<SIZE>(state, run, candidates, memory);
+        row.read::<SIZE>(state, subdomain, candidates, memory);
         if state.params.period == IVec3::ZERO {
             row.evaluate::<LAW, PLAIN, false>(state);
         } else {
@@ -153,7 +153,7 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         row.write::<SIZE>(candidates, memory, &mut batch.done);
     }
     batch.candidates.clear();
-    let Touched { fraction, sums } = touched;
+    let WallOutcome { fraction, sums } = outcome;
     for owner in batch.owners.drain(..) {
         let mut load = loads.get(owner.load);
         let (mut damping, mut friction) = (0.0, 0.0);
@@ -178,22 +178,22 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     }
 }
 
-impl Row {
+impl WallRow {
     /// Takes over no more than [`WIDTH`] candidates; lanes without one have the first.
     #[inline(always)]
     fn read<const SIZE: usize>(
         &mut self,
         state: &State,
-        run: &Run,
-        candidates: &[Candidate],
+        subdomain: &Subdomain,
+        candidates: &[WallCandidate],
         memory: &[Vec4],
     ) {
         let candidate = |lane: usize| *candidates.get(lane).unwrap_or(&candidates[0]);
-        let sphere = |lane: usize| &run.local[candidate(lane).sphere as usize];
+        let sphere = |lane: usize| &subdomain.local[candidate(lane).sphere as usize];
         gather(&mut self.spheres, sphere);
         let table = state.facets();
         let facet = |lane: usize| {
-            let facet = run.facets[candidate(lane).facet as usize];
+            let facet = subdomain.facets[candidate(lane).facet as usize];
             &table[(facet & !WALL) as usize]
         };
         gather(&mut self.facets, facet);
@@ -202,9 +202,9 @@ impl Row {
             cast_ref::<_, [[f32; 4]; 6]>(wall).split_first_chunk::<4>()
         };
         let [a, b, c, d, rest @ ..] = &mut self.walls;
-        let mut sheet = [Columns::ZERO; 4];
-        gather(&mut sheet, |lane| wall(lane).unwrap().0);
-        [*a, *b, *c, *d] = sheet;
+        let mut gathered = [Soa4::ZERO; 4];
+        gather(&mut gathered, |lane| wall(lane).unwrap().0);
+        [*a, *b, *c, *d] = gathered;
         let last: [[[f32; 4]; 2]; WIDTH] =
             std::array::from_fn(|lane| *wall(lane).unwrap().1.first_chunk().unwrap());
         read_both(rest.each_mut(), &last);
@@ -212,7 +212,7 @@ impl Row {
             let Closest { normal, distance } = candidate.closest;
             self.closest.set(lane, normal, distance);
             let at = candidate.facet as usize * SIZE;
-            for (columns, own) in self.memory.iter_mut().zip(&memory[at..at + SIZE]) {
+            for (columns, own) in self.histories.iter_mut().zip(&memory[at..at + SIZE]) {
                 columns.set(lane, own.truncate(), own.w);
             }
         }
@@ -245,14 +245,14 @@ impl Row {
     fn respond<const LAW: u32, const PLAIN: bool>(
         &mut self,
         params: &Params,
-        pair: impl Fn(&Sheet, usize) -> layout::Pair,
+        pair: impl Fn(&Soa16, usize) -> layout::Pair,
     ) {
-        let Row {
+        let WallRow {
             spheres,
             facets,
             walls: [cells, offsets, orientations, velocities, spins, belts],
             closest,
-            memory: [slips, rolls],
+            histories: [first, second],
             pairs,
             effects: [forces, torques],
             on_walls,
@@ -285,58 +285,59 @@ impl Row {
             }
             let is_near = closest.distance < sphere.radius + params.touch_margin;
             let approach = Approach::new(&sphere, &wall, from_anchor, orientation, &closest);
-            let near = approach.near(params.time_step);
+            let geometry = approach.geometry(params.time_step);
             let mut pair = pair(pairs, lane).against(true);
-            let (slip, twist) = slips.get(lane);
-            let mut was = Memory {
-                slip,
-                twist,
-                ..Memory::default()
+            let (tangential_displacement, twisting_displacement) = first.get(lane);
+            let mut was = History {
+                tangential_displacement,
+                twisting_displacement,
+                ..History::default()
             };
             if PLAIN {
                 pair = pair.plain();
             } else {
-                (was.roll, was.sticks) = rolls.get(lane);
+                (was.rolling_displacement, was.bonded) = second.get(lane);
             }
-            let response = respond::<LAW>(&near.contact, &pair, &was, params);
+            let response = respond::<LAW>(&geometry.contact, &pair, &was, params);
             let response = if is_near {
                 response
             } else {
                 Response::default()
             };
-            let torque = near.arm.cross(response.force) + response.torque;
-            let on_wall = approach.lever(near.arm).cross(response.force) + response.torque;
+            let torque = geometry.arm.cross(response.force) + response.torque;
+            let on_wall = approach.lever(geometry.arm).cross(response.force) + response.torque;
             forces.set(lane, response.force, response.damping);
             torques.set(lane, torque, response.friction);
-            slips.set(lane, response.memory.slip, response.memory.twist);
+            let now = response.history;
+            first.set(lane, now.tangential_displacement, now.twisting_displacement);
             if !PLAIN {
-                rolls.set(lane, response.memory.roll, response.memory.sticks);
+                second.set(lane, now.rolling_displacement, now.bonded);
             }
-            let touch = near.contact.touch;
+            let touch = geometry.contact.touch;
             on_walls.set(lane, on_wall, touch.mean_overlap);
-            fractions[lane] = touch.mean_overlap / near.radius;
+            fractions[lane] = touch.mean_overlap / geometry.radius;
             touching[lane] = u32::from(is_near & (touch.presence > 0.0));
         }
     }
 
-    /// Gives back what the contacts of the candidates remember, and what came of them.
+    /// Gives back the histories and responses of the contacts of the candidates.
     #[inline(always)]
     fn write<const SIZE: usize>(
         &self,
-        candidates: &[Candidate],
+        candidates: &[WallCandidate],
         memory: &mut [Vec4],
-        done: &mut Vec<Done>,
+        done: &mut Vec<WallResponse>,
     ) {
         let effects = both(&self.effects[0], &self.effects[1]);
         let [.., walls] = &self.facets[1].0;
         for (lane, candidate) in candidates.iter().enumerate() {
             let at = candidate.facet as usize * SIZE;
-            for (columns, own) in self.memory.iter().zip(&mut memory[at..at + SIZE]) {
+            for (columns, own) in self.histories.iter().zip(&mut memory[at..at + SIZE]) {
                 let (vector, scalar) = columns.get(lane);
                 *own = vector.extend(scalar);
             }
             let (torque, overlap) = self.on_walls.get(lane);
-            done.push(Done {
+            done.push(WallResponse {
                 effect: effects[lane],
                 torque,
                 wall: walls[lane].to_bits(),

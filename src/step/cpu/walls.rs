@@ -2,14 +2,15 @@ use std::mem::take;
 
 use glam::{Vec3, Vec4};
 
-use super::balls::Loads;
+use super::ball_block::ChunkLoads;
 use super::contacts::{add, is_plain};
-use super::pairs::{Chunk, Facets, Pairs, Part, Run, with_pairs};
-use super::wall_batch::{Batch, evaluate};
+use super::decomposition::{Decomposition, SubdomainView};
+use super::subdomain::{Chunk, Facets, Subdomain};
+use super::wall_batch::{WallBatch, evaluate};
 use crate::model::wall::facet::{Closest, FAR};
 use crate::state::State;
 use crate::state::layout::{HERTZ, HOOKE, LINEAR, Sphere, SphereLoad, WALL_DIGITS};
-use crate::step::contact::{Memory, respond};
+use crate::step::contact::{History, respond};
 use crate::step::wall_load::{self, Digits};
 use crate::step::wall_run::{WallRun, runs};
 
@@ -17,53 +18,60 @@ use crate::step::wall_run::{WallRun, runs};
 ///
 /// # Panics
 /// If the contact law is a custom one, which is there for the GPU engine only.
-pub(super) fn walls(state: &mut State, pairs: &mut Pairs) {
+pub(super) fn walls(state: &mut State, decomposition: &mut Decomposition) {
     if state.params.wall_count == 0 {
         return;
     }
     let kernel = kernel(state);
-    let act = |state: &State, part: Part| {
-        let Part {
-            run, room, loads, ..
-        } = part;
-        let mut touched = Touched::new(state);
-        for chunk in run.chunks.clone() {
+    let act = |state: &State, view: SubdomainView| {
+        let SubdomainView {
+            subdomain,
+            scratch,
+            loads,
+            ..
+        } = view;
+        let mut outcome = WallOutcome::new(state);
+        for chunk in subdomain.chunks.clone() {
             let loads = &mut loads[chunk.spheres.clone()];
-            kernel(state, run, &chunk, loads, &mut touched, &mut room.walls);
+            kernel(
+                state,
+                subdomain,
+                &chunk,
+                loads,
+                &mut outcome,
+                &mut scratch.walls,
+            );
         }
-        touched
+        outcome
     };
-    let touched = with_pairs(state, pairs, |state, pairs| {
-        pairs.fill(state);
-        pairs.with(state, act, Touched::default, Touched::and)
-    });
-    touched.note(state);
+    let outcome = decomposition.once(state, act, WallOutcome::default, WallOutcome::and);
+    outcome.note(state);
 }
 
-/// What became of walls.
+/// Overlaps with walls, and the loads on them.
 #[derive(Default)]
-pub(super) struct Touched {
+pub(super) struct WallOutcome {
     /// Largest overlap as a fraction of the radius.
     pub fraction: f32,
     /// Loads on all walls, or none.
     pub sums: Vec<Digits>,
 }
 
-impl Touched {
-    pub fn new(state: &State) -> Touched {
+impl WallOutcome {
+    pub fn new(state: &State) -> WallOutcome {
         let params = &state.params;
         let loaded = match params.wall_loads {
             0 => 0,
             _ => params.wall_count as usize,
         };
-        Touched {
+        WallOutcome {
             fraction: 0.0,
             sums: vec![[0; WALL_DIGITS]; loaded],
         }
     }
 
-    pub fn and(self, other: Touched) -> Touched {
-        Touched {
+    pub fn and(self, other: WallOutcome) -> WallOutcome {
+        WallOutcome {
             fraction: self.fraction.max(other.fraction),
             sums: together(self.sums, other.sums),
         }
@@ -81,7 +89,8 @@ impl Touched {
 
 /// Evaluates the contacts of the spheres of a chunk with walls, and adds them to the loads; those of balls are in their
 /// blocks.
-pub(super) type Kernel = fn(&State, &mut Run, &Chunk, &mut [SphereLoad], &mut Touched, &mut Batch);
+pub(super) type Kernel =
+    fn(&State, &mut Subdomain, &Chunk, &mut [SphereLoad], &mut WallOutcome, &mut WallBatch);
 
 /// What evaluates the contact law of `state`.
 ///
@@ -117,37 +126,37 @@ fn together(mut a: Vec<Digits>, b: Vec<Digits>) -> Vec<Digits> {
 /// Those of a sphere that has one facet of each wall in its list, as most have, wait for others in a batch.
 fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     state: &State,
-    run: &mut Run,
+    subdomain: &mut Subdomain,
     chunk: &Chunk,
     loads: &mut [SphereLoad],
-    touched: &mut Touched,
-    batch: &mut Batch,
+    outcome: &mut WallOutcome,
+    batch: &mut WallBatch,
 ) {
-    let mut memory = take(&mut run.facet_memory);
-    let mut blocks = take(&mut run.blocks);
+    let mut memory = take(&mut subdomain.facet_memory);
+    let mut blocks = take(&mut subdomain.blocks);
     let mut loads = if chunk.balls {
-        Loads::Blocks(&mut blocks[chunk.blocks.clone()])
+        ChunkLoads::Blocks(&mut blocks[chunk.blocks.clone()])
     } else {
-        Loads::Rows(loads)
+        ChunkLoads::Rows(loads)
     };
-    for own in &run.walled[chunk.walled.clone()] {
+    for own in &subdomain.wall_neighbours[chunk.wall_neighbours.clone()] {
         let place = own.place as usize;
         let at = place - chunk.spheres.start;
         if loads.is_kept(at) {
             continue;
         }
         let all = own.first as usize..(own.first + own.count) as usize;
-        let sphere = &run.local[place];
-        let facets = &run.facets[all.clone()];
+        let sphere = &subdomain.local[place];
+        let facets = &subdomain.facets[all.clone()];
         if own.facets == Facets::Many {
             let memory = &mut memory[all.start * SIZE..all.end * SIZE];
             let mut load = loads.get(at);
-            one_by_one::<LAW>(state, sphere, facets, memory, &mut load, touched);
+            one_by_one::<LAW>(state, sphere, facets, memory, &mut load, outcome);
             loads.set(at, load);
             continue;
         }
         if !batch.has_room(all.len()) {
-            evaluate::<LAW, PLAIN, SIZE>(batch, state, run, &mut memory, &mut loads, touched);
+            evaluate::<LAW, PLAIN, SIZE>(batch, state, subdomain, &mut memory, &mut loads, outcome);
         }
         if own.facets == Facets::Planes {
             all.for_each(|facet| batch.push(place, facet, Closest::FAR));
@@ -161,8 +170,8 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         }
         batch.close(at);
     }
-    evaluate::<LAW, PLAIN, SIZE>(batch, state, run, &mut memory, &mut loads, touched);
-    (run.facet_memory, run.blocks) = (memory, blocks);
+    evaluate::<LAW, PLAIN, SIZE>(batch, state, subdomain, &mut memory, &mut loads, outcome);
+    (subdomain.facet_memory, subdomain.blocks) = (memory, blocks);
 }
 
 /// The contacts of a sphere with `facets`, of which some walls have more than one.
@@ -172,46 +181,46 @@ fn one_by_one<const LAW: u32>(
     facets: &[u32],
     memory: &mut [Vec4],
     load: &mut SphereLoad,
-    touched: &mut Touched,
+    outcome: &mut WallOutcome,
 ) {
     let params = &state.params;
     let size = params.memory_size as usize;
-    let Touched { fraction, sums } = touched;
+    let WallOutcome { fraction, sums } = outcome;
     let mut at = 0;
     let (mut damping, mut friction) = (0.0, 0.0);
     for run in runs(state, sphere, facets) {
         let memory = &mut memory[at * size..(at + run.entries.len()) * size];
         at += run.entries.len();
-        let mut orphans = Orphans::default();
+        let mut ended = EndedContacts::default();
         if size > 0 {
-            orphans.gather(&run, memory, size);
+            ended.gather(&run, memory, size);
         }
         for k in 0..run.entries.len() {
             let own = &mut memory[k * size..(k + 1) * size];
             let Some(closest) = run.touched(k) else {
                 continue;
             };
-            let near = run.near(&closest);
+            let geometry = run.geometry(&closest);
             if is_empty(own) {
-                orphans.hand_over(run.point(&closest), INHERITED * near.radius, own);
+                ended.hand_over(run.point(&closest), INHERITED * geometry.radius, own);
             }
-            let contact = &near.contact;
+            let contact = &geometry.contact;
             let pair = run.pair(state);
-            let response = respond::<LAW>(contact, &pair, &Memory::of(own), params);
-            response.memory.write(own);
+            let response = respond::<LAW>(contact, &pair, &History::of(own), params);
+            response.history.write(own);
             load.force += response.force;
-            load.torque += near.arm.cross(response.force) + response.torque;
+            load.torque += geometry.arm.cross(response.force) + response.torque;
             damping += response.damping;
             friction += response.friction;
             if let Some(sum) = sums.get_mut(run.index) {
-                let torque = run.lever(&near.arm).cross(response.force) + response.torque;
+                let torque = run.lever(&geometry.arm).cross(response.force) + response.torque;
                 wall_load::add(sum, -response.force, -torque, params);
             }
             if contact.touch.presence > 0.0 {
                 let overlap = contact.touch.mean_overlap;
                 load.max_overlap = load.max_overlap.max(overlap);
                 load.contacts += 1 << 16;
-                *fraction = fraction.max(overlap / near.radius);
+                *fraction = fraction.max(overlap / geometry.radius);
             }
         }
     }
@@ -225,13 +234,13 @@ const INHERITED: f32 = 0.3;
 
 /// What contacts remember that have ended on their facets, with the points where those are nearest now.
 #[derive(Default)]
-struct Orphans {
+struct EndedContacts {
     count: usize,
-    points: [Vec3; Orphans::MOST],
-    memory: [[Vec4; 2]; Orphans::MOST],
+    points: [Vec3; EndedContacts::MOST],
+    memory: [[Vec4; 2]; EndedContacts::MOST],
 }
 
-impl Orphans {
+impl EndedContacts {
     /// As many contacts as a sphere has with one wall, and more.
     const MOST: usize = 4;
 

@@ -11,12 +11,12 @@ use bytemuck::{Pod, Zeroable, cast};
 use glam::{IVec3, Vec3};
 
 use super::contacts::columns;
-use super::lanes::{Columns, Sheet, WIDTH, both, gather, of_lane};
-use super::pairs::{Chunk, Group, Run, Shared};
+use super::lanes::{Soa4, Soa16, WIDTH, both, gather, of_lane};
+use super::subdomain::{Chunk, LaneGroup, Reaction, Subdomain};
 use crate::state::State;
 use crate::state::layout::{self, MATERIAL_BITS, Params, Sphere};
-use crate::step::contact::{Memory, Response, respond};
-use crate::step::near::Encounter;
+use crate::step::contact::{History, Response, respond};
+use crate::step::geometry::RelativeMotion;
 
 /// What contacts do to a sphere in a step: force, N, and energy that dashpots took, J; torque, N m, and energy that
 /// friction took, J.
@@ -27,7 +27,7 @@ pub(super) struct Effect(pub [[f32; 4]; 2]);
 impl Effect {
     /// Of each lane.
     #[inline(always)]
-    fn of([forces, torques]: &[Columns<WIDTH>; 2]) -> [Effect; WIDTH] {
+    fn of([forces, torques]: &[Soa4<WIDTH>; 2]) -> [Effect; WIDTH] {
         cast(both(forces, torques))
     }
 
@@ -42,74 +42,77 @@ impl Effect {
     }
 }
 
-/// What contacts do to spheres, in a ring: a power of two of places, as many as are in use at a time.
+/// What contacts do to spheres, in a ring: a power of two of places, at least as many as are in use at a time. See
+/// [`super`].
 #[derive(Debug, Default)]
-pub(super) struct Sums {
+pub(super) struct SumRing {
     pub effects: Vec<Effect>,
 }
 
-impl Sums {
-    /// That of a sphere, from its place in the run.
+impl SumRing {
+    /// That of a sphere, from its place in the subdomain.
     #[inline(always)]
     pub fn place(&self, place: usize) -> usize {
         place & (self.effects.len() - 1)
     }
 }
 
-/// Room in which contacts are evaluated.
+/// Memory in which contacts are evaluated.
 #[derive(Default)]
-pub(super) struct Batch {
-    row: Row,
+pub(super) struct ContactScratch {
+    row: ContactRow,
     /// What each contact of a chunk does to the sphere that does not own it, row by row.
     effects: Vec<[Effect; WIDTH]>,
     /// What the pairs of each sphere of a chunk do to it.
-    pub sums: Sums,
+    pub sums: SumRing,
 }
 
-/// A contact of each sphere of a group, value by value.
-struct Row {
-    own: Sheet,
-    others: Sheet,
+/// A row: a contact of each sphere of a group, value by value.
+struct ContactRow {
+    own: Soa16,
+    others: Soa16,
     /// Parameters of each contact.
-    pairs: Sheet,
-    memory: [[f32; WIDTH]; 8],
+    pairs: Soa16,
+    history: [[f32; WIDTH]; 8],
     /// What it does to the other sphere.
-    effects: [Columns<WIDTH>; 2],
+    effects: [Soa4<WIDTH>; 2],
     /// Overlaps, m.
     overlaps: [f32; WIDTH],
     /// What this and the rows before it do to the sphere.
-    sums: [Columns<WIDTH>; 2],
+    sums: [Soa4<WIDTH>; 2],
     /// Largest overlap so far, as a fraction of the smaller radius.
     fractions: [f32; WIDTH],
 }
 
-impl Default for Row {
-    fn default() -> Row {
-        Row {
-            own: [Columns::ZERO; 4],
-            others: [Columns::ZERO; 4],
-            pairs: [Columns::ZERO; 4],
-            memory: [[0.0; WIDTH]; 8],
-            effects: [Columns::ZERO; 2],
+impl Default for ContactRow {
+    fn default() -> ContactRow {
+        ContactRow {
+            own: [Soa4::ZERO; 4],
+            others: [Soa4::ZERO; 4],
+            pairs: [Soa4::ZERO; 4],
+            history: [[0.0; WIDTH]; 8],
+            effects: [Soa4::ZERO; 2],
             overlaps: [0.0; WIDTH],
-            sums: [Columns::ZERO; 2],
+            sums: [Soa4::ZERO; 2],
             fractions: [0.0; WIDTH],
         }
     }
 }
 
-impl Batch {
+impl ContactScratch {
     /// Rows that are fetched ahead.
     const AHEAD: usize = 2;
 
-    /// Makes room for the contacts of a chunk of a run.
-    pub fn begin(&mut self, run: &mut Run, chunk: &Chunk) {
-        run.overlaps.resize(run.others.len(), [0.0; WIDTH]);
+    /// Makes room for the contacts of a chunk of a subdomain.
+    pub fn begin(&mut self, subdomain: &mut Subdomain, chunk: &Chunk) {
+        subdomain
+            .overlaps
+            .resize(subdomain.others.len(), [0.0; WIDTH]);
         self.effects
             .resize(chunk.rows.len(), [Effect::default(); WIDTH]);
         self.sums
             .effects
-            .resize(run.sums.effects.len(), Effect::default());
+            .resize(subdomain.sums.effects.len(), Effect::default());
         self.row.fractions = [0.0; WIDTH];
     }
 
@@ -121,11 +124,11 @@ impl Batch {
     pub fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC: bool>(
         &mut self,
         state: &State,
-        run: &mut Run,
+        subdomain: &mut Subdomain,
         chunk: &Chunk,
         group: usize,
         kept: [bool; WIDTH],
-        sums: &mut Sums,
+        sums: &mut SumRing,
     ) {
         let State { pairs, .. } = state;
         // A copy: compilers cannot know that nothing here changes the original, and would give up vectors.
@@ -135,33 +138,33 @@ impl Batch {
         }
         let columns = columns(SIZE, PLAIN);
         let row = &mut self.row;
-        let Group {
+        let LaneGroup {
             places,
             count,
             ref rows,
             ..
-        } = run.groups[group];
-        let spheres = &run.local[..];
+        } = subdomain.groups[group];
+        let spheres = &subdomain.local[..];
         if !rows.is_empty() {
             gather(&mut row.own, |lane| &spheres[places[lane] as usize]);
         }
-        row.sums = [Columns::ZERO; 2];
+        row.sums = [Soa4::ZERO; 2];
         for index in rows.clone() {
             let ahead = index + Self::AHEAD;
-            if let Some(others) = run.others.get(ahead) {
+            if let Some(others) = subdomain.others.get(ahead) {
                 for other in others.map(|other| other as usize) {
                     prefetch(spheres, other..other + 1);
                 }
-                prefetch(&run.memory, ahead * columns..(ahead + 1) * columns);
+                prefetch(&subdomain.histories, ahead * columns..(ahead + 1) * columns);
             }
-            let others = &run.others[index];
+            let others = &subdomain.others[index];
             gather(&mut row.others, |lane| &spheres[others[lane] as usize]);
-            let memory = &mut run.memory[index * columns..(index + 1) * columns];
-            row.memory[..columns].copy_from_slice(memory);
+            let history = &mut subdomain.histories[index * columns..(index + 1) * columns];
+            row.history[..columns].copy_from_slice(history);
             if let [pair] = pairs[..] {
                 row.respond::<LAW, PLAIN>(&params, |_, _| pair);
             } else {
-                let [tags, other_tags] = [&row.own, &row.others].map(|sheet| sheet[3].0[3]);
+                let [tags, other_tags] = [&row.own, &row.others].map(|spheres| spheres[3].0[3]);
                 let material = |tags: f32| (tags.to_bits() & MATERIAL_BITS) as usize;
                 let element = |lane| {
                     let own = material(tags[lane]) * params.material_count as usize;
@@ -171,10 +174,10 @@ impl Batch {
                 row.respond::<LAW, PLAIN>(&params, of_lane);
             }
             if kept.contains(&true) {
-                row.keep(memory, kept);
+                row.keep(history, kept);
             }
-            memory.copy_from_slice(&row.memory[..columns]);
-            run.overlaps[index] = row.overlaps;
+            history.copy_from_slice(&row.history[..columns]);
+            subdomain.overlaps[index] = row.overlaps;
             self.effects[index - chunk.rows.start] = Effect::of(&row.effects);
         }
         let effects = Effect::of(&row.sums);
@@ -186,15 +189,15 @@ impl Batch {
 
     /// Adds what the contacts of a chunk do to the spheres that do not own them.
     #[inline(always)]
-    pub fn share(&self, run: &mut Run, chunk: &Chunk) {
+    pub fn add_reactions(&self, subdomain: &mut Subdomain, chunk: &Chunk) {
         let effects = self.effects.as_flattened();
-        let shared = &run.shared[chunk.shared.clone()];
-        for &Shared { place, pair } in shared {
-            run.sums.effects[place as usize].add(&effects[pair as usize]);
+        let reactions = &subdomain.reactions[chunk.reactions.clone()];
+        for &Reaction { place, pair } in reactions {
+            subdomain.sums.effects[place as usize].add(&effects[pair as usize]);
         }
     }
 
-    /// The largest overlap since [`Batch::begin`], as a fraction of the smaller radius.
+    /// The largest overlap since [`ContactScratch::begin`], as a fraction of the smaller radius.
     pub fn fraction(&self) -> f32 {
         self.row.fractions.into_iter().fold(0.0, larger)
     }
@@ -224,19 +227,19 @@ pub(super) fn larger(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }
 }
 
-impl Row {
+impl ContactRow {
     /// What the contacts do: adds it to the sums.
     #[inline(always)]
     fn respond<const LAW: u32, const PLAIN: bool>(
         &mut self,
         params: &Params,
-        pair: impl Fn(&Sheet, usize) -> layout::Pair,
+        pair: impl Fn(&Soa16, usize) -> layout::Pair,
     ) {
-        let Row {
+        let ContactRow {
             own,
             others,
             pairs,
-            memory,
+            history,
             effects: [forces, torques],
             overlaps,
             sums: [force_sums, torque_sums],
@@ -244,69 +247,70 @@ impl Row {
         } = self;
         for lane in 0..WIDTH {
             let (own, other): (Sphere, Sphere) = (of_lane(own, lane), of_lane(others, lane));
-            let encounter = Encounter::new(&own, &other, own.body < other.body, params);
+            let motion = RelativeMotion::new(&own, &other, own.body < other.body, params);
             let is_pair = own.body != other.body;
-            let is_near = is_pair & encounter.is_within(params.touch_margin);
-            let near = encounter.near(params.time_step);
+            let is_near = is_pair & motion.is_within(params.touch_margin);
+            let geometry = motion.geometry(params.time_step);
             let mut pair = pair(pairs, lane);
-            let [x, y, z, twist, ..] = &*memory;
-            let mut was = Memory {
-                slip: Vec3::new(x[lane], y[lane], z[lane]),
-                ..Memory::default()
+            let [x, y, z, twist, ..] = &*history;
+            let mut was = History {
+                tangential_displacement: Vec3::new(x[lane], y[lane], z[lane]),
+                ..History::default()
             };
             if PLAIN {
                 pair = pair.plain();
             } else {
-                let [.., x, y, z, sticks] = &*memory;
-                was.twist = twist[lane];
-                was.roll = Vec3::new(x[lane], y[lane], z[lane]);
-                was.sticks = sticks[lane];
+                let [.., x, y, z, bonded] = &*history;
+                was.twisting_displacement = twist[lane];
+                was.rolling_displacement = Vec3::new(x[lane], y[lane], z[lane]);
+                was.bonded = bonded[lane];
             }
-            let response = respond::<LAW>(&near.contact, &pair, &was, params);
+            let response = respond::<LAW>(&geometry.contact, &pair, &was, params);
             let response = if is_near {
                 response
             } else {
                 Response::default()
             };
             let overlap = if is_near {
-                near.contact.touch.mean_overlap
+                geometry.contact.touch.mean_overlap
             } else {
                 0.0
             };
 
             // Both spheres of a pair evaluate the contact, and each has a half of what it costs.
             let (damping, friction) = (0.5 * response.damping, 0.5 * response.friction);
-            let torque = near.arm.cross(response.force) + response.torque;
+            let torque = geometry.arm.cross(response.force) + response.torque;
             let (force_sum, damping_sum) = force_sums.get(lane);
             force_sums.set(lane, force_sum + response.force, damping_sum + damping);
             let (torque_sum, friction_sum) = torque_sums.get(lane);
             torque_sums.set(lane, torque_sum + torque, friction_sum + friction);
-            fractions[lane] = larger(fractions[lane], overlap / near.radius);
+            fractions[lane] = larger(fractions[lane], overlap / geometry.radius);
 
-            let other_arm = (other.radius - 0.5 * near.contact.overlap) * near.contact.normal;
+            let other_arm =
+                (other.radius - 0.5 * geometry.contact.overlap) * geometry.contact.normal;
             let torque = other_arm.cross(response.force) - response.torque;
             forces.set(lane, -response.force, damping);
             torques.set(lane, torque, friction);
             overlaps[lane] = overlap;
-            let Memory {
-                slip,
-                twist,
-                roll,
-                sticks,
-            } = response.memory;
+            let History {
+                tangential_displacement: slip,
+                twisting_displacement: twist,
+                rolling_displacement: roll,
+                bonded,
+            } = response.history;
             let now = [
-                slip.x, slip.y, slip.z, twist, roll.x, roll.y, roll.z, sticks,
+                slip.x, slip.y, slip.z, twist, roll.x, roll.y, roll.z, bonded,
             ];
             let count = if PLAIN { 3 } else { 8 };
-            for (values, now) in memory.iter_mut().zip(now).take(count) {
+            for (values, now) in history.iter_mut().zip(now).take(count) {
                 values[lane] = now;
             }
         }
     }
 
-    /// Has the lanes that are `kept` remember what they did before.
+    /// Gives the lanes that are `kept` the histories that they had before.
     fn keep(&mut self, before: &[[f32; WIDTH]], kept: [bool; WIDTH]) {
-        for (own, before) in self.memory.iter_mut().zip(before) {
+        for (own, before) in self.history.iter_mut().zip(before) {
             for lane in (0..WIDTH).filter(|&lane| kept[lane]) {
                 own[lane] = before[lane];
             }

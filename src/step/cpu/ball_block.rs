@@ -2,24 +2,24 @@
 
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 
-use super::lanes::{Columns, WIDTH, read_four, write_four};
+use super::lanes::{Soa4, WIDTH, read_four, write_four};
 use crate::state::layout::{Body, SphereLoad};
 
 /// Some of them, and the loads on their spheres, lane by lane.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct BallBlock {
     /// Those of [`Body`].
-    pub bodies: [Columns<WIDTH>; 5],
+    pub bodies: [Soa4<WIDTH>; 5],
     /// Those of [`SphereLoad`].
-    pub loads: [Columns<WIDTH>; 3],
+    pub loads: [Soa4<WIDTH>; 3],
 }
 
-impl Block {
+impl BallBlock {
     /// No more than [`WIDTH`] of them.
-    pub fn new(bodies: &[Body], loads: &[SphereLoad]) -> Block {
-        let mut block = Block {
-            bodies: [Columns::ZERO; 5],
-            loads: [Columns::ZERO; 3],
+    pub fn new(bodies: &[Body], loads: &[SphereLoad]) -> BallBlock {
+        let mut block = BallBlock {
+            bodies: [Soa4::ZERO; 5],
+            loads: [Soa4::ZERO; 3],
         };
         let own = cast_slice::<_, [[f32; 4]; 5]>(bodies);
         let [a, b, c, d, last] = &mut block.bodies;
@@ -48,7 +48,7 @@ impl Block {
 /// The kind of each of the first `count` bodies; the others are as the first.
 #[inline(always)]
 pub(super) fn kinds_of<const COUNT: usize>(
-    bodies: &[Columns<COUNT>; 5],
+    bodies: &[Soa4<COUNT>; 5],
     count: usize,
 ) -> [u32; COUNT] {
     let [.., own] = &bodies[1].0;
@@ -60,27 +60,27 @@ pub(super) fn kinds_of<const COUNT: usize>(
     kinds
 }
 
-/// Loads on the spheres of a chunk, in its order.
-pub(super) enum Loads<'a> {
+/// ChunkLoads on the spheres of a chunk, in its order.
+pub(super) enum ChunkLoads<'a> {
     /// One after the other.
     Rows(&'a mut [SphereLoad]),
     /// Side by side.
-    Blocks(&'a mut [Block]),
+    Blocks(&'a mut [BallBlock]),
 }
 
-impl Loads<'_> {
+impl ChunkLoads<'_> {
     /// See [`SphereLoad::is_kept`]; balls do not sleep.
     pub fn is_kept(&self, place: usize) -> bool {
         match self {
-            Loads::Rows(loads) => loads[place].is_kept(),
-            Loads::Blocks(_) => false,
+            ChunkLoads::Rows(loads) => loads[place].is_kept(),
+            ChunkLoads::Blocks(_) => false,
         }
     }
 
     pub fn get(&self, place: usize) -> SphereLoad {
         match self {
-            Loads::Rows(loads) => loads[place],
-            Loads::Blocks(blocks) => {
+            ChunkLoads::Rows(loads) => loads[place],
+            ChunkLoads::Blocks(blocks) => {
                 let columns = &blocks[place / WIDTH].loads;
                 cast(
                     columns
@@ -93,8 +93,8 @@ impl Loads<'_> {
 
     pub fn set(&mut self, place: usize, load: SphereLoad) {
         match self {
-            Loads::Rows(loads) => loads[place] = load,
-            Loads::Blocks(blocks) => {
+            ChunkLoads::Rows(loads) => loads[place] = load,
+            ChunkLoads::Blocks(blocks) => {
                 let rows: [[u32; 4]; 3] = cast(load);
                 for (columns, row) in blocks[place / WIDTH].loads.iter_mut().zip(rows) {
                     columns.set_bits(place % WIDTH, row);
@@ -118,13 +118,13 @@ mod tests {
         (1..).zip(values).for_each(|(k, value)| *value = k);
         for count in [WIDTH, 5] {
             let (bodies, loads) = (&bodies[..count], &mut loads[..count]);
-            let mut blocks = [Block::new(bodies, loads)];
+            let mut blocks = [BallBlock::new(bodies, loads)];
             assert_eq!(
                 kinds_of(&blocks[0].bodies, count)[count - 1],
                 bodies[count - 1].kind
             );
-            let mut rows = Loads::Rows(loads);
-            let mut side_by_side = Loads::Blocks(&mut blocks);
+            let mut rows = ChunkLoads::Rows(loads);
+            let mut side_by_side = ChunkLoads::Blocks(&mut blocks);
             for place in 0..count {
                 let mut load = rows.get(place);
                 assert_eq!(side_by_side.get(place), load);

@@ -1,4 +1,4 @@
-//! Two surfaces near each other, and the contact that they make.
+//! Contact geometry: where two surfaces near each other touch, and how they move there.
 
 use glam::Vec3;
 
@@ -8,8 +8,8 @@ use crate::state::grid::apart;
 use crate::state::layout::{Pair, Params, Sphere, WALL};
 use crate::step::contact::{Contact, Touch};
 
-/// Two surfaces that are near enough to be looked at.
-pub(crate) struct Near {
+/// A contact, and where it lies.
+pub(crate) struct ContactGeometry {
     pub contact: Contact,
     /// From the sphere's centre to the contact, m.
     pub arm: Vec3,
@@ -17,21 +17,21 @@ pub(crate) struct Near {
     pub radius: f32,
 }
 
-impl Near {
+impl ContactGeometry {
     /// Sphere `index` and entry `entry` of the lists, which is one of its own, with the parameters of their
     /// contact, if they are near enough.
-    pub fn new(state: &State, index: usize, entry: usize) -> Option<(Near, Pair)> {
+    pub fn new(state: &State, index: usize, entry: usize) -> Option<(ContactGeometry, Pair)> {
         let params = &state.params;
         let sphere = &state.spheres[index];
         let other = state.neighbours[entry];
         if other & WALL == 0 {
             let neighbour = &state.spheres[other as usize];
-            let encounter = Encounter::new(sphere, neighbour, index < other as usize, params);
+            let motion = RelativeMotion::new(sphere, neighbour, index < other as usize, params);
             let element = sphere.material() * params.material_count + neighbour.material();
-            let near = encounter.is_within(params.touch_margin);
-            return near.then(|| {
+            let is_near = motion.is_within(params.touch_margin);
+            return is_near.then(|| {
                 (
-                    encounter.near(params.time_step),
+                    motion.geometry(params.time_step),
                     state.pairs[element as usize],
                 )
             });
@@ -42,7 +42,7 @@ impl Near {
         for run in runs(state, sphere, walls) {
             if at < run.entries.len() {
                 let closest = run.touched(at)?;
-                return Some((run.near(&closest), run.pair(state)));
+                return Some((run.geometry(&closest), run.pair(state)));
             }
             at -= run.entries.len();
         }
@@ -52,7 +52,7 @@ impl Near {
 
 /// Two spheres near each other, seen from one of them: what their contact depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Encounter {
+pub(crate) struct RelativeMotion {
     /// From this centre to the other, m.
     pub apart: Vec3,
     /// Of this sphere, m.
@@ -71,11 +71,11 @@ pub(crate) struct Encounter {
     pub order: f32,
 }
 
-impl Encounter {
+impl RelativeMotion {
     /// `sphere`, with the smaller index if it `is_first`, and `other`.
     #[inline(always)]
-    pub fn new(sphere: &Sphere, other: &Sphere, is_first: bool, params: &Params) -> Encounter {
-        Encounter {
+    pub fn new(sphere: &Sphere, other: &Sphere, is_first: bool, params: &Params) -> RelativeMotion {
+        RelativeMotion {
             apart: apart(sphere, other, params),
             radius: sphere.radius,
             other_radius: other.radius,
@@ -96,7 +96,7 @@ impl Encounter {
 
     /// The contact of the two.
     #[inline(always)]
-    pub fn near(&self, time_step: f32) -> Near {
+    pub fn geometry(&self, time_step: f32) -> ContactGeometry {
         let radii = self.radius + self.other_radius;
         let distance = self.apart.length();
         let normal = if distance > 0.0 {
@@ -112,7 +112,7 @@ impl Encounter {
         let other_arm = self.other_radius - 0.5 * overlap;
         let turning = 0.5 * ((arm + other_arm) * self.spins + (other_arm - arm) * self.spin);
         let relative_velocity = self.velocity - turning.cross(normal);
-        Near {
+        ContactGeometry {
             contact: Contact {
                 overlap,
                 touch: Touch::new(overlap, relative_velocity.dot(normal), time_step),

@@ -1,27 +1,35 @@
+//! `contacts`, `walls`, `integrate` and the `pose` of the next step in one go, chunk by chunk.
+
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::batch::{Batch, larger};
+use super::contact_rows::{ContactScratch, larger};
 use super::contacts;
-use super::integrate::{self, Bodies, Kinds, Moved, Step, integrate_blocks, integrate_some};
-use super::pairs::{Chunk, Pairs, Part};
+use super::decomposition::{Decomposition, SubdomainView};
+use super::integrate::{
+    self, Bodies, IntegrateScratch, Kinds, Moved, Step, integrate_blocks, integrate_some,
+};
 use super::pose::{pose_all, pose_blocks, pose_some};
-use super::wall_batch;
-use super::walls::{self, Touched};
+use super::subdomain::Chunk;
+use super::wall_batch::WallBatch;
+use super::walls::{self, WallOutcome};
 use crate::state::State;
 use crate::step::Pass;
 
-/// The passes that [`act`] runs; the last one is that of the next step.
-pub const ACTING: [Pass; 4] = [Pass::Contacts, Pass::Walls, Pass::Integrate, Pass::Pose];
+/// The passes that [`fused_step`] runs; the last one is that of the next step.
+pub(super) const FUSED: [Pass; 4] = [Pass::Contacts, Pass::Walls, Pass::Integrate, Pass::Pose];
 
-/// The passes `contacts`, `walls`, `integrate` and the next `pose`, in one go: chunk by chunk of bodies, so that
-/// what one leaves to the next is still in the cache. The same bits come out.
+/// Runs the passes `contacts`, `walls`, `integrate` and the next `pose` chunk by chunk, so that what one writes is still in
+/// the cache when the next one reads it. The bits are those of the passes one after the other.
 ///
-/// None of them reads what another run writes: `integrate` writes bodies, `pose` the spheres of the run, and contacts
-/// read those and its copies of others. Nor do they read what has been posed already: pairs look ahead only, unless bodies
-/// may sleep; then all contacts are evaluated first. Returns the time that each of [`ACTING`] took, as if one came after the
+/// None of them reads what another subdomain writes: `integrate` writes bodies, `pose` the spheres of the subdomain, and
+/// contacts read those and ghosts. Nor do they read what has been posed already: pairs look ahead only, unless bodies may
+/// sleep; then all contacts are evaluated first. Returns the time that each of [`FUSED`] took, as if one came after the
 /// other.
-pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
+pub(super) fn fused_step(
+    state: &mut State,
+    decomposition: &mut Decomposition,
+) -> [Duration; FUSED.len()] {
     if state.bodies.is_empty() {
         // Walls move all the same, and under laws that this engine does not have, too: the GPU engine has it
         // take the steps before the first body comes in.
@@ -32,110 +40,121 @@ pub fn act(state: &mut State, pairs: &mut Pairs) -> [Duration; ACTING.len()] {
     let contacts = contacts::kernel(state);
     let walls = (state.params.wall_count > 0).then(|| walls::kernel(state));
     let step = integrate::begin(state);
-    let act = |state: &State, part: Part| {
+    let run = |state: &State, view: SubdomainView| {
         let mut task = Task {
             state,
             contacts,
             walls,
             step: &step,
-            acted: Acted::new(state),
+            outcome: StepOutcome::new(state),
             clock: Instant::now(),
-            part,
+            view,
         };
-        task.act();
-        task.acted
+        task.run();
+        task.outcome
     };
-    let acted = pairs.with(state, act, Acted::default, Acted::and);
+    let outcome = decomposition.for_each(state, run, StepOutcome::default, StepOutcome::and);
     let largest = &mut state.stats[0].max_overlap_fraction;
-    *largest = (*largest).max(acted.fraction.to_bits());
+    *largest = (*largest).max(outcome.fraction.to_bits());
     if walls.is_some() {
-        acted.touched.note(state);
+        outcome.walls.note(state);
     }
-    integrate::end(state, acted.moved);
-    if acted.moved.is_lost() {
-        pairs.give_bodies(state);
+    integrate::end(state, outcome.moved);
+    if outcome.moved.is_lost() {
+        decomposition.write_back(state);
         pose_all(state);
     } else {
-        pairs.set_posed();
+        decomposition.set_posed();
     }
     // Threads work side by side: each pass has its share of the time that went by.
-    let all = acted.times.iter().sum::<Duration>().as_secs_f64();
+    let all = outcome.times.iter().sum::<Duration>().as_secs_f64();
     let share = start.elapsed().as_secs_f64() / all.max(f64::MIN_POSITIVE);
-    acted.times.map(|time| time.mul_f64(share))
+    outcome.times.map(|time| time.mul_f64(share))
 }
 
-/// A run in a step.
+/// A step of a subdomain.
 struct Task<'a> {
     state: &'a State,
     contacts: contacts::Kernel,
     walls: Option<walls::Kernel>,
     step: &'a Step,
-    acted: Acted,
+    outcome: StepOutcome,
     clock: Instant,
-    part: Part<'a>,
+    view: SubdomainView<'a>,
 }
 
 impl Task<'_> {
-    fn act(&mut self) {
-        let Part { run, room, .. } = &mut self.part;
-        let before = run.before.clone();
-        let batch = &mut room.contacts;
-        self.acted.fraction = (self.contacts)(self.state, run, &before, &mut [], batch, &[]);
-        let chunks = run.chunks.clone();
+    fn run(&mut self) {
+        let SubdomainView {
+            subdomain, scratch, ..
+        } = &mut self.view;
+        let before = subdomain.before.clone();
+        let contacts = &mut scratch.contacts;
+        self.outcome.fraction =
+            (self.contacts)(self.state, subdomain, &before, &mut [], contacts, &[]);
+        let chunks = subdomain.chunks.clone();
         if self.state.params.sleep_steps == 0 {
             for chunk in &chunks {
                 self.touch(chunk);
-                self.go_on(chunk);
+                self.advance(chunk);
             }
         } else {
             chunks.iter().for_each(|chunk| self.touch(chunk));
-            chunks.iter().for_each(|chunk| self.go_on(chunk));
+            chunks.iter().for_each(|chunk| self.advance(chunk));
         }
     }
 
-    /// The contacts of the spheres of a chunk.
+    /// Evaluates the contacts of the spheres of a chunk.
     fn touch(&mut self, chunk: &Chunk) {
-        let Part {
-            run,
-            room,
+        let SubdomainView {
+            subdomain,
+            scratch,
             bodies,
             loads,
-        } = &mut self.part;
+        } = &mut self.view;
         let (loads, soon) = (
             &mut loads[chunk.spheres.clone()],
             &bodies[chunk.bodies.clone()],
         );
-        let fraction = (self.contacts)(self.state, run, chunk, loads, &mut room.contacts, soon);
-        self.acted.fraction = larger(self.acted.fraction, fraction);
-        self.acted.lap(0, &mut self.clock);
+        let contacts = &mut scratch.contacts;
+        let fraction = (self.contacts)(self.state, subdomain, chunk, loads, contacts, soon);
+        self.outcome.fraction = larger(self.outcome.fraction, fraction);
+        self.outcome.lap(0, &mut self.clock);
         if let Some(walls) = self.walls {
-            let touched = &mut self.acted.touched;
-            walls(self.state, run, chunk, loads, touched, &mut room.walls);
+            let outcome = &mut self.outcome.walls;
+            walls(
+                self.state,
+                subdomain,
+                chunk,
+                loads,
+                outcome,
+                &mut scratch.walls,
+            );
         }
-        self.acted.lap(1, &mut self.clock);
+        self.outcome.lap(1, &mut self.clock);
     }
 
     /// Moves the bodies of a chunk, and poses their spheres for the next step.
-    fn go_on(&mut self, chunk: &Chunk) {
-        let Part {
-            run,
-            room,
+    fn advance(&mut self, chunk: &Chunk) {
+        let SubdomainView {
+            subdomain,
+            scratch,
             bodies,
             loads,
-        } = &mut self.part;
-        let first = run.bodies.start + chunk.bodies.start;
+        } = &mut self.view;
+        let first = subdomain.bodies.start + chunk.bodies.start;
         let kinds = Kinds::from(self.state);
-        let spheres = &mut run.local[chunk.spheres.clone()];
+        let spheres = &mut subdomain.local[chunk.spheres.clone()];
         if chunk.balls {
-            let blocks = &mut run.blocks[chunk.blocks.clone()];
-            let (count, batch) = (chunk.bodies.len(), &mut room.integrate);
-            let moved = integrate_blocks(self.step, kinds, blocks, first, count, batch);
-            self.acted.moved = self.acted.moved.and(moved);
-            self.acted.lap(2, &mut self.clock);
+            let blocks = &mut subdomain.blocks[chunk.blocks.clone()];
+            let (count, scratch) = (chunk.bodies.len(), &mut scratch.integrate);
+            let moved = integrate_blocks(self.step, kinds, blocks, first, count, scratch);
+            self.outcome.moved = self.outcome.moved.and(moved);
+            self.outcome.lap(2, &mut self.clock);
             if !moved.is_lost() {
                 pose_blocks(&self.state.params, kinds, blocks, first, spheres);
             }
-            self.acted.lap(3, &mut self.clock);
+            self.outcome.lap(3, &mut self.clock);
             return;
         }
         let forces = match self.state.params.forces {
@@ -147,55 +166,55 @@ impl Task<'_> {
             first,
             bodies: &mut *bodies,
             loads,
-            first_sphere: run.spheres.start,
+            first_sphere: subdomain.spheres.start,
             forces,
         };
-        let moved = integrate_some(self.step, kinds, some, &mut room.integrate);
-        self.acted.moved = self.acted.moved.and(moved);
-        self.acted.lap(2, &mut self.clock);
+        let moved = integrate_some(self.step, kinds, some, &mut scratch.integrate);
+        self.outcome.moved = self.outcome.moved.and(moved);
+        self.outcome.lap(2, &mut self.clock);
         if !moved.is_lost() {
             pose_some(self.state, bodies, first, spheres);
         }
-        self.acted.lap(3, &mut self.clock);
+        self.outcome.lap(3, &mut self.clock);
     }
 }
 
-/// Room in which a run works, kept from step to step.
+/// Memory in which a subdomain takes its steps, kept from step to step.
 #[derive(Default)]
-pub(super) struct Room {
-    pub contacts: Batch,
-    pub walls: wall_batch::Batch,
-    integrate: integrate::Batch,
+pub(super) struct SubdomainScratch {
+    pub contacts: ContactScratch,
+    pub walls: WallBatch,
+    integrate: IntegrateScratch,
 }
 
-impl fmt::Debug for Room {
+impl fmt::Debug for SubdomainScratch {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("Room")
+        f.write_str("SubdomainScratch")
     }
 }
 
-/// What became of a run.
+/// Outcome of a step of a subdomain, or of several.
 #[derive(Default)]
-struct Acted {
+struct StepOutcome {
     /// Largest overlap as a fraction of the smaller radius.
     fraction: f32,
-    touched: Touched,
+    walls: WallOutcome,
     moved: Moved,
-    times: [Duration; ACTING.len()],
+    times: [Duration; FUSED.len()],
 }
 
-impl Acted {
-    fn new(state: &State) -> Acted {
-        Acted {
-            touched: Touched::new(state),
-            ..Acted::default()
+impl StepOutcome {
+    fn new(state: &State) -> StepOutcome {
+        StepOutcome {
+            walls: WallOutcome::new(state),
+            ..StepOutcome::default()
         }
     }
 
-    fn and(self, other: Acted) -> Acted {
-        Acted {
+    fn and(self, other: StepOutcome) -> StepOutcome {
+        StepOutcome {
             fraction: larger(self.fraction, other.fraction),
-            touched: self.touched.and(other.touched),
+            walls: self.walls.and(other.walls),
             moved: self.moved.and(other.moved),
             times: std::array::from_fn(|pass| self.times[pass] + other.times[pass]),
         }

@@ -1,0 +1,254 @@
+//! The subdomains of a state, and which of the two has the current values.
+
+use std::mem::take;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::GRAIN;
+use super::fused::SubdomainScratch;
+use super::integrate::Kinds;
+use super::shares::{Share, balanced, divide};
+use super::subdomain::Subdomain;
+use crate::state::State;
+use crate::state::layout::{Body, Params, SphereLoad};
+
+/// Subdomains for each thread where bodies may sleep: more than one, since nobody knows how long each takes. Else it is
+/// one, since pairs within a subdomain cost half of those across.
+const FOR_EACH_THREAD: usize = 4;
+
+/// What it costs to put a sphere and its pairs in place, in evaluations of a pair.
+const FILL_COST: usize = 8;
+
+/// All bodies of a state, divided into subdomains.
+#[derive(Debug, Default)]
+pub(super) struct Decomposition {
+    subdomains: Vec<Subdomain>,
+    /// Memory in which each of them works.
+    scratch: Vec<Box<SubdomainScratch>>,
+    shares: Vec<Share>,
+    phase: Phase,
+}
+
+/// Who has the current values of spheres, balls and contact histories: the state or the subdomains.
+///
+/// ```text
+///             fill               fused step
+///   Empty ───────────▶ Current ─────────────▶ Ahead
+///     ▲                 │  ▲                  │  │
+///     │   write_back    │  └──── exchange ────┘  │
+///     └─────────────────┴────────────────────────┘
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Phase {
+    /// The state has all values. The subdomains are out of date.
+    #[default]
+    Empty,
+    /// The subdomains have balls, contact histories and the spheres of this step, their ghosts among them.
+    Current,
+    /// The subdomains have balls, contact histories and their own spheres of the next step; their ghosts are of the
+    /// last one.
+    Ahead,
+}
+
+/// A subdomain, and its part of the state.
+pub(super) struct SubdomainView<'a> {
+    pub subdomain: &'a mut Subdomain,
+    pub scratch: &'a mut SubdomainScratch,
+    pub bodies: &'a mut [Body],
+    pub loads: &'a mut [SphereLoad],
+}
+
+impl Decomposition {
+    /// Divides the bodies of a state, and takes over its spheres, balls and contact histories.
+    pub fn fill(&mut self, state: &State) {
+        debug_assert_eq!(self.phase, Phase::Empty);
+        let Params {
+            sleep_steps,
+            forces,
+            pulled,
+            ..
+        } = state.params;
+        let alone = [sleep_steps, forces, pulled] == [0; 3];
+        let kinds = Kinds::from(state);
+        let balls: Vec<bool> = kinds.balls().map(|is_ball| is_ball && alone).collect();
+        let for_each_thread = match sleep_steps {
+            0 => 1,
+            _ => FOR_EACH_THREAD,
+        };
+        let most = for_each_thread * rayon::current_num_threads();
+        let count = most.min(state.bodies.len().div_ceil(GRAIN));
+        self.shares = balanced(&self.shares, count);
+        let ranges = divide(state, &self.shares);
+        self.subdomains.resize_with(count, Subdomain::default);
+        self.scratch.resize_with(count, Box::default);
+        let tasks = self.subdomains.par_iter_mut().zip(ranges);
+        tasks.for_each(|(subdomain, bodies)| subdomain.fill(state, bodies, &balls));
+        self.phase = Phase::Current;
+    }
+
+    /// Whether the subdomains have the current values.
+    pub fn is_filled(&self) -> bool {
+        self.phase != Phase::Empty
+    }
+
+    /// Says that all subdomains have posed their spheres for the next step.
+    pub fn set_posed(&mut self) {
+        debug_assert_eq!(self.phase, Phase::Current);
+        self.phase = Phase::Ahead;
+    }
+
+    /// Begins a step with the spheres that were posed in the one before, and brings ghosts up to date. Returns whether
+    /// there are such spheres; else the state has to be posed.
+    pub fn exchange(&mut self) -> bool {
+        if self.phase != Phase::Ahead {
+            return false;
+        }
+        self.phase = Phase::Current;
+        if self.subdomains.len() < 2 {
+            return true;
+        }
+        let some = self
+            .subdomains
+            .iter_mut()
+            .filter(|subdomain| !subdomain.spheres.is_empty());
+        let (owners, tasks): (Vec<_>, Vec<_>) = some
+            .map(|subdomain| {
+                let (own, copies) = subdomain.local.split_at_mut(subdomain.spheres.len());
+                (
+                    (subdomain.spheres.start, &*own),
+                    (copies, &subdomain.ghosts),
+                )
+            })
+            .unzip();
+        tasks.into_par_iter().for_each(|(copies, ghosts)| {
+            for (copy, &ghost) in copies.iter_mut().zip(ghosts) {
+                let after = owners.partition_point(|(first, _)| *first <= ghost as usize);
+                let (first, spheres) = owners[after - 1];
+                *copy = spheres[ghost as usize - first];
+            }
+        });
+        true
+    }
+
+    /// Whether to fill the subdomains once more would have cost less than the contacts of sleeping bodies have cost by
+    /// now.
+    pub fn is_idle(&self) -> bool {
+        let cost = |subdomain: &Subdomain| FILL_COST * subdomain.spheres.len();
+        let idle: usize = self.subdomains.iter().map(|subdomain| subdomain.idle).sum();
+        idle > self.subdomains.iter().map(cost).sum()
+    }
+
+    /// Gives a state the spheres of the step.
+    pub fn give_spheres(&self, state: &mut State) {
+        debug_assert_eq!(self.phase, Phase::Current);
+        let mut rest = &mut state.spheres[..];
+        let mut tasks = Vec::with_capacity(self.subdomains.len());
+        for subdomain in &self.subdomains {
+            let own;
+            (own, rest) = rest.split_at_mut(subdomain.spheres.len());
+            tasks.push((own, &subdomain.local));
+        }
+        tasks
+            .into_par_iter()
+            .for_each(|(own, local)| own.copy_from_slice(&local[..own.len()]));
+    }
+
+    /// Gives a state the balls, and its loads how spheres touch, as far as it does not have them.
+    pub fn give_bodies(&mut self, state: &mut State) {
+        if self.phase == Phase::Empty {
+            return;
+        }
+        let give = |state: &State, view: SubdomainView| {
+            let SubdomainView {
+                subdomain,
+                bodies,
+                loads,
+                ..
+            } = view;
+            subdomain.give_bodies(bodies, loads);
+            if state.params.sleep_steps == 0 {
+                subdomain.count(0..subdomain.groups.len(), 0, loads);
+            }
+        };
+        self.for_each(state, give, || (), |_, _| ());
+    }
+
+    /// Gives the state its balls and, entry by entry of the neighbour lists, the contact histories, as far as it does not
+    /// have them. The lists may change then.
+    pub fn write_back(&mut self, state: &mut State) {
+        self.give_bodies(state);
+        if take(&mut self.phase) == Phase::Empty {
+            return;
+        }
+        let size = state.params.memory_size as usize;
+        if size == 0 {
+            return;
+        }
+        let mut rest = &mut state.memory[..];
+        let mut tasks = Vec::with_capacity(self.subdomains.len());
+        for subdomain in &self.subdomains {
+            let own;
+            (own, rest) = rest.split_at_mut(size * subdomain.entries.len());
+            tasks.push((subdomain, own));
+        }
+        tasks
+            .into_par_iter()
+            .for_each(|(subdomain, memory)| subdomain.write_back(memory, size));
+    }
+
+    /// Fills the subdomains, has each do something with its part of the state, and writes all back: a pass by itself.
+    pub fn once<T: Send>(
+        &mut self,
+        state: &mut State,
+        act: impl Fn(&State, SubdomainView) -> T + Sync + Send,
+        nothing: impl Fn() -> T + Sync + Send,
+        and: impl Fn(T, T) -> T + Sync + Send,
+    ) -> T {
+        self.fill(state);
+        let result = self.for_each(state, act, nothing, and);
+        self.write_back(state);
+        result
+    }
+
+    /// Has each subdomain do something with its part of the state, and returns what comes of all.
+    pub fn for_each<T: Send>(
+        &mut self,
+        state: &mut State,
+        act: impl Fn(&State, SubdomainView) -> T + Sync + Send,
+        nothing: impl Fn() -> T + Sync + Send,
+        and: impl Fn(T, T) -> T + Sync + Send,
+    ) -> T {
+        let mut bodies = take(&mut state.bodies);
+        let mut sphere_loads = take(&mut state.sphere_loads);
+        let mut views = Vec::with_capacity(self.subdomains.len());
+        let mut rest = &mut bodies[..];
+        let mut rest_of_loads = &mut sphere_loads[..];
+        let scratch = self.scratch.iter_mut().zip(&mut self.shares);
+        for (subdomain, (scratch, share)) in self.subdomains.iter_mut().zip(scratch) {
+            let (bodies, loads);
+            (bodies, rest) = rest.split_at_mut(subdomain.bodies.len());
+            (loads, rest_of_loads) = rest_of_loads.split_at_mut(subdomain.spheres.len());
+            let view = SubdomainView {
+                subdomain,
+                scratch,
+                bodies,
+                loads,
+            };
+            views.push((view, share));
+        }
+        let shared = &*state;
+        let all = views
+            .into_par_iter()
+            .map(|(view, share)| {
+                let start = Instant::now();
+                let result = act(shared, view);
+                share.time += start.elapsed().as_secs_f64();
+                result
+            })
+            .reduce(nothing, and);
+        state.bodies = bodies;
+        state.sphere_loads = sphere_loads;
+        all
+    }
+}

@@ -1,0 +1,323 @@
+//! Makes the rows of a subdomain from the neighbour lists.
+
+use std::mem::take;
+use std::ops::Range;
+
+use super::ball_block::BallBlock;
+use super::contact_rows::Effect;
+use super::contacts::history_columns;
+use super::lanes::{Soa4, WIDTH};
+use super::subdomain::{
+    Chunk, Facets, LaneGroup, NO_ENTRY, PairEntries, Reaction, Subdomain, WallNeighbours,
+};
+use crate::state::State;
+use crate::state::layout::WALL;
+use crate::step::wall_run::walls_of;
+
+/// Spheres of a chunk: few enough that what one pass writes is in the cache when the next one reads it.
+const CHUNK: usize = 1024;
+
+/// The neighbour lists of a subdomain, as far as their pairs have not been listed yet.
+struct Unlisted {
+    /// Where the list of each sphere starts, and where the last one ends.
+    starts: Vec<usize>,
+    /// The next entry of each sphere: those before it are in pairs, be it from the other side.
+    next: Vec<usize>,
+    /// Whether bodies may sleep: there may be something to do on one side of a pair only, so each side has it.
+    sleep: bool,
+}
+
+/// Pairs of a chunk one after the other, before they are put into rows.
+#[derive(Debug, Default)]
+pub(super) struct FillScratch {
+    /// Place of the other sphere in [`Subdomain::local`], and where the neighbour lists have the pair.
+    pairs: Vec<(u32, PairEntries)>,
+    owners: Vec<RowOwner>,
+    /// Where each of the pairs went, among those of the chunk.
+    slot_of: Vec<u32>,
+}
+
+/// A sphere, and which pairs it owns.
+#[derive(Clone, Copy, Debug, Default)]
+struct RowOwner {
+    place: u32,
+    /// The first of its pairs.
+    start: u32,
+    count: u32,
+    /// Whether it has walls in its list.
+    has_walls: bool,
+}
+
+impl FillScratch {
+    /// Makes the sphere at `place` the owner of the pairs from `start` on.
+    fn own(&mut self, place: usize, start: usize, has_walls: bool) {
+        self.owners.push(RowOwner {
+            place: place as u32,
+            start: start as u32,
+            count: (self.pairs.len() - start) as u32,
+            has_walls,
+        });
+    }
+}
+
+impl Subdomain {
+    /// Takes over `bodies` with their spheres and pairs; `balls` says which kinds of bodies are moved as balls.
+    pub fn fill(&mut self, state: &State, bodies: Range<usize>, balls: &[bool]) {
+        if bodies.is_empty() {
+            *self = Subdomain::default();
+            return;
+        }
+        let mut lists = self.clear(state, bodies.clone());
+        self.copy_spheres(state);
+        self.fill_before(state, &mut lists);
+        let first = self.spheres.start;
+        let mut chunk = self.before.after();
+        for body in bodies.clone() {
+            chunk.balls &= balls[state.bodies[body].kind as usize];
+            let own = state.spheres_of(&state.bodies[body]);
+            for place in own.start - first..own.end - first {
+                self.list_sphere(state, &mut lists, place);
+            }
+            chunk.bodies.end = body + 1 - bodies.start;
+            chunk.spheres.end = own.end - first;
+            if chunk.spheres.len() >= CHUNK || body + 1 == bodies.end {
+                self.close(state, &mut chunk);
+                let next = chunk.after();
+                self.chunks.push(std::mem::replace(&mut chunk, next));
+            }
+        }
+        let sums = &mut self.sums.effects;
+        sums.clear();
+        sums.resize(self.reach.next_power_of_two(), Effect::default());
+        for reaction in &mut self.reactions {
+            reaction.place = self.sums.place(reaction.place as usize) as u32;
+        }
+        let size = state.params.memory_size as usize;
+        self.facet_memory.clear();
+        for walls in &self.wall_neighbours {
+            let entry = walls.entry as usize * size;
+            let own = &state.memory[entry..entry + walls.count as usize * size];
+            self.facet_memory.extend_from_slice(own);
+        }
+    }
+
+    /// Forgets all, and begins with some bodies.
+    fn clear(&mut self, state: &State, bodies: Range<usize>) -> Unlisted {
+        let first = state.bodies[bodies.start].first_sphere as usize;
+        let spheres = first..state.spheres_of(&state.bodies[bodies.end - 1]).end;
+        let starts: Vec<usize> = state.neighbour_starts[spheres.start..=spheres.end]
+            .iter()
+            .map(|&start| start as usize)
+            .collect();
+        self.entries = starts[0]..starts[spheres.len()];
+        self.blocks.clear();
+        self.groups.clear();
+        self.others.clear();
+        self.histories.clear();
+        self.row_entries.clear();
+        self.overlaps.clear();
+        self.reactions.clear();
+        self.wall_neighbours.clear();
+        self.facets.clear();
+        self.chunks.clear();
+        (self.bodies, self.spheres) = (bodies, spheres);
+        self.history_columns = history_columns(state);
+        self.reach = 0;
+        self.idle = 0;
+        Unlisted {
+            next: starts.clone(),
+            starts,
+            sleep: state.params.sleep_steps > 0,
+        }
+    }
+
+    /// Copies its spheres, and as ghosts the others that are in its lists.
+    fn copy_spheres(&mut self, state: &State) {
+        let own = self.spheres.start as u32..self.spheres.end as u32;
+        let entries = &state.neighbours[self.entries.clone()];
+        let others = entries.iter().filter(|&&other| other & WALL == 0);
+        self.ghosts.clear();
+        self.ghosts
+            .extend(others.filter(|other| !own.contains(other)));
+        self.ghosts.sort_unstable();
+        self.ghosts.dedup();
+        self.local.clear();
+        self.local
+            .extend_from_slice(&state.spheres[self.spheres.clone()]);
+        let ghosts = self.ghosts.iter();
+        self.local
+            .extend(ghosts.map(|&ghost| state.spheres[ghost as usize]));
+    }
+
+    /// Place in `local` of a sphere that is in its lists.
+    fn place(&self, sphere: u32) -> u32 {
+        if self.spheres.contains(&(sphere as usize)) {
+            return sphere - self.spheres.start as u32;
+        }
+        let ghost = self.ghosts.partition_point(|&ghost| ghost < sphere);
+        (self.spheres.len() + ghost) as u32
+    }
+
+    /// Puts the pairs with spheres of lower index than any of its own into rows.
+    fn fill_before(&mut self, state: &State, lists: &mut Unlisted) {
+        let Unlisted {
+            starts,
+            next,
+            sleep,
+        } = lists;
+        if !*sleep {
+            let first = self.spheres.start;
+            for place in 0..self.spheres.len() {
+                let list = &state.neighbours[starts[place]..starts[place + 1]];
+                let start = self.fill_scratch.pairs.len();
+                for &other in list.iter().take_while(|&&other| other < first as u32) {
+                    let entry = next[place] as u32;
+                    let entries = PairEntries {
+                        own: entry,
+                        other: entry,
+                    };
+                    self.fill_scratch.pairs.push((self.place(other), entries));
+                    next[place] += 1;
+                }
+                if self.fill_scratch.pairs.len() > start {
+                    self.fill_scratch.own(place, start, false);
+                    self.reach = place + 1;
+                }
+            }
+        }
+        self.before = Chunk::default();
+        let before = self.before.clone();
+        self.make_rows(state, &before);
+        self.before.groups = 0..self.groups.len();
+        self.before.rows = 0..self.others.len();
+    }
+
+    /// Lists the pairs of a sphere that are not listed yet, and its facets.
+    fn list_sphere(&mut self, state: &State, lists: &mut Unlisted, place: usize) {
+        let neighbours = &state.neighbours;
+        let Unlisted {
+            starts,
+            next,
+            sleep,
+        } = lists;
+        let Range { start: first, end } = self.spheres;
+        let own = starts[place]..starts[place + 1];
+        let walls = walls_of(&neighbours[own.clone()]).len();
+        let list = next[place]..own.end - walls;
+        let start = self.fill_scratch.pairs.len();
+        for (entry, &other) in list.clone().zip(&neighbours[list]) {
+            // Lists are sorted and symmetric, and spheres come in order: the entry for the same pair in the other list is
+            // always the next one there.
+            let mut mirror = entry;
+            if !*sleep && (other as usize) < end {
+                let next = &mut next[other as usize - first];
+                mirror = *next;
+                *next += 1;
+            }
+            let entries = PairEntries {
+                own: entry as u32,
+                other: mirror as u32,
+            };
+            self.fill_scratch.pairs.push((self.place(other), entries));
+        }
+        self.fill_scratch.own(place, start, walls > 0);
+        if walls > 0 {
+            let facets = &neighbours[own.end - walls..own.end];
+            self.wall_neighbours.push(WallNeighbours {
+                place: place as u32,
+                first: self.facets.len() as u32,
+                count: walls as u32,
+                facets: Facets::of(facets, state.facets()),
+                entry: (own.end - walls) as u32,
+            });
+            self.facets.extend_from_slice(facets);
+        }
+    }
+
+    /// Completes a chunk that has all its bodies: puts the listed pairs into rows, and balls into blocks.
+    fn close(&mut self, state: &State, chunk: &mut Chunk) {
+        self.make_rows(state, chunk);
+        chunk.groups.end = self.groups.len();
+        chunk.rows.end = self.others.len();
+        chunk.reactions.end = self.reactions.len();
+        chunk.wall_neighbours.end = self.wall_neighbours.len();
+        if chunk.balls {
+            let first = self.bodies.start + chunk.bodies.start;
+            let own = state.bodies[first..first + chunk.bodies.len()].chunks(WIDTH);
+            let loads = &state.sphere_loads[self.spheres.clone()][chunk.spheres.clone()];
+            let blocks = own.zip(loads.chunks(WIDTH));
+            let blocks = blocks.map(|(bodies, loads)| BallBlock::new(bodies, loads));
+            self.blocks.extend(blocks);
+            chunk.blocks.end = self.blocks.len();
+        }
+    }
+
+    /// Puts the owners of listed pairs side by side, those with as many pairs together, and their pairs into rows. They
+    /// are those of a chunk, as far as it is there.
+    fn make_rows(&mut self, state: &State, chunk: &Chunk) {
+        let mut listed = take(&mut self.fill_scratch);
+        let FillScratch {
+            pairs,
+            owners,
+            slot_of,
+        } = &mut listed;
+        let size = state.params.memory_size as usize;
+        // A group of which all sleep is left out.
+        owners.sort_by_cached_key(|owner| {
+            let own = owner.start as usize..(owner.start + owner.count) as usize;
+            let others = pairs[own].iter().map(|&(other, _)| other);
+            let kept = state.params.sleep_steps > 0
+                && self.is_kept(owner.place, others, owner.has_walls, &state.params);
+            // One number: these are compared faster than tuples.
+            (u32::from(kept) << 31) | ((u32::MAX >> 1) - owner.count)
+        });
+        slot_of.resize(pairs.len(), 0);
+        for owners in owners.chunks(WIDTH) {
+            let owner = |lane: usize| owners.get(lane).unwrap_or(&owners[0]);
+            let places = std::array::from_fn(|lane| owner(lane).place);
+            let has_walls = std::array::from_fn(|lane| owner(lane).has_walls);
+            let start = self.others.len();
+            let most = owners.iter().map(|owner| owner.count).max();
+            let end = start + most.unwrap_or(0) as usize;
+            for row in start..end {
+                let mut others = places;
+                let mut entries = [NO_ENTRY; WIDTH];
+                let mut histories = [Soa4::ZERO; 2];
+                for (lane, owner) in owners.iter().enumerate() {
+                    if row - start >= owner.count as usize {
+                        continue;
+                    }
+                    let pair = owner.start as usize + (row - start);
+                    (others[lane], entries[lane]) = pairs[pair];
+                    slot_of[pair] = ((row - chunk.rows.start) * WIDTH + lane) as u32;
+                    let entry = entries[lane].own as usize * size;
+                    let own = &state.memory[entry..entry + size];
+                    for (columns, own) in histories.iter_mut().zip(own) {
+                        columns.set(lane, own.truncate(), own.w);
+                    }
+                }
+                self.others.push(others);
+                self.row_entries.push(entries);
+                let columns = histories.iter().flat_map(|columns| columns.0);
+                self.histories.extend(columns.take(self.history_columns));
+            }
+            self.groups.push(LaneGroup {
+                places,
+                count: owners.len(),
+                has_walls,
+                rows: start..end,
+            });
+        }
+        for (&(other, entries), &pair) in pairs.iter().zip(&*slot_of) {
+            if entries.own != entries.other {
+                self.reactions.push(Reaction { place: other, pair });
+                self.reach = self.reach.max(other as usize + 1 - chunk.spheres.start);
+            }
+        }
+        self.reach = self.reach.max(chunk.spheres.len());
+        pairs.clear();
+        owners.clear();
+        slot_of.clear();
+        self.fill_scratch = listed;
+    }
+}
