@@ -2,6 +2,7 @@
 
 pub(crate) mod aside;
 pub mod checkpoint;
+mod clock;
 mod flow;
 pub mod network;
 pub mod observe;
@@ -27,6 +28,7 @@ use crate::state::{Field, State, groups, least_period, pairs};
 use crate::step::cpu::CpuEngine;
 use crate::step::gpu::{Adapter, Context, GpuEngine};
 use crate::step::{Engine, PassTimes};
+use clock::with_system_clock;
 use flow::Change;
 
 /// Which engine to use.
@@ -97,7 +99,11 @@ impl Simulation {
     pub fn on_cpu(model: Model, threads: Option<usize>) -> Result<Simulation> {
         has_room(&model)?;
         let engine = CpuEngine::new(&model, threads)?;
-        Ok(Self::start(State::new(&model), model, engine))
+        Ok(Self::start(
+            State::new(&model),
+            model,
+            with_system_clock(engine),
+        ))
     }
 
     /// Starts a simulation on an open device.

@@ -34,7 +34,7 @@ pub struct Contact {
     pub time_step: f32,
 }
 
-/// How two surfaces touch during a step.
+/// The part of a step in which two surfaces touch, and how deep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touch {
     /// The part of the step in which they overlap, 0 to 1.
@@ -114,7 +114,7 @@ impl History {
     }
 }
 
-/// What a contact does to one of its sides.
+/// Response of a contact, on one of its sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Response {
     /// Force on this surface, N.
@@ -203,7 +203,7 @@ fn spring<const LAW: u32>(overlap: f32, radius: f32, pair: &Pair) -> (f32, f32) 
     }
 }
 
-/// What the contact does, by the law `LAW` of [`crate::state::layout`].
+/// The response of a contact by the law `LAW`, one of those in [`crate::state::layout`].
 #[inline(always)]
 pub fn respond<const LAW: u32>(
     contact: &Contact,
@@ -250,8 +250,8 @@ fn linear(contact: &Contact, pair: &Pair) -> Response {
     }
 }
 
-/// The laws `hooke` and `hertz`: spring and dashpot along the normal, a spring across it that
-/// remembers (Cundall and Strack 1979; Mindlin's stiffness for `hertz`), and what is added to either:
+/// The laws `hooke` and `hertz`: spring and dashpot along the normal, a tangential spring with a
+/// history (Cundall and Strack 1979; Mindlin's stiffness for `hertz`), and what is added to either:
 /// resistance to rolling and twisting, and cohesion.
 ///
 /// The tangential force k_t s + c_t v_t is capped by Coulomb friction, mu times spring and dashpot
@@ -418,7 +418,7 @@ struct Slider {
     cap: f32,
 }
 
-/// What became of a [`Slider`] in a step.
+/// A step of a [`Slider`].
 struct Slid {
     /// N.
     force: Vec3,

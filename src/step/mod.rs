@@ -2,6 +2,7 @@
 //!
 //! [`Pass::ALL`] lists the passes in their order.
 
+pub mod clock;
 pub mod contact;
 pub mod cpu;
 mod engine;

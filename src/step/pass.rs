@@ -1,7 +1,7 @@
 //! The passes of a step, in their order.
 
 /// A pass. Its name is that of its shader (`shaders/<name>.wgsl`), of its twin on the CPU
-/// (`src/cpu/<name>.rs`), of its timer and of its parity test.
+/// (`src/step/cpu/<name>.rs`), of its timer and of its parity test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pass {
     /// Position and velocity of each sphere, from its body.

@@ -108,8 +108,25 @@ fn upward(files: &[(String, String)]) -> Vec<String> {
     wrong
 }
 
-#[test]
-fn modules_import_downwards_only() {
+/// The files of the layers up to the step that ask the standard library for the time. The GPU engine may.
+fn clocks(files: &[(String, String)]) -> Vec<&str> {
+    let is_core = |file: &str| {
+        let own = file.split('/').next().unwrap_or_default();
+        layer(own.trim_end_matches(".rs")) <= layer("step") && !file.starts_with("step/gpu/")
+    };
+    let asks = |text: &str| {
+        ["Instant", "SystemTime"]
+            .iter()
+            .any(|clock| text.contains(clock))
+    };
+    let asking = files
+        .iter()
+        .filter(|(file, text)| is_core(file) && asks(&code(text)));
+    asking.map(|(file, _)| file.as_str()).collect()
+}
+
+/// The files of the library, each with its text.
+fn library() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut paths = Vec::new();
     sources(&root, &mut paths);
@@ -122,7 +139,20 @@ fn modules_import_downwards_only() {
         .filter(|(name, _)| name != "lib.rs" && !name.starts_with("cli/"))
         .collect();
     assert!(library.len() > 100, "{} files", library.len());
-    let wrong = upward(&library);
+    library
+}
+
+#[test]
+fn the_core_asks_for_no_time() {
+    assert_eq!(clocks(&library()), [""; 0]);
+    let file = |name: &str| [(name.to_owned(), "use std::time::Instant;".to_owned())];
+    assert_eq!(clocks(&file("step/cpu/mod.rs")), ["step/cpu/mod.rs"]);
+    assert_eq!(clocks(&file("simulation/mod.rs")), [""; 0]);
+}
+
+#[test]
+fn modules_import_downwards_only() {
+    let wrong = upward(&library());
     assert!(
         wrong.is_empty(),
         "imports that go up:\n{}",

@@ -1,3 +1,5 @@
+//! Pass `bin`: spheres into hash buckets of the grid.
+
 use crate::math::grid::{bucket, cell_at};
 use crate::state::State;
 use crate::state::grid::level_of;

@@ -18,8 +18,8 @@ use crate::state::layout::{self, MATERIAL_BITS, Params, Sphere};
 use crate::step::contact::{History, Response, respond};
 use crate::step::geometry::RelativeMotion;
 
-/// What contacts do to a sphere in a step: force, N, and energy that dashpots took, J; torque, N m, and energy that
-/// friction took, J.
+/// Effect of contacts on a sphere in a step: force, N, and energy that dashpots dissipate, J; torque, N m, and energy that
+/// friction dissipates, J.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C, align(32))]
 pub(super) struct Effect(pub [[f32; 4]; 2]);
@@ -42,7 +42,7 @@ impl Effect {
     }
 }
 
-/// What contacts do to spheres, in a ring: a power of two of places, at least as many as are in use at a time. See
+/// Effects on spheres, in a ring: a power of two of places, at least as many as are in use at a time. See
 /// [`super`].
 #[derive(Debug, Default)]
 pub(super) struct SumRing {
@@ -61,9 +61,9 @@ impl SumRing {
 #[derive(Default)]
 pub(super) struct ContactScratch {
     row: ContactRow,
-    /// What each contact of a chunk does to the sphere that does not own it, row by row.
+    /// Reactions: the effect of each contact of a chunk on the sphere that does not own it, row by row.
     effects: Vec<[Effect; WIDTH]>,
-    /// What the pairs of each sphere of a chunk do to it.
+    /// Effects on the spheres of a chunk of the pairs that they own.
     pub sums: SumRing,
 }
 
@@ -74,11 +74,11 @@ struct ContactRow {
     /// Parameters of each contact.
     pairs: Soa16,
     history: [[f32; WIDTH]; 8],
-    /// What it does to the other sphere.
+    /// Effects on the other spheres.
     effects: [Soa4<WIDTH>; 2],
     /// Overlaps, m.
     overlaps: [f32; WIDTH],
-    /// What this and the rows before it do to the sphere.
+    /// Effects of this row and those before it on the owners.
     sums: [Soa4<WIDTH>; 2],
     /// Largest overlap so far, as a fraction of the smaller radius.
     fractions: [f32; WIDTH],
@@ -228,7 +228,7 @@ pub(super) fn larger(a: f32, b: f32) -> f32 {
 }
 
 impl ContactRow {
-    /// What the contacts do: adds it to the sums.
+    /// Evaluates the contacts, and adds their effects to the sums.
     #[inline(always)]
     fn respond<const LAW: u32, const PLAIN: bool>(
         &mut self,

@@ -1,3 +1,5 @@
+//! Pass `contacts`: the contacts between the spheres of each chunk, and their sums.
+
 use std::mem::take;
 use std::ops::Range;
 
@@ -59,7 +61,7 @@ pub(super) fn contacts(state: &mut State, decomposition: &mut Decomposition) {
 pub(super) type Kernel =
     fn(&State, &mut Subdomain, &Chunk, &mut [SphereLoad], &mut ContactScratch, &[Body]) -> f32;
 
-/// What evaluates the contact law of `state`.
+/// The kernel for the contact law of `state`.
 ///
 /// # Panics
 /// If it is a custom one.

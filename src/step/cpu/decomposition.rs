@@ -1,7 +1,6 @@
 //! The subdomains of a state, and which of the two has the current values.
 
 use std::mem::take;
-use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -12,17 +11,20 @@ use super::shares::{Share, balanced, divide};
 use super::subdomain::Subdomain;
 use crate::state::State;
 use crate::state::layout::{Body, Params, SphereLoad};
+use crate::step::clock::{Clock, Stopwatch};
 
 /// Subdomains for each thread where bodies may sleep: more than one, since nobody knows how long each takes. Else it is
 /// one, since pairs within a subdomain cost half of those across.
 const FOR_EACH_THREAD: usize = 4;
 
-/// What it costs to put a sphere and its pairs in place, in evaluations of a pair.
+/// Cost of putting a sphere and its pairs in place, in evaluations of a pair.
 const FILL_COST: usize = 8;
 
 /// All bodies of a state, divided into subdomains.
 #[derive(Debug, Default)]
 pub(super) struct Decomposition {
+    /// Tells how long subdomains take, so that they can be balanced.
+    pub clock: Option<Clock>,
     subdomains: Vec<Subdomain>,
     /// Memory in which each of them works.
     scratch: Vec<Box<SubdomainScratch>>,
@@ -237,13 +239,13 @@ impl Decomposition {
             };
             views.push((view, share));
         }
-        let shared = &*state;
+        let (shared, clock) = (&*state, self.clock);
         let all = views
             .into_par_iter()
             .map(|(view, share)| {
-                let start = Instant::now();
+                let mut watch = Stopwatch::start(clock);
                 let result = act(shared, view);
-                share.time += start.elapsed().as_secs_f64();
+                share.time += watch.lap().as_secs_f64();
                 result
             })
             .reduce(nothing, and);

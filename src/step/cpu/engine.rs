@@ -66,8 +66,8 @@ impl Engine for CpuEngine {
         Ok(self.on_threads(|engine| match engine.trace.take() {
             None => engine.steps(state, count, None),
             Some(trace) => {
-                let mut look = |state: &State, step| trace.sample(state, taken + step, samples);
-                let count = engine.steps(state, count, Some(&mut look));
+                let mut after = |state: &State, step| trace.sample(state, taken + step, samples);
+                let count = engine.steps(state, count, Some(&mut after));
                 engine.trace = Some(trace);
                 count
             }
@@ -75,9 +75,7 @@ impl Engine for CpuEngine {
     }
 
     fn profile(&mut self, state: &mut State, _: u64, count: u64) -> Result<Option<PassTimes>> {
-        Ok(Some(self.on_threads(|engine| {
-            CpuEngine::profile(engine, state, count)
-        })))
+        Ok(self.on_threads(|engine| CpuEngine::profile(engine, state, count)))
     }
 
     fn set_trace(&mut self, trace: Trace, _: &State) {

@@ -1,3 +1,5 @@
+//! Pass `forces`: drag, water, springs and other forces on bodies that are no contacts.
+
 use std::f32::consts::PI;
 
 use glam::{Vec2, Vec3};

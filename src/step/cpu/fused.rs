@@ -1,7 +1,7 @@
 //! `contacts`, `walls`, `integrate` and the `pose` of the next step in one go, chunk by chunk.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::contact_rows::{ContactScratch, larger};
 use super::contacts;
@@ -15,6 +15,7 @@ use super::wall_batch::WallBatch;
 use super::walls::{self, WallOutcome};
 use crate::state::State;
 use crate::step::Pass;
+use crate::step::clock::{Clock, Stopwatch};
 
 /// The passes that [`fused_step`] runs; the last one is that of the next step.
 pub(super) const FUSED: [Pass; 4] = [Pass::Contacts, Pass::Walls, Pass::Integrate, Pass::Pose];
@@ -25,10 +26,11 @@ pub(super) const FUSED: [Pass; 4] = [Pass::Contacts, Pass::Walls, Pass::Integrat
 /// None of them reads what another subdomain writes: `integrate` writes bodies, `pose` the spheres of the subdomain, and
 /// contacts read those and ghosts. Nor do they read what has been posed already: pairs look ahead only, unless bodies may
 /// sleep; then all contacts are evaluated first. Returns the time that each of [`FUSED`] took, as if one came after the
-/// other.
+/// other; zero without a clock.
 pub(super) fn fused_step(
     state: &mut State,
     decomposition: &mut Decomposition,
+    clock: Option<Clock>,
 ) -> [Duration; FUSED.len()] {
     if state.bodies.is_empty() {
         // Walls move all the same, and under laws that this engine does not have, too: the GPU engine has it
@@ -36,7 +38,7 @@ pub(super) fn fused_step(
         integrate::end(state, Moved::default());
         return Default::default();
     }
-    let start = Instant::now();
+    let mut watch = Stopwatch::start(clock);
     let contacts = contacts::kernel(state);
     let walls = (state.params.wall_count > 0).then(|| walls::kernel(state));
     let step = integrate::begin(state);
@@ -47,7 +49,7 @@ pub(super) fn fused_step(
             walls,
             step: &step,
             outcome: StepOutcome::new(state),
-            clock: Instant::now(),
+            watch: Stopwatch::start(clock),
             view,
         };
         task.run();
@@ -68,7 +70,7 @@ pub(super) fn fused_step(
     }
     // Threads work side by side: each pass has its share of the time that went by.
     let all = outcome.times.iter().sum::<Duration>().as_secs_f64();
-    let share = start.elapsed().as_secs_f64() / all.max(f64::MIN_POSITIVE);
+    let share = watch.lap().as_secs_f64() / all.max(f64::MIN_POSITIVE);
     outcome.times.map(|time| time.mul_f64(share))
 }
 
@@ -79,7 +81,7 @@ struct Task<'a> {
     walls: Option<walls::Kernel>,
     step: &'a Step,
     outcome: StepOutcome,
-    clock: Instant,
+    watch: Stopwatch,
     view: SubdomainView<'a>,
 }
 
@@ -119,7 +121,7 @@ impl Task<'_> {
         let contacts = &mut scratch.contacts;
         let fraction = (self.contacts)(self.state, subdomain, chunk, loads, contacts, soon);
         self.outcome.fraction = larger(self.outcome.fraction, fraction);
-        self.outcome.lap(0, &mut self.clock);
+        self.outcome.lap(0, &mut self.watch);
         if let Some(walls) = self.walls {
             let outcome = &mut self.outcome.walls;
             walls(
@@ -131,7 +133,7 @@ impl Task<'_> {
                 &mut scratch.walls,
             );
         }
-        self.outcome.lap(1, &mut self.clock);
+        self.outcome.lap(1, &mut self.watch);
     }
 
     /// Moves the bodies of a chunk, and poses their spheres for the next step.
@@ -150,11 +152,11 @@ impl Task<'_> {
             let (count, scratch) = (chunk.bodies.len(), &mut scratch.integrate);
             let moved = integrate_blocks(self.step, kinds, blocks, first, count, scratch);
             self.outcome.moved = self.outcome.moved.and(moved);
-            self.outcome.lap(2, &mut self.clock);
+            self.outcome.lap(2, &mut self.watch);
             if !moved.is_lost() {
                 pose_blocks(&self.state.params, kinds, blocks, first, spheres);
             }
-            self.outcome.lap(3, &mut self.clock);
+            self.outcome.lap(3, &mut self.watch);
             return;
         }
         let forces = match self.state.params.forces {
@@ -171,11 +173,11 @@ impl Task<'_> {
         };
         let moved = integrate_some(self.step, kinds, some, &mut scratch.integrate);
         self.outcome.moved = self.outcome.moved.and(moved);
-        self.outcome.lap(2, &mut self.clock);
+        self.outcome.lap(2, &mut self.watch);
         if !moved.is_lost() {
             pose_some(self.state, bodies, first, spheres);
         }
-        self.outcome.lap(3, &mut self.clock);
+        self.outcome.lap(3, &mut self.watch);
     }
 }
 
@@ -220,22 +222,24 @@ impl StepOutcome {
         }
     }
 
-    fn lap(&mut self, pass: usize, clock: &mut Instant) {
-        let now = Instant::now();
-        self.times[pass] += now - *clock;
-        *clock = now;
+    fn lap(&mut self, pass: usize, watch: &mut Stopwatch) {
+        self.times[pass] += watch.lap();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+
     use glam::Vec4;
 
+    use super::FUSED;
     use crate::scene;
     use crate::state::State;
     use crate::state::layout::{ASLEEP, Body, CUSTOM, SphereLoad};
     use crate::step::Pass;
-    use crate::step::cpu::{CpuEngine, Look, is_due, run};
+    use crate::step::cpu::{AfterStep, CpuEngine, is_due, run};
 
     /// Clumps and balls of two materials on a floor, two of them on a spring.
     const SCENE: &str = r#"{
@@ -262,8 +266,8 @@ mod tests {
         }]
     }"#;
 
-    fn steps(state: &mut State, count: u64, look: Option<Look>) -> u64 {
-        CpuEngine::default().steps(state, count, look)
+    fn steps(state: &mut State, count: u64, after: Option<AfterStep>) -> u64 {
+        CpuEngine::default().steps(state, count, after)
     }
 
     #[test]
@@ -293,6 +297,31 @@ mod tests {
         for scene in [SCENE.to_owned(), balls()] {
             act_as_one_after_the_other(&scene);
         }
+    }
+
+    #[test]
+    fn a_clock_divides_bodies_by_time_and_changes_no_bit() {
+        /// A clock on which each lap takes longer than the one before.
+        fn ticks() -> Duration {
+            static TICKS: AtomicU64 = AtomicU64::new(0);
+            let tick = TICKS.fetch_add(1, Ordering::Relaxed);
+            Duration::from_nanos(tick * tick)
+        }
+        let mut state = crowded(&balls());
+        let mut timed = state.clone();
+        let mut engine = CpuEngine::default();
+        assert_eq!(engine.profile(&mut state, 150), None);
+        let times = CpuEngine::default()
+            .with_clock(ticks)
+            .profile(&mut timed, 150)
+            .unwrap();
+        assert!(
+            FUSED
+                .iter()
+                .all(|&pass| times[pass as usize] > Duration::ZERO)
+        );
+        assert!(state.stats[0].rebuilds > 2);
+        assert!(state == timed);
     }
 
     #[test]
@@ -340,11 +369,11 @@ mod tests {
             let mut apart = together.clone();
             let mut by_one = together.clone();
             let mut asleep = 0;
-            let mut look = |state: &State, _| {
+            let mut after = |state: &State, _| {
                 let sleeps = |body: &&Body| body.still & ASLEEP != 0;
                 asleep = asleep.max(state.bodies.iter().filter(sleeps).count());
             };
-            steps(&mut together, 150, Some(&mut look));
+            steps(&mut together, 150, Some(&mut after));
             let mut unseen = apart.clone();
             steps(&mut unseen, 150, None);
             assert!(unseen == together, "nobody looks, {sleep_steps}");

@@ -1,3 +1,5 @@
+//! Pass `integrate`: moves bodies, 16 or 128 side by side, and walls.
+
 use bytemuck::{cast_slice, cast_slice_mut};
 use glam::{IVec3, UVec3, UVec4, Vec3};
 use multiversion::multiversion;
@@ -54,7 +56,7 @@ pub fn integrate(state: &mut State) {
     end(state, moved);
 }
 
-/// What comes before the bodies: the one that is pulled.
+/// Begins the pass: pulls the body that is pulled.
 pub(super) fn begin(state: &mut State) -> Step {
     let State {
         params,
@@ -77,7 +79,7 @@ pub(super) fn begin(state: &mut State) -> Step {
     }
 }
 
-/// What comes after them: walls.
+/// Ends the pass: moves walls, and counts the step.
 pub(super) fn end(state: &mut State, moved: Moved) {
     let walls_stale = integrate_walls(state);
     let stats = &mut state.stats[0];
@@ -86,7 +88,7 @@ pub(super) fn end(state: &mut State, moved: Moved) {
     stats.steps += 1;
 }
 
-/// What became of bodies.
+/// Whether bodies have moved too far.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Moved {
     /// The last one that is lost, counted from 1; 0 if none is.
@@ -116,7 +118,7 @@ impl Moved {
     }
 }
 
-/// What bodies are made of.
+/// The kinds of bodies: their properties and spheres.
 #[derive(Clone, Copy)]
 pub(super) struct Kinds<'a> {
     pub properties: &'a [BodyProperties],
@@ -259,7 +261,7 @@ fn along(vector: Vec3, axis: Vec3) -> Vec3 {
     }
 }
 
-/// What holds for a step.
+/// Constants of a step.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     params: Params,
@@ -288,7 +290,7 @@ pub(super) struct Bodies<'a> {
     /// Index of the first.
     pub first: usize,
     pub bodies: &'a mut [Body],
-    /// What contacts do to spheres, from this one on.
+    /// Loads on spheres, from [`Bodies::first_sphere`] on.
     pub loads: &'a [SphereLoad],
     pub first_sphere: usize,
     /// Of each, or of none.
@@ -450,7 +452,7 @@ fn sleeps_on(
     acceleration.length() + farthest * twist.length() <= step.params.wake_acceleration
 }
 
-/// What acts on a body in a step.
+/// All that acts on a body in a step.
 #[derive(Clone, Copy)]
 struct NetForce {
     /// N.
@@ -481,7 +483,7 @@ impl NetForce {
 pub(super) struct IntegrateScratch {
     gathered: Gathered,
     lanes: BodyLanes<LANES>,
-    /// What contacts do to each.
+    /// Loads on each body.
     sums: [Load; LANES],
     awake: Awake,
     /// For those of blocks.
@@ -544,7 +546,7 @@ impl Gathered {
     }
 }
 
-/// What became of bodies side by side.
+/// Whether bodies side by side have moved too far.
 #[derive(Clone, Copy, Default)]
 struct Marks {
     /// The last lane whose body is lost.
@@ -553,7 +555,7 @@ struct Marks {
     stale: bool,
 }
 
-/// What moves bodies side by side.
+/// Bodies side by side, and what their lanes need to be moved.
 struct BodyLanes<const COUNT: usize> {
     properties: [Soa4<COUNT>; 2],
     /// The kinds of which these are, and whether all of them have three equal moments.

@@ -96,7 +96,7 @@ pub fn both(a: &Soa4<WIDTH>, b: &Soa4<WIDTH>) -> [[[f32; 4]; 2]; WIDTH] {
     elements
 }
 
-/// The same the other way round.
+/// Takes over eight values of each element, the reverse of [`both`].
 #[inline(always)]
 pub fn read_both([a, b]: [&mut Soa4<WIDTH>; 2], elements: &[[[f32; 4]; 2]; WIDTH]) {
     #[cfg(target_arch = "x86_64")]

@@ -63,8 +63,6 @@ mod subdomain;
 mod wall_batch;
 mod walls;
 
-use std::time::{Duration, Instant};
-
 use bin::bin;
 use contacts::contacts;
 use decomposition::Decomposition;
@@ -81,7 +79,8 @@ use rayon::ThreadPool;
 
 use crate::state::State;
 use crate::state::trace::Trace;
-use crate::step::Pass;
+use crate::step::clock::{Clock, Stopwatch};
+use crate::step::{Pass, PassTimes};
 
 /// Least number of elements that a thread takes at a time; less costs more than it gains.
 const GRAIN: usize = 256;
@@ -112,10 +111,16 @@ pub fn is_due(pass: Pass, state: &State) -> bool {
     !pass.builds_lists() || state.stats[0].rebuilding == 1
 }
 
-/// What is done after a step, with its number.
-pub type Look<'a> = &'a mut dyn FnMut(&State, u64);
+/// A function that is called after each step, with its number.
+pub type AfterStep<'a> = &'a mut dyn FnMut(&State, u64);
 
 impl CpuEngine {
+    /// The engine with a clock, by which it balances threads and times passes.
+    pub fn with_clock(mut self, clock: Clock) -> CpuEngine {
+        self.decomposition.clock = Some(clock);
+        self
+    }
+
     /// Runs one pass.
     pub fn run(&mut self, pass: Pass, state: &mut State) {
         match pass {
@@ -131,52 +136,50 @@ impl CpuEngine {
         }
     }
 
-    /// Runs steps until there are `count` of them or a body is lost, and has the number of those taken looked at after
-    /// each. Returns that number.
+    /// Runs steps until there are `count` of them or a body is lost, and calls a function after each with the number of
+    /// those taken. Returns that number.
     ///
-    /// For a look, bodies and loads are those of the step; but contact histories are in [`State::memory`] again, and where
+    /// The function sees the bodies and loads of the step; but contact histories are in [`State::memory`] again, and where
     /// spheres are in [`State::spheres`], after the last step only.
-    pub fn steps(&mut self, state: &mut State, count: u64, mut look: Option<Look>) -> u64 {
+    pub fn steps(&mut self, state: &mut State, count: u64, mut after: Option<AfterStep>) -> u64 {
         let mut taken = 0;
         while taken < count && state.stats[0].runaway == 0 {
-            self.take_step(state, taken + 1 == count);
+            self.take_step(state, taken + 1 == count, None);
             taken += 1;
-            if let Some(look) = &mut look {
+            if let Some(after) = &mut after {
                 self.decomposition.give_bodies(state);
-                look(state, taken);
+                after(state, taken);
             }
         }
         self.decomposition.write_back(state);
         taken
     }
 
-    /// Runs steps, and returns the time that each pass took in all of them, in the order of [`Pass::ALL`].
-    pub fn profile(&mut self, state: &mut State, steps: u64) -> [Duration; Pass::ALL.len()] {
-        let mut sums = [Duration::ZERO; Pass::ALL.len()];
+    /// Runs steps, and returns the time that each pass took in all of them; `None` without a clock.
+    pub fn profile(&mut self, state: &mut State, steps: u64) -> Option<PassTimes> {
+        let clock = self.decomposition.clock;
+        let mut sums = PassTimes::default();
         for step in 0..steps {
-            let times = self.take_step(state, step + 1 == steps);
+            let times = self.take_step(state, step + 1 == steps, clock);
             sums.iter_mut()
                 .zip(times)
                 .for_each(|(sum, time)| *sum += time);
         }
         self.decomposition.write_back(state);
-        sums
+        clock.map(|_| sums)
     }
 
     /// Takes a step. After the `last` one, and in those that build the neighbour lists, the state has the spheres of the
-    /// step; in others, the subdomains have them.
-    fn take_step(&mut self, state: &mut State, last: bool) -> [Duration; Pass::ALL.len()] {
+    /// step; in others, the subdomains have them. Returns the time that each pass took by `clock`.
+    fn take_step(&mut self, state: &mut State, last: bool, clock: Option<Clock>) -> PassTimes {
         let CpuEngine {
             decomposition,
             scratch,
+            ..
         } = self;
-        let mut times = [Duration::ZERO; Pass::ALL.len()];
-        let mut clock = Instant::now();
-        let mut lap = |pass: Pass| {
-            let now = Instant::now();
-            times[pass as usize] += now - clock;
-            clock = now;
-        };
+        let mut times = PassTimes::default();
+        let mut watch = Stopwatch::start(clock);
+        let mut lap = |pass: Pass| times[pass as usize] += watch.lap();
         if decomposition.exchange() {
             pose::begin(state);
         } else {
@@ -208,7 +211,7 @@ impl CpuEngine {
         lap(Pass::Neighbours);
         forces(state);
         lap(Pass::Forces);
-        let fused = fused_step(state, decomposition);
+        let fused = fused_step(state, decomposition, clock);
         for (pass, time) in FUSED.into_iter().zip(fused) {
             times[pass as usize] += time;
         }

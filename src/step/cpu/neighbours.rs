@@ -1,3 +1,5 @@
+//! Pass `neighbours`: finds the neighbour list of each sphere, eight candidates at a time.
+
 use std::ops::Range;
 
 use bytemuck::cast_slice;
@@ -22,7 +24,7 @@ const LANES: usize = 8;
 
 /// Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in
 /// the order of their indices, then facets of walls, so that the sum of the contact forces does not depend on
-/// when they were built. What a contact remembers goes with it from the old lists to the new ones.
+/// when they were built. Contact histories go from the old lists to the new ones.
 pub(super) fn neighbours(state: &mut State, scratch: &mut ListScratch) {
     let walls = WallTable {
         walls: &state.walls[..state.params.wall_count as usize],
@@ -140,7 +142,7 @@ struct SortedSpheres {
     extents: Vec<f32>,
     levels: Vec<u32>,
     bodies: Vec<u32>,
-    /// The same as [`State::sorted`].
+    /// Indices of the spheres, as [`State::sorted`] has them.
     indices: Vec<u32>,
 }
 
@@ -212,7 +214,7 @@ fn find_some<const PERIODIC: bool>(
     }
 }
 
-/// Neighbour lists with what their contacts remember.
+/// The neighbour lists of before, with their contact histories.
 #[derive(Debug, Default)]
 struct OldLists {
     starts: Vec<u32>,

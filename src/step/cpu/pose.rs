@@ -1,3 +1,5 @@
+//! Pass `pose`: the spheres of bodies.
+
 use bytemuck::cast_slice_mut;
 use glam::{IVec3, UVec3, Vec3};
 use multiversion::multiversion;
@@ -36,7 +38,7 @@ pub(super) fn pose_all(state: &mut State) {
     state.spheres = spheres;
 }
 
-/// What comes before the spheres.
+/// Begins a step: says whether it builds the neighbour lists.
 pub(super) fn begin(state: &mut State) {
     let stats = &mut state.stats[0];
     stats.step = stats.steps;
@@ -98,7 +100,7 @@ pub(super) fn pose_some(state: &State, bodies: &[Body], first: usize, spheres: &
     }
 }
 
-/// What the tags of its spheres say of a body that is fast.
+/// The tag of the spheres of a fast body.
 #[inline(always)]
 fn fast(body: &Body) -> u32 {
     if body.is_fast() { FAST } else { 0 }

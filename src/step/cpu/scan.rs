@@ -1,3 +1,5 @@
+//! Pass `scan`: where each bucket starts.
+
 use crate::state::State;
 
 /// Exclusive prefix sum of the bucket counts: where each bucket starts.

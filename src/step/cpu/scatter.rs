@@ -1,3 +1,5 @@
+//! Pass `scatter`: the spheres in the order of their buckets.
+
 use crate::state::State;
 
 /// Counting sort of the spheres into buckets.

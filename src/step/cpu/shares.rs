@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::state::State;
 use crate::state::layout::Body;
 
-/// What a sphere costs in a step, of which an entry of its neighbour list costs one.
+/// Cost of a sphere in a step; an entry of its neighbour list costs one.
 const SPHERE_COST: usize = 4;
 
 /// The part of a step that falls to a subdomain.

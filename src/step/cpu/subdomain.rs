@@ -44,9 +44,9 @@ pub(super) struct Subdomain {
     pub row_entries: Vec<[PairEntries; WIDTH]>,
     /// Overlaps of each row, m; none before they are evaluated for the first time.
     pub overlaps: Vec<[f32; WIDTH]>,
-    /// What pairs that stand for both of their spheres do to the second ones, in the order of the pairs.
+    /// The second spheres of pairs that stand for both, in the order of the pairs.
     pub reactions: Vec<Reaction>,
-    /// What contacts with spheres of lower index do to each sphere; zero between steps.
+    /// Effects on each sphere of contacts with spheres of lower index; zero between steps.
     pub sums: SumRing,
     /// The groups of pairs with spheres of lower index than any of the subdomain. They come first in the sums.
     pub before: Chunk,

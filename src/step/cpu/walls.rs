@@ -1,3 +1,5 @@
+//! Pass `walls`: the contacts of spheres with walls, in batches or, on meshes, one by one.
+
 use std::mem::take;
 
 use glam::{Vec3, Vec4};
@@ -92,7 +94,7 @@ impl WallOutcome {
 pub(super) type Kernel =
     fn(&State, &mut Subdomain, &Chunk, &mut [SphereLoad], &mut WallOutcome, &mut WallBatch);
 
-/// What evaluates the contact law of `state`.
+/// The kernel for the contact law of `state`.
 ///
 /// # Panics
 /// If it is a custom one.
@@ -228,11 +230,11 @@ fn one_by_one<const LAW: u32>(
     add(&mut load.friction, &mut load.friction_rest, friction);
 }
 
-/// A contact that goes over to another facet of the wall takes along what it remembers if it goes no
-/// farther than this part of the radius.
+/// A contact that goes over to another facet of the wall takes along its history if it goes no farther than this part of
+/// the radius.
 const INHERITED: f32 = 0.3;
 
-/// What contacts remember that have ended on their facets, with the points where those are nearest now.
+/// Histories of contacts that have ended on their facets, with the points where those are nearest now.
 #[derive(Default)]
 struct EndedContacts {
     count: usize,
@@ -258,7 +260,7 @@ impl EndedContacts {
         }
     }
 
-    /// Gives the memory of the nearest of those that are not farther than `reach` from `point` to `own`.
+    /// Gives the history of the nearest of those that are not farther than `reach` from `point` to `own`.
     fn hand_over(&mut self, point: Vec3, reach: f32, own: &mut [Vec4]) {
         let mut nearest = reach;
         let mut heir = None;
