@@ -150,11 +150,11 @@ fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> 
     let other = state.neighbours[entry];
     let (geometry, pair) = ContactGeometry::new(state, index, entry)?;
     let size = state.params.memory_size as usize;
-    let memory = History::of(&state.memory[entry * size..(entry + 1) * size]);
+    let history = History::of(&state.memory[entry * size..(entry + 1) * size]);
     let (response, stored) = match state.params.law {
-        LINEAR => evaluate::<LINEAR>(state, &geometry, &pair, &memory),
-        HOOKE => evaluate::<HOOKE>(state, &geometry, &pair, &memory),
-        HERTZ => evaluate::<HERTZ>(state, &geometry, &pair, &memory),
+        LINEAR => evaluate::<LINEAR>(state, &geometry, &pair, &history),
+        HOOKE => evaluate::<HOOKE>(state, &geometry, &pair, &history),
+        HERTZ => evaluate::<HERTZ>(state, &geometry, &pair, &history),
         CUSTOM => (Response::default(), 0.0),
         law => unreachable!("there is no contact law {law}"),
     };
@@ -188,11 +188,11 @@ fn evaluate<const LAW: u32>(
     state: &State,
     geometry: &ContactGeometry,
     pair: &Pair,
-    memory: &History,
+    history: &History,
 ) -> (Response, f32) {
-    let start = before(&geometry.contact, memory);
+    let start = before(&geometry.contact, history);
     let response = respond::<LAW>(&geometry.contact, pair, &start, &state.params);
-    (response, stored::<LAW>(&geometry.contact, pair, memory))
+    (response, stored::<LAW>(&geometry.contact, pair, history))
 }
 
 /// Numbers of values in intervals of equal width.

@@ -37,7 +37,7 @@ pub fn integrate(state: &mut State) {
     let moved = bodies
         .par_chunks_mut(GRAIN)
         .enumerate()
-        .map_init(IntegrateScratch::default, |batch, (chunk, bodies)| {
+        .map_init(IntegrateScratch::default, |scratch, (chunk, bodies)| {
             let first = chunk * GRAIN;
             let forces = match params.forces {
                 0 => &[],
@@ -50,7 +50,7 @@ pub fn integrate(state: &mut State) {
                 first_sphere: 0,
                 forces,
             };
-            integrate_some(&step, kinds, some, batch)
+            integrate_some(&step, kinds, some, scratch)
         })
         .reduce(Moved::default, Moved::and);
     end(state, moved);
@@ -303,7 +303,7 @@ pub(super) fn integrate_some(
     step: &Step,
     kinds: Kinds,
     some: Bodies,
-    batch: &mut IntegrateScratch,
+    scratch: &mut IntegrateScratch,
 ) -> Moved {
     let Bodies {
         first,
@@ -318,7 +318,7 @@ pub(super) fn integrate_some(
         sums,
         awake,
         ..
-    } = batch;
+    } = scratch;
     let mut moved = Moved::new(step);
     lanes.kinds = None;
     if forces.is_empty() {
@@ -367,10 +367,10 @@ pub(super) fn integrate_blocks(
     blocks: &mut [BallBlock],
     first: usize,
     count: usize,
-    batch: &mut IntegrateScratch,
+    scratch: &mut IntegrateScratch,
 ) -> Moved {
     let mut moved = Moved::new(step);
-    let lanes = &mut batch.side_by_side;
+    let lanes = &mut scratch.side_by_side;
     lanes.kinds = None;
     for (block, start) in blocks.iter_mut().zip((0..count).step_by(WIDTH)) {
         let BallBlock { bodies, loads } = block;
