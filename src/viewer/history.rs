@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
-
 use crate::error::Result;
+use crate::math::parallel::prelude::*;
 use crate::simulation::Simulation;
 use crate::state::{Field, angular_velocity, body_orientation};
 

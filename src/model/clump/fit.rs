@@ -14,9 +14,9 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use glam::DVec3;
-use rayon::prelude::*;
 
 use super::ClumpSphere;
+use crate::math::parallel::prelude::*;
 use crate::model::wall::Mesh;
 use crate::model::wall::solid::Solid;
 

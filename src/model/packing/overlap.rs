@@ -6,8 +6,8 @@ mod relax;
 use std::ops::ControlFlow;
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
 
+use crate::math::parallel::prelude::*;
 use crate::model::clump::Clump;
 use crate::model::forces::Group;
 use crate::model::wall::Probe;
@@ -83,7 +83,7 @@ pub fn overlaps(bodies: &[ModelBody], world: World, tolerance: f64) -> Vec<Overl
             found
         })
         .collect();
-    found.par_sort_unstable_by(|a, b| {
+    found.par_sort_by(|a, b| {
         (a.body, a.partner)
             .cmp(&(b.body, b.partner))
             .then(b.fraction.total_cmp(&a.fraction))
@@ -521,6 +521,7 @@ pub(super) mod tests {
     }
 
     #[test]
+    #[cfg(feature = "parallel")]
     fn the_list_does_not_depend_on_the_number_of_threads() {
         let shapes = [ball(0.1), clump(shapes::cube(2, 0.05, None))];
         let mut random = random(3);
@@ -528,11 +529,8 @@ pub(super) mod tests {
             .map(|index| random_body(index % 2, 2.5, &mut random))
             .collect();
         let with = |threads| {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build()
-                .expect("threads")
-                .install(|| overlaps(&bodies, world(&shapes, &[], None), 0.01))
+            let threads = crate::math::parallel::Threads::start(Some(threads)).expect("threads");
+            threads.run(|| overlaps(&bodies, world(&shapes, &[], None), 0.01))
         };
         assert!(with(1).len() > 100);
         assert_eq!(with(1), with(3));

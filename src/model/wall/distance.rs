@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use glam::{DVec3, IVec3, Vec3};
-use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::facet::closest;
@@ -12,6 +11,7 @@ use super::facet::{FRONT, Facet, SAMPLED};
 use super::mesh::Mesh;
 use super::solid::Solid;
 use super::tree::Bounds;
+use crate::math::parallel::prelude::*;
 
 /// Distances from a closed surface at the points of a cubic grid, negative inside; trilinear in between.
 #[derive(Clone, PartialEq)]

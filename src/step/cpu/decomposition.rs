@@ -2,13 +2,13 @@
 
 use std::mem::take;
 
-use rayon::prelude::*;
-
 use super::GRAIN;
 use super::fused::SubdomainScratch;
 use super::integrate::Kinds;
 use super::shares::{Share, balanced, divide};
 use super::subdomain::Subdomain;
+use crate::math::parallel::prelude::*;
+use crate::math::parallel::thread_count;
 use crate::state::State;
 use crate::state::layout::{Body, Params, SphereLoad};
 use crate::step::clock::{Clock, Stopwatch};
@@ -78,7 +78,7 @@ impl Decomposition {
             0 => 1,
             _ => FOR_EACH_THREAD,
         };
-        let most = for_each_thread * rayon::current_num_threads();
+        let most = for_each_thread * thread_count();
         let count = most.min(state.bodies.len().div_ceil(GRAIN));
         self.shares = balanced(&self.shares, count);
         let ranges = divide(state, &self.shares);

@@ -3,11 +3,11 @@
 use std::f32::consts::PI;
 
 use glam::{Vec2, Vec3};
-use rayon::prelude::*;
 
 use super::GRAIN;
 use super::contacts::add;
 use crate::math::grid::{metres, nearest};
+use crate::math::parallel::prelude::*;
 use crate::math::rotation::{Quaternion, angular_velocity};
 use crate::state::State;
 use crate::state::layout::{

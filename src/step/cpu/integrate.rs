@@ -3,12 +3,12 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 use glam::{IVec3, UVec3, UVec4, Vec3};
 use multiversion::multiversion;
-use rayon::prelude::*;
 
 use super::GRAIN;
 use super::ball_block::{BallBlock, kinds_of};
 use super::lanes::{LANES, Soa4, WIDTH, read_four, write_four};
 use crate::math::grid::{is_sane, metres, travel};
+use crate::math::parallel::prelude::*;
 use crate::math::rotation::{MOST_TURN, Quaternion, advance, angular_velocity, is_round};
 use crate::math::rounding::{self, dither};
 use crate::state::layout::{

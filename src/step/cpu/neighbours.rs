@@ -5,10 +5,10 @@ use std::ops::Range;
 use bytemuck::cast_slice;
 use glam::{IVec3, Vec3, Vec4};
 use multiversion::multiversion;
-use rayon::prelude::*;
 
 use super::lanes::{compress, marked};
 use crate::math::grid::{nearest, row_parts, row_ranges, wrap};
+use crate::math::parallel::prelude::*;
 use crate::model::wall::facet::distance;
 use crate::model::wall::tree::for_each_near;
 use crate::state::State;
@@ -167,21 +167,15 @@ impl SortedSpheres {
         bodies.resize(count, 0);
         let [x, y, z] = offsets.each_mut().map(|own| own.par_chunks_mut(CHUNK));
         let [i, j, k] = cells.each_mut().map(|own| own.par_chunks_mut(CHUNK));
-        let rest = (extents.par_chunks_mut(CHUNK), levels.par_chunks_mut(CHUNK));
-        let columns = (
-            x,
-            y,
-            z,
-            i,
-            j,
-            k,
-            rest.0,
-            rest.1,
-            bodies.par_chunks_mut(CHUNK),
-        );
-        let tasks = (sorted.par_chunks(CHUNK), columns.into_par_iter());
-        tasks.into_par_iter().for_each(|(sorted, columns)| {
-            let (x, y, z, i, j, k, extents, levels, bodies) = columns;
+        let offsets = x.zip(y).zip(z);
+        let cells = i.zip(j).zip(k);
+        let levels = levels.par_chunks_mut(CHUNK);
+        let rest = extents.par_chunks_mut(CHUNK).zip(levels);
+        let rest = rest.zip(bodies.par_chunks_mut(CHUNK));
+        let tasks = sorted.par_chunks(CHUNK).zip(offsets).zip(cells).zip(rest);
+        tasks.for_each(|(((sorted, offsets), cells), rest)| {
+            let (((x, y), z), ((i, j), k)) = (offsets, cells);
+            let ((extents, levels), bodies) = rest;
             for (place, &index) in sorted.iter().enumerate() {
                 let sphere = &spheres[index as usize];
                 [x[place], y[place], z[place]] = sphere.offset.to_array();

@@ -3,13 +3,13 @@
 use bytemuck::cast_slice_mut;
 use glam::{IVec3, UVec3, Vec3};
 use multiversion::multiversion;
-use rayon::prelude::*;
 
 use super::GRAIN;
 use super::ball_block::{BallBlock, kinds_of};
 use super::integrate::Kinds;
 use super::lanes::{Soa4, Soa16, WIDTH, write_four};
 use crate::math::grid::{metres, settle};
+use crate::math::parallel::prelude::*;
 use crate::math::rotation::{Quaternion, angular_velocity};
 use crate::state::State;
 use crate::state::layout::{ASLEEP, Body, BodyProperties, FAST, GROUP_SHIFT, Params, Sphere};

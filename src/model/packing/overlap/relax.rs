@@ -1,10 +1,10 @@
 //! Easing overlapping bodies apart.
 
 use glam::DVec3;
-use rayon::prelude::*;
 use thiserror::Error;
 
 use super::{Overlap, World, for_each_pair, grid_of, overlaps, short, spheres_of};
+use crate::math::parallel::prelude::*;
 use crate::model::ModelBody;
 
 /// Overlap that relaxing leaves be, as a fraction of the smaller radius.
@@ -252,6 +252,7 @@ fn any_direction(a: u32, b: u32) -> DVec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::parallel::Threads;
     use crate::model::Domain;
     use crate::model::clump::Clump;
     use crate::model::clump::shapes;
@@ -392,14 +393,8 @@ mod tests {
             .collect();
         let (first, report) = relaxed(&bodies, &shapes, &floor);
         assert!(report.moved > 200, "{report:?}");
-        let single = rayon::ThreadPoolBuilder::new()
-            .num_threads(1)
-            .build()
-            .expect("a thread");
-        assert_eq!(
-            single.install(|| relaxed(&bodies, &shapes, &floor)).0,
-            first
-        );
+        let single = Threads::start(Some(1)).expect("a thread");
+        assert_eq!(single.run(|| relaxed(&bodies, &shapes, &floor)).0, first);
     }
 
     /// Periodic along x and z, from -0.5 to 0.5.
