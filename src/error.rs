@@ -12,6 +12,16 @@ pub enum Error {
     /// No adapter that may be used was found.
     #[error("{0}")]
     NoAdapter(String),
+    /// An engine that this build is without.
+    #[error(
+        "this build of Rockfall has no {engine} engine; build it with the feature `{feature}`, or ask for another engine"
+    )]
+    NoEngine {
+        /// Name of the engine, in words.
+        engine: &'static str,
+        /// Feature of the package that it comes with.
+        feature: &'static str,
+    },
     /// The adapter refuses to open.
     #[error(
         "the adapter {adapter} cannot be opened: {reason}; choose another one with --adapter (`rockfall adapters` lists them) or use --backend cpu"

@@ -77,16 +77,21 @@
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+// The lower layers have what the upper ones use. The program uses all of them: with it, the lints are on.
+#![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 
 pub mod error;
 #[doc(hidden)]
 pub mod math;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod measure;
 pub mod model;
+#[cfg(feature = "output")]
 pub mod output;
 #[cfg(feature = "render")]
 pub mod render;
+#[cfg(feature = "scene")]
 pub mod scene;
 pub mod simulation;
 pub mod state;
@@ -102,4 +107,5 @@ pub use simulation::snapshot::{BodyState, Snapshot, SphereState, WallLoad, WallS
 pub use simulation::summary::{Energy, Summary};
 pub use simulation::watch::Watch;
 pub use simulation::{Backend, Options, Simulation};
+#[cfg(feature = "gpu")]
 pub use wgpu;

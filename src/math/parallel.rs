@@ -199,7 +199,7 @@ mod tests {
     macro_rules! worked_through {
         ($prelude:path) => {{
             use $prelude::*;
-            let mut squares: Vec<u64> = (0..1000_u64)
+            let mut squares: Vec<usize> = (0..1000_usize)
                 .into_par_iter()
                 .with_min_len(16)
                 .map(|k| k * k % 101)
@@ -213,19 +213,19 @@ mod tests {
                 .enumerate()
                 .for_each(|(place, (sums, squares))| {
                     let pairs = sums.iter_mut().zip(squares);
-                    pairs.for_each(|(sum, square)| *sum = place as u64 + square);
+                    pairs.for_each(|(sum, square)| *sum = place + square);
                 });
             sums.par_iter_mut().for_each(|sum| *sum += 1);
             let most = sums
                 .par_iter()
                 .map_init(
-                    || 0_u64,
+                    || 0_usize,
                     |room, sum| {
                         *room = *sum;
                         *room
                     },
                 )
-                .reduce(|| 0, u64::max);
+                .reduce(|| 0, usize::max);
             (squares, sums, length, most)
         }};
     }

@@ -10,8 +10,8 @@ pub(super) const LIST_COLOURS: usize = 10;
 pub(super) const COLOURS: usize = MAP_COLOURS + LIST_COLOURS;
 
 /// What the colour of a sphere means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum ColourBy {
     /// Each body has one of its own
     #[default]

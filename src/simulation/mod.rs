@@ -25,7 +25,9 @@ use crate::simulation::summary::{Energy, Summary};
 use crate::state::layout::Stats;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State, groups, least_period, pairs};
+#[cfg(feature = "cpu")]
 use crate::step::cpu::CpuEngine;
+#[cfg(feature = "gpu")]
 use crate::step::gpu::{Adapter, Context, GpuEngine};
 use crate::step::{Engine, PassTimes};
 use clock::with_system_clock;
@@ -55,6 +57,36 @@ pub struct Options {
     pub threads: Option<usize>,
 }
 
+impl Options {
+    /// The adapter to run on; None for the CPU engine.
+    #[cfg(feature = "gpu")]
+    fn choose_adapter(&self) -> Result<Option<Adapter>> {
+        let wanted = self.adapter.as_deref();
+        let may_do_without = wanted.is_none() && cfg!(feature = "cpu");
+        match self.backend {
+            Backend::Cpu => Ok(None),
+            Backend::Gpu => Adapter::choose(wanted).map(Some),
+            Backend::Auto => match Adapter::choose(wanted) {
+                Err(_) if may_do_without => Ok(None),
+                chosen => chosen.map(Some),
+            },
+        }
+    }
+
+    /// An error where these ask for a GPU.
+    #[cfg(not(feature = "gpu"))]
+    fn check_without_gpu(&self) -> Result<()> {
+        match self.backend {
+            Backend::Cpu => Ok(()),
+            Backend::Auto if self.adapter.is_none() => Ok(()),
+            Backend::Auto | Backend::Gpu => Err(Error::NoEngine {
+                engine: "GPU",
+                feature: "gpu",
+            }),
+        }
+    }
+}
+
 /// A simulation: a model, the engine that steps it, and how far it has come.
 pub struct Simulation {
     model: Arc<Model>,
@@ -79,15 +111,21 @@ impl Simulation {
     /// # Examples
     /// See the [crate's page](crate).
     pub fn new(model: Model, options: &Options) -> Result<Simulation> {
-        let wanted = options.adapter.as_deref();
-        match options.backend {
-            Backend::Cpu => Self::on_cpu(model, options.threads),
-            Backend::Gpu => Self::on_gpu(model, &Adapter::choose(wanted)?.open()?),
-            Backend::Auto => match Adapter::choose(wanted) {
-                Ok(adapter) => Self::on_gpu(model, &adapter.open()?),
-                Err(error) if wanted.is_some() => Err(error),
-                Err(_) => Self::on_cpu(model, options.threads),
-            },
+        #[cfg(feature = "gpu")]
+        if let Some(adapter) = options.choose_adapter()? {
+            return Self::on_gpu(model, &adapter.open()?);
+        }
+        #[cfg(not(feature = "gpu"))]
+        options.check_without_gpu()?;
+        #[cfg(feature = "cpu")]
+        return Self::on_cpu(model, options.threads);
+        #[cfg(not(feature = "cpu"))]
+        {
+            drop(model);
+            Err(Error::NoEngine {
+                engine: "CPU",
+                feature: "cpu",
+            })
         }
     }
 
@@ -96,6 +134,7 @@ impl Simulation {
     /// # Errors
     /// If the threads cannot be started, the contact law is a custom one, or a periodic domain is too
     /// narrow.
+    #[cfg(feature = "cpu")]
     pub fn on_cpu(model: Model, threads: Option<usize>) -> Result<Simulation> {
         has_room(&model)?;
         let engine = CpuEngine::new(&model, threads)?;
@@ -110,6 +149,7 @@ impl Simulation {
     ///
     /// # Errors
     /// If the device cannot hold the model, or a periodic domain is too narrow.
+    #[cfg(feature = "gpu")]
     pub fn on_gpu(model: Model, context: &Context) -> Result<Simulation> {
         has_room(&model)?;
         tracing::info!(adapter = context.adapter, "GPU engine");
@@ -120,6 +160,7 @@ impl Simulation {
         Ok(Self::start(state, model, engine))
     }
 
+    #[cfg(any(feature = "cpu", feature = "gpu"))]
     fn start(state: State, model: Model, engine: impl Engine + 'static) -> Simulation {
         Simulation {
             model: Arc::new(model),
@@ -154,6 +195,7 @@ impl Simulation {
     }
 
     /// The GPU engine, if it runs on that.
+    #[cfg(feature = "gpu")]
     pub fn gpu(&self) -> Option<&GpuEngine> {
         self.engine.as_gpu()
     }
@@ -544,6 +586,7 @@ impl Simulation {
     }
 }
 
+#[cfg(any(feature = "cpu", feature = "gpu"))]
 /// Whether the domain is long enough along its periodic axes.
 fn has_room(model: &Model) -> Result<()> {
     let Some(domain) = &model.domain else {

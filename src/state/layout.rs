@@ -102,7 +102,8 @@ pub const ROLLING_SPRING: u32 = 1;
 ///
 /// It starts with an integer: llvmpipe makes shaders of their own for some values of the first word, as
 /// often as they are dispatched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, encase::ShaderType)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "gpu", derive(encase::ShaderType))]
 pub struct Params {
     /// Number of bodies.
     pub body_count: u32,
@@ -636,4 +637,14 @@ pub struct Stats {
     pub rebuilds: u32,
     /// On the device, place of the first entry of the neighbour lists, which lie in a ring there; else 0.
     pub first_entry: u32,
+}
+
+impl Stats {
+    /// Begins a step: it builds the neighbour lists if they are stale.
+    pub(crate) fn begin_step(&mut self) {
+        self.step = self.steps;
+        self.rebuilding = self.stale;
+        self.stale = 0;
+        self.rebuilds += self.rebuilding;
+    }
 }

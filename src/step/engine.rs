@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Pass;
+#[cfg(feature = "gpu")]
 use super::gpu::GpuEngine;
 use crate::error::Result;
 use crate::state::trace::{Sample, Trace};
@@ -91,6 +92,7 @@ pub trait Engine {
     fn memory(&self, state: &State) -> u64;
 
     /// The GPU engine, for those who draw from its buffers.
+    #[cfg(feature = "gpu")]
     fn as_gpu(&self) -> Option<&GpuEngine> {
         None
     }

@@ -4,13 +4,16 @@
 
 pub mod clock;
 pub mod contact;
+#[cfg(feature = "cpu")]
 pub mod cpu;
 mod engine;
 pub mod geometry;
+#[cfg(feature = "gpu")]
 pub mod gpu;
 mod pass;
 pub(crate) mod pull;
 pub mod wall_load;
+pub(crate) mod wall_motion;
 pub(crate) mod wall_run;
 
 pub use engine::{Engine, PassTimes};

@@ -71,7 +71,7 @@ pub fn load(digits: &[i32], params: &Params) -> Load {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "scene"))]
 mod tests {
     use super::*;
     use crate::model::Law;

@@ -35,6 +35,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 fn code(text: &str) -> String {
     let end = text
         .find("#[cfg(test)]\nmod tests")
+        .or_else(|| text.find("#[cfg(all(test, feature = \"scene\"))]\nmod tests"))
         .or_else(|| text.find("#[cfg(test)]\npub(crate) mod tests"))
         .unwrap_or(text.len());
     let lines = text[..end].lines();

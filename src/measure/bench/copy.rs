@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use rayon::prelude::*;
-
 use crate::error::Result;
+use crate::math::parallel::prelude::*;
+use crate::math::parallel::thread_count;
 use crate::simulation::Simulation;
 
 /// Copies, of which the fastest counts.
@@ -26,7 +26,7 @@ pub fn copy_speed(simulation: &Simulation, threads: Option<usize>) -> Result<f64
 }
 
 fn on_host(threads: Option<usize>) -> f64 {
-    let threads = threads.unwrap_or_else(rayon::current_num_threads);
+    let threads = threads.unwrap_or_else(thread_count);
     let from = vec![1_u8; SIZE];
     let mut to = vec![0_u8; SIZE];
     let piece = SIZE.div_ceil(threads);

@@ -9,6 +9,7 @@ use super::super::format::{self, Attraction, Law, SceneFile};
 use super::super::neighbour;
 use super::check::{Check, Sign, written};
 use crate::model::{self, ContactModel, CustomLaw};
+#[cfg(feature = "gpu")]
 use crate::step::gpu::shaders::check_law;
 
 impl Check {
@@ -22,7 +23,20 @@ impl Check {
             Law::Linear => model::Law::Linear,
             Law::Hooke => model::Law::Hooke,
             Law::Hertz => model::Law::Hertz,
-            Law::Custom => model::Law::Custom(self.custom_law(contact, folder)?),
+            Law::Custom if cfg!(feature = "gpu") => {
+                model::Law::Custom(self.custom_law(contact, folder)?)
+            }
+            Law::Custom => {
+                let (found, expected) = (
+                    "\"custom\"",
+                    "a law that this build of Rockfall has: \"linear\", \"hooke\" or \"hertz\"",
+                );
+                self.problems.push(
+                    Problem::new("contact.law", found, expected)
+                        .help("a law in WGSL needs the feature `gpu`"),
+                );
+                return None;
+            }
         };
         Some(ContactModel {
             law,
@@ -142,6 +156,7 @@ impl Check {
         let file = folder.join(name);
         match read(&file) {
             Ok(source) => {
+                #[cfg(feature = "gpu")]
                 if let Err(mistake) = check_law(&source) {
                     let place = match mistake.line {
                         0 => file.display().to_string(),

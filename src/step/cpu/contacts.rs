@@ -228,7 +228,7 @@ pub(super) fn add(sum: &mut f32, rest: &mut f32, term: f32) {
     *sum = total;
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "scene"))]
 mod tests {
     use glam::Vec3;
 

@@ -2,6 +2,7 @@
 
 use super::CpuEngine;
 use crate::error::{Error, Result};
+use crate::math::parallel::{Threads, thread_count};
 use crate::model::Model;
 use crate::state::State;
 use crate::state::trace::{Sample, Trace};
@@ -14,28 +15,24 @@ impl CpuEngine {
     /// If the threads cannot be started, or `model` has a custom contact law, which is for the GPU.
     pub fn new(model: &Model, threads: Option<usize>) -> Result<CpuEngine> {
         model.contact.law.check_on_cpu()?;
-        let threads = threads.unwrap_or(0);
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|error| Error::Threads {
-                threads,
-                reason: error.to_string(),
-            })?;
-        tracing::info!(threads = pool.current_num_threads(), "CPU engine");
+        let threads = Threads::start(threads).map_err(|reason| Error::Threads {
+            threads: threads.unwrap_or(0),
+            reason,
+        })?;
+        tracing::info!(threads = threads.count(), "CPU engine");
         Ok(CpuEngine {
-            threads: Some(pool),
+            threads: Some(threads),
             ..CpuEngine::default()
         })
     }
 
     /// Has `work` done on the threads of the engine.
     fn on_threads<T: Send>(&mut self, work: impl FnOnce(&mut CpuEngine) -> T + Send) -> T {
-        let Some(pool) = self.threads.take() else {
+        let Some(threads) = self.threads.take() else {
             return work(self);
         };
-        let result = pool.install(|| work(self));
-        self.threads = Some(pool);
+        let result = threads.run(|| work(self));
+        self.threads = Some(threads);
         result
     }
 }
@@ -46,11 +43,11 @@ impl Engine for CpuEngine {
     }
 
     fn device(&self) -> String {
-        let threads = match &self.threads {
-            Some(pool) => pool.current_num_threads(),
-            None => rayon::current_num_threads(),
-        };
-        match threads {
+        match self
+            .threads
+            .as_ref()
+            .map_or_else(thread_count, Threads::count)
+        {
             1 => "CPU, 1 thread".to_owned(),
             threads => format!("CPU, {threads} threads"),
         }

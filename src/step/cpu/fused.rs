@@ -33,8 +33,7 @@ pub(super) fn fused_step(
     clock: Option<Clock>,
 ) -> [Duration; FUSED.len()] {
     if state.bodies.is_empty() {
-        // Walls move all the same, and under laws that this engine does not have, too: the GPU engine has it
-        // take the steps before the first body comes in.
+        // Walls move all the same.
         integrate::end(state, Moved::default());
         return Default::default();
     }
@@ -227,7 +226,7 @@ impl StepOutcome {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "scene"))]
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::Duration;

@@ -7,16 +7,16 @@ use multiversion::multiversion;
 use super::GRAIN;
 use super::ball_block::{BallBlock, kinds_of};
 use super::lanes::{LANES, Soa4, WIDTH, read_four, write_four};
-use crate::math::grid::{is_sane, metres, travel};
+use crate::math::grid::{is_sane, travel};
 use crate::math::parallel::prelude::*;
 use crate::math::rotation::{MOST_TURN, Quaternion, advance, angular_velocity, is_round};
 use crate::math::rounding::{self, dither};
 use crate::state::layout::{
-    ASLEEP, Body, BodyForce, BodyProperties, Load, LoadedWall, Member, Params, SEMI_IMPLICIT,
-    SphereLoad, Stats, WALL_DIGITS, Wall, WallPose,
+    ASLEEP, Body, BodyForce, BodyProperties, Load, Member, Params, SEMI_IMPLICIT, SphereLoad,
 };
 use crate::state::{State, load};
 use crate::step::pull::pulled;
+use crate::step::wall_motion::move_walls;
 
 /// Sums the spheres of each body and moves it by one time step; and moves the walls.
 pub fn integrate(state: &mut State) {
@@ -81,7 +81,7 @@ pub(super) fn begin(state: &mut State) -> Step {
 
 /// Ends the pass: moves walls, and counts the step.
 pub(super) fn end(state: &mut State, moved: Moved) {
-    let walls_stale = integrate_walls(state);
+    let walls_stale = move_walls(state);
     let stats = &mut state.stats[0];
     stats.runaway = stats.runaway.max(moved.runaway);
     stats.stale = (moved.stale || walls_stale).into();
@@ -149,115 +149,6 @@ impl<'a> Kinds<'a> {
                 && self.members[own.first_member as usize].center == Vec3::ZERO
                 && is_round(own.inverse_inertia)
         })
-    }
-}
-
-/// Sums the loads on walls, and moves those that move by prescription to where they are in the next step.
-/// Returns whether one may have left the skin of the neighbour lists.
-fn integrate_walls(state: &mut State) -> bool {
-    if state.params.wall_loads == 1 {
-        let sums = state.wall_sums.chunks_exact_mut(WALL_DIGITS);
-        for (load, sum) in state.wall_loads.iter_mut().zip(sums) {
-            *load = crate::step::wall_load::load(sum, &state.params);
-            sum.fill(0);
-        }
-    }
-    let Stats {
-        step, rebuilding, ..
-    } = state.stats[0];
-    let mut stale = false;
-    for loaded in &mut state.loaded_walls {
-        let Some(wall) = state.walls.get_mut(loaded.wall as usize) else {
-            continue;
-        };
-        let load = &state.wall_loads[loaded.wall as usize];
-        move_loaded(
-            loaded,
-            load,
-            wall,
-            &state.params,
-            rebuilding == 1,
-            dither(step),
-        );
-        stale |= wall.drift > state.params.drift_limit;
-    }
-    let poses: Vec<WallPose> = state.movers.poses(u64::from(step) + 1).collect();
-    for pose in &poses {
-        let wall = &mut state.walls[pose.wall as usize];
-        let drift = if rebuilding == 1 { 0.0 } else { wall.drift };
-        *wall = Wall {
-            cell: pose.cell,
-            offset: pose.offset,
-            orientation: pose.orientation,
-            velocity: pose.velocity,
-            angular_velocity: pose.angular_velocity,
-            drift: drift + pose.way,
-            ..*wall
-        };
-        stale |= wall.drift > state.params.drift_limit;
-    }
-    stale
-}
-
-/// Moves a wall under its load by one time step.
-fn move_loaded(
-    own: &mut LoadedWall,
-    load: &Load,
-    wall: &mut Wall,
-    params: &Params,
-    rebuilding: bool,
-    dither: f32,
-) {
-    let time_step = params.time_step;
-    let body = &mut own.body;
-    if own.servo_speed > 0.0 {
-        let pressed = -load.force.dot(own.rail);
-        let missing = ((own.servo_force - pressed) / own.servo_force).clamp(-1.0, 1.0);
-        body.velocity = missing * own.servo_speed * own.rail;
-    } else if own.inverse_mass > 0.0 {
-        let force = load.force + own.force;
-        let push = (force * own.inverse_mass + params.gravity) * time_step;
-        body.velocity = rounding::add(body.velocity, along(push, own.rail), dither);
-    }
-    if own.inverse_inertia != Vec3::ZERO {
-        let turning = (load.torque + own.torque) * time_step;
-        body.angular_momentum =
-            rounding::add(body.angular_momentum, along(turning, own.axle), dither);
-    }
-    let way = body.velocity * time_step;
-    (body.cell, body.offset) = travel(
-        body.cell,
-        body.offset,
-        way,
-        params.cell_size,
-        params.period,
-        dither,
-    );
-    let spin;
-    (body.orientation, spin) = advance::<false>(
-        body.orientation,
-        body.angular_momentum,
-        own.inverse_inertia,
-        time_step,
-        dither,
-    );
-    let orientation = Quaternion::of(body.orientation);
-    let farther = way.length() + spin.length() * time_step * own.reach;
-    wall.cell = body.cell;
-    wall.offset = metres(body.offset, params.cell_size);
-    wall.orientation = orientation.xyz.extend(orientation.w);
-    wall.velocity = body.velocity;
-    wall.angular_velocity =
-        angular_velocity(orientation, body.angular_momentum, own.inverse_inertia);
-    wall.drift = if rebuilding { 0.0 } else { wall.drift } + farther;
-}
-
-/// The part of a vector along a unit vector; all of it if that is zero.
-fn along(vector: Vec3, axis: Vec3) -> Vec3 {
-    if axis == Vec3::ZERO {
-        vector
-    } else {
-        vector.dot(axis) * axis
     }
 }
 

@@ -75,8 +75,7 @@ use scan::scan;
 use scatter::scatter;
 use walls::walls;
 
-use rayon::ThreadPool;
-
+use crate::math::parallel::Threads;
 use crate::state::State;
 use crate::state::trace::Trace;
 use crate::step::clock::{Clock, Stopwatch};
@@ -89,7 +88,7 @@ const GRAIN: usize = 256;
 #[derive(Debug, Default)]
 pub struct CpuEngine {
     /// Threads of its own; those of the caller if there are none.
-    threads: Option<ThreadPool>,
+    threads: Option<Threads>,
     trace: Option<Trace>,
     decomposition: Decomposition,
     scratch: neighbours::ListScratch,
@@ -181,7 +180,7 @@ impl CpuEngine {
         let mut watch = Stopwatch::start(clock);
         let mut lap = |pass: Pass| times[pass as usize] += watch.lap();
         if decomposition.exchange() {
-            pose::begin(state);
+            state.stats[0].begin_step();
         } else {
             pose(state);
         }

@@ -17,7 +17,7 @@ use crate::state::layout::{ASLEEP, Body, BodyProperties, FAST, GROUP_SHIFT, Para
 /// Position and velocity of each sphere, from its body; and the word on whether this step builds
 /// the neighbour lists.
 pub fn pose(state: &mut State) {
-    begin(state);
+    state.stats[0].begin_step();
     pose_all(state);
 }
 
@@ -36,15 +36,6 @@ pub(super) fn pose_all(state: &mut State) {
         .into_par_iter()
         .for_each(|(first, bodies, spheres)| pose_some(state, bodies, first, spheres));
     state.spheres = spheres;
-}
-
-/// Begins a step: says whether it builds the neighbour lists.
-pub(super) fn begin(state: &mut State) {
-    let stats = &mut state.stats[0];
-    stats.step = stats.steps;
-    stats.rebuilding = stats.stale;
-    stats.stale = 0;
-    stats.rebuilds += stats.rebuilding;
 }
 
 /// The spheres of `bodies`, the first of which has the index `first`, from those of the step before.

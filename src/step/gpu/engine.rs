@@ -6,7 +6,7 @@ use super::GpuEngine;
 use crate::error::Result;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
-use crate::step::cpu::CpuEngine;
+use crate::step::wall_motion::steps_without_bodies;
 use crate::step::{Engine, Pass, PassTimes};
 
 impl Engine for GpuEngine {
@@ -28,7 +28,7 @@ impl Engine for GpuEngine {
         if state.bodies.is_empty() {
             // No thread of the device counts steps then. Walls move.
             self.read(&Field::ALL, state)?;
-            let count = CpuEngine::default().steps(state, count, None);
+            steps_without_bodies(state, count);
             Engine::replace(self, state)?;
             return Ok(count);
         }
