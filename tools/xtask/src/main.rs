@@ -5,9 +5,11 @@
 
 mod apt;
 mod display;
+mod features;
 mod python;
 mod tools;
 mod vulkan;
+mod wasm;
 
 use std::ffi::OsStr;
 use std::io;
@@ -46,15 +48,15 @@ enum Task {
 
 /// A cargo command that must succeed.
 #[derive(Debug, PartialEq)]
-struct Step {
-    arguments: &'static [&'static str],
-    variable: Option<(&'static str, &'static str)>,
+struct Step<'a> {
+    arguments: &'a [&'a str],
+    variable: Option<(&'a str, &'a str)>,
     /// What to do about a failure.
-    remedy: &'static str,
+    remedy: &'a str,
 }
 
 /// The tests come last, so that a run that succeeds ends with cargo's own account of them.
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 4] = [
     Step {
         arguments: &["fmt", "--all", "--check"],
         variable: None,
@@ -64,20 +66,6 @@ const STEPS: [Step; 5] = [
         arguments: &[
             "clippy",
             "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        variable: None,
-        remedy: "each warning above names its place and what to change",
-    },
-    Step {
-        arguments: &[
-            "clippy",
-            "--package",
-            "rockfall",
-            "--no-default-features",
             "--all-targets",
             "--",
             "-D",
@@ -181,8 +169,8 @@ fn test(long: bool) -> Result<(), String> {
     display::provide();
     announce("rustfmt and clippy");
     tools::provide()?;
-    announce("a build without pictures and windows needs neither winit nor egui");
-    without_window()?;
+    features::check(&announce)?;
+    wasm::check(&announce)?;
     for step in STEPS.iter().chain(long.then_some(&LONG)) {
         announce(&step.to_string());
         run(step)?;
@@ -194,51 +182,12 @@ fn test(long: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a build without features does without the packages of the window.
-fn without_window() -> Result<(), String> {
-    let arguments = [
-        "tree",
-        "--package",
-        "rockfall",
-        "--no-default-features",
-        "--edges",
-        "normal",
-        "--prefix",
-        "none",
-    ];
-    let listed = cargo(arguments)
-        .output()
-        .map_err(|error| format!("`cargo tree` does not start: {error}"))?;
-    if !listed.status.success() {
-        let said = String::from_utf8_lossy(&listed.stderr);
-        return Err(format!("`cargo tree` failed: {}", said.trim()));
-    }
-    match of_the_window(&String::from_utf8_lossy(&listed.stdout)) {
-        None => Ok(()),
-        Some(package) => Err(format!(
-            "a build with --no-default-features needs {package}; make it optional, for the feature \
-             `view` alone"
-        )),
-    }
-}
-
-/// A package of the window among those that `cargo tree` lists.
-fn of_the_window(tree: &str) -> Option<&str> {
-    let is_of_window = |line: &&str| {
-        ["winit", "egui", "egui-", "egui_"].iter().any(|name| {
-            let rest = line.strip_prefix(name);
-            rest.is_some_and(|rest| name.ends_with(['-', '_']) || rest.starts_with(' '))
-        })
-    };
-    tree.lines().find(is_of_window)
-}
-
 fn validate() -> Result<(), String> {
     vulkan::provide()?;
     run(&VALIDATE)
 }
 
-impl std::fmt::Display for Step {
+impl std::fmt::Display for Step<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         if let Some((name, value)) = self.variable {
             write!(f, "{name}=\"{value}\" ")?;
@@ -295,18 +244,8 @@ mod tests {
     }
 
     #[test]
-    fn packages_of_the_window_are_seen() {
-        let without = "rockfall v0.1.0 (/x)\nwgpu v30.0.1\nwinit-like v1.0.0";
-        assert_eq!(of_the_window(without), None);
-        let with = format!("{without}\negui-wgpu v0.37.0");
-        assert_eq!(of_the_window(&with), Some("egui-wgpu v0.37.0"));
-        let with = format!("{without}\nwinit v0.30.13 (*)");
-        assert_eq!(of_the_window(&with), Some("winit v0.30.13 (*)"));
-    }
-
-    #[test]
     fn a_failing_step_is_an_error_that_quotes_it() {
-        let step = &STEPS[3];
+        let step = &STEPS[2];
         let status = |arguments: &[&str]| {
             let mut command = cargo(arguments);
             command.stdout(Stdio::null()).stderr(Stdio::null()).status()

@@ -1,0 +1,138 @@
+//! Combinations of features: what each of them pulls in, and that it builds.
+
+use crate::{Step, cargo, run};
+
+/// Combinations that must build without a warning, and do without the packages of the others.
+const COMBINATIONS: [&str; 8] = [
+    "",
+    "cpu",
+    "gpu",
+    "cpu,scene",
+    "cpu,gpu",
+    "cpu,scene,output,parallel",
+    "render",
+    "cli",
+];
+
+/// Packages, each with the features that bring it.
+const PACKAGES: [(&str, &[&str]); 9] = [
+    ("multiversion", &["cpu", "view", "cli"]),
+    ("wgpu", &["gpu", "render", "view", "cli"]),
+    ("naga", &["gpu", "render", "view", "cli"]),
+    ("rayon", &["parallel", "cli"]),
+    ("schemars", &["scene", "output", "view", "cli"]),
+    ("csv", &["output", "view", "cli"]),
+    ("image", &["render", "view"]),
+    ("winit", &["view"]),
+    ("clap", &["cli"]),
+];
+
+/// Prefixes of the names of the window's packages, of which there are several.
+const WINDOW: [&str; 2] = ["egui", "winit"];
+
+/// Holds a build without threads to the hash that the tests of a build with them hold to.
+const SAME_BITS: Step = Step {
+    arguments: &[
+        "test",
+        "--package",
+        "rockfall",
+        "--no-default-features",
+        "--features=cpu,scene",
+        "--lib",
+        "same_bits",
+    ],
+    variable: None,
+    remedy: "without the feature `parallel` a run gives other bits",
+};
+
+/// Checks what each combination pulls in, then its lints, and last that a build without threads gives the same bits.
+///
+/// # Errors
+/// With a sentence, at the first that is wrong.
+pub fn check(announce: impl Fn(&str)) -> Result<(), String> {
+    announce("what each combination of features pulls in");
+    for features in COMBINATIONS {
+        let tree = tree(features)?;
+        if let Some(wrong) = wrong(features, &tree) {
+            return Err(wrong);
+        }
+    }
+    for features in COMBINATIONS {
+        let step = Step {
+            arguments: &[
+                "clippy",
+                "--package",
+                "rockfall",
+                "--no-default-features",
+                &format!("--features={features}"),
+                "--",
+                "-D",
+                "warnings",
+            ],
+            variable: None,
+            remedy: "each warning above names its place and what to change",
+        };
+        announce(&step.to_string());
+        run(&step)?;
+    }
+    announce(&SAME_BITS.to_string());
+    run(&SAME_BITS)
+}
+
+/// What `cargo tree` lists.
+fn tree(features: &str) -> Result<String, String> {
+    let arguments = ["tree", "--package", "rockfall", "--no-default-features"];
+    let rest = ["--edges", "normal", "--prefix", "none", "--features"];
+    let listed = cargo(arguments.iter().chain(&rest).chain(&[features]))
+        .output()
+        .map_err(|error| format!("`cargo tree` does not start: {error}"))?;
+    if !listed.status.success() {
+        let said = String::from_utf8_lossy(&listed.stderr);
+        return Err(format!("`cargo tree` failed: {}", said.trim()));
+    }
+    Ok(String::from_utf8_lossy(&listed.stdout).into_owned())
+}
+
+/// What is wrong with the packages that some features, with commas in between, pull in.
+fn wrong(features: &str, tree: &str) -> Option<String> {
+    let names = || tree.lines().filter_map(|line| line.split(' ').next());
+    let has = |feature: &&str| features.split(',').any(|other| other == *feature);
+    for (package, bringing) in PACKAGES {
+        let listed = names().any(|name| name == package);
+        let wanted = bringing.iter().any(has);
+        if listed != wanted {
+            let what = match listed {
+                true => format!("pulls in {package}; make it optional"),
+                false => format!("does without {package}, which it needs"),
+            };
+            return Some(format!(
+                "a build with --no-default-features --features {features:?} {what} (see {})",
+                file!()
+            ));
+        }
+    }
+    let mut of_window = names().filter(|name| WINDOW.iter().any(|own| name.starts_with(own)));
+    let found = of_window.next().filter(|_| !has(&"view"))?;
+    Some(format!(
+        "a build with --no-default-features --features {features:?} pulls in {found}; make it optional, for the \
+         feature `view` alone"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_too_many_or_too_few_is_seen() {
+        let cpu = "rockfall v0.1.0 (/x)\nglam v0.34.2\nmultiversion v0.8.0 (proc-macro)";
+        assert_eq!(wrong("cpu", cpu), None);
+        let sentence = wrong("cpu", &format!("{cpu}\nrayon v1.12.0 (*)")).unwrap();
+        assert!(sentence.contains("\"cpu\" pulls in rayon"), "{sentence}");
+        let sentence = wrong("cpu,parallel", cpu).unwrap();
+        assert!(sentence.contains("does without rayon"), "{sentence}");
+        assert_eq!(wrong("cpu", &format!("{cpu}\nrayon-like v1.0.0")), None);
+        let sentence = wrong("cpu", &format!("{cpu}\negui-wgpu v0.37.0")).unwrap();
+        assert!(sentence.contains("pulls in egui-wgpu"), "{sentence}");
+    }
+}
