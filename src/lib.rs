@@ -39,6 +39,25 @@
 //! | [`output`] | files of results |
 //! | `render`, `viewer` | pictures and the window |
 //!
+//! # Features
+//!
+//! A package that depends on this one takes `default-features = false` and the parts that it uses.
+//!
+//! | feature | what comes with it | what it needs besides |
+//! |---|---|---|
+//! | `cpu` | the CPU engine | |
+//! | `gpu` | the GPU engine, and contact laws in WGSL | wgpu, naga |
+//! | `parallel` | work on several threads; without it, all is done by the thread that calls, with the same result | rayon |
+//! | `scene` | scene files | schemars |
+//! | `output` | files of results; with it `scene` | csv, zip |
+//! | `render` | pictures and films; with it `gpu` | image |
+//! | `view` | the window; with it `cpu`, `output` and `render` | winit, egui |
+//! | `cli` | the program; with it `cpu`, `gpu`, `output` and `parallel` | clap |
+//!
+//! By default there are `cli` and `view`. Without any there are models, states and their layout, and no engine.
+//!
+//! # Interface
+//!
 //! [`wgpu`] and [`glam`] are those whose types stand in this interface. What is not in this documentation
 //! is no part of it, public or not: passes, grids, comparisons and the like are there for tests and for
 //! the program, and may change in any version.

@@ -2,6 +2,7 @@
 
 pub(crate) mod aside;
 pub mod checkpoint;
+#[cfg(feature = "cpu")]
 mod clock;
 mod flow;
 pub mod network;
@@ -30,6 +31,7 @@ use crate::step::cpu::CpuEngine;
 #[cfg(feature = "gpu")]
 use crate::step::gpu::{Adapter, Context, GpuEngine};
 use crate::step::{Engine, PassTimes};
+#[cfg(feature = "cpu")]
 use clock::with_system_clock;
 use flow::Change;
 
