@@ -58,17 +58,22 @@ mod tests {
 
     #[test]
     fn small_terms_add_up() {
-        for term in [1e-9_f32, -1e-9, 7e-8, -2.5e-8, 3e-7] {
-            let mut sum = Vec3::new(1.0, -1.0, 1000.0);
+        let start = Vec3::new(1.0, -1.0, 1000.0);
+        // Of the last place of each component.
+        let unit = Vec3::new(1.2e-7, 1.2e-7, 6.1e-5);
+        for share in [0.01, -0.01, 0.6, -0.2, 2.5] {
+            let term = share * unit;
+            let mut sum = start;
             for step in 0..1_000_000 {
-                sum = add(sum, Vec3::splat(term), dither(step));
+                sum = add(sum, term, dither(step));
             }
-            let moved = sum.as_dvec3() - glam::DVec3::new(1.0, -1.0, 1000.0);
-            for (moved, unit) in moved.to_array().into_iter().zip([1.2e-7, 1.2e-7, 6.1e-5]) {
-                let error = moved - f64::from(term) * 1e6;
-                // Chance leaves it off by some half of the root of a million.
-                assert!(error.abs() < 2000.0 * unit, "{term}: off by {error}");
-            }
+            let error =
+                (sum.as_dvec3() - start.as_dvec3() - 1e6 * term.as_dvec3()) / unit.as_dvec3();
+            // Chance leaves it off by some half of the root of a million; rounding to the nearest, by 10,000 and more.
+            assert!(
+                error.abs().max_element() < 2000.0,
+                "{share}: off by {error} units"
+            );
         }
     }
 

@@ -128,18 +128,31 @@ fn what_is_hit_wakes() {
 
 #[test]
 fn what_is_touched_softly_sleeps_on() {
-    let ball = |x: f64, speed: f64| {
-        json!({ "shape": "ball", "position": [x, 0.05, 0],
-                                            "velocity": [speed, 0, 0] })
-    };
-    let bodies = json!([ball(-0.2, 0.0), ball(0.2, 0.0)]);
-    on_both(
-        &scene(json!({ "bodies": bodies })),
-        |mut simulation, engine| {
-            simulation.step(5_000).unwrap();
-            assert_eq!(sleepers(&mut simulation), 2, "{engine}");
-        },
-    );
+    // A ball sleeps; another one comes rolling, and pushes it with v √(k m) = 0.14 N, or with 7 N. It takes 0.5 N to
+    // wake it.
+    for (speed, wakes) in [(0.001, false), (0.05, true)] {
+        // Both as deep in the floor as their weight has them.
+        let ball = |x: f64, speed: f64| {
+            json!({ "shape": "ball", "position": [x, RADIUS - 9.81 / 2e4, 0], "velocity": [-speed, 0, 0],
+                    "angular_velocity": [0, 0, speed / RADIUS] })
+        };
+        let text = scene(json!({
+            "bodies": [ball(0.0, 0.0), ball(2.0 * RADIUS + 0.5 * speed, speed)],
+            "sleep": { "speed": 5e-4, "after": 0.1, "wake": 0.5 },
+        }));
+        on_both(&text, |mut simulation, engine| {
+            simulation.step(2_000).unwrap();
+            assert_eq!(asleep(&mut simulation), [true, false], "{engine}");
+            let before = simulation.bodies().unwrap()[0].position;
+            simulation.step(3_000).unwrap();
+            let bodies = simulation.bodies().unwrap();
+            let [first, second] = [0, 1].map(|body| bodies[body].position);
+            let gap = second.x - first.x - 2.0 * RADIUS;
+            assert!(gap > -1e-4, "{engine}: nothing has stopped it, {gap} m");
+            assert_eq!(first != before, wakes, "{engine}");
+            assert_eq!(asleep(&mut simulation)[0], !wakes, "{engine}");
+        });
+    }
 }
 
 #[test]

@@ -23,37 +23,35 @@ const PACKAGES: [&str; 8] = [
     "libxkbcommon-x11-0",
 ];
 
-/// Installs what is missing, where that can be done. Without it, the tests of the window are reported as
-/// ignored and films are not tested, and the rest goes on.
-pub fn provide() {
-    if !cfg!(target_os = "linux") {
-        eprintln!("           the window is tested on Linux only");
-        return;
-    }
-    if missing().is_empty() {
-        eprintln!("           Xvfb, xdotool and ffmpeg");
-        return;
-    }
+/// Installs what is missing, where that can be done. Without a display, the tests of the window are reported as
+/// ignored and the rest goes on; without ffmpeg, the test of films would fail.
+pub fn provide() -> Result<(), String> {
     let privilege = Privilege::gather();
-    if apt::exists() && privilege != Privilege::None {
+    if !missing().is_empty() && apt::exists() && privilege != Privilege::None {
         apt::install(privilege == Privilege::Sudo, &PACKAGES);
     }
-    if let Some(sentence) = complaint(&missing()) {
-        eprintln!("           {sentence}");
-    }
+    eprintln!("           {}", outcome(&missing())?);
+    Ok(())
 }
 
-/// What there is to say of programs that are missing.
-fn complaint(missing: &[&str]) -> Option<String> {
-    (!missing.is_empty()).then(|| {
-        format!(
-            "without {} the tests of the window and of films are ignored; to run them, install it \
-             (Debian and Ubuntu: sudo apt-get install {}; Fedora: xorg-x11-server-Xvfb xdotool \
-             ffmpeg-free; Arch: xorg-server-xvfb xdotool ffmpeg)",
-            missing.join(" and "),
-            PACKAGES.join(" ")
-        )
-    })
+/// What there is to say of the programs that are missing; an error if the tests fail without them.
+fn outcome(missing: &[&str]) -> Result<String, String> {
+    let remedy = format!(
+        "install it (Debian and Ubuntu: sudo apt-get install {}; Fedora: xorg-x11-server-Xvfb xdotool \
+         ffmpeg-free; Arch: xorg-server-xvfb xdotool ffmpeg)",
+        PACKAGES.join(" ")
+    );
+    match missing {
+        [] => Ok("Xvfb, xdotool and ffmpeg".to_owned()),
+        _ if missing.contains(&"ffmpeg") => {
+            Err(format!("films cannot be tested without ffmpeg; {remedy}"))
+        }
+        _ if !cfg!(target_os = "linux") => Ok("the window is tested on Linux only".to_owned()),
+        _ => Ok(format!(
+            "without {} the tests of the window are ignored; to run them, {remedy}",
+            missing.join(" and ")
+        )),
+    }
 }
 
 fn missing() -> Vec<&'static str> {
@@ -73,9 +71,14 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_with_what_to_do() {
-        assert_eq!(complaint(&[]), None);
-        let sentence = complaint(&["Xvfb"]).unwrap();
-        assert!(sentence.starts_with("without Xvfb the tests"), "{sentence}");
+        assert_eq!(outcome(&[]).unwrap(), "Xvfb, xdotool and ffmpeg");
+        let sentence = outcome(&["xdotool", "ffmpeg"]).unwrap_err();
+        assert!(sentence.starts_with("films cannot be tested"), "{sentence}");
         assert!(sentence.contains("apt-get install xvfb"), "{sentence}");
+        if cfg!(target_os = "linux") {
+            let sentence = outcome(&["Xvfb"]).unwrap();
+            assert!(sentence.starts_with("without Xvfb the tests"), "{sentence}");
+            assert!(sentence.contains("apt-get install xvfb"), "{sentence}");
+        }
     }
 }

@@ -166,7 +166,7 @@ fn test(long: bool) -> Result<(), String> {
     announce("an adapter for the GPU tests");
     vulkan::provide()?;
     announce("a display for the tests of the window, and ffmpeg");
-    display::provide();
+    display::provide()?;
     announce("rustfmt and clippy");
     tools::provide()?;
     features::check(&announce)?;
