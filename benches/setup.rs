@@ -7,7 +7,7 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use rockfall::glam::DVec3;
 use rockfall::model::clump::{Clump, ClumpSphere, Fit, fit_mesh, union_of_spheres};
-use rockfall::model::wall::Mesh;
+use rockfall::model::wall::{Mesh, MeshFormat};
 use rockfall::scene;
 use rockfall::state::State;
 
@@ -56,7 +56,8 @@ fn clumps(criterion: &mut Criterion) {
         let properties = union_of_spheres(&cube, 2500.0);
         bencher.iter(|| Clump::new("cube", 0, black_box(&cube), properties));
     });
-    let mesh = Mesh::read(&file("meshes/rock.obj"), 1.0).unwrap();
+    let rock = std::fs::read(file("meshes/rock.obj")).unwrap();
+    let mesh = Mesh::parse(&rock, MeshFormat::Obj, 1.0).unwrap();
     group.bench_function("20 spheres in a mesh", |bencher| {
         bencher.iter(|| fit_mesh(black_box(&mesh), Fit::Count(20)));
     });

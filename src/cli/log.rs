@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -14,7 +14,7 @@ use super::terminal;
 
 /// Starts it: `verbosity` is how often `-v` was given.
 pub fn start(verbosity: u8) {
-    START.get_or_init(Instant::now);
+    elapsed();
     let (own, others) = match verbosity {
         0 => (LevelFilter::WARN, LevelFilter::OFF),
         1 => (LevelFilter::INFO, LevelFilter::OFF),
@@ -29,7 +29,11 @@ pub fn start(verbosity: u8) {
         .try_init();
 }
 
-static START: OnceLock<Instant> = OnceLock::new();
+/// The time since the program, or the first call, started.
+pub fn elapsed() -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
+}
 
 /// Writes each event as a line.
 struct Lines;
@@ -39,9 +43,7 @@ impl<S: Subscriber> Layer<S> for Lines {
         let mut line = Line::default();
         event.record(&mut line);
         let text = line.message + &line.fields;
-        let seconds = START
-            .get()
-            .map_or(0.0, |start| start.elapsed().as_secs_f64());
+        let seconds = elapsed().as_secs_f64();
         match *event.metadata().level() {
             Level::ERROR => terminal::error(text),
             Level::WARN => terminal::warn(text),

@@ -198,7 +198,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let from = simulation.steps();
     let start = Instant::now();
     let mut beat = Beat::new(&mut outputs, &simulation, steps);
-    let mut watch = Watch::new(&simulation);
+    let mut watch = Watch::new(&simulation, super::log::elapsed);
     let outcome = match &mut folder {
         Some(folder) => simulation.run(steps, &mut [folder, &mut watch, &mut beat]),
         None => simulation.run(steps, &mut [&mut watch, &mut beat]),

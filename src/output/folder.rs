@@ -10,6 +10,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::aside::write_aside;
+use super::checkpoint::write_checkpoint;
 use super::record::{Part, Record, Status};
 use super::statistics::{Statistics, rows_until};
 use super::table::Table;
@@ -20,8 +22,7 @@ use crate::model::Model;
 use crate::scene::Scene;
 use crate::scene::format::{self, Interval, Kind};
 use crate::simulation::Simulation;
-use crate::simulation::aside::write_aside;
-use crate::simulation::checkpoint::{self, Checkpoint};
+use crate::simulation::checkpoint::Checkpoint;
 use crate::simulation::observe::Observer;
 use crate::simulation::snapshot::Snapshot;
 use crate::state::State;
@@ -506,7 +507,7 @@ impl Files {
             // What was written before it has to outlast it.
             let _ = self.statistics.sync_data();
             let path = self.path.join(RunFolder::CHECKPOINT);
-            checkpoint::write(&path, &snapshot, self.backend, &self.adapter)?;
+            write_checkpoint(&path, &snapshot, self.backend, &self.adapter)?;
         }
         Ok(())
     }

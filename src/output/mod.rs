@@ -1,5 +1,7 @@
 //! Writers of results, one format a file.
 
+mod aside;
+mod checkpoint;
 mod folder;
 mod npz;
 mod record;
@@ -12,6 +14,7 @@ mod trace;
 pub mod vtk;
 mod walls;
 
+pub use checkpoint::write_checkpoint;
 pub use folder::{Plan, RunFolder};
 pub use npz::write_npz;
 pub use record::{Part, Record, RecordedOptions, Status};

@@ -4,8 +4,8 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::aside::write_aside;
 use crate::error::{Error, Result};
-use crate::simulation::aside::write_aside;
 use crate::simulation::checkpoint::hex;
 use crate::simulation::{Backend, Options, Simulation};
 

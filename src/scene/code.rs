@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::files::{Disk, Folder};
 use super::format::{
     Body, Contact, Cuboid, Drag, Fill, FillOrientation, InitialOverlap, Integrator, Lattice, List,
     Material, Output, Placement, Plane, Range, Region, SceneFile, Shape, Sphere, Table, Vector,
@@ -72,7 +73,11 @@ impl SceneFile {
     /// stands for that of the file.
     pub fn build(&self) -> Result<Scene, SceneError> {
         let name = self.name.as_deref().unwrap_or("scene");
-        build::build(self, name, Path::new("")).map_err(|problems| SceneError {
+        let folder = Folder {
+            path: Path::new(""),
+            files: &Disk,
+        };
+        build::build(self, name, folder).map_err(|problems| SceneError {
             file: name.into(),
             problems,
         })

@@ -32,6 +32,7 @@ mod build;
 mod code;
 pub mod contact;
 mod error;
+mod files;
 pub mod format;
 mod reading;
 mod strict;
@@ -45,9 +46,12 @@ use schemars::transform::RecursiveTransform;
 
 use crate::error::Error;
 use crate::model::Model;
+use crate::simulation::checkpoint;
+use files::{Folder, neighbour};
 
 pub use build::{DEEP_OVERLAP, MAX_DISTANCE, MAX_MATERIALS, MAX_SPHERES, MAX_SPHERES_OF_SHAPE};
 pub use error::{Problem, SceneError};
+pub use files::{Disk, Files};
 
 /// Name of the scene in the folder of a run.
 pub const FILE: &str = "scene.json";
@@ -71,6 +75,8 @@ impl Scene {
     /// Writes the scene as `scene.json` into a folder, and beside it the files that it names, so that
     /// the folder can be moved: loaded from there, it gives the same model.
     ///
+    /// The files are those on disk, see [`Disk`].
+    ///
     /// # Errors
     /// If a file cannot be read or written.
     pub fn save(&self, folder: &Path) -> crate::error::Result<()> {
@@ -82,9 +88,12 @@ impl Scene {
             file.contact.file = Some("law.wgsl".to_owned());
         }
         if let Some(start) = &mut file.start {
+            let mut from = self.folder.join(&start.from);
+            if from.is_dir() {
+                from = from.join(checkpoint::FILE);
+            }
             let path = folder.join("start.checkpoint");
-            fs::copy(build::checkpoint_of(&self.folder, &start.from), &path)
-                .map_err(|error| Error::unwritten(&path, &error))?;
+            fs::copy(from, &path).map_err(|error| Error::unwritten(&path, &error))?;
             start.from = "start.checkpoint".to_owned();
         }
         let walls = file.walls.iter_mut().enumerate();
@@ -119,7 +128,9 @@ impl Scene {
 ///
 /// If the file cannot be read, or [`parse`] finds something wrong in it.
 pub fn load(path: &Path) -> Result<Scene, SceneError> {
-    let bytes = fs::read(path).map_err(|error| SceneError::one(path, unreadable(path, &error)))?;
+    let bytes = Disk
+        .read(path)
+        .map_err(|error| SceneError::one(path, unreadable(path, &error)))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let found = format!(
             "a byte that is no UTF-8 text, number {}",
@@ -134,16 +145,26 @@ pub fn load(path: &Path) -> Result<Scene, SceneError> {
 }
 
 /// Reads a scene from text; `file` is named in errors, its stem is the name of the scene unless the
-/// scene has one, and the file of a custom contact law is looked for beside it.
+/// scene has one, and the files that the scene names are looked for beside it, on disk.
 ///
 /// # Errors
 ///
 /// Everything that is wrong with the scene, as far as one thing does not hide another.
 pub fn parse(text: &str, file: &Path) -> Result<Scene, SceneError> {
+    parse_with(text, file, &Disk)
+}
+
+/// Reads a scene from text, with the files that it names from where `files` has them: in memory, say. Otherwise as
+/// [`parse`].
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_with(text: &str, file: &Path, files: &dyn Files) -> Result<Scene, SceneError> {
     let scene = reading::read(text).map_err(|problem| SceneError::one(file, problem))?;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    let folder = file.parent().unwrap_or(Path::new(""));
-    build::build(&scene, &stem, folder).map_err(|problems| SceneError {
+    let path = file.parent().unwrap_or(Path::new(""));
+    build::build(&scene, &stem, Folder { path, files }).map_err(|problems| SceneError {
         file: file.to_owned(),
         problems,
     })
@@ -160,13 +181,11 @@ pub fn schema() -> serde_json::Value {
 
 fn unreadable(path: &Path, error: &io::Error) -> Problem {
     let expected = "a scene file";
-    if path.is_dir() {
-        return Problem::new("", "a directory", expected);
-    }
     match error.kind() {
+        io::ErrorKind::IsADirectory => Problem::new("", "a directory", expected),
         io::ErrorKind::NotFound => {
             let problem = Problem::new("", "no such file", expected);
-            match neighbour(path, "json") {
+            match neighbour(&Disk, &path.with_extension("json")) {
                 Some(meant) => problem.help(format!("did you mean {}?", meant.display())),
                 None => problem,
             }
@@ -180,22 +199,4 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
             expected,
         ),
     }
-}
-
-/// The file with the ending `extension` beside a missing one with the most similar name.
-fn neighbour(path: &Path, extension: &str) -> Option<PathBuf> {
-    let directory = match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-        None => return None,
-    };
-    let stems = fs::read_dir(directory).ok()?.filter_map(|entry| {
-        let path = entry.ok()?.path();
-        let stem = path.file_stem()?.to_str()?.to_owned();
-        (path.extension()? == extension).then_some(stem)
-    });
-    let stems: Vec<String> = stems.collect();
-    let missing = path.file_stem()?.to_str()?;
-    let stem = error::closest(missing, stems.iter().map(String::as_str))?;
-    Some(path.with_file_name(format!("{stem}.{extension}")))
 }

@@ -19,10 +19,8 @@
 //! them, and `stats`, whose number of steps is the stream from which the rounding of a step draws.
 //! What follows from the scene is not there, nor what each step computes anew.
 //!
-//! A file is whole or not there: it is written to another name and renamed. A reader checks the hash
-//! first, then that the layout of the buffers and the scene are those that it knows.
+//! A reader checks the hash first, then that the layout of the buffers and the scene are those that it knows.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -30,7 +28,6 @@ use glam::{DQuat, DVec3, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::aside::write_aside;
 use crate::error::{Error, Result};
 use crate::math::grid::FRACTION;
 use crate::model::clump::Clump;
@@ -213,14 +210,19 @@ pub struct Checkpoint {
     starts: Vec<usize>,
 }
 
-/// Writes a checkpoint, whole or not at all.
+/// Writes the bytes of a checkpoint.
 ///
 /// `backend` and `adapter` are those of the simulation, see [`Simulation::backend`] and
 /// [`Simulation::adapter`].
 ///
 /// # Errors
-/// If the file cannot be written.
-pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> Result<()> {
+/// Those of `writer`.
+pub fn encode(
+    writer: &mut impl Write,
+    snapshot: &Snapshot,
+    backend: &str,
+    adapter: &str,
+) -> io::Result<()> {
     let Snapshot {
         model,
         state,
@@ -279,23 +281,29 @@ pub fn write(path: &Path, snapshot: &Snapshot, backend: &str, adapter: &str) -> 
             .collect(),
     };
     let header = serde_json::to_vec(&header).expect("a header has names and numbers");
-    write_aside(path, true, |writer| {
-        let mut writer = Hashed::new(writer);
-        writer.write(MAGIC)?;
-        writer.write(&VERSION.to_le_bytes())?;
-        writer.write(&(header.len() as u32).to_le_bytes())?;
-        writer.write(&header)?;
-        for (_, bytes) in &sections {
-            writer.align()?;
-            writer.write(bytes)?;
-        }
+    let mut writer = Hashed::new(writer);
+    writer.write(MAGIC)?;
+    writer.write(&VERSION.to_le_bytes())?;
+    writer.write(&(header.len() as u32).to_le_bytes())?;
+    writer.write(&header)?;
+    for (_, bytes) in &sections {
         writer.align()?;
-        let hash = writer.hash.digest();
-        writer.write(&hash.to_le_bytes())
-    })
-    .map_err(|error| Error::unwritten(path, &error))?;
-    tracing::info!(step = steps, file = %path.display(), "checkpoint written");
-    Ok(())
+        writer.write(bytes)?;
+    }
+    writer.align()?;
+    let hash = writer.hash.digest();
+    writer.write(&hash.to_le_bytes())
+}
+
+/// The error of a checkpoint whose file cannot be read.
+pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Error {
+    Error::Checkpoint {
+        file: file.to_owned(),
+        problem: match error.kind() {
+            io::ErrorKind::NotFound => "found no such file, expected a checkpoint".into(),
+            _ => format!("found a file that cannot be read ({error})"),
+        },
+    }
 }
 
 /// Counts and hashes what it passes on.
@@ -327,21 +335,16 @@ impl<'a, W: Write> Hashed<'a, W> {
 }
 
 impl Checkpoint {
-    /// Reads a checkpoint.
+    /// Reads the bytes of a checkpoint; `file` is named in errors.
     ///
     /// # Errors
-    /// If the file cannot be read, is no checkpoint, is not whole, or was written by a version of
-    /// Rockfall with another format or other buffers.
-    pub fn read(path: &Path) -> Result<Checkpoint> {
-        let wrong = |problem: String| Error::Checkpoint {
-            file: path.to_owned(),
+    /// If they are no checkpoint, are not whole, or were written by a version of Rockfall with another format or other
+    /// buffers.
+    pub fn decode(bytes: Vec<u8>, file: &Path) -> Result<Checkpoint> {
+        Checkpoint::parse(bytes).map_err(|problem| Error::Checkpoint {
+            file: file.to_owned(),
             problem,
-        };
-        let bytes = fs::read(path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => wrong("found no such file, expected a checkpoint".into()),
-            _ => wrong(format!("found a file that cannot be read ({error})")),
-        })?;
-        Checkpoint::parse(bytes).map_err(wrong)
+        })
     }
 
     fn parse(bytes: Vec<u8>) -> std::result::Result<Checkpoint, String> {
@@ -651,22 +654,17 @@ impl Checkpoint {
 }
 
 impl Simulation {
-    /// Writes a [checkpoint](crate::simulation::checkpoint) of the state as it is now, whole or not at all.
+    /// The bytes of a [checkpoint](crate::simulation::checkpoint) of the state as it is now, from which
+    /// [`Checkpoint::decode`] and [`Checkpoint::restore`] go on.
     ///
     /// # Errors
-    /// If the device is lost, or the file cannot be written.
-    pub fn write_checkpoint(&mut self, path: &Path) -> Result<()> {
+    /// If the device is lost.
+    pub fn checkpoint(&mut self) -> Result<Vec<u8>> {
         let (backend, adapter) = (self.backend(), self.adapter());
-        write(path, &self.fetch_carried()?, backend, &adapter)
-    }
-
-    /// Goes on from a [checkpoint](crate::simulation::checkpoint) of the same scene.
-    ///
-    /// # Errors
-    /// If the file is no whole checkpoint of this scene and this version of Rockfall, or the device has
-    /// no memory for its state.
-    pub fn read_checkpoint(&mut self, path: &Path) -> Result<()> {
-        Checkpoint::read(path)?.restore(self, path)
+        let mut bytes = Vec::new();
+        encode(&mut bytes, &self.fetch_carried()?, backend, &adapter)
+            .expect("memory takes what is written to it");
+        Ok(bytes)
     }
 }
 

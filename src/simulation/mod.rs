@@ -1,6 +1,5 @@
 //! A simulation on either engine.
 
-pub(crate) mod aside;
 pub mod checkpoint;
 #[cfg(feature = "cpu")]
 mod clock;
@@ -605,4 +604,51 @@ fn has_room(model: &Model) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(all(test, feature = "cpu", feature = "scene"))]
+mod tests {
+    use super::*;
+
+    /// Balls and cubes that fall on each other and on a sampled slope: enough for several threads.
+    const HEAP: &str = r#"{
+        "version": 1,
+        "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": {
+            "ball": { "sphere": { "radius": 0.05 }, "material": "stone" },
+            "cube": { "cube": { "n": 2, "radius": 0.03 }, "material": "stone" }
+        },
+        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 1e-4 },
+        "planes": [
+            { "point": [0, 0, 0], "normal": [0.1, 1, 0], "material": "stone" },
+            { "point": [1.2, 0, 0], "normal": [-1, 0, 0], "material": "stone" }
+        ],
+        "fills": [{
+            "shapes": { "ball": 1, "cube": 1 }, "count": 600,
+            "region": { "min": [-0.8, 0.3, -0.8], "max": [0.8, 1.8, 0.8] }, "velocity": [1, -4, 0]
+        }]
+    }"#;
+
+    /// The bits that each build gives, with the feature `parallel` and without, on any number of threads.
+    #[test]
+    fn same_bits_with_threads_and_without() {
+        let threads: &[usize] = match cfg!(feature = "parallel") {
+            true => &[1, 3],
+            false => &[1],
+        };
+        for &threads in threads {
+            let model = crate::scene::parse(HEAP, "heap.json".as_ref())
+                .unwrap()
+                .model;
+            let mut simulation = Simulation::on_cpu(model, Some(threads)).unwrap();
+            simulation.step(2000).unwrap();
+            let summary = simulation.summary().unwrap();
+            assert!(summary.contacts > 300, "{summary:?}");
+            assert_eq!(
+                format!("{:016x}", summary.state_hash),
+                "ca07464b38501402",
+                "{threads} threads"
+            );
+        }
+    }
 }

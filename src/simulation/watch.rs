@@ -1,7 +1,7 @@
 //! Looking on for what is likely to be wrong, and saying what helps.
 
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use glam::DVec3;
 
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// that grows though nothing drives the bodies, and of bodies that leave the domain; of each again when it
 /// has become twice as bad.
 ///
-/// It looks about once a second, or less often where looking takes time.
+/// It looks about once a second by the clock that it is given, or less often where looking takes time.
 #[derive(Debug)]
 pub struct Watch {
     /// Overlap, growth and number of bodies outside, from which on there is something to say.
@@ -36,7 +36,10 @@ pub struct Watch {
     bounds: (DVec3, DVec3),
     slice: u64,
     at: u64,
-    since: Instant,
+    /// The time since some moment of its own.
+    clock: fn() -> Duration,
+    /// When it looked last.
+    since: Duration,
 }
 
 /// What energies have been.
@@ -53,15 +56,16 @@ struct Energies {
 }
 
 impl Watch {
-    /// Watches a simulation from where it is.
-    pub fn new(simulation: &Simulation) -> Watch {
+    /// Watches a simulation from where it is. `clock` says the time since some moment of its own.
+    pub fn new(simulation: &Simulation, clock: fn() -> Duration) -> Watch {
         Watch {
             limits: [DEEP, GROWTH, 1.0],
             energy: None,
             bounds: bounds(simulation.model()),
             slice: 1,
             at: simulation.steps() + 1,
-            since: Instant::now(),
+            clock,
+            since: clock(),
         }
     }
 
@@ -187,19 +191,19 @@ impl Observer for Watch {
     }
 
     fn observe(&mut self, simulation: &mut Simulation) -> Result<ControlFlow<()>> {
-        let between = self.since.elapsed();
-        let start = Instant::now();
+        let start = (self.clock)();
+        let between = start.saturating_sub(self.since);
         for sentence in self.look(&simulation.snapshot()?) {
             tracing::warn!("{sentence}");
         }
-        let pause = PAUSE.max(start.elapsed() * SHARE);
+        let pause = PAUSE.max((self.clock)().saturating_sub(start) * SHARE);
         if between < pause / 2 {
             self.slice *= 2;
         } else if between > pause * 2 {
             self.slice = (self.slice / 2).max(1);
         }
         self.at = simulation.steps() + self.slice;
-        self.since = Instant::now();
+        self.since = (self.clock)();
         Ok(ControlFlow::Continue(()))
     }
 }

@@ -33,20 +33,29 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// The code of a file without comments and without the module of its tests, which may use the whole library.
 fn code(text: &str) -> String {
-    let end = text
-        .find("#[cfg(test)]\nmod tests")
-        .or_else(|| text.find("#[cfg(all(test, feature = \"scene\"))]\nmod tests"))
-        .or_else(|| text.find("#[cfg(test)]\npub(crate) mod tests"))
-        .unwrap_or(text.len());
+    let starts = [
+        "mod tests {",
+        "pub(crate) mod tests {",
+        "pub(super) mod tests {",
+    ];
+    let found = starts
+        .iter()
+        .filter_map(|start| text.find(&format!("\n{start}")));
+    let end = found.min().unwrap_or(text.len());
     let lines = text[..end].lines();
     let code = lines.map(|line| line.split("//").next().unwrap_or_default());
     code.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The top-level modules that `code` names: those after `crate::`, or each in the braces of `crate::{..}`.
+/// The top-level modules that `code` names.
 fn imports(code: &str) -> BTreeSet<String> {
+    named(code, "crate::")
+}
+
+/// What `code` names of a crate: what comes after `crate::`, say, or each in the braces of `crate::{..}`.
+fn named(code: &str, root: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for rest in code.split("crate::").skip(1) {
+    for rest in code.split(root).skip(1) {
         let Some(group) = rest.strip_prefix('{') else {
             found.insert(word(rest));
             continue;
@@ -109,46 +118,20 @@ fn upward(files: &[(String, String)]) -> Vec<String> {
     wrong
 }
 
-/// The files of the layers up to the step that ask the standard library for the time. The GPU engine may.
-fn clocks(files: &[(String, String)]) -> Vec<&str> {
-    let is_core = |file: &str| {
-        let own = file.split('/').next().unwrap_or_default();
-        layer(own.trim_end_matches(".rs")) <= layer("step") && !file.starts_with("step/gpu/")
-    };
-    let asks = |text: &str| {
-        ["Instant", "SystemTime"]
-            .iter()
-            .any(|clock| text.contains(clock))
-    };
-    let asking = files
-        .iter()
-        .filter(|(file, text)| is_core(file) && asks(&code(text)));
-    asking.map(|(file, _)| file.as_str()).collect()
-}
-
-/// The files of the library, each with its text.
+/// The files of the library, by their paths in `src`, with their texts.
 fn library() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut paths = Vec::new();
     sources(&root, &mut paths);
-    let library: Vec<(String, String)> = paths
-        .iter()
-        .map(|path| {
-            let name = path.strip_prefix(&root).unwrap().to_string_lossy();
-            (name.replace('\\', "/"), fs::read_to_string(path).unwrap())
-        })
+    let files = paths.iter().map(|path| {
+        let name = path.strip_prefix(&root).unwrap().to_string_lossy();
+        (name.replace('\\', "/"), fs::read_to_string(path).unwrap())
+    });
+    let library: Vec<(String, String)> = files
         .filter(|(name, _)| name != "lib.rs" && !name.starts_with("cli/"))
         .collect();
     assert!(library.len() > 100, "{} files", library.len());
     library
-}
-
-#[test]
-fn the_core_asks_for_no_time() {
-    assert_eq!(clocks(&library()), [""; 0]);
-    let file = |name: &str| [(name.to_owned(), "use std::time::Instant;".to_owned())];
-    assert_eq!(clocks(&file("step/cpu/mod.rs")), ["step/cpu/mod.rs"]);
-    assert_eq!(clocks(&file("simulation/mod.rs")), [""; 0]);
 }
 
 #[test]
@@ -179,4 +162,78 @@ fn an_import_that_goes_up_is_found() {
     ] {
         assert_eq!(upward(&file(down)), [""; 0], "{down}");
     }
+}
+
+/// The layers that run wherever their caller does, in a browser say.
+const CORE: [&str; 6] = ["error", "math", "model", "state", "step", "simulation"];
+
+/// What they leave to their caller: clocks, and these modules of the standard library.
+const OUTSIDE: [&str; 5] = ["Instant", "SystemTime", "fs", "thread", "env"];
+const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
+
+/// Where they may use one of these, and why.
+const ALLOWED: [(&str, &str, &str); 2] = [
+    (
+        "simulation/clock.rs",
+        "Instant",
+        "the system's clock, which the CPU engine is given",
+    ),
+    (
+        "step/gpu/",
+        "Instant",
+        "how many steps a submission takes, and profiles",
+    ),
+];
+
+/// Each use of [`OUTSIDE`] in [`CORE`], as "file uses name".
+fn outside(files: &[(String, String)]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (file, text) in files {
+        let own = file.split('/').next().unwrap_or_default();
+        if !CORE.contains(&own.trim_end_matches(".rs")) {
+            continue;
+        }
+        let code = code(text);
+        let mut words = named(&code, "std::");
+        let all = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        words.extend(all.filter(|word| CLOCKS.contains(word)).map(str::to_owned));
+        for name in OUTSIDE {
+            let may =
+                |(place, what, _): &(&str, &str, &str)| file.starts_with(place) && *what == name;
+            if words.contains(name) && !ALLOWED.iter().any(may) {
+                wrong.push(format!("{file} uses {name}"));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn the_core_leaves_clocks_files_threads_and_the_environment_to_its_caller() {
+    assert_eq!(outside(&library()), [""; 0]);
+}
+
+#[test]
+fn a_use_of_what_is_outside_is_found() {
+    let file = |text: &str| [("model/wall/mod.rs".to_owned(), text.to_owned())];
+    for wrong in [
+        "use std::fs;",
+        "use std::{fmt, fs::File};",
+        "fn f() { std::thread::sleep(PAUSE); }",
+        "fn f() { std::env::var_os(\"HOME\"); }",
+        "use std::time::{Duration, Instant};",
+        "fn f() { std::time::SystemTime::now(); }",
+    ] {
+        assert_eq!(outside(&file(wrong)).len(), 1, "{wrong}");
+    }
+    for right in [
+        "use std::time::Duration;",
+        "// std::fs",
+        "const VERSION: &str = env!(\"CARGO_PKG_VERSION\");",
+        "fn f() {}\n#[cfg(test)]\nmod tests {\n use std::fs; }",
+    ] {
+        assert_eq!(outside(&file(right)), [""; 0], "{right}");
+    }
+    let output = ("output/folder.rs".to_owned(), "use std::fs;".to_owned());
+    assert_eq!(outside(&[output]), [""; 0]);
 }

@@ -1,5 +1,6 @@
 //! Scenes: what loads, what it becomes, and what each mistake is told.
 
+use std::collections::BTreeMap;
 use std::f64::consts::PI;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::json_schema;
 use glam::{DQuat, DVec3};
 use proptest::prelude::*;
+use rockfall::model::wall::Shape;
 use rockfall::model::{Cohesion, ContactModel, Domain, Integrator, Law, PairLaw, Rolling};
 use rockfall::scene::{self, Problem, Scene, contact, format};
 use serde_json::{Value, json};
@@ -1594,4 +1596,61 @@ fn every_field_of_the_schema_is_described() {
         .as_str()
         .unwrap();
     assert!(pairs.contains("geometric mean") && pairs.contains("Equal values mix to themselves"));
+}
+
+/// A scene with a mesh, a contact law and bodies from another run, none of which is on disk.
+#[test]
+fn a_scene_and_all_its_files_come_from_memory() {
+    let before = json!({
+        "version": 1,
+        "contact": { "law": "hooke" },
+        "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "stone" } },
+        "bodies": [{ "shape": "ball", "position": [0.3, 2, 0.1] }]
+    });
+    let model = scene::parse(&before.to_string(), "before.json".as_ref())
+        .unwrap()
+        .model;
+    let mut simulation = rockfall::Simulation::on_cpu(model, Some(1)).unwrap();
+    simulation.step(50).unwrap();
+    let bodies = simulation.bodies().unwrap();
+
+    let own = |name: &str| fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
+    let mut files: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::from([
+        ("in/meshes/rock.obj".into(), own("scenes/meshes/rock.obj")),
+        ("in/law.wgsl".into(), own("tests/data/law.wgsl")),
+        (
+            "in/run/run.checkpoint".into(),
+            simulation.checkpoint().unwrap(),
+        ),
+    ]);
+    let mut after = before.clone();
+    after["contact"] =
+        json!({ "law": "custom", "file": "law.wgsl", "stiffness": 1e5, "time_step": 1e-4 });
+    after["walls"] = json!([{ "mesh": { "file": "meshes/rock.obj" }, "material": "stone" }]);
+    after["bodies"] = json!([]);
+    after["start"] = json!({ "from": "run" });
+    let read = |files: &BTreeMap<PathBuf, Vec<u8>>| {
+        scene::parse_with(&after.to_string(), "in/scene.json".as_ref(), files)
+    };
+    let model = read(&files).unwrap().model;
+    assert_eq!(model.bodies.len(), 1);
+    assert_eq!(model.bodies[0].velocity, bodies[0].velocity);
+    assert_eq!(
+        model.contact.law.custom().unwrap().source.as_bytes(),
+        own("tests/data/law.wgsl")
+    );
+    let Shape::Mesh(mesh) = &model.walls[0].shape else {
+        panic!("{:?}", model.walls[0].shape);
+    };
+    assert!(mesh.triangles.len() > 10);
+
+    // What is missing is named, with what was meant.
+    let law = files.remove(Path::new("in/law.wgsl")).unwrap();
+    files.insert("in/laws.wgsl".into(), law);
+    let sentence = read(&files).unwrap_err().to_string();
+    assert!(
+        sentence.contains("did you mean in/laws.wgsl?"),
+        "{sentence}"
+    );
 }

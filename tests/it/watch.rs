@@ -1,5 +1,8 @@
 //! Warnings of what is likely to be wrong, each once, with a remedy.
 
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
 use crate::common::{model, on_both, simulate};
 use glam::DVec3;
 use rockfall::{Simulation, Watch};
@@ -17,9 +20,15 @@ fn ball() -> Value {
     })
 }
 
+/// The system's clock.
+fn clock() -> Duration {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed()
+}
+
 /// All warnings of a run, looked at every `every` steps.
 fn warnings(mut simulation: Simulation, every: u64, steps: u64) -> Vec<String> {
-    let mut watch = Watch::new(&simulation);
+    let mut watch = Watch::new(&simulation, clock);
     let mut warnings = watch.look(&simulation.snapshot().unwrap());
     while simulation.steps() < steps {
         simulation.step(every).unwrap();
@@ -41,7 +50,7 @@ fn a_deep_overlap_is_said_once_for_each_doubling() {
     scene["contact"]["stiffness"] = json!(3e4);
     scene["bodies"][0]["velocity"] = json!([0, -3, 0]);
     on_both(&scene.to_string(), |mut simulation, engine| {
-        let mut watch = Watch::new(&simulation);
+        let mut watch = Watch::new(&simulation, clock);
         let mut said = Vec::new();
         for _ in 0..400 {
             simulation.step(5).unwrap();
@@ -121,7 +130,7 @@ fn energy_that_walls_bring_is_not_said() {
         moving("surface_velocity", json!([4, 0, 0])),
     ] {
         on_both(&text, |mut simulation, engine| {
-            let mut watch = Watch::new(&simulation);
+            let mut watch = Watch::new(&simulation, clock);
             let all = |simulation: &mut Simulation| {
                 let energy = simulation.energy().unwrap();
                 energy.total() + energy.damping + energy.friction
@@ -141,7 +150,7 @@ fn energy_that_walls_bring_is_not_said() {
 #[test]
 fn energy_that_comes_with_another_gravity_is_not_said() {
     on_both(&ball().to_string(), |mut simulation, engine| {
-        let mut watch = Watch::new(&simulation);
+        let mut watch = Watch::new(&simulation, clock);
         let mut said = watch.look(&simulation.snapshot().unwrap());
         for gravity in [-9.81, -30.0, -2.0, -50.0] {
             simulation.set_gravity(DVec3::Y * gravity).unwrap();

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::io;
 use std::path::Path;
 
 use glam::DVec3;
@@ -19,6 +20,15 @@ pub struct Mesh {
     pub vertices: Vec<DVec3>,
     /// Three vertices each, anticlockwise seen from the front.
     pub triangles: Vec<[u32; 3]>,
+}
+
+/// Format of the file of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeshFormat {
+    /// Wavefront OBJ.
+    Obj,
+    /// STL, as text or binary.
+    Stl,
 }
 
 /// What is wrong with the file of a mesh, and where.
@@ -61,33 +71,18 @@ impl Mesh {
         welder.lined.mesh
     }
 
-    /// Reads a mesh; the ending of the file, `obj` or `stl`, says of which format it is. Lengths are multiplied
-    /// by `scale`.
+    /// Reads a mesh from the bytes of a file. Lengths are multiplied by `scale`.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn read(path: &Path, scale: f64) -> Result<Mesh, MeshMistake> {
-        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-        if ending != "obj" && ending != "stl" {
-            return Err(MeshMistake::of_file(
-                format!("the ending {:?}", ending.to_string_lossy()),
-                "\"obj\" or \"stl\"",
-            ));
-        }
-        let bytes = std::fs::read(path).map_err(|error| {
-            let found = match error.kind() {
-                std::io::ErrorKind::NotFound => "no such file".to_owned(),
-                _ => format!("a file that cannot be read ({error})"),
-            };
-            MeshMistake::of_file(found, "a mesh")
-        })?;
+    pub fn parse(bytes: &[u8], format: MeshFormat, scale: f64) -> Result<Mesh, MeshMistake> {
         if bytes.is_empty() {
             return Err(MeshMistake::of_file("an empty file", "a mesh"));
         }
-        let mut file = match (ending == "obj", binary_triangles(&bytes)) {
-            (true, _) => obj(text(&bytes)?)?,
-            (false, Some(triangles)) => binary_stl(triangles),
-            (false, None) => text_stl(text(&bytes)?)?,
+        let mut file = match (format, binary_triangles(bytes)) {
+            (MeshFormat::Obj, _) => obj(text(bytes)?)?,
+            (MeshFormat::Stl, Some(triangles)) => binary_stl(triangles),
+            (MeshFormat::Stl, None) => text_stl(text(bytes)?)?,
         };
         file.mesh
             .vertices
@@ -143,7 +138,34 @@ impl Mesh {
     }
 }
 
+impl MeshFormat {
+    /// The format that the ending of a file says, `obj` or `stl`.
+    ///
+    /// # Errors
+    /// If it is another ending.
+    pub fn of(file: &Path) -> Result<MeshFormat, MeshMistake> {
+        let ending = file.extension().unwrap_or_default().to_ascii_lowercase();
+        match ending.to_str() {
+            Some("obj") => Ok(MeshFormat::Obj),
+            Some("stl") => Ok(MeshFormat::Stl),
+            _ => Err(MeshMistake::of_file(
+                format!("the ending {:?}", ending.to_string_lossy()),
+                "\"obj\" or \"stl\"",
+            )),
+        }
+    }
+}
+
 impl MeshMistake {
+    /// A file that cannot be read, and why.
+    pub fn unreadable(error: &io::Error) -> MeshMistake {
+        let found = match error.kind() {
+            io::ErrorKind::NotFound => "no such file".to_owned(),
+            _ => format!("a file that cannot be read ({error})"),
+        };
+        MeshMistake::of_file(found, "a mesh")
+    }
+
     fn of_file(found: impl Into<String>, expected: &str) -> MeshMistake {
         MeshMistake::at(0, found, expected)
     }

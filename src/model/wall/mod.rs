@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub use distance::Distance;
 use facet::{BACK, BALL, BOTH_SIDES, FRONT, Facet, PLANE, RECTANGLE, REVOLVED, TORUS};
 pub use loaded::{Loaded, RigidWall, Servo};
-pub use mesh::Mesh;
+pub use mesh::{Mesh, MeshFormat, MeshMistake};
 pub use motion::{Motion, Moving};
 pub use probe::Probe;
 pub use surface::Surface;

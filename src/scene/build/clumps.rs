@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::path::Path;
 
 use glam::{DMat3, DQuat, DVec3};
 
 use super::super::error::{Problem, exact, rounded};
+use super::super::files::Folder;
 use super::super::format::{self, Inertia, MassProperties, SceneFile, Volume};
 use super::MAX_SPHERES_OF_SHAPE;
 use super::check::{Check, Names, Sign, rounded_list, vector};
@@ -136,7 +136,7 @@ struct Source<'a> {
     names: Names<'a>,
     materials: &'a Names<'a>,
     densities: Vec<f64>,
-    folder: &'a Path,
+    folder: Folder<'a>,
     /// What was made so far of each shape; None where nothing was tried yet.
     drafts: Vec<Option<Option<Draft>>>,
     /// The shapes that are being made, each a part of the one before.
@@ -145,7 +145,7 @@ struct Source<'a> {
 
 impl Check {
     /// The shapes.
-    pub(super) fn shapes(&mut self, file: &SceneFile, materials: &Names, folder: &Path) -> Shapes {
+    pub(super) fn shapes(&mut self, file: &SceneFile, materials: &Names, folder: Folder) -> Shapes {
         let mut source = Source {
             file,
             names: Names::new("shape", file.shapes.names()),
@@ -471,7 +471,7 @@ impl Check {
         path: &str,
         kind: Kind,
         shape: &format::Shape,
-        folder: &Path,
+        folder: Folder,
         density: f64,
     ) -> Option<(Vec<ClumpSphere>, clump::MassProperties)> {
         let spheres = match kind {
@@ -560,7 +560,7 @@ impl Check {
         &mut self,
         path: &str,
         shape: &format::FittedMesh,
-        folder: &Path,
+        folder: Folder,
         density: f64,
     ) -> Option<(Vec<ClumpSphere>, clump::MassProperties)> {
         let wanted = match (shape.spheres, shape.tolerance) {

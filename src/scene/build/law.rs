@@ -1,21 +1,18 @@
 //! The contact law and its settings.
 
-use std::fs;
 use std::io;
-use std::path::Path;
 
 use super::super::error::{Problem, exact};
+use super::super::files::{Folder, neighbour};
 use super::super::format::{self, Attraction, Law, SceneFile};
-use super::super::neighbour;
 use super::check::{Check, Sign, written};
 use crate::model::{self, ContactModel, CustomLaw};
 #[cfg(feature = "gpu")]
 use crate::step::gpu::shaders::check_law;
 
 impl Check {
-    /// What all contacts share; None if the file of a custom law cannot be read. `folder` is that of the
-    /// scene file.
-    pub(super) fn contact(&mut self, file: &SceneFile, folder: &Path) -> Option<ContactModel> {
+    /// What all contacts share; None if the file of a custom law cannot be read.
+    pub(super) fn contact(&mut self, file: &SceneFile, folder: Folder) -> Option<ContactModel> {
         let contact = &file.contact;
         self.contact_numbers(contact);
         self.of_the_law(contact);
@@ -143,7 +140,7 @@ impl Check {
         }
     }
 
-    fn custom_law(&mut self, contact: &format::Contact, folder: &Path) -> Option<CustomLaw> {
+    fn custom_law(&mut self, contact: &format::Contact, folder: Folder) -> Option<CustomLaw> {
         let path = "contact.file";
         let Some(name) = &contact.file else {
             self.problem(
@@ -154,7 +151,12 @@ impl Check {
             return None;
         };
         let file = folder.join(name);
-        match read(&file) {
+        let mut is_missing = false;
+        let read = folder.files.read(&file).map_err(|error| {
+            is_missing = error.kind() == io::ErrorKind::NotFound;
+            error
+        });
+        match read.map_err(unreadable).and_then(text) {
             Ok(source) => {
                 #[cfg(feature = "gpu")]
                 if let Err(mistake) = check_law(&source) {
@@ -175,9 +177,8 @@ impl Check {
             Err(reason) => {
                 let expected = "a WGSL file, relative to the folder of the scene";
                 let mut problem = Problem::new(path, format!("{name:?}, {reason}"), expected);
-                if !file.exists()
-                    && let Some(meant) = neighbour(&file, "wgsl")
-                {
+                let meant = file.with_extension("wgsl");
+                if is_missing && let Some(meant) = neighbour(folder.files, &meant) {
                     problem = problem.help(format!("did you mean {}?", meant.display()));
                 }
                 self.problems.push(problem);
@@ -187,16 +188,18 @@ impl Check {
     }
 }
 
-/// The text of a file, or why there is none.
-fn read(file: &Path) -> Result<String, String> {
-    if file.is_dir() {
-        return Err("a directory".into());
-    }
-    let bytes = fs::read(file).map_err(|error| match error.kind() {
+/// Why a file cannot be read.
+fn unreadable(error: io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::IsADirectory => "a directory".into(),
         io::ErrorKind::NotFound => "which does not exist".into(),
         io::ErrorKind::PermissionDenied => "which may not be read".into(),
         _ => format!("which cannot be read ({error})"),
-    })?;
+    }
+}
+
+/// The text of a file, or why it is none.
+fn text(bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| {
         let byte = error.utf8_error().valid_up_to();
         format!("whose byte number {byte} is no UTF-8 text")

@@ -17,11 +17,10 @@ mod start;
 mod usage;
 mod walls;
 
-use std::path::Path;
-
 use super::Scene;
 use super::contact::{self, Encounters};
 use super::error::{Problem, rounded};
+use super::files::Folder;
 use super::format::{self, SceneFile};
 use crate::model::clump::Clump;
 use crate::model::flow::Flow;
@@ -32,7 +31,6 @@ use crate::model::{Integrator, Law, Model, ModelBody, PairLaw};
 use check::{Check, Names, Sign, vector};
 use forces::NamedBodies;
 use overlaps::Kept;
-pub(super) use start::checkpoint_of;
 
 /// Spheres that a scene may have.
 pub const MAX_SPHERES: u64 = 50_000_000;
@@ -51,7 +49,7 @@ pub const MAX_DISTANCE: f64 = 1e9;
 /// # Errors
 ///
 /// All that is wrong with it, as far as one thing does not hide another.
-pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene, Vec<Problem>> {
+pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scene, Vec<Problem>> {
     let mut check = Check::default();
     check.settings(file);
     let contact = check.contact(file, folder);
@@ -217,7 +215,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: &Path) -> Result<Scene
     Ok(Scene {
         model,
         file,
-        folder: folder.to_owned(),
+        folder: folder.path.to_owned(),
         warnings: check.readable_warnings(),
         notes: check.notes,
     })

@@ -1,13 +1,15 @@
 //! Bodies that start as they were in another run.
 
-use std::path::{Path, PathBuf};
+use std::io;
 
 use glam::{DQuat, DVec3};
 
 use super::super::error::Problem;
+use super::super::files::Folder;
 use super::super::format::{self, SceneFile};
 use super::check::{Check, Names};
 use super::clumps::Shapes;
+use crate::error::Result;
 use crate::model::clump::Clump;
 use crate::model::wall::Wall;
 use crate::model::{Law, ModelBody, Remembered};
@@ -22,14 +24,16 @@ pub(super) struct Started {
     pub kept_walls: Vec<bool>,
 }
 
-/// The checkpoint that `from` means.
-pub(in crate::scene) fn checkpoint_of(folder: &Path, from: &str) -> PathBuf {
-    let path = folder.join(from);
-    if path.is_dir() {
-        path.join(checkpoint::FILE)
-    } else {
-        path
+/// The checkpoint that `from` means: that file, or the last one in that folder of a run.
+fn read(folder: Folder, from: &str) -> Result<Checkpoint> {
+    let mut path = folder.join(from);
+    let mut bytes = folder.files.read(&path);
+    if matches!(&bytes, Err(error) if error.kind() == io::ErrorKind::IsADirectory) {
+        path = path.join(checkpoint::FILE);
+        bytes = folder.files.read(&path);
     }
+    let bytes = bytes.map_err(|error| checkpoint::unreadable(&path, &error))?;
+    Checkpoint::decode(bytes, &path)
 }
 
 impl Check {
@@ -37,7 +41,7 @@ impl Check {
     pub(super) fn start(
         &mut self,
         file: &SceneFile,
-        folder: &Path,
+        folder: Folder,
         [names, materials, groups]: [&Names; 3],
         shapes: &mut Shapes,
         walls: &[Wall],
@@ -46,8 +50,7 @@ impl Check {
         let Some(start) = &file.start else {
             return Started::default();
         };
-        let path = checkpoint_of(folder, &start.from);
-        let checkpoint = match Checkpoint::read(&path) {
+        let checkpoint = match read(folder, &start.from) {
             Ok(checkpoint) => checkpoint,
             Err(error) => {
                 self.problems.push(

@@ -1,19 +1,20 @@
 //! Planes and other walls.
 
-use std::path::Path;
+use std::io;
 use std::sync::Arc;
 
 use glam::{DVec2, DVec3};
 
 use super::super::error::{Problem, exact};
+use super::super::files::{Folder, neighbour};
 use super::super::format::{self, SceneFile};
-use super::super::neighbour;
 use super::check::{Check, Names, Sign, list, vector};
 use crate::model::clump::Clump;
 use crate::model::wall::distance::MAX_SAMPLES;
 use crate::model::wall::motion::{Key, Rotation, Swing};
 use crate::model::wall::{
-    Distance, Loaded, Mesh, Motion, Pose, RigidWall, Servo, Shape, Side, Wall,
+    Distance, Loaded, Mesh, MeshFormat, MeshMistake, Motion, Pose, RigidWall, Servo, Shape, Side,
+    Wall,
 };
 use crate::state::layout::MAX_WALLS;
 
@@ -37,7 +38,7 @@ impl Check {
         &mut self,
         file: &SceneFile,
         materials: &Names,
-        folder: &Path,
+        folder: Folder,
         shapes: &[Option<Clump>],
     ) -> Vec<Wall> {
         let spheres = shapes.iter().flatten().flat_map(|clump| &clump.spheres);
@@ -84,7 +85,7 @@ impl Check {
         index: usize,
         wall: &format::Wall,
         materials: &Names,
-        folder: &Path,
+        folder: Folder,
         largest: f64,
     ) -> Option<Wall> {
         let path = format!("walls[{index}]");
@@ -171,7 +172,7 @@ impl Check {
         &mut self,
         path: &str,
         wall: &format::Wall,
-        folder: &Path,
+        folder: Folder,
         largest: f64,
     ) -> Option<Shape> {
         let given = [
@@ -359,7 +360,7 @@ impl Check {
         path: &str,
         file: &str,
         scale: Option<f64>,
-        folder: &Path,
+        folder: Folder,
     ) -> Option<Mesh> {
         let scale = scale.unwrap_or(1.0);
         let what = "a factor";
@@ -367,7 +368,15 @@ impl Check {
             return None;
         }
         let full = folder.join(file);
-        match Mesh::read(&full, scale) {
+        let mut is_missing = false;
+        let read = MeshFormat::of(&full).and_then(|format| {
+            let bytes = folder.files.read(&full).map_err(|error| {
+                is_missing = error.kind() == io::ErrorKind::NotFound;
+                MeshMistake::unreadable(&error)
+            })?;
+            Mesh::parse(&bytes, format, scale)
+        });
+        match read {
             Ok(mesh) => Some(mesh),
             Err(mistake) => {
                 let place = match mistake.line {
@@ -377,11 +386,7 @@ impl Check {
                 let found = format!("{} in {place}", mistake.found);
                 let mut problem =
                     Problem::new(format_args!("{path}.file"), found, mistake.expected);
-                let ending = full.extension().and_then(|ending| ending.to_str());
-                if let Some(meant) = ending
-                    .filter(|_| !full.exists())
-                    .and_then(|ending| neighbour(&full, ending))
-                {
+                if is_missing && let Some(meant) = neighbour(folder.files, &full) {
                     problem = problem.help(format!("did you mean {}?", meant.display()));
                 }
                 self.problems.push(problem);

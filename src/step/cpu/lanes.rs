@@ -39,6 +39,7 @@ pub fn gather<'a, T: Pod>(soa: &mut Soa16, element: impl Fn(usize) -> &'a T) {
 }
 
 /// Takes over four rows of each element, from row `row` on: what [`Soa4::read`] does with each of them.
+#[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut))]
 #[inline(always)]
 pub fn read_four<const COUNT: usize, const N: usize>(
     mut columns: [&mut Soa4<COUNT>; 4],

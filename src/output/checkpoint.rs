@@ -1,0 +1,59 @@
+//! Checkpoints as files. A file is whole or not there: it is written to another name and renamed.
+
+use std::fs;
+use std::path::Path;
+
+use super::aside::write_aside;
+use crate::error::{Error, Result};
+use crate::simulation::Simulation;
+use crate::simulation::checkpoint::{Checkpoint, encode, unreadable};
+use crate::simulation::snapshot::Snapshot;
+
+/// Writes a checkpoint, whole or not at all; see [`encode`].
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_checkpoint(
+    path: &Path,
+    snapshot: &Snapshot,
+    backend: &str,
+    adapter: &str,
+) -> Result<()> {
+    write_aside(path, true, |writer| {
+        encode(writer, snapshot, backend, adapter)
+    })
+    .map_err(|error| Error::unwritten(path, &error))?;
+    tracing::info!(step = snapshot.steps, file = %path.display(), "checkpoint written");
+    Ok(())
+}
+
+impl Checkpoint {
+    /// Reads the file of a checkpoint.
+    ///
+    /// # Errors
+    /// If the file cannot be read, and as [`Checkpoint::decode`].
+    pub fn read(path: &Path) -> Result<Checkpoint> {
+        let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+        Checkpoint::decode(bytes, path)
+    }
+}
+
+impl Simulation {
+    /// Writes a [checkpoint](crate::simulation::checkpoint) of the state as it is now, whole or not at all.
+    ///
+    /// # Errors
+    /// If the device is lost, or the file cannot be written.
+    pub fn write_checkpoint(&mut self, path: &Path) -> Result<()> {
+        let (backend, adapter) = (self.backend(), self.adapter());
+        write_checkpoint(path, &self.fetch_carried()?, backend, &adapter)
+    }
+
+    /// Goes on from a [checkpoint](crate::simulation::checkpoint) of the same scene.
+    ///
+    /// # Errors
+    /// If the file is no whole checkpoint of this scene and this version of Rockfall, or the device has
+    /// no memory for its state.
+    pub fn read_checkpoint(&mut self, path: &Path) -> Result<()> {
+        Checkpoint::read(path)?.restore(self, path)
+    }
+}

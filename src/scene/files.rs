@@ -1,0 +1,156 @@
+//! Where the files come from that a scene names: meshes, contact laws, checkpoints.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::error::closest;
+
+/// The files that a scene names.
+///
+/// [`Disk`] has those of the file system. A map has files in memory, by their paths:
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// let tetrahedron = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+/// let files = BTreeMap::from([("meshes/tetrahedron.obj".into(), tetrahedron.into())]);
+/// let text = r#"{
+///     "version": 1,
+///     "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+///     "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "stone" } },
+///     "walls": [ { "mesh": { "file": "meshes/tetrahedron.obj" }, "material": "stone" } ],
+///     "bodies": [ { "shape": "ball", "position": [0, 2, 0] } ]
+/// }"#;
+/// let scene = rockfall::scene::parse_with(text, "scene.json".as_ref(), &files)?;
+/// assert_eq!(scene.model.walls.len(), 1);
+/// # Ok::<(), rockfall::scene::SceneError>(())
+/// ```
+pub trait Files {
+    /// The bytes of a file. A scene in `folder/scene.json` that names `stone.obj` asks for `folder/stone.obj`.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`] if there is no such file, [`io::ErrorKind::IsADirectory`] if it is a folder, else
+    /// why it cannot be read.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// The files in the folder of `path`, among which an error looks for the one that may have been meant.
+    fn beside(&self, path: &Path) -> Vec<PathBuf>;
+}
+
+/// The files on disk; relative paths start at the current folder.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        fs::read(path).map_err(|error| match path.is_dir() {
+            // Not all systems say so.
+            true => io::ErrorKind::IsADirectory.into(),
+            false => error,
+        })
+    }
+
+    fn beside(&self, path: &Path) -> Vec<PathBuf> {
+        let folder = match path.parent() {
+            Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+            Some(parent) => parent,
+            None => return Vec::new(),
+        };
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect()
+    }
+}
+
+impl Files for BTreeMap<PathBuf, Vec<u8>> {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let is_folder = || self.keys().any(|file| file.starts_with(path));
+        match self.get(path) {
+            Some(bytes) => Ok(bytes.clone()),
+            None if is_folder() => Err(io::ErrorKind::IsADirectory.into()),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn beside(&self, path: &Path) -> Vec<PathBuf> {
+        let files = self.keys().filter(|file| file.parent() == path.parent());
+        files.cloned().collect()
+    }
+}
+
+/// The folder of a scene.
+#[derive(Clone, Copy)]
+pub(super) struct Folder<'a> {
+    pub path: &'a Path,
+    pub files: &'a dyn Files,
+}
+
+impl Folder<'_> {
+    /// The path of a file that the scene names.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+/// The file with the ending of a missing one, beside it, with the most similar name.
+pub(super) fn neighbour(files: &dyn Files, missing: &Path) -> Option<PathBuf> {
+    let ending = missing.extension()?;
+    let beside = files.beside(missing).into_iter();
+    let alike = beside.filter(|path| path.extension() == Some(ending));
+    let stems: Vec<String> = alike
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    let stem = closest(
+        missing.file_stem()?.to_str()?,
+        stems.iter().map(String::as_str),
+    )?;
+    let mut name = std::ffi::OsString::from(stem);
+    name.push(".");
+    name.push(ending);
+    Some(missing.with_file_name(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(names: &[&str]) -> BTreeMap<PathBuf, Vec<u8>> {
+        let file = |name: &&str| (PathBuf::from(name), name.as_bytes().to_vec());
+        names.iter().map(file).collect()
+    }
+
+    #[test]
+    fn a_map_answers_as_a_disk_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["scene.json", "run/run.checkpoint", "run/stone.obj"];
+        fs::create_dir(folder.path().join("run")).unwrap();
+        for name in names {
+            fs::write(folder.path().join(name), name).unwrap();
+        }
+        let map = files(&names);
+        for asked in [
+            "scene.json",
+            "run/stone.obj",
+            "run",
+            "nothing.json",
+            "nothing/at.all",
+        ] {
+            let on_disk = Disk.read(&folder.path().join(asked));
+            let in_memory = map.read(Path::new(asked));
+            assert_eq!(
+                on_disk.map_err(|error| error.kind()),
+                in_memory.map_err(|error| error.kind()),
+                "{asked}"
+            );
+        }
+        let meant = neighbour(&map, Path::new("run/stoone.obj"));
+        assert_eq!(meant, Some("run/stone.obj".into()));
+        let path = folder.path().join("run/stoone.obj");
+        let meant = neighbour(&Disk, &path).unwrap();
+        assert!(meant.ends_with("run/stone.obj"), "{}", meant.display());
+        assert_eq!(neighbour(&map, Path::new("stoone.obj")), None);
+    }
+}
