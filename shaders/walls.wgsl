@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, rotation, wall, contact, law, opaque, memory, lists, gathered
+// import: layout, tags, dispatch, grid, rotation, wall, lists, wall_run, contact, law, opaque, memory, gathered
 
 // Contacts of each sphere with walls, added to those with spheres; and the loads on the walls. One thread
 // a sphere.
@@ -22,83 +22,7 @@ fn pair_at(index: u32) -> Pair {
     let c = bitcast<vec4<f32>>(rows[2]);
     return Pair(
         a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, rows[2].x, c.y, c.z, c.w, bitcast<f32>(rows[3].x),
-        0.0, 0.0, 0.0);
-}
-
-// The facets of one wall in the list of a sphere.
-struct Run {
-    // Entries of the list: the first, and the first that is none.
-    start: u32,
-    end: u32,
-    wall: u32,
-    // Of the sphere, m.
-    radius: f32,
-    // From the wall's anchor to the centre of the sphere, m, and the same in the frame of the wall.
-    from_anchor: vec3<f32>,
-    place: vec3<f32>,
-    // What rounding may do to a point, m.
-    rounding: f32,
-}
-
-const SAME_POINT: f32 = 1e-3;
-const SAME_WAY: f32 = 0.966;
-const ON_FACET: f32 = 1e-4;
-
-fn wall_of(entry: u32) -> u32 {
-    return geometry[params.facet_start + 4u * (listed_at(place_of(entry)) & ~WALL) + 1u].w;
-}
-
-// The run that starts at an entry of a list that ends at `end`.
-fn run_at(sphere: Sphere, start: u32, end: u32) -> Run {
-    let index = wall_of(start);
-    var last = start + 1u;
-    while last < end && wall_of(last) == index {
-        last += 1u;
-    }
-    let wall = walls[index];
-    let from_anchor = from_wall(sphere, wall);
-    return Run(
-        start, last, index, sphere.radius, from_anchor, to_wall(wall, from_anchor),
-        ROUNDING * length(from_anchor));
-}
-
-fn closest_at(run: Run, entry: u32) -> Closest {
-    return closest(facet_at(listed_at(place_of(entry)) & ~WALL), run.place, run.radius);
-}
-
-// How the sphere lies to a facet, if it may touch it there; else at a distance of FAR. See
-// src/cpu/wall_run.rs.
-fn touched(run: Run, entry: u32) -> Closest {
-    let own = closest_at(run, entry);
-    if own.distance >= run.radius + params.touch_margin {
-        return far();
-    }
-    let point = nearest_point(own, run.place);
-    for (var other = run.start; other < run.end; other++) {
-        if other == entry {
-            continue;
-        }
-        var facet = facet_at(listed_at(place_of(other)) & ~WALL);
-        let found = closest(facet, run.place, run.radius);
-        let nearer = found.distance < own.distance
-            || (found.distance == own.distance && other < entry);
-        if !nearer {
-            continue;
-        }
-        if dot(found.normal, own.normal) > SAME_WAY {
-            return far();
-        }
-        let between = distance(nearest_point(found, run.place), point);
-        if between <= SAME_POINT * run.radius + run.rounding {
-            return far();
-        }
-        facet.side = BOTH_SIDES;
-        let off = closest(facet, point, run.radius).distance;
-        if off <= ON_FACET * run.radius + run.rounding {
-            return far();
-        }
-    }
-    return own;
+        bitcast<f32>(rows[3].y), 0.0, 0.0);
 }
 
 fn contact_with(sphere: Sphere, run: Run, closest: Closest) -> Contact {

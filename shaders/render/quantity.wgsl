@@ -1,8 +1,9 @@
 // What colours can mean, of a sphere and its body.
 
 @group(0) @binding(14) var<storage, read> sphere_loads: array<SphereLoad>;
+@group(0) @binding(44) var<storage, read> body_heat: array<BodyHeat>;
 
-// Of a sphere: its colour on the map is this over `view.top`.
+// Of a sphere: its colour on the map is at this between `view.bottom` and `view.top`.
 fn quantity(index: u32) -> f32 {
     let own = spheres[index].body;
     switch view.colour_by {
@@ -20,6 +21,9 @@ fn quantity(index: u32) -> f32 {
         }
         case BY_ENERGY: {
             return kinetic_energy(own);
+        }
+        case BY_TEMPERATURE: {
+            return select(0.0, body_heat[own].temperature, params.heat == 1u);
         }
         default: {
             return 0.0;

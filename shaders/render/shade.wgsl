@@ -52,7 +52,7 @@ fn ball_colour(surface: Surface) -> vec3<f32> {
             colour = listed(member.material);
         }
         default: {
-            return mapped(quantity(surface.index) / view.top);
+            return mapped((quantity(surface.index) - view.bottom) / (view.top - view.bottom));
         }
     }
     // A band around single spheres shows how they turn, where they are large enough.

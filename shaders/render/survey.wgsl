@@ -14,8 +14,9 @@ struct Survey {
     last_x: atomic<i32>,
     last_y: atomic<i32>,
     last_z: atomic<i32>,
-    // Bits of the largest value; those of floats that are not negative are ordered as these are.
+    // Bits of the largest and the least value; those of floats that are not negative are ordered as these are.
     most: atomic<u32>,
+    least: atomic<u32>,
 }
 
 @group(0) @binding(37) var<storage, read_write> survey: Survey;
@@ -46,5 +47,7 @@ fn survey_spheres(
     atomicMax(&survey.last_x, last.x);
     atomicMax(&survey.last_y, last.y);
     atomicMax(&survey.last_z, last.z);
-    atomicMax(&survey.most, bitcast<u32>(max(quantity(index), 0.0)));
+    let bits = bitcast<u32>(max(quantity(index), 0.0));
+    atomicMax(&survey.most, bits);
+    atomicMin(&survey.least, bits);
 }

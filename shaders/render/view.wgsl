@@ -46,6 +46,8 @@ struct View {
     plane_count: u32,
     // Simulated time, s.
     time: f32,
+    // The value of the first colour of the map.
+    bottom: f32,
 }
 
 @group(0) @binding(32) var<uniform> view: View;

@@ -41,6 +41,8 @@ struct Params {
     pull_offset: vec3<f32>,
     forces: u32,
     action_count: u32,
+    heat: u32,
+    temperature_start: u32,
     sleep_steps: u32,
     sleep_speed: f32,
     wake_acceleration: f32,
@@ -115,6 +117,13 @@ struct BodyForce {
     drag_rest: f32,
     acceleration: vec3<f32>,
     displacement: f32,
+}
+
+struct BodyHeat {
+    temperature: f32,
+    rest: f32,
+    flow: f32,
+    inverse_capacity: f32,
 }
 
 struct Sphere {
@@ -216,10 +225,10 @@ struct Pair {
     cohesion_force: f32,
     cohesion_range: f32,
     surface_energy: f32,
+    conductance: f32,
     // A multiple of 16 bytes, as in src/layout.rs.
     _pad0: f32,
     _pad1: f32,
-    _pad2: f32,
 }
 
 struct Stats {

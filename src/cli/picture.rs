@@ -148,8 +148,8 @@ impl Studio {
             .renderer
             .picture(self.size, &self.camera, &self.look, &[])?;
         if let Some(writer) = &self.writer {
-            let top = self.renderer.top(&self.look);
-            let legend = Legend::new(&self.look, top, simulation.model());
+            let span = self.renderer.span(&self.look);
+            let legend = Legend::new(&self.look, span, simulation.model());
             let time = format!("t = {:.3} s", simulation.time());
             writer.annotate(&mut picture, legend.as_ref(), &time);
         }

@@ -6,6 +6,7 @@
 pub mod clump;
 pub mod flow;
 pub mod forces;
+pub mod heat;
 pub mod packing;
 pub mod pull;
 pub mod wall;
@@ -20,6 +21,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::model::clump::Clump;
 use crate::model::flow::Flow;
 use crate::model::forces::{Forces, Sleep};
+use crate::model::heat::Heat;
 use crate::model::wall::Wall;
 
 /// How a body's state is advanced.
@@ -244,6 +246,8 @@ pub struct ModelBody {
     pub fixed: bool,
     /// Index into [`Forces::groups`].
     pub group: usize,
+    /// Temperature, K; it counts in a model with [heat](Model::heat) only.
+    pub temperature: f64,
 }
 
 /// Hashes what is written to it.
@@ -308,6 +312,8 @@ pub struct Model {
     pub forces: Forces,
     /// When bodies sleep, if they do.
     pub sleep: Option<Sleep>,
+    /// How bodies hold heat and pass it on, if they do.
+    pub heat: Option<Heat>,
 }
 
 impl Model {
@@ -339,6 +345,7 @@ impl Model {
             remembered,
             forces,
             sleep,
+            heat,
         } = self;
         let mut hash = Hashed(Xxh3::new());
         // What `Debug` writes of a number is enough to tell it from every other.
@@ -356,6 +363,10 @@ impl Model {
             hash,
             "{settings:?} {contact:?} {shapes:?} {walls:?} {flow:?} {forces:?} {sleep:?}"
         );
+        // A scene without heat has the hash that it had before there was heat.
+        if let Some(heat) = heat {
+            let _ = write!(hash, "{heat:?}");
+        }
         for body in bodies {
             let ModelBody {
                 shape,
@@ -365,6 +376,7 @@ impl Model {
                 angular_velocity,
                 fixed,
                 group,
+                temperature,
             } = body;
             hash.0.update(&(*shape as u64).to_le_bytes());
             hash.0.update(bytes_of(position));
@@ -372,6 +384,9 @@ impl Model {
             hash.0.update(bytes_of(velocity));
             hash.0.update(bytes_of(angular_velocity));
             hash.0.update(&[u8::from(*fixed), *group as u8]);
+            if heat.is_some() {
+                hash.0.update(&temperature.to_le_bytes());
+            }
         }
         if let Some(Remembered {
             size,

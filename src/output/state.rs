@@ -24,11 +24,14 @@ struct Record<'a> {
     orientation: [f64; 4],
     velocity: [f64; 3],
     angular_velocity: [f64; 3],
+    /// K.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
 }
 
 /// Writes the bodies of `model` as they are at `time` (s) as JSON, one body a line:
 /// `{"version": 1, "time": …, "bodies": [{"index", "id", "shape", "mass", "fixed", "position", "origin",
-/// "orientation", "velocity", "angular_velocity"}, …]}`.
+/// "orientation", "velocity", "angular_velocity"}, …]}`, and in scenes with heat `"temperature"`.
 ///
 /// `position` is the centre of mass, `origin` that of the shape's own axes, and `orientation` (a
 /// quaternion x, y, z, w) turns those axes into the world's. Numbers have as many digits as it
@@ -58,6 +61,7 @@ pub fn write_state(
             orientation: body.orientation.to_array(),
             velocity: body.velocity.to_array(),
             angular_velocity: body.angular_velocity.to_array(),
+            temperature: body.temperature,
         };
         serde_json::to_writer(&mut writer, &record)?;
     }

@@ -101,13 +101,16 @@ impl Table {
     ///
     /// `position` is the centre of mass, `origin` that of the shape's own axes, `orientation` turns
     /// those into the world's; `material` is that of the first sphere; `contact_force` and `contact_torque` (about the centre of mass) are what
-    /// contacts did in the last step, without gravity.
+    /// contacts did in the last step, without gravity. `temperature` is there in scenes with heat.
     pub fn bodies(snapshot: &Snapshot) -> Table {
         let bodies: Vec<_> = snapshot.bodies().collect();
         let state = snapshot.state;
         let loads: Vec<_> = state.bodies.iter().map(|body| state.load(body)).collect();
         let of = || bodies.iter();
         let material = |shape: usize| snapshot.model.shapes[shape].materials[0] as u32;
+        let temperatures = bodies.iter().map_while(|body| body.temperature);
+        let temperature = column("temperature", "K", temperatures.map(|t| t as f32));
+        let heat = snapshot.model.heat.is_some();
         Table {
             rows: bodies.len(),
             columns: vec![
@@ -137,7 +140,10 @@ impl Table {
                 ),
                 column("contacts", "", loads.iter().map(|l| l.contacts)),
                 column("max_overlap", "m", loads.iter().map(|l| l.max_overlap)),
-            ],
+            ]
+            .into_iter()
+            .chain(heat.then_some(temperature))
+            .collect(),
         }
     }
 

@@ -30,11 +30,13 @@ pub enum ColourBy {
     Contacts,
     /// Kinetic energy of the body
     Energy,
+    /// Temperature of the body, in scenes with heat
+    Temperature,
 }
 
 impl ColourBy {
     /// All of them, in the order of their numbers.
-    pub const ALL: [ColourBy; 8] = [
+    pub const ALL: [ColourBy; 9] = [
         ColourBy::Body,
         ColourBy::Shape,
         ColourBy::Material,
@@ -43,6 +45,7 @@ impl ColourBy {
         ColourBy::Overlap,
         ColourBy::Contacts,
         ColourBy::Energy,
+        ColourBy::Temperature,
     ];
 
     /// What a legend calls it, with its unit.
@@ -56,6 +59,7 @@ impl ColourBy {
             ColourBy::Overlap => "overlap (of the radius)",
             ColourBy::Contacts => "contacts of the body",
             ColourBy::Energy => "kinetic energy (J)",
+            ColourBy::Temperature => "temperature (K)",
         }
     }
 
@@ -75,6 +79,7 @@ impl ColourBy {
             ColourBy::Overlap => "BY_OVERLAP",
             ColourBy::Contacts => "BY_CONTACTS",
             ColourBy::Energy => "BY_ENERGY",
+            ColourBy::Temperature => "BY_TEMPERATURE",
         }
     }
 }
@@ -116,29 +121,53 @@ pub fn linear(component: u8) -> f32 {
     }
 }
 
-/// The last value of a colour map, which follows the largest value that there is: a round number, so
-/// that a legend is easy to read, that does not change with every picture.
+/// The first and the last value of a colour map, which follow the values that there are: round numbers, so
+/// that a legend is easy to read, that do not change with every picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Top(f32);
+pub struct Span {
+    bottom: f32,
+    top: f32,
+}
 
-impl Default for Top {
+impl Default for Span {
     fn default() -> Self {
-        Top(1.0)
+        Span {
+            bottom: 0.0,
+            top: 1.0,
+        }
     }
 }
 
-impl Top {
-    /// Follows `most`.
+impl Span {
+    /// Follows values from 0 to `most`.
     pub fn follow(&mut self, most: f32) {
-        let far_below = 0.2 * self.0;
-        if most.is_finite() && most > 0.0 && (most > self.0 || most < far_below) {
-            self.0 = round_up(most);
+        self.bottom = 0.0;
+        let far_below = 0.2 * self.top;
+        if most.is_finite() && most > 0.0 && (most > self.top || most < far_below) {
+            self.top = round_up(most);
         }
     }
 
-    /// The value.
-    pub fn value(self) -> f32 {
-        self.0
+    /// Follows values from `least` to `most`, of which the least is far from 0.
+    pub fn follow_both(&mut self, least: f32, most: f32) {
+        let width = most - least;
+        let is_inside = least >= self.bottom && most <= self.top;
+        let is_narrow = width < 0.2 * (self.top - self.bottom);
+        if width.is_finite() && width >= 0.0 && (!is_inside || is_narrow) {
+            let step = round_up((0.1 * width).max(1.0));
+            self.bottom = (least / step).floor() * step;
+            self.top = ((most / step).ceil() * step).max(self.bottom + step);
+        }
+    }
+
+    /// The value of the first colour.
+    pub fn bottom(self) -> f32 {
+        self.bottom
+    }
+
+    /// The value of the last colour.
+    pub fn top(self) -> f32 {
+        self.top
     }
 }
 
@@ -170,11 +199,26 @@ mod tests {
     }
 
     #[test]
+    fn the_span_of_temperatures_follows_and_does_not_tremble() {
+        let mut span = Span::default();
+        let mut after = |least, most| {
+            span.follow_both(least, most);
+            [span.bottom(), span.top()]
+        };
+        assert_eq!(after(293.15, 398.0), [280.0, 400.0]);
+        assert_eq!(after(330.0, 390.0), [280.0, 400.0]);
+        assert_eq!(after(330.0, 401.0), [330.0, 410.0]);
+        assert_eq!(after(350.2, 350.4), [350.0, 351.0]);
+        assert_eq!(after(f32::NAN, 350.4), [350.0, 351.0]);
+        assert_eq!(after(293.0, 293.0), [293.0, 294.0]);
+    }
+
+    #[test]
     fn the_top_follows_and_does_not_tremble() {
-        let mut top = Top::default();
+        let mut span = Span::default();
         let mut after = |most| {
-            top.follow(most);
-            top.value()
+            span.follow(most);
+            span.top()
         };
         assert_eq!(after(3.0), 5.0);
         assert_eq!(after(2.0), 5.0);

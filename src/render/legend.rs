@@ -22,8 +22,10 @@ pub struct Legend {
 /// Which colour stands for what.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Key {
-    /// The map from 0 to a value.
+    /// The map from one value to another.
     Map {
+        /// The value of the first colour.
+        bottom: f32,
         /// The value of the last colour.
         top: f32,
     },
@@ -32,9 +34,9 @@ pub enum Key {
 }
 
 impl Legend {
-    /// The legend of pictures of `model`, whose last colour has the value `top`; `None` where colours
+    /// The legend of pictures of `model`, whose first and last colour have the given values; `None` where colours
     /// only tell bodies apart.
-    pub fn new(look: &Look, top: f32, model: &Model) -> Option<Legend> {
+    pub fn new(look: &Look, [bottom, top]: [f32; 2], model: &Model) -> Option<Legend> {
         let names = |names: &mut dyn Iterator<Item = &String>| {
             let colours = names.take(MOST_NAMES).enumerate();
             Key::Names(
@@ -47,7 +49,7 @@ impl Legend {
             ColourBy::Body => return None,
             ColourBy::Shape => names(&mut model.shapes.iter().map(|shape| &shape.name)),
             ColourBy::Material => names(&mut model.materials.iter()),
-            _ => Key::Map { top },
+            _ => Key::Map { bottom, top },
         };
         Some(Legend {
             title: look.colour_by.title(),
@@ -56,8 +58,8 @@ impl Legend {
     }
 }
 
-/// The values that stand beside a map: the parts of the way from 0 to `top`, and their texts.
-pub fn ticks(top: f32) -> [(f64, String); 3] {
+/// The values that stand beside a map: the parts of the way from `bottom` to `top`, and their texts.
+pub fn ticks(bottom: f32, top: f32) -> [(f64, String); 3] {
     let text = |value: f64| {
         if value == 0.0 || (1e-3..1e5).contains(&value) {
             // The shortest that has four digits right.
@@ -67,7 +69,8 @@ pub fn ticks(top: f32) -> [(f64, String); 3] {
             format!("{value:.1e}")
         }
     };
-    [0.0, 0.5, 1.0].map(|part| (part, text(part * f64::from(top))))
+    let [bottom, top] = [bottom, top].map(f64::from);
+    [0.0, 0.5, 1.0].map(|part| (part, text(bottom + part * (top - bottom))))
 }
 
 /// Writes on pictures.
@@ -104,8 +107,8 @@ impl Writer {
         match legend {
             Some(Legend {
                 title,
-                key: Key::Map { top },
-            }) => self.map(image, size, margin, title, *top),
+                key: Key::Map { bottom, top },
+            }) => self.map(image, size, margin, title, [*bottom, *top]),
             Some(Legend {
                 title,
                 key: Key::Names(names),
@@ -114,7 +117,7 @@ impl Writer {
         }
     }
 
-    fn map(&self, image: &mut RgbaImage, size: f32, margin: i32, title: &str, top: f32) {
+    fn map(&self, image: &mut RgbaImage, size: f32, margin: i32, title: &str, span: [f32; 2]) {
         let font = self.font.as_scaled(size);
         let inner = margin / 2;
         let bar = [(14.0 * size) as i32, (0.7 * size) as i32];
@@ -132,7 +135,7 @@ impl Writer {
             let colour = colour::map(f64::from(x) / f64::from(bar[0] - 1));
             fill(image, [left + x, above + line, 1, bar[1]], colour, 1.0);
         }
-        for (part, text) in ticks(top) {
+        for (part, text) in ticks(span[0], span[1]) {
             let room = bar[0] as f32 - width(&font, &text);
             let x = left + (part as f32 * room) as i32;
             write(image, &font, &text, [x, above + line + bar[1]]);
@@ -223,11 +226,15 @@ mod tests {
 
     #[test]
     fn values_beside_a_map_are_short() {
-        let texts = |top| ticks(top).map(|(_, text)| text);
+        let texts = |top| ticks(0.0, top).map(|(_, text)| text);
         assert_eq!(texts(5.0), ["0", "2.5", "5"]);
         assert_eq!(texts(0.02), ["0", "0.01", "0.02"]);
         assert_eq!(texts(200.0), ["0", "100", "200"]);
         assert_eq!(texts(2e-9), ["0", "1.0e-9", "2.0e-9"]);
+        assert_eq!(
+            ticks(280.0, 400.0).map(|(_, text)| text),
+            ["280", "340", "400"]
+        );
         assert_eq!(texts(1e7), ["0", "5.0e6", "1.0e7"]);
     }
 
@@ -236,7 +243,10 @@ mod tests {
         let before = RgbaImage::from_pixel(320, 200, image::Rgba([90, 90, 90, 255]));
         let legend = Legend {
             title: "speed (m/s)",
-            key: Key::Map { top: 2.0 },
+            key: Key::Map {
+                bottom: 0.0,
+                top: 2.0,
+            },
         };
         let mut after = before.clone();
         Writer::default().annotate(&mut after, Some(&legend), "t = 1 s");

@@ -126,7 +126,8 @@ struct Surroundings {
     body_radius: f64,
     cell_size: DVec3,
     origin: DVec3,
-    top: f32,
+    /// Values of the first and the last colour.
+    span: [f32; 2],
     plane_count: u32,
     /// Simulated, s.
     time: f32,
@@ -166,7 +167,7 @@ pub struct Renderer {
     bounds: Option<Bounds>,
     /// The largest value of what colours mean.
     most: f32,
-    top: colour::Top,
+    span: colour::Span,
     /// `View::near` of the picture that was drawn last.
     near: Option<f32>,
 }
@@ -187,6 +188,7 @@ struct Survey {
     first: IVec3,
     last: IVec3,
     most: u32,
+    least: u32,
 }
 
 impl Survey {
@@ -194,6 +196,7 @@ impl Survey {
         first: IVec3::MAX,
         last: IVec3::MIN,
         most: 0,
+        least: u32::MAX,
     };
 }
 
@@ -286,7 +289,7 @@ impl Renderer {
             start: start(simulation.model()),
             bounds: None,
             most: 0.0,
-            top: colour::Top::default(),
+            span: colour::Span::default(),
             near: None,
             context: context.clone(),
         };
@@ -362,7 +365,12 @@ impl Renderer {
         context.queue.submit([encoder.finish()]);
         context.read(&self.survey, 0, bytes_of_mut(&mut survey))?;
         self.most = f32::from_bits(survey.most);
-        self.top.follow(self.most);
+        if look.colour_by == ColourBy::Temperature {
+            self.span
+                .follow_both(f32::from_bits(survey.least), self.most);
+        } else {
+            self.span.follow(self.most);
+        }
         let place = |parts: IVec3| {
             let cells = view.camera_cell.as_dvec3() + parts.as_dvec3() / SURVEY_PARTS;
             self.origin + cells * self.cell_size
@@ -386,7 +394,7 @@ impl Renderer {
     /// Forgets what surveys found so far: the next one starts from nothing.
     pub fn forget(&mut self) {
         self.bounds = None;
-        self.top = colour::Top::default();
+        self.span = colour::Span::default();
     }
 
     /// The largest value of what colours mean, as the last survey found it.
@@ -396,7 +404,13 @@ impl Renderer {
 
     /// The value of the last colour of the map.
     pub fn top(&self, look: &Look) -> f32 {
-        look.top.unwrap_or(self.top.value())
+        look.top.unwrap_or(self.span.top())
+    }
+
+    /// The values of the first and the last colour of the map.
+    pub fn span(&self, look: &Look) -> [f32; 2] {
+        let (bottom, top) = (self.span.bottom(), self.top(look));
+        [if bottom < top { bottom } else { 0.0 }, top]
     }
 
     /// Side of a square of the pattern on planes, m.
@@ -499,7 +513,7 @@ impl Renderer {
             body_radius: self.body_radius,
             cell_size: self.cell_size,
             origin: self.origin,
-            top: self.top(look),
+            span: self.span(look),
             time: self.time as f32,
         }
     }

@@ -9,7 +9,7 @@ use crate::state::{Field, State};
 use crate::step::gpu::{Context, GpuEngine};
 
 /// What pictures read of the state.
-const FIELDS: [Field; 7] = [
+const FIELDS: [Field; 8] = [
     Field::Properties,
     Field::Members,
     Field::Walls,
@@ -17,6 +17,7 @@ const FIELDS: [Field; 7] = [
     Field::Spheres,
     Field::SphereLoads,
     Field::Actions,
+    Field::BodyHeat,
 ];
 
 /// Size of a buffer that has nothing in it yet, bytes: more than any element takes.

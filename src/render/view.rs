@@ -35,6 +35,7 @@ pub struct View {
     pub size: Vec2,
     pub plane_count: u32,
     pub time: f32,
+    pub bottom: f32,
 }
 
 /// Where the sun stands, seen from the scene.
@@ -57,7 +58,7 @@ impl View {
             body_radius,
             cell_size,
             origin,
-            top,
+            span: [bottom, top],
             plane_count,
             time,
         } = *surroundings;
@@ -96,6 +97,7 @@ impl View {
             size: Vec2::new(width as f32, height as f32),
             plane_count,
             time,
+            bottom,
         }
     }
 }

@@ -113,6 +113,8 @@ impl Material {
             rolling: None,
             twisting_friction: None,
             cohesion: None,
+            conductivity: None,
+            heat_capacity: None,
         }
     }
 }
@@ -215,6 +217,7 @@ impl Plane {
             point: point.into(),
             normal: normal.into(),
             material: material.into(),
+            temperature: None,
         }
     }
 }
@@ -234,6 +237,7 @@ impl Body {
             material: None,
             fixed: false,
             group: None,
+            temperature: None,
         }
     }
 }
@@ -267,6 +271,7 @@ impl Fill {
             angular_velocity: Range::default(),
             group: None,
             seed: 0,
+            temperature: None,
         }
     }
 }

@@ -636,6 +636,24 @@ pub struct Material {
         skip_serializing_if = "Option::is_none"
     )]
     pub cohesion: Option<Cohesion>,
+    /// Thermal conductivity, W/(m K). A scene in which any material has one has heat: each body has a temperature, and
+    /// heat flows through contacts, q = 2 k a ΔT, with k the harmonic mean of the two conductivities and a = sqrt(R δ)
+    /// the radius of the contact. Default: the material conducts nothing.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub conductivity: Option<f64>,
+    /// Specific heat capacity, J/(kg K); in a scene with heat, all that bodies are made of needs one.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub heat_capacity: Option<f64>,
 }
 
 /// Parameters of a pair of materials. What is left out is mixed from the two materials.
@@ -777,6 +795,14 @@ pub struct Plane {
     pub normal: Vector,
     /// Name of the material.
     pub material: String,
+    /// Temperature, K, which it keeps. Default: it conducts nothing.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub temperature: Option<f64>,
 }
 
 /// A body. Its orientation is given by `orientation`, or by `axis` and `angle`; without either, the
@@ -845,6 +871,14 @@ pub struct Body {
         skip_serializing_if = "Option::is_none"
     )]
     pub group: Option<String>,
+    /// Temperature at the start, K; a fixed body keeps it. Default: 293.15.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub temperature: Option<f64>,
 }
 
 /// Bodies that start as they were in another run.
@@ -936,6 +970,14 @@ pub struct Fill {
     /// Seed of the random numbers. Default: 0.
     #[serde(default)]
     pub seed: u64,
+    /// Temperature at the start, K. Default: 293.15.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub temperature: Option<f64>,
 }
 
 /// Where bodies come in, at random places that are free. The same seed brings the same bodies.
@@ -1028,6 +1070,14 @@ pub struct Inlet {
     /// Seed of the random numbers. Default: 0.
     #[serde(default)]
     pub seed: u64,
+    /// Temperature of the bodies as they come in, K. Default: 293.15.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub temperature: Option<f64>,
 }
 
 /// Where bodies go out: those that are not fixed, once their centre of mass is there.

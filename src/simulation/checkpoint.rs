@@ -32,11 +32,12 @@ use crate::error::{Error, Result};
 use crate::math::grid::FRACTION;
 use crate::model::clump::Clump;
 use crate::model::flow::Traffic;
+use crate::model::heat::ROOM;
 use crate::model::wall::{Pose, Wall};
 use crate::model::{Model, ModelBody, Remembered};
 use crate::simulation::Simulation;
 use crate::simulation::snapshot::Snapshot;
-use crate::state::layout::{self, Body, WALL};
+use crate::state::layout::{self, Body, BodyHeat, WALL};
 use crate::state::{Dissipated, Field, State, angular_velocity, body_orientation};
 
 /// Name of the last checkpoint in the folder of a run.
@@ -181,6 +182,8 @@ pub(crate) struct BodyBefore {
     pub velocity: DVec3,
     /// rad/s, in the world frame.
     pub angular_velocity: DVec3,
+    /// K.
+    pub temperature: f64,
 }
 
 /// Name of the section that has the shapes of the bodies.
@@ -441,9 +444,11 @@ impl Checkpoint {
     pub(crate) fn bodies(&self) -> impl ExactSizeIterator<Item = BodyBefore> + '_ {
         let shapes: Vec<u32> = self.elements(SHAPES);
         let bodies: Vec<Body> = self.elements(Field::Bodies.name());
+        let heat: Vec<BodyHeat> = self.elements(Field::BodyHeat.name());
         let origin = DVec3::from_array(self.header.origin);
         let cell_size = Vec3::from_array(self.header.cell_size).as_dvec3();
-        bodies.into_iter().zip(shapes).map(move |(body, shape)| {
+        let bodies = bodies.into_iter().zip(shapes).enumerate();
+        bodies.map(move |(number, (body, shape))| {
             let index = (shape & SHAPE_BITS) as usize;
             let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);
             let inertia = DVec3::from_array(self.header.shapes[index].inertia);
@@ -455,6 +460,7 @@ impl Checkpoint {
                 orientation: body_orientation(&body),
                 velocity: body.velocity.as_dvec3(),
                 angular_velocity: angular_velocity(&body, inertia),
+                temperature: heat.get(number).map_or(ROOM, BodyHeat::exact),
             }
         })
     }
@@ -627,6 +633,7 @@ impl Checkpoint {
             angular_velocity: DVec3::ZERO,
             fixed: shape & FIXED != 0,
             group: group_of(shape),
+            temperature: ROOM,
         });
         state.extend(model, self.elements(IDS).into_iter().zip(bodies));
         let places = self.elements::<[f64; 3]>(PLACES).into_iter();

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::model::clump::{Clump, MassProperties};
 use crate::model::flow::{Explosion, Region, Traffic};
+use crate::model::heat::ROOM;
 use crate::model::wall;
 use crate::model::{Model, ModelBody};
 use crate::state::{State, body_orientation};
@@ -107,6 +108,7 @@ impl Traffic {
                         angular_velocity: DVec3::ZERO,
                         fixed: false,
                         group: state.identities[body].group,
+                        temperature: ROOM,
                     });
                     let poured = new.iter().map(|(_, body): &(u64, ModelBody)| *body);
                     inlet.occupied(model, there.chain(poured))
@@ -169,6 +171,7 @@ impl Explosion {
                 angular_velocity: turn * spin,
                 fixed: false,
                 group: state.identities[index].group,
+                temperature: state.temperature(index).unwrap_or(ROOM),
             }
         });
         bodies.collect()

@@ -443,6 +443,9 @@ impl Simulation {
         }
         self.state.set_pairs(pairs(&self.model));
         self.state.groups = groups(&self.model);
+        if let Some(heat) = &self.model.heat {
+            self.state.set_wall_temperatures(&heat.walls);
+        }
         if self.model.forces.act() && self.state.params.forces == 0 {
             self.state.start_forces();
         }
@@ -455,7 +458,7 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn bodies(&mut self) -> Result<Vec<BodyState>> {
-        self.fetch(&[Field::Bodies])?;
+        self.fetch(&[Field::Bodies, Field::BodyHeat])?;
         Ok(self.fetched().bodies().collect())
     }
 

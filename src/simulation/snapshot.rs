@@ -48,6 +48,8 @@ pub struct BodyState {
     pub velocity: DVec3,
     /// Angular velocity in the world frame, rad/s.
     pub angular_velocity: DVec3,
+    /// Temperature, K, if the scene has heat; not known of a body in a trace.
+    pub temperature: Option<f64>,
 }
 
 /// A sphere, as it is reported.
@@ -95,8 +97,9 @@ pub struct WallState {
 
 impl<'a> Snapshot<'a> {
     /// The buffers that a snapshot reads.
-    pub(crate) const FIELDS: [Field; 9] = [
+    pub(crate) const FIELDS: [Field; 10] = [
         Field::Bodies,
+        Field::BodyHeat,
         Field::Walls,
         Field::WallLoads,
         Field::Spheres,
@@ -118,13 +121,11 @@ impl<'a> Snapshot<'a> {
     /// If there is no body `index`.
     pub fn body(&self, index: usize) -> BodyState {
         let identity = self.state.identities[index];
-        report(
-            self.model,
-            self.state,
-            index,
-            identity,
-            &self.state.bodies[index],
-        )
+        let body = &self.state.bodies[index];
+        BodyState {
+            temperature: self.state.temperature(index),
+            ..report(self.model, self.state, index, identity, body)
+        }
     }
 
     /// All bodies, one by one.
@@ -267,7 +268,7 @@ impl Simulation {
     }
 }
 
-/// A body's state as it is reported.
+/// A body's state as it is reported, but for its temperature.
 pub(crate) fn report(
     model: &Model,
     state: &State,
@@ -289,5 +290,6 @@ pub(crate) fn report(
         orientation: clump.shape_orientation(orientation),
         velocity: body.velocity.as_dvec3(),
         angular_velocity: angular_velocity(body, clump.inertia),
+        temperature: None,
     }
 }

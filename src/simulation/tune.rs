@@ -161,6 +161,36 @@ impl Simulation {
         self.wake()
     }
 
+    /// Sets the temperature of a wall, K, or has it conduct nothing.
+    ///
+    /// # Errors
+    /// If the wall does not exist, the temperature is not greater than 0, or the scene has no heat.
+    pub fn set_wall_temperature(&mut self, index: usize, temperature: Option<f64>) -> Result<()> {
+        let count = self.model.walls.len();
+        if index >= count {
+            return Err(Error::Tuned(format!(
+                "there is no wall {index}; the scene has {count}, numbered from 0"
+            )));
+        }
+        if let Some(wrong) = temperature.filter(|t| !(*t > 0.0 && t.is_finite())) {
+            return Err(Error::Tuned(format!(
+                "a wall cannot have the temperature {wrong} K; a number greater than 0 is expected"
+            )));
+        }
+        let Some(heat) = &mut self.model_mut().heat else {
+            return Err(Error::Tuned(
+                "a wall has no temperature in a scene without heat: a material must have a conductivity from \
+                 the start"
+                    .to_owned(),
+            ));
+        };
+        heat.walls[index] = temperature;
+        let walls = heat.walls.clone();
+        self.state.set_wall_temperatures(&walls);
+        self.engine.write(&[Field::Geometry], &self.state);
+        Ok(())
+    }
+
     /// From now on, pulls a body, or none.
     ///
     /// # Errors
@@ -234,14 +264,7 @@ impl Simulation {
             return Err(Error::NoSuchBody { body: index, count });
         }
         self.engine.read_body(index as usize, &mut self.state)?;
-        let index = index as usize;
-        Ok(crate::simulation::snapshot::report(
-            &self.model,
-            &self.state,
-            index,
-            self.state.identities[index],
-            &self.state.bodies[index],
-        ))
+        Ok(self.fetched().body(index as usize))
     }
 
     fn model_mut(&mut self) -> &mut Model {

@@ -28,6 +28,8 @@ pub(super) enum Per {
     Body,
     /// One for each body if the pass `forces` runs, else none.
     BodyUnderForces,
+    /// One for each body if the pass `heat` runs, else none.
+    BodyWithHeat,
     /// One for each sphere.
     Sphere,
     /// One for each hash bucket, and one for the end of the last.
@@ -51,6 +53,7 @@ impl Per {
             Per::Model => None,
             Per::Body => Some(bodies),
             Per::BodyUnderForces => Some(bodies * params.forces as usize),
+            Per::BodyWithHeat => Some(bodies * params.heat as usize),
             Per::Sphere => Some(params.sphere_count as usize),
             Per::Bucket => Some(params.bucket_count as usize + 1),
             Per::List => Some(params.sphere_count as usize + 1),
@@ -144,7 +147,7 @@ macro_rules! buffers {
             fn retain_in_buffers(&mut self, keep_body: &[bool], keep_sphere: &[bool]) {
                 $(
                     match Per::$Per {
-                        Per::Body | Per::BodyUnderForces => retain(&mut self.$buffer, keep_body),
+                        Per::Body | Per::BodyUnderForces | Per::BodyWithHeat => retain(&mut self.$buffer, keep_body),
                         Per::Sphere => retain(&mut self.$buffer, keep_sphere),
                         _ => (),
                     }

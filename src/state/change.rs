@@ -4,6 +4,7 @@ use super::State;
 use super::grid::Grid;
 use super::layout::*;
 use super::pairs::memory_size;
+use super::walls::temperatures;
 use crate::math::grid::wrap;
 use crate::model::Model;
 use crate::model::pull::Pull;
@@ -32,6 +33,12 @@ impl State {
         self.geometry[..self.params.facet_start as usize]
             .copy_from_slice(cast_slice(&against_walls));
         self.pairs = pairs;
+    }
+
+    /// Sets the temperatures of all walls, K; those that conduct nothing have none.
+    pub(crate) fn set_wall_temperatures(&mut self, walls: &[Option<f64>]) {
+        let start = self.params.temperature_start as usize;
+        self.geometry[start..].copy_from_slice(&temperatures(walls));
     }
 
     /// Whether contacts as `model` has them remember no more, and act no farther away, than those that

@@ -95,6 +95,8 @@ impl State {
                 pull_offset: Vec3::ZERO,
                 forces: model.forces.act().into(),
                 action_count: 0,
+                heat: model.heat.is_some().into(),
+                temperature_start: walls.temperature_start as u32,
                 sleep_steps: model.sleep.map_or(0, |sleep| {
                     ((sleep.after / model.time_step).ceil() as u32).max(1)
                 }),

@@ -189,6 +189,10 @@ pub struct Params {
     pub forces: u32,
     /// Number of actions on bodies.
     pub action_count: u32,
+    /// 1 if bodies have temperatures: see the pass `heat`.
+    pub heat: u32,
+    /// Element of `geometry` where the temperatures of the walls start.
+    pub temperature_start: u32,
     /// Steps for which a body must be at rest to fall asleep; 0 if none does.
     pub sleep_steps: u32,
     /// Speed up to which a body is at rest, m/s, that of the farthest of its spheres.
@@ -359,6 +363,27 @@ pub struct BodyForce {
     pub acceleration: Vec3,
     /// Volume of the body over that of its spheres one by one: what it displaces where they overlap.
     pub displacement: f32,
+}
+
+/// What a body has of heat.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct BodyHeat {
+    /// Temperature, K.
+    pub temperature: f32,
+    /// What rounding has left out of it (Kahan's summation), K.
+    pub rest: f32,
+    /// Heat that flows into the body through its contacts in the step, W.
+    pub flow: f32,
+    /// Inverse heat capacity, K/J; zero for a fixed body, which keeps its temperature.
+    pub inverse_capacity: f32,
+}
+
+impl BodyHeat {
+    /// Temperature with what rounding has left out of it, K.
+    pub fn exact(&self) -> f64 {
+        f64::from(self.temperature) + f64::from(self.rest)
+    }
 }
 
 /// Where a sphere is and how it moves: all that contacts read of it, in one line of a cache.
@@ -575,8 +600,10 @@ pub struct Pair {
     pub cohesion_range: f32,
     /// Work of adhesion of surfaces that have touched, J/m².
     pub surface_energy: f32,
+    /// Heat flow over temperature difference and radius of the contact: twice the conductivity, W/(m K).
+    pub conductance: f32,
     /// Zero.
-    pub _pad: [u32; 3],
+    pub _pad: [u32; 2],
 }
 
 impl Pair {

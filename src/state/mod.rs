@@ -37,8 +37,8 @@ use crate::model::flow::Traffic;
 use crate::model::nearest_image;
 use crate::model::wall::{self};
 use crate::state::layout::{
-    Action, Body, BodyForce, BodyProperties, Facet, Group, Load, LoadedWall, Member, Node, Pair,
-    Params, Sphere, SphereLoad, Stats, Wall,
+    Action, Body, BodyForce, BodyHeat, BodyProperties, Facet, Group, Load, LoadedWall, Member,
+    Node, Pair, Params, Sphere, SphereLoad, Stats, Wall,
 };
 
 buffers! {
@@ -79,8 +79,8 @@ buffers! {
         /// Springs and pushes, in the order of the bodies on which they act; `action_count` elements.
         Actions = actions: Action, per Model, carried;
         /// What does not change of the walls: the pair table as it is against walls, facets, the nodes of
-        /// their trees, and samples of signed distances, one after the other; see [`State::facets`] and so
-        /// on.
+        /// their trees, samples of signed distances, and, with heat, the temperatures of the walls, one after
+        /// the other; see [`State::facets`] and so on.
         Geometry = geometry: UVec4, per Model, derived;
 
         /// State of each body: the input and the outcome of a step.
@@ -124,6 +124,8 @@ buffers! {
         /// `forces`: what acts on each body besides contacts and gravity; `body_count` elements, or none if nothing
         /// does.
         BodyForces = body_forces: BodyForce, per BodyUnderForces, carried;
+        /// `heat`: temperature of each body; `body_count` elements, or none if the scene has no heat.
+        BodyHeat = body_heat: BodyHeat, per BodyWithHeat, carried;
         /// What was gathered over the run; one element.
         Stats = stats: Stats, per Model, carried;
     }
@@ -223,7 +225,22 @@ impl State {
 
     /// The samples of the signed distances of all walls.
     pub fn samples(&self) -> &[f32] {
-        cast_slice(&self.geometry[self.params.sample_start as usize..])
+        let Params {
+            sample_start,
+            temperature_start,
+            ..
+        } = self.params;
+        cast_slice(&self.geometry[sample_start as usize..temperature_start as usize])
+    }
+
+    /// Temperature of a body, K, if the scene has heat.
+    pub fn temperature(&self, body: usize) -> Option<f64> {
+        self.body_heat.get(body).map(BodyHeat::exact)
+    }
+
+    /// The temperatures of all walls, K, below 0 of one that conducts nothing; none without heat.
+    pub fn wall_temperatures(&self) -> &[f32] {
+        cast_slice(&self.geometry[self.params.temperature_start as usize..])
     }
 
     /// Where a wall is, and how it moves.

@@ -6,7 +6,18 @@ use crate::model::{Cohesion, Law, Model, PairLaw, Rolling};
 
 /// The pair table of a model, as the engines read it.
 pub(crate) fn pairs(model: &Model) -> Vec<Pair> {
-    model.pairs.iter().map(pair).collect()
+    let count = model.materials.len();
+    let conductance = |index: usize| match &model.heat {
+        Some(heat) => 2.0 * heat.conductivity(index / count, index % count),
+        None => 0.0,
+    };
+    let pairs = model.pairs.iter().enumerate();
+    pairs
+        .map(|(index, law)| Pair {
+            conductance: conductance(index) as f32,
+            ..pair(law)
+        })
+        .collect()
 }
 
 /// Parameters of a pair of materials, as the engines read them.

@@ -42,6 +42,18 @@ impl State {
                     ..BodyForce::default()
                 });
             }
+            if let Some(heat) = &model.heat {
+                let capacity = heat.capacities[body.shape];
+                self.body_heat.push(BodyHeat {
+                    temperature: body.temperature as f32,
+                    inverse_capacity: if body.fixed {
+                        0.0
+                    } else {
+                        (1.0 / capacity) as f32
+                    },
+                    ..BodyHeat::default()
+                });
+            }
             self.spheres.extend(clump.spheres.iter().map(|_| Sphere {
                 body: index,
                 ..Sphere::default()

@@ -82,6 +82,7 @@ pub(super) struct Walls {
     pub(super) facet_start: usize,
     pub(super) node_start: usize,
     pub(super) sample_start: usize,
+    pub(super) temperature_start: usize,
     /// A length of the order of the arm of a force on a wall, m: a power of two.
     pub(super) arm: f32,
 }
@@ -170,6 +171,10 @@ impl Walls {
                 .chunks(4)
                 .map(|four| UVec4::from_array(std::array::from_fn(|k| four[k].to_bits()))),
         );
+        let temperature_start = geometry.len();
+        if let Some(heat) = &model.heat {
+            geometry.extend(temperatures(&heat.walls));
+        }
         if loaded.is_empty() {
             loaded.push(LoadedWall {
                 wall: NO_WALL,
@@ -185,9 +190,21 @@ impl Walls {
             facet_start,
             node_start,
             sample_start,
+            temperature_start,
             arm: power_of_two(farthest),
         }
     }
+}
+
+/// The temperatures of walls (K), as `geometry` has them.
+pub(super) fn temperatures(walls: &[Option<f64>]) -> Vec<UVec4> {
+    let bits = |wall: usize| {
+        let temperature = walls.get(wall).copied().flatten();
+        (temperature.unwrap_or(-1.0) as f32).to_bits()
+    };
+    let rows = 0..walls.len().div_ceil(4);
+    rows.map(|row| UVec4::from_array(std::array::from_fn(|k| bits(4 * row + k))))
+        .collect()
 }
 
 /// The start of a wall that moves under load; its anchor is at `place`, m.

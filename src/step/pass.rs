@@ -20,13 +20,15 @@ pub enum Pass {
     Walls,
     /// What acts on each body besides contacts and gravity: drag, water, springs, pushes.
     Forces,
+    /// Heat that flows through contacts, and the temperature of each body.
+    Heat,
     /// Sums the spheres of each body and moves it by one time step; and moves walls.
     Integrate,
 }
 
 impl Pass {
     /// The passes in the order in which a step runs them.
-    pub const ALL: [Pass; 9] = [
+    pub const ALL: [Pass; 10] = [
         Pass::Pose,
         Pass::Bin,
         Pass::Scan,
@@ -35,6 +37,7 @@ impl Pass {
         Pass::Contacts,
         Pass::Walls,
         Pass::Forces,
+        Pass::Heat,
         Pass::Integrate,
     ];
 
@@ -57,6 +60,7 @@ impl Pass {
             Pass::Contacts => "contacts",
             Pass::Walls => "walls",
             Pass::Forces => "forces",
+            Pass::Heat => "heat",
             Pass::Integrate => "integrate",
         }
     }

@@ -47,8 +47,8 @@ impl Viewer {
         let context = ui.ctx().clone();
         if let Some(stage) = &self.stage {
             let look = &self.look;
-            let top = stage.renderer.top(look);
-            if let Some(legend) = Legend::new(look, top, stage.simulation.model()) {
+            let span = stage.renderer.span(look);
+            if let Some(legend) = Legend::new(look, span, stage.simulation.model()) {
                 legend_over(&context, &legend);
             }
         }
@@ -386,7 +386,7 @@ fn legend_over(context: &egui::Context, legend: &Legend) {
                         .rect_filled(place, 0.0, Color32::from_rgb(r, g, b));
                 };
                 match &legend.key {
-                    Key::Map { top } => {
+                    Key::Map { bottom, top } => {
                         ui.spacing_mut().item_spacing = egui::Vec2::ZERO;
                         ui.horizontal(|ui| {
                             for k in 0..100 {
@@ -397,7 +397,7 @@ fn legend_over(context: &egui::Context, legend: &Legend) {
                         ui.columns(3, |columns| {
                             let aligned = [egui::Align::Min, egui::Align::Center, egui::Align::Max];
                             for ((ui, align), (_, text)) in
-                                columns.iter_mut().zip(aligned).zip(ticks(*top))
+                                columns.iter_mut().zip(aligned).zip(ticks(*bottom, *top))
                             {
                                 ui.with_layout(egui::Layout::top_down(align), |ui| ui.label(text));
                             }

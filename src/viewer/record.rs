@@ -80,8 +80,8 @@ impl Recording {
             self.renderer.picture(SIZE, camera, look, lines)
         };
         let mut picture = draw().map_err(|error| error.to_string())?;
-        let top = self.renderer.top(look);
-        let legend = Legend::new(look, top, simulation.model());
+        let span = self.renderer.span(look);
+        let legend = Legend::new(look, span, simulation.model());
         let time = format!("t = {:.3} s", simulation.time());
         self.writer.annotate(&mut picture, legend.as_ref(), &time);
         match &mut self.to {

@@ -10,6 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::model::forces::{Drag, End, Group, Push, Spring, Water, Wave};
+use rockfall::model::heat::{Heat, ROOM, Thermal};
 use rockfall::model::wall::motion::Rotation;
 use rockfall::model::wall::{Loaded, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
 use rockfall::model::{
@@ -114,6 +115,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
             angular_velocity: moving * random.vector(5.0),
             fixed,
             group: 0,
+            temperature: ROOM,
         });
     }
     let law = |stiffness: f64, friction: f64| PairLaw {
@@ -130,6 +132,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         flow: rockfall::model::flow::Flow::default(),
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,
+        heat: None,
         remembered: None,
         domain: None,
         contact: ContactModel::default(),
@@ -346,6 +349,28 @@ pub fn on_both(text: &str, check: impl Fn(Simulation, &str)) {
     check(Simulation::on_gpu(model(text), device()).unwrap(), "gpu");
 }
 
+/// The same crowd between walls of every kind, with heat: bodies of random temperatures, two materials and every second
+/// wall conduct it.
+pub fn warm_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
+    let mut model = walled_crowd(law, spheres, center, seed);
+    let mut random = Random::new(seed);
+    for body in &mut model.bodies {
+        body.temperature = random.range(250.0, 350.0);
+    }
+    let thermal = |conductivity, heat_capacity| Thermal {
+        density: 1000.0,
+        conductivity,
+        heat_capacity,
+    };
+    let walls = (0..model.walls.len()).map(|wall| (wall % 2 == 0).then_some(280.0 + wall as f64));
+    model.heat = Some(Heat::new(
+        &[thermal(1e4, 1.0), thermal(2e4, 2.0)],
+        &model.shapes,
+        walls.collect(),
+    ));
+    model
+}
+
 /// A crowd that touches by a law with memory and all that can be added to it.
 pub fn remembering_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
     let mut model = crowd(spheres, center, seed);
@@ -424,6 +449,7 @@ pub fn large_among_small(large: f64, small_count: usize) -> Model {
         angular_velocity: DVec3::ZERO,
         fixed: false,
         group: 0,
+        temperature: ROOM,
     };
     model.bodies = (0..small_count)
         .map(|k| {

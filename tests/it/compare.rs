@@ -6,6 +6,7 @@ use crate::common::{Random, device, random_clump};
 use assert_cmd::Command;
 use glam::DVec3;
 use rockfall::measure::compare::{Comparison, TRAJECTORY_TOLERANCE, compare, compare_from};
+use rockfall::model::heat::ROOM;
 use rockfall::model::wall::Wall;
 use rockfall::model::{ContactModel, Integrator, Model, ModelBody, PairLaw};
 use rockfall::state::State;
@@ -17,6 +18,7 @@ fn empty(time_step: f64) -> Model {
         flow: rockfall::model::flow::Flow::default(),
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,
+        heat: None,
         remembered: None,
         domain: None,
         contact: ContactModel::default(),
@@ -59,6 +61,7 @@ fn two_bodies() -> Model {
             angular_velocity: random.vector(5.0),
             fixed: false,
             group: 0,
+            temperature: ROOM,
         });
     }
     model
@@ -94,6 +97,7 @@ fn pile(bodies: usize) -> Model {
             angular_velocity: random.vector(2.0),
             fixed: false,
             group: 0,
+            temperature: ROOM,
         });
     }
     model

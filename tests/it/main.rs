@@ -19,6 +19,7 @@ mod energy;
 mod examples;
 mod flow;
 mod forces;
+mod heat;
 mod json_schema;
 mod layers;
 mod lost;

@@ -1,6 +1,8 @@
 //! Every pass, on the GPU against the CPU, from the same input.
 
-use crate::common::{crowd, device, forced_crowd, periodic_crowd, remembering_crowd, walled_crowd};
+use crate::common::{
+    crowd, device, forced_crowd, periodic_crowd, remembering_crowd, walled_crowd, warm_crowd,
+};
 use glam::{DVec3, IVec3, Vec3, Vec4};
 use rockfall::math::grid::bucket;
 use rockfall::measure::compare::{Difference, differences};
@@ -209,6 +211,49 @@ fn forces_agree() {
             assert_eq!(still(&on_cpu), still(&on_gpu), "{spheres} at {center}");
             if pass == Pass::Forces && spheres == 1000 {
                 perturb_forces(&on_cpu, &on_gpu);
+            }
+        }
+    }
+}
+
+/// Between bodies and with walls of every kind, in a box that is periodic, too; a flow that is off by little is seen.
+#[test]
+fn heat_agrees() {
+    for (law, spheres, center) in [
+        (Law::Linear, 2, DVec3::ZERO),
+        (Law::Hooke, 65, DVec3::new(3.0, -7.0, 1.0)),
+        (Law::Hertz, 1000, DVec3::new(-300.0, 200.0, 500.0)),
+    ] {
+        let model = warm_crowd(law, spheres, center, 6);
+        let mut periodic = model.clone();
+        periodic.domain = periodic_crowd(spheres, center, 6, [true; 3]).domain;
+        for (model, what) in [(model, "open"), (periodic, "periodic")] {
+            let mut state = State::new(&model);
+            for _ in 0..20 {
+                cpu::step(&mut state);
+            }
+            let what = format!("{spheres} spheres, {what}");
+            let (on_cpu, on_gpu) = agree(Pass::Heat, state.clone(), &what);
+            if spheres < 1000 {
+                continue;
+            }
+            let flows = on_cpu.body_heat.iter().filter(|own| own.flow != 0.0);
+            assert!(2 * flows.count() > on_cpu.bodies.len(), "{what}");
+            for (quantity, perturb) in [
+                (
+                    "heat flow",
+                    (|s| s.body_heat[7].flow += 1e6) as fn(&mut State),
+                ),
+                ("temperature", |s| s.body_heat[7].temperature += 0.01),
+            ] {
+                let mut changed = on_gpu.clone();
+                perturb(&mut changed);
+                let differences = differences(Pass::Heat, &on_cpu, &changed);
+                let seen = beyond(&differences);
+                assert!(
+                    seen.iter().any(|found| found.quantity == quantity),
+                    "{quantity} was perturbed, and only {seen:?} was seen"
+                );
             }
         }
     }

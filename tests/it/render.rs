@@ -15,8 +15,9 @@ const SIZE: [u32; 2] = [160, 120];
 /// Balls on a floor, one of them large, two that overlap, and a clump.
 const SCENE: &str = r#"{
     "version": 1,
-    "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
-                   "steel": { "density": 7800, "restitution": 0.5, "friction": 0.5 } },
+    "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5,
+                              "conductivity": 1, "heat_capacity": 800 },
+                   "steel": { "density": 7800, "restitution": 0.5, "friction": 0.5, "heat_capacity": 500 } },
     "shapes": { "ball": { "sphere": { "radius": 0.5 }, "material": "stone" },
                 "marble": { "sphere": { "radius": 0.2 }, "material": "steel" },
                 "cube": { "cube": { "n": 2, "radius": 0.2 }, "material": "steel" } },
@@ -24,7 +25,7 @@ const SCENE: &str = r#"{
     "initial_overlap": "relax",
     "contact": { "stiffness": 1e5 },
     "bodies": [ { "shape": "ball", "position": [0, 0.5, 0], "velocity": [1, 0, 0] },
-                { "shape": "marble", "position": [0.9, 0.2, 0.5], "velocity": [0, 3, 0] },
+                { "shape": "marble", "position": [0.9, 0.2, 0.5], "velocity": [0, 3, 0], "temperature": 350 },
                 { "shape": "marble", "position": [-0.3, 0.2, 0.9] },
                 { "shape": "cube", "position": [-1, 0.4, 0.2], "axis": [0, 1, 0], "angle": 0.5,
                   "angular_velocity": [0, 2, 0] } ]
@@ -351,6 +352,10 @@ fn the_survey_finds_the_largest_values_and_where_bodies_are() {
                 0.5 * body.mass * body.velocity.length_squared()
                     + 0.5 * (clump.inertia * spin).dot(spin)
             })),
+        );
+        check(
+            ColourBy::Temperature,
+            most(&mut bodies.iter().filter_map(|body| body.temperature)),
         );
         let bounds = bounds.unwrap();
         for (_, center, radius) in spheres {

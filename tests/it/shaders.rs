@@ -7,8 +7,8 @@ use encase::ShaderType;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, TypeInner};
 use rockfall::state::layout::{
-    Action, Body, BodyForce, BodyProperties, Facet, Group, Load, LoadedWall, Member, Node, Pair,
-    Params, Sphere, SphereLoad, Stats, Wall, WallPose,
+    Action, Body, BodyForce, BodyHeat, BodyProperties, Facet, Group, Load, LoadedWall, Member,
+    Node, Pair, Params, Sphere, SphereLoad, Stats, Wall, WallPose,
 };
 use rockfall::step::Pass;
 use rockfall::step::gpu::shaders::source;
@@ -154,6 +154,8 @@ fn layouts() -> Vec<Layout> {
         "pull_offset",
         "forces",
         "action_count",
+        "heat",
+        "temperature_start",
         "sleep_steps",
         "sleep_speed",
         "wake_acceleration",
@@ -294,6 +296,12 @@ fn layouts() -> Vec<Layout> {
             acceleration,
             displacement
         }),
+        layout!(BodyHeat {
+            temperature,
+            rest,
+            flow,
+            inverse_capacity
+        }),
         layout!(Facet {
             a,
             kind,
@@ -323,7 +331,8 @@ fn layouts() -> Vec<Layout> {
             twisting_friction,
             cohesion_force,
             cohesion_range,
-            surface_energy
+            surface_energy,
+            conductance
         }),
         layout!(Stats {
             max_overlap_fraction,

@@ -6,6 +6,7 @@ mod common;
 mod free;
 mod gas;
 mod heap;
+mod heat;
 mod impacts;
 mod motion;
 mod packing;
@@ -75,6 +76,9 @@ cases! {
         one_sphere_clump: "one-sphere clump", "exact", resting::one_sphere_clump;
         pyramid_of_four: "pyramid of four spheres", "exact", resting::pyramid;
         settled_bed: "settled bed", "exact", resting::settled_bed;
+        two_warm_bodies: "heat between two bodies", "Batchelor and O'Brien 1977", heat::two_bodies;
+        warm_chain: "heat along a chain", "exact", heat::chain;
+        heat_is_kept: "heat of a falling heap", "exact", heat::kept;
         cooling_gas: "cooling gas", "Haff 1983; Carnahan and Starling 1969", gas::cooling;
     }
     long {

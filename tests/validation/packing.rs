@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 
 use glam::{DQuat, DVec3};
+use rockfall::model::heat::ROOM;
 use rockfall::model::{Domain, Model, ModelBody};
 use rockfall::{Network, Simulation};
 use serde_json::json;
@@ -46,6 +47,7 @@ fn scattered() -> Model {
             angular_velocity: DVec3::ZERO,
             fixed: false,
             group: 0,
+            temperature: ROOM,
         })
         .collect();
     model.domain = Some(Domain {

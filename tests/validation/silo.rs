@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use glam::{DQuat, DVec3};
 use rockfall::Simulation;
+use rockfall::model::heat::ROOM;
 use rockfall::model::wall::{Shape, Side, Wall};
 use rockfall::model::{Model, ModelBody};
 use serde_json::{Value, json};
@@ -47,6 +48,7 @@ pub fn ball(position: DVec3, fixed: bool) -> ModelBody {
         angular_velocity: DVec3::ZERO,
         fixed,
         group: 0,
+        temperature: ROOM,
     }
 }
 

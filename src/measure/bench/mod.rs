@@ -316,6 +316,7 @@ impl Bench {
                 memory: 16.0 * f64::from(params.memory_size),
                 steps_per_list: steps as f64 / f64::from(list_builds.max(1)),
                 forced: f64::from(params.body_count * params.forces),
+                heated: f64::from(params.heat),
             };
             let copy = copy::copy_speed(simulation, self.options.engine.threads)?;
             Some(Roofline::new(

@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::PassTime;
-use crate::state::layout::{Body, BodyForce, Sphere, SphereLoad};
+use crate::state::layout::{Body, BodyForce, BodyHeat, Sphere, SphereLoad};
 use crate::step::Pass;
 
 /// How near a step comes to the time in which the memory could move its bytes.
@@ -53,6 +53,8 @@ pub(super) struct Sizes {
     pub steps_per_list: f64,
     /// Bodies on which forces act besides those of contacts.
     pub forced: f64,
+    /// 1 if bodies have temperatures, else 0.
+    pub heated: f64,
 }
 
 impl Sizes {
@@ -94,6 +96,12 @@ impl Sizes {
             // The last entry of each list; contacts with walls are few.
             Pass::Walls => self.spheres * 2.0 * INDEX,
             Pass::Forces => self.forced * (body + 2.0 * size_of::<BodyForce>() as f64),
+            Pass::Heat => {
+                self.heated
+                    * (self.bodies * (INDEX + 2.0 * size_of::<BodyHeat>() as f64)
+                        + self.spheres * (place + INDEX)
+                        + self.entries * INDEX)
+            }
             Pass::Integrate => {
                 self.bodies * 2.0 * body
                     + self.forced * size_of::<BodyForce>() as f64
@@ -158,6 +166,7 @@ mod tests {
             memory: 16.0,
             steps_per_list: 20.0,
             forced: 0.0,
+            heated: 0.0,
         };
         // Body and index of the body read; sphere written.
         assert_eq!(sizes.bytes(Pass::Pose), 80.0 + 32.0 + 64.0);

@@ -49,6 +49,10 @@ pub const PASS_TOLERANCE: f64 = 1e-5;
 /// so its rounding is larger relative to it.
 pub const FORCE_TOLERANCE: f64 = 1e-4;
 
+/// Tolerance of heat flows: they go with the square root of the overlap, the rounding of which shows most where spheres
+/// just touch.
+const HEAT_TOLERANCE: f64 = 5e-3;
+
 /// The overlap, as a fraction of a cell, whose force counts as a large one: the rounding of an
 /// overlap is some 1e-7 of a cell however small it is, which must be less than
 /// [`FORCE_TOLERANCE`] of it.
@@ -177,6 +181,22 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                 });
             }
             all
+        }
+        Pass::Heat => {
+            let pairs = || a.body_heat.iter().zip(&b.body_heat);
+            let along = |number: f32| Vec3::new(number, 0.0, 0.0);
+            vec![
+                float(
+                    "heat flow",
+                    relative(pairs().map(|(a, b)| (along(a.flow), along(b.flow)))),
+                    HEAT_TOLERANCE,
+                ),
+                float(
+                    "temperature",
+                    relative(pairs().map(|(a, b)| (along(a.temperature), along(b.temperature)))),
+                    PASS_TOLERANCE,
+                ),
+            ]
         }
         Pass::Forces => {
             let pairs = || a.body_forces.iter().zip(&b.body_forces);

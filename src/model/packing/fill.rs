@@ -73,6 +73,8 @@ pub struct Fill {
     pub angular_velocity: (DVec3, DVec3),
     /// Index of the group of the bodies in [`Forces::groups`](crate::model::forces::Forces::groups).
     pub group: usize,
+    /// Temperature of the bodies, K.
+    pub temperature: f64,
     /// Seed of all that is random here.
     pub seed: u64,
 }
@@ -296,6 +298,7 @@ impl Candidate {
             angular_velocity: DVec3::ZERO,
             fixed: false,
             group: 0,
+            temperature: crate::model::heat::ROOM,
         };
         Self::new(body, shapes)
     }
@@ -642,6 +645,7 @@ impl Filling<'_> {
             velocity: self.random.within(slowest, fastest),
             angular_velocity: self.random.within(least_spin, most_spin),
             group: self.fill.group,
+            temperature: self.fill.temperature,
             ..candidate.body
         }
     }
@@ -817,6 +821,7 @@ mod tests {
             velocity: (DVec3::ZERO, DVec3::ZERO),
             angular_velocity: (DVec3::ZERO, DVec3::ZERO),
             group: 0,
+            temperature: crate::model::heat::ROOM,
             seed: 7,
         }
     }

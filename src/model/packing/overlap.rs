@@ -293,6 +293,7 @@ pub(super) mod tests {
             angular_velocity: DVec3::ZERO,
             fixed: false,
             group: 0,
+            temperature: crate::model::heat::ROOM,
         }
     }
 

@@ -56,6 +56,7 @@ impl Check {
                     );
                 }
             }
+            let temperature = self.temperature(file, &path, body.temperature);
             let group = self.group(&path, body.group.as_ref(), groups);
             let (shape, orientation) = (shape?, orientation?);
             let clump = shapes.clumps[shape].as_ref()?;
@@ -67,6 +68,7 @@ impl Check {
                 angular_velocity: vector(&body.angular_velocity),
                 fixed: body.fixed,
                 group,
+                temperature,
             })
         });
         bodies.collect()

@@ -41,6 +41,7 @@ impl Check {
                 format_args!("{path}.angular_velocity"),
                 &inlet.angular_velocity,
             );
+            let temperature = self.temperature(file, &path, inlet.temperature);
             let group = self.group(&path, inlet.group.as_ref(), groups);
             let start = format_args!("{path}.start");
             self.number(start, inlet.start, "a time, s", Sign::NotNegative);
@@ -91,6 +92,7 @@ impl Check {
                     velocity,
                     angular_velocity,
                     group,
+                    temperature,
                     seed: inlet.seed,
                 },
                 rate,
@@ -479,6 +481,7 @@ pub(super) fn newcomers(
                 angular_velocity: larger(least_spin, most_spin),
                 fixed: false,
                 group: 0,
+                temperature: inlet.fill.temperature,
             })
     })
 }

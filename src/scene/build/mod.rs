@@ -9,6 +9,7 @@ mod explosions;
 mod fills;
 mod flow;
 mod forces;
+mod heat;
 mod law;
 mod materials;
 mod output;
@@ -81,6 +82,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
     let probes = check.probes(file);
     check.explosions(file, &named, started_bodies, &shape_names, &shapes.clumps);
     check.elasticity(file, &shape_names, &shapes);
+    check.heat(file, &shape_names, &shapes);
     let shapes = shapes.clumps;
     check.extent(file, &shape_names, &shapes);
     let materials: Vec<&format::Material> = file.materials.0.iter().map(|(_, m)| m).collect();
@@ -170,6 +172,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
     if !check.problems.is_empty() {
         return Err(check.problems);
     }
+    let heat = check.heat_of(file, &shapes, &moving, seconds);
     let every = check.look_every(file, seconds);
     if !check.problems.is_empty() {
         return Err(check.problems);
@@ -208,6 +211,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
             water,
         },
         sleep,
+        heat,
     };
     let mut file = file.clone();
     file.name = Some(model.name.clone());

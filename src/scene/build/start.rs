@@ -95,6 +95,7 @@ impl Check {
                 angular_velocity: stopped(body.angular_velocity),
                 fixed: body.fixed,
                 group: group_of[body.group],
+                temperature: body.temperature,
             });
         }
         if bodies.is_empty() {

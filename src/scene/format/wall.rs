@@ -166,6 +166,14 @@ pub struct Wall {
         skip_serializing_if = "Option::is_none"
     )]
     pub surface_velocity: Option<Vector>,
+    /// Temperature, K, which it keeps. Default: it conducts nothing.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub temperature: Option<f64>,
 }
 
 /// An infinite plane; bodies live on the side to which its normal points.

@@ -52,6 +52,7 @@ mod engine;
 mod fill;
 mod forces;
 mod fused;
+mod heat;
 mod integrate;
 mod lanes;
 mod neighbours;
@@ -68,6 +69,7 @@ use contacts::contacts;
 use decomposition::Decomposition;
 use forces::forces;
 use fused::{FUSED, fused_step};
+use heat::heat;
 use integrate::integrate;
 use neighbours::neighbours;
 use pose::pose;
@@ -131,6 +133,7 @@ impl CpuEngine {
             Pass::Contacts => contacts(state, &mut self.decomposition),
             Pass::Walls => walls(state, &mut self.decomposition),
             Pass::Forces => forces(state),
+            Pass::Heat => heat(state),
             Pass::Integrate => integrate(state),
         }
     }
@@ -168,7 +171,7 @@ impl CpuEngine {
         clock.map(|_| sums)
     }
 
-    /// Takes a step. After the `last` one, and in those that build the neighbour lists, the state has the spheres of the
+    /// Takes a step. After the `last` one, in those that build the neighbour lists, and with heat, the state has the spheres of the
     /// step; in others, the subdomains have them. Returns the time that each pass took by `clock`.
     fn take_step(&mut self, state: &mut State, last: bool, clock: Option<Clock>) -> PassTimes {
         let CpuEngine {
@@ -186,7 +189,8 @@ impl CpuEngine {
         }
         let rebuilds = is_due(Pass::Neighbours, state);
         let refills = rebuilds || decomposition.is_idle();
-        if decomposition.is_filled() && (refills || last) {
+        let heat_is_on = state.params.heat == 1;
+        if decomposition.is_filled() && (refills || last || heat_is_on) {
             decomposition.give_spheres(state);
         }
         lap(Pass::Pose);
@@ -210,6 +214,8 @@ impl CpuEngine {
         lap(Pass::Neighbours);
         forces(state);
         lap(Pass::Forces);
+        heat(state);
+        lap(Pass::Heat);
         let fused = fused_step(state, decomposition, clock);
         for (pass, time) in FUSED.into_iter().zip(fused) {
             times[pass as usize] += time;

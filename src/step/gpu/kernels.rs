@@ -106,6 +106,8 @@ struct Needs {
     moving_walls: bool,
     /// Forces besides those of contacts act on bodies.
     forces: bool,
+    /// Bodies have temperatures.
+    heat: bool,
 }
 
 /// The entry points of each pass, in their order.
@@ -156,6 +158,8 @@ fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
         Pass::Walls => Vec::new(),
         Pass::Forces if needs.forces => vec![own("forces", Bodies)],
         Pass::Forces => Vec::new(),
+        Pass::Heat if needs.heat => vec![own("heat_flow", Bodies), own("heat", Bodies)],
+        Pass::Heat => Vec::new(),
         Pass::Integrate if needs.moving_walls => {
             vec![own("integrate_walls", Walls), own("integrate", Bodies)]
         }
@@ -253,6 +257,7 @@ impl Kernels {
                 dispatch(&self.passes[&Pass::Contacts], None, &mut compute);
                 dispatch(&self.passes[&Pass::Walls], None, &mut compute);
                 dispatch(&self.passes[&Pass::Forces], None, &mut compute);
+                dispatch(&self.passes[&Pass::Heat], None, &mut compute);
                 dispatch(&self.passes[&Pass::Integrate], None, &mut compute);
             }
         }
@@ -335,6 +340,7 @@ impl Compiler<'_> {
             walls: params.wall_count > 0,
             moving_walls: params.wall_loads == 1 || self.buffers.has_moving_walls(),
             forces: params.forces == 1,
+            heat: params.heat == 1,
         };
         let mut kernels = Vec::new();
         for Entry {

@@ -257,8 +257,12 @@ impl GpuEngine {
         let spheres = state.spheres_of(&state.bodies[body]);
         for (field, elements, count) in [
             (Field::Bodies, body..body + 1, state.bodies.len()),
+            (Field::BodyHeat, body..body + 1, state.body_heat.len()),
             (Field::SphereLoads, spheres, state.spheres.len()),
         ] {
+            if count == 0 {
+                continue;
+            }
             let bytes = state.bytes_mut(field);
             let size = bytes.len() / count;
             let own = &mut bytes[elements.start * size..elements.end * size];

@@ -21,11 +21,12 @@ fn file(pass: Pass) -> &'static str {
         Pass::Contacts => include_str!("../../../shaders/contacts.wgsl"),
         Pass::Walls => include_str!("../../../shaders/walls.wgsl"),
         Pass::Forces => include_str!("../../../shaders/forces.wgsl"),
+        Pass::Heat => include_str!("../../../shaders/heat.wgsl"),
         Pass::Integrate => include_str!("../../../shaders/integrate.wgsl"),
     }
 }
 
-const SHARED: [(&str, &str); 14] = [
+const SHARED: [(&str, &str); 15] = [
     (
         "layout",
         include_str!("../../../shaders/shared/layout.wgsl"),
@@ -64,6 +65,10 @@ const SHARED: [(&str, &str); 14] = [
         include_str!("../../../shaders/shared/gathered.wgsl"),
     ),
     ("wall", include_str!("../../../shaders/shared/wall.wgsl")),
+    (
+        "wall_run",
+        include_str!("../../../shaders/shared/wall_run.wgsl"),
+    ),
 ];
 
 /// The complete WGSL of a pass: the constants, the files that its first line imports, its own.
