@@ -29,7 +29,7 @@ use crate::state::{Field, State, groups, least_period, pairs};
 use crate::step::cpu::CpuEngine;
 #[cfg(feature = "gpu")]
 use crate::step::gpu::{Adapter, Context, GpuEngine};
-use crate::step::{Engine, PassTimes};
+use crate::step::{Engine, PassTimes, Patience};
 #[cfg(feature = "cpu")]
 use clock::with_system_clock;
 use flow::Change;
@@ -244,34 +244,53 @@ impl Simulation {
     /// simulation stands at the end of the step in which it did, and takes no more until it is
     /// [restored](Simulation::restore).
     pub fn step(&mut self, steps: u64) -> Result<()> {
+        pollster::block_on(self.step_by(Patience::Block, steps))
+    }
+
+    /// [`Simulation::step`] for those who cannot block, as in a browser: the future is pending while a GPU works.
+    /// Outside of a browser it asks to be polled again at once. An engine on the CPU takes the steps when it is polled.
+    ///
+    /// If it is dropped before it is done, steps are taken that nobody counts: then
+    /// [restore](Simulation::restore) a state.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`].
+    pub async fn step_async(&mut self, steps: u64) -> Result<()> {
+        self.step_by(Patience::Yield, steps).await
+    }
+
+    async fn step_by(&mut self, patience: Patience, steps: u64) -> Result<()> {
         let end = self.steps + steps;
         while self.steps < end {
-            self.explode()?;
-            self.look()?;
+            self.explode(patience).await?;
+            self.look(patience).await?;
             let look = match self.model.flow.every {
                 0 => end,
                 every => (self.steps / every + 1) * every,
             };
             let explosion = self.next_explosion().unwrap_or(end);
-            self.take(look.min(explosion).min(end) - self.steps)?;
+            self.take(patience, look.min(explosion).min(end) - self.steps)
+                .await?;
         }
         Ok(())
     }
 
     /// Takes `steps` steps between two looks.
-    fn take(&mut self, steps: u64) -> Result<()> {
+    async fn take(&mut self, patience: Patience, steps: u64) -> Result<()> {
         let after = self.steps;
         let before = self.samples.len();
-        self.steps += self
-            .engine
-            .step(&mut self.state, after, steps, &mut self.samples)?;
+        let (engine, state, samples) = (&mut self.engine, &mut self.state, &mut self.samples);
+        self.steps += match patience {
+            Patience::Block => engine.step(state, after, steps, samples)?,
+            Patience::Yield => engine.step_async(state, after, steps, samples).await?,
+        };
         self.sphere_steps += (self.steps - after) * self.sphere_count() as u64;
         for sample in &mut self.samples[before..] {
             sample.identity = self.state.identities[sample.body as usize];
         }
         match self.stats().runaway {
             0 => Ok(()),
-            body => Err(self.runaway(body as usize - 1)?),
+            body => Err(self.runaway(patience, body as usize - 1).await?),
         }
     }
 
@@ -282,38 +301,47 @@ impl Simulation {
     }
 
     /// Bodies burst that are to burst before the next step.
-    fn explode(&mut self) -> Result<()> {
+    async fn explode(&mut self, patience: Patience) -> Result<()> {
         if self.next_explosion().is_none_or(|step| step > self.steps) {
             return Ok(());
         }
-        self.fetch(&[Field::Bodies])?;
+        self.fetch_by(patience, &[Field::Bodies]).await?;
         let model = Arc::clone(&self.model);
         let mut traffic = std::mem::take(&mut self.state.traffic);
         let change = traffic.explode(&model, &self.state, self.steps);
         self.state.traffic = traffic;
-        change.map_or(Ok(()), |change| self.change(change))
+        self.change(patience, change).await
     }
 
-    /// Takes bodies away, and adds others.
-    fn change(&mut self, change: Change) -> Result<()> {
-        self.fetch(&Field::ALL)?;
+    /// Takes bodies away, and adds others, if that is to be.
+    async fn change(&mut self, patience: Patience, change: Option<Change>) -> Result<()> {
+        let Some(change) = change else {
+            return Ok(());
+        };
+        self.fetch_by(patience, &Field::ALL).await?;
         if change.keep.contains(&false) {
             self.state.retain(&change.keep);
         }
         let model = Arc::clone(&self.model);
         self.state.extend(&model, change.new);
-        self.replace()
+        match patience {
+            Patience::Block => self.engine.replace(&self.state)?,
+            Patience::Yield => self.engine.replace_async(&self.state).await?,
+        }
+        self.aim_again();
+        Ok(())
     }
 
     /// Before the first step and each multiple of [`Flow::every`](crate::model::flow::Flow::every): bodies
     /// come in and go out, and what passed is counted.
-    fn look(&mut self) -> Result<()> {
+    async fn look(&mut self, patience: Patience) -> Result<()> {
         let model = Arc::clone(&self.model);
         let due = model.flow.every > 0 && self.steps.is_multiple_of(model.flow.every);
         if !due || self.state.traffic.looked == Some(self.steps) {
             return Ok(());
         }
-        self.fetch(&[Field::Bodies, Field::Walls])?;
+        self.fetch_by(patience, &[Field::Bodies, Field::Walls])
+            .await?;
         if !model.flow.inlets.is_empty() && self.wall_probes.is_empty() {
             let domain = model.domain.as_ref();
             let probes = model
@@ -328,7 +356,7 @@ impl Simulation {
         let mut traffic = std::mem::take(&mut self.state.traffic);
         let change = traffic.look(&model, &self.state, self.steps, &self.wall_probes);
         self.state.traffic = traffic;
-        change.map_or(Ok(()), |change| self.change(change))
+        self.change(patience, change).await
     }
 
     /// Gives the engine the host's copy of the state, which may have other bodies than before.
@@ -565,14 +593,21 @@ impl Simulation {
         self.engine.read(fields, &mut self.state)
     }
 
+    async fn fetch_by(&mut self, patience: Patience, fields: &[Field]) -> Result<()> {
+        match patience {
+            Patience::Block => self.fetch(fields),
+            Patience::Yield => self.engine.read_async(fields, &mut self.state).await,
+        }
+    }
+
     /// What was gathered over the run, as it was after the last call of [`Simulation::step`].
     pub fn stats(&self) -> Stats {
         self.state.stats[0]
     }
 
     /// What is wrong with a body that is lost.
-    fn runaway(&mut self, body: usize) -> Result<Error> {
-        self.fetch(&[Field::Bodies])?;
+    async fn runaway(&mut self, patience: Patience, body: usize) -> Result<Error> {
+        self.fetch_by(patience, &[Field::Bodies]).await?;
         let lost = &self.state.bodies[body];
         let finite = lost.velocity.is_finite() && lost.angular_momentum.is_finite();
         Ok(Error::Runaway {

@@ -1,5 +1,7 @@
 //! The one door to an engine: what a simulation asks of whatever steps its state.
 
+use std::future::{Future, ready};
+use std::pin::Pin;
 use std::time::Duration;
 
 use super::Pass;
@@ -11,6 +13,18 @@ use crate::state::{Field, State};
 
 /// Time that each pass took, in the order of [`Pass::ALL`].
 pub type PassTimes = [Duration; Pass::ALL.len()];
+
+/// What an engine gives to those who cannot block.
+pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
+
+/// How to wait for a device.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// The thread waits: a future that waits like this is never pending.
+    Block,
+    /// The future is pending meanwhile.
+    Yield,
+}
 
 /// An engine that steps a [`State`].
 ///
@@ -38,6 +52,17 @@ pub trait Engine {
         samples: &mut Vec<Sample>,
     ) -> Result<u64>;
 
+    /// [`Engine::step`] for those who cannot block. An engine on the host has taken the steps when this returns.
+    fn step_async<'a>(
+        &'a mut self,
+        state: &'a mut State,
+        taken: u64,
+        count: u64,
+        samples: &'a mut Vec<Sample>,
+    ) -> Later<'a, u64> {
+        Box::pin(ready(self.step(state, taken, count, samples)))
+    }
+
     /// Takes `count` steps as [`Engine::step`], and times their passes; `None` where the device has no clock.
     ///
     /// # Errors
@@ -53,6 +78,11 @@ pub trait Engine {
     /// If the device is lost.
     fn read(&mut self, _fields: &[Field], _state: &mut State) -> Result<()> {
         Ok(())
+    }
+
+    /// [`Engine::read`] for those who cannot block.
+    fn read_async<'a>(&'a mut self, fields: &'a [Field], state: &'a mut State) -> Later<'a, ()> {
+        Box::pin(ready(self.read(fields, state)))
     }
 
     /// Reads one body, and the loads on its spheres, into the host's copy.
@@ -78,6 +108,11 @@ pub trait Engine {
     /// If a buffer would be larger than the device allows or has memory for.
     fn replace(&mut self, _state: &State) -> Result<()> {
         Ok(())
+    }
+
+    /// [`Engine::replace`] for those who cannot block.
+    fn replace_async<'a>(&'a mut self, state: &'a State) -> Later<'a, ()> {
+        Box::pin(ready(self.replace(state)))
     }
 
     /// Takes over the whole state with the passes that it needs now: forces may act that did not before.

@@ -16,5 +16,6 @@ pub mod wall_load;
 pub(crate) mod wall_motion;
 pub(crate) mod wall_run;
 
-pub use engine::{Engine, PassTimes};
+pub(crate) use engine::Patience;
+pub use engine::{Engine, Later, PassTimes};
 pub use pass::Pass;

@@ -7,6 +7,7 @@ use rockfall::state::layout::{Body, Wall};
 use rockfall::state::trace::{Sample, Trace};
 use rockfall::state::{Field, State};
 use rockfall::step::gpu::GpuEngine;
+use rockfall::{Simulation, scene};
 
 /// More than the engine has poses of walls for at a time.
 const STEPS: u64 = 1200;
@@ -109,4 +110,33 @@ fn those_who_cannot_block_get_the_same() {
     assert_eq!(taken.unwrap(), STEPS);
     assert_eq!(engine.waits(), before, "the thread must not block");
     assert!(outcome(&engine, state, samples) == blocking);
+}
+
+#[test]
+fn a_simulation_that_cannot_block_takes_the_same_steps() {
+    // Bodies come in, so buffers are read and replaced in between.
+    let model = scene::load("scenes/pour.json".as_ref()).unwrap().model;
+    for start in [
+        Simulation::on_cpu(model.clone(), Some(1)).unwrap(),
+        Simulation::on_gpu(model.clone(), device()).unwrap(),
+    ] {
+        let on_gpu = start.gpu().is_some();
+        let mut simulation = start;
+        let start = simulation.state().unwrap().clone();
+        simulation.step(450).unwrap();
+        let blocking = simulation.summary().unwrap();
+        assert!(simulation.body_count() > start.bodies.len());
+
+        simulation.restore(&start, 0).unwrap();
+        let waits = |simulation: &Simulation| simulation.gpu().map(GpuEngine::waits);
+        let before = waits(&simulation);
+        pollster::block_on(simulation.step_async(450)).unwrap();
+        assert_eq!(waits(&simulation), before, "the thread must not block");
+        assert_eq!(simulation.steps(), 450);
+        let pending = simulation.summary().unwrap();
+        assert_eq!(
+            pending.state_hash, blocking.state_hash,
+            "on the GPU: {on_gpu}"
+        );
+    }
 }

@@ -8,15 +8,7 @@ use std::task::{Poll, Waker};
 
 use super::Context;
 use crate::error::{Error, Result};
-
-/// How to wait for the device.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Patience {
-    /// The thread waits: a future that waits like this is never pending.
-    Block,
-    /// The future is pending meanwhile.
-    Yield,
-}
+use crate::step::Patience;
 
 /// The start of a staging buffer, on its way to the host.
 pub(super) struct Arrival {

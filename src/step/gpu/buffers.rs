@@ -5,12 +5,12 @@ use bytemuck::{bytes_of, cast_slice};
 use encase::UniformBuffer;
 use wgpu::BufferUsages;
 
-use super::arrival::Patience;
 use super::device::Context;
 use super::kernels::{Object, Threads};
 use crate::error::{Error, Result};
 use crate::state::layout::{Params, SCAN_BLOCK, Stats, WALL_STEPS, WallPose};
 use crate::state::{Field, Movers, SLICES, State};
+use crate::step::Patience;
 
 /// The buffers of a simulation on the device: those of the [`Field`]s of its state, and some of the GPU's own.
 pub(super) struct Buffers {

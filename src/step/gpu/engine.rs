@@ -7,7 +7,43 @@ use crate::error::Result;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 use crate::step::wall_motion::steps_without_bodies;
-use crate::step::{Engine, Pass, PassTimes};
+use crate::step::{Engine, Later, Pass, PassTimes, Patience};
+
+impl GpuEngine {
+    /// [`Engine::step`] for those who wait as they like.
+    async fn step_for(
+        &mut self,
+        patience: Patience,
+        state: &mut State,
+        taken: u64,
+        count: u64,
+        samples: &mut Vec<Sample>,
+    ) -> Result<u64> {
+        if state.bodies.is_empty() {
+            // No thread of the device counts steps then. Walls move.
+            self.read_for(patience, &Field::ALL, state).await?;
+            steps_without_bodies(state, count);
+            GpuEngine::replace_async(self, state).await?;
+            return Ok(count);
+        }
+        let count = self.step_by(patience, taken + 1, count, samples).await?;
+        self.download_by(patience, Field::Stats, state).await?;
+        Ok(count)
+    }
+
+    /// [`Engine::read`] for those who wait as they like.
+    async fn read_for(
+        &self,
+        patience: Patience,
+        fields: &[Field],
+        state: &mut State,
+    ) -> Result<()> {
+        for &field in fields {
+            self.download_by(patience, field, state).await?;
+        }
+        Ok(())
+    }
+}
 
 impl Engine for GpuEngine {
     fn name(&self) -> &'static str {
@@ -25,16 +61,17 @@ impl Engine for GpuEngine {
         count: u64,
         samples: &mut Vec<Sample>,
     ) -> Result<u64> {
-        if state.bodies.is_empty() {
-            // No thread of the device counts steps then. Walls move.
-            self.read(&Field::ALL, state)?;
-            steps_without_bodies(state, count);
-            Engine::replace(self, state)?;
-            return Ok(count);
-        }
-        let count = GpuEngine::step(self, taken + 1, count, samples)?;
-        self.download(Field::Stats, state)?;
-        Ok(count)
+        pollster::block_on(self.step_for(Patience::Block, state, taken, count, samples))
+    }
+
+    fn step_async<'a>(
+        &'a mut self,
+        state: &'a mut State,
+        taken: u64,
+        count: u64,
+        samples: &'a mut Vec<Sample>,
+    ) -> Later<'a, u64> {
+        Box::pin(self.step_for(Patience::Yield, state, taken, count, samples))
     }
 
     fn profile(&mut self, _: &mut State, taken: u64, count: u64) -> Result<Option<PassTimes>> {
@@ -56,9 +93,11 @@ impl Engine for GpuEngine {
     }
 
     fn read(&mut self, fields: &[Field], state: &mut State) -> Result<()> {
-        fields
-            .iter()
-            .try_for_each(|&field| self.download(field, state))
+        pollster::block_on(self.read_for(Patience::Block, fields, state))
+    }
+
+    fn read_async<'a>(&'a mut self, fields: &'a [Field], state: &'a mut State) -> Later<'a, ()> {
+        Box::pin(self.read_for(Patience::Yield, fields, state))
     }
 
     fn read_body(&mut self, body: usize, state: &mut State) -> Result<()> {
@@ -81,6 +120,10 @@ impl Engine for GpuEngine {
 
     fn replace(&mut self, state: &State) -> Result<()> {
         GpuEngine::replace(self, state)
+    }
+
+    fn replace_async<'a>(&'a mut self, state: &'a State) -> Later<'a, ()> {
+        Box::pin(GpuEngine::replace_async(self, state))
     }
 
     fn restart(&mut self, state: &State) -> Result<()> {
