@@ -23,7 +23,7 @@ pub fn dither(step: u32) -> f32 {
 
 /// `sum + term`, rounded to one of the two nearest numbers.
 #[inline(always)]
-fn plus(sum: f32, term: f32, dither: f32) -> f32 {
+pub(crate) fn plus(sum: f32, term: f32, dither: f32) -> f32 {
     let total = sum + term;
     // What that has left out, exactly (Knuth's two-sum).
     let own = total - sum;

@@ -9,7 +9,7 @@ use crate::math::rotation;
 use crate::model::wall::{self, Loaded};
 use crate::model::{Law, Model};
 use bytemuck::cast_slice;
-use glam::{DVec3, DVec4, IVec3, UVec4, Vec3};
+use glam::{DQuat, DVec3, DVec4, IVec3, UVec4, Vec3};
 
 /// The walls that move by prescription, and the grid in which they do.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,22 +51,52 @@ impl Movers {
 
     /// Where they are in the step that comes after `steps` steps.
     pub fn poses(&self, steps: u64) -> impl Iterator<Item = WallPose> + '_ {
+        self.exact_poses(steps).map(WallPose::from)
+    }
+
+    /// The same in double precision.
+    pub(crate) fn exact_poses(&self, steps: u64) -> impl Iterator<Item = ExactPose> + '_ {
         self.movers.iter().map(move |mover| self.pose(mover, steps))
     }
 
-    pub(super) fn pose(&self, mover: &Mover, steps: u64) -> WallPose {
+    fn pose(&self, mover: &Mover, steps: u64) -> ExactPose {
         let at = |steps: u64| mover.wall.at(self.earlier + steps as f64 * self.time_step);
         let (before, now) = (at(steps.saturating_sub(1)), at(steps));
         let arm = now.pose.orientation * mover.anchor;
         let cells = (now.pose.position + arm - self.origin) / self.cell_size;
-        WallPose {
+        ExactPose {
             cell: wrap(cells.floor().as_ivec3(), self.period),
             wall: mover.index as u32,
-            offset: ((cells - cells.floor()) * self.cell_size).as_vec3(),
-            way: mover.wall.way(&before.pose, &now.pose) as f32,
-            orientation: DVec4::from(now.pose.orientation).as_vec4(),
-            velocity: (now.velocity + now.angular_velocity.cross(arm)).as_vec3(),
-            angular_velocity: now.angular_velocity.as_vec3(),
+            offset: (cells - cells.floor()) * self.cell_size,
+            way: mover.wall.way(&before.pose, &now.pose),
+            orientation: now.pose.orientation,
+            velocity: now.velocity + now.angular_velocity.cross(arm),
+            angular_velocity: now.angular_velocity,
+        }
+    }
+}
+
+/// See [`WallPose`].
+pub(crate) struct ExactPose {
+    pub cell: IVec3,
+    pub wall: u32,
+    pub offset: DVec3,
+    pub way: f64,
+    pub orientation: DQuat,
+    pub velocity: DVec3,
+    pub angular_velocity: DVec3,
+}
+
+impl From<ExactPose> for WallPose {
+    fn from(pose: ExactPose) -> WallPose {
+        WallPose {
+            cell: pose.cell,
+            wall: pose.wall,
+            offset: pose.offset.as_vec3(),
+            way: pose.way as f32,
+            orientation: DVec4::from(pose.orientation).as_vec4(),
+            velocity: pose.velocity.as_vec3(),
+            angular_velocity: pose.angular_velocity.as_vec3(),
             ..WallPose::default()
         }
     }

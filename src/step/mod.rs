@@ -12,6 +12,7 @@ pub mod geometry;
 pub mod gpu;
 mod pass;
 pub(crate) mod pull;
+pub mod reference;
 pub mod wall_load;
 pub(crate) mod wall_motion;
 pub(crate) mod wall_run;

@@ -1,0 +1,384 @@
+//! Contact laws; the twin of `shaders/shared/contact.wgsl`. [`crate::step::contact`] explains them.
+
+use std::f64::consts::PI;
+
+use glam::Vec4;
+
+use super::mirror::Mirror;
+use super::real::Real;
+use super::state::{Pair, Params};
+use super::vector::Vector;
+use crate::state::layout::{CUSTOM, HERTZ, LINEAR, ROLLING_SPRING};
+
+/// Two surfaces that are close to each other during a step, seen from one of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Contact<R> {
+    /// m, in the middle of the step; negative while the surfaces are apart.
+    pub overlap: R,
+    pub touch: Touch<R>,
+    /// Unit vector from this surface to the other.
+    pub normal: Vector<R>,
+    /// Velocity of the other surface at the contact relative to this one, m/s.
+    pub relative_velocity: Vector<R>,
+    /// Angular velocity of the other body relative to this one, rad/s.
+    pub relative_spin: Vector<R>,
+    /// Angular speed about the normal of the two together, rad/s: that of the wall on a wall.
+    pub common_twist: R,
+    /// Effective radius, m.
+    pub radius: R,
+    /// 1/m_a + 1/m_b of the bodies, 1/kg.
+    pub inverse_mass: R,
+    /// s.
+    pub time_step: R,
+}
+
+/// How two surfaces touch during a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Touch<R> {
+    /// The part of the step in which they overlap, 0 to 1.
+    pub presence: R,
+    /// m, averaged over the step: what is reported.
+    pub mean_overlap: R,
+}
+
+/// What a contact remembers from step to step; all zero before two surfaces touch and after they part.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Memory<R> {
+    /// Elongation of the tangential spring, m.
+    pub slip: Vector<R>,
+    /// Elongation of the torsional spring, m.
+    pub twist: R,
+    /// Elongation of the rolling spring, m.
+    pub roll: Vector<R>,
+    /// 1 if the surfaces stick to each other, else 0.
+    pub sticks: R,
+}
+
+impl<R: Real> Memory<R> {
+    pub fn is_empty(&self) -> bool {
+        *self == Memory::default()
+    }
+
+    /// As [`Mirror::take`], from the elements that belong to an entry of the lists.
+    pub fn take(&mut self, elements: &[Vec4]) {
+        let element = |k: usize| elements.get(k).copied().unwrap_or_default();
+        self.slip.take(&element(0).truncate());
+        self.twist.take(&element(0).w);
+        self.roll.take(&element(1).truncate());
+        self.sticks.take(&element(1).w);
+    }
+
+    /// As [`Mirror::give`].
+    pub fn give(&self, elements: &mut [Vec4]) {
+        let all = [(self.slip, self.twist), (self.roll, self.sticks)];
+        for (element, (vector, number)) in elements.iter_mut().zip(all) {
+            *element = vector.rounded().extend(number.rounded());
+        }
+    }
+}
+
+/// What a contact does to one of its sides.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Response<R> {
+    /// Force on this surface, N.
+    pub force: Vector<R>,
+    /// Torque on this body besides that of the force, N m.
+    pub torque: Vector<R>,
+    pub memory: Memory<R>,
+    /// Energy that dashpots dissipated in this step, J: of the contact, not of a side.
+    pub damping: R,
+    /// Energy that friction dissipated in this step, J.
+    pub friction: R,
+}
+
+/// From the signed overlap in the middle of the step and the speed with which they approach or part.
+pub fn touch_of<R: Real>(overlap: R, speed: R, time_step: R) -> Touch<R> {
+    let way = speed.abs() * time_step;
+    if way > R::of(2.0) * overlap.abs() {
+        let presence = R::of(0.5) + overlap / way;
+        return Touch {
+            presence,
+            mean_overlap: R::of(0.5) * presence * presence * way,
+        };
+    }
+    let [presence, mean_overlap] = if overlap > R::ZERO {
+        [R::ONE, overlap]
+    } else {
+        [R::ZERO; 2]
+    };
+    Touch {
+        presence,
+        mean_overlap,
+    }
+}
+
+/// Force (N) and slope (N/m) of the normal spring.
+fn spring<R: Real>(law: u32, overlap: R, radius: R, pair: &Pair<R>) -> (R, R) {
+    if law == HERTZ {
+        let width = (radius * overlap).sqrt();
+        return (
+            pair.stiffness * width * overlap,
+            R::of(1.5) * pair.stiffness * width,
+        );
+    }
+    (pair.stiffness * overlap, pair.stiffness)
+}
+
+/// Spring and dashpot along the normal.
+struct Push<R> {
+    /// N.
+    spring: R,
+    /// N/m.
+    tangent: R,
+    /// N s/m.
+    impedance: R,
+    /// N s/m.
+    dashpot: R,
+    /// m/s.
+    approach: R,
+    /// N.
+    both: R,
+}
+
+fn push_of<R: Real>(law: u32, contact: &Contact<R>, pair: &Pair<R>) -> Push<R> {
+    let approach = -contact.relative_velocity.dot(contact.normal);
+    let presence = contact.touch.presence;
+    let (spring, tangent) = spring(law, contact.overlap.max(R::ZERO), contact.radius, pair);
+    let impedance = presence * (tangent / contact.inverse_mass).sqrt();
+    // Damping of Hertz's spring over that of a linear one of the same slope.
+    let shape = if law == HERTZ { R::TSUJI } else { R::ONE };
+    let nominal = presence * pair.damping + R::of(2.0) * shape * pair.damping_ratio * impedance;
+    let slower = R::of(0.25) * nominal * contact.time_step * contact.inverse_mass;
+    let dashpot = nominal / (R::ONE + slower);
+    Push {
+        spring,
+        tangent,
+        impedance,
+        dashpot,
+        approach,
+        both: spring + dashpot * approach,
+    }
+}
+
+/// Energy that the dashpot takes in a step, J.
+fn damping_of<R: Real>(push: &Push<R>, contact: &Contact<R>) -> R {
+    let change = push.both * contact.inverse_mass * contact.time_step;
+    (push.both - push.spring) * (push.approach - R::of(0.5) * change) * contact.time_step
+}
+
+/// What the contact does, by the law of the scene.
+///
+/// # Panics
+/// If that is a custom one.
+pub fn contact_law<R: Real>(
+    contact: &Contact<R>,
+    pair: &Pair<R>,
+    memory: &Memory<R>,
+    params: &Params<R>,
+) -> Response<R> {
+    match params.law {
+        LINEAR => linear(contact, pair),
+        CUSTOM => panic!("the reference has no custom contact law"),
+        _ => remembering(contact, pair, memory, params),
+    }
+}
+
+/// The linear law: spring, dashpot, and viscous shear capped by Coulomb friction.
+fn linear<R: Real>(contact: &Contact<R>, pair: &Pair<R>) -> Response<R> {
+    if contact.touch.presence == R::ZERO {
+        return Response::default();
+    }
+    let push = push_of(LINEAR, contact, pair);
+    let slip = contact.relative_velocity + contact.normal * push.approach;
+    let mut shear = slip * (pair.tangential_ratio * push.impedance);
+    let cap = pair.friction * push.both.max(R::ZERO);
+    let magnitude = shear.length();
+    let slides = magnitude > cap;
+    if slides {
+        shear *= cap / magnitude;
+    }
+    let lost = shear.dot(slip) * contact.time_step;
+    let [damping, friction] = if slides {
+        [R::ZERO, lost]
+    } else {
+        [lost, R::ZERO]
+    };
+    Response {
+        force: shear - contact.normal * push.both,
+        damping: damping_of(&push, contact) + damping,
+        friction,
+        ..Response::default()
+    }
+}
+
+/// The laws hooke and hertz: a tangential spring that remembers, resistance to rolling and twisting, cohesion.
+fn remembering<R: Real>(
+    contact: &Contact<R>,
+    pair: &Pair<R>,
+    memory: &Memory<R>,
+    params: &Params<R>,
+) -> Response<R> {
+    let normal = contact.normal;
+    let radius = contact.radius;
+    let mut push = push_of(params.law, contact, pair);
+    if params.attraction == 0 {
+        push.both = push.both.max(R::ZERO);
+    }
+    let (pull, sticks) = cohesion(params.law, contact, pair, memory.sticks > R::ZERO);
+    let mut response = Response {
+        force: normal * (pull - push.both),
+        damping: damping_of(&push, contact),
+        ..Response::default()
+    };
+    response.memory.sticks = if sticks { R::ONE } else { R::ZERO };
+
+    let normal_force = push.both.max(R::ZERO);
+    let stiffness = pair.tangential_ratio * push.tangent;
+    if contact.touch.presence == R::ZERO {
+        // What the springs still held is lost.
+        let held = memory.slip.square() + memory.twist * memory.twist + memory.roll.square();
+        response.friction = R::of(0.5) * stiffness * held;
+        return response;
+    }
+    let dashpot = params.tangential_damping * push.dashpot;
+    let angle = contact.common_twist * contact.time_step;
+    let slider = |coefficient: R| Slider {
+        stiffness,
+        dashpot,
+        cap: coefficient * normal_force,
+    };
+
+    let slip = contact.relative_velocity + normal * push.approach;
+    let start = carried(memory.slip, normal, angle);
+    let shear = slide(slider(pair.friction), start, slip, contact);
+    response.force += shear.force;
+    response.damping += shear.damping;
+    response.friction += shear.friction;
+    response.memory.slip = shear.elongation;
+    if pair.twisting_friction > R::ZERO {
+        let twist = radius * contact.relative_spin.dot(normal);
+        let slider = slider(pair.twisting_friction);
+        let torsion = slide(slider, normal * memory.twist, normal * twist, contact);
+        response.torque += torsion.force * radius;
+        response.damping += torsion.damping;
+        response.friction += torsion.friction;
+        response.memory.twist = torsion.elongation.dot(normal);
+    }
+
+    if pair.rolling_friction > R::ZERO {
+        let spin = contact.relative_spin - normal * contact.relative_spin.dot(normal);
+        if pair.rolling == ROLLING_SPRING {
+            let start = carried(memory.roll, normal, angle);
+            let slider = slider(pair.rolling_friction);
+            let rolling = slide(slider, start, spin * radius, contact);
+            response.torque += rolling.force * radius;
+            response.damping += rolling.damping;
+            response.friction += rolling.friction;
+            response.memory.roll = rolling.elongation;
+        } else {
+            let torque = constant_torque(contact, spin, pair.rolling_friction * normal_force);
+            response.torque += torque;
+            response.friction += torque.dot(spin) * contact.time_step;
+        }
+    }
+    response
+}
+
+/// The elongation of a spring that lies in the plane of the contact, carried along as that plane turns, and turned
+/// by `angle` about the normal.
+fn carried<R: Real>(elongation: Vector<R>, normal: Vector<R>, angle: R) -> Vector<R> {
+    let out = elongation.dot(normal);
+    let within = elongation - normal * out;
+    let square = within.square();
+    if square == R::ZERO {
+        return Vector::ZERO;
+    }
+    let longer = R::ONE + R::of(0.5) * (out * out / square).min(R::ONE);
+    within * longer + normal.cross(within) * angle
+}
+
+/// A spring and dashpot with a limit to their force, beyond which they slide.
+struct Slider<R> {
+    /// N/m.
+    stiffness: R,
+    /// N s/m.
+    dashpot: R,
+    /// N.
+    cap: R,
+}
+
+/// What became of it in a step.
+struct Slid<R> {
+    /// N.
+    force: Vector<R>,
+    /// m.
+    elongation: Vector<R>,
+    /// J.
+    damping: R,
+    /// J.
+    friction: R,
+}
+
+/// A step in which the ends of the spring part with `velocity`.
+fn slide<R: Real>(
+    slider: Slider<R>,
+    start: Vector<R>,
+    velocity: Vector<R>,
+    contact: &Contact<R>,
+) -> Slid<R> {
+    let before = start.square();
+    let mut elongation = start + velocity * (contact.touch.presence * contact.time_step);
+    let mut force = elongation * slider.stiffness + velocity * slider.dashpot;
+    let magnitude = force.length();
+    let slides = magnitude > slider.cap;
+    if slides {
+        force *= slider.cap / magnitude;
+        let tension = slider.stiffness * elongation.length();
+        if tension > slider.cap {
+            elongation *= slider.cap / tension;
+        }
+    }
+    let stored = R::of(0.5) * slider.stiffness * (elongation.square() - before);
+    let lost = force.dot(velocity) * contact.time_step - stored;
+    let [damping, friction] = if slides {
+        [R::ZERO, lost]
+    } else {
+        [lost, R::ZERO]
+    };
+    Slid {
+        force,
+        elongation,
+        damping,
+        friction,
+    }
+}
+
+/// Rolling friction of the size `force` times the effective radius, against the relative spin.
+fn constant_torque<R: Real>(contact: &Contact<R>, spin: Vector<R>, force: R) -> Vector<R> {
+    let speed = spin.length();
+    if speed == R::ZERO {
+        return Vector::ZERO;
+    }
+    // The part of the relative spin that it may take away in one step.
+    let gentle = R::of(0.1);
+    let inertia = R::of(0.4) * contact.radius * contact.radius / contact.inverse_mass;
+    let most = gentle * inertia * speed / contact.time_step;
+    spin * ((force * contact.radius).min(most) / speed)
+}
+
+/// Attraction (N) and whether the surfaces stick to each other, of surfaces that do already, or do not yet.
+fn cohesion<R: Real>(law: u32, contact: &Contact<R>, pair: &Pair<R>, sticks: bool) -> (R, bool) {
+    let mut pull = R::ZERO;
+    if pair.cohesion_force > R::ZERO {
+        let speed = contact.relative_velocity.dot(contact.normal);
+        let gap = contact.overlap + pair.cohesion_range;
+        pull += pair.cohesion_force * touch_of(gap, speed, contact.time_step).presence;
+    }
+    if pair.surface_energy > R::ZERO && (sticks || contact.touch.presence > R::ZERO) {
+        let pull_off = R::of(1.5) * R::of(PI) * pair.surface_energy * contact.radius;
+        let (neck, _) = spring(law, (-contact.overlap).max(R::ZERO), contact.radius, pair);
+        pull += (pull_off - neck).max(R::ZERO);
+        return (pull, neck < pull_off);
+    }
+    (pull, false)
+}

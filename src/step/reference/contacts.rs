@@ -1,0 +1,163 @@
+use super::contact::{Contact, Memory, contact_law, touch_of};
+use super::grid::apart;
+use super::real::Real;
+use super::state::{Params, Sphere, SphereLoad, State};
+use super::vector::Vector;
+use crate::state::layout::{KEPT, WALL};
+
+/// Contacts of each sphere with others: force, torque, overlap, number, and what each remembers.
+///
+/// Each pair is evaluated from both sides. A sphere sums its neighbours of lower index in their order, then those
+/// of higher index, and then both; where bodies may sleep, all in their order. The fast CPU engine does so, too; the
+/// GPU engine sums all in their order, always.
+pub fn contacts<R: Real>(state: &mut State<R>) {
+    for index in 0..state.spheres.len() {
+        let sphere = state.spheres[index];
+        let before = state.sphere_loads[index];
+        if state.params.sleep_steps > 0 && sphere.sleeps() && is_undisturbed(state, index) {
+            state.sphere_loads[index].contacts |= KEPT;
+            continue;
+        }
+        let mut load = SphereLoad {
+            damping: before.damping,
+            damping_rest: before.damping_rest,
+            friction: before.friction,
+            friction_rest: before.friction_rest,
+            ..SphereLoad::default()
+        };
+        // Of spheres of lower and of higher index.
+        let mut sums = [Sum::default(); 2];
+
+        for entry in state.list(index) {
+            let other = state.neighbours[entry];
+            if other & WALL != 0 {
+                break;
+            }
+            let neighbour = &state.spheres[other as usize];
+            let is_first = index < other as usize;
+            let Some(near) = near_sphere(&sphere, neighbour, is_first, &state.params) else {
+                state.memory[entry] = Memory::default();
+                continue;
+            };
+            let pair = state.pair(sphere.material(), neighbour.material());
+            let contact = &near.contact;
+            let response = contact_law(contact, pair, &state.memory[entry], &state.params);
+            state.memory[entry] = response.memory;
+
+            let sum = &mut sums[usize::from(is_first && state.params.sleep_steps == 0)];
+            sum.force += response.force;
+            sum.torque += near.arm.cross(response.force) + response.torque;
+            // Both spheres of a pair evaluate the contact, and each has a half of what it costs.
+            sum.damping += R::of(0.5) * response.damping;
+            sum.friction += R::of(0.5) * response.friction;
+            if contact.touch.presence > R::ZERO {
+                let overlap = contact.touch.mean_overlap;
+                load.max_overlap = load.max_overlap.max(overlap);
+                load.contacts += 1;
+                state.note_overlap(overlap / near.radius);
+            }
+        }
+
+        let [lower, higher] = sums;
+        load.force = lower.force + higher.force;
+        load.torque = lower.torque + higher.torque;
+        load.add_losses(
+            lower.damping + higher.damping,
+            lower.friction + higher.friction,
+        );
+        state.sphere_loads[index] = load;
+    }
+}
+
+/// What contacts do to a sphere.
+#[derive(Clone, Copy, Default)]
+struct Sum<R> {
+    force: Vector<R>,
+    torque: Vector<R>,
+    damping: R,
+    friction: R,
+}
+
+/// Two spheres that are near enough to be looked at.
+struct Near<R> {
+    contact: Contact<R>,
+    /// From the sphere's centre to the contact, m.
+    arm: Vector<R>,
+    /// The smaller radius, m.
+    radius: R,
+}
+
+fn near_sphere<R: Real>(
+    sphere: &Sphere<R>,
+    neighbour: &Sphere<R>,
+    is_first: bool,
+    params: &Params<R>,
+) -> Option<Near<R>> {
+    let between = apart(sphere, neighbour, params);
+    let radii = sphere.radius + neighbour.radius;
+    let reach = radii + params.touch_margin;
+    if between.square() >= reach * reach {
+        return None;
+    }
+    let distance = between.length();
+    let normal = if distance > R::ZERO {
+        between * (R::ONE / distance)
+    } else {
+        // One centre: this one goes down if it is the first, and the other up.
+        Vector::new(R::ZERO, R::of(if is_first { 1.0 } else { -1.0 }), R::ZERO)
+    };
+    let overlap = radii - distance;
+    // The same point for both spheres, so that the pair keeps its angular momentum.
+    let half = R::of(0.5);
+    let arm = sphere.radius - half * overlap;
+    let other_arm = neighbour.radius - half * overlap;
+    let spin = neighbour.angular_velocity - sphere.angular_velocity;
+    let spins = neighbour.angular_velocity + sphere.angular_velocity;
+    let turning = (spins * (arm + other_arm) + spin * (other_arm - arm)) * half;
+    let relative_velocity = neighbour.velocity - sphere.velocity - turning.cross(normal);
+    Some(Near {
+        contact: Contact {
+            overlap,
+            touch: touch_of(overlap, relative_velocity.dot(normal), params.time_step),
+            normal,
+            relative_velocity,
+            relative_spin: spin,
+            common_twist: half * spins.dot(normal),
+            radius: sphere.radius * neighbour.radius / radii,
+            inverse_mass: neighbour.inverse_mass + sphere.inverse_mass,
+            time_step: params.time_step,
+        },
+        arm: normal * arm,
+        radius: sphere.radius.min(neighbour.radius),
+    })
+}
+
+/// Whether nothing near a sphere moves.
+fn is_undisturbed<R: Real>(state: &State<R>, index: usize) -> bool {
+    for entry in state.list(index) {
+        let other = state.neighbours[entry];
+        if other & WALL != 0 {
+            return state.params.moving_walls == 0;
+        }
+        let other = &state.spheres[other as usize];
+        if !other.sleeps() && other.inverse_mass > R::ZERO {
+            return false;
+        }
+    }
+    true
+}
+
+impl<R: Real> SphereLoad<R> {
+    pub fn add_losses(&mut self, damping: R, friction: R) {
+        add(&mut self.damping, &mut self.damping_rest, damping);
+        add(&mut self.friction, &mut self.friction_rest, friction);
+    }
+}
+
+/// Kahan's summation: `rest` is what rounding has left out of `sum`.
+pub fn add<R: Real>(sum: &mut R, rest: &mut R, term: R) {
+    let term = term + *rest;
+    let total = *sum + term;
+    *rest = term - (total - *sum);
+    *sum = total;
+}

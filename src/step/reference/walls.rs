@@ -1,0 +1,143 @@
+use super::contact::{Memory, contact_law};
+use super::real::Real;
+use super::state::{Params, State};
+use super::vector::Vector;
+use super::wall::{FAR, Run, run_at};
+use crate::state::layout::WALL_DIGITS;
+use crate::step::wall_load::{Digits, carried};
+use crate::step::wall_run::walls_of;
+
+/// Contacts of each sphere with walls, added to those with spheres; and the loads on the walls.
+pub fn walls<R: Real>(state: &mut State<R>) {
+    let mut sums = vec![[0; WALL_DIGITS]; state.params.wall_count as usize];
+    for index in 0..state.spheres.len() {
+        let list = state.list(index);
+        let facets = walls_of(&state.neighbours[list.clone()]).to_vec();
+        let mut load = state.sphere_loads[index];
+        if facets.is_empty() || load.is_kept() {
+            continue;
+        }
+        let sphere = state.spheres[index];
+        let (mut damping, mut friction) = (R::ZERO, R::ZERO);
+        let mut largest = R::ZERO;
+
+        let mut first = 0;
+        while first < facets.len() {
+            let run = run_at(state, &sphere, &facets[first..]);
+            let entry = list.end - facets.len() + first;
+            let mut memory = state.memory[entry..entry + run.len()].to_vec();
+            let mut orphans = Orphans::gather(&run, &mut memory);
+            for (at, memory) in memory.iter_mut().enumerate() {
+                let Some(closest) = run.touched(at) else {
+                    continue;
+                };
+                let contact = run.contact(&closest);
+                if memory.is_empty() {
+                    let reach = R::of(INHERITED) * sphere.radius;
+                    orphans.hand_over(closest.to(run.place), reach, memory);
+                }
+                let pair = state.pair(sphere.material(), run.wall.material);
+                let response = contact_law(&contact, &pair.against_wall(), memory, &state.params);
+                *memory = response.memory;
+                let arm = contact.normal * sphere.radius;
+                load.force += response.force;
+                load.torque += arm.cross(response.force) + response.torque;
+                damping += response.damping;
+                friction += response.friction;
+                if state.params.wall_loads == 1 {
+                    let lever = run.from_anchor + arm;
+                    let torque = lever.cross(response.force) + response.torque;
+                    add_loads(
+                        &mut sums[run.index],
+                        -response.force,
+                        -torque,
+                        &state.params,
+                    );
+                }
+                if contact.touch.presence > R::ZERO {
+                    let overlap = contact.touch.mean_overlap;
+                    load.max_overlap = load.max_overlap.max(overlap);
+                    load.contacts += 1 << 16;
+                    largest = largest.max(overlap / sphere.radius);
+                }
+            }
+            first += run.len();
+            state.memory[entry..entry + memory.len()].copy_from_slice(&memory);
+        }
+
+        load.add_losses(damping, friction);
+        state.sphere_loads[index] = load;
+        state.note_overlap(largest);
+    }
+    if state.params.wall_loads == 1 {
+        let all = state.wall_sums.chunks_exact_mut(WALL_DIGITS);
+        all.zip(&sums)
+            .for_each(|(own, sum)| own.copy_from_slice(&carried(sum)));
+    }
+}
+
+/// A contact that goes over to another facet takes along what it remembers if it goes no farther than this part of
+/// the radius.
+const INHERITED: f64 = 0.3;
+
+/// What contacts remember that have ended on their facets, with the points where those are nearest now.
+struct Orphans<R>(Vec<(Vector<R>, Memory<R>)>);
+
+impl<R: Real> Orphans<R> {
+    /// As many contacts as a sphere has with one wall, and more.
+    const MOST: usize = 4;
+
+    fn gather(run: &Run<R>, memory: &mut [Memory<R>]) -> Orphans<R> {
+        let mut orphans = Vec::new();
+        for (at, own) in memory.iter_mut().enumerate() {
+            if own.is_empty() || run.touched(at).is_some() {
+                continue;
+            }
+            if orphans.len() < Self::MOST {
+                orphans.push((run.closest(at).to(run.place), *own));
+            }
+            *own = Memory::default();
+        }
+        Orphans(orphans)
+    }
+
+    /// Gives the memory of the nearest of those that are not farther than `reach` from `point` to `own`.
+    fn hand_over(&mut self, point: Vector<R>, reach: R, own: &mut Memory<R>) {
+        let mut nearest = reach;
+        let mut heir = None;
+        for (place, memory) in &mut self.0 {
+            let way = place.distance(point);
+            if way < nearest {
+                nearest = way;
+                heir = Some((place, memory));
+            }
+        }
+        if let Some((place, memory)) = heir {
+            *own = *memory;
+            *place = Vector::splat(R::of(FAR));
+        }
+    }
+}
+
+/// Adds a force (N) and a torque (N m) to a sum; see [`crate::step::wall_load`].
+fn add_loads<R: Real>(sum: &mut Digits, force: Vector<R>, torque: Vector<R>, params: &Params<R>) {
+    let force = (force / params.force_unit).array();
+    let torque = (torque / params.torque_unit).array();
+    for (digits, number) in sum.chunks_exact_mut(3).zip(force.into_iter().chain(torque)) {
+        add_load(digits, number);
+    }
+}
+
+/// Units that a single contact may have.
+const MOST_UNITS: f64 = 16384.0;
+
+fn add_load<R: Real>(digits: &mut [i64], number: R) {
+    let sign = if number < R::ZERO { -1 } else { 1 };
+    let mut rest = number.abs().min(R::of(MOST_UNITS));
+    for sum in digits {
+        rest *= R::of(65536.0);
+        let digit = rest.floor();
+        rest -= digit;
+        *sum += i64::from(sign * digit.integer());
+    }
+}
