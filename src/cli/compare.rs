@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rockfall::measure::compare::{
-    Comparison, Moment, PassComparison, TRAJECTORY_TOLERANCE, compare,
+    Comparison, Moment, Nearer, PassComparison, TRAJECTORY_TOLERANCE, compare,
 };
 use rockfall::scene::Scene;
 use rockfall::step::gpu::Adapter;
@@ -16,9 +16,9 @@ use super::terminal;
 
 /// Compare the CPU engine with the GPU on a scene
 ///
-/// First each pass by itself: at the start of the run, at its end and at four moments between, both
-/// engines run each pass on what the CPU engine has, and the largest difference of what they make of
-/// it is shown with its tolerance.
+/// First each pass by itself: at the start of the run, at its end and at four moments between, the GPU
+/// and the plain reference run each pass on what the CPU engine has, and the largest difference of what
+/// they make of it is shown with its tolerance.
 ///
 /// Then both engines over time, from the same start and each on its own: the difference in position
 /// (as a fraction of a cell, which is about as wide as the smallest sphere), orientation (radians), velocity
@@ -31,6 +31,8 @@ use super::terminal;
 /// --tolerance in a quantity until that run is 1e-4 away from the first one in it; later differences
 /// are shown in parentheses. Kinetic energy (as a fraction of the largest so far) and mean height
 /// (as a fraction of a cell) must agree throughout, within 1/sqrt(bodies), or 0.01 if that is more.
+///
+/// Of scenes that are not too large, a last line says which engine is nearer to a run in double precision.
 ///
 /// The GPU is a real one or, where there is none, a software adapter.
 #[derive(Debug, Args)]
@@ -129,10 +131,29 @@ fn print(comparison: &Comparison) -> Outcome {
     terminal::print(table(&trajectory_rows(&comparison.moments)))?;
     terminal::print("\nOver time, of all bodies")?;
     terminal::print(table(&statistic_rows(&comparison.moments)))?;
+    if let Some(nearer) = &comparison.nearer {
+        terminal::print(format_args!("\n{}", sentence(nearer)))?;
+    }
     if comparison.agree {
         terminal::print("\nThe engines agree.")?;
     }
     Ok(())
+}
+
+/// Which engine is nearer to double precision.
+fn sentence(nearer: &Nearer) -> String {
+    let verdict = match nearer.engine {
+        Some("cpu") => "the CPU engine is nearer",
+        Some(_) => "the GPU is nearer",
+        None => "both are as near",
+    };
+    format!(
+        "From double precision, positions are {} of a cell away on the CPU and {} on the GPU, at most, up to step {}: \
+         {verdict}.",
+        size(nearer.cpu),
+        size(nearer.gpu),
+        nearer.steps
+    )
 }
 
 /// A line for each quantity of each pass, with its worst moment.

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rockfall::scene::{self, Scene};
-use rockfall::simulation::{Backend, Options};
+use rockfall::simulation::{Backend, Options, Precision};
 
 use failure::{Failure, Outcome};
 
@@ -100,6 +100,10 @@ pub struct EngineArguments {
     #[arg(long, value_enum, default_value_t = BackendName::Auto)]
     pub backend: BackendName,
 
+    /// How precisely the reference reckons [default: single]
+    #[arg(long, value_enum, value_name = "PRECISION")]
+    pub precision: Option<PrecisionName>,
+
     /// Use the GPU adapter whose description contains TEXT (`rockfall adapters` lists them); a
     /// software adapter is used only if it is named so
     #[arg(long, value_name = "TEXT")]
@@ -119,9 +123,26 @@ pub enum BackendName {
     Gpu,
     /// The CPU
     Cpu,
+    /// The CPU, by the plain code that the others are held to: one thread, slow
+    Reference,
+}
+
+/// A precision, as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PrecisionName {
+    /// That of the other engines
+    Single,
+    /// Steps in 64 bits; what is written is rounded to 32
+    Double,
 }
 
 impl EngineArguments {
+    /// The backend's name on the command line.
+    fn name(&self) -> String {
+        let name = self.backend.to_possible_value();
+        name.map_or_else(String::new, |name| name.get_name().to_owned())
+    }
+
     /// What the library makes a simulation with.
     ///
     /// # Errors
@@ -131,18 +152,32 @@ impl EngineArguments {
             BackendName::Auto => Backend::Auto,
             BackendName::Gpu => Backend::Gpu,
             BackendName::Cpu => Backend::Cpu,
+            BackendName::Reference => Backend::Reference(match self.precision {
+                Some(PrecisionName::Double) => Precision::Double,
+                Some(PrecisionName::Single) | None => Precision::Single,
+            }),
         };
-        if backend == Backend::Cpu && self.adapter.is_some() {
-            return Err(Failure::Usage(
-                "--adapter names a GPU, and --backend cpu uses none; leave one of them out".into(),
-            ));
+        let on_host = matches!(backend, Backend::Cpu | Backend::Reference(_));
+        if on_host && self.adapter.is_some() {
+            return Err(Failure::Usage(format!(
+                "--adapter names a GPU, and --backend {} uses none; leave one of them out",
+                self.name()
+            )));
         }
-        if backend == Backend::Gpu && self.threads.is_some() {
-            return Err(Failure::Usage(
-                "--threads is for the CPU engine, and --backend gpu does not use it; leave one of \
-                 them out"
-                    .into(),
-            ));
+        let one_thread = matches!(backend, Backend::Gpu | Backend::Reference(_));
+        if one_thread && self.threads.is_some() {
+            return Err(Failure::Usage(format!(
+                "--threads is for the CPU engine, and --backend {} does not use it; leave one of \
+                 them out",
+                self.name()
+            )));
+        }
+        if self.precision == Some(PrecisionName::Double) && self.backend != BackendName::Reference {
+            return Err(Failure::Usage(format!(
+                "--precision double is for the reference, and --backend {} has single precision \
+                 only; add --backend reference",
+                self.name()
+            )));
         }
         Ok(Options {
             backend,

@@ -265,7 +265,8 @@ fn resume(
     let at = simulation.steps();
     let started = &folder.record().parts[0];
     if (started.backend.as_str(), &started.adapter) != (simulation.backend(), &simulation.adapter())
-        && (simulation.backend() == "gpu" || started.backend == "gpu")
+        && !(is_as_cpu(simulation.backend(), &simulation.adapter())
+            && is_as_cpu(&started.backend, &started.adapter))
     {
         terminal::warn(format_args!(
             "the run began on {} and goes on on {}: it will not end as it would have there, to the bit",
@@ -281,6 +282,11 @@ fn resume(
         _ => format!("going on at step {at} of {steps}"),
     });
     Ok(folder)
+}
+
+/// Whether an engine has the bits of the CPU engine.
+fn is_as_cpu(backend: &str, device: &str) -> bool {
+    backend != "gpu" && !device.ends_with("double precision")
 }
 
 /// What to say of a run that failed; the last good state is written, if there is a folder for it.

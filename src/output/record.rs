@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::aside::write_aside;
 use crate::error::{Error, Result};
 use crate::simulation::checkpoint::hex;
-use crate::simulation::{Backend, Options, Simulation};
+use crate::simulation::{Backend, Options, Precision, Simulation};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -68,8 +68,11 @@ pub enum Status {
 /// The options of a simulation, as they are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedOptions {
-    /// `"auto"`, `"gpu"` or `"cpu"`.
+    /// `"auto"`, `"gpu"`, `"cpu"` or `"reference"`.
     pub backend: String,
+    /// Precision of the reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
     /// Part of the adapter's name.
     pub adapter: Option<String>,
     /// Threads of the CPU engine.
@@ -85,7 +88,7 @@ pub struct Part {
     pub to_step: u64,
     /// How long that took, s.
     pub wall_s: f64,
-    /// `"cpu"` or `"gpu"`.
+    /// `"cpu"`, `"gpu"` or `"reference"`.
     pub backend: String,
     /// The adapter, or the CPU with its number of threads.
     pub adapter: String,
@@ -159,13 +162,15 @@ impl Record {
 
 impl From<&Options> for RecordedOptions {
     fn from(options: &Options) -> Self {
-        let backend = match options.backend {
-            Backend::Auto => "auto",
-            Backend::Gpu => "gpu",
-            Backend::Cpu => "cpu",
+        let (backend, precision) = match options.backend {
+            Backend::Auto => ("auto", None),
+            Backend::Gpu => ("gpu", None),
+            Backend::Cpu => ("cpu", None),
+            Backend::Reference(precision) => ("reference", Some(precision)),
         };
         RecordedOptions {
             backend: backend.to_owned(),
+            precision,
             adapter: options.adapter.clone(),
             threads: options.threads,
         }
@@ -178,6 +183,7 @@ impl From<&RecordedOptions> for Options {
             backend: match recorded.backend.as_str() {
                 "gpu" => Backend::Gpu,
                 "cpu" => Backend::Cpu,
+                "reference" => Backend::Reference(recorded.precision.unwrap_or_default()),
                 _ => Backend::Auto,
             },
             adapter: recorded.adapter.clone(),

@@ -15,6 +15,8 @@ pub use flow::Seen;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::model::flow::{Probe, Traffic};
@@ -29,6 +31,7 @@ use crate::state::{Field, State, groups, least_period, pairs};
 use crate::step::cpu::CpuEngine;
 #[cfg(feature = "gpu")]
 use crate::step::gpu::{Adapter, Context, GpuEngine};
+use crate::step::reference::ReferenceEngine;
 use crate::step::{Engine, PassTimes, Patience};
 #[cfg(feature = "cpu")]
 use clock::with_system_clock;
@@ -44,6 +47,23 @@ pub enum Backend {
     Gpu,
     /// The CPU.
     Cpu,
+    /// The reference: plain, on one thread, and slow. In single precision it has the bits of the CPU engine.
+    Reference(Precision),
+}
+
+/// How precisely the reference reckons.
+///
+/// In double precision the steps are the same, and numbers have 53 bits instead of 24. What the host has of the state is rounded
+/// to single precision all the same, so [`Simulation::bodies`], summaries, output and checkpoints are. A run that is resumed goes
+/// on from there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// Single precision, as the other engines have it.
+    #[default]
+    Single,
+    /// Double precision.
+    Double,
 }
 
 /// Where a simulation runs.
@@ -91,7 +111,7 @@ impl Options {
 /// A simulation: a model, the engine that steps it, and how far it has come.
 pub struct Simulation {
     model: Arc<Model>,
-    /// The state itself with the CPU engine, and the host's copy of it with the GPU.
+    /// The state itself with the CPU engine, and the host's copy of it with others.
     state: State,
     engine: Box<dyn Engine>,
     steps: u64,
@@ -112,6 +132,9 @@ impl Simulation {
     /// # Examples
     /// See the [crate's page](crate).
     pub fn new(model: Model, options: &Options) -> Result<Simulation> {
+        if let Backend::Reference(precision) = options.backend {
+            return Self::on_reference(model, precision);
+        }
         #[cfg(feature = "gpu")]
         if let Some(adapter) = options.choose_adapter()? {
             return Self::on_gpu(model, &adapter.open()?);
@@ -144,6 +167,25 @@ impl Simulation {
             model,
             with_system_clock(engine),
         ))
+    }
+
+    /// Starts a simulation on the reference.
+    ///
+    /// # Errors
+    /// If the contact law is a custom one, or a periodic domain is too narrow.
+    pub fn on_reference(model: Model, precision: Precision) -> Result<Simulation> {
+        has_room(&model)?;
+        let state = State::new(&model);
+        match precision {
+            Precision::Single => {
+                let engine = ReferenceEngine::<f32>::new(&model, &state)?;
+                Ok(Self::start(state, model, engine))
+            }
+            Precision::Double => {
+                let engine = ReferenceEngine::<f64>::new(&model, &state)?;
+                Ok(Self::start(state, model, engine))
+            }
+        }
     }
 
     /// Starts a simulation on an open device.
@@ -185,7 +227,7 @@ impl Simulation {
         Arc::clone(&self.model)
     }
 
-    /// Name of the engine: `"cpu"` or `"gpu"`.
+    /// Name of the engine: `"cpu"`, `"gpu"` or `"reference"`.
     pub fn backend(&self) -> &'static str {
         self.engine.name()
     }

@@ -54,15 +54,13 @@ impl Stage {
         } = scene::load(path)?;
         let written = model.clone();
         // As everywhere: a software adapter computes only if it is asked to by name.
-        let on_gpu = match options.backend {
-            Backend::Cpu => false,
-            Backend::Gpu => true,
-            Backend::Auto => is_gpu || options.adapter.is_some(),
-        };
-        let mut simulation = if on_gpu {
-            Simulation::on_gpu(model, context)?
-        } else {
-            Simulation::on_cpu(model, options.threads)?
+        let mut simulation = match options.backend {
+            Backend::Reference(precision) => Simulation::on_reference(model, precision)?,
+            Backend::Gpu => Simulation::on_gpu(model, context)?,
+            Backend::Auto if is_gpu || options.adapter.is_some() => {
+                Simulation::on_gpu(model, context)?
+            }
+            Backend::Auto | Backend::Cpu => Simulation::on_cpu(model, options.threads)?,
         };
         let start = simulation.state()?.clone();
         let mut renderer = Renderer::new(context, &simulation, format)?;

@@ -1,4 +1,4 @@
-//! Every pass, on the GPU against the CPU, from the same input.
+//! Every pass, on the GPU against the reference, from the same input.
 
 use crate::common::{
     crowd, device, forced_crowd, periodic_crowd, remembering_crowd, walled_crowd, warm_crowd,
@@ -11,12 +11,12 @@ use rockfall::model::wall::Shape;
 use rockfall::state::layout::{ASLEEP, EXPLICIT, Load, SEMI_IMPLICIT, Sphere};
 use rockfall::state::{Field, State};
 use rockfall::step::Pass;
-use rockfall::step::cpu;
 use rockfall::step::gpu::GpuEngine;
+use rockfall::step::{cpu, reference};
 
 const SIZES: [usize; 7] = [1, 2, 63, 64, 65, 1000, 65_537];
 
-/// Runs the passes before `pass` on the CPU, then `pass` on both engines from what they left.
+/// Runs the passes before `pass` on the CPU, then `pass` on the GPU and by the reference from what they left.
 fn both(pass: Pass, mut state: State) -> (State, State) {
     for before in Pass::ALL.into_iter().take_while(|&before| before != pass) {
         cpu::run(before, &mut state);
@@ -36,7 +36,7 @@ fn both(pass: Pass, mut state: State) -> (State, State) {
     for field in Field::ALL {
         engine.download(field, &mut on_gpu).unwrap();
     }
-    cpu::run(pass, &mut state);
+    reference::run(pass, &mut state);
     (state, on_gpu)
 }
 

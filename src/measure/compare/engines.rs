@@ -1,4 +1,5 @@
-//! Both engines side by side on one model: each pass from the same input, and both over time.
+//! Both engines side by side on one model: each pass of the GPU beside the reference from the same input, and both over
+//! time; the reference in double precision says which of them is nearer to it.
 //!
 //! # When trajectories must agree
 //!
@@ -12,6 +13,8 @@
 //! large scene that may happen on the GPU at any time, and on the shadow somewhat later. Kinetic
 //! energy and mean height are held to their tolerances throughout; see [`statistical_tolerance`].
 
+use std::cmp::Ordering;
+
 use glam::{UVec3, UVec4};
 use serde::Serialize;
 
@@ -22,8 +25,8 @@ use crate::simulation::summary::Summary;
 use crate::state::layout::Body;
 use crate::state::{Field, State};
 use crate::step::Pass;
-use crate::step::cpu;
 use crate::step::gpu::{Context, GpuEngine};
+use crate::step::{cpu, reference};
 
 /// Default tolerance of trajectories: positions as a fraction of a cell, orientations in radians,
 /// velocities and forces as a fraction of the largest.
@@ -39,6 +42,9 @@ const PASS_MOMENTS: u64 = 5;
 /// Moments over a run at which trajectories are compared: its end, its half, its quarter and so on,
 /// so that the first ones come before chaos, however long the run is.
 const TRAJECTORY_MOMENTS: u32 = 10;
+
+/// Spheres times steps that the reference in double precision takes at most: some seconds.
+const MOST_EXACT: u64 = 5_000_000;
 
 /// Steps between two calls of the progress function.
 const STRIDE: u64 = 16;
@@ -60,13 +66,29 @@ pub struct Comparison {
     pub dt: f64,
     /// Whether nothing is beyond its tolerance.
     pub agree: bool,
-    /// Each pass on both engines from the same input, at some moments of the CPU's run.
+    /// Which engine is nearer to double precision; `None` if that would have taken too long.
+    pub nearer: Option<Nearer>,
+    /// Each pass on the GPU and by the reference from the same input, at some moments of the CPU's run.
     pub passes: Vec<PassComparison>,
     /// Both engines running freely from the same start.
     pub moments: Vec<Moment>,
 }
 
-/// A quantity that a pass computed on both engines from the same input.
+/// How far the engines are from the reference in double precision, as long as trajectories in position are held to their
+/// tolerance: the largest difference in position, of all bodies but one in a hundred, as a fraction of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Nearer {
+    /// Name of the nearer engine, `"cpu"` or `"gpu"`; `None` if both are as near.
+    pub engine: Option<&'static str>,
+    /// The CPU's distance.
+    pub cpu: f64,
+    /// The GPU's distance.
+    pub gpu: f64,
+    /// Number of steps up to which trajectories were held.
+    pub steps: u64,
+}
+
+/// A quantity that a pass computed on the GPU and by the reference from the same input.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassComparison {
     /// Number of steps that the CPU engine had taken.
@@ -195,8 +217,10 @@ pub fn compare_from(
     let pass_moments = pass_moments(steps);
     let trajectory_moments = trajectory_moments(steps);
     let mut engine = GpuEngine::new(context, &on_gpu)?;
+    let sphere_steps = steps.saturating_mul(model.sphere_count() as u64);
     let mut runs = Runs {
         model,
+        exact: (sphere_steps <= MOST_EXACT).then(|| Exact::new(model, &on_cpu)),
         shadow: on_cpu.clone(),
         cpu: on_cpu,
         gpu: on_gpu,
@@ -227,6 +251,9 @@ pub fn compare_from(
             cpu::step(&mut runs.cpu);
             cpu::step(&mut runs.shadow);
             jostle(&mut runs.shadow, step);
+            if let Some(exact) = &mut runs.exact {
+                exact.run.step();
+            }
         }
         engine.step(done + 1, count, &mut Vec::new())?;
         done += count;
@@ -241,6 +268,7 @@ pub fn compare_from(
         steps,
         dt: model.time_step,
         agree,
+        nearer: runs.exact.map(|exact| exact.nearer),
         passes,
         moments,
     })
@@ -264,22 +292,22 @@ fn trajectory_moments(steps: u64) -> Vec<u64> {
     moments
 }
 
-/// Runs each pass on both engines from what the CPU engine has, and returns how they differ.
+/// Runs each pass on the GPU and by the reference from what the CPU engine has, and returns how they differ.
 fn compare_passes(engine: &mut GpuEngine, start: &State, step: u64) -> Result<Vec<PassComparison>> {
     let mut all = Vec::new();
-    let mut on_cpu = start.clone();
+    let mut plain = start.clone();
     let mut on_gpu = start.clone();
     for pass in Pass::ALL {
-        let mut input = on_cpu.clone();
-        cpu::run(pass, &mut on_cpu);
-        // The CPU engine makes room for longer neighbour lists as it goes; a pass on the GPU cannot.
-        input.params.neighbour_capacity = on_cpu.params.neighbour_capacity;
-        input.neighbours.resize(on_cpu.neighbours.len(), 0);
+        let mut input = plain.clone();
+        reference::run(pass, &mut plain);
+        // The reference makes room for longer neighbour lists as it goes; a pass on the GPU cannot.
+        input.params.neighbour_capacity = plain.params.neighbour_capacity;
+        input.neighbours.resize(plain.neighbours.len(), 0);
         engine.replace(&input)?;
         engine.run(pass)?;
         download(engine, &mut on_gpu)?;
         all.extend(
-            differences(pass, &on_cpu, &on_gpu)
+            differences(pass, &plain, &on_gpu)
                 .into_iter()
                 .map(|difference| PassComparison {
                     step,
@@ -297,9 +325,51 @@ fn download(engine: &GpuEngine, state: &mut State) -> Result<()> {
         .try_for_each(|field| engine.download(field, state))
 }
 
-/// The three runs, as far as they have come.
+/// The run of the reference in double precision, and how far the others are from it.
+struct Exact {
+    run: reference::State<f64>,
+    /// The same as the other engines have it.
+    rounded: State,
+    nearer: Nearer,
+}
+
+impl Exact {
+    fn new(model: &Model, start: &State) -> Exact {
+        Exact {
+            run: reference::State::new(model, start),
+            rounded: start.clone(),
+            nearer: Nearer {
+                engine: None,
+                cpu: 0.0,
+                gpu: 0.0,
+                steps: 0,
+            },
+        }
+    }
+
+    /// Looks at both engines after a number of steps.
+    fn look(&mut self, on_cpu: &State, on_gpu: &State, step: u64) {
+        self.run.give(&mut self.rounded);
+        let [cpu, gpu] = [on_cpu, on_gpu].map(|state| {
+            let [positions, ..] = trajectories(&self.rounded, state);
+            positions.of_most()
+        });
+        let nearer = &mut self.nearer;
+        nearer.cpu = nearer.cpu.max(cpu);
+        nearer.gpu = nearer.gpu.max(gpu);
+        nearer.steps = step;
+        nearer.engine = match nearer.cpu.total_cmp(&nearer.gpu) {
+            Ordering::Less => Some("cpu"),
+            Ordering::Equal => None,
+            Ordering::Greater => Some("gpu"),
+        };
+    }
+}
+
+/// The runs, as far as they have come.
 struct Runs<'a> {
     model: &'a Model,
+    exact: Option<Exact>,
     cpu: State,
     shadow: State,
     /// The host's copy.
@@ -328,6 +398,11 @@ impl Runs<'_> {
                 shadow,
                 held: *held,
             });
+        }
+        if self.held[0]
+            && let Some(exact) = &mut self.exact
+        {
+            exact.look(&self.cpu, &self.gpu, step);
         }
         Moment {
             step,

@@ -3,8 +3,8 @@
 mod engines;
 
 pub use engines::{
-    Comparison, Divergence, HORIZON, Moment, PassComparison, Statistic, TRAJECTORY_TOLERANCE,
-    compare, compare_from, statistical_tolerance,
+    Comparison, Divergence, HORIZON, Moment, Nearer, PassComparison, Statistic,
+    TRAJECTORY_TOLERANCE, compare, compare_from, statistical_tolerance,
 };
 
 use std::collections::HashMap;

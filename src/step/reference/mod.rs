@@ -11,6 +11,7 @@
 mod bin;
 mod contact;
 mod contacts;
+mod engine;
 mod forces;
 mod grid;
 mod integrate;
@@ -26,6 +27,7 @@ mod vector;
 mod wall;
 mod walls;
 
+pub use engine::ReferenceEngine;
 pub use real::Real;
 pub use state::State;
 

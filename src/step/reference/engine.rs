@@ -1,0 +1,94 @@
+//! The reference as a simulation sees it.
+
+use std::time::{Duration, Instant};
+
+use super::{Real, State};
+use crate::error::Result;
+use crate::model::Model;
+use crate::state::State as Buffers;
+use crate::state::trace::{Sample, Trace};
+use crate::step::{Engine, Pass, PassTimes};
+
+/// The reference as an engine.
+///
+/// The host has its state as the other engines have it, in single precision. It is read anew before the first of
+/// some steps: a number that the host has not changed keeps the precision that it has here.
+#[derive(Debug)]
+pub struct ReferenceEngine<R: Real> {
+    own: State<R>,
+    trace: Option<Trace>,
+}
+
+impl<R: Real> ReferenceEngine<R> {
+    /// An engine for a model that starts as `state`.
+    ///
+    /// # Errors
+    /// If the contact law is a custom one, which is for the GPU.
+    pub fn new(model: &Model, state: &Buffers) -> Result<ReferenceEngine<R>> {
+        model.contact.law.check_on_cpu()?;
+        tracing::info!(precision = R::PRECISION, "reference engine");
+        Ok(ReferenceEngine {
+            own: State::new(model, state),
+            trace: None,
+        })
+    }
+}
+
+impl<R: Real> Engine for ReferenceEngine<R> {
+    fn name(&self) -> &'static str {
+        "reference"
+    }
+
+    fn device(&self) -> String {
+        format!("CPU, 1 thread, {} precision", R::PRECISION)
+    }
+
+    fn step(
+        &mut self,
+        state: &mut Buffers,
+        taken: u64,
+        count: u64,
+        samples: &mut Vec<Sample>,
+    ) -> Result<u64> {
+        let own = &mut self.own;
+        own.take(state);
+        let mut steps = 0;
+        while steps < count && !own.is_lost() {
+            own.step();
+            steps += 1;
+            if let Some(trace) = &self.trace
+                && (taken + steps).is_multiple_of(trace.every)
+            {
+                own.give(state);
+                trace.sample(state, taken + steps, samples);
+            }
+        }
+        own.give(state);
+        Ok(steps)
+    }
+
+    fn profile(&mut self, state: &mut Buffers, _: u64, count: u64) -> Result<Option<PassTimes>> {
+        let own = &mut self.own;
+        let mut times = [Duration::ZERO; Pass::ALL.len()];
+        own.take(state);
+        for _ in 0..count {
+            for (pass, time) in Pass::ALL.into_iter().zip(&mut times) {
+                if own.is_due(pass) {
+                    let start = Instant::now();
+                    own.run(pass);
+                    *time += start.elapsed();
+                }
+            }
+        }
+        own.give(state);
+        Ok(Some(times))
+    }
+
+    fn set_trace(&mut self, trace: Trace, _: &Buffers) {
+        self.trace = Some(trace);
+    }
+
+    fn memory(&self, state: &Buffers) -> u64 {
+        state.size()
+    }
+}
