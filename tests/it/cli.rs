@@ -225,7 +225,7 @@ fn wrong_usage_exits_with_2_and_says_why() {
     let place = Place::new()
         .with("ball.json", &ball())
         .with("balls.json", &balls(14));
-    let cases: [(&[&str], &[&str]); 24] = [
+    let cases: [(&[&str], &[&str]); 26] = [
         (&["rnu"], &["unrecognized subcommand 'rnu'"]),
         (&["run"], &["<SCENE>"]),
         (&["check"], &["<SCENE>"]),
@@ -235,7 +235,15 @@ fn wrong_usage_exits_with_2_and_says_why() {
         ),
         (
             &["run", "ball.json", "--backend", "cuda"],
-            &["'cuda'", "auto, gpu, cpu"],
+            &["'cuda'", "auto, gpu, cpu, reference"],
+        ),
+        (
+            &["run", "ball.json", "--precision", "double"],
+            &["--precision double", "--backend reference"],
+        ),
+        (
+            &["run", "ball.json", "--backend", "reference", "--threads", "2"],
+            &["--threads", "--backend reference"],
         ),
         (
             &["run", "ball.json", "--backend", "cpu", "--adapter", "x"],

@@ -235,9 +235,8 @@ mod tests {
     use crate::scene;
     use crate::state::layout::{ROLLING_CONSTANT, ROLLING_SPRING};
     use crate::step::Pass;
-    use crate::step::contact::{History, respond};
     use crate::step::cpu::{run, step};
-    use crate::step::geometry::ContactGeometry;
+    use crate::step::reference;
 
     /// A crowd of balls of two sizes and materials on a floor.
     const CROWD: &str = r#"{

@@ -1,15 +1,15 @@
 //! The fast CPU engine has the bits of the reference, and the reference in double precision is nearer to the truth.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{
+use crate::common::{
     crowd, forced_crowd, large_among_small, periodic_crowd, remembering_crowd, walled_crowd,
 };
 use glam::DVec3;
+use rockfall::Simulation;
 use rockfall::model::{Cohesion, Law, Model, Rolling};
 use rockfall::scene;
+use rockfall::simulation::Precision;
 use rockfall::state::State;
 use rockfall::state::layout::{ASLEEP, Body, SphereLoad};
 use rockfall::step::Pass;
@@ -198,7 +198,7 @@ fn scenes_have_the_same_bits() {
         .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
         .collect();
     paths.sort();
-    let everything = include_str!("data/everything.json");
+    let everything = include_str!("../data/everything.json");
     let everything = scene::parse(everything, &root.join("everything.json")).unwrap();
     agree(State::new(&everything.model), 100, "everything");
     let mut count = 0;
@@ -214,4 +214,111 @@ fn scenes_have_the_same_bits() {
         count += 1;
     }
     assert!(count > 40, "{count} scenes");
+}
+
+/// Balls that meet in the air, without friction and gravity.
+const BALLS: &str = r#"{
+    "version": 1,
+    "gravity": [0, 0, 0],
+    "contact": { "law": "hooke", "stiffness": 1e4 },
+    "materials": { "steel": { "density": 7800, "restitution": 1, "friction": 0.3 } },
+    "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": "steel" } },
+    "fills": [{
+        "count": 60, "shapes": { "ball": 1 }, "seed": 3,
+        "region": { "min": [0, 0, 0], "max": [0.1, 0.1, 0.1] },
+        "velocity": { "min": [-2, -2, -2], "max": [2, 2, 2] }
+    }]
+}"#;
+
+fn balls() -> Model {
+    scene::parse(BALLS, "balls.json".as_ref())
+        .unwrap_or_else(|error| panic!("{error}"))
+        .model
+}
+
+/// Sum of the velocities, m/s, and the place of the first body, m, after some steps.
+fn after<R: reference::Real>(model: &Model, steps: u64) -> (DVec3, DVec3) {
+    let mut state = reference::State::<R>::new(model, &State::new(model));
+    (0..steps).for_each(|_| state.step());
+    let bodies = 0..model.bodies.len();
+    let momentum = bodies.map(|body| state.velocity(body)).sum();
+    (momentum, state.position(0))
+}
+
+#[test]
+fn double_precision_flies_as_the_formula_does() {
+    let mut model = balls();
+    model.bodies.truncate(1);
+    model.gravity = DVec3::new(0.3, -9.81, 0.1);
+    model.time_step = 1e-4;
+    let steps = 5000;
+    let body = &model.bodies[0];
+    let (count, step) = (steps as f64, model.time_step);
+    // Of semi-implicit Euler.
+    let fallen = 0.5 * count * (count + 1.0) * step * step * model.gravity;
+    let expected = body.position + count * step * body.velocity + fallen;
+    let error = |found: DVec3| (found - expected).length();
+    let single = error(after::<f32>(&model, steps).1);
+    let double = error(after::<f64>(&model, steps).1);
+    assert!(double < 1e-12, "{double:e} m");
+    assert!(single > 1e4 * double, "{single:e} m and {double:e} m");
+}
+
+#[test]
+fn double_precision_keeps_momentum() {
+    let model = balls();
+    let start: DVec3 = model.bodies.iter().map(|body| body.velocity).sum();
+    let single = (after::<f32>(&model, 400).0 - start).length();
+    let double = (after::<f64>(&model, 400).0 - start).length();
+    assert!(double < 1e-12, "{double:e} m/s");
+    assert!(single > 1e3 * double, "{single:e} m/s and {double:e} m/s");
+}
+
+/// What the host sees is rounded, and does not round what the engine has.
+#[test]
+fn double_precision_survives_a_look() {
+    for text in [BALLS, include_str!("../data/everything.json")] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scene.json");
+        let model = scene::parse(text, &path).unwrap().model;
+        let [mut at_once, mut in_pieces, mut single] =
+            [Precision::Double, Precision::Double, Precision::Single]
+                .map(|precision| Simulation::on_reference(model.clone(), precision).unwrap());
+        at_once.step(300).unwrap();
+        single.step(300).unwrap();
+        for _ in 0..300 {
+            in_pieces.step(1).unwrap();
+            in_pieces.state().unwrap();
+        }
+        assert!(at_once.state().unwrap() == in_pieces.state().unwrap());
+        assert!(at_once.state().unwrap().bodies != single.state().unwrap().bodies);
+    }
+}
+
+#[test]
+fn the_engine_has_the_hash_of_the_fast_one() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let everything = include_str!("../data/everything.json");
+    let model = scene::parse(everything, &root.join("scene.json"))
+        .unwrap()
+        .model;
+    let mut plain = Simulation::on_reference(model.clone(), Precision::Single).unwrap();
+    let mut fast = Simulation::on_cpu(model, Some(1)).unwrap();
+    for simulation in [&mut plain, &mut fast] {
+        simulation.step(250).unwrap();
+    }
+    let [plain, fast] = [&mut plain, &mut fast].map(|simulation| simulation.summary().unwrap());
+    assert_eq!(plain.state_hash, fast.state_hash);
+}
+
+#[test]
+fn a_custom_law_is_refused() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let model = load(&root.join("scenes/custom_law.json"));
+    for precision in [Precision::Single, Precision::Double] {
+        let refused = Simulation::on_reference(model.clone(), precision).err();
+        let on_cpu = Simulation::on_cpu(model.clone(), None).err();
+        let sentence = refused.map(|error| error.to_string());
+        assert!(sentence.is_some());
+        assert_eq!(sentence, on_cpu.map(|error| error.to_string()));
+    }
 }
