@@ -242,7 +242,14 @@ fn wrong_usage_exits_with_2_and_says_why() {
             &["--precision double", "--backend reference"],
         ),
         (
-            &["run", "ball.json", "--backend", "reference", "--threads", "2"],
+            &[
+                "run",
+                "ball.json",
+                "--backend",
+                "reference",
+                "--threads",
+                "2",
+            ],
             &["--threads", "--backend reference"],
         ),
         (
