@@ -85,7 +85,7 @@ impl Options {
         let wanted = self.adapter.as_deref();
         let may_do_without = wanted.is_none() && cfg!(feature = "cpu");
         match self.backend {
-            Backend::Cpu => Ok(None),
+            Backend::Cpu | Backend::Reference(_) => Ok(None),
             Backend::Gpu => Adapter::choose(wanted).map(Some),
             Backend::Auto => match Adapter::choose(wanted) {
                 Err(_) if may_do_without => Ok(None),
@@ -98,7 +98,7 @@ impl Options {
     #[cfg(not(feature = "gpu"))]
     fn check_without_gpu(&self) -> Result<()> {
         match self.backend {
-            Backend::Cpu => Ok(()),
+            Backend::Cpu | Backend::Reference(_) => Ok(()),
             Backend::Auto if self.adapter.is_none() => Ok(()),
             Backend::Auto | Backend::Gpu => Err(Error::NoEngine {
                 engine: "GPU",
