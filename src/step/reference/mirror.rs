@@ -202,6 +202,7 @@ mirrors! {
         sleep_speed: R,
         wake_acceleration: R,
         moving_walls: u32,
+        heat: u32,
         wave_count: u32,
         water_density: R,
         water_drag: R,
@@ -265,6 +266,12 @@ mirrors! {
         drag_rest: R,
         acceleration: Vector<R>,
         displacement: R,
+    }
+    BodyHeat {
+        temperature: R,
+        rest: R,
+        flow: R,
+        inverse_capacity: R,
     }
     Sphere {
         offset: Vector<R>,
@@ -332,6 +339,7 @@ mirrors! {
         cohesion_force: R,
         cohesion_range: R,
         surface_energy: R,
+        conductance: R,
     }
     Facet {
         a: Vector<R>,

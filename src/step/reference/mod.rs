@@ -14,6 +14,7 @@ mod contacts;
 mod engine;
 mod forces;
 mod grid;
+mod heat;
 mod integrate;
 mod mirror;
 mod neighbours;
@@ -34,6 +35,7 @@ pub use state::State;
 use bin::bin;
 use contacts::contacts;
 use forces::forces;
+use heat::heat;
 use integrate::integrate;
 use neighbours::neighbours;
 use pose::pose;
@@ -70,6 +72,7 @@ impl<R: Real> State<R> {
             Pass::Contacts => contacts(self),
             Pass::Walls => walls(self),
             Pass::Forces => forces(self),
+            Pass::Heat => heat(self),
             Pass::Integrate => integrate(self),
         }
     }

@@ -5,8 +5,8 @@ use glam::{DQuat, DVec3, DVec4, Vec4};
 use super::contact::Memory;
 use super::grid::Place;
 pub use super::mirror::{
-    Action, Body, BodyForce, BodyProperties, Facet, Group, Load, LoadedWall, Member, Node, Pair,
-    Params, Sphere, SphereLoad, Wall,
+    Action, Body, BodyForce, BodyHeat, BodyProperties, Facet, Group, Load, LoadedWall, Member,
+    Node, Pair, Params, Sphere, SphereLoad, Wall,
 };
 use super::mirror::{Mirror, TakeAll};
 use super::real::Real;
@@ -48,6 +48,8 @@ pub struct State<R: Real> {
     pub(super) wall_sums: Vec<i32>,
     pub(super) wall_loads: Vec<Load<R>>,
     pub(super) body_forces: Vec<BodyForce<R>>,
+    pub(super) body_heat: Vec<BodyHeat<R>>,
+    pub(super) wall_temperatures: Vec<R>,
     /// The largest overlap so far is in `max_overlap_fraction`.
     pub(super) stats: Stats,
 }
@@ -91,6 +93,8 @@ impl<R: Real> State<R> {
             wall_sums: Vec::new(),
             wall_loads: Vec::new(),
             body_forces: Vec::new(),
+            body_heat: Vec::new(),
+            wall_temperatures: Vec::new(),
             stats: Stats::default(),
         };
         own.take(state);
@@ -117,6 +121,8 @@ impl<R: Real> State<R> {
         self.sphere_loads.take(&state.sphere_loads);
         self.wall_loads.take(&state.wall_loads);
         self.body_forces.take(&state.body_forces);
+        self.body_heat.take(&state.body_heat);
+        self.wall_temperatures.take_all(state.wall_temperatures());
         self.buckets.clone_from(&state.buckets);
         self.slots.clone_from(&state.slots);
         self.bucket_starts.clone_from(&state.bucket_starts);
@@ -146,6 +152,7 @@ impl<R: Real> State<R> {
         self.sphere_loads.give(&mut state.sphere_loads);
         self.wall_loads.give(&mut state.wall_loads);
         self.body_forces.give(&mut state.body_forces);
+        self.body_heat.give(&mut state.body_heat);
         state.buckets.clone_from(&self.buckets);
         state.slots.clone_from(&self.slots);
         state.bucket_starts.clone_from(&self.bucket_starts);
@@ -196,6 +203,8 @@ impl<R: Real> State<R> {
             .iter()
             .filter_map(|&place| self.body_forces.get(place));
         self.body_forces = forces.copied().collect();
+        let heat = places.iter().filter_map(|&place| self.body_heat.get(place));
+        self.body_heat = heat.copied().collect();
         self.bodies = places.iter().map(|&place| self.bodies[place]).collect();
         self.identities = identities.to_vec();
     }
@@ -292,9 +301,29 @@ impl<R: Real> State<R> {
                 body.angular_velocity,
             ));
         }
+        self.refine_heat(model);
         self.refine_walls(model, state);
         self.refine_actions(model, state);
         self.take(state);
+    }
+
+    fn refine_heat(&mut self, model: &Model) {
+        let Some(heat) = &model.heat else {
+            return;
+        };
+        let count = model.materials.len();
+        for (index, own) in self.pairs.iter_mut().enumerate() {
+            own.conductance = R::of(2.0 * heat.conductivity(index / count, index % count));
+        }
+        for (own, identity) in self.body_heat.iter_mut().zip(&self.identities) {
+            own.inverse_capacity = R::of(1.0 / heat.capacities[identity.shape]);
+            if let Some(body) = model.bodies.get(identity.id as usize) {
+                own.temperature = R::of(body.temperature);
+            }
+        }
+        for (own, wall) in self.wall_temperatures.iter_mut().zip(&heat.walls) {
+            *own = R::of(wall.unwrap_or(-1.0));
+        }
     }
 
     fn refine_walls(&mut self, model: &Model, state: &Buffers) {
