@@ -87,8 +87,8 @@
 //! 9. **heat**: a thread for each body, if any material conducts heat: what flows into the body through its contacts,
 //!    and its temperature.
 //! 10. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
-//!    and angular momentum, then position and orientation; and it adds up how far the body may have
-//!    moved since the lists were built.
+//!     and angular momentum, then position and orientation; and it adds up how far the body may have
+//!     moved since the lists were built.
 //!
 //! Passes 2 to 5 build the neighbour lists. They run only in steps before which some body has moved
 //! by half its skin: on the GPU, the device itself gives them no threads otherwise.

@@ -152,9 +152,8 @@ impl Check {
         };
         let file = folder.join(name);
         let mut is_missing = false;
-        let read = folder.files.read(&file).map_err(|error| {
+        let read = folder.files.read(&file).inspect_err(|error| {
             is_missing = error.kind() == io::ErrorKind::NotFound;
-            error
         });
         match read.map_err(unreadable).and_then(text) {
             Ok(source) => {

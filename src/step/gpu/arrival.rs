@@ -106,7 +106,9 @@ impl Context {
             word.outcome = Some(outcome);
             let waker = word.waker.take();
             drop(word);
-            waker.map(Waker::wake);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
         });
         Arrival {
             staging,

@@ -169,8 +169,8 @@ fn test(long: bool) -> Result<(), String> {
     display::provide()?;
     announce("rustfmt and clippy");
     tools::provide()?;
-    features::check(&announce)?;
-    wasm::check(&announce)?;
+    features::check(announce)?;
+    wasm::check(announce)?;
     for step in STEPS.iter().chain(long.then_some(&LONG)) {
         announce(&step.to_string());
         run(step)?;
