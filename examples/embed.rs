@@ -61,7 +61,7 @@ impl Engine {
             pollster::block_on(adapter.request_device(&Context::needs(&adapter)))?;
         let shader = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("draw"),
-            source: wgpu::ShaderSource::Wgsl(format!("{}{DRAW}", layout::WGSL).into()),
+            source: wgpu::ShaderSource::Wgsl(format!("{}{DRAW}", *layout::WGSL).into()),
         });
         let format = wgpu::TextureFormat::Rgba8Unorm;
         let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {

@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, rotation, wall, lists, wall_run, opaque
+// import: layout, tags, dispatch, grid, rotation, geometry, wall, lists, wall_run, opaque
 
 // Heat that flows through contacts, and the temperature of each body after the step. One thread a body: first each sums
 // what flows into it, the contacts of its spheres in the order of their lists; then all warm up.

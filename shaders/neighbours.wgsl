@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, rotation, wall, lists
+// import: layout, tags, dispatch, grid, rotation, geometry, wall, lists
 
 // Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in the
 // order of their indices, then facets of walls, so that the sum of the contact forces does not depend on when

@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, rotation, wall, lists, wall_run, contact, law, opaque, memory, gathered
+// import: layout, tags, dispatch, grid, rotation, geometry, wall, lists, wall_run, contact, law, opaque, memory, gathered
 
 // Contacts of each sphere with walls, added to those with spheres; and the loads on the walls. One thread
 // a sphere.
@@ -14,15 +14,7 @@
 
 // The parameters of a contact with a wall. `geometry` has them: they need no buffer of their own.
 fn pair_at(index: u32) -> Pair {
-    let rows = array<vec4<u32>, 4>(
-        geometry[4u * index], geometry[4u * index + 1u],
-        geometry[4u * index + 2u], geometry[4u * index + 3u]);
-    let a = bitcast<vec4<f32>>(rows[0]);
-    let b = bitcast<vec4<f32>>(rows[1]);
-    let c = bitcast<vec4<f32>>(rows[2]);
-    return Pair(
-        a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, rows[2].x, c.y, c.z, c.w, bitcast<f32>(rows[3].x),
-        bitcast<f32>(rows[3].y), 0.0, 0.0);
+    return read_pair(4u * index);
 }
 
 fn contact_with(sphere: Sphere, run: Run, closest: Closest) -> Contact {

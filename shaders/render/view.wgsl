@@ -2,53 +2,8 @@
 //
 // A place is a cell and an offset in it, as in the simulation, and so is the camera. The difference
 // of the cells is taken in integers, so a picture is as sharp far from the origin as near it. From
-// there on, all vectors are relative to the camera, along the axes of the world, in metres.
-
-struct View {
-    // The camera.
-    camera_cell: vec3<i32>,
-    // Distance of the nearest thing that is drawn, m; the depth of what is z in front is near / z.
-    near: f32,
-    camera_offset: vec3<f32>,
-    // Samples of a pixel along each side.
-    supersampling: u32,
-    forward: vec3<f32>,
-    // Index of the body that is picked, or one that there is not.
-    picked: u32,
-    // From the centre of the picture to its right and upper edge, where it is 1 in front.
-    right: vec3<f32>,
-    // What colours mean; see src/render/colour.rs.
-    colour_by: u32,
-    up: vec3<f32>,
-    // The value of the last colour of the map.
-    top: f32,
-    // The light: where it comes from, and the box that its shadow map shows.
-    to_light: vec3<f32>,
-    shadow_radius: f32,
-    light_right: vec3<f32>,
-    shadow_depth: f32,
-    light_up: vec3<f32>,
-    // Within this way, m, surfaces keep light from each other.
-    occlusion_radius: f32,
-    shadow_center: vec3<f32>,
-    // Side of a square of the pattern on planes, m.
-    tile: f32,
-    // The box that holds all bodies.
-    box_min: vec3<f32>,
-    // Half its diagonal, m.
-    scene_radius: f32,
-    box_max: vec3<f32>,
-    // Width of a line, pixels.
-    line_width: f32,
-    // Size of the picture, in samples.
-    size: vec2<f32>,
-    // Number of walls that are planes.
-    plane_count: u32,
-    // Simulated time, s.
-    time: f32,
-    // The value of the first colour of the map.
-    bottom: f32,
-}
+// there on, all vectors are relative to the camera, along the axes of the world, in metres. `View` is that of
+// src/render/view.rs.
 
 @group(0) @binding(32) var<uniform> view: View;
 

@@ -1,4 +1,4 @@
-// Contact laws; the twin of src/contact.rs, where they are explained. The pipeline chooses the law,
+// Contact laws; the twin of src/step/contact.rs, where they are explained. The pipeline chooses the law,
 // so that the compiler leaves out what others need.
 
 override LAW: u32 = LINEAR;

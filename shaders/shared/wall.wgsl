@@ -1,22 +1,12 @@
-// Where a facet of a wall is nearest to a point, in the frame of the wall; the twin of src/wall/facet.rs.
-// What imports this declares `geometry`, and knows `params`.
+// Where a facet of a wall is nearest to a point, in the frame of the wall; the twin of src/model/wall/facet.rs.
+// What imports this declares `geometry`, imports what reads it, and knows `params`.
 
 fn facet_at(index: u32) -> Facet {
-    let at = params.facet_start + 4u * index;
-    let rows = array<vec4<u32>, 4>(
-        geometry[at], geometry[at + 1u], geometry[at + 2u], geometry[at + 3u]);
-    return Facet(
-        bitcast<vec3<f32>>(rows[0].xyz), rows[0].w,
-        bitcast<vec3<f32>>(rows[1].xyz), rows[1].w,
-        bitcast<vec3<f32>>(rows[2].xyz), rows[2].w,
-        bitcast<vec3<f32>>(rows[3].xyz), rows[3].w);
+    return read_facet(params.facet_start + 4u * index);
 }
 
 fn node_at(index: u32) -> Node {
-    let at = params.node_start + 2u * index;
-    let rows = array<vec4<u32>, 2>(geometry[at], geometry[at + 1u]);
-    return Node(
-        bitcast<vec3<f32>>(rows[0].xyz), rows[0].w, bitcast<vec3<f32>>(rows[1].xyz), rows[1].w);
+    return read_node(params.node_start + 2u * index);
 }
 
 fn sample_at(index: u32) -> f32 {

@@ -4,13 +4,16 @@ use std::ops::Range;
 
 use glam::{IVec3, UVec3, Vec3};
 
-/// Hash factor of a cell's y; odd, near 2^32 / golden ratio.
-pub const HASH_Y: u32 = 0x9e37_79b1;
-/// Hash factor of a cell's z; odd.
-pub const HASH_Z: u32 = 0x85eb_ca77;
+use super::wgsl::shared_constants;
 
-/// Hash factor of a level; odd.
-pub const HASH_LEVEL: u32 = 0xc2b2_ae3d;
+shared_constants! {
+    /// Hash factor of a cell's y; odd, near 2^32 / golden ratio.
+    pub const HASH_Y: u32 = 0x9e37_79b1;
+    /// Hash factor of a cell's z; odd.
+    pub const HASH_Z: u32 = 0x85eb_ca77;
+    /// Hash factor of a level; odd.
+    pub const HASH_LEVEL: u32 = 0xc2b2_ae3d;
+}
 
 /// The cell of level `level` that holds the finest cell `cell`.
 #[inline]

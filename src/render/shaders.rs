@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::view::View;
 use crate::render::colour::{COLOURS, ColourBy, LIST_COLOURS, MAP_COLOURS};
 use crate::step::gpu::shaders::{assemble, shared};
 
@@ -102,7 +103,7 @@ impl Texts {
                     .unwrap_or_else(|| panic!("shaders/shared/{import}.wgsl does not exist")),
             }
         });
-        constants() + &own
+        constants() + &View::LAYOUT.wgsl() + &own
     }
 }
 

@@ -1,41 +1,69 @@
-//! What shaders know of a picture: the twin of `View` in `shaders/render/view.wgsl`.
+//! What shaders know of a picture.
 
 use glam::{DVec3, IVec3, Vec2, Vec3};
 
 use super::camera::{Bounds, Camera};
 use super::colour::round_up;
 use super::{Look, Surroundings};
+use crate::math::wgsl::shared_structs;
 
-/// `View` in `shaders/render/view.wgsl`, where its fields are described.
-#[derive(Clone, Copy, Debug, PartialEq, encase::ShaderType)]
-#[allow(missing_docs, reason = "described in the shader")]
-pub struct View {
-    pub camera_cell: IVec3,
-    pub near: f32,
-    pub camera_offset: Vec3,
-    pub supersampling: u32,
-    pub forward: Vec3,
-    pub picked: u32,
-    pub right: Vec3,
-    pub colour_by: u32,
-    pub up: Vec3,
-    pub top: f32,
-    pub to_light: Vec3,
-    pub shadow_radius: f32,
-    pub light_right: Vec3,
-    pub shadow_depth: f32,
-    pub light_up: Vec3,
-    pub occlusion_radius: f32,
-    pub shadow_center: Vec3,
-    pub tile: f32,
-    pub box_min: Vec3,
-    pub scene_radius: f32,
-    pub box_max: Vec3,
-    pub line_width: f32,
-    pub size: Vec2,
-    pub plane_count: u32,
-    pub time: f32,
-    pub bottom: f32,
+shared_structs! {
+    /// A picture, as its shaders know it. Places are relative to the camera, along the axes of the world.
+    #[derive(Clone, Copy, Debug, PartialEq, encase::ShaderType)]
+    pub struct View {
+        /// Cell of the camera.
+        pub camera_cell: IVec3,
+        /// Distance of the nearest thing that is drawn, m; the depth of what is z in front is near / z.
+        pub near: f32,
+        /// The camera within that cell, m.
+        pub camera_offset: Vec3,
+        /// Samples of a pixel along each side.
+        pub supersampling: u32,
+        /// Where the camera looks: a unit vector.
+        pub forward: Vec3,
+        /// Index of the body that is picked, or one that there is not.
+        pub picked: u32,
+        /// From the centre of the picture to its right edge, where it is 1 in front.
+        pub right: Vec3,
+        /// What colours mean; see [`ColourBy`](super::ColourBy).
+        pub colour_by: u32,
+        /// The same to its upper edge.
+        pub up: Vec3,
+        /// The value of the last colour of the map.
+        pub top: f32,
+        /// Where the light comes from: a unit vector.
+        pub to_light: Vec3,
+        /// Half the side of the box that the shadow map shows, m.
+        pub shadow_radius: f32,
+        /// Unit vector across the light, to the right of its shadow map.
+        pub light_right: Vec3,
+        /// Depth of that box, m.
+        pub shadow_depth: f32,
+        /// Unit vector across the light, up in its shadow map.
+        pub light_up: Vec3,
+        /// Within this way, m, surfaces keep light from each other.
+        pub occlusion_radius: f32,
+        /// Centre of that box, m.
+        pub shadow_center: Vec3,
+        /// Side of a square of the pattern on planes, m.
+        pub tile: f32,
+        /// A corner of the box that holds all bodies, m.
+        pub box_min: Vec3,
+        /// Half the diagonal of that box, m.
+        pub scene_radius: f32,
+        /// Its opposite corner, m.
+        pub box_max: Vec3,
+        /// Width of a line, pixels.
+        pub line_width: f32,
+        /// Size of the picture, in samples.
+        pub size: Vec2,
+        /// Number of walls that are planes.
+        pub plane_count: u32,
+        /// Simulated time, s.
+        pub time: f32,
+        /// The value of the first colour of the map.
+        pub bottom: f32,
+    }
 }
 
 /// Where the sun stands, seen from the scene.

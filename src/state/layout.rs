@@ -1,8 +1,9 @@
 //! Every struct that both engines share, once.
 //!
-//! The same structs stand in `shaders/shared/layout.wgsl`; `tests/it/shaders.rs` holds that file to
-//! this one, field by field, with naga. All of them are multiples of 16 bytes, as WGSL asks of
-//! structs with a `vec3`. A [`Sphere`], which contacts read at random, is 64 bytes: one line of a cache.
+//! The shaders' structs and constants are made of these: what a shader imports as `layout` is [`WGSL`]. Of each
+//! struct, `tests/it/shaders.rs` has naga say where its fields lie on the GPU; it is where they lie here. All of them
+//! are multiples of 16 bytes, as WGSL asks of structs with a `vec3`. A [`Sphere`], which contacts read at random, is
+//! 64 bytes: one line of a cache.
 //!
 //! Units are SI. A point is a cell of the grid (`cell`) and a place in it (`offset`). Overlaps are
 //! 1e-3 to 1e-5 of a radius, so a plain `f32` coordinate would be too coarse a few hundred radii
@@ -13,238 +14,273 @@
 //! and the components of its orientation are in units of 2⁻³⁰. What it moves and turns in a step is
 //! often less than an `f32` of that size resolves, and the rounding of millions of steps adds up.
 
+use std::sync::LazyLock;
+
 use bytemuck::{Pod, Zeroable};
 use glam::{IVec3, IVec4, UVec3, Vec2, Vec3, Vec4};
 
+use crate::math::wgsl::{Atomic, Layout, shared_constants, shared_structs};
 pub use crate::model::wall::facet::{
     BACK, BALL, BOTH_SIDES, FRONT, Facet, PLANE, RECTANGLE, REVOLVED, SAMPLED, TORUS, TRIANGLE,
 };
 pub use crate::model::wall::tree::Node;
 
+/// Every struct that the shaders share with the host.
+pub const STRUCTS: [Layout; 18] = [
+    Params::LAYOUT,
+    Body::LAYOUT,
+    BodyProperties::LAYOUT,
+    Member::LAYOUT,
+    Group::LAYOUT,
+    Action::LAYOUT,
+    BodyForce::LAYOUT,
+    BodyHeat::LAYOUT,
+    Sphere::LAYOUT,
+    SphereLoad::LAYOUT,
+    Load::LAYOUT,
+    Wall::LAYOUT,
+    WallPose::LAYOUT,
+    LoadedWall::LAYOUT,
+    Facet::LAYOUT,
+    Node::LAYOUT,
+    Pair::LAYOUT,
+    Stats::LAYOUT,
+];
+
 /// The structs of this module in WGSL, for shaders of one's own that read the buffers of a simulation (see
 /// [`GpuEngine::buffer`](crate::step::gpu::GpuEngine::buffer)).
-pub const WGSL: &str = include_str!("../../shaders/shared/layout.wgsl");
+pub static WGSL: LazyLock<String> = LazyLock::new(|| STRUCTS.iter().map(Layout::wgsl).collect());
 
-/// Threads in a workgroup, of every pass.
-pub const WORKGROUP_SIZE: u32 = 64;
+/// Functions in WGSL that read what [`State::geometry`](super::State::geometry) has.
+pub(crate) static GEOMETRY: LazyLock<String> = LazyLock::new(|| {
+    let structs = [Pair::LAYOUT, Facet::LAYOUT, Node::LAYOUT];
+    structs.map(|layout| layout.reader("geometry")).concat()
+});
 
-/// Elements that one workgroup of the scan sums: sixteen for each thread.
-pub const SCAN_BLOCK: u32 = 16 * WORKGROUP_SIZE;
+shared_constants! {
+    /// Threads in a workgroup, of every pass.
+    pub const WORKGROUP_SIZE: u32 = 64;
 
-/// `Params::integrator` of semi-implicit Euler: velocity first, then position with the new velocity.
-pub const SEMI_IMPLICIT: u32 = 0;
-/// `Params::integrator` of explicit (forward) Euler: position with the old velocity.
-pub const EXPLICIT: u32 = 1;
+    /// Elements that one workgroup of the scan sums: sixteen for each thread.
+    pub const SCAN_BLOCK: u32 = 16 * WORKGROUP_SIZE;
 
-/// `Params::law` of [`crate::model::Law::Linear`].
-pub const LINEAR: u32 = 0;
-/// `Params::law` of [`crate::model::Law::Hooke`].
-pub const HOOKE: u32 = 1;
-/// `Params::law` of [`crate::model::Law::Hertz`].
-pub const HERTZ: u32 = 2;
-/// `Params::law` of [`crate::model::Law::Custom`].
-pub const CUSTOM: u32 = 3;
+    /// `Params::integrator` of semi-implicit Euler: velocity first, then position with the new velocity.
+    pub const SEMI_IMPLICIT: u32 = 0;
+    /// `Params::integrator` of explicit (forward) Euler: position with the old velocity.
+    pub const EXPLICIT: u32 = 1;
 
-/// An entry of a neighbour list is the index of a sphere or, with this bit set, that of a [`Facet`] of a
-/// wall.
-pub const WALL: u32 = 1 << 31;
+    /// `Params::law` of [`crate::model::Law::Linear`].
+    pub const LINEAR: u32 = 0;
+    /// `Params::law` of [`crate::model::Law::Hooke`].
+    pub const HOOKE: u32 = 1;
+    /// `Params::law` of [`crate::model::Law::Hertz`].
+    pub const HERTZ: u32 = 2;
+    /// `Params::law` of [`crate::model::Law::Custom`].
+    pub const CUSTOM: u32 = 3;
 
-/// Walls that a scene may have: together they fit a uniform buffer.
-pub const MAX_WALLS: usize = 256;
+    /// An entry of a neighbour list is the index of a sphere or, with this bit set, that of a [`Facet`] of a
+    /// wall.
+    pub const WALL: u32 = 1 << 31;
 
-/// Groups of bodies that a scene may have: together they fit a uniform buffer.
-pub const MAX_GROUPS: usize = 32;
+    /// Walls that a scene may have: together they fit a uniform buffer.
+    pub const MAX_WALLS: usize = 256;
 
-/// Trains of waves that water may have; in the shaders, too.
-pub const MAX_WAVES: usize = 4;
+    /// Groups of bodies that a scene may have: together they fit a uniform buffer.
+    pub const MAX_GROUPS: usize = 32;
 
-/// The bits of [`Sphere::tags`] that are the index of the material.
-pub const MATERIAL_BITS: u32 = 0xffff;
-/// The bits above those, of [`Sphere::tags`], are the index of the group: from this one on.
-pub const GROUP_SHIFT: u32 = 16;
-/// The bit of [`Sphere::tags`] that is set while the body sleeps.
-pub const ASLEEP: u32 = 1 << 31;
-/// Bit of `Sphere::tags` of bodies that are fast: see [`Params::fast_way`].
-pub const FAST: u32 = 1 << 30;
-/// The bit of [`SphereLoad::contacts`] that is set where the load is that of an earlier step, since all that
-/// the sphere may touch sleeps.
-pub const KEPT: u32 = 1 << 31;
+    /// Trains of waves that water may have.
+    pub const MAX_WAVES: usize = 4;
 
-/// `Action::kind`: a spring to a point of another body.
-pub const SPRING: u32 = 0;
-/// `Action::kind`: a spring to a point of the world.
-pub const ANCHOR: u32 = 1;
-/// `Action::kind`: a force and a torque in the axes of the world.
-pub const PUSH: u32 = 2;
-/// `Action::kind`: a force and a torque in the axes of the body.
-pub const THRUST: u32 = 3;
+    /// The bits of [`Sphere::tags`] that are the index of the material.
+    pub const MATERIAL_BITS: u32 = 0xffff;
+    /// The bits above those, of [`Sphere::tags`], are the index of the group: from this one on.
+    pub const GROUP_SHIFT: u32 = 16;
+    /// The bit of [`Sphere::tags`] that is set while the body sleeps.
+    pub const ASLEEP: u32 = 1 << 31;
+    /// Bit of `Sphere::tags` of bodies that are fast: see [`Params::fast_way`].
+    pub const FAST: u32 = 1 << 30;
+    /// The bit of [`SphereLoad::contacts`] that is set where the load is that of an earlier step, since all that
+    /// the sphere may touch sleeps.
+    pub const KEPT: u32 = 1 << 31;
 
-/// `LoadedWall::wall` of none.
-pub const NO_WALL: u32 = u32::MAX;
+    /// `Action::kind`: a spring to a point of another body.
+    pub const SPRING: u32 = 0;
+    /// `Action::kind`: a spring to a point of the world.
+    pub const ANCHOR: u32 = 1;
+    /// `Action::kind`: a force and a torque in the axes of the world.
+    pub const PUSH: u32 = 2;
+    /// `Action::kind`: a force and a torque in the axes of the body.
+    pub const THRUST: u32 = 3;
 
-/// Steps for which the GPU engine has the poses of walls that move by prescription; the most that a
-/// submission takes.
-pub const WALL_STEPS: u32 = 1024;
+    /// `LoadedWall::wall` of none.
+    pub const NO_WALL: u32 = u32::MAX;
 
-/// Spheres whose loads on a wall go to the same copy of its sum: few enough that no digit overflows.
-pub const SPHERES_OF_STRIPE: u32 = 8192;
+    /// Steps for which the GPU engine has the poses of walls that move by prescription; the most that a
+    /// submission takes.
+    pub const WALL_STEPS: u32 = 1024;
 
-/// Digits of a sum of loads on a wall: three for each component of force and torque, see
-/// [`crate::step::wall_load`].
-pub const WALL_DIGITS: usize = 18;
+    /// Spheres whose loads on a wall go to the same copy of its sum: few enough that no digit overflows.
+    pub const SPHERES_OF_STRIPE: u32 = 8192;
 
-/// `Pair::rolling` of [`crate::model::Rolling::Constant`].
-pub const ROLLING_CONSTANT: u32 = 0;
-/// `Pair::rolling` of [`crate::model::Rolling::Spring`].
-pub const ROLLING_SPRING: u32 = 1;
+    /// Digits of a sum of loads on a wall: three for each component of force and torque, see
+    /// [`crate::step::wall_load`].
+    pub const WALL_DIGITS: usize = 18;
 
-/// What holds for the whole run; a uniform on the GPU.
-///
-/// It starts with an integer: llvmpipe makes shaders of their own for some values of the first word, as
-/// often as they are dispatched.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "gpu", derive(encase::ShaderType))]
-pub struct Params {
-    /// Number of bodies.
-    pub body_count: u32,
-    /// Number of spheres of all bodies.
-    pub sphere_count: u32,
-    /// Number of hash buckets, a power of two.
-    pub bucket_count: u32,
-    /// Number of walls.
-    pub wall_count: u32,
-    /// Acceleration of gravity, m/s².
-    pub gravity: Vec3,
-    /// Time step, s.
-    pub time_step: f32,
-    /// Sides of a cell of the finest grid, m; the grid of level l has cells of 2^l times that.
-    pub cell_size: Vec3,
-    /// Number of grid levels; a sphere lives on the finest one whose cells are larger than its
-    /// diameter and the skin.
-    pub level_count: u32,
-    /// Number of cells of the finest grid from one side of a periodic box to the other, a multiple
-    /// of those in a cell of the coarsest grid; 0 along axes that are not periodic.
-    pub period: IVec3,
-    /// Two spheres of fast bodies are neighbours if their surfaces are closer than this, m.
-    pub skin: f32,
-    /// The same for two bodies that are not fast; the mean of both holds for one of each.
-    pub slow_skin: f32,
-    /// A body that moves farther than this in a step is fast, m: its skin has to last for many.
-    pub fast_way: f32,
-    /// What a side of a cell of the finest grid is at least, m, and is along axes that are not
-    /// periodic: it decides on which level a sphere lives.
-    pub finest: f32,
-    /// The lists hold while no drift of a body is larger than this, m: half the skin, less what
-    /// rounding may hide. Below 0, the lists are built in every step.
-    pub drift_limit: f32,
-    /// Surfaces closer than this, m, are looked at: they may touch at one end of the step.
-    pub touch_margin: f32,
-    /// Number of entries that the neighbour lists have room for.
-    pub neighbour_capacity: u32,
-    /// Number of spheres whose lists the GPU builds at a time.
-    pub slice_length: u32,
-    /// Number of materials; the pair table has its square.
-    pub material_count: u32,
-    /// [`SEMI_IMPLICIT`] or [`EXPLICIT`].
-    pub integrator: u32,
-    /// Contact law: [`LINEAR`], [`HOOKE`], [`HERTZ`] or [`CUSTOM`].
-    pub law: u32,
-    /// Number of `vec4` of memory of each entry of the neighbour lists, 0 to 2.
-    pub memory_size: u32,
-    /// 1 if spring and dashpot together may pull.
-    pub attraction: u32,
-    /// Tangential dashpot as a fraction of the normal one.
-    pub tangential_damping: f32,
-    /// 1 if surfaces that are apart may act on each other.
-    pub cohesive: u32,
-    /// Steps to look ahead for lists that become stale: on the GPU, only some steps may build them.
-    pub lookahead: f32,
-    /// Element of `geometry` where the facets of the walls start.
-    pub facet_start: u32,
-    /// Element of `geometry` where the nodes of their trees start.
-    pub node_start: u32,
-    /// Element of `geometry` where the samples of signed distances start.
-    pub sample_start: u32,
-    /// 1 if the loads on walls are summed in each step.
-    pub wall_loads: u32,
-    /// Copies of the sums of loads on walls, so that few threads add to the same one.
-    pub stripes: u32,
-    /// Unit of a sum of forces on walls, N: a power of two.
-    pub force_unit: f32,
-    /// Unit of a sum of torques on walls, N m: a power of two.
-    pub torque_unit: f32,
-    /// The body that is pulled (see [`crate::model::pull::Pull`]), counted from 1; 0 if none is.
-    pub pulled: u32,
-    /// Stiffness of the spring that pulls it, N/m.
-    pub pull_stiffness: f32,
-    /// Dashpot beside that, N s/m.
-    pub pull_damping: f32,
-    /// The point of the body that is pulled, in its principal frame, m.
-    pub pull_point: Vec3,
-    /// Cell of the point to which it is pulled.
-    pub pull_cell: IVec3,
-    /// That point within its cell, m.
-    pub pull_offset: Vec3,
-    /// 1 if forces besides those of contacts act on bodies: see the pass `forces`.
-    pub forces: u32,
-    /// Number of actions on bodies.
-    pub action_count: u32,
-    /// 1 if bodies have temperatures: see the pass `heat`.
-    pub heat: u32,
-    /// Element of `geometry` where the temperatures of the walls start.
-    pub temperature_start: u32,
-    /// Steps for which a body must be at rest to fall asleep; 0 if none does.
-    pub sleep_steps: u32,
-    /// Speed up to which a body is at rest, m/s, that of the farthest of its spheres.
-    pub sleep_speed: f32,
-    /// Acceleration that wakes a body, m/s².
-    pub wake_acceleration: f32,
-    /// 1 if walls move.
-    pub moving_walls: u32,
-    /// Number of trains of waves; see `waves`.
-    pub wave_count: u32,
-    /// Density of the water, kg/m³; 0 if there is none.
-    pub water_density: f32,
-    /// Drag coefficient of spheres in water.
-    pub water_drag: f32,
-    /// Viscosity of the water, Pa s.
-    pub water_viscosity: f32,
-    /// Height of the water at rest above cell 0, m.
-    pub water_level: f32,
-    /// Simulated time before the first step, see [`crate::state::State::earlier`], s.
-    pub earlier: f32,
-    /// Where cell 0 is, along x and z, m: phases of waves are reckoned from the origin of the world.
-    pub wave_origin: Vec2,
-    /// Trains of waves: wave vector along x and z, 1/m, amplitude, m, and angular frequency, rad/s.
-    pub waves: [Vec4; MAX_WAVES],
+    /// `Pair::rolling` of [`crate::model::Rolling::Constant`].
+    pub const ROLLING_CONSTANT: u32 = 0;
+    /// `Pair::rolling` of [`crate::model::Rolling::Spring`].
+    pub const ROLLING_SPRING: u32 = 1;
 }
 
-/// The state of a body: all that a step carries over to the next.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Body {
-    /// Centre of mass within its cell, in units of 2⁻³² of a cell.
-    pub offset: UVec3,
-    /// Number of steps for which it has been at rest, as long as bodies may sleep; [`ASLEEP`] while it sleeps.
-    pub still: u32,
-    /// Cell of the centre of mass.
-    pub cell: IVec3,
-    /// Element of `properties` that says what it is.
-    pub kind: u32,
-    /// World from body frame (the principal frame), a unit quaternion (x, y, z, w) in units of
-    /// 2⁻³⁰.
-    pub orientation: IVec4,
-    /// Velocity of the centre of mass, m/s.
-    pub velocity: Vec3,
-    /// Index of its first sphere; the spheres of a body are contiguous.
-    pub first_sphere: u32,
-    /// Angular momentum about the centre of mass in the world frame, kg m²/s. The angular velocity
-    /// follows from it, so a free body keeps it exactly.
-    pub angular_momentum: Vec3,
-    /// Its size: how far a sphere of the body may have moved since the neighbour lists were built, m, and if its
-    /// skin is that of a slow one, what that has less than the thickest. Its sign: negative if the body is fast,
-    /// that is, gets a thick skin when the lists are built next.
-    pub drift: f32,
+shared_structs! {
+    /// What holds for the whole run; a uniform on the GPU.
+    ///
+    /// It starts with an integer: llvmpipe makes shaders of their own for some values of the first word, as
+    /// often as they are dispatched.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    #[cfg_attr(feature = "gpu", derive(encase::ShaderType))]
+    pub struct Params {
+        /// Number of bodies.
+        pub body_count: u32,
+        /// Number of spheres of all bodies.
+        pub sphere_count: u32,
+        /// Number of hash buckets, a power of two.
+        pub bucket_count: u32,
+        /// Number of walls.
+        pub wall_count: u32,
+        /// Acceleration of gravity, m/s².
+        pub gravity: Vec3,
+        /// Time step, s.
+        pub time_step: f32,
+        /// Sides of a cell of the finest grid, m; the grid of level l has cells of 2^l times that.
+        pub cell_size: Vec3,
+        /// Number of grid levels; a sphere lives on the finest one whose cells are larger than its
+        /// diameter and the skin.
+        pub level_count: u32,
+        /// Number of cells of the finest grid from one side of a periodic box to the other, a multiple
+        /// of those in a cell of the coarsest grid; 0 along axes that are not periodic.
+        pub period: IVec3,
+        /// Two spheres of fast bodies are neighbours if their surfaces are closer than this, m.
+        pub skin: f32,
+        /// The same for two bodies that are not fast; the mean of both holds for one of each.
+        pub slow_skin: f32,
+        /// A body that moves farther than this in a step is fast, m: its skin has to last for many.
+        pub fast_way: f32,
+        /// What a side of a cell of the finest grid is at least, m, and is along axes that are not
+        /// periodic: it decides on which level a sphere lives.
+        pub finest: f32,
+        /// The lists hold while no drift of a body is larger than this, m: half the skin, less what
+        /// rounding may hide. Below 0, the lists are built in every step.
+        pub drift_limit: f32,
+        /// Surfaces closer than this, m, are looked at: they may touch at one end of the step.
+        pub touch_margin: f32,
+        /// Number of entries that the neighbour lists have room for.
+        pub neighbour_capacity: u32,
+        /// Number of spheres whose lists the GPU builds at a time.
+        pub slice_length: u32,
+        /// Number of materials; the pair table has its square.
+        pub material_count: u32,
+        /// [`SEMI_IMPLICIT`] or [`EXPLICIT`].
+        pub integrator: u32,
+        /// Contact law: [`LINEAR`], [`HOOKE`], [`HERTZ`] or [`CUSTOM`].
+        pub law: u32,
+        /// Number of `vec4` of memory of each entry of the neighbour lists, 0 to 2.
+        pub memory_size: u32,
+        /// 1 if spring and dashpot together may pull.
+        pub attraction: u32,
+        /// Tangential dashpot as a fraction of the normal one.
+        pub tangential_damping: f32,
+        /// 1 if surfaces that are apart may act on each other.
+        pub cohesive: u32,
+        /// Steps to look ahead for lists that become stale: on the GPU, only some steps may build them.
+        pub lookahead: f32,
+        /// Element of `geometry` where the facets of the walls start.
+        pub facet_start: u32,
+        /// Element of `geometry` where the nodes of their trees start.
+        pub node_start: u32,
+        /// Element of `geometry` where the samples of signed distances start.
+        pub sample_start: u32,
+        /// 1 if the loads on walls are summed in each step.
+        pub wall_loads: u32,
+        /// Copies of the sums of loads on walls, so that few threads add to the same one.
+        pub stripes: u32,
+        /// Unit of a sum of forces on walls, N: a power of two.
+        pub force_unit: f32,
+        /// Unit of a sum of torques on walls, N m: a power of two.
+        pub torque_unit: f32,
+        /// The body that is pulled (see [`crate::model::pull::Pull`]), counted from 1; 0 if none is.
+        pub pulled: u32,
+        /// Stiffness of the spring that pulls it, N/m.
+        pub pull_stiffness: f32,
+        /// Dashpot beside that, N s/m.
+        pub pull_damping: f32,
+        /// The point of the body that is pulled, in its principal frame, m.
+        pub pull_point: Vec3,
+        /// Cell of the point to which it is pulled.
+        pub pull_cell: IVec3,
+        /// That point within its cell, m.
+        pub pull_offset: Vec3,
+        /// 1 if forces besides those of contacts act on bodies: see the pass `forces`.
+        pub forces: u32,
+        /// Number of actions on bodies.
+        pub action_count: u32,
+        /// 1 if bodies have temperatures: see the pass `heat`.
+        pub heat: u32,
+        /// Element of `geometry` where the temperatures of the walls start.
+        pub temperature_start: u32,
+        /// Steps for which a body must be at rest to fall asleep; 0 if none does.
+        pub sleep_steps: u32,
+        /// Speed up to which a body is at rest, m/s, that of the farthest of its spheres.
+        pub sleep_speed: f32,
+        /// Acceleration that wakes a body, m/s².
+        pub wake_acceleration: f32,
+        /// 1 if walls move.
+        pub moving_walls: u32,
+        /// Number of trains of waves; see `waves`.
+        pub wave_count: u32,
+        /// Density of the water, kg/m³; 0 if there is none.
+        pub water_density: f32,
+        /// Drag coefficient of spheres in water.
+        pub water_drag: f32,
+        /// Viscosity of the water, Pa s.
+        pub water_viscosity: f32,
+        /// Height of the water at rest above cell 0, m.
+        pub water_level: f32,
+        /// Simulated time before the first step, see [`crate::state::State::earlier`], s.
+        pub earlier: f32,
+        /// Where cell 0 is, along x and z, m: phases of waves are reckoned from the origin of the world.
+        pub wave_origin: Vec2,
+        /// [`MAX_WAVES`] trains of waves: wave vector along x and z, 1/m, amplitude, m, and angular frequency, rad/s.
+        pub waves: [Vec4; 4],
+    }
+
+    /// The state of a body: all that a step carries over to the next.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Body {
+        /// Centre of mass within its cell, in units of 2⁻³² of a cell.
+        pub offset: UVec3,
+        /// Number of steps for which it has been at rest, as long as bodies may sleep; [`ASLEEP`] while it sleeps.
+        pub still: u32,
+        /// Cell of the centre of mass.
+        pub cell: IVec3,
+        /// Element of `properties` that says what it is.
+        pub kind: u32,
+        /// World from body frame (the principal frame), a unit quaternion (x, y, z, w) in units of
+        /// 2⁻³⁰.
+        pub orientation: IVec4,
+        /// Velocity of the centre of mass, m/s.
+        pub velocity: Vec3,
+        /// Index of its first sphere; the spheres of a body are contiguous.
+        pub first_sphere: u32,
+        /// Angular momentum about the centre of mass in the world frame, kg m²/s. The angular velocity
+        /// follows from it, so a free body keeps it exactly.
+        pub angular_momentum: Vec3,
+        /// Its size: how far a sphere of the body may have moved since the neighbour lists were built, m, and if its
+        /// skin is that of a slow one, what that has less than the thickest. Its sign: negative if the body is fast,
+        /// that is, gets a thick skin when the lists are built next.
+        pub drift: f32,
+    }
 }
 
 impl Body {
@@ -255,128 +291,153 @@ impl Body {
     }
 }
 
-/// What bodies of one kind have in common: of the same shape, in the same group, and fixed or not.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct BodyProperties {
-    /// Inverse principal moments of inertia, 1/(kg m²); zero for a fixed body.
-    pub inverse_inertia: Vec3,
-    /// Inverse mass, 1/kg; zero for a fixed body.
-    pub inverse_mass: f32,
-    /// Index of the first [`Member`] of its shape; they are contiguous.
-    pub first_member: u32,
-    /// Number of its spheres.
-    pub sphere_count: u32,
-    /// Largest distance of a sphere's centre from the centre of mass, m.
-    pub reach: f32,
-    /// Index of its shape, for pictures.
-    pub shape: u32,
-    /// Index of its group.
-    pub group: u32,
-    /// Zero.
-    pub _pad: [u32; 3],
-}
+shared_structs! {
+    /// What bodies of one kind have in common: of the same shape, in the same group, and fixed or not.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct BodyProperties {
+        /// Inverse principal moments of inertia, 1/(kg m²); zero for a fixed body.
+        pub inverse_inertia: Vec3,
+        /// Inverse mass, 1/kg; zero for a fixed body.
+        pub inverse_mass: f32,
+        /// Index of the first [`Member`] of its shape; they are contiguous.
+        pub first_member: u32,
+        /// Number of its spheres.
+        pub sphere_count: u32,
+        /// Largest distance of a sphere's centre from the centre of mass, m.
+        pub reach: f32,
+        /// Index of its shape, for pictures.
+        pub shape: u32,
+        /// Index of its group.
+        pub group: u32,
+        /// Zero.
+        pub _pad: [u32; 3],
+    }
 
-/// A sphere of a shape.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Member {
-    /// Centre in the body frame, m.
-    pub center: Vec3,
-    /// Radius, m.
-    pub radius: f32,
-    /// Index of the material.
-    pub material: u32,
-    /// Zero.
-    pub _pad: [u32; 3],
-}
+    /// A sphere of a shape.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Member {
+        /// Centre in the body frame, m.
+        pub center: Vec3,
+        /// Radius, m.
+        pub radius: f32,
+        /// Index of the material.
+        pub material: u32,
+        /// Zero.
+        pub _pad: [u32; 3],
+    }
 
-/// A group of bodies.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Group {
-    /// Acceleration of gravity in it, less that outside of groups, m/s².
-    pub gravity: Vec3,
-    /// Groups that it does not touch: a bit for each.
-    pub ignores: u32,
-    /// Force of drag over velocity, N s/m.
-    pub drag: f32,
-    /// Torque of drag over angular velocity, N m s.
-    pub angular_drag: f32,
-    /// Zero.
-    pub _pad: [u32; 2],
-}
+    /// A group of bodies.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Group {
+        /// Acceleration of gravity in it, less that outside of groups, m/s².
+        pub gravity: Vec3,
+        /// Groups that it does not touch: a bit for each.
+        pub ignores: u32,
+        /// Force of drag over velocity, N s/m.
+        pub drag: f32,
+        /// Torque of drag over angular velocity, N m s.
+        pub angular_drag: f32,
+        /// Zero.
+        pub _pad: [u32; 2],
+    }
 
-/// What acts on a body besides contacts, gravity, drag and water: one end of a spring, or a push. They lie in the
-/// order of the bodies on which they act.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Action {
-    /// The point of the body at which it acts, in its principal frame, m.
-    pub point: Vec3,
-    /// [`SPRING`], [`ANCHOR`], [`PUSH`] or [`THRUST`].
-    pub kind: u32,
-    /// The other end: of a [`SPRING`] in the principal frame of the other body, m, of an [`ANCHOR`] within its
-    /// cell, m. The force of a push, N.
-    pub vector: Vec3,
-    /// Index of the body.
-    pub body: u32,
-    /// Torque of a push, N m.
-    pub torque: Vec3,
-    /// Of a [`SPRING`], index of the other body.
-    pub other: u32,
-    /// Of an [`ANCHOR`], the cell of the other end.
-    pub cell: IVec3,
-    /// Which of the scene's springs or pushes it is.
-    pub source: u32,
-    /// Stiffness of the spring, N/m.
-    pub stiffness: f32,
-    /// Its dashpot along itself, N s/m.
-    pub damping: f32,
-    /// Its length at rest, m.
-    pub length: f32,
-    /// 1 if it only pulls, as a rope does.
-    pub slack: u32,
-    /// From when on it acts, s.
-    pub start: f32,
-    /// Until when it acts, s.
-    pub end: f32,
-    /// 1 if it acts; a push that is bound to a key does while that is down.
-    pub acts: u32,
-    /// Zero.
-    pub _pad: u32,
-}
+    /// What acts on a body besides contacts, gravity, drag and water: one end of a spring, or a push. They lie in the
+    /// order of the bodies on which they act.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Action {
+        /// The point of the body at which it acts, in its principal frame, m.
+        pub point: Vec3,
+        /// [`SPRING`], [`ANCHOR`], [`PUSH`] or [`THRUST`].
+        pub kind: u32,
+        /// The other end: of a [`SPRING`] in the principal frame of the other body, m, of an [`ANCHOR`] within its
+        /// cell, m. The force of a push, N.
+        pub vector: Vec3,
+        /// Index of the body.
+        pub body: u32,
+        /// Torque of a push, N m.
+        pub torque: Vec3,
+        /// Of a [`SPRING`], index of the other body.
+        pub other: u32,
+        /// Of an [`ANCHOR`], the cell of the other end.
+        pub cell: IVec3,
+        /// Which of the scene's springs or pushes it is.
+        pub source: u32,
+        /// Stiffness of the spring, N/m.
+        pub stiffness: f32,
+        /// Its dashpot along itself, N s/m.
+        pub damping: f32,
+        /// Its length at rest, m.
+        pub length: f32,
+        /// 1 if it only pulls, as a rope does.
+        pub slack: u32,
+        /// From when on it acts, s.
+        pub start: f32,
+        /// Until when it acts, s.
+        pub end: f32,
+        /// 1 if it acts; a push that is bound to a key does while that is down.
+        pub acts: u32,
+        /// Zero.
+        pub _pad: u32,
+    }
 
-/// Force and torque on a body besides those of contacts and gravity, and what they have taken.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct BodyForce {
-    /// Force, N.
-    pub force: Vec3,
-    /// Energy that drag, water's drag and the dashpots of springs have taken since the start, J.
-    pub drag: f32,
-    /// Torque about the centre of mass, N m.
-    pub torque: Vec3,
-    /// What rounding has left out of `drag` (Kahan's summation), J.
-    pub drag_rest: f32,
-    /// Acceleration besides [`Params::gravity`], m/s².
-    pub acceleration: Vec3,
-    /// Volume of the body over that of its spheres one by one: what it displaces where they overlap.
-    pub displacement: f32,
-}
+    /// Force and torque on a body besides those of contacts and gravity, and what they have taken.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct BodyForce {
+        /// Force, N.
+        pub force: Vec3,
+        /// Energy that drag, water's drag and the dashpots of springs have taken since the start, J.
+        pub drag: f32,
+        /// Torque about the centre of mass, N m.
+        pub torque: Vec3,
+        /// What rounding has left out of `drag` (Kahan's summation), J.
+        pub drag_rest: f32,
+        /// Acceleration besides [`Params::gravity`], m/s².
+        pub acceleration: Vec3,
+        /// Volume of the body over that of its spheres one by one: what it displaces where they overlap.
+        pub displacement: f32,
+    }
 
-/// What a body has of heat.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct BodyHeat {
-    /// Temperature, K.
-    pub temperature: f32,
-    /// What rounding has left out of it (Kahan's summation), K.
-    pub rest: f32,
-    /// Heat that flows into the body through its contacts in the step, W.
-    pub flow: f32,
-    /// Inverse heat capacity, K/J; zero for a fixed body, which keeps its temperature.
-    pub inverse_capacity: f32,
+    /// What a body has of heat.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct BodyHeat {
+        /// Temperature, K.
+        pub temperature: f32,
+        /// What rounding has left out of it (Kahan's summation), K.
+        pub rest: f32,
+        /// Heat that flows into the body through its contacts in the step, W.
+        pub flow: f32,
+        /// Inverse heat capacity, K/J; zero for a fixed body, which keeps its temperature.
+        pub inverse_capacity: f32,
+    }
+
+    /// Where a sphere is and how it moves: all that contacts read of it, in one line of a cache.
+    #[repr(C, align(64))]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Sphere {
+        /// Centre within its cell, m.
+        pub offset: Vec3,
+        /// Radius, m.
+        pub radius: f32,
+        /// Cell of the centre.
+        pub cell: IVec3,
+        /// Index of the body: the only field that `pose` does not write.
+        pub body: u32,
+        /// Velocity of the centre, m/s.
+        pub velocity: Vec3,
+        /// Inverse mass of the body, 1/kg.
+        pub inverse_mass: f32,
+        /// Angular velocity of the body, rad/s.
+        pub angular_velocity: Vec3,
+        /// Index of the material ([`MATERIAL_BITS`]) and of the group ([`GROUP_SHIFT`]), and whether the body
+        /// sleeps ([`ASLEEP`]) and is fast ([`FAST`]).
+        pub tags: u32,
+    }
 }
 
 impl BodyHeat {
@@ -384,29 +445,6 @@ impl BodyHeat {
     pub fn exact(&self) -> f64 {
         f64::from(self.temperature) + f64::from(self.rest)
     }
-}
-
-/// Where a sphere is and how it moves: all that contacts read of it, in one line of a cache.
-#[repr(C, align(64))]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Sphere {
-    /// Centre within its cell, m.
-    pub offset: Vec3,
-    /// Radius, m.
-    pub radius: f32,
-    /// Cell of the centre.
-    pub cell: IVec3,
-    /// Index of the body: the only field that `pose` does not write.
-    pub body: u32,
-    /// Velocity of the centre, m/s.
-    pub velocity: Vec3,
-    /// Inverse mass of the body, 1/kg.
-    pub inverse_mass: f32,
-    /// Angular velocity of the body, rad/s.
-    pub angular_velocity: Vec3,
-    /// Index of the material ([`MATERIAL_BITS`]) and of the group ([`GROUP_SHIFT`]), and whether the body
-    /// sleeps ([`ASLEEP`]) and is fast ([`FAST`]).
-    pub tags: u32,
 }
 
 impl Sphere {
@@ -435,27 +473,29 @@ impl Sphere {
     }
 }
 
-/// What contacts do to a sphere in one step, and what they have cost it so far.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct SphereLoad {
-    /// Force, N.
-    pub force: Vec3,
-    /// Largest overlap of its contacts, m.
-    pub max_overlap: f32,
-    /// Torque about the centre of the sphere, N m.
-    pub torque: Vec3,
-    /// Number of contacts: those with spheres in the low 16 bits, those with walls in the 15 above; and
-    /// [`KEPT`].
-    pub contacts: u32,
-    /// Its share of the energy that dashpots have dissipated since the start, J.
-    pub damping: f32,
-    /// What rounding has left out of `damping` (Kahan's summation), J.
-    pub damping_rest: f32,
-    /// Its share of the energy that friction (sliding, rolling, twisting) has dissipated, J.
-    pub friction: f32,
-    /// What rounding has left out of `friction`, J.
-    pub friction_rest: f32,
+shared_structs! {
+    /// What contacts do to a sphere in one step, and what they have cost it so far.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct SphereLoad {
+        /// Force, N.
+        pub force: Vec3,
+        /// Largest overlap of its contacts, m.
+        pub max_overlap: f32,
+        /// Torque about the centre of the sphere, N m.
+        pub torque: Vec3,
+        /// Number of contacts: those with spheres in the low 16 bits, those with walls in the 15 above; and
+        /// [`KEPT`].
+        pub contacts: u32,
+        /// Its share of the energy that dashpots have dissipated since the start, J.
+        pub damping: f32,
+        /// What rounding has left out of `damping` (Kahan's summation), J.
+        pub damping_rest: f32,
+        /// Its share of the energy that friction (sliding, rolling, twisting) has dissipated, J.
+        pub friction: f32,
+        /// What rounding has left out of `friction`, J.
+        pub friction_rest: f32,
+    }
 }
 
 impl SphereLoad {
@@ -476,134 +516,136 @@ impl SphereLoad {
     }
 }
 
-/// What contacts do to a body in one step.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Load {
-    /// Force, N.
-    pub force: Vec3,
-    /// Largest overlap of its contacts, m.
-    pub max_overlap: f32,
-    /// Torque about the centre of mass, N m.
-    pub torque: Vec3,
-    /// Number of contacts.
-    pub contacts: u32,
-}
+shared_structs! {
+    /// What contacts do to a body in one step.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Load {
+        /// Force, N.
+        pub force: Vec3,
+        /// Largest overlap of its contacts, m.
+        pub max_overlap: f32,
+        /// Torque about the centre of mass, N m.
+        pub torque: Vec3,
+        /// Number of contacts.
+        pub contacts: u32,
+    }
 
-/// A wall: where it is and how it moves. What it looks like is in its [`Facet`]s, in its own frame.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Wall {
-    /// Cell of its anchor.
-    pub cell: IVec3,
-    /// Index of the material.
-    pub material: u32,
-    /// Anchor within its cell, m.
-    pub offset: Vec3,
-    /// Inverse mass, 1/kg; zero unless it moves under load.
-    pub inverse_mass: f32,
-    /// World from wall frame, a unit quaternion (x, y, z, w).
-    pub orientation: Vec4,
-    /// Velocity of the anchor, m/s.
-    pub velocity: Vec3,
-    /// First of the nodes of its tree.
-    pub first_node: u32,
-    /// Angular velocity, rad/s.
-    pub angular_velocity: Vec3,
-    /// Number of nodes of its tree.
-    pub node_count: u32,
-    /// Velocity of the surface in the wall frame, as that of a belt that runs over it, m/s.
-    pub belt: Vec3,
-    /// How far a point of the wall may have moved since the neighbour lists were built, m.
-    pub drift: f32,
-}
+    /// A wall: where it is and how it moves. What it looks like is in its [`Facet`]s, in its own frame.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Wall {
+        /// Cell of its anchor.
+        pub cell: IVec3,
+        /// Index of the material.
+        pub material: u32,
+        /// Anchor within its cell, m.
+        pub offset: Vec3,
+        /// Inverse mass, 1/kg; zero unless it moves under load.
+        pub inverse_mass: f32,
+        /// World from wall frame, a unit quaternion (x, y, z, w).
+        pub orientation: Vec4,
+        /// Velocity of the anchor, m/s.
+        pub velocity: Vec3,
+        /// First of the nodes of its tree.
+        pub first_node: u32,
+        /// Angular velocity, rad/s.
+        pub angular_velocity: Vec3,
+        /// Number of nodes of its tree.
+        pub node_count: u32,
+        /// Velocity of the surface in the wall frame, as that of a belt that runs over it, m/s.
+        pub belt: Vec3,
+        /// How far a point of the wall may have moved since the neighbour lists were built, m.
+        pub drift: f32,
+    }
 
-/// Where a wall that moves by prescription is in a step.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct WallPose {
-    /// Cell of its anchor.
-    pub cell: IVec3,
-    /// Index of the wall.
-    pub wall: u32,
-    /// Anchor within its cell, m.
-    pub offset: Vec3,
-    /// How far a point of it may have moved since the step before, m.
-    pub way: f32,
-    /// World from wall frame, a unit quaternion (x, y, z, w).
-    pub orientation: Vec4,
-    /// Velocity of the anchor, m/s.
-    pub velocity: Vec3,
-    /// Zero.
-    pub _pad0: u32,
-    /// Angular velocity, rad/s.
-    pub angular_velocity: Vec3,
-    /// Zero.
-    pub _pad1: u32,
-}
+    /// Where a wall that moves by prescription is in a step.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct WallPose {
+        /// Cell of its anchor.
+        pub cell: IVec3,
+        /// Index of the wall.
+        pub wall: u32,
+        /// Anchor within its cell, m.
+        pub offset: Vec3,
+        /// How far a point of it may have moved since the step before, m.
+        pub way: f32,
+        /// World from wall frame, a unit quaternion (x, y, z, w).
+        pub orientation: Vec4,
+        /// Velocity of the anchor, m/s.
+        pub velocity: Vec3,
+        /// Zero.
+        pub _pad0: u32,
+        /// Angular velocity, rad/s.
+        pub angular_velocity: Vec3,
+        /// Zero.
+        pub _pad1: u32,
+    }
 
-/// A wall that moves under load: as a rigid body of its own, or as a servo.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct LoadedWall {
-    /// Its state, that of a body whose centre of mass is the anchor.
-    pub body: Body,
-    /// Inverse moments of inertia about its own axes, 1/(kg m²); zero if it does not turn.
-    pub inverse_inertia: Vec3,
-    /// Inverse mass, 1/kg; zero if its anchor stays where it is.
-    pub inverse_mass: f32,
-    /// Unit vector along which it moves; zero if it moves in any direction.
-    pub rail: Vec3,
-    /// Index of the wall; [`NO_WALL`] if there is none.
-    pub wall: u32,
-    /// Unit vector about which it turns; zero if it turns about any axis.
-    pub axle: Vec3,
-    /// Largest speed of a servo, m/s; 0 if it is none.
-    pub servo_speed: f32,
-    /// Force on it besides gravity and contacts, N.
-    pub force: Vec3,
-    /// Force with which a servo presses along its rail, N.
-    pub servo_force: f32,
-    /// Torque on it besides that of contacts, N m.
-    pub torque: Vec3,
-    /// Largest distance of a point of it from the anchor, m.
-    pub reach: f32,
-}
+    /// A wall that moves under load: as a rigid body of its own, or as a servo.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct LoadedWall {
+        /// Its state, that of a body whose centre of mass is the anchor.
+        pub body: Body,
+        /// Inverse moments of inertia about its own axes, 1/(kg m²); zero if it does not turn.
+        pub inverse_inertia: Vec3,
+        /// Inverse mass, 1/kg; zero if its anchor stays where it is.
+        pub inverse_mass: f32,
+        /// Unit vector along which it moves; zero if it moves in any direction.
+        pub rail: Vec3,
+        /// Index of the wall; [`NO_WALL`] if there is none.
+        pub wall: u32,
+        /// Unit vector about which it turns; zero if it turns about any axis.
+        pub axle: Vec3,
+        /// Largest speed of a servo, m/s; 0 if it is none.
+        pub servo_speed: f32,
+        /// Force on it besides gravity and contacts, N.
+        pub force: Vec3,
+        /// Force with which a servo presses along its rail, N.
+        pub servo_force: f32,
+        /// Torque on it besides that of contacts, N m.
+        pub torque: Vec3,
+        /// Largest distance of a point of it from the anchor, m.
+        pub reach: f32,
+    }
 
-/// Contact parameters of a pair of materials; element `a * material_count + b` of the table.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Pair {
-    /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa.
-    pub stiffness: f32,
-    /// The same on a wall, which is rigid.
-    pub wall_stiffness: f32,
-    /// Tangential stiffness as a fraction of the normal one.
-    pub tangential_ratio: f32,
-    /// The same on a wall.
-    pub wall_tangential_ratio: f32,
-    /// Damping ratio of the normal dashpot (1 is critical), from the coefficient of restitution.
-    pub damping_ratio: f32,
-    /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
-    pub damping: f32,
-    /// Coefficient of friction.
-    pub friction: f32,
-    /// Coefficient of rolling friction.
-    pub rolling_friction: f32,
-    /// [`ROLLING_CONSTANT`] or [`ROLLING_SPRING`].
-    pub rolling: u32,
-    /// Coefficient of twisting friction.
-    pub twisting_friction: f32,
-    /// Constant attraction, N, while the gap is less than `cohesion_range`.
-    pub cohesion_force: f32,
-    /// m.
-    pub cohesion_range: f32,
-    /// Work of adhesion of surfaces that have touched, J/m².
-    pub surface_energy: f32,
-    /// Heat flow over temperature difference and radius of the contact: twice the conductivity, W/(m K).
-    pub conductance: f32,
-    /// Zero.
-    pub _pad: [u32; 2],
+    /// Contact parameters of a pair of materials; element `a * material_count + b` of the table.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Pair {
+        /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa.
+        pub stiffness: f32,
+        /// The same on a wall, which is rigid.
+        pub wall_stiffness: f32,
+        /// Tangential stiffness as a fraction of the normal one.
+        pub tangential_ratio: f32,
+        /// The same on a wall.
+        pub wall_tangential_ratio: f32,
+        /// Damping ratio of the normal dashpot (1 is critical), from the coefficient of restitution.
+        pub damping_ratio: f32,
+        /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
+        pub damping: f32,
+        /// Coefficient of friction.
+        pub friction: f32,
+        /// Coefficient of rolling friction.
+        pub rolling_friction: f32,
+        /// [`ROLLING_CONSTANT`] or [`ROLLING_SPRING`].
+        pub rolling: u32,
+        /// Coefficient of twisting friction.
+        pub twisting_friction: f32,
+        /// Constant attraction, N, while the gap is less than `cohesion_range`.
+        pub cohesion_force: f32,
+        /// m.
+        pub cohesion_range: f32,
+        /// Work of adhesion of surfaces that have touched, J/m².
+        pub surface_energy: f32,
+        /// Heat flow over temperature difference and radius of the contact: twice the conductivity, W/(m K).
+        pub conductance: f32,
+        /// Zero.
+        pub _pad: [u32; 2],
+    }
 }
 
 impl Pair {
@@ -633,37 +675,39 @@ impl Pair {
     }
 }
 
-/// What is gathered over a run by all threads.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct Stats {
-    /// Bits of the largest overlap so far as a fraction of the smaller radius; the bits of
-    /// non-negative floats are ordered as the floats are, so an integer maximum serves.
-    pub max_overlap_fraction: u32,
-    /// One more than the largest index of a body that moved or turned too far in a step to be
-    /// followed, or whose velocity is no number; 0 if there is none. If there is one, no further
-    /// step is taken.
-    pub runaway: u32,
-    /// 1 if a sphere may have moved out of its skin: no step is taken before the lists are built.
-    pub stale: u32,
-    /// 1 if that may happen before the next step that may build the lists: that one builds them.
-    pub due: u32,
-    /// 1 in a step that builds the lists.
-    pub rebuilding: u32,
-    /// 1 once the lists had no room: no step is taken until the host has made more.
-    pub full: u32,
-    /// 1 in a step that is not taken, since the lists are stale or had no room, or a body is lost.
-    pub halted: u32,
-    /// Number of entries of the neighbour lists when they were last built.
-    pub neighbours: u32,
-    /// Number of steps taken.
-    pub steps: u32,
-    /// The same at the start of the step; what rounds as chance would have it, draws from it.
-    pub step: u32,
-    /// Number of steps that built the lists.
-    pub rebuilds: u32,
-    /// On the device, place of the first entry of the neighbour lists, which lie in a ring there; else 0.
-    pub first_entry: u32,
+shared_structs! {
+    /// What is gathered over a run by all threads.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+    pub struct Stats {
+        /// Bits of the largest overlap so far as a fraction of the smaller radius; the bits of
+        /// non-negative floats are ordered as the floats are, so an integer maximum serves.
+        pub max_overlap_fraction: Atomic,
+        /// One more than the largest index of a body that moved or turned too far in a step to be
+        /// followed, or whose velocity is no number; 0 if there is none. If there is one, no further
+        /// step is taken.
+        pub runaway: Atomic,
+        /// 1 if a sphere may have moved out of its skin: no step is taken before the lists are built.
+        pub stale: Atomic,
+        /// 1 if that may happen before the next step that may build the lists: that one builds them.
+        pub due: Atomic,
+        /// 1 in a step that builds the lists.
+        pub rebuilding: u32,
+        /// 1 once the lists had no room: no step is taken until the host has made more.
+        pub full: u32,
+        /// 1 in a step that is not taken, since the lists are stale or had no room, or a body is lost.
+        pub halted: u32,
+        /// Number of entries of the neighbour lists when they were last built.
+        pub neighbours: u32,
+        /// Number of steps taken.
+        pub steps: u32,
+        /// The same at the start of the step; what rounds as chance would have it, draws from it.
+        pub step: u32,
+        /// Number of steps that built the lists.
+        pub rebuilds: u32,
+        /// On the device, place of the first entry of the neighbour lists, which lie in a ring there; else 0.
+        pub first_entry: u32,
+    }
 }
 
 impl Stats {

@@ -5,51 +5,57 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{IVec3, Vec2, Vec3};
 
-/// `Facet::kind` of an infinite plane: through the wall's anchor, `a` its normal.
-pub const PLANE: u32 = 0;
-/// `Facet::kind` of a rectangle: `a` its centre, `b` and `c` unit vectors along its sides, `d` half of
-/// their lengths; its normal is `b` × `c`.
-pub const RECTANGLE: u32 = 1;
-/// `Facet::kind` of a triangle: `a` a corner, `b` and `c` from there to the others, `d` its normal.
-pub const TRIANGLE: u32 = 2;
-/// `Facet::kind` of a line turned about y: from radius and height `a` to `b`; its normal is to the right of
-/// the way. `d.x` is 1 of an endless cylinder of the radius `a.x`.
-pub const REVOLVED: u32 = 3;
-/// `Facet::kind` of a sphere about the anchor, of the radius `a.x`.
-pub const BALL: u32 = 4;
-/// `Facet::kind` of a torus about y: `a.x` the radius of its ring, `a.y` that of its tube.
-pub const TORUS: u32 = 5;
-/// `Facet::kind` of a signed distance, sampled: `a` the first corner of the grid, `b.x` its spacing, `c`
-/// the number of samples along each side.
-pub const SAMPLED: u32 = 6;
-/// `Facet::side`: bodies touch either side.
-pub const BOTH_SIDES: u32 = 0;
-/// `Facet::side`: bodies touch the side to which the normal points.
-pub const FRONT: u32 = 1;
-/// `Facet::side`: bodies touch the other.
-pub const BACK: u32 = 2;
+use crate::math::wgsl::{shared_constants, shared_structs};
 
-/// A piece of a wall that is convex or smooth, in the wall frame; what its fields mean depends on its
-/// kind.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Facet {
-    /// See [`PLANE`], [`RECTANGLE`] and so on.
-    pub a: Vec3,
-    /// [`PLANE`], [`RECTANGLE`], [`TRIANGLE`], [`REVOLVED`], [`BALL`], [`TORUS`] or [`SAMPLED`].
-    pub kind: u32,
-    /// See there.
-    pub b: Vec3,
-    /// Index of the wall.
-    pub wall: u32,
-    /// See there.
-    pub c: Vec3,
-    /// [`BOTH_SIDES`], [`FRONT`] or [`BACK`].
-    pub side: u32,
-    /// See there.
-    pub d: Vec3,
-    /// Of a signed distance, the index of its first sample.
-    pub first: u32,
+shared_constants! {
+    /// `Facet::kind` of an infinite plane: through the wall's anchor, `a` its normal.
+    pub const PLANE: u32 = 0;
+    /// `Facet::kind` of a rectangle: `a` its centre, `b` and `c` unit vectors along its sides, `d` half of
+    /// their lengths; its normal is `b` × `c`.
+    pub const RECTANGLE: u32 = 1;
+    /// `Facet::kind` of a triangle: `a` a corner, `b` and `c` from there to the others, `d` its normal.
+    pub const TRIANGLE: u32 = 2;
+    /// `Facet::kind` of a line turned about y: from radius and height `a` to `b`; its normal is to the right of
+    /// the way. `d.x` is 1 of an endless cylinder of the radius `a.x`.
+    pub const REVOLVED: u32 = 3;
+    /// `Facet::kind` of a sphere about the anchor, of the radius `a.x`.
+    pub const BALL: u32 = 4;
+    /// `Facet::kind` of a torus about y: `a.x` the radius of its ring, `a.y` that of its tube.
+    pub const TORUS: u32 = 5;
+    /// `Facet::kind` of a signed distance, sampled: `a` the first corner of the grid, `b.x` its spacing, `c`
+    /// the number of samples along each side.
+    pub const SAMPLED: u32 = 6;
+    /// `Facet::side`: bodies touch either side.
+    pub const BOTH_SIDES: u32 = 0;
+    /// `Facet::side`: bodies touch the side to which the normal points.
+    pub const FRONT: u32 = 1;
+    /// `Facet::side`: bodies touch the other.
+    pub const BACK: u32 = 2;
+}
+
+shared_structs! {
+    /// A piece of a wall that is convex or smooth, in the wall frame; what its fields mean depends on its
+    /// kind.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Facet {
+        /// See [`PLANE`], [`RECTANGLE`] and so on.
+        pub a: Vec3,
+        /// [`PLANE`], [`RECTANGLE`], [`TRIANGLE`], [`REVOLVED`], [`BALL`], [`TORUS`] or [`SAMPLED`].
+        pub kind: u32,
+        /// See there.
+        pub b: Vec3,
+        /// Index of the wall.
+        pub wall: u32,
+        /// See there.
+        pub c: Vec3,
+        /// [`BOTH_SIDES`], [`FRONT`] or [`BACK`].
+        pub side: u32,
+        /// See there.
+        pub d: Vec3,
+        /// Of a signed distance, the index of its first sample.
+        pub first: u32,
+    }
 }
 
 /// How a point lies to a facet.

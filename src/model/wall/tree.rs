@@ -4,20 +4,23 @@ use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 
 use super::facet::Facet;
+use crate::math::wgsl::shared_structs;
 
-/// A node of the tree of a wall's facets. The nodes of a tree lie in the order in which they are
-/// visited.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Node {
-    /// Corner of its box with the smallest coordinates, m.
-    pub min: Vec3,
-    /// Where to go on if its box is missed: this many nodes further.
-    pub skip: u32,
-    /// Corner with the largest coordinates, m.
-    pub max: Vec3,
-    /// Of a leaf, its first facet times 8 and the number of its facets; else 0.
-    pub facets: u32,
+shared_structs! {
+    /// A node of the tree of a wall's facets. The nodes of a tree lie in the order in which they are
+    /// visited.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Node {
+        /// Corner of its box with the smallest coordinates, m.
+        pub min: Vec3,
+        /// Where to go on if its box is missed: this many nodes further.
+        pub skip: u32,
+        /// Corner with the largest coordinates, m.
+        pub max: Vec3,
+        /// Of a leaf, its first facet times 8 and the number of its facets; else 0.
+        pub facets: u32,
+    }
 }
 
 /// Facets that a leaf has at most.

@@ -1,12 +1,8 @@
 //! The WGSL of each pass, put together from its file and what that imports.
 
-use crate::math::grid::{HASH_LEVEL, HASH_Y, HASH_Z};
-use crate::state::layout::{
-    ANCHOR, ASLEEP, BACK, BALL, BOTH_SIDES, FAST, FRONT, GROUP_SHIFT, HERTZ, HOOKE, KEPT, LINEAR,
-    MATERIAL_BITS, MAX_GROUPS, MAX_WALLS, PLANE, RECTANGLE, REVOLVED, ROLLING_SPRING, SCAN_BLOCK,
-    SEMI_IMPLICIT, SPHERES_OF_STRIPE, SPRING, THRUST, TORUS, TRIANGLE, WALL, WALL_DIGITS,
-    WALL_STEPS, WORKGROUP_SIZE,
-};
+use crate::math::grid;
+use crate::model::wall::facet;
+use crate::state::layout;
 use crate::step::Pass;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
@@ -26,11 +22,7 @@ fn file(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 15] = [
-    (
-        "layout",
-        include_str!("../../../shaders/shared/layout.wgsl"),
-    ),
+const SHARED: [(&str, &str); 14] = [
     ("tags", include_str!("../../../shaders/shared/tags.wgsl")),
     (
         "dispatch",
@@ -118,10 +110,17 @@ pub(crate) fn assemble<'a>(
     source + text
 }
 
-/// A file of `shaders/shared/`, if there is one of that name.
+/// What shaders import by a name: a file of `shaders/shared/`, the structs of the host as `layout`, or as `geometry`
+/// what reads them from the buffer of that name.
 pub(crate) fn shared(name: &str) -> Option<&'static str> {
-    let found = SHARED.iter().find(|(shared, _)| *shared == name);
-    found.map(|(_, text)| *text)
+    match name {
+        "layout" => Some(&layout::WGSL),
+        "geometry" => Some(&layout::GEOMETRY),
+        _ => {
+            let found = SHARED.iter().find(|(shared, _)| *shared == name);
+            found.map(|(_, text)| *text)
+        }
+    }
 }
 
 /// What is wrong with a contact law of the user's, and where in their file.
@@ -192,43 +191,10 @@ const SIGNATURE: &str = "function `fn contact_law(contact: Contact, pair: Pair, 
 
 /// The constants that the shaders share with the host, from where the host has them.
 fn constants() -> String {
-    [
-        ("WORKGROUP_SIZE", WORKGROUP_SIZE),
-        ("SCAN_BLOCK", SCAN_BLOCK),
-        ("HASH_Y", HASH_Y),
-        ("HASH_Z", HASH_Z),
-        ("HASH_LEVEL", HASH_LEVEL),
-        ("SEMI_IMPLICIT", SEMI_IMPLICIT),
-        ("WALL", WALL),
-        ("MAX_WALLS", MAX_WALLS as u32),
-        ("MAX_GROUPS", MAX_GROUPS as u32),
-        ("MATERIAL_BITS", MATERIAL_BITS),
-        ("GROUP_SHIFT", GROUP_SHIFT),
-        ("ASLEEP", ASLEEP),
-        ("FAST", FAST),
-        ("KEPT", KEPT),
-        ("SPRING", SPRING),
-        ("ANCHOR", ANCHOR),
-        ("THRUST", THRUST),
-        ("WALL_STEPS", WALL_STEPS),
-        ("WALL_DIGITS", WALL_DIGITS as u32),
-        ("SPHERES_OF_STRIPE", SPHERES_OF_STRIPE),
-        ("PLANE", PLANE),
-        ("RECTANGLE", RECTANGLE),
-        ("TRIANGLE", TRIANGLE),
-        ("REVOLVED", REVOLVED),
-        ("BALL", BALL),
-        ("TORUS", TORUS),
-        ("BOTH_SIDES", BOTH_SIDES),
-        ("FRONT", FRONT),
-        ("BACK", BACK),
-        ("LINEAR", LINEAR),
-        ("HOOKE", HOOKE),
-        ("HERTZ", HERTZ),
-        ("ROLLING_SPRING", ROLLING_SPRING),
-    ]
-    .iter()
-    .map(|(name, value)| format!("const {name}: u32 = {value}u;\n"))
-    .collect::<String>()
-        + &format!("const PI: f32 = {}f;\n", std::f32::consts::PI)
+    let lists = [grid::CONSTANTS, facet::CONSTANTS, layout::CONSTANTS];
+    let mut text = format!("const PI: f32 = {}f;\n", std::f32::consts::PI);
+    for (name, value) in lists.concat() {
+        text += &format!("const {name}: u32 = {value}u;\n");
+    }
+    text
 }

@@ -1,0 +1,143 @@
+//! Structs and constants that the shaders share with the host: declared once, here made into Rust and WGSL.
+
+/// A struct as the shaders have it.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Its name.
+    pub name: &'static str,
+    /// Its size on the host, bytes.
+    pub size: usize,
+    /// Its fields.
+    pub members: &'static [Member],
+}
+
+/// A field of a struct that the shaders share.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// Its name; that of padding starts with `_pad`.
+    pub name: &'static str,
+    /// Its type in WGSL.
+    pub wgsl: &'static str,
+    /// Its offset on the host, bytes.
+    pub offset: usize,
+}
+
+impl Member {
+    /// Whether it is there to fill the struct up.
+    pub fn is_padding(&self) -> bool {
+        self.name.starts_with("_pad")
+    }
+
+    /// Its name and offset in WGSL. An array of padding is single members there: in uniform buffers, its elements
+    /// would have 16 bytes.
+    fn in_wgsl(&self) -> Vec<(String, &'static str, usize)> {
+        let words = match self.wgsl {
+            "array<u32, 2>" => 2,
+            "array<u32, 3>" => 3,
+            wgsl => return vec![(self.name.to_owned(), wgsl, self.offset)],
+        };
+        let word = |k: usize| (format!("{}{k}", self.name), "u32", self.offset + 4 * k);
+        (0..words).map(word).collect()
+    }
+}
+
+impl Layout {
+    fn in_wgsl(&self) -> impl Iterator<Item = (String, &'static str, usize)> {
+        self.members.iter().flat_map(Member::in_wgsl)
+    }
+
+    /// The declaration of the struct in WGSL.
+    pub fn wgsl(&self) -> String {
+        let members = self
+            .in_wgsl()
+            .map(|(name, wgsl, _)| format!("    {name}: {wgsl},\n"));
+        format!(
+            "struct {} {{\n{}}}\n\n",
+            self.name,
+            members.collect::<String>()
+        )
+    }
+
+    /// A function in WGSL that reads the struct, of numbers and `vec3` alone, from an array `rows` of `vec4<u32>`,
+    /// from the element `row` on: `read_node` of the struct `Node`.
+    pub fn reader(&self, rows: &str) -> String {
+        let name = self.name;
+        let lines = (0..self.size / 16).map(|k| format!("    let row{k} = {rows}[row + {k}u];\n"));
+        let members = self.in_wgsl().map(|(_, wgsl, offset)| {
+            let components = match wgsl {
+                "vec3<f32>" => "xyz",
+                _ => &"xyzw"[offset % 16 / 4..][..1],
+            };
+            let bits = format!("row{}.{components}", offset / 16);
+            match wgsl {
+                "u32" => format!("        {bits},\n"),
+                _ => format!("        bitcast<{wgsl}>({bits}),\n"),
+            }
+        });
+        format!(
+            "fn read_{}(row: u32) -> {name} {{\n{}    return {name}(\n{}    );\n}}\n\n",
+            name.to_lowercase(),
+            lines.collect::<String>(),
+            members.collect::<String>(),
+        )
+    }
+}
+
+/// A `u32` that the threads of the GPU change together, an atomic there.
+pub type Atomic = u32;
+
+/// Declares structs, and gives each a constant `LAYOUT`. The type of a field is one that [`type_name`] knows or
+/// another of these structs.
+macro_rules! shared_structs {
+    ($(
+        $(#[$of_struct:meta])*
+        pub struct $Name:ident {
+            $($(#[$doc:meta])* pub $field:ident: $Type:tt,)*
+        }
+    )*) => {$(
+        $(#[$of_struct])*
+        pub struct $Name {
+            $($(#[$doc])* pub $field: $Type,)*
+        }
+
+        impl $Name {
+            /// The struct as the shaders have it.
+            pub const LAYOUT: $crate::math::wgsl::Layout = $crate::math::wgsl::Layout {
+                name: stringify!($Name),
+                size: size_of::<$Name>(),
+                members: &[$($crate::math::wgsl::Member {
+                    name: stringify!($field),
+                    wgsl: $crate::math::wgsl::type_name!($Type),
+                    offset: std::mem::offset_of!($Name, $field),
+                }),*],
+            };
+        }
+    )*};
+}
+
+/// The name of a type in WGSL.
+#[rustfmt::skip]
+macro_rules! type_name {
+    (Vec2) => { "vec2<f32>" };
+    (Vec3) => { "vec3<f32>" };
+    (Vec4) => { "vec4<f32>" };
+    (IVec3) => { "vec3<i32>" };
+    (IVec4) => { "vec4<i32>" };
+    (UVec3) => { "vec3<u32>" };
+    (Atomic) => { "atomic<u32>" };
+    ([u32; $count:literal]) => { concat!("array<u32, ", $count, ">") };
+    ([Vec4; $count:literal]) => { concat!("array<vec4<f32>, ", $count, ">") };
+    ($Name:ident) => { stringify!($Name) };
+}
+
+/// Declares constants, and `CONSTANTS`, a list of them for the shaders.
+macro_rules! shared_constants {
+    ($($(#[$doc:meta])* pub const $NAME:ident: $Type:ty = $value:expr;)*) => {
+        $($(#[$doc])* pub const $NAME: $Type = $value;)*
+
+        /// The constants above, by name.
+        pub const CONSTANTS: &[(&str, u32)] = &[$((stringify!($NAME), $NAME as u32)),*];
+    };
+}
+
+pub(crate) use {shared_constants, shared_structs, type_name};
