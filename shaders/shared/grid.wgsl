@@ -1,4 +1,4 @@
-// The grids: places in them and their spatial hash; the twin of src/grid.rs.
+// The grids: places in them and their spatial hash; the twin of src/math/grid.rs.
 
 // Level of a sphere: the finest whose cells are larger than its diameter and the skin.
 fn level_of(radius: f32, params: Params) -> u32 {

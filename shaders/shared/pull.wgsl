@@ -1,5 +1,5 @@
 // A body that is pulled: a spring and a dashpot from one of its points to a point of the world; the
-// twin of src/pull.rs.
+// twin of src/step/pull.rs.
 
 fn pulled(body: Body, constant: BodyProperties, params: Params) -> Body {
     let orientation = quaternion(body.orientation);

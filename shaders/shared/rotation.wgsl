@@ -1,4 +1,4 @@
-// Rotation of a rigid body; the twin of src/rotation.rs. Quaternions are x, y, z, w.
+// Rotation of a rigid body; the twin of src/math/rotation.rs. Quaternions are x, y, z, w.
 
 fn rotate(q: vec4<f32>, v: vec3<f32>) -> vec3<f32> {
     let twice = 2.0 * cross(q.xyz, v);

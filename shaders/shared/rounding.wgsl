@@ -1,4 +1,4 @@
-// Rounding that is right on average; the twin of src/rounding.rs, which says why.
+// Rounding that is right on average; the twin of src/math/rounding.rs, which says why.
 
 // A number from 0 to 1 for each step, as good as random.
 fn dither_of(step: u32) -> f32 {

@@ -1,4 +1,4 @@
-// What the tags of a sphere say; the twin of the methods of Sphere in src/layout.rs.
+// What the tags of a sphere say; the twin of the methods of Sphere in src/state/layout.rs.
 
 fn material_of(sphere: Sphere) -> u32 {
     return sphere.tags & MATERIAL_BITS;
