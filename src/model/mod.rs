@@ -173,6 +173,29 @@ pub struct PairLaw {
 }
 
 impl PairLaw {
+    /// Its numbers by name, which are from 0 on; but those of cohesion.
+    pub fn numbers(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        // Names and fields, once.
+        macro_rules! numbers {
+            ($($name:ident),* $(,)?) => {{
+                let PairLaw { $($name,)* rolling: _, cohesion: _ } = *self;
+                [$((stringify!($name), $name)),*]
+            }};
+        }
+        let numbers = numbers![
+            stiffness,
+            wall_stiffness,
+            tangential_ratio,
+            wall_tangential_ratio,
+            damping_ratio,
+            damping,
+            friction,
+            rolling_friction,
+            twisting_friction,
+        ];
+        numbers.into_iter()
+    }
+
     /// The same springs, with nothing that dissipates or attracts.
     pub fn elastic(self) -> PairLaw {
         PairLaw {

@@ -105,16 +105,8 @@ impl Material {
         Material {
             density,
             restitution: Some(restitution),
-            damping: None,
             friction,
-            young_modulus: None,
-            poisson_ratio: None,
-            rolling_friction: None,
-            rolling: None,
-            twisting_friction: None,
-            cohesion: None,
-            conductivity: None,
-            heat_capacity: None,
+            ..Material::default()
         }
     }
 }

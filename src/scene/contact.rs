@@ -146,6 +146,37 @@ fn turning(clump: &Clump, center: DVec3) -> f64 {
     0.5 * (trace + (trace * trace - 4.0 * minors).max(0.0).sqrt())
 }
 
+/// A coefficient of contacts that remember: a material may have it (0 if not), a pair of materials may have another
+/// than the geometric mean of the two.
+pub(super) struct Coefficient {
+    /// Its name in scene files.
+    pub name: &'static str,
+    /// What it is, for messages.
+    pub what: &'static str,
+    pub of_material: fn(&format::Material) -> Option<f64>,
+    pub of_pair: fn(&format::Pair) -> Option<f64>,
+    of_law: fn(&mut PairLaw) -> &mut f64,
+}
+
+/// A [`Coefficient`] whose fields have the same name everywhere.
+macro_rules! coefficient {
+    ($name:ident, $what:literal) => {
+        Coefficient {
+            name: stringify!($name),
+            what: $what,
+            of_material: |material| material.$name,
+            of_pair: |pair| pair.$name,
+            of_law: |law| &mut law.$name,
+        }
+    };
+}
+
+/// All that there are.
+pub(super) const COEFFICIENTS: [Coefficient; 2] = [
+    coefficient!(rolling_friction, "a coefficient of rolling friction"),
+    coefficient!(twisting_friction, "a coefficient of twisting friction"),
+];
+
 /// Parameters of each pair of materials, row by row, still without stiffness.
 ///
 /// Pairs not given mix: restitution and friction of each kind by the geometric mean, damping by the
@@ -160,30 +191,27 @@ pub(super) fn mix(
     for a in materials {
         for b in materials {
             let (damping_ratio, damping) = mix_dashpots(a, b);
-            pairs.push(PairLaw {
+            let mut law = PairLaw {
                 damping_ratio,
                 damping,
                 friction: geometric_mean(a.friction, b.friction),
-                rolling_friction: geometric_mean(
-                    a.rolling_friction.unwrap_or(0.0),
-                    b.rolling_friction.unwrap_or(0.0),
-                ),
                 rolling: if a.rolling == SPRING || b.rolling == SPRING {
                     Rolling::Spring
                 } else {
                     Rolling::Constant
                 },
-                twisting_friction: geometric_mean(
-                    a.twisting_friction.unwrap_or(0.0),
-                    b.twisting_friction.unwrap_or(0.0),
-                ),
                 cohesion: mix_cohesion(
                     cohesion(a.cohesion.as_ref()),
                     cohesion(b.cohesion.as_ref()),
                 )
                 .unwrap_or_default(),
                 ..PairLaw::default()
-            });
+            };
+            for coefficient in &COEFFICIENTS {
+                let [a, b] = [a, b].map(|of| (coefficient.of_material)(of).unwrap_or(0.0));
+                *(coefficient.of_law)(&mut law) = geometric_mean(a, b);
+            }
+            pairs.push(law);
         }
     }
     for &(a, b, pair) in given {
@@ -198,17 +226,16 @@ pub(super) fn mix(
             if let Some(friction) = pair.friction {
                 law.friction = friction;
             }
-            if let Some(friction) = pair.rolling_friction {
-                law.rolling_friction = friction;
-            }
             if let Some(rolling) = pair.rolling {
                 law.rolling = match rolling {
                     format::Rolling::Constant => Rolling::Constant,
                     format::Rolling::Spring => Rolling::Spring,
                 };
             }
-            if let Some(friction) = pair.twisting_friction {
-                law.twisting_friction = friction;
+            for coefficient in &COEFFICIENTS {
+                if let Some(number) = (coefficient.of_pair)(pair) {
+                    *(coefficient.of_law)(law) = number;
+                }
             }
             if pair.cohesion.is_some() {
                 law.cohesion = cohesion(pair.cohesion.as_ref());

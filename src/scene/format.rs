@@ -557,7 +557,7 @@ pub enum Attraction {
 }
 
 /// A material: its density, and how it touches itself. It gives either `restitution` or `damping`.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Material", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["restitution"]}, {"required": ["damping"]}]))]
 pub struct Material {

@@ -128,20 +128,11 @@ impl Simulation {
                 "there are no materials {a} and {b}; the scene has {count}, numbered from 0"
             )));
         }
-        let numbers = [
-            law.stiffness,
-            law.wall_stiffness,
-            law.tangential_ratio,
-            law.wall_tangential_ratio,
-            law.damping_ratio,
-            law.damping,
-            law.friction,
-            law.rolling_friction,
-            law.twisting_friction,
-        ];
-        if let Some(wrong) = numbers.iter().find(|x| !(**x >= 0.0 && x.is_finite())) {
+        let sane = |number: f64| number >= 0.0 && number.is_finite();
+        if let Some((name, wrong)) = law.numbers().find(|(_, number)| !sane(*number)) {
             return Err(Error::Tuned(format!(
-                "a contact cannot have the parameter {wrong}; numbers from 0 on are expected"
+                "a contact cannot have the {} {wrong}; a number from 0 on is expected",
+                name.replace('_', " ")
             )));
         }
         let mut model = Model::clone(&self.model);

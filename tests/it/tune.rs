@@ -204,7 +204,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         refused(simulation.set_pair(0, 1, law), "has 1, numbered from 0");
         let mut wrong = law;
         wrong.friction = -1.0;
-        refused(simulation.set_pair(0, 0, wrong), "the parameter -1");
+        refused(simulation.set_pair(0, 0, wrong), "the friction -1");
         let mut sticky = law;
         sticky.cohesion = rockfall::model::Cohesion::SurfaceEnergy(10.0);
         refused(simulation.set_pair(0, 0, sticky), "from the start");

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::contact;
+use super::super::contact::{self, COEFFICIENTS};
 use super::super::error::{Problem, exact};
 use super::super::format::{self, Law, Rolling, SceneFile};
 use super::MAX_MATERIALS;
@@ -12,18 +12,17 @@ use super::usage::used_shapes;
 
 /// What both materials and pairs may say beyond friction and dashpot.
 struct Resistances<'a> {
-    rolling_friction: Option<f64>,
+    /// Those of [`COEFFICIENTS`].
+    coefficients: [Option<f64>; COEFFICIENTS.len()],
     rolling: Option<Rolling>,
-    twisting_friction: Option<f64>,
     cohesion: Option<&'a format::Cohesion>,
 }
 
 impl<'a> From<&'a format::Material> for Resistances<'a> {
     fn from(material: &'a format::Material) -> Self {
         Self {
-            rolling_friction: material.rolling_friction,
+            coefficients: COEFFICIENTS.map(|coefficient| (coefficient.of_material)(material)),
             rolling: material.rolling,
-            twisting_friction: material.twisting_friction,
             cohesion: material.cohesion.as_ref(),
         }
     }
@@ -32,9 +31,8 @@ impl<'a> From<&'a format::Material> for Resistances<'a> {
 impl<'a> From<&'a format::Pair> for Resistances<'a> {
     fn from(pair: &'a format::Pair) -> Self {
         Self {
-            rolling_friction: pair.rolling_friction,
+            coefficients: COEFFICIENTS.map(|coefficient| (coefficient.of_pair)(pair)),
             rolling: pair.rolling,
-            twisting_friction: pair.twisting_friction,
             cohesion: pair.cohesion.as_ref(),
         }
     }
@@ -123,22 +121,10 @@ impl Check {
 
     /// The terms that a law with memory adds.
     fn resistances(&mut self, path: &str, law: Law, given: &Resistances) {
-        let coefficients = [
-            (
-                "rolling_friction",
-                given.rolling_friction,
-                "a coefficient of rolling friction",
-            ),
-            (
-                "twisting_friction",
-                given.twisting_friction,
-                "a coefficient of twisting friction",
-            ),
-        ];
-        for (field, coefficient, what) in coefficients {
-            if let Some(coefficient) = coefficient {
-                let path = format_args!("{path}.{field}");
-                self.number(path, coefficient, what, Sign::NotNegative);
+        for (coefficient, number) in COEFFICIENTS.iter().zip(given.coefficients) {
+            if let Some(number) = number {
+                let path = format_args!("{path}.{}", coefficient.name);
+                self.number(path, number, coefficient.what, Sign::NotNegative);
             }
         }
         if let Some(cohesion) = given.cohesion {
@@ -147,13 +133,13 @@ impl Check {
         if law != Law::Linear {
             return;
         }
-        let fields = [
-            ("rolling_friction", given.rolling_friction.map(exact)),
+        let names = COEFFICIENTS.map(|coefficient| coefficient.name);
+        let numbers = given.coefficients.map(|number| number.map(exact));
+        let others = [
             ("rolling", given.rolling.map(written)),
-            ("twisting_friction", given.twisting_friction.map(exact)),
             ("cohesion", given.cohesion.map(written)),
         ];
-        for (field, found) in fields {
+        for (field, found) in names.into_iter().zip(numbers).chain(others) {
             let Some(found) = found else { continue };
             let expected = "nothing with the law \"linear\", which has no memory";
             self.problems.push(
