@@ -203,7 +203,6 @@ impl Simulation {
         Ok(Self::start(state, model, engine))
     }
 
-    #[cfg(any(feature = "cpu", feature = "gpu"))]
     fn start(state: State, model: Model, engine: impl Engine + 'static) -> Simulation {
         Simulation {
             model: Arc::new(model),
@@ -667,7 +666,6 @@ impl Simulation {
     }
 }
 
-#[cfg(any(feature = "cpu", feature = "gpu"))]
 /// Whether the domain is long enough along its periodic axes.
 fn has_room(model: &Model) -> Result<()> {
     let Some(domain) = &model.domain else {
