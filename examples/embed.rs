@@ -6,7 +6,9 @@
 
 use std::error::Error;
 
-use rockfall::scene::format::{Fill, Material, Plane, SceneFile, Shape};
+use rockfall::glam::DVec3;
+use rockfall::scene::SceneBuilder;
+use rockfall::scene::format::{Fill, Material, Shape, Wall};
 use rockfall::state::Field;
 use rockfall::state::layout;
 use rockfall::step::gpu::Context;
@@ -185,20 +187,18 @@ impl Engine {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let engine = Engine::new()?;
-    let mut scene = SceneFile::new("shower");
-    scene.contact.max_overlap = Some(0.1);
-    scene
-        .materials
-        .add("stone", Material::new(2500.0, 0.5, 0.5));
-    scene.shapes.add("ball", Shape::sphere(0.05, "stone"));
-    scene
-        .planes
-        .push(Plane::new([0.0; 3], [0.0, 1.0, 0.0], "stone"));
-    let (min, max) = ([-0.6, 0.1, -0.2], [0.6, 0.9, 0.2]);
-    let mut fill = Fill::new(60, [("ball", 1.0)], min, max);
-    fill.spacing = Some(0.16);
-    fill.jitter = Some(0.02);
-    scene.fills.push(fill);
+    let mut scene = SceneBuilder::new("shower");
+    let stone = Material::new(2500.0).restitution(0.5).friction(0.5);
+    let stone = scene.material("stone", stone);
+    let ball = scene.shape("ball", Shape::sphere(0.05), stone);
+    scene.wall("floor", Wall::plane(DVec3::Y), stone);
+    let (min, max) = (DVec3::new(-0.6, 0.1, -0.2), DVec3::new(0.6, 0.9, 0.2));
+    let fill = Fill::new(60, min, max).with(|fill| {
+        fill.spacing = Some(0.16);
+        fill.jitter = Some(0.02);
+    });
+    scene.fill(&[(ball, 1.0)], fill);
+    scene.file().contact.max_overlap = Some(0.1);
     let model = scene.build()?.model;
     let steps = model.steps_for(0.25);
 

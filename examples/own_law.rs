@@ -4,9 +4,11 @@
 
 use std::error::Error;
 
-use rockfall::Simulation;
-use rockfall::scene::format::{Body, Law, Material, Plane, SceneFile, Shape};
+use rockfall::glam::DVec3;
+use rockfall::scene::SceneBuilder;
+use rockfall::scene::format::{Contact, Law, Material, Shape, Wall};
 use rockfall::step::gpu::Adapter;
+use rockfall::{NewBody, Simulation};
 
 /// `shaders/shared/contact.wgsl` has what a law gets and can build on.
 const LAW: &str = "
@@ -26,18 +28,16 @@ fn contact_law(contact: Contact, pair: Pair, memory: Memory, params: Params) -> 
 fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::temp_dir().join(format!("own_law_{}.wgsl", std::process::id()));
     std::fs::write(&file, LAW)?;
-    let mut scene = SceneFile::new("a softening ball");
-    scene.contact.law = Law::Custom;
-    scene.contact.file = Some(file.to_string_lossy().into_owned());
-    scene.contact.stiffness = Some(1e5);
-    scene
-        .materials
-        .add("rubber", Material::new(1000.0, 0.8, 0.5));
-    scene.shapes.add("ball", Shape::sphere(0.1, "rubber"));
-    scene
-        .planes
-        .push(Plane::new([0.0; 3], [0.0, 1.0, 0.0], "rubber"));
-    scene.bodies.push(Body::new("ball", [0.0, 0.5, 0.0]));
+    let mut scene = SceneBuilder::new("a softening ball");
+    let rubber = scene.material("rubber", Material::new(1000.0).restitution(0.8));
+    let ball = scene.shape("ball", Shape::sphere(0.1), rubber);
+    scene.wall("floor", Wall::plane(DVec3::Y), rubber);
+    scene.body(NewBody::new(ball, DVec3::new(0.0, 0.5, 0.0)));
+    scene.contact(Contact::default().with(|contact| {
+        contact.law = Law::Custom;
+        contact.file = Some(file.to_string_lossy().into_owned());
+        contact.stiffness = Some(1e5);
+    }));
     let scene = scene.build();
     std::fs::remove_file(&file)?;
     let model = scene?.model;

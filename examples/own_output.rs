@@ -5,7 +5,9 @@
 use std::error::Error;
 use std::ops::ControlFlow;
 
-use rockfall::scene::format::{Fill, Material, Plane, SceneFile, Shape};
+use rockfall::glam::DVec3;
+use rockfall::scene::SceneBuilder;
+use rockfall::scene::format::{Fill, Material, Shape, Wall};
 use rockfall::{Backend, Observer, Options, Simulation};
 
 /// Notes the mean height of the bodies, and ends the run once it changes no more.
@@ -37,20 +39,21 @@ impl Observer for Height {
 
 fn main() -> Result<(), Box<dyn Error>> {
     // A scene in code; `rockfall::scene::load` reads one from a file.
-    let mut scene = SceneFile::new("heap");
-    scene.contact.max_overlap = Some(0.1);
-    scene
-        .materials
-        .add("stone", Material::new(2500.0, 0.3, 0.5));
-    scene.shapes.add("ball", Shape::sphere(0.05, "stone"));
-    let normals = [[0.0, 1.0, 0.0], [0.7, 1.0, 0.0], [-0.7, 1.0, 0.0]];
-    for normal in normals {
-        scene.planes.push(Plane::new([0.0; 3], normal, "stone"));
+    let mut scene = SceneBuilder::new("heap");
+    let stone = Material::new(2500.0).restitution(0.3).friction(0.5);
+    let stone = scene.material("stone", stone);
+    let ball = scene.shape("ball", Shape::sphere(0.05), stone);
+    for (name, slope) in [("floor", 0.0), ("left", 0.7), ("right", -0.7)] {
+        let normal = DVec3::new(slope, 1.0, 0.0).normalize();
+        scene.wall(name, Wall::plane(normal), stone);
     }
-    let mut fill = Fill::new(60, [("ball", 1.0)], [-0.2, 0.2, -0.2], [0.2, 1.0, 0.2]);
-    fill.jitter = Some(0.002);
-    fill.spacing = Some(0.105);
-    scene.fills.push(fill);
+    let (min, max) = (DVec3::new(-0.2, 0.2, -0.2), DVec3::new(0.2, 1.0, 0.2));
+    let fill = Fill::new(60, min, max).with(|fill| {
+        fill.jitter = Some(0.002);
+        fill.spacing = Some(0.105);
+    });
+    scene.fill(&[(ball, 1.0)], fill);
+    scene.file().contact.max_overlap = Some(0.1);
     let scene = scene.build()?;
 
     let options = Options {

@@ -167,6 +167,20 @@ pub enum Error {
         /// Number of bodies.
         count: usize,
     },
+    /// Somebody ended the steps; the simulation stands at the end of one, and can go on.
+    #[error("cancelled after step {step}")]
+    Cancelled {
+        /// Number of steps taken.
+        step: u64,
+    },
+    /// A body that is not there any more, or never was.
+    #[error(
+        "there is no body with the number {id}: it has left, or it is one of another simulation"
+    )]
+    BodyGone {
+        /// Its number.
+        id: u64,
+    },
     /// The thread pool of the CPU engine.
     #[error("the CPU engine cannot start {threads} threads: {reason}")]
     Threads {

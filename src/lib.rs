@@ -122,6 +122,9 @@ pub mod viewer;
 
 pub use error::Error;
 pub use glam;
+pub use model::handle::{BodyHandle, GroupHandle, MaterialHandle, ShapeHandle, WallHandle};
+pub use simulation::bodies::NewBody;
+pub use simulation::events::Event;
 pub use simulation::network::{Network, NetworkContact, Partner};
 pub use simulation::observe::Observer;
 pub use simulation::snapshot::{BodyState, Snapshot, SphereState, WallLoad, WallState};

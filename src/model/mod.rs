@@ -6,6 +6,7 @@
 pub mod clump;
 pub mod flow;
 pub mod forces;
+pub mod handle;
 pub mod heat;
 pub mod packing;
 pub mod pull;

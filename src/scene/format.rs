@@ -40,7 +40,7 @@ pub type Vector = List<f64, 3>;
 #[serde(remote = "SceneFile", deny_unknown_fields)]
 #[schemars(title = "Rockfall scene", extend("anyOf" = [
     {"required": ["bodies"]}, {"required": ["fills"]}, {"required": ["inlets"]},
-    {"required": ["start"]},
+    {"required": ["start"]}, {"required": ["spawn"]},
 ]))]
 pub struct SceneFile {
     /// Address of the JSON Schema, for editors; Rockfall does not read it.
@@ -166,6 +166,10 @@ pub struct SceneFile {
     /// Bodies that burst into pieces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explosions: Vec<Explosion>,
+    /// Shapes of which a program adds bodies while the scene runs, besides those that bodies, fills and inlets have: the
+    /// search for contacts and the time step are made for them, too. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spawn: Vec<String>,
     /// Time from one look at inlets, outlets and probes to the next, s. Bodies come in and go out, and
     /// what passes a face is counted, at a look only. Default: 200 time steps.
     #[serde(

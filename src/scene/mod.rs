@@ -29,7 +29,7 @@
 //! ```
 
 mod build;
-mod code;
+mod builder;
 pub mod contact;
 mod error;
 mod files;
@@ -50,6 +50,7 @@ use crate::simulation::checkpoint;
 use files::{Folder, neighbour};
 
 pub use build::{DEEP_OVERLAP, MAX_DISTANCE, MAX_MATERIALS, MAX_SPHERES, MAX_SPHERES_OF_SHAPE};
+pub use builder::{SceneBuilder, SpringEnd};
 pub use error::{Problem, SceneError};
 pub use files::{Disk, Files};
 

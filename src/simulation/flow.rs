@@ -43,13 +43,18 @@ impl Traffic {
         if change.new.is_empty() {
             return None;
         }
+        self.follow(&change);
+        Some(change)
+    }
+
+    /// Keeps what it knows of bodies in the order of these after a change that is no look.
+    pub(crate) fn follow(&mut self, change: &Change) {
         if !self.places.is_empty() {
             let kept = self.places.iter().zip(&change.keep);
             let kept = kept.filter_map(|(place, kept)| kept.then_some(*place));
             let new = change.new.iter().map(|(_, body)| body.position);
             self.places = kept.chain(new).collect();
         }
-        Some(change)
     }
 
     /// Looks at the bodies of `state` before the step after `steps`, and counts. Returns what is to be

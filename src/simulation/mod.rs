@@ -1,11 +1,15 @@
 //! A simulation on either engine.
 
+pub mod bodies;
+pub mod bulk;
 pub mod checkpoint;
 #[cfg(feature = "cpu")]
 mod clock;
+pub mod events;
 mod flow;
 pub mod network;
 pub mod observe;
+pub mod query;
 pub mod snapshot;
 pub mod summary;
 mod tune;
@@ -26,15 +30,16 @@ use crate::simulation::snapshot::{BodyState, Snapshot, report};
 use crate::simulation::summary::{Energy, Summary};
 use crate::state::layout::Stats;
 use crate::state::trace::{Sample, Trace};
-use crate::state::{Field, State, groups, least_period, pairs};
+use crate::state::{Field, State, groups, least_period, pairs, radii};
 #[cfg(feature = "cpu")]
 use crate::step::cpu::CpuEngine;
 #[cfg(feature = "gpu")]
 use crate::step::gpu::{Adapter, Context, GpuEngine};
 use crate::step::reference::ReferenceEngine;
-use crate::step::{Engine, PassTimes, Patience};
+use crate::step::{Canceller, Engine, PassTimes, Patience};
 #[cfg(feature = "cpu")]
 use clock::with_system_clock;
+use events::Ears;
 use flow::Change;
 
 /// Which engine to use.
@@ -121,6 +126,10 @@ pub struct Simulation {
     /// The walls, for inlets to ask where there is room.
     wall_probes: Vec<wall::Probe>,
     sphere_steps: u64,
+    /// Smallest and largest radius that the search for contacts was made for, m.
+    radii: (f64, f64),
+    ears: Ears,
+    canceller: Canceller,
 }
 
 impl Simulation {
@@ -203,8 +212,11 @@ impl Simulation {
         Ok(Self::start(state, model, engine))
     }
 
-    fn start(state: State, model: Model, engine: impl Engine + 'static) -> Simulation {
+    fn start(state: State, model: Model, mut engine: impl Engine + 'static) -> Simulation {
+        let canceller = Canceller::default();
+        engine.set_canceller(canceller.clone());
         Simulation {
+            radii: radii(&model),
             model: Arc::new(model),
             state,
             engine: Box::new(engine),
@@ -213,6 +225,8 @@ impl Simulation {
             samples: Vec::new(),
             wall_probes: Vec::new(),
             sphere_steps: 0,
+            ears: Ears::default(),
+            canceller,
         }
     }
 
@@ -281,8 +295,8 @@ impl Simulation {
     /// Takes `steps` steps and waits for them.
     ///
     /// # Errors
-    /// If a body moves too fast to be followed, or if the device is lost. In the first case the
-    /// simulation stands at the end of the step in which it did, and takes no more until it is
+    /// If a body moves too fast to be followed, if somebody [cancels](Simulation::canceller), or if the device is lost. In
+    /// the first case the simulation stands at the end of the step in which it did, and takes no more until it is
     /// [restored](Simulation::restore).
     pub fn step(&mut self, steps: u64) -> Result<()> {
         pollster::block_on(self.step_by(Patience::Block, steps))
@@ -310,10 +324,33 @@ impl Simulation {
                 every => (self.steps / every + 1) * every,
             };
             let explosion = self.next_explosion().unwrap_or(end);
-            self.take(patience, look.min(explosion).min(end) - self.steps)
-                .await?;
+            let listen = self.ears.next(self.steps).unwrap_or(end);
+            let next = look.min(explosion).min(listen).min(end);
+            self.take(patience, next - self.steps).await?;
+            if self.steps == listen {
+                self.listen(patience).await?;
+            }
+        }
+        if self.ears.next(end - 1) != Some(end) {
+            self.listen(patience).await?;
         }
         Ok(())
+    }
+
+    /// Takes steps until `time` (s) is reached: the last of them ends at the nearest to it. Takes none if it is past.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`].
+    pub fn run_until(&mut self, time: f64) -> Result<()> {
+        let steps = ((time - self.time()) / self.model.time_step).round();
+        self.step(steps.max(0.0) as u64)
+    }
+
+    /// Ends steps early, from another thread or a handler of signals. Steps that are under way end with
+    /// [`Error::Cancelled`] after the one at hand, on a GPU after those that were submitted; the simulation can go on
+    /// from there.
+    pub fn canceller(&self) -> Canceller {
+        self.canceller.clone()
     }
 
     /// Takes `steps` steps between two looks.
@@ -330,6 +367,7 @@ impl Simulation {
             sample.identity = self.state.identities[sample.body as usize];
         }
         match self.stats().runaway {
+            0 if self.canceller.take() => Err(Error::Cancelled { step: self.steps }),
             0 => Ok(()),
             body => Err(self.runaway(patience, body as usize - 1).await?),
         }
@@ -351,6 +389,7 @@ impl Simulation {
         let mut traffic = std::mem::take(&mut self.state.traffic);
         let change = traffic.explode(&model, &self.state, self.steps);
         self.state.traffic = traffic;
+        self.tell(change.as_ref());
         self.change(patience, change).await
     }
 
@@ -397,7 +436,19 @@ impl Simulation {
         let mut traffic = std::mem::take(&mut self.state.traffic);
         let change = traffic.look(&model, &self.state, self.steps, &self.wall_probes);
         self.state.traffic = traffic;
+        self.tell(change.as_ref());
         self.change(patience, change).await
+    }
+
+    /// Tells of what comes and goes by itself.
+    fn tell(&mut self, change: Option<&Change>) {
+        let Some(change) = change else {
+            return;
+        };
+        let bodies = self.state.identities.iter().zip(&change.keep);
+        let gone = bodies.filter_map(|(body, kept)| (!kept).then_some(body.id));
+        let new = change.new.iter().map(|(id, _)| *id);
+        self.ears.come_and_go(gone, new);
     }
 
     /// Gives the engine the host's copy of the state, which may have other bodies than before.
@@ -500,11 +551,7 @@ impl Simulation {
     /// # Errors
     /// If the device has no memory for the state.
     ///
-    /// # Panics
-    /// If `state` has other bodies, and no body can come or go: it is that of another model.
     pub fn restore(&mut self, state: &State, steps: u64) -> Result<()> {
-        let same = state.identities == self.state.identities;
-        assert!(same || !self.model.flow.is_empty(), "a state of this model");
         self.state.clone_from(state);
         self.state.params.gravity = self.model.gravity.as_vec3();
         if self.state.params.time_step != self.model.time_step as f32 {
@@ -609,7 +656,11 @@ impl Simulation {
     }
 
     fn fetch_contacts(&mut self) -> Result<()> {
-        self.fetch(&[
+        pollster::block_on(self.fetch_contacts_by(Patience::Block))
+    }
+
+    async fn fetch_contacts_by(&mut self, patience: Patience) -> Result<()> {
+        let fields = [
             Field::Bodies,
             Field::Walls,
             Field::Spheres,
@@ -619,7 +670,8 @@ impl Simulation {
             Field::SphereLoads,
             Field::BodyForces,
             Field::Stats,
-        ])
+        ];
+        self.fetch_by(patience, &fields).await
     }
 
     /// All that a step carries over to the next, which is all that is ever written of a run: see

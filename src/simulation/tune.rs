@@ -7,10 +7,13 @@ use glam::DVec3;
 use super::Simulation;
 use crate::error::{Error, Result};
 use crate::model::forces::{Drag, Push};
+use crate::model::handle::{MaterialHandle, WallHandle};
 use crate::model::pull::Pull;
+use crate::model::wall::motion::Rotation;
+use crate::model::wall::{Motion, Pose};
 use crate::model::{Model, PairLaw};
-use crate::simulation::snapshot::BodyState;
-use crate::state::layout::{PUSH, THRUST};
+use crate::simulation::snapshot::{BodyState, WallLoad};
+use crate::state::layout::{APPLIED, PUSH, THRUST};
 use crate::state::{self, Field};
 
 impl Simulation {
@@ -65,7 +68,10 @@ impl Simulation {
         let mut found = false;
         for action in &mut self.state.actions {
             let push = matches!(action.kind, PUSH | THRUST);
-            if push && bound(&model.forces.pushes[action.source as usize]) {
+            if push
+                && action.source != APPLIED
+                && bound(&model.forces.pushes[action.source as usize])
+            {
                 action.acts = down.into();
                 found = true;
             }
@@ -116,12 +122,13 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets how two materials, given by their indices, touch.
+    /// Sets how two materials touch.
     ///
     /// # Errors
     /// If one of them does not exist, a number makes no sense, or the contacts would have to
     /// remember more, or act farther away, than those with which the simulation was started.
-    pub fn set_pair(&mut self, a: usize, b: usize, law: PairLaw) -> Result<()> {
+    pub fn set_pair(&mut self, a: MaterialHandle, b: MaterialHandle, law: PairLaw) -> Result<()> {
+        let (a, b) = (a.index(), b.index());
         let count = self.model.materials.len();
         if a >= count || b >= count {
             return Err(Error::Tuned(format!(
@@ -156,13 +163,12 @@ impl Simulation {
     ///
     /// # Errors
     /// If the wall does not exist, the temperature is not greater than 0, or the scene has no heat.
-    pub fn set_wall_temperature(&mut self, index: usize, temperature: Option<f64>) -> Result<()> {
-        let count = self.model.walls.len();
-        if index >= count {
-            return Err(Error::Tuned(format!(
-                "there is no wall {index}; the scene has {count}, numbered from 0"
-            )));
-        }
+    pub fn set_wall_temperature(
+        &mut self,
+        wall: WallHandle,
+        temperature: Option<f64>,
+    ) -> Result<()> {
+        let index = self.check_wall(wall)?;
         if let Some(wrong) = temperature.filter(|t| !(*t > 0.0 && t.is_finite())) {
             return Err(Error::Tuned(format!(
                 "a wall cannot have the temperature {wrong} K; a number greater than 0 is expected"
@@ -213,13 +219,8 @@ impl Simulation {
     ///
     /// # Errors
     /// If the wall does not exist, or moves by itself, or the way is not finite, or the device is lost.
-    pub fn move_wall(&mut self, index: usize, way: DVec3) -> Result<()> {
-        let count = self.model.walls.len();
-        if index >= count {
-            return Err(Error::Tuned(format!(
-                "there is no wall {index}; the scene has {count}, numbered from 0"
-            )));
-        }
+    pub fn move_wall(&mut self, wall: WallHandle, way: DVec3) -> Result<()> {
+        let index = self.check_wall(wall)?;
         if !way.is_finite() {
             return Err(Error::Tuned(format!("a wall cannot be moved by {way}")));
         }
@@ -245,11 +246,111 @@ impl Simulation {
         self.wake()
     }
 
+    /// Has a wall move at a velocity (m/s), and turn about the origin of its own frame at an angular velocity (rad/s), from
+    /// where it is now on, whatever it did before. A caller may drive a wall by this before each step.
+    ///
+    /// # Errors
+    /// If the wall does not exist, moves under load, or a number is not finite; if the device is lost, or has no memory
+    /// left.
+    pub fn set_wall_velocity(
+        &mut self,
+        wall: WallHandle,
+        velocity: DVec3,
+        angular_velocity: DVec3,
+    ) -> Result<()> {
+        if !(velocity.is_finite() && angular_velocity.is_finite()) {
+            return Err(Error::Tuned(format!(
+                "a wall cannot move at {velocity} m/s and turn at {angular_velocity} rad/s; numbers are expected"
+            )));
+        }
+        let index = self.check_wall(wall)?;
+        self.fetch(&[Field::Walls])?;
+        let pose = self.state.wall(index).pose;
+        let rotation = angular_velocity.try_normalize().map(|axis| Rotation {
+            axis,
+            center: pose.position,
+            speed: angular_velocity.length(),
+            ramp: 0.0,
+            amplitude: 0.0,
+            frequency: 0.0,
+            phase: 0.0,
+        });
+        let motion = Motion {
+            velocity,
+            rotation,
+            start: self.time(),
+            end: f64::INFINITY,
+            ..Motion::default()
+        };
+        self.set_motion(index, pose, motion)
+    }
+
+    /// Has a wall move as `motion` says, which puts it in place of the pose that it has in the scene: times are
+    /// simulated times.
+    ///
+    /// # Errors
+    /// As [`Simulation::set_wall_velocity`].
+    pub fn set_wall_motion(&mut self, wall: WallHandle, motion: Motion) -> Result<()> {
+        let index = self.check_wall(wall)?;
+        let pose = self.model.walls[index].pose;
+        self.set_motion(index, pose, motion)
+    }
+
+    fn set_motion(&mut self, index: usize, pose: Pose, motion: Motion) -> Result<()> {
+        if self.model.walls[index].loaded.is_some() {
+            return Err(Error::Tuned(format!(
+                "the wall {index} ({}) moves under load, and cannot be driven",
+                self.model.walls[index].name
+            )));
+        }
+        let wall = &mut self.model_mut().walls[index];
+        wall.pose = pose;
+        wall.motion = Some(motion);
+        let wall = wall.clone();
+        // A first wall that moves is a matter of the buffers and passes that an engine starts with.
+        let starts = !self.state.movers.moves(index) || self.state.params.moving_walls == 0;
+        if starts {
+            self.fetch(&Field::ALL)?;
+        } else {
+            self.fetch(&[Field::Walls])?;
+        }
+        self.state.set_mover(index, wall, self.time());
+        self.state.stats[0].stale = 1;
+        if starts {
+            self.restart()?;
+        } else {
+            self.engine.write(&[Field::Walls], &self.state);
+            self.upload_params();
+            self.engine.write_stale(&self.state);
+        }
+        self.wake()
+    }
+
+    /// What contacts did to a wall in the last step.
+    ///
+    /// # Errors
+    /// If the wall does not exist, or the device is lost.
+    pub fn wall_load(&mut self, wall: WallHandle) -> Result<WallLoad> {
+        let index = self.check_wall(wall)?;
+        Ok(self.snapshot()?.wall_loads()[index])
+    }
+
+    /// The index of a wall.
+    pub(super) fn check_wall(&self, wall: WallHandle) -> Result<usize> {
+        let (index, count) = (wall.index(), self.model.walls.len());
+        if index >= count {
+            return Err(Error::Tuned(format!(
+                "there is no wall {index}; the scene has {count}, numbered from 0"
+            )));
+        }
+        Ok(index)
+    }
+
     /// A body as it is now.
     ///
     /// # Errors
     /// If it does not exist, or the device is lost.
-    pub fn body(&mut self, index: u32) -> Result<BodyState> {
+    pub fn body_at(&mut self, index: u32) -> Result<BodyState> {
         let count = self.state.bodies.len();
         if index as usize >= count {
             return Err(Error::NoSuchBody { body: index, count });

@@ -1,14 +1,18 @@
 //! What may change of a [`State`] while a simulation runs.
 
-use super::State;
 use super::grid::Grid;
+use super::kinds::kind;
 use super::layout::*;
 use super::pairs::memory_size;
+use super::population::inverse_capacity;
 use super::walls::temperatures;
+use super::{Identity, State};
 use crate::math::grid::wrap;
+use crate::math::rotation;
 use crate::model::Model;
 use crate::model::pull::Pull;
 use bytemuck::cast_slice;
+use glam::{DQuat, DVec3, Vec3};
 
 impl State {
     /// Has the pass `forces` run from now on.
@@ -25,6 +29,62 @@ impl State {
     pub(crate) fn set_actions(&mut self, actions: Vec<Action>) {
         self.params.action_count = actions.len() as u32;
         self.actions = actions;
+    }
+
+    /// Has a force (N) and a torque (N m) act on the body at `place`, in place of those that did so by the caller's wish;
+    /// zeros end them.
+    pub(crate) fn apply(&mut self, place: usize, force: Vec3, torque: Vec3) {
+        let body = place as u32;
+        let mut actions = std::mem::take(&mut self.actions);
+        let own = |action: &Action| action.body == body && action.source == APPLIED;
+        let found = actions.iter().position(own);
+        let end = actions.partition_point(|action| action.body <= body);
+        let action = Action {
+            kind: PUSH,
+            body,
+            source: APPLIED,
+            vector: force,
+            torque,
+            start: f32::NEG_INFINITY,
+            end: f32::INFINITY,
+            acts: 1,
+            ..Action::default()
+        };
+        match (found, force == Vec3::ZERO && torque == Vec3::ZERO) {
+            (Some(found), true) => drop(actions.remove(found)),
+            (Some(found), false) => actions[found] = action,
+            (None, true) => (),
+            (None, false) => actions.insert(end, action),
+        }
+        self.set_actions(actions);
+    }
+
+    /// Whether the grid reaches to a point, m.
+    pub(crate) fn has_cell(&self, point: DVec3) -> bool {
+        let cells = (point - self.origin) / self.params.cell_size.as_dvec3();
+        cells.abs().max_element() < f64::from(1 << 30)
+    }
+
+    /// Puts the centre of mass of the body at `place` to a point, m, and its principal axes.
+    pub(crate) fn set_pose(&mut self, place: usize, position: DVec3, orientation: DQuat) {
+        let (cell, offset) = self.cell_of(position);
+        let body = &mut self.bodies[place];
+        (body.cell, body.offset) = (cell, offset);
+        body.orientation = rotation::orientation(orientation);
+    }
+
+    /// Makes the body at `place` one of the kind that its identity says.
+    pub(crate) fn set_kind(&mut self, model: &Model, place: usize) {
+        let Identity {
+            shape,
+            group,
+            fixed,
+            ..
+        } = self.identities[place];
+        self.bodies[place].kind = kind(model, shape, group, fixed);
+        if let (Some(heat), Some(own)) = (&model.heat, self.body_heat.get_mut(place)) {
+            own.inverse_capacity = inverse_capacity(heat, shape, fixed);
+        }
     }
 
     /// Sets the pair table, and the one against walls.

@@ -114,7 +114,7 @@ pub(super) fn locate(point: DVec3, origin: DVec3, cell_size: Vec3) -> (IVec3, DV
 }
 
 /// Smallest and largest radius of the spheres of all bodies, those to come included, m.
-pub(super) fn radii(model: &Model) -> (f64, f64) {
+pub(crate) fn radii(model: &Model) -> (f64, f64) {
     let poured = model
         .flow
         .inlets
@@ -124,7 +124,8 @@ pub(super) fn radii(model: &Model) -> (f64, f64) {
         .bodies
         .iter()
         .map(|body| body.shape)
-        .chain(poured.map(|(shape, _)| *shape));
+        .chain(poured.map(|(shape, _)| *shape))
+        .chain(model.flow.spawn.iter().copied());
     let spheres = shapes.flat_map(|shape| &model.shapes[shape].spheres);
     spheres.fold((f64::MAX, 0.0), |(smallest, largest), sphere| {
         (smallest.min(sphere.radius), largest.max(sphere.radius))

@@ -57,6 +57,9 @@ pub(crate) static GEOMETRY: LazyLock<String> = LazyLock::new(|| {
     structs.map(|layout| layout.reader("geometry")).concat()
 });
 
+/// [`Action::source`] of what the caller applies.
+pub const APPLIED: u32 = u32::MAX;
+
 shared_constants! {
     /// Threads in a workgroup, of every pass.
     pub const WORKGROUP_SIZE: u32 = 64;
@@ -364,7 +367,7 @@ shared_structs! {
         pub other: u32,
         /// Of an [`ANCHOR`], the cell of the other end.
         pub cell: IVec3,
-        /// Which of the scene's springs or pushes it is.
+        /// Which of the scene's springs or pushes it is, or [`APPLIED`].
         pub source: u32,
         /// Stiffness of the spring, N/m.
         pub stiffness: f32,

@@ -17,8 +17,8 @@ mod walls;
 
 pub use forces::Stretched;
 pub(crate) use forces::groups;
-pub(crate) use grid::least_length;
 pub use grid::least_period;
+pub(crate) use grid::{least_length, radii};
 pub(crate) use pairs::pairs;
 pub(crate) use population::SLICES;
 pub use walls::Movers;
@@ -322,7 +322,7 @@ pub fn body_orientation(body: &Body) -> DQuat {
     DQuat::from_vec4(body.orientation.as_dvec4()).normalize()
 }
 
-fn world_inertia(orientation: DQuat, inertia: DVec3) -> DMat3 {
+pub(crate) fn world_inertia(orientation: DQuat, inertia: DVec3) -> DMat3 {
     let axes = DMat3::from_quat(orientation);
     axes * DMat3::from_diagonal(inertia) * axes.transpose()
 }

@@ -7,7 +7,9 @@ use super::layout::*;
 use super::{Identity, State, world_inertia};
 use crate::math::grid::{FRACTION, wrap};
 use crate::math::rotation;
+use crate::model::heat::Heat;
 use crate::model::{Model, ModelBody, Remembered};
+use glam::{DVec3, IVec3, UVec3};
 
 /// Entries of the neighbour lists that there is room for at the start, for each sphere; the lists
 /// grow as they need.
@@ -43,14 +45,9 @@ impl State {
                 });
             }
             if let Some(heat) = &model.heat {
-                let capacity = heat.capacities[body.shape];
                 self.body_heat.push(BodyHeat {
                     temperature: body.temperature as f32,
-                    inverse_capacity: if body.fixed {
-                        0.0
-                    } else {
-                        (1.0 / capacity) as f32
-                    },
+                    inverse_capacity: inverse_capacity(heat, body.shape, body.fixed),
                     ..BodyHeat::default()
                 });
             }
@@ -58,18 +55,15 @@ impl State {
                 body: index,
                 ..Sphere::default()
             }));
-            let Params {
-                cell_size, period, ..
-            } = self.params;
-            let (cell, part) = locate(body.position, self.origin, cell_size);
+            let (cell, offset) = self.cell_of(body.position);
             let inertia = world_inertia(body.orientation, clump.inertia);
             let kind = kind(model, body.shape, body.group, body.fixed);
             let reach = f64::from(self.properties[kind as usize].reach);
             let speed = body.velocity.length() + body.angular_velocity.length() * reach;
             let fast = speed as f32 * self.params.time_step > self.params.fast_way;
             self.bodies.push(Body {
-                offset: (part / f64::from(FRACTION)).round().as_uvec3(),
-                cell: wrap(cell, period),
+                offset,
+                cell,
                 kind,
                 orientation: rotation::orientation(body.orientation),
                 velocity: body.velocity.as_vec3(),
@@ -80,6 +74,16 @@ impl State {
             });
         }
         self.fit();
+    }
+
+    /// The cell of a point (m), and the place in it as [`Body::offset`] has it.
+    pub(super) fn cell_of(&self, point: DVec3) -> (IVec3, UVec3) {
+        let Params {
+            cell_size, period, ..
+        } = self.params;
+        let (cell, part) = locate(point, self.origin, cell_size);
+        let offset = (part / f64::from(FRACTION)).round().as_uvec3();
+        (wrap(cell, period), offset)
     }
 
     /// Takes away the bodies that are not to `keep`, with their spheres and contacts; what these have
@@ -211,6 +215,14 @@ impl State {
     /// Room to make for neighbour lists that have grown to `count` entries: they will grow again.
     pub fn neighbour_room(count: u32) -> u32 {
         count.saturating_add(count / 4).saturating_add(1024)
+    }
+}
+
+/// What heat does to the temperature of a body, K/J; a fixed one keeps its own.
+pub(super) fn inverse_capacity(heat: &Heat, shape: usize, fixed: bool) -> f32 {
+    match fixed {
+        true => 0.0,
+        false => (1.0 / heat.capacities[shape]) as f32,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::grid::{Grid, radii};
 use super::layout::*;
 use super::pairs::power_of_two;
-use super::world_inertia;
+use super::{State, world_inertia};
 use crate::math::grid::{FRACTION, wrap};
 use crate::math::rotation;
 use crate::model::wall::{self, Loaded};
@@ -43,6 +43,11 @@ impl Movers {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.movers.is_empty()
+    }
+
+    /// Whether the wall `index` is one of them.
+    pub(crate) fn moves(&self, index: usize) -> bool {
+        self.movers.iter().any(|mover| mover.index == index)
     }
 
     pub(super) fn set_time_step(&mut self, time_step: f64, earlier: f64) {
@@ -98,6 +103,29 @@ impl From<ExactPose> for WallPose {
             velocity: pose.velocity.as_vec3(),
             angular_velocity: pose.angular_velocity.as_vec3(),
             ..WallPose::default()
+        }
+    }
+}
+
+impl State {
+    /// Has the wall `index` move by prescription from a time (s) on: as `wall`, which is it with another motion.
+    pub(crate) fn set_mover(&mut self, index: usize, wall: wall::Wall, time: f64) {
+        let moving = wall.at(time);
+        let anchor = self.anchors[index];
+        let arm = moving.pose.orientation * anchor;
+        let own = &mut self.walls[index];
+        own.velocity = (moving.velocity + moving.angular_velocity.cross(arm)).as_vec3();
+        own.angular_velocity = moving.angular_velocity.as_vec3();
+        self.params.moving_walls = 1;
+        let mover = Mover {
+            index,
+            wall,
+            anchor,
+        };
+        let movers = &mut self.movers.movers;
+        match movers.binary_search_by_key(&index, |mover| mover.index) {
+            Ok(place) => movers[place] = mover,
+            Err(place) => movers.insert(place, mover),
         }
     }
 }

@@ -4,9 +4,9 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::time::Duration;
 
-use super::Pass;
 #[cfg(feature = "gpu")]
 use super::gpu::GpuEngine;
+use super::{Canceller, Pass};
 use crate::error::Result;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
@@ -40,7 +40,7 @@ pub trait Engine {
     fn device(&self) -> String;
 
     /// Takes `count` steps after the first `taken`, and adds the samples of the trace to `samples`. Returns how
-    /// many it took: fewer, if a body was lost in the last of them.
+    /// many it took: fewer, if a body was lost in the last of them, or somebody cancelled.
     ///
     /// # Errors
     /// If the device is lost, or has no memory for larger neighbour lists.
@@ -69,6 +69,9 @@ pub trait Engine {
     /// As [`Engine::step`].
     fn profile(&mut self, state: &mut State, taken: u64, count: u64) -> Result<Option<PassTimes>>;
 
+    /// Ends steps early from now on when `canceller` says so.
+    fn set_canceller(&mut self, canceller: Canceller);
+
     /// Samples the bodies of `trace`, which are given by their indices, from now on.
     fn set_trace(&mut self, trace: Trace, state: &State);
 
@@ -95,6 +98,17 @@ pub trait Engine {
 
     /// Takes over buffers of the host's copy; their lengths are those of before.
     fn write(&mut self, _fields: &[Field], _state: &State) {}
+
+    /// Takes over one body of the host's copy, and its temperature.
+    fn write_body(&mut self, _body: usize, _state: &State) {}
+
+    /// Takes over [`State::actions`], of which there may be another number than before.
+    ///
+    /// # Errors
+    /// As [`Engine::replace`].
+    fn write_actions(&mut self, _state: &State) -> Result<()> {
+        Ok(())
+    }
 
     /// Takes over [`State::params`], and the walls that move by prescription.
     fn write_params(&mut self, _state: &State) {}

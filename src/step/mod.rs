@@ -2,6 +2,7 @@
 //!
 //! [`Pass::ALL`] lists the passes in their order.
 
+mod canceller;
 pub mod clock;
 pub mod contact;
 #[cfg(feature = "cpu")]
@@ -17,6 +18,7 @@ pub mod wall_load;
 pub(crate) mod wall_motion;
 pub(crate) mod wall_run;
 
+pub use canceller::Canceller;
 pub(crate) use engine::Patience;
 pub use engine::{Engine, Later, PassTimes};
 pub use pass::Pass;

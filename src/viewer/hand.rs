@@ -6,6 +6,7 @@ use winit::keyboard::ModifiersState;
 
 use super::Viewer;
 use crate::error::Result;
+use crate::model::handle::WallHandle;
 use crate::model::pull::Pull;
 use crate::render::{Line, Thing};
 use crate::simulation::snapshot::BodyState;
@@ -221,7 +222,7 @@ impl Viewer {
             Thing::Sphere(index) => {
                 let body = stage.simulation.on_host().spheres[index as usize].body;
                 Some(Picked::Body {
-                    state: stage.simulation.body(body)?,
+                    state: stage.simulation.body_at(body)?,
                 })
             }
             Thing::Wall(index) => Some(Picked::Wall {
@@ -309,7 +310,9 @@ impl Viewer {
         } else {
             -way.y
         };
-        let outcome = stage.simulation.move_wall(index, along * metres * normal);
+        let outcome = stage
+            .simulation
+            .move_wall(WallHandle::from_index(index), along * metres * normal);
         self.tell(outcome);
     }
 }

@@ -450,7 +450,7 @@ impl Viewer {
             self.picked = None;
             return self.hand.let_go();
         };
-        match stage.simulation.body(index as u32) {
+        match stage.simulation.body_at(index as u32) {
             Ok(now) => *state = now,
             Err(error) => return self.tell(Err(error)),
         }

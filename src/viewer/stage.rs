@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::history::History;
 use crate::error::{Error, Result};
+use crate::model::handle::MaterialHandle;
 use crate::model::{Model, PairLaw};
 use crate::render::{Look, Renderer};
 use crate::scene::contact::stable_time_step;
@@ -111,7 +112,11 @@ impl Stage {
 
     /// Sets the parameters of a pair of materials.
     pub fn set_pair(&mut self, a: usize, b: usize, law: PairLaw) -> Result<()> {
-        self.simulation.set_pair(a, b, law)?;
+        self.simulation.set_pair(
+            MaterialHandle::from_index(a),
+            MaterialHandle::from_index(b),
+            law,
+        )?;
         self.stable = stable_time_step(self.simulation.model());
         Ok(())
     }

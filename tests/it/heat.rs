@@ -3,6 +3,7 @@
 use crate::common::{device, model, on_both, warm_crowd};
 use glam::DVec3;
 use rockfall::model::Law;
+use rockfall::model::handle::WallHandle;
 use rockfall::model::heat::ROOM;
 use rockfall::output::{Table, write_state};
 use rockfall::{Simulation, scene};
@@ -59,7 +60,7 @@ fn bodies_warm_up_on_a_hot_floor_and_a_fixed_one_stays_as_it_is() {
             );
             assert!(found[3..].iter().any(|t| *t > 400.0), "{engine}: {found:?}");
             // A body by itself is reported as it is among all.
-            assert_eq!(simulation.body(0).unwrap().temperature, Some(found[0]));
+            assert_eq!(simulation.body_at(0).unwrap().temperature, Some(found[0]));
         },
     );
 }
@@ -141,10 +142,14 @@ fn a_wall_gets_another_temperature() {
         |mut simulation, engine| {
             simulation.step(2000).unwrap();
             let before = temperatures(&mut simulation);
-            simulation.set_wall_temperature(0, None).unwrap();
+            simulation
+                .set_wall_temperature(WallHandle::from_index(0), None)
+                .unwrap();
             simulation.step(200).unwrap();
             let insulated = temperatures(&mut simulation);
-            simulation.set_wall_temperature(0, Some(1000.0)).unwrap();
+            simulation
+                .set_wall_temperature(WallHandle::from_index(0), Some(1000.0))
+                .unwrap();
             simulation.step(200).unwrap();
             let hot = temperatures(&mut simulation);
             let sum = |all: &[f64], weights: &[f64]| -> f64 {
@@ -165,7 +170,7 @@ fn a_wall_gets_another_temperature() {
             for (wall, temperature) in [(7, 300.0), (0, -1.0), (0, f64::NAN)] {
                 assert!(
                     simulation
-                        .set_wall_temperature(wall, Some(temperature))
+                        .set_wall_temperature(WallHandle::from_index(wall), Some(temperature))
                         .is_err()
                 );
             }
@@ -206,5 +211,8 @@ fn files_have_the_temperature_where_there_is_heat_and_only_there() {
     );
     let mut cold = Simulation::on_cpu(cold.model, None).unwrap();
     assert_eq!(written(&mut cold), (Value::Null, false));
-    assert!(cold.set_wall_temperature(0, Some(300.0)).is_err());
+    assert!(
+        cold.set_wall_temperature(WallHandle::from_index(0), Some(300.0))
+            .is_err()
+    );
 }

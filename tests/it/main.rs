@@ -42,3 +42,4 @@ mod sleep;
 mod tune;
 mod walls;
 mod watch;
+mod world;

@@ -3,6 +3,7 @@
 use crate::common::{on_both, simulate};
 use glam::{DVec3, Vec3};
 use rockfall::Simulation;
+use rockfall::model::handle::MaterialHandle;
 use serde_json::{Value, json};
 
 const RADIUS: f64 = 0.05;
@@ -201,7 +202,13 @@ fn gravity_and_tuning_wake() {
             simulation.set_gravity(DVec3::NEG_Y * 9.81).unwrap();
             simulation.step(10_000).unwrap();
             let law = simulation.model().pairs[0];
-            simulation.set_pair(0, 0, law).unwrap();
+            simulation
+                .set_pair(
+                    MaterialHandle::from_index(0),
+                    MaterialHandle::from_index(0),
+                    law,
+                )
+                .unwrap();
             assert_eq!(sleepers(&mut simulation), 0, "{engine}");
         },
     );

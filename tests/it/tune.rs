@@ -3,6 +3,7 @@
 use crate::common::on_both;
 use glam::DVec3;
 use rockfall::Simulation;
+use rockfall::model::handle::{MaterialHandle, WallHandle};
 use rockfall::model::pull::Pull;
 
 /// A ball of 1 kg above a floor; steps of 1 ms.
@@ -59,7 +60,13 @@ fn contacts_are_tuned() {
         // It falls 0.1 m, and rises as high again where nothing is lost.
         let mut law = simulation.model().pairs[0];
         law.damping_ratio = 0.0;
-        simulation.set_pair(0, 0, law).unwrap();
+        simulation
+            .set_pair(
+                MaterialHandle::from_index(0),
+                MaterialHandle::from_index(0),
+                law,
+            )
+            .unwrap();
         simulation.step(140).unwrap();
         assert!(velocity(&mut simulation).y < -1.0, "{engine}: it falls");
         let mut highest = 0.0_f64;
@@ -71,7 +78,13 @@ fn contacts_are_tuned() {
         // And with the restitution of the scene it does not.
         let mut law = simulation.model().pairs[0];
         law.damping_ratio = 1.0;
-        simulation.set_pair(0, 0, law).unwrap();
+        simulation
+            .set_pair(
+                MaterialHandle::from_index(0),
+                MaterialHandle::from_index(0),
+                law,
+            )
+            .unwrap();
         simulation.step(1000).unwrap();
         assert!(
             velocity(&mut simulation).length() < 1e-2,
@@ -92,7 +105,7 @@ fn a_body_that_is_pulled_hangs_where_spring_and_weight_are_equal() {
         };
         simulation.set_pull(Some(pull)).unwrap();
         simulation.step(2000).unwrap();
-        let body = simulation.body(0).unwrap();
+        let body = simulation.body_at(0).unwrap();
         let expected = pull.target - DVec3::Y * 10.0 / 100.0;
         let off = (body.position - expected).length();
         assert!(off < 1e-4, "{engine}: {} for {expected}", body.position);
@@ -117,7 +130,7 @@ fn a_pull_beside_the_centre_turns_the_body() {
         };
         simulation.set_pull(Some(pull)).unwrap();
         simulation.step(1).unwrap();
-        let body = simulation.body(0).unwrap();
+        let body = simulation.body_at(0).unwrap();
         // F = 0.1 N for 1 ms on 1 kg, and r x F over 2/5 m r^2.
         let velocity = DVec3::new(0.0, 0.0, 1e-4);
         assert!(
@@ -161,7 +174,9 @@ fn a_plane_that_moves_takes_its_contacts_along() {
         let height = |simulation: &mut Simulation| simulation.bodies().unwrap()[0].position.y;
         let resting = height(&mut simulation);
         assert!((resting - 0.099).abs() < 1e-3, "{engine}: {resting}");
-        simulation.move_wall(0, DVec3::new(0.0, -3.0, 0.0)).unwrap();
+        simulation
+            .move_wall(WallHandle::from_index(0), DVec3::new(0.0, -3.0, 0.0))
+            .unwrap();
         simulation.step(300).unwrap();
         let falling = height(&mut simulation);
         assert!((falling + 0.35).abs() < 0.02, "{engine}: {falling}");
@@ -169,7 +184,9 @@ fn a_plane_that_moves_takes_its_contacts_along() {
         let below = height(&mut simulation);
         assert!((below - resting + 3.0).abs() < 2e-3, "{engine}: {below}");
         // Up by so little that the ball is near enough to be pushed.
-        simulation.move_wall(0, DVec3::new(0.0, 0.01, 0.0)).unwrap();
+        simulation
+            .move_wall(WallHandle::from_index(0), DVec3::new(0.0, 0.01, 0.0))
+            .unwrap();
         simulation.step(2000).unwrap();
         let pushed = height(&mut simulation);
         assert!((pushed - below - 0.01).abs() < 2e-3, "{engine}: {pushed}");
@@ -201,13 +218,34 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         refused(simulation.set_gravity(DVec3::NAN), "m/s²");
         refused(simulation.set_time_step(0.0), "greater than 0");
         refused(simulation.set_time_step(f64::INFINITY), "greater than 0");
-        refused(simulation.set_pair(0, 1, law), "has 1, numbered from 0");
+        refused(
+            simulation.set_pair(
+                MaterialHandle::from_index(0),
+                MaterialHandle::from_index(1),
+                law,
+            ),
+            "has 1, numbered from 0",
+        );
         let mut wrong = law;
         wrong.friction = -1.0;
-        refused(simulation.set_pair(0, 0, wrong), "the friction -1");
+        refused(
+            simulation.set_pair(
+                MaterialHandle::from_index(0),
+                MaterialHandle::from_index(0),
+                wrong,
+            ),
+            "the friction -1",
+        );
         let mut sticky = law;
         sticky.cohesion = rockfall::model::Cohesion::SurfaceEnergy(10.0);
-        refused(simulation.set_pair(0, 0, sticky), "from the start");
+        refused(
+            simulation.set_pair(
+                MaterialHandle::from_index(0),
+                MaterialHandle::from_index(0),
+                sticky,
+            ),
+            "from the start",
+        );
         let pull = |body, stiffness| Pull {
             body,
             stiffness,
@@ -217,8 +255,11 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         };
         refused(simulation.set_pull(Some(pull(1, 1.0))), "no body 1");
         refused(simulation.set_pull(Some(pull(0, -1.0))), "cannot be pulled");
-        refused(simulation.move_wall(1, DVec3::ZERO), "no wall 1");
-        refused(simulation.body(1).map(|_| ()), "no body 1");
+        refused(
+            simulation.move_wall(WallHandle::from_index(1), DVec3::ZERO),
+            "no wall 1",
+        );
+        refused(simulation.body_at(1).map(|_| ()), "no body 1");
         assert_eq!(simulation.model().pairs[0], law, "nothing has changed");
     });
 }
@@ -231,10 +272,10 @@ fn bodies_that_came_in_can_be_asked_for_and_pulled() {
         "inlets": [ { "rate": 1000, "count": 4, "shapes": { "ball": 1 },
                       "region": { "min": [-1, -1, -1], "max": [1, 1, 1] } } ] }"#;
     on_both(text, |mut simulation, engine| {
-        assert!(simulation.body(0).is_err(), "{engine}");
+        assert!(simulation.body_at(0).is_err(), "{engine}");
         simulation.step(300).unwrap();
         assert_eq!(simulation.body_count(), 4, "{engine}");
-        let before = simulation.body(3).unwrap();
+        let before = simulation.body_at(3).unwrap();
         let pull = rockfall::model::pull::Pull {
             body: 3,
             point: glam::DVec3::ZERO,
@@ -244,8 +285,8 @@ fn bodies_that_came_in_can_be_asked_for_and_pulled() {
         };
         simulation.set_pull(Some(pull)).unwrap();
         simulation.step(20).unwrap();
-        let speed = simulation.body(3).unwrap().velocity.y;
+        let speed = simulation.body_at(3).unwrap().velocity.y;
         assert!(speed > 0.1, "{engine}: {speed} m/s");
-        assert!(simulation.body(4).is_err(), "{engine}");
+        assert!(simulation.body_at(4).is_err(), "{engine}");
     });
 }

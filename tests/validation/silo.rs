@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use glam::{DQuat, DVec3};
 use rockfall::Simulation;
+use rockfall::model::handle::MaterialHandle;
 use rockfall::model::heat::ROOM;
 use rockfall::model::wall::{Shape, Side, Wall};
 use rockfall::model::{Model, ModelBody};
@@ -121,7 +122,13 @@ fn base_force(engine: Engine, height: f64) -> (f64, f64) {
         let mut law = simulation.model().pairs[1];
         law.wall_stiffness *= 0.7;
         law.damping_ratio = 1.0;
-        simulation.set_pair(0, 1, law).unwrap();
+        simulation
+            .set_pair(
+                MaterialHandle::from_index(0),
+                MaterialHandle::from_index(1),
+                law,
+            )
+            .unwrap();
         simulation.step(steps(0.01)).unwrap();
     }
     simulation.step(steps(0.1)).unwrap();

@@ -36,6 +36,8 @@ pub struct Flow {
     pub probes: Vec<Probe>,
     /// Bodies that burst.
     pub explosions: Vec<Explosion>,
+    /// Shapes of which the caller may add bodies, besides those that are there.
+    pub spawn: Vec<usize>,
 }
 
 impl Flow {
@@ -45,6 +47,7 @@ impl Flow {
             && self.outlets.is_empty()
             && self.probes.is_empty()
             && self.explosions.is_empty()
+            && self.spawn.is_empty()
     }
 
     /// Corners of the regions in which bodies come in, m.
@@ -110,6 +113,7 @@ impl Traffic {
             probes,
             explosions,
             every: _,
+            spawn: _,
         } = &model.flow;
         Traffic {
             inlets: vec![Amount::default(); inlets.len()],

@@ -452,6 +452,20 @@ fn quantile(part: f64) -> f64 {
     0.5 * (low + high)
 }
 
+/// A body that a program adds, of which nothing is known but the shape.
+pub(super) fn spawned(shape: usize) -> crate::model::ModelBody {
+    crate::model::ModelBody {
+        shape,
+        position: DVec3::ZERO,
+        orientation: glam::DQuat::IDENTITY,
+        velocity: DVec3::ZERO,
+        angular_velocity: DVec3::ZERO,
+        fixed: false,
+        group: 0,
+        temperature: crate::model::heat::ROOM,
+    }
+}
+
 /// A body of each kind that inlets bring, as it comes in at its fastest from the highest point: what
 /// stiffness and time step must be fit for.
 pub(super) fn newcomers(

@@ -32,6 +32,7 @@ use crate::model::{Integrator, Law, Model, ModelBody, PairLaw};
 use check::{Check, Names, Sign, vector};
 use forces::NamedBodies;
 use overlaps::Kept;
+pub(super) use usage::unused_shapes;
 
 /// Spheres that a scene may have.
 pub const MAX_SPHERES: u64 = 50_000_000;
@@ -79,6 +80,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
     let mut fills = check.fills(file, &shape_names, &materials, &group_names, &mut shapes);
     let mut inlets = check.inlets(file, &shape_names, &materials, &group_names, &mut shapes);
     let outlets = check.outlets(file);
+    let spawn = check.spawn(file, &shape_names);
     let probes = check.probes(file);
     check.explosions(file, &named, started_bodies, &shape_names, &shapes.clumps);
     check.elasticity(file, &shape_names, &shapes);
@@ -128,7 +130,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
     if !check.problems.is_empty() {
         return Err(check.problems);
     }
-    if bodies.iter().all(|body| body.fixed) && inlets.is_empty() {
+    if bodies.iter().all(|body| body.fixed) && inlets.is_empty() && spawn.is_empty() {
         check
             .warnings
             .push("bodies: all of them are fixed, so nothing will move".into());
@@ -142,6 +144,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
         .copied()
         .chain(flow::newcomers(&inlets, gravity))
         .chain(explosions::flying(&explosions, &bodies))
+        .chain(spawn.iter().map(|shape| flow::spawned(*shape)))
         .collect();
     let encounters = Encounters::new(&materials, &shapes, &walls, &moving, gravity);
     let notes = encounters
@@ -202,6 +205,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
             outlets,
             probes,
             explosions,
+            spawn,
         },
         remembered: started.remembered,
         forces: Forces {

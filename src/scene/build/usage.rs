@@ -18,7 +18,8 @@ pub(super) fn used_shapes(file: &SceneFile, names: &Names) -> impl Iterator<Item
     let named = file.bodies.iter().map(|body| body.shape.as_str());
     let mixed = mixes(file).flat_map(Table::names);
     let started = file.shapes.names().filter(|_| file.start.is_some());
-    let all = named.chain(mixed).chain(started);
+    let spawned = file.spawn.iter().map(String::as_str);
+    let all = named.chain(mixed).chain(started).chain(spawned);
     let used: BTreeSet<usize> = all.filter_map(|n| names.get(n)).collect();
     used.into_iter()
 }
@@ -114,19 +115,34 @@ impl Check {
         if file.start.is_some() {
             return;
         }
-        let of_bodies = file.bodies.iter().map(|body| body.shape.as_str());
-        let mixed = mixes(file).flat_map(Table::names);
-        let parts = file
-            .shapes
-            .0
-            .iter()
-            .filter_map(|(_, shape)| shape.parts.as_ref());
-        let parts = parts.flatten().map(|part| part.shape.as_str());
-        let shapes: HashSet<&str> = of_bodies.chain(mixed).chain(parts).collect();
-        for name in file.shapes.names().filter(|n| !shapes.contains(n)) {
+        for name in unused_shapes(file) {
             self.warnings.push(format!(
-                "shapes.{name}: no body, no fill and no inlet has this shape"
+                "shapes.{name}: no body, no fill and no inlet has this shape, and \"spawn\" does not name it"
             ));
         }
     }
+
+    /// The shapes of which a program adds bodies, by their indices.
+    pub(super) fn spawn(&mut self, file: &SceneFile, names: &Names) -> Vec<usize> {
+        let shapes = file.spawn.iter().enumerate();
+        let found = shapes
+            .filter_map(|(index, name)| self.resolve(format_args!("spawn[{index}]"), name, names));
+        found.collect()
+    }
+}
+
+/// The names of the shapes that nothing in the scene has.
+pub(in super::super) fn unused_shapes(file: &SceneFile) -> Vec<String> {
+    let of_bodies = file.bodies.iter().map(|body| body.shape.as_str());
+    let mixed = mixes(file).flat_map(Table::names);
+    let spawned = file.spawn.iter().map(String::as_str);
+    let parts = file
+        .shapes
+        .0
+        .iter()
+        .filter_map(|(_, shape)| shape.parts.as_ref());
+    let parts = parts.flatten().map(|part| part.shape.as_str());
+    let used: HashSet<&str> = of_bodies.chain(mixed).chain(parts).chain(spawned).collect();
+    let unused = file.shapes.names().filter(|name| !used.contains(name));
+    unused.map(str::to_owned).collect()
 }

@@ -6,7 +6,7 @@ use crate::math::parallel::{Threads, thread_count};
 use crate::model::Model;
 use crate::state::State;
 use crate::state::trace::{Sample, Trace};
-use crate::step::{Engine, PassTimes};
+use crate::step::{Canceller, Engine, PassTimes};
 
 impl CpuEngine {
     /// An engine on `threads` threads of its own, on all cores if `None`.
@@ -73,6 +73,10 @@ impl Engine for CpuEngine {
 
     fn profile(&mut self, state: &mut State, _: u64, count: u64) -> Result<Option<PassTimes>> {
         Ok(self.on_threads(|engine| CpuEngine::profile(engine, state, count)))
+    }
+
+    fn set_canceller(&mut self, canceller: Canceller) {
+        self.canceller = canceller;
     }
 
     fn set_trace(&mut self, trace: Trace, _: &State) {

@@ -81,7 +81,7 @@ use crate::math::parallel::Threads;
 use crate::state::State;
 use crate::state::trace::Trace;
 use crate::step::clock::{Clock, Stopwatch};
-use crate::step::{Pass, PassTimes};
+use crate::step::{Canceller, Pass, PassTimes};
 
 /// Least number of elements that a thread takes at a time; less costs more than it gains.
 const GRAIN: usize = 256;
@@ -92,6 +92,7 @@ pub struct CpuEngine {
     /// Threads of its own; those of the caller if there are none.
     threads: Option<Threads>,
     trace: Option<Trace>,
+    canceller: Canceller,
     decomposition: Decomposition,
     scratch: neighbours::ListScratch,
 }
@@ -145,8 +146,10 @@ impl CpuEngine {
     /// spheres are in [`State::spheres`], after the last step only.
     pub fn steps(&mut self, state: &mut State, count: u64, mut after: Option<AfterStep>) -> u64 {
         let mut taken = 0;
-        while taken < count && state.stats[0].runaway == 0 {
-            self.take_step(state, taken + 1 == count, None);
+        let mut last = false;
+        while taken < count && !last && state.stats[0].runaway == 0 {
+            last = taken + 1 == count || self.canceller.is_cancelled();
+            self.take_step(state, last, None);
             taken += 1;
             if let Some(after) = &mut after {
                 self.decomposition.give_bodies(state);

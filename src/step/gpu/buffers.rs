@@ -225,11 +225,7 @@ impl Buffers {
         );
         for field in Field::ALL {
             self.write(context, field, state);
-            let length = match length(state, field) {
-                0 => LEAST,
-                length => length,
-            };
-            self.lengths.insert(field, length);
+            self.lengths.insert(field, used(state, field));
         }
     }
 
@@ -239,6 +235,21 @@ impl Buffers {
         context
             .queue
             .write_buffer(buffer, offset, state.bytes(field));
+    }
+
+    /// Overwrites a field, for which there may be no room yet.
+    pub async fn rewrite(&mut self, context: &Context, field: Field, state: &State) -> Result<()> {
+        let length = used(state, field);
+        if self.field(field).size() < length {
+            let size = Room::ToGrow.of(length);
+            let larger = context
+                .create_buffer_async(field.name(), size, STORAGE)
+                .await?;
+            self.fields.insert(field, larger);
+        }
+        self.write(context, field, state);
+        self.lengths.insert(field, length);
+        Ok(())
     }
 
     /// Gives the neighbour lists room for `capacity` entries each, after there was none for new ones: they are
@@ -341,6 +352,14 @@ fn list_needs(params: &Params) -> [[u32; 3]; Threads::OF_LISTS.len()] {
 
 /// Bytes from the index of a slice to the next: what an offset of a uniform must be a multiple of on any device.
 const SLICE_STRIDE: u64 = 256;
+
+/// Bytes that passes see of a field: of one without elements, some that they leave alone.
+fn used(state: &State, field: Field) -> u64 {
+    match length(state, field) {
+        0 => LEAST,
+        length => length,
+    }
+}
 
 /// Bytes that a field of a state takes on the device.
 fn length(state: &State, field: Field) -> u64 {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 use crate::step::wall_motion::steps_without_bodies;
-use crate::step::{Engine, Later, Pass, PassTimes, Patience};
+use crate::step::{Canceller, Engine, Later, Pass, PassTimes, Patience};
 
 impl GpuEngine {
     /// [`Engine::step`] for those who wait as they like.
@@ -88,6 +88,10 @@ impl Engine for GpuEngine {
         Ok(Some(sums))
     }
 
+    fn set_canceller(&mut self, canceller: Canceller) {
+        self.canceller = canceller;
+    }
+
     fn set_trace(&mut self, trace: Trace, state: &State) {
         GpuEngine::set_trace(self, &trace, state);
     }
@@ -110,6 +114,14 @@ impl Engine for GpuEngine {
         }
     }
 
+    fn write_body(&mut self, body: usize, state: &State) {
+        self.upload_body(body, state);
+    }
+
+    fn write_actions(&mut self, state: &State) -> Result<()> {
+        self.upload_actions(state)
+    }
+
     fn write_params(&mut self, state: &State) {
         self.set_params(state);
     }
@@ -127,7 +139,9 @@ impl Engine for GpuEngine {
     }
 
     fn restart(&mut self, state: &State) -> Result<()> {
+        let canceller = std::mem::take(&mut self.canceller);
         *self = GpuEngine::with_law(&self.context().clone(), state, self.law.as_deref())?;
+        self.canceller = canceller;
         Ok(())
     }
 

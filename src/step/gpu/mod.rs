@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::state::layout::{CUSTOM, Params, Stats, WALL_STEPS};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
-use crate::step::{Pass, Patience};
+use crate::step::{Canceller, Pass, Patience};
 use arrival::Arrival;
 use buffers::{Buffers, Room};
 use kernels::Kernels;
@@ -71,6 +71,7 @@ pub struct GpuEngine {
     steps_per_submission: u64,
     /// How many steps the neighbour lists hold.
     steps_per_list: f32,
+    canceller: Canceller,
 }
 
 /// A submission of steps, at the end of which the device copies its stats, and before them what was sampled, for the
@@ -146,6 +147,7 @@ impl GpuEngine {
             submissions: 0,
             steps_per_submission: 1,
             steps_per_list: 1.0,
+            canceller: Canceller::default(),
         })
     }
 
@@ -278,6 +280,34 @@ impl GpuEngine {
         self.buffers.write(&self.context, field, state);
     }
 
+    /// Overwrites one body, and its temperature, with that of `state`.
+    fn upload_body(&mut self, body: usize, state: &State) {
+        self.known = None;
+        for (field, count) in [
+            (Field::Bodies, state.bodies.len()),
+            (Field::BodyHeat, state.body_heat.len()),
+        ] {
+            if count == 0 {
+                continue;
+            }
+            let size = state.bytes(field).len() / count;
+            let own = &state.bytes(field)[body * size..][..size];
+            let (buffer, start) = (self.buffers.field(field), self.buffers.offset(field));
+            let place = start + (body * size) as u64;
+            self.context.queue.write_buffer(buffer, place, own);
+        }
+    }
+
+    /// Overwrites the springs and pushes, of which there may be another number than before.
+    fn upload_actions(&mut self, state: &State) -> Result<()> {
+        self.known = None;
+        let rewritten = self.buffers.rewrite(&self.context, Field::Actions, state);
+        pollster::block_on(rewritten)?;
+        self.set_params(state);
+        self.kernels.bind(&self.context, &self.buffers);
+        Ok(())
+    }
+
     /// Has the next step build the neighbour lists.
     fn set_stale(&mut self) {
         self.known = None;
@@ -390,6 +420,9 @@ impl GpuEngine {
 
     /// Steps that are to be submitted yet, if the device takes all that are under way.
     fn wants(&self, course: &Course) -> u64 {
+        if self.canceller.is_cancelled() {
+            return 0;
+        }
         course.end - course.next - self.under_way()
     }
 

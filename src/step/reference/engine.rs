@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::state::State as Buffers;
 use crate::state::trace::{Sample, Trace};
-use crate::step::{Engine, PassTimes};
+use crate::step::{Canceller, Engine, PassTimes};
 
 /// The reference as an engine.
 ///
@@ -15,6 +15,7 @@ use crate::step::{Engine, PassTimes};
 pub struct ReferenceEngine<R: Real> {
     own: State<R>,
     trace: Option<Trace>,
+    canceller: Canceller,
 }
 
 impl<R: Real> ReferenceEngine<R> {
@@ -28,6 +29,7 @@ impl<R: Real> ReferenceEngine<R> {
         Ok(ReferenceEngine {
             own: State::new(model, state),
             trace: None,
+            canceller: Canceller::default(),
         })
     }
 }
@@ -51,7 +53,7 @@ impl<R: Real> Engine for ReferenceEngine<R> {
         let own = &mut self.own;
         own.take(state);
         let mut steps = 0;
-        while steps < count && !own.is_lost() {
+        while steps < count && !own.is_lost() && !(steps > 0 && self.canceller.is_cancelled()) {
             own.step();
             steps += 1;
             if let Some(trace) = &self.trace
@@ -74,6 +76,10 @@ impl<R: Real> Engine for ReferenceEngine<R> {
     ) -> Result<Option<PassTimes>> {
         self.step(state, taken, count, &mut Vec::new())?;
         Ok(None)
+    }
+
+    fn set_canceller(&mut self, canceller: Canceller) {
+        self.canceller = canceller;
     }
 
     fn set_trace(&mut self, trace: Trace, _: &Buffers) {

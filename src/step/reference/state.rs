@@ -14,7 +14,9 @@ use super::rotation::{Orientation, Quaternion};
 use super::vector::Vector;
 use crate::model::forces::End;
 use crate::model::{Cohesion, Model};
-use crate::state::layout::{ASLEEP, FAST, GROUP_SHIFT, KEPT, MATERIAL_BITS, PUSH, Stats, THRUST};
+use crate::state::layout::{
+    APPLIED, ASLEEP, FAST, GROUP_SHIFT, KEPT, MATERIAL_BITS, PUSH, Stats, THRUST,
+};
 use crate::state::{Identity, Movers, State as Buffers};
 
 /// All that the passes of the reference read and write; see the fields of [`crate::state::State`].
@@ -340,7 +342,8 @@ impl<R: Real> State<R> {
     }
 
     fn refine_actions(&mut self, model: &Model, state: &Buffers) {
-        for own in &mut self.actions {
+        let of_model = |own: &&mut Action<R>| own.source != APPLIED;
+        for own in self.actions.iter_mut().filter(of_model) {
             let source = own.source as usize;
             if own.kind == PUSH || own.kind == THRUST {
                 let push = &model.forces.pushes[source];

@@ -1,0 +1,481 @@
+//! Single bodies: a caller adds them, takes them away, reads and sets them between steps.
+
+use std::sync::Arc;
+
+use glam::{DQuat, DVec3};
+
+use super::Simulation;
+use super::flow::Change;
+use super::snapshot::BodyState;
+use crate::error::{Error, Result};
+use crate::model::ModelBody;
+use crate::model::clump::Clump;
+use crate::model::handle::{BodyHandle, GroupHandle, MaterialHandle, ShapeHandle, WallHandle};
+use crate::model::heat::ROOM;
+use crate::state::layout::ASLEEP;
+use crate::state::{Field, body_orientation, world_inertia};
+use crate::step::Patience;
+
+/// A body to be added.
+///
+/// Position and orientation are those of the shape's own axes, as in a scene.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NewBody {
+    /// Its shape.
+    pub shape: ShapeHandle,
+    /// Origin of the shape's own axes, m.
+    pub position: DVec3,
+    /// World from the shape's own axes.
+    pub orientation: DQuat,
+    /// Velocity of the centre of mass, m/s.
+    pub velocity: DVec3,
+    /// Angular velocity in the world frame, rad/s.
+    pub angular_velocity: DVec3,
+    /// Whether it takes part in contacts and does not move.
+    pub fixed: bool,
+    /// Its group.
+    pub group: GroupHandle,
+    /// Temperature, K; it counts where materials conduct heat.
+    pub temperature: f64,
+}
+
+impl NewBody {
+    /// A body at rest, in the group of all bodies that are in no other.
+    pub fn new(shape: ShapeHandle, position: DVec3) -> NewBody {
+        NewBody {
+            shape,
+            position,
+            orientation: DQuat::IDENTITY,
+            velocity: DVec3::ZERO,
+            angular_velocity: DVec3::ZERO,
+            fixed: false,
+            group: GroupHandle::default(),
+            temperature: ROOM,
+        }
+    }
+
+    /// The same with another velocity, m/s.
+    pub fn moving(self, velocity: DVec3) -> NewBody {
+        NewBody { velocity, ..self }
+    }
+
+    /// The same with another orientation.
+    pub fn turned(self, orientation: DQuat) -> NewBody {
+        NewBody {
+            orientation,
+            ..self
+        }
+    }
+
+    /// The same in a group.
+    pub fn in_group(self, group: GroupHandle) -> NewBody {
+        NewBody { group, ..self }
+    }
+
+    /// The same, fixed.
+    pub fn fixed(self) -> NewBody {
+        NewBody {
+            fixed: true,
+            ..self
+        }
+    }
+}
+
+impl Simulation {
+    /// The shape of this name.
+    pub fn shape(&self, name: &str) -> Option<ShapeHandle> {
+        let index = self.model.shapes.iter().position(|own| own.name == name)?;
+        Some(ShapeHandle::from_index(index))
+    }
+
+    /// The material of this name.
+    pub fn material(&self, name: &str) -> Option<MaterialHandle> {
+        let index = self.model.materials.iter().position(|own| own == name)?;
+        Some(MaterialHandle::from_index(index))
+    }
+
+    /// The wall of this name; the first, if there are several.
+    pub fn wall(&self, name: &str) -> Option<WallHandle> {
+        let index = self.model.walls.iter().position(|own| own.name == name)?;
+        Some(WallHandle::from_index(index))
+    }
+
+    /// The group of this name; `all` is that of the bodies that are in no other.
+    pub fn group(&self, name: &str) -> Option<GroupHandle> {
+        let groups = &self.model.forces.groups;
+        let index = groups.iter().position(|own| own.name == name)?;
+        Some(GroupHandle::from_index(index))
+    }
+
+    /// The bodies that there are now, in the order in which everything lists them.
+    pub fn handles(&self) -> impl ExactSizeIterator<Item = BodyHandle> + '_ {
+        let identities = self.state.identities.iter();
+        identities.map(|body| BodyHandle::from_id(body.id))
+    }
+
+    /// Where a body stands in that order, if it is there.
+    pub fn index_of(&self, body: BodyHandle) -> Option<usize> {
+        let identities = &self.state.identities;
+        let found = identities.binary_search_by_key(&body.id(), |own| own.id);
+        found.ok()
+    }
+
+    /// Adds a body before the next step.
+    ///
+    /// # Errors
+    /// As [`Simulation::spawn_many`].
+    pub fn spawn(&mut self, body: NewBody) -> Result<BodyHandle> {
+        Ok(self.spawn_many(&[body])?[0])
+    }
+
+    /// Adds bodies before the next step; they get the next numbers in this order. Nothing asks whether they overlap
+    /// others.
+    ///
+    /// # Errors
+    /// If a number makes no sense, a shape or group does not exist, or the spheres of a shape are smaller or larger than
+    /// all those that the scene was made for: its bodies, its inlets, and the shapes that it names under `spawn`. If the
+    /// device has no memory for them. Then none is added.
+    pub fn spawn_many(&mut self, bodies: &[NewBody]) -> Result<Vec<BodyHandle>> {
+        let checked: Result<Vec<ModelBody>> = bodies.iter().map(|body| self.check(body)).collect();
+        let first = self.state.traffic.next_id;
+        let new: Vec<_> = (first..).zip(checked?).collect();
+        let handles = new.iter().map(|(id, _)| BodyHandle::from_id(*id)).collect();
+        self.state.traffic.next_id += new.len() as u64;
+        self.come_and_go(Vec::new(), new)?;
+        Ok(handles)
+    }
+
+    /// Takes a body away before the next step.
+    ///
+    /// # Errors
+    /// As [`Simulation::despawn_many`].
+    pub fn despawn(&mut self, body: BodyHandle) -> Result<()> {
+        self.despawn_many(&[body])
+    }
+
+    /// Takes bodies away before the next step. What their contacts have dissipated stays in the energy balance; springs
+    /// and applied forces on them go with them.
+    ///
+    /// # Errors
+    /// If one of them is not there, or the device is lost. Then all stay.
+    pub fn despawn_many(&mut self, bodies: &[BodyHandle]) -> Result<()> {
+        let places: Result<Vec<usize>> = bodies.iter().map(|body| self.place_of(*body)).collect();
+        self.come_and_go(places?, Vec::new())
+    }
+
+    fn come_and_go(&mut self, gone: Vec<usize>, new: Vec<(u64, ModelBody)>) -> Result<()> {
+        if gone.is_empty() && new.is_empty() {
+            return Ok(());
+        }
+        let mut change = Change {
+            keep: vec![true; self.state.bodies.len()],
+            new,
+        };
+        for place in gone {
+            change.keep[place] = false;
+        }
+        self.state.traffic.follow(&change);
+        pollster::block_on(self.change(Patience::Block, Some(change)))
+    }
+
+    /// A body as the scene would have it.
+    fn check(&self, body: &NewBody) -> Result<ModelBody> {
+        let refused = |sentence: String| Err(Error::Tuned(sentence));
+        let NewBody {
+            shape,
+            position,
+            orientation,
+            velocity,
+            angular_velocity,
+            fixed,
+            group,
+            temperature,
+        } = *body;
+        let Some(clump) = self.model.shapes.get(shape.index()) else {
+            return refused(format!(
+                "there is no shape {}; the scene has {}, numbered from 0",
+                shape.index(),
+                self.model.shapes.len()
+            ));
+        };
+        if group.index() >= self.model.forces.groups.len() {
+            return refused(format!(
+                "there is no group {}; the scene has {}, numbered from 0",
+                group.index(),
+                self.model.forces.groups.len()
+            ));
+        }
+        if !self.takes(clump) {
+            return refused(format!(
+                "a body of the shape {} cannot be added: its spheres are smaller or larger than all those that the \
+                 search for contacts was made for; name the shape under \"spawn\" in the scene",
+                clump.name
+            ));
+        }
+        self.check_place(position)?;
+        let orientation = check_orientation(orientation)?;
+        check_vector("velocity", velocity, "m/s")?;
+        check_vector("angular velocity", angular_velocity, "rad/s")?;
+        if fixed && (velocity, angular_velocity) != (DVec3::ZERO, DVec3::ZERO) {
+            return refused("a body that is fixed cannot be added with a velocity".to_owned());
+        }
+        if !(temperature > 0.0 && temperature.is_finite()) {
+            return refused(format!(
+                "a body cannot have the temperature {temperature} K; a number greater than 0 is expected"
+            ));
+        }
+        Ok(ModelBody {
+            shape: shape.index(),
+            position: clump.position_of(position, orientation),
+            orientation: clump.body_orientation(orientation),
+            velocity,
+            angular_velocity,
+            fixed,
+            group: group.index(),
+            temperature,
+        })
+    }
+
+    /// Whether the search for contacts was made for spheres of these sizes.
+    fn takes(&self, clump: &Clump) -> bool {
+        let (smallest, largest) = self.radii;
+        let mut radii = clump.spheres.iter().map(|sphere| sphere.radius);
+        radii.all(|radius| (smallest..=largest).contains(&radius))
+    }
+
+    fn place_of(&self, body: BodyHandle) -> Result<usize> {
+        let found = self.index_of(body);
+        found.ok_or(Error::BodyGone { id: body.id() })
+    }
+
+    fn check_place(&self, position: DVec3) -> Result<()> {
+        check_vector("position", position, "m")?;
+        if !self.state.has_cell(position) {
+            return Err(Error::Tuned(format!(
+                "a body cannot be at {position} m: that is farther from the origin than the grid reaches"
+            )));
+        }
+        Ok(())
+    }
+
+    /// A body as it is now.
+    ///
+    /// # Errors
+    /// If it is not there, or the device is lost.
+    pub fn body(&mut self, body: BodyHandle) -> Result<BodyState> {
+        let place = self.place_of(body)?;
+        self.body_at(place as u32)
+    }
+
+    /// Puts a body somewhere else: the origin of its shape's own axes, m, and the world from these axes. It keeps its
+    /// velocities, and its contacts what they remember.
+    ///
+    /// # Errors
+    /// If it is not there, a number makes no sense, or the device is lost.
+    pub fn set_pose(
+        &mut self,
+        body: BodyHandle,
+        position: DVec3,
+        orientation: DQuat,
+    ) -> Result<()> {
+        self.check_place(position)?;
+        let orientation = check_orientation(orientation)?;
+        let place = self.read_to_set(body)?;
+        let clump = &self.model.shapes[self.state.identities[place].shape];
+        let (position, orientation) = (
+            clump.position_of(position, orientation),
+            clump.body_orientation(orientation),
+        );
+        let spin = self.fetched().body(place).angular_velocity;
+        self.state.set_pose(place, position, orientation);
+        self.set_spin(place, spin);
+        self.state.stats[0].stale = 1;
+        self.written(place);
+        self.engine.write_stale(&self.state);
+        // What it lay on, or what lay on it, may be without it now.
+        self.wake()
+    }
+
+    /// Sets the velocity of a body's centre of mass, m/s.
+    ///
+    /// # Errors
+    /// If it is not there, is fixed, the velocity is not finite, or the device is lost.
+    pub fn set_velocity(&mut self, body: BodyHandle, velocity: DVec3) -> Result<()> {
+        check_vector("velocity", velocity, "m/s")?;
+        let place = self.read_to_push(body)?;
+        self.state.bodies[place].velocity = velocity.as_vec3();
+        self.written(place);
+        Ok(())
+    }
+
+    /// Sets the angular velocity of a body in the world frame, rad/s.
+    ///
+    /// # Errors
+    /// As [`Simulation::set_velocity`].
+    pub fn set_angular_velocity(&mut self, body: BodyHandle, velocity: DVec3) -> Result<()> {
+        check_vector("angular velocity", velocity, "rad/s")?;
+        let place = self.read_to_push(body)?;
+        self.set_spin(place, velocity);
+        self.written(place);
+        Ok(())
+    }
+
+    /// Gives a body an impulse, N s, at a point of the world, m.
+    ///
+    /// # Errors
+    /// As [`Simulation::set_velocity`].
+    pub fn apply_impulse(&mut self, body: BodyHandle, impulse: DVec3, point: DVec3) -> Result<()> {
+        check_vector("impulse", impulse, "N s")?;
+        check_vector("point", point, "m")?;
+        let place = self.read_to_push(body)?;
+        let own = &self.state.bodies[place];
+        let arm = self.state.nearest(point - self.state.position(own));
+        let mass = self.model.shapes[self.state.identities[place].shape].mass;
+        let own = &mut self.state.bodies[place];
+        own.velocity = (own.velocity.as_dvec3() + impulse / mass).as_vec3();
+        own.angular_momentum = (own.angular_momentum.as_dvec3() + arm.cross(impulse)).as_vec3();
+        self.written(place);
+        Ok(())
+    }
+
+    /// Gives a body an angular impulse, N m s.
+    ///
+    /// # Errors
+    /// As [`Simulation::set_velocity`].
+    pub fn apply_angular_impulse(&mut self, body: BodyHandle, impulse: DVec3) -> Result<()> {
+        check_vector("angular impulse", impulse, "N m s")?;
+        let place = self.read_to_push(body)?;
+        let own = &mut self.state.bodies[place];
+        own.angular_momentum = (own.angular_momentum.as_dvec3() + impulse).as_vec3();
+        self.written(place);
+        Ok(())
+    }
+
+    /// Sets the force, N, and the torque, N m, in the world frame, that act on a body's centre of mass from now on,
+    /// besides all else; zeros end that. They replace those of the call before.
+    ///
+    /// # Errors
+    /// As [`Simulation::set_velocity`], or if the device has no memory left.
+    pub fn set_applied_force(
+        &mut self,
+        body: BodyHandle,
+        force: DVec3,
+        torque: DVec3,
+    ) -> Result<()> {
+        check_vector("force", force, "N")?;
+        check_vector("torque", torque, "N m")?;
+        let place = self.read_to_push(body)?;
+        self.written(place);
+        let starts = self.state.params.forces == 0;
+        if starts {
+            // The pass that adds forces was left out until now.
+            self.fetch(&Field::ALL)?;
+            self.state.start_forces();
+        }
+        self.state.apply(place, force.as_vec3(), torque.as_vec3());
+        match starts {
+            true => self.restart(),
+            false => self.engine.write_actions(&self.state),
+        }
+    }
+
+    /// Fixes a body where it is, or frees it, at rest.
+    ///
+    /// # Errors
+    /// If it is not there, or the device is lost.
+    pub fn set_fixed(&mut self, body: BodyHandle, fixed: bool) -> Result<()> {
+        let place = self.read_to_set(body)?;
+        self.state.identities[place].fixed = fixed;
+        let own = &mut self.state.bodies[place];
+        (own.velocity, own.angular_momentum) = Default::default();
+        self.change_kind(place)
+    }
+
+    /// Puts a body into a group.
+    ///
+    /// # Errors
+    /// If the body or the group is not there, or the device is lost.
+    pub fn set_group(&mut self, body: BodyHandle, group: GroupHandle) -> Result<()> {
+        let count = self.model.forces.groups.len();
+        if group.index() >= count {
+            return Err(Error::Tuned(format!(
+                "there is no group {}; the scene has {count}, numbered from 0",
+                group.index()
+            )));
+        }
+        let place = self.read_to_set(body)?;
+        self.state.identities[place].group = group.index();
+        self.change_kind(place)
+    }
+
+    /// Whether a body sleeps.
+    ///
+    /// # Errors
+    /// If it is not there, or the device is lost.
+    pub fn is_asleep(&mut self, body: BodyHandle) -> Result<bool> {
+        let place = self.place_of(body)?;
+        self.engine.read_body(place, &mut self.state)?;
+        Ok(self.state.bodies[place].still == ASLEEP)
+    }
+
+    fn change_kind(&mut self, place: usize) -> Result<()> {
+        let model = Arc::clone(&self.model);
+        self.state.set_kind(&model, place);
+        self.written(place);
+        self.state.stats[0].stale = 1;
+        self.engine.write_stale(&self.state);
+        self.wake()
+    }
+
+    /// Reads a body, which is then set and [`Simulation::written`].
+    fn read_to_set(&mut self, body: BodyHandle) -> Result<usize> {
+        let place = self.place_of(body)?;
+        self.engine.read_body(place, &mut self.state)?;
+        Ok(place)
+    }
+
+    /// The same of a body that is to be moved.
+    fn read_to_push(&mut self, body: BodyHandle) -> Result<usize> {
+        let place = self.read_to_set(body)?;
+        if self.state.identities[place].fixed {
+            return Err(Error::Tuned(format!(
+                "the body {} is fixed, and cannot be pushed; free it first",
+                body.id()
+            )));
+        }
+        Ok(place)
+    }
+
+    fn set_spin(&mut self, place: usize, velocity: DVec3) {
+        let inertia = self.model.shapes[self.state.identities[place].shape].inertia;
+        let own = &mut self.state.bodies[place];
+        let inertia = world_inertia(body_orientation(own), inertia);
+        own.angular_momentum = (inertia * velocity).as_vec3();
+    }
+
+    /// Gives the engine a body that was set; it wakes.
+    fn written(&mut self, place: usize) {
+        self.state.bodies[place].still = 0;
+        self.engine.write_body(place, &self.state);
+    }
+}
+
+fn check_vector(what: &str, vector: DVec3, unit: &str) -> Result<()> {
+    match vector.as_vec3().is_finite() {
+        true => Ok(()),
+        false => Err(Error::Tuned(format!(
+            "a {what} cannot be {vector}; three numbers are expected, {unit}"
+        ))),
+    }
+}
+
+fn check_orientation(orientation: DQuat) -> Result<DQuat> {
+    let length = orientation.length();
+    if (length - 1.0).abs() > 1e-3 {
+        return Err(Error::Tuned(format!(
+            "an orientation cannot be {orientation}; a unit quaternion (x, y, z, w) is expected"
+        )));
+    }
+    Ok(orientation / length)
+}
