@@ -1,11 +1,13 @@
 //! What can go wrong in a simulation, as opposed to in a scene (see [`crate::scene::SceneError`]).
+//!
+//! The sentences say what is wrong; what to type about it is for the program to say that asked.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// An error of a simulation; its text is a sentence with a remedy.
+/// An error of a simulation; its text is a sentence.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -23,9 +25,7 @@ pub enum Error {
         feature: &'static str,
     },
     /// The adapter refuses to open.
-    #[error(
-        "the adapter {adapter} cannot be opened: {reason}; choose another one with --adapter (`rockfall adapters` lists them) or use --backend cpu"
-    )]
+    #[error("the adapter {adapter} cannot be opened: {reason}")]
     Device {
         /// Name of the adapter.
         adapter: String,
@@ -34,7 +34,7 @@ pub enum Error {
     },
     /// A buffer of the scene is larger than the adapter allows or has memory for.
     #[error(
-        "the scene needs a buffer `{buffer}` of {needed} bytes, and {adapter} {limit}; use fewer bodies, another adapter, or --backend cpu"
+        "the scene needs a buffer `{buffer}` of {needed} bytes, and {adapter} {limit}; use fewer bodies, another adapter, or the CPU engine"
     )]
     TooLarge {
         /// Name of the buffer.
@@ -56,7 +56,7 @@ pub enum Error {
     },
     /// The device stopped working.
     #[error(
-        "the device {adapter} was lost during the run: {reason}; a driver that resets long submissions is the usual cause, fewer bodies or --backend cpu help"
+        "the device {adapter} was lost during the run: {reason}; a driver that resets long submissions is the usual cause: fewer bodies or the CPU engine help"
     )]
     Lost {
         /// Name of the adapter.
@@ -93,16 +93,14 @@ pub enum Error {
     },
     /// A custom contact law on the CPU engine.
     #[error(
-        "the contact law of this scene is {file}, in WGSL, which runs on the GPU engine only; use --backend gpu, on a machine without a GPU with --adapter software"
+        "the contact law of this scene is {file}, in WGSL, which runs on the GPU engine only; a software adapter will do"
     )]
     CustomLaw {
         /// The file of the law.
         file: String,
     },
     /// The adapter computes, and does not draw.
-    #[error(
-        "the adapter {adapter} cannot draw: it lacks {lacks}; name another one with --adapter (`rockfall adapters` lists them)"
-    )]
+    #[error("the adapter {adapter} cannot draw: it lacks {lacks}")]
     CannotDraw {
         /// Name of the adapter.
         adapter: String,
@@ -155,9 +153,7 @@ pub enum Error {
     #[error("{0}")]
     Tuned(String),
     /// There is no window to be had.
-    #[error(
-        "no window can be opened: {0}; on a machine without a display, `rockfall render` makes pictures"
-    )]
+    #[error("no window can be opened: {0}")]
     Window(String),
     /// A body index that does not exist.
     #[error("there is no body {body}: the scene has {count}, numbered from 0")]

@@ -1,27 +1,55 @@
-//! Rockfall simulates massive piles of rigid bodies on any GPU.
+//! Rockfall simulates massive piles of rigid bodies on any GPU, and on CPUs.
 //!
-//! A rigid body is a *clump*: a rigid composite of spheres. Spheres touch by the discrete element
-//! method (DEM): a normal spring and dashpot, and a tangential force capped by Coulomb friction.
-//! A step is a handful of passes, each of them a WGSL compute shader and, with the same name, a
-//! Rust function: the CPU engine is the reference that the GPU is tested against, and the engine
-//! of a machine without a GPU.
+//! A rigid body is a *clump*: a rigid composite of spheres. Spheres touch by the discrete element method (DEM): springs
+//! and dashpots along the normal and across it, and friction. Each engine gives the same bits run after run, on any
+//! number of threads.
 //!
-//! # Example
+//! # First steps
 //!
 //! ```
-//! use rockfall::{Backend, Options, Simulation, scene};
+//! use rockfall::glam::DVec3;
+//! use rockfall::scene::SceneBuilder;
+//! use rockfall::scene::format::{Contact, Material, Shape, Wall};
+//! use rockfall::{NewBody, Options, Simulation};
+//!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let scene = scene::load("scenes/bounce.json".as_ref())?;
-//! let options = Options { backend: Backend::Cpu, ..Options::default() };
-//! let mut simulation = Simulation::new(scene.model, &options)?;
-//! simulation.step(1000)?;
-//! for body in simulation.bodies()? {
-//!     println!("body {} is at {}", body.index, body.position);
-//! }
-//! println!("{:?}", simulation.summary()?);
+//! let mut scene = SceneBuilder::new("first");
+//! let stone = scene.material("stone", Material::new(2500.0).friction(0.5).restitution(0.5));
+//! let ball = scene.shape("ball", Shape::sphere(0.05), stone);
+//! let floor = scene.wall("floor", Wall::plane(DVec3::Y), stone);
+//! scene.contact(Contact::hooke(1e5));
+//!
+//! // On the GPU if there is one, else on all cores.
+//! let mut simulation = Simulation::new(scene.build()?.model, &Options::default())?;
+//! let first = simulation.spawn(NewBody::new(ball, DVec3::new(0.0, 0.3, 0.0)))?;
+//! simulation.run_until(1.0)?;
+//! println!("it lies at {}", simulation.body(first)?.position);
+//! println!("the floor bears {}", simulation.wall_load(floor)?.force);
+//! simulation.despawn(first)?;
+//! assert!(simulation.body(first).is_err());
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # What to look at next
+//!
+//! | to | see |
+//! |---|---|
+//! | put a scene together | [`scene::SceneBuilder`], or [`scene::load`] for a file |
+//! | step, and stop | [`Simulation::step`], [`Simulation::run_until`], [`Simulation::step_async`], [`Simulation::canceller`] |
+//! | add, take away, push and read bodies | [`Simulation::spawn`], [`Simulation::despawn`], [`Simulation::apply_impulse`], [`Simulation::body`] |
+//! | read all bodies at once | [`Simulation::positions`] and its like, [`Simulation::snapshot`] |
+//! | hear of contacts | [`Simulation::watch_contacts`], [`Simulation::contacts`] |
+//! | ask where bodies are | [`Simulation::cast_ray`], [`Simulation::bodies_in_box`], [`Simulation::nearest_body`] |
+//! | drive walls, change materials | [`Simulation::set_wall_velocity`], [`Simulation::set_pair`], [`Simulation::set_gravity`] |
+//! | look on from step to step | [`Observer`] |
+//! | stop and go on later | [`simulation::checkpoint`] |
+//! | use the buffers on the GPU | [`step::gpu::GpuEngine::buffer`] |
+//!
+//! The folder `examples` has programs that do each of these.
+//!
+//! Units are SI. Numbers that a caller gives and gets are `f64`; the engines work in `f32`, with positions that are as fine
+//! far from the origin as near it.
 //!
 //! # Layers
 //!
@@ -62,39 +90,6 @@
 //! is no part of it, public or not: passes, grids, comparisons and the like are there for tests and for
 //! the program, and may change in any version.
 //!
-//! # A step
-//!
-//! [`step::Pass::ALL`] lists the passes in their order:
-//!
-//! 1. **pose**: a thread for each sphere. The position and velocity of the sphere follow from its
-//!    body: x = X + R r and v = V + ω × R r, where ω = R I⁻¹ Rᵀ L (`rotation.rs`). A position is a
-//!    cell of the grid and an offset in it, so that it is as fine far from the origin as near it.
-//! 2. **bin**: a thread for each sphere. The cell is hashed to a bucket (`grid.rs`), and the spheres
-//!    of each bucket are counted.
-//! 3. **scan**: the exclusive prefix sum of the counts says where each bucket starts.
-//! 4. **scatter**: a counting sort of the spheres by bucket and, inside a bucket, by index: so that
-//!    the order never depends on timing.
-//! 5. **neighbours**: a thread for each sphere. It walks the cells around its own and lists, by
-//!    index, all spheres that are closer than a skin: a thick one for bodies that are fast, a thin one for others.
-//! 6. **contacts**: a thread for each sphere. It walks its list, finds what it overlaps, and sums
-//!    force and torque (`contact.rs`). On the GPU each pair is evaluated from both sides, so no
-//!    thread writes where another does. The sum has a fixed order: the same scene gives the
-//!    same bits, run after run, on one device.
-//! 7. **walls**: a thread for each sphere. The same for the [walls](model::wall) in its list, and the loads on
-//!    these.
-//! 8. **forces**: a thread for each body, if anything besides contacts and gravity acts: drag, water, springs
-//!    and applied forces.
-//! 9. **heat**: a thread for each body, if any material conducts heat: what flows into the body through its contacts,
-//!    and its temperature.
-//! 10. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
-//!     and angular momentum, then position and orientation; and it adds up how far the body may have
-//!     moved since the lists were built.
-//!
-//! Passes 2 to 5 build the neighbour lists. They run only in steps before which some body has moved
-//! by half its skin: on the GPU, the device itself gives them no threads otherwise.
-//!
-//! The next step's `pose` takes it from there. On the GPU, many steps go into one submission and
-//! nothing is read back in between.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]

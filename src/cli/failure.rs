@@ -37,10 +37,32 @@ pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
+        let sentence = match remedy(&error) {
+            Some(remedy) => format!("{error}; {remedy}"),
+            None => error.to_string(),
+        };
         match error {
-            Error::NoSuchBody { .. } | Error::Folder { .. } => Failure::Usage(error.to_string()),
-            _ => Failure::Run(error.to_string()),
+            Error::NoSuchBody { .. } | Error::Folder { .. } => Failure::Usage(sentence),
+            _ => Failure::Run(sentence),
         }
+    }
+}
+
+/// What to type about an error.
+fn remedy(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::NoAdapter(_) | Error::Device { .. } => Some(
+            "name another one with --adapter (`rockfall adapters` lists them), or use --backend cpu",
+        ),
+        Error::TooLarge { .. } | Error::Lost { .. } => Some("--backend cpu takes the CPU engine"),
+        Error::CustomLaw { .. } => {
+            Some("use --backend gpu, on a machine without a GPU with --adapter software")
+        }
+        Error::CannotDraw { .. } => {
+            Some("name another one with --adapter (`rockfall adapters` lists them)")
+        }
+        Error::Window(_) => Some("`rockfall render` makes pictures without a display"),
+        _ => None,
     }
 }
 

@@ -181,13 +181,10 @@ impl Adapter {
             seen.join("; ")
         };
         Err(Error::NoAdapter(match wanted {
-            Some(text) => format!(
-                "no usable adapter matches \"{text}\"; wgpu sees: {seen}; give --adapter a part of \
-                 one of these names, or use --backend cpu"
-            ),
+            Some(text) => format!("no usable adapter matches \"{text}\"; wgpu sees: {seen}"),
             None => format!(
-                "no GPU was found; wgpu sees: {seen}; install the GPU's Vulkan driver, name a \
-                 software adapter with --adapter, or use --backend cpu"
+                "no GPU was found; wgpu sees: {seen}; install the GPU's Vulkan driver, or \
+                 name a software adapter"
             ),
         }))
     }
@@ -225,8 +222,7 @@ impl Adapter {
         adapters.into_iter().find(suits).ok_or_else(|| {
             let which = wanted.map_or(String::new(), |text| format!(" and matches \"{text}\""));
             Error::NoAdapter(format!(
-                "no adapter that can show pictures in a window{which} was found; wgpu sees: {}; \
-                 `rockfall render` needs no window",
+                "no adapter that can show pictures in a window{which} was found; wgpu sees: {}",
                 if seen.is_empty() {
                     "none".to_owned()
                 } else {

@@ -24,8 +24,9 @@ Usage: cargo xtask test [--long]
 
   test      provides what the tests need, then checks format, lints, documentation and runs every
             test, those of the GPU engine included; stops at the first check that fails
-  --long    afterwards also runs the slow physics tests, in release mode, and the tests of the tools in
-            Python, for which it makes an environment with numpy, matplotlib, pandas and vtk from PyPI
+  --long    afterwards also runs the slow physics tests, in release mode, holds a build without threads to
+            the bits of one with them, and runs the tests of the tools in Python, for which it makes an
+            environment with numpy, matplotlib, pandas and vtk from PyPI
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
             measured to docs/validation.md
   --help    prints this
@@ -171,7 +172,9 @@ fn test(long: bool) -> Result<(), String> {
     tools::provide()?;
     features::check(announce)?;
     wasm::check(announce)?;
-    for step in STEPS.iter().chain(long.then_some(&LONG)) {
+    let longer = [features::SAME_BITS, LONG];
+    let longer = if long { &longer[..] } else { &[] };
+    for step in STEPS.iter().chain(longer) {
         announce(&step.to_string());
         run(step)?;
     }
