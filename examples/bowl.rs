@@ -13,7 +13,7 @@ use rockfall::{NewBody, Options, Simulation};
 /// A bowl of balls: rings of a cone, which no ball falls through.
 fn bowl() -> Vec<(DVec3, f64)> {
     let mut spheres = Vec::new();
-    for ring in 0..6 {
+    for ring in 0..5 {
         let (radius, height) = (0.05 * f64::from(ring), 0.04 * f64::from(ring));
         let count = (6 * ring).max(1);
         for k in 0..count {
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let place = DVec3::new(0.08 * turn.cos(), 0.45, 0.08 * turn.sin());
         simulation.spawn(NewBody::new(marble, place))?;
         marbles += 1;
-        simulation.run_until(simulation.time() + 0.1)?;
+        simulation.run_until(simulation.time() + 0.05)?;
         let on_floor = |event: &Event| matches!(event, Event::WallContactBegan(..));
         if simulation.events().iter().any(on_floor) || marbles == 400 {
             break marbles < 400;

@@ -27,15 +27,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let blade = Wall::cuboid(DVec3::new(0.04, 0.3, 0.6)).at(DVec3::new(-0.6, 0.16, 0.0));
     let blade = scene.wall("blade", blade, steel);
     let (min, max) = (DVec3::new(-0.4, 0.03, -0.2), DVec3::new(0.2, 0.2, 0.2));
-    scene.fill(&[(pebble, 1.0)], Fill::new(400, min, max));
+    scene.fill(&[(pebble, 1.0)], Fill::new(200, min, max));
     scene.contact(Contact::hooke(5e4));
     let mut simulation = Simulation::new(scene.build()?.model, &Options::default())?;
-    simulation.run_until(0.3)?;
+    simulation.run_until(0.1)?;
 
     println!("time_s,speed_m_s,force_N");
-    while simulation.time() < 1.3 {
+    let mut speed = 0.0;
+    while simulation.time() < 1.0 {
         let force = simulation.wall_load(blade)?.force.x;
-        let speed = (POWER / force.abs().max(1.0)).min(0.8);
+        let wanted = (POWER / (-force).max(1.0)).min(0.5);
+        speed += 0.05 * (wanted - speed);
         simulation.set_wall_velocity(blade, DVec3::X * speed, DVec3::ZERO)?;
         simulation.step(50)?;
         println!("{:.3},{speed:.3},{force:.2}", simulation.time());

@@ -116,7 +116,7 @@ fn the_cpu_engine_says_that_it_has_no_custom_laws() {
         .model;
     let error = Simulation::on_cpu(model, None).err().unwrap().to_string();
     assert!(
-        error.contains("walton_braun.wgsl") && error.contains("--backend gpu"),
+        error.contains("walton_braun.wgsl") && error.contains("the GPU engine only"),
         "{error}"
     );
 }

@@ -67,3 +67,26 @@ fn embed_draws_balls_from_the_simulations_buffers() {
     assert_eq!(drawn(picture[0]), 0, "{text}");
     assert!(drawn(picture[31]) + drawn(picture[30]) > 0, "{text}");
 }
+
+#[test]
+fn bowl_is_filled_until_a_marble_falls_beside_it() {
+    let output = run("bowl");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("the bowl is full"), "{text}");
+}
+
+#[test]
+fn bulldozer_slows_down_under_load_and_moves_the_pebbles() {
+    let output = run("bulldozer");
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let moved = text.lines().last().unwrap().split(' ').next().unwrap();
+    assert!(moved.parse::<u32>().unwrap() > 20, "{moved}");
+    let rows: Vec<Vec<f64>> = text
+        .lines()
+        .skip(1)
+        .filter(|row| row.contains(','))
+        .map(|row| row.split(',').map(|cell| cell.parse().unwrap()).collect())
+        .collect();
+    let most = rows.iter().map(|row| -row[2]).fold(0.0, f64::max);
+    assert!(most > 10.0, "{most} N");
+}

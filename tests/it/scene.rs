@@ -1362,7 +1362,7 @@ fn doubts_are_warnings() {
         loaded(&scene).warnings,
         [
             "materials.wood: no shape and no wall is of this material",
-            "shapes.grain: no body, no fill and no inlet has this shape",
+            "shapes.grain: no body, no fill and no inlet has this shape, and \"spawn\" does not name it",
         ]
     );
     scene["bodies"] = json!([

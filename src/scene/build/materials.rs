@@ -43,7 +43,7 @@ impl Check {
         self.vector("gravity", &file.gravity, "an acceleration, m/s²");
         self.number("duration", file.duration, "a time, s", Sign::NotNegative);
         let from_file = file.bodies.len() + file.fills.len() + file.inlets.len();
-        if from_file == 0 && file.start.is_none() {
+        if from_file == 0 && file.start.is_none() && file.spawn.is_empty() {
             self.problem(
                 "bodies",
                 "neither bodies nor fills nor inlets",
