@@ -18,9 +18,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::Model;
 use crate::model::flow::{Probe, Traffic};
 use crate::model::wall;
+use crate::model::{Model, ModelBody};
 use crate::simulation::network::{Network, NetworkContact};
 use crate::simulation::snapshot::{BodyState, Snapshot, report};
 use crate::simulation::summary::{Energy, Summary};
@@ -359,15 +359,41 @@ impl Simulation {
         let Some(change) = change else {
             return Ok(());
         };
-        self.fetch_by(patience, &Field::ALL).await?;
-        if change.keep.contains(&false) {
-            self.state.retain(&change.keep);
+        let gone = (0..).zip(&change.keep).filter(|(_, kept)| !**kept);
+        let gone: Vec<u32> = gone.map(|(body, _)| body).collect();
+        self.take_away(patience, &gone).await?;
+        self.bring(patience, change.new).await
+    }
+
+    /// Takes bodies away, given by their indices in increasing order.
+    pub(crate) async fn take_away(&mut self, patience: Patience, bodies: &[u32]) -> Result<()> {
+        if bodies.is_empty() {
+            return Ok(());
         }
-        let model = Arc::clone(&self.model);
-        self.state.extend(&model, change.new);
+        let (engine, state) = (&mut self.engine, &mut self.state);
         match patience {
-            Patience::Block => self.engine.replace(&self.state)?,
-            Patience::Yield => self.engine.replace_async(&self.state).await?,
+            Patience::Block => engine.remove(bodies, state)?,
+            Patience::Yield => engine.remove_async(bodies, state).await?,
+        }
+        self.aim_again();
+        Ok(())
+    }
+
+    /// Adds bodies with their ids, which are larger than any before, at the end.
+    pub(crate) async fn bring(
+        &mut self,
+        patience: Patience,
+        bodies: Vec<(u64, ModelBody)>,
+    ) -> Result<()> {
+        if bodies.is_empty() {
+            return Ok(());
+        }
+        let first = self.body_count();
+        self.state.extend(&self.model, bodies);
+        let (engine, state) = (&mut self.engine, &self.state);
+        match patience {
+            Patience::Block => engine.append(first, state)?,
+            Patience::Yield => engine.append_async(first, state).await?,
         }
         self.aim_again();
         Ok(())
