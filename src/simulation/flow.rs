@@ -19,6 +19,19 @@ pub(crate) struct Change {
 }
 
 impl Traffic {
+    /// Indices of the bodies of `state` that are to burst before the step after `steps`.
+    pub(crate) fn bursting(&self, model: &Model, state: &State, steps: u64) -> Vec<usize> {
+        let explosions = model.flow.explosions.iter().zip(&self.exploded);
+        let due = explosions.filter(|(explosion, exploded)| {
+            !**exploded && explosion.step(state.earlier, model.time_step) <= steps
+        });
+        let place = |(explosion, _): (&Explosion, _)| {
+            let identities = &state.identities;
+            identities.binary_search_by_key(&explosion.body, |body| body.id)
+        };
+        due.filter_map(|explosion| place(explosion).ok()).collect()
+    }
+
     /// Bursts the bodies of `state` that are to burst before the step after `steps`. Returns what is to be changed,
     /// if anything: of bodies that are gone by then, nothing.
     pub(crate) fn explode(&mut self, model: &Model, state: &State, steps: u64) -> Option<Change> {

@@ -346,8 +346,11 @@ impl Simulation {
         if self.next_explosion().is_none_or(|step| step > self.steps) {
             return Ok(());
         }
-        self.fetch_by(patience, &[Field::Bodies]).await?;
         let model = Arc::clone(&self.model);
+        let traffic = &self.state.traffic;
+        for body in traffic.bursting(&model, &self.state, self.steps) {
+            self.fetch_body(patience, body).await?;
+        }
         let mut traffic = std::mem::take(&mut self.state.traffic);
         let change = traffic.explode(&model, &self.state, self.steps);
         self.state.traffic = traffic;
@@ -664,6 +667,14 @@ impl Simulation {
         match patience {
             Patience::Block => self.fetch(fields),
             Patience::Yield => self.engine.read_async(fields, &mut self.state).await,
+        }
+    }
+
+    /// Reads one body; see [`Engine::read_body`].
+    pub(crate) async fn fetch_body(&mut self, patience: Patience, body: usize) -> Result<()> {
+        match patience {
+            Patience::Block => self.engine.read_body(body, &mut self.state),
+            Patience::Yield => self.engine.read_body_async(body, &mut self.state).await,
         }
     }
 
