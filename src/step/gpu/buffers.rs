@@ -220,13 +220,15 @@ impl Buffers {
         let mut larger = Vec::new();
         for (&field, buffer) in &self.fields {
             let needed = match field {
-                Field::Neighbours => starts + self.length(field),
-                Field::Memory => continue,
-                _ => whole_length(starts, state, field),
+                // The ring is behind the starts: where these get more room, it moves.
+                Field::Neighbours if kept_starts.is_some() => starts + self.length(field),
+                Field::Neighbours | Field::Memory => continue,
+                _ => match whole_length(starts, state, field) {
+                    needed if needed > buffer.size() => needed,
+                    _ => continue,
+                },
             };
-            if needed > buffer.size() {
-                larger.push((field, create(field.name(), needed, usage(field)).await?));
-            }
+            larger.push((field, create(field.name(), needed, usage(field)).await?));
         }
         let needed = block_sums(&state.params);
         if needed > self.block_sums.size() {
