@@ -1,5 +1,5 @@
-// The neighbour lists, in one buffer: where the list of each sphere starts, then the entries of all lists. These lie in
-// a ring, from `Stats.first_entry` on. What imports this declares `lists`, and knows `params`.
+// The neighbour lists, in one buffer: where the list of each sphere starts, with room for further spheres, then the
+// entries of all lists. These lie in a ring, from `Stats.first_entry` on. What imports this declares `lists`, and knows `params`.
 
 // Place of the first entry; an entry point sets it.
 var<private> first_entry: u32;
@@ -26,7 +26,7 @@ fn ring_length() -> u32 {
 
 // Element of `lists` where the ring starts.
 fn ring_start() -> u32 {
-    return params.sphere_count + 1u;
+    return params.ring_start;
 }
 
 // What is listed at a place of the ring: a sphere or, with the bit WALL, a facet.

@@ -160,21 +160,15 @@ impl Simulation {
     /// # Errors
     /// If one of them is not there, or the device is lost. Then all stay.
     pub fn despawn_many(&mut self, bodies: &[BodyHandle]) -> Result<()> {
-        let places: Result<Vec<usize>> = bodies.iter().map(|body| self.place_of(*body)).collect();
+        let place = |body: &BodyHandle| self.place_of(*body).map(|place| place as u32);
+        let places: Result<Vec<u32>> = bodies.iter().map(place).collect();
         self.come_and_go(places?, Vec::new())
     }
 
-    fn come_and_go(&mut self, gone: Vec<usize>, new: Vec<(u64, ModelBody)>) -> Result<()> {
-        if gone.is_empty() && new.is_empty() {
-            return Ok(());
-        }
-        let mut change = Change {
-            keep: vec![true; self.state.bodies.len()],
-            new,
-        };
-        for place in gone {
-            change.keep[place] = false;
-        }
+    fn come_and_go(&mut self, mut gone: Vec<u32>, new: Vec<(u64, ModelBody)>) -> Result<()> {
+        gone.sort_unstable();
+        gone.dedup();
+        let change = Change { gone, new };
         self.state.traffic.follow(&change);
         pollster::block_on(self.change(Patience::Block, Some(change)))
     }

@@ -623,7 +623,8 @@ impl Checkpoint {
             )));
         }
         let mut state = State::new(model);
-        state.retain(&vec![false; state.bodies.len()]);
+        let first: Vec<u32> = (0..state.params.body_count).collect();
+        state.remove(&first);
         let shapes = self.elements::<u32>(SHAPES).into_iter();
         let bodies = shapes.map(|shape| ModelBody {
             shape: (shape & SHAPE_BITS) as usize,

@@ -12,18 +12,31 @@ use crate::state::{State, body_orientation};
 
 /// What a look comes to.
 pub(crate) struct Change {
-    /// Which bodies stay.
-    pub keep: Vec<bool>,
+    /// Indices of the bodies that go, in increasing order.
+    pub gone: Vec<u32>,
     /// Bodies that come in, with their ids.
     pub new: Vec<(u64, ModelBody)>,
 }
 
 impl Traffic {
+    /// Indices of the bodies of `state` that are to burst before the step after `steps`.
+    pub(crate) fn bursting(&self, model: &Model, state: &State, steps: u64) -> Vec<usize> {
+        let explosions = model.flow.explosions.iter().zip(&self.exploded);
+        let due = explosions.filter(|(explosion, exploded)| {
+            !**exploded && explosion.step(state.earlier, model.time_step) <= steps
+        });
+        let place = |(explosion, _): (&Explosion, _)| {
+            let identities = &state.identities;
+            identities.binary_search_by_key(&explosion.body, |body| body.id)
+        };
+        due.filter_map(|explosion| place(explosion).ok()).collect()
+    }
+
     /// Bursts the bodies of `state` that are to burst before the step after `steps`. Returns what is to be changed,
     /// if anything: of bodies that are gone by then, nothing.
     pub(crate) fn explode(&mut self, model: &Model, state: &State, steps: u64) -> Option<Change> {
         let mut change = Change {
-            keep: vec![true; state.bodies.len()],
+            gone: Vec::new(),
             new: Vec::new(),
         };
         for (index, explosion) in model.flow.explosions.iter().enumerate() {
@@ -35,7 +48,7 @@ impl Traffic {
             let Ok(body) = identities.binary_search_by_key(&explosion.body, |body| body.id) else {
                 continue;
             };
-            change.keep[body] = false;
+            change.gone.push(body as u32);
             let fragments = explosion.burst(model, state, body);
             change.new.extend((self.next_id..).zip(fragments));
             self.next_id += explosion.fragments.len() as u64;
@@ -43,6 +56,8 @@ impl Traffic {
         if change.new.is_empty() {
             return None;
         }
+        change.gone.sort_unstable();
+        change.gone.dedup();
         self.follow(&change);
         Some(change)
     }
@@ -50,10 +65,10 @@ impl Traffic {
     /// Keeps what it knows of bodies in the order of these after a change that is no look.
     pub(crate) fn follow(&mut self, change: &Change) {
         if !self.places.is_empty() {
-            let kept = self.places.iter().zip(&change.keep);
-            let kept = kept.filter_map(|(place, kept)| kept.then_some(*place));
+            let stays = |index: &u32| change.gone.binary_search(index).is_err();
+            let kept = (0..).zip(&self.places).filter(|(index, _)| stays(index));
             let new = change.new.iter().map(|(_, body)| body.position);
-            self.places = kept.chain(new).collect();
+            self.places = kept.map(|(_, place)| *place).chain(new).collect();
         }
     }
 
@@ -136,8 +151,10 @@ impl Traffic {
             let new = new.iter().map(|(_, body)| body.position);
             self.places = kept.map(|(place, _)| *place).chain(new).collect();
         }
-        let changes = !new.is_empty() || keep.contains(&false);
-        changes.then_some(Change { keep, new })
+        let gone = (0..).zip(&keep).filter(|(_, kept)| !**kept);
+        let gone: Vec<u32> = gone.map(|(index, _)| index).collect();
+        let changes = !new.is_empty() || !gone.is_empty();
+        changes.then_some(Change { gone, new })
     }
 }
 

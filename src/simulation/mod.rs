@@ -22,9 +22,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::Model;
 use crate::model::flow::{Probe, Traffic};
 use crate::model::wall;
+use crate::model::{Model, ModelBody};
 use crate::simulation::network::{Network, NetworkContact};
 use crate::simulation::snapshot::{BodyState, Snapshot, report};
 use crate::simulation::summary::{Energy, Summary};
@@ -384,8 +384,11 @@ impl Simulation {
         if self.next_explosion().is_none_or(|step| step > self.steps) {
             return Ok(());
         }
-        self.fetch_by(patience, &[Field::Bodies]).await?;
         let model = Arc::clone(&self.model);
+        let traffic = &self.state.traffic;
+        for body in traffic.bursting(&model, &self.state, self.steps) {
+            self.fetch_body(patience, body).await?;
+        }
         let mut traffic = std::mem::take(&mut self.state.traffic);
         let change = traffic.explode(&model, &self.state, self.steps);
         self.state.traffic = traffic;
@@ -398,15 +401,39 @@ impl Simulation {
         let Some(change) = change else {
             return Ok(());
         };
-        self.fetch_by(patience, &Field::ALL).await?;
-        if change.keep.contains(&false) {
-            self.state.retain(&change.keep);
+        self.take_away(patience, &change.gone).await?;
+        self.bring(patience, change.new).await
+    }
+
+    /// Takes bodies away, given by their indices in increasing order.
+    pub(crate) async fn take_away(&mut self, patience: Patience, bodies: &[u32]) -> Result<()> {
+        if bodies.is_empty() {
+            return Ok(());
         }
-        let model = Arc::clone(&self.model);
-        self.state.extend(&model, change.new);
+        let (engine, state) = (&mut self.engine, &mut self.state);
         match patience {
-            Patience::Block => self.engine.replace(&self.state)?,
-            Patience::Yield => self.engine.replace_async(&self.state).await?,
+            Patience::Block => engine.remove(bodies, state)?,
+            Patience::Yield => engine.remove_async(bodies, state).await?,
+        }
+        self.aim_again();
+        Ok(())
+    }
+
+    /// Adds bodies with their ids, which are larger than any before, at the end.
+    pub(crate) async fn bring(
+        &mut self,
+        patience: Patience,
+        bodies: Vec<(u64, ModelBody)>,
+    ) -> Result<()> {
+        if bodies.is_empty() {
+            return Ok(());
+        }
+        let first = self.body_count();
+        self.state.extend(&self.model, bodies);
+        let (engine, state) = (&mut self.engine, &self.state);
+        match patience {
+            Patience::Block => engine.append(first, state)?,
+            Patience::Yield => engine.append_async(first, state).await?,
         }
         self.aim_again();
         Ok(())
@@ -445,8 +472,11 @@ impl Simulation {
         let Some(change) = change else {
             return;
         };
-        let bodies = self.state.identities.iter().zip(&change.keep);
-        let gone = bodies.filter_map(|(body, kept)| (!kept).then_some(body.id));
+        let identities = &self.state.identities;
+        let gone = change
+            .gone
+            .iter()
+            .map(|index| identities[*index as usize].id);
         let new = change.new.iter().map(|(id, _)| *id);
         self.ears.come_and_go(gone, new);
     }
@@ -690,6 +720,14 @@ impl Simulation {
         match patience {
             Patience::Block => self.fetch(fields),
             Patience::Yield => self.engine.read_async(fields, &mut self.state).await,
+        }
+    }
+
+    /// Reads one body; see [`Engine::read_body`].
+    pub(crate) async fn fetch_body(&mut self, patience: Patience, body: usize) -> Result<()> {
+        match patience {
+            Patience::Block => self.engine.read_body(body, &mut self.state),
+            Patience::Yield => self.engine.read_body_async(body, &mut self.state).await,
         }
     }
 

@@ -143,12 +143,14 @@ macro_rules! buffers {
                 )*
             }
 
-            /// Takes the elements of bodies and spheres that are not to `keep` out of all buffers.
-            fn retain_in_buffers(&mut self, keep_body: &[bool], keep_sphere: &[bool]) {
+            /// Takes the elements of bodies and spheres that leave out of the buffers that are carried.
+            fn take_out_of_buffers(&mut self, bodies: &[Range<usize>], spheres: &[Range<usize>]) {
                 $(
                     match Per::$Per {
-                        Per::Body | Per::BodyUnderForces | Per::BodyWithHeat => retain(&mut self.$buffer, keep_body),
-                        Per::Sphere => retain(&mut self.$buffer, keep_sphere),
+                        Per::Body => take_out(&mut self.$buffer, bodies),
+                        Per::BodyUnderForces if self.params.forces == 1 => take_out(&mut self.$buffer, bodies),
+                        Per::BodyWithHeat if self.params.heat == 1 => take_out(&mut self.$buffer, bodies),
+                        Per::Sphere if $crate::state::buffers::kept!($kept) => take_out(&mut self.$buffer, spheres),
                         _ => (),
                     }
                 )*

@@ -59,6 +59,7 @@ impl State {
                 touch_margin,
                 finest,
                 neighbour_capacity: 0,
+                ring_start: 0,
                 slice_length: 0,
                 body_count: 0,
                 sphere_count: 0,

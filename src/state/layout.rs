@@ -179,6 +179,8 @@ shared_structs! {
         pub touch_margin: f32,
         /// Number of entries that the neighbour lists have room for.
         pub neighbour_capacity: u32,
+        /// On the device, element of `lists` where the ring of their entries starts; else 0.
+        pub ring_start: u32,
         /// Number of spheres whose lists the GPU builds at a time.
         pub slice_length: u32,
         /// Number of materials; the pair table has its square.

@@ -24,7 +24,7 @@ pub(crate) use population::SLICES;
 pub use walls::Movers;
 
 use buffers::{Per, buffers};
-use population::retain;
+use population::take_out;
 use std::ops::Range;
 
 use bytemuck::cast_slice;

@@ -10,6 +10,7 @@ use crate::math::rotation;
 use crate::model::heat::Heat;
 use crate::model::{Model, ModelBody, Remembered};
 use glam::{DVec3, IVec3, UVec3};
+use std::ops::Range;
 
 /// Entries of the neighbour lists that there is room for at the start, for each sphere; the lists
 /// grow as they need.
@@ -24,11 +25,7 @@ const LEAST_SLICE: usize = 1 << 16;
 
 impl State {
     /// Adds bodies of `model` with their ids, at the end.
-    pub(crate) fn extend(
-        &mut self,
-        model: &Model,
-        bodies: impl IntoIterator<Item = (u64, ModelBody)>,
-    ) {
+    pub fn extend(&mut self, model: &Model, bodies: impl IntoIterator<Item = (u64, ModelBody)>) {
         for (id, body) in bodies {
             let clump = &model.shapes[body.shape];
             let (index, first_sphere) = (self.bodies.len() as u32, self.spheres.len() as u32);
@@ -86,85 +83,105 @@ impl State {
         (wrap(cell, period), offset)
     }
 
-    /// Takes away the bodies that are not to `keep`, with their spheres and contacts; what these have
-    /// dissipated goes to [`State::gone`]. The others keep their order, and their contacts what they
-    /// remember.
-    pub(crate) fn retain(&mut self, keep: &[bool]) {
-        let kept_sphere: Vec<bool> = self
-            .spheres
-            .iter()
-            .map(|sphere| keep[sphere.body as usize])
-            .collect();
-        for (load, _) in self
-            .sphere_loads
-            .iter()
-            .zip(&kept_sphere)
-            .filter(|(_, kept)| !**kept)
-        {
-            self.gone.add(load);
+    /// Takes bodies away, given by their indices in increasing order, with their spheres and contacts; what these have
+    /// dissipated goes to [`State::gone`]. The others keep their order, and their contacts what they remember.
+    pub fn remove(&mut self, bodies: &[u32]) {
+        let spheres = self.spheres_of_all(bodies);
+        for own in &spheres {
+            for load in &self.sphere_loads[own.clone()] {
+                self.gone.add(load);
+            }
         }
-        for (force, _) in self
-            .body_forces
-            .iter()
-            .zip(keep)
-            .filter(|(_, kept)| !**kept)
-        {
-            self.gone.add_drag(force);
+        if !self.body_forces.is_empty() {
+            for &body in bodies {
+                self.gone.add_drag(&self.body_forces[body as usize]);
+            }
         }
-        let (new_body, new_sphere) = (places(keep), places(&kept_sphere));
+        self.remove_contacts(&spheres);
+        self.remove_elements(bodies);
+    }
 
+    /// Takes the contacts of spheres that go out of the lists, and wakes the others that had them.
+    fn remove_contacts(&mut self, leaving: &[Range<usize>]) {
+        let places = places(self.spheres.len(), leaving);
         // Both move towards the front, so each is read before it is overwritten.
         let size = self.params.memory_size as usize;
-        let (mut end, mut spheres) = (0, 0);
-        for sphere in (0..kept_sphere.len()).filter(|&sphere| kept_sphere[sphere]) {
+        let (mut end, mut kept) = (0, 0);
+        for sphere in (0..places.len()).filter(|&sphere| places[sphere] != GONE) {
             let [from, to] = [0, 1].map(|k| self.neighbour_starts[sphere + k] as usize);
             // The start of this list may be overwritten: it was read before.
-            self.neighbour_starts[spheres] = end as u32;
+            self.neighbour_starts[kept] = end as u32;
             for entry in from..to {
                 let other = self.neighbours[entry];
-                let stays = other & WALL != 0 || kept_sphere[other as usize];
-                if stays {
-                    self.neighbours[end] = match other & WALL {
-                        0 => new_sphere[other as usize],
-                        _ => other,
-                    };
-                    self.memory
-                        .copy_within(entry * size..(entry + 1) * size, end * size);
-                    end += 1;
-                } else {
+                let place = match other & WALL {
+                    0 => places[other as usize],
+                    _ => other,
+                };
+                if place == GONE {
                     // What it may have lain on is gone.
                     self.bodies[self.spheres[sphere].body as usize].still = 0;
+                    continue;
                 }
+                self.neighbours[end] = place;
+                self.memory
+                    .copy_within(entry * size..(entry + 1) * size, end * size);
+                end += 1;
             }
-            spheres += 1;
+            kept += 1;
         }
-        self.neighbour_starts[spheres] = end as u32;
-        self.neighbour_starts.truncate(spheres + 1);
+        self.neighbour_starts[kept] = end as u32;
+        self.neighbour_starts.truncate(kept + 1);
         self.stats[0].neighbours = end as u32;
+    }
 
-        retain(&mut self.identities, keep);
-        self.retain_in_buffers(keep, &kept_sphere);
-        let stays = |action: &Action| {
-            keep[action.body as usize] && (action.kind != SPRING || keep[action.other as usize])
+    /// Takes the elements of bodies, and of their spheres, out of all buffers but the neighbour lists: all that there is
+    /// to do for a copy that has no lists.
+    pub(crate) fn remove_elements(&mut self, bodies: &[u32]) {
+        let Some(&first) = bodies.first() else {
+            return;
+        };
+        let spheres = self.spheres_of_all(bodies);
+        let leaving = runs(bodies.iter().map(|&body| body as usize..body as usize + 1));
+        take_out(&mut self.identities, &leaving);
+        self.take_out_of_buffers(&leaving, &spheres);
+        let place = |body: u32| {
+            let before = bodies.partition_point(|&gone| gone < body);
+            (bodies.get(before) != Some(&body)).then_some(body - before as u32)
         };
         let mut actions = std::mem::take(&mut self.actions);
-        actions.retain(stays);
-        for action in &mut actions {
-            action.body = new_body[action.body as usize];
-            if action.kind == SPRING {
-                action.other = new_body[action.other as usize];
+        actions.retain_mut(|action| {
+            let other = match action.kind {
+                SPRING => place(action.other),
+                _ => Some(action.other),
+            };
+            let (Some(body), Some(other)) = (place(action.body), other) else {
+                return false;
+            };
+            (action.body, action.other) = (body, other);
+            true
+        });
+        self.set_actions(actions);
+        let first = first as usize;
+        let mut next = match self.bodies[..first].last() {
+            Some(before) => self.spheres_of(before).end,
+            None => 0,
+        };
+        for index in first..self.bodies.len() {
+            self.bodies[index].first_sphere = next as u32;
+            let own = self.spheres_of(&self.bodies[index]);
+            next = own.end;
+            for sphere in &mut self.spheres[own] {
+                sphere.body = index as u32;
             }
         }
-        self.set_actions(actions);
-        for sphere in &mut self.spheres {
-            sphere.body = new_body[sphere.body as usize];
-        }
-        let mut first = 0;
-        for body in &mut self.bodies {
-            body.first_sphere = first;
-            first += self.properties[body.kind as usize].sphere_count;
-        }
+        self.neighbour_starts.truncate(self.spheres.len() + 1);
         self.fit();
+    }
+
+    /// The spheres of bodies that are in increasing order.
+    fn spheres_of_all(&self, bodies: &[u32]) -> Vec<Range<usize>> {
+        let bodies = bodies.iter().map(|&body| &self.bodies[body as usize]);
+        runs(bodies.map(|body| self.spheres_of(body)))
     }
 
     /// Gives all buffers the lengths that go with the numbers of bodies and spheres, and has the
@@ -226,19 +243,45 @@ pub(super) fn inverse_capacity(heat: &Heat, shape: usize, fixed: bool) -> f32 {
     }
 }
 
-/// Where each element goes of those that are kept.
-pub(super) fn places(keep: &[bool]) -> Vec<u32> {
+/// The place of an element that goes. No sphere has it: it would be that of a wall.
+const GONE: u32 = u32::MAX;
+
+/// Where each of `count` elements goes when others leave, [`GONE`] for these.
+fn places(count: usize, leaving: &[Range<usize>]) -> Vec<u32> {
+    let mut places = Vec::with_capacity(count);
     let mut next = 0;
-    keep.iter()
-        .map(|&kept| {
-            let place = next;
-            next += u32::from(kept);
-            place
-        })
-        .collect()
+    for own in leaving {
+        let stay = own.start - places.len();
+        places.extend(next..next + stay as u32);
+        next += stay as u32;
+        places.resize(own.end, GONE);
+    }
+    places.extend(next..next + (count - places.len()) as u32);
+    places
 }
 
-pub(super) fn retain<T>(elements: &mut Vec<T>, keep: &[bool]) {
-    let mut keep = keep.iter();
-    elements.retain(|_| keep.next().is_some_and(|kept| *kept));
+/// Ranges that follow each other are put together.
+fn runs(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for own in ranges {
+        match runs.last_mut() {
+            Some(run) if run.end == own.start => run.end = own.end,
+            _ => runs.push(own),
+        }
+    }
+    runs
+}
+
+/// Takes ranges of elements out, in increasing order; the others close up.
+pub(super) fn take_out<T: Copy>(elements: &mut Vec<T>, leaving: &[Range<usize>]) {
+    let Some(first) = leaving.first() else {
+        return;
+    };
+    let mut end = first.start;
+    let starts = leaving.iter().skip(1).map(|own| own.start);
+    for (own, next) in leaving.iter().zip(starts.chain([elements.len()])) {
+        elements.copy_within(own.end..next, end);
+        end += next - own.end;
+    }
+    elements.truncate(end);
 }

@@ -1,6 +1,7 @@
 //! The one door to an engine: what a simulation asks of whatever steps its state.
 
 use std::future::{Future, ready};
+use std::ops::Range;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -88,7 +89,7 @@ pub trait Engine {
         Box::pin(ready(self.read(fields, state)))
     }
 
-    /// Reads one body, and the loads on its spheres, into the host's copy.
+    /// Reads one body, its temperature, what acts on it, and the loads on its spheres, into the host's copy.
     ///
     /// # Errors
     /// If the device is lost.
@@ -96,11 +97,22 @@ pub trait Engine {
         Ok(())
     }
 
+    /// [`Engine::read_body`] for those who cannot block.
+    fn read_body_async<'a>(&'a mut self, body: usize, state: &'a mut State) -> Later<'a, ()> {
+        Box::pin(ready(self.read_body(body, state)))
+    }
+
+    /// Takes over one body, its temperature and what acts on it: whoever changes it has
+    /// [read](Engine::read_body) it before.
+    fn write_body(&mut self, body: usize, state: &State) {
+        self.write_bodies(body..body + 1, state);
+    }
+
+    /// The same of bodies that follow each other.
+    fn write_bodies(&mut self, _bodies: Range<usize>, _state: &State) {}
+
     /// Takes over buffers of the host's copy; their lengths are those of before.
     fn write(&mut self, _fields: &[Field], _state: &State) {}
-
-    /// Takes over one body of the host's copy, and its temperature.
-    fn write_body(&mut self, _body: usize, _state: &State) {}
 
     /// Takes over [`State::actions`], of which there may be another number than before.
     ///
@@ -115,6 +127,36 @@ pub trait Engine {
 
     /// Takes over that the neighbour lists are stale, and nothing else of [`State::stats`].
     fn write_stale(&mut self, _state: &State) {}
+
+    /// Takes over bodies that the host has put at the end of its copy, from the body `first` on
+    /// ([`State::extend`]). Of those before, the host's copy may be out of date.
+    ///
+    /// # Errors
+    /// If a buffer would be larger than the device allows or has memory for.
+    fn append(&mut self, _first: usize, _state: &State) -> Result<()> {
+        Ok(())
+    }
+
+    /// [`Engine::append`] for those who cannot block.
+    fn append_async<'a>(&'a mut self, first: usize, state: &'a State) -> Later<'a, ()> {
+        Box::pin(ready(self.append(first, state)))
+    }
+
+    /// Takes bodies away, given by their indices in increasing order, from the engine's state and from the host's copy
+    /// ([`State::remove`]). That copy may be out of date; what the bodies have dissipated is in [`State::gone`]
+    /// afterwards.
+    ///
+    /// # Errors
+    /// If the device is lost, or has no memory to move the others in.
+    fn remove(&mut self, bodies: &[u32], state: &mut State) -> Result<()> {
+        state.remove(bodies);
+        Ok(())
+    }
+
+    /// [`Engine::remove`] for those who cannot block.
+    fn remove_async<'a>(&'a mut self, bodies: &'a [u32], state: &'a mut State) -> Later<'a, ()> {
+        Box::pin(ready(self.remove(bodies, state)))
+    }
 
     /// Takes over the whole state, which may have other bodies than before.
     ///

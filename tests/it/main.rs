@@ -31,6 +31,7 @@ mod passes;
 mod periodic;
 mod physics;
 mod pipeline;
+mod population;
 mod reference;
 #[cfg(feature = "render")]
 mod render;

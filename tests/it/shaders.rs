@@ -8,11 +8,11 @@ use naga::{AddressSpace, Module, TypeInner};
 use rockfall::math::wgsl::Layout;
 use rockfall::state::layout::{Params, STRUCTS};
 use rockfall::step::Pass;
-use rockfall::step::gpu::shaders::source;
+use rockfall::step::gpu::shaders::{Shader, source};
 
 /// The name and the text of each shader.
 fn all() -> Vec<(&'static str, String)> {
-    let passes = Pass::ALL.map(|pass| (pass.name(), source(pass)));
+    let own = Shader::all().map(|shader| (shader.name(), source(shader)));
     #[cfg(feature = "render")]
     let pictures = rockfall::render::shaders::NAMES.map(|name| {
         let texts = rockfall::render::shaders::Texts::BuiltIn;
@@ -20,7 +20,7 @@ fn all() -> Vec<(&'static str, String)> {
     });
     #[cfg(not(feature = "render"))]
     let pictures = [];
-    passes.into_iter().chain(pictures).collect()
+    own.chain(pictures).collect()
 }
 
 fn parse(source: &str) -> Module {
@@ -48,14 +48,14 @@ fn every_shader_is_valid_with_no_optional_capability() {
 /// WebGPU's default limit of the storage buffers that a shader binds.
 const MOST_BUFFERS: usize = 8;
 
-/// Storage buffers that every pass has left for what comes.
+/// Storage buffers that every shader of the engine has left for what comes.
 const FREE_BUFFERS: usize = 2;
 
 #[test]
 fn every_shader_fits_webgpus_default_limits() {
     for (name, source) in all() {
-        let is_pass = Pass::ALL.iter().any(|pass| pass.name() == name);
-        let most = MOST_BUFFERS - if is_pass { FREE_BUFFERS } else { 0 };
+        let computes = Shader::all().any(|shader| shader.name() == name);
+        let most = MOST_BUFFERS - if computes { FREE_BUFFERS } else { 0 };
         let module = parse(&source);
         let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
             .validate(&module)
@@ -153,12 +153,12 @@ fn mismatches(module: &Module) -> Vec<String> {
 #[test]
 fn structs_of_the_host_are_laid_out_as_nagas() {
     // The scan has no structs.
-    for pass in Pass::ALL.into_iter().filter(|&pass| pass != Pass::Scan) {
+    for shader in Shader::all().filter(|&shader| shader != Shader::Pass(Pass::Scan)) {
         assert_eq!(
-            mismatches(&parse(&source(pass))),
+            mismatches(&parse(&source(shader))),
             [""; 0],
             "{}",
-            pass.name()
+            shader.name()
         );
     }
 }
@@ -185,7 +185,7 @@ fn the_view_is_laid_out_as_nagas() {
 
 #[test]
 fn a_struct_that_differs_is_seen() {
-    let source = source(Pass::Contacts);
+    let source = source(Shader::Pass(Pass::Contacts));
     for (from, to) in [
         (
             "velocity: vec3<f32>,\n    inverse_mass: f32,",

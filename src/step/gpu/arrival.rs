@@ -39,7 +39,7 @@ impl Arrival {
             };
             poll(wgpu::PollType::Poll)?;
             if self.outcome().is_none() && patience == Patience::Block {
-                context.waits.fetch_add(1, Ordering::Relaxed);
+                context.counts.waits.fetch_add(1, Ordering::Relaxed);
                 poll(wgpu::PollType::Wait {
                     submission_index: Some(self.submission.clone()),
                     timeout: None,
@@ -99,6 +99,8 @@ impl Context {
         length: u64,
     ) -> Arrival {
         let submission = self.queue.submit([encoder.finish()]);
+        let downloaded = &self.counts.downloaded;
+        downloaded.fetch_add(length, Ordering::Relaxed);
         let word = Arc::new(Mutex::new(Word::default()));
         let told = Arc::clone(&word);
         staging.map_async(wgpu::MapMode::Read, ..length, move |outcome| {
@@ -146,9 +148,30 @@ impl Context {
         Ok(())
     }
 
+    /// Copies pieces of buffers, each given by its offset and length, to the host, one behind the other, and waits
+    /// once for all of them.
+    pub(super) async fn read_pieces(
+        &self,
+        patience: Patience,
+        pieces: &[(&wgpu::Buffer, u64, u64)],
+    ) -> Result<Vec<u8>> {
+        let length = pieces.iter().map(|(_, _, length)| length).sum();
+        let staging = self.staging(length);
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        let mut place = 0;
+        for &(buffer, offset, length) in pieces {
+            encoder.copy_buffer_to_buffer(buffer, offset, &staging, place, length);
+            place += length;
+        }
+        let arrival = self.submit(encoder, staging, length);
+        arrival.wait(self, patience).await?;
+        let (bytes, _) = arrival.take(self, <[u8]>::to_vec)?;
+        Ok(bytes)
+    }
+
     /// Waits until all that was submitted is done.
     pub(crate) fn wait(&self) -> Result<()> {
-        self.waits.fetch_add(1, Ordering::Relaxed);
+        self.counts.waits.fetch_add(1, Ordering::Relaxed);
         let outcome = self.device.poll(wgpu::PollType::wait_indefinitely());
         outcome.map(|_| ()).map_err(|error| self.lost(error))
     }

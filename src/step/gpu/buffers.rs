@@ -53,28 +53,32 @@ fn home(field: Field) -> Field {
     }
 }
 
-/// Where a field starts in its buffer, bytes.
-fn offset(params: &Params, field: Field) -> u64 {
+/// Where a field starts in its buffer, bytes, if there is room for `starts` bytes of starts of neighbour lists.
+fn offset(starts: u64, field: Field) -> u64 {
     match field {
-        Field::Neighbours => 4 * (u64::from(params.sphere_count) + 1),
+        Field::Neighbours => starts,
         Field::WallSums => size_of::<Stats>() as u64,
         _ => 0,
     }
 }
 
 /// Bytes that the buffer of a field takes, with all that lies in it.
-fn whole_length(state: &State, own: Field) -> u64 {
+fn whole_length(starts: u64, state: &State, own: Field) -> u64 {
     let within = Field::ALL.into_iter().filter(|&field| home(field) == own);
-    let ends = within.map(|field| offset(&state.params, field) + length(state, field));
+    let ends = within.map(|field| offset(starts, field) + length(state, field));
     ends.max().unwrap_or(0)
 }
 
 impl Room {
-    /// Size of a buffer for `bytes`, bytes; never 0.
-    fn of(self, bytes: u64) -> u64 {
+    /// Size of a buffer for `bytes` on a device, bytes; never 0.
+    fn of(self, context: &Context, bytes: u64) -> u64 {
         let size = match self {
             Room::Exact => bytes,
-            Room::ToGrow => (bytes + bytes / 2).next_multiple_of(16),
+            // What the device allows may be just enough.
+            Room::ToGrow => (bytes + bytes / 2)
+                .next_multiple_of(16)
+                .min(context.largest_buffer())
+                .max(bytes),
         };
         size.max(LEAST)
     }
@@ -89,44 +93,37 @@ const STORAGE: BufferUsages = BufferUsages::STORAGE
 
 impl Buffers {
     pub async fn new(context: &Context, state: &State, room: Room) -> Result<Buffers> {
+        let starts = room.of(context, length(state, Field::NeighbourStarts));
         let mut fields = HashMap::new();
         for field in Field::ALL.into_iter().filter(|&field| home(field) == field) {
-            let size = room.of(whole_length(state, field));
-            let usage = match field {
-                Field::Walls | Field::Groups => STORAGE | BufferUsages::UNIFORM,
-                _ => STORAGE,
-            };
-            let buffer = context
-                .create_buffer_async(field.name(), size, usage)
-                .await?;
-            fields.insert(field, buffer);
+            let size = room.of(context, whole_length(starts, state, field));
+            let buffer = context.create_buffer_async(field.name(), size, usage(field));
+            fields.insert(field, buffer.await?);
         }
         let create = |name, size, usage| context.create_buffer_async(name, size, usage);
         let uniform_usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
         let poses = (u64::from(WALL_STEPS) * state.movers.len() as u64).max(1);
-        let starts = length(state, Field::NeighbourStarts);
+        let sums = room.of(context, block_sums(&state.params));
         let mut buffers = Buffers {
             params: create("params", uniform(&state.params).len() as u64, uniform_usage).await?,
             params_value: state.params,
             fields,
             lengths: HashMap::new(),
-            block_sums: create("block_sums", room.of(block_sums(&state.params)), STORAGE).await?,
+            block_sums: create("block_sums", sums, STORAGE).await?,
             list_dispatch: create(
                 "list_dispatch",
                 2 * size_of_val(&list_needs(&state.params)) as u64,
                 STORAGE | BufferUsages::INDIRECT,
             )
             .await?,
-            kept_starts: create("kept_starts", room.of(starts), STORAGE).await?,
+            kept_starts: create("kept_starts", starts, STORAGE).await?,
             slices: create("slices", SLICE_STRIDE * u64::from(SLICES), uniform_usage).await?,
             wall_poses: create("wall_poses", poses * size_of::<WallPose>() as u64, STORAGE).await?,
             movers: state.movers.clone(),
         };
         for slice in 0..SLICES {
             let place = SLICE_STRIDE * u64::from(slice);
-            context
-                .queue
-                .write_buffer(&buffers.slices, place, bytes_of(&slice));
+            context.write(&buffers.slices, place, bytes_of(&slice));
         }
         buffers.upload(context, state);
         Ok(buffers)
@@ -139,7 +136,12 @@ impl Buffers {
 
     /// Where a field starts in its buffer, bytes.
     pub fn offset(&self, field: Field) -> u64 {
-        offset(&self.params_value, field)
+        offset(self.kept_starts.size(), field)
+    }
+
+    /// What a field has in use, bytes.
+    pub fn length(&self, field: Field) -> u64 {
+        self.lengths[&field]
     }
 
     /// The buffer that a shader calls `name`, as far as it is in use, for what it works on.
@@ -158,8 +160,12 @@ impl Buffers {
                 size: NonZeroU64::new(length),
             })
         };
-        let alone = |field: Field| used(field, self.lengths[&field]);
-        let to_its_end = |field: Field| used(field, self.offset(field) + self.lengths[&field]);
+        let length = |field: Field| match self.length(field) {
+            0 => LEAST,
+            length => length,
+        };
+        let alone = |field: Field| used(field, length(field));
+        let to_its_end = |field: Field| used(field, self.offset(field) + length(field));
         match name {
             "params" => whole(&self.params),
             "lists" => to_its_end(Field::Neighbours),
@@ -189,10 +195,104 @@ impl Buffers {
 
     /// Whether there is room for `state`.
     pub fn hold(&self, state: &State) -> bool {
+        let starts = self.kept_starts.size();
         let mut own = self.fields.iter();
-        own.all(|(&field, buffer)| buffer.size() >= whole_length(state, field))
-            && self.kept_starts.size() >= length(state, Field::NeighbourStarts)
+        own.all(|(&field, buffer)| buffer.size() >= whole_length(starts, state, field))
+            && starts >= length(state, Field::NeighbourStarts)
             && self.block_sums.size() >= block_sums(&state.params)
+    }
+
+    /// Makes room for all of `state` but its neighbour lists, which make room for themselves in the next step. What
+    /// there is stays.
+    pub async fn grow(&mut self, context: &Context, state: &State) -> Result<()> {
+        let create = |name, bytes, usage| {
+            context.create_buffer_async(name, Room::ToGrow.of(context, bytes), usage)
+        };
+        let mut starts = self.kept_starts.size();
+        let needed = length(state, Field::NeighbourStarts);
+        let kept_starts = match needed > starts {
+            true => Some(create("kept_starts", needed, STORAGE).await?),
+            false => None,
+        };
+        if let Some(larger) = &kept_starts {
+            starts = larger.size();
+        }
+        let mut larger = Vec::new();
+        for (&field, buffer) in &self.fields {
+            let needed = match field {
+                // The ring is behind the starts: where these get more room, it moves.
+                Field::Neighbours if kept_starts.is_some() => starts + self.length(field),
+                Field::Neighbours | Field::Memory => continue,
+                _ => match whole_length(starts, state, field) {
+                    needed if needed > buffer.size() => needed,
+                    _ => continue,
+                },
+            };
+            larger.push((field, create(field.name(), needed, usage(field)).await?));
+        }
+        let needed = block_sums(&state.params);
+        if needed > self.block_sums.size() {
+            self.block_sums = create("block_sums", needed, STORAGE).await?;
+        }
+
+        let mut encoder = context.device.create_command_encoder(&Default::default());
+        for (field, larger) in larger {
+            let old = self.field(field);
+            if field == Field::Neighbours {
+                let (ring, length) = (self.offset(field), self.length(field));
+                let used = self.length(Field::NeighbourStarts);
+                encoder.copy_buffer_to_buffer(old, 0, &larger, 0, used);
+                encoder.copy_buffer_to_buffer(old, ring, &larger, starts, length);
+            } else if field.is_carried() {
+                encoder.copy_buffer_to_buffer(old, 0, &larger, 0, old.size());
+            }
+            self.fields.insert(field, larger);
+        }
+        context.queue.submit([encoder.finish()]);
+        if let Some(larger) = kept_starts {
+            self.kept_starts = larger;
+        }
+        Ok(())
+    }
+
+    /// Uploads what `state` has behind what there is: the elements of new bodies and spheres, whose lists are empty
+    /// ones behind those of all others, which have `entries` entries. There must be room.
+    pub fn append(&mut self, context: &Context, state: &State, entries: u32) {
+        for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
+            let (bytes, length) = (state.bytes(field), self.length(field));
+            let (buffer, end) = (self.field(field), self.offset(field) + length);
+            match field {
+                Field::Neighbours | Field::Memory => (),
+                Field::NeighbourStarts => {
+                    let new = vec![entries; (bytes.len() - length as usize) / 4];
+                    context.write(buffer, end, cast_slice(&new));
+                }
+                _ => context.write(buffer, end, &bytes[length as usize..]),
+            }
+        }
+        self.resize(context, state);
+    }
+
+    /// Takes over how many bodies and spheres `state` has; there is room for the neighbour lists of before.
+    pub fn resize(&mut self, context: &Context, state: &State) {
+        let Params {
+            neighbour_capacity,
+            lookahead,
+            ..
+        } = self.params_value;
+        let params = Params {
+            neighbour_capacity,
+            lookahead,
+            ring_start: (self.kept_starts.size() / 4) as u32,
+            ..state.params
+        };
+        self.set_params(context, params);
+        context.write(&self.list_dispatch, 0, cast_slice(&list_needs(&params)));
+        for field in Field::ALL {
+            if !matches!(field, Field::Neighbours | Field::Memory) {
+                self.lengths.insert(field, length(state, field));
+            }
+        }
     }
 
     /// Whether any wall moves.
@@ -216,32 +316,27 @@ impl Buffers {
     /// Overwrites all buffers, which must have room for `state`.
     pub fn upload(&mut self, context: &Context, state: &State) {
         self.movers.clone_from(&state.movers);
-        self.set_params(context, state.params);
-        let queue = &context.queue;
-        queue.write_buffer(
-            &self.list_dispatch,
-            0,
-            cast_slice(&list_needs(&state.params)),
-        );
+        self.params_value = state.params;
+        for field in [Field::Neighbours, Field::Memory] {
+            self.lengths.insert(field, length(state, field));
+        }
+        self.resize(context, state);
         for field in Field::ALL {
             self.write(context, field, state);
-            self.lengths.insert(field, used(state, field));
         }
     }
 
     /// Overwrites a field, which must have room for that of `state`.
     pub fn write(&self, context: &Context, field: Field, state: &State) {
         let (buffer, offset) = (self.field(field), self.offset(field));
-        context
-            .queue
-            .write_buffer(buffer, offset, state.bytes(field));
+        context.write(buffer, offset, state.bytes(field));
     }
 
     /// Overwrites a field, for which there may be no room yet.
     pub async fn rewrite(&mut self, context: &Context, field: Field, state: &State) -> Result<()> {
-        let length = used(state, field);
+        let length = length(state, field);
         if self.field(field).size() < length {
-            let size = Room::ToGrow.of(length);
+            let size = Room::ToGrow.of(context, length);
             let larger = context
                 .create_buffer_async(field.name(), size, STORAGE)
                 .await?;
@@ -319,9 +414,7 @@ impl Buffers {
             let poses: Vec<WallPose> = (next..next + here)
                 .flat_map(|step| self.movers.poses(step))
                 .collect();
-            context
-                .queue
-                .write_buffer(&self.wall_poses, first * row, cast_slice(&poses));
+            context.write(&self.wall_poses, first * row, cast_slice(&poses));
             next += here;
         }
     }
@@ -339,9 +432,15 @@ impl Buffers {
 
     pub fn set_params(&mut self, context: &Context, params: Params) {
         self.params_value = params;
-        context
-            .queue
-            .write_buffer(&self.params, 0, &uniform(&params));
+        context.write(&self.params, 0, &uniform(&params));
+    }
+}
+
+/// What the buffer of a field is for.
+fn usage(field: Field) -> BufferUsages {
+    match field {
+        Field::Walls | Field::Groups => STORAGE | BufferUsages::UNIFORM,
+        _ => STORAGE,
     }
 }
 
@@ -352,14 +451,6 @@ fn list_needs(params: &Params) -> [[u32; 3]; Threads::OF_LISTS.len()] {
 
 /// Bytes from the index of a slice to the next: what an offset of a uniform must be a multiple of on any device.
 const SLICE_STRIDE: u64 = 256;
-
-/// Bytes that passes see of a field: of one without elements, some that they leave alone.
-fn used(state: &State, field: Field) -> u64 {
-    match length(state, field) {
-        0 => LEAST,
-        length => length,
-    }
-}
 
 /// Bytes that a field of a state takes on the device.
 fn length(state: &State, field: Field) -> u64 {
@@ -399,6 +490,13 @@ fn uniform(params: &Params) -> Vec<u8> {
 }
 
 impl Context {
+    /// Largest buffer that a shader can use, bytes.
+    fn largest_buffer(&self) -> u64 {
+        let limits = self.device.limits();
+        let largest = limits.max_buffer_size;
+        largest.min(limits.max_storage_buffer_binding_size)
+    }
+
     /// A buffer, or an error that says why there can be none.
     pub(crate) fn create_buffer(
         &self,
@@ -422,10 +520,7 @@ impl Context {
             adapter: self.adapter.clone(),
             limit,
         };
-        let limits = self.device.limits();
-        let largest = limits
-            .max_buffer_size
-            .min(limits.max_storage_buffer_binding_size);
+        let largest = self.largest_buffer();
         if size > largest {
             return Err(too_large(format!("allows {largest} at most")));
         }

@@ -19,20 +19,49 @@ pub struct Context {
     pub queue: wgpu::Queue,
     /// What the adapter lacks to draw pictures, if anything.
     cannot_draw: Option<&'static str>,
+    pub(super) counts: Arc<Counts>,
+}
+
+/// What has gone on between host and device.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
     /// How often the host has waited for the device.
-    pub(super) waits: Arc<AtomicU64>,
+    pub waits: AtomicU64,
+    /// Bytes from the host to the device.
+    pub uploaded: AtomicU64,
+    /// Bytes from the device to the host.
+    pub downloaded: AtomicU64,
 }
 
 impl Context {
     /// How often the host has waited for the device through this context and its clones.
     pub fn waits(&self) -> u64 {
-        self.waits.load(Ordering::Relaxed)
+        self.counts.waits.load(Ordering::Relaxed)
     }
 
-    /// The same device, with waits counted anew.
+    /// How many bytes have gone to the device in the same way.
+    pub fn uploaded(&self) -> u64 {
+        self.counts.uploaded.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes have come from the device in the same way.
+    pub fn downloaded(&self) -> u64 {
+        self.counts.downloaded.load(Ordering::Relaxed)
+    }
+
+    /// Writes bytes to a buffer, from `offset` on.
+    pub(super) fn write(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) {
+        let counts = &self.counts;
+        counts
+            .uploaded
+            .fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.queue.write_buffer(buffer, offset, bytes);
+    }
+
+    /// The same device, with all that is counted at 0.
     pub(super) fn counted(&self) -> Context {
         Context {
-            waits: Arc::default(),
+            counts: Arc::default(),
             ..self.clone()
         }
     }
@@ -68,7 +97,7 @@ impl Context {
             device,
             queue,
             cannot_draw: adapter.cannot_draw(),
-            waits: Arc::default(),
+            counts: Arc::default(),
         })
     }
 
@@ -339,7 +368,7 @@ impl Adapter {
             device,
             queue,
             cannot_draw: self.cannot_draw(),
-            waits: Arc::default(),
+            counts: Arc::default(),
         })
     }
 

@@ -1,5 +1,6 @@
 //! The GPU engine as a simulation sees it.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use super::GpuEngine;
@@ -105,17 +106,37 @@ impl Engine for GpuEngine {
     }
 
     fn read_body(&mut self, body: usize, state: &mut State) -> Result<()> {
-        self.download_body(body, state)
+        pollster::block_on(self.download_body(Patience::Block, body, state))
+    }
+
+    fn read_body_async<'a>(&'a mut self, body: usize, state: &'a mut State) -> Later<'a, ()> {
+        Box::pin(self.download_body(Patience::Yield, body, state))
+    }
+
+    fn write_bodies(&mut self, bodies: Range<usize>, state: &State) {
+        self.upload_bodies(bodies, state);
+    }
+
+    fn append(&mut self, _: usize, state: &State) -> Result<()> {
+        pollster::block_on(self.append_by(Patience::Block, state))
+    }
+
+    fn append_async<'a>(&'a mut self, _: usize, state: &'a State) -> Later<'a, ()> {
+        Box::pin(self.append_by(Patience::Yield, state))
+    }
+
+    fn remove(&mut self, bodies: &[u32], state: &mut State) -> Result<()> {
+        pollster::block_on(self.remove_by(Patience::Block, bodies, state))
+    }
+
+    fn remove_async<'a>(&'a mut self, bodies: &'a [u32], state: &'a mut State) -> Later<'a, ()> {
+        Box::pin(self.remove_by(Patience::Yield, bodies, state))
     }
 
     fn write(&mut self, fields: &[Field], state: &State) {
         for &field in fields {
             self.upload(field, state);
         }
-    }
-
-    fn write_body(&mut self, body: usize, state: &State) {
-        self.upload_body(body, state);
     }
 
     fn write_actions(&mut self, state: &State) -> Result<()> {

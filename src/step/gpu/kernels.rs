@@ -5,7 +5,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use super::buffers::Buffers;
 use super::device::Context;
 use super::dispatch::{grid, workgroups_for};
-use super::shaders;
+use super::shaders::{self, Shader};
 use crate::error::{Error, Result};
 use crate::state::SLICES;
 use crate::state::layout::{Params, SCAN_BLOCK};
@@ -78,8 +78,8 @@ impl Threads {
 /// An entry point of a pass.
 struct Entry {
     name: &'static str,
-    /// The pass whose file it stands in.
-    file: Pass,
+    /// The file it stands in.
+    file: Shader,
     threads: Threads,
     object: Object,
 }
@@ -110,13 +110,16 @@ struct Needs {
     heat: bool,
 }
 
+/// The file of the scan, which several others have a use for.
+pub(super) const SCAN: Shader = Shader::Pass(Pass::Scan);
+
 /// The entry points of each pass, in their order.
 fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
     use Threads::{Bodies, BucketBlocks, Buckets, Group, SphereBlocks, Spheres, Walls};
     let Needs { memory, .. } = needs;
     let own = |name, threads| Entry {
         name,
-        file: pass,
+        file: Shader::Pass(pass),
         threads,
         object: Object::Buckets,
     };
@@ -128,7 +131,7 @@ fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
         ]
         .map(|(name, threads)| Entry {
             name,
-            file: Pass::Scan,
+            file: SCAN,
             threads,
             object,
         })
@@ -169,9 +172,7 @@ fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
 
 /// A compiled entry point with its buffers.
 struct Kernel {
-    pipeline: wgpu::ComputePipeline,
-    /// Binding and name of each variable that it uses.
-    variables: Vec<(u32, String)>,
+    program: Program,
     object: Object,
     bind_group: wgpu::BindGroup,
     threads: Threads,
@@ -187,12 +188,7 @@ pub(super) struct Kernels {
 
 impl Kernels {
     pub fn new(context: &Context, buffers: &Buffers, law: Option<&str>) -> Result<Kernels> {
-        let mut compiler = Compiler {
-            context,
-            buffers,
-            law,
-            made: HashMap::new(),
-        };
+        let mut compiler = Compiler::new(context, buffers, law);
         let mut passes = HashMap::new();
         for pass in Pass::ALL {
             passes.insert(pass, compiler.kernels(pass, true)?);
@@ -211,13 +207,8 @@ impl Kernels {
             .flatten()
             .chain(&mut self.pose_only)
         {
-            kernel.bind_group = bind(
-                context,
-                &kernel.pipeline,
-                &kernel.variables,
-                kernel.object,
-                buffers,
-            );
+            let by_name = |name: &str| buffers.by_name(name, kernel.object);
+            kernel.bind_group = kernel.program.bind(context, by_name);
         }
     }
 
@@ -302,7 +293,7 @@ fn dispatch(
     compute: &mut wgpu::ComputePass<'_>,
 ) {
     for kernel in kernels.iter().filter(|kernel| kernel.workgroups[0] > 0) {
-        compute.set_pipeline(&kernel.pipeline);
+        compute.set_pipeline(&kernel.program.pipeline);
         compute.set_bind_group(0, &kernel.bind_group, &[]);
         let [x, y, z] = kernel.workgroups;
         match indirect {
@@ -316,14 +307,46 @@ fn dispatch(
 
 /// A compiled entry point.
 #[derive(Clone)]
-struct Program {
-    pipeline: wgpu::ComputePipeline,
+pub(super) struct Program {
+    pub pipeline: wgpu::ComputePipeline,
     /// Binding and name of each variable that it uses.
     variables: Vec<(u32, String)>,
 }
 
+impl Program {
+    /// Its variables bound to the buffers that `by_name` has for them.
+    ///
+    /// # Panics
+    /// If it has none for one of them.
+    pub fn bind<'a>(
+        &self,
+        context: &Context,
+        by_name: impl Fn(&str) -> Option<wgpu::BufferBinding<'a>>,
+    ) -> wgpu::BindGroup {
+        let entries: Vec<wgpu::BindGroupEntry> = self
+            .variables
+            .iter()
+            .map(|(binding, name)| {
+                let buffer = by_name(name);
+                let buffer = buffer.unwrap_or_else(|| panic!("there is no buffer `{name}`"));
+                wgpu::BindGroupEntry {
+                    binding: *binding,
+                    resource: wgpu::BindingResource::Buffer(buffer),
+                }
+            })
+            .collect();
+        context
+            .device
+            .create_bind_group(&wgpu::BindGroupDescriptor {
+                label: None,
+                layout: &self.pipeline.get_bind_group_layout(0),
+                entries: &entries,
+            })
+    }
+}
+
 /// Compiles entry points, each of them once.
-struct Compiler<'a> {
+pub(super) struct Compiler<'a> {
     context: &'a Context,
     buffers: &'a Buffers,
     law: Option<&'a str>,
@@ -331,7 +354,16 @@ struct Compiler<'a> {
     made: HashMap<(&'static str, bool), Program>,
 }
 
-impl Compiler<'_> {
+impl<'a> Compiler<'a> {
+    pub fn new(context: &'a Context, buffers: &'a Buffers, law: Option<&'a str>) -> Compiler<'a> {
+        Compiler {
+            context,
+            buffers,
+            law,
+            made: HashMap::new(),
+        }
+    }
+
     /// The entry points of a pass with their buffers.
     fn kernels(&mut self, pass: Pass, may_build: bool) -> Result<Vec<Kernel>> {
         let params = &self.buffers.params_value;
@@ -358,14 +390,10 @@ impl Compiler<'_> {
                     program
                 }
             };
-            let Program {
-                pipeline,
-                variables,
-            } = program;
+            let by_name = |name: &str| self.buffers.by_name(name, object);
             kernels.push(Kernel {
-                bind_group: bind(self.context, &pipeline, &variables, object, self.buffers),
-                pipeline,
-                variables,
+                bind_group: program.bind(self.context, by_name),
+                program,
                 object,
                 threads,
                 workgroups: threads.workgroups(params),
@@ -376,10 +404,10 @@ impl Compiler<'_> {
 
     /// Compiles an entry point. Its buffers have the names of the variables that it uses: the shader's own declarations
     /// are the only list of them.
-    fn program(&self, name: &str, file: Pass, may_build: bool) -> Result<Program> {
+    pub fn program(&self, name: &str, file: Shader, may_build: bool) -> Result<Program> {
         let params = &self.buffers.params_value;
         let source = match self.law {
-            Some(law) if matches!(file, Pass::Contacts | Pass::Walls) => {
+            Some(law) if matches!(file, Shader::Pass(Pass::Contacts | Pass::Walls)) => {
                 shaders::source_with_law(file, law)
             }
             _ => shaders::source(file),
@@ -412,12 +440,6 @@ impl Compiler<'_> {
                 Some((variable.binding.as_ref()?.binding, variable.name.clone()?))
             })
             .collect();
-        if let Some((_, name)) = variables
-            .iter()
-            .find(|(_, name)| self.buffers.by_name(name, Object::Buckets).is_none())
-        {
-            return Err(wrong(format!("there is no buffer `{name}`")));
-        }
         // The law and the size of the memory are known when a pipeline is made: the driver's compiler
         // then leaves out what others need.
         let wanted = [
@@ -449,30 +471,4 @@ impl Compiler<'_> {
             variables,
         })
     }
-}
-
-fn bind(
-    context: &Context,
-    pipeline: &wgpu::ComputePipeline,
-    variables: &[(u32, String)],
-    object: Object,
-    buffers: &Buffers,
-) -> wgpu::BindGroup {
-    let entries: Vec<wgpu::BindGroupEntry> = variables
-        .iter()
-        .filter_map(|(binding, name)| {
-            let resource = wgpu::BindingResource::Buffer(buffers.by_name(name, object)?);
-            Some(wgpu::BindGroupEntry {
-                binding: *binding,
-                resource,
-            })
-        })
-        .collect();
-    context
-        .device
-        .create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &pipeline.get_bind_group_layout(0),
-            entries: &entries,
-        })
 }

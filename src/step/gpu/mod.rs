@@ -9,6 +9,8 @@ mod device;
 mod dispatch;
 mod engine;
 mod kernels;
+mod population;
+mod removal;
 mod sampler;
 pub mod shaders;
 
@@ -29,6 +31,7 @@ use crate::step::{Canceller, Pass, Patience};
 use arrival::Arrival;
 use buffers::{Buffers, Room};
 use kernels::Kernels;
+use removal::Removal;
 use sampler::Sampler;
 
 /// Submissions grow until one takes about this long: long enough that the host's part does not
@@ -57,6 +60,8 @@ pub struct GpuEngine {
     context: Context,
     buffers: Buffers,
     kernels: Kernels,
+    /// What takes bodies away, once it was needed.
+    removal: Option<Removal>,
     sampler: Option<Sampler>,
     /// WGSL of a custom contact law.
     law: Option<String>,
@@ -139,6 +144,7 @@ impl GpuEngine {
             context,
             buffers,
             kernels,
+            removal: None,
             sampler: None,
             law: law.map(str::to_owned),
             flights: VecDeque::new(),
@@ -158,8 +164,8 @@ impl GpuEngine {
 
     /// The buffer of a field of the state, for those who read it: steps write to it.
     ///
-    /// Two hold two fields: [`Field::Neighbours`] lies behind [`Field::NeighbourStarts`], and [`Field::WallSums`]
-    /// behind [`Field::Stats`].
+    /// Two hold two fields: [`Field::Neighbours`] lies behind [`Field::NeighbourStarts`], from the element
+    /// [`Params::ring_start`] on, and [`Field::WallSums`] behind [`Field::Stats`].
     pub fn buffer(&self, field: Field) -> &wgpu::Buffer {
         self.buffers.field(field)
     }
@@ -177,6 +183,16 @@ impl GpuEngine {
     /// How often the host has waited for the device since the engine was made.
     pub fn waits(&self) -> u64 {
         self.context.waits()
+    }
+
+    /// How many bytes have gone from the host to the device since then.
+    pub fn uploaded(&self) -> u64 {
+        self.context.uploaded()
+    }
+
+    /// How many bytes have come from the device to the host since then.
+    pub fn downloaded(&self) -> u64 {
+        self.context.downloaded()
     }
 
     /// How many submissions of steps there were since then.
@@ -203,9 +219,14 @@ impl GpuEngine {
         } else {
             self.buffers = Buffers::new(&self.context, state, Room::ToGrow).await?;
         }
-        self.kernels.bind(&self.context, &self.buffers);
-        self.kernels.set_threads(&state.params);
+        self.bind();
         Ok(())
+    }
+
+    /// Binds the buffers to the passes again, and gives these threads for the bodies that there are now.
+    fn bind(&mut self) {
+        self.kernels.bind(&self.context, &self.buffers);
+        self.kernels.set_threads(&self.buffers.params_value);
     }
 
     /// Copies one buffer of the device into `state`, a state of the same model.
@@ -251,51 +272,12 @@ impl GpuEngine {
         }
     }
 
-    /// Copies one body, and the loads on its spheres, into `state`, a state of the same model.
-    ///
-    /// # Errors
-    /// If the device was lost.
-    fn download_body(&self, body: usize, state: &mut State) -> Result<()> {
-        let spheres = state.spheres_of(&state.bodies[body]);
-        for (field, elements, count) in [
-            (Field::Bodies, body..body + 1, state.bodies.len()),
-            (Field::BodyHeat, body..body + 1, state.body_heat.len()),
-            (Field::SphereLoads, spheres, state.spheres.len()),
-        ] {
-            if count == 0 {
-                continue;
-            }
-            let bytes = state.bytes_mut(field);
-            let size = bytes.len() / count;
-            let own = &mut bytes[elements.start * size..elements.end * size];
-            let start = (elements.start * size) as u64;
-            self.context.read(self.buffers.field(field), start, own)?;
-        }
-        Ok(())
-    }
-
     /// Overwrites one buffer with that of `state`, a state of the same model.
     fn upload(&mut self, field: Field, state: &State) {
-        self.known = None;
-        self.buffers.write(&self.context, field, state);
-    }
-
-    /// Overwrites one body, and its temperature, with that of `state`.
-    fn upload_body(&mut self, body: usize, state: &State) {
-        self.known = None;
-        for (field, count) in [
-            (Field::Bodies, state.bodies.len()),
-            (Field::BodyHeat, state.body_heat.len()),
-        ] {
-            if count == 0 {
-                continue;
-            }
-            let size = state.bytes(field).len() / count;
-            let own = &state.bytes(field)[body * size..][..size];
-            let (buffer, start) = (self.buffers.field(field), self.buffers.offset(field));
-            let place = start + (body * size) as u64;
-            self.context.queue.write_buffer(buffer, place, own);
+        if field == Field::Stats {
+            self.known = None;
         }
+        self.buffers.write(&self.context, field, state);
     }
 
     /// Overwrites the springs and pushes, of which there may be another number than before.
@@ -310,12 +292,12 @@ impl GpuEngine {
 
     /// Has the next step build the neighbour lists.
     fn set_stale(&mut self) {
-        self.known = None;
+        if let Some(known) = &mut self.known {
+            known.stale = 1;
+        }
         let place = std::mem::offset_of!(Stats, stale) as u64;
         let stats = self.buffers.field(Field::Stats);
-        self.context
-            .queue
-            .write_buffer(stats, place, bytes_of(&1_u32));
+        self.context.write(stats, place, bytes_of(&1_u32));
     }
 
     /// Takes over what a user may change of the parameters of a run.
@@ -324,6 +306,7 @@ impl GpuEngine {
         let params = Params {
             neighbour_capacity: own.neighbour_capacity,
             lookahead: own.lookahead,
+            ring_start: own.ring_start,
             ..state.params
         };
         self.buffers.movers.clone_from(&state.movers);
@@ -606,8 +589,7 @@ impl GpuEngine {
             ..stats
         };
         self.context
-            .queue
-            .write_buffer(self.buffers.field(Field::Stats), 0, bytes_of(&again));
+            .write(self.buffers.field(Field::Stats), 0, bytes_of(&again));
         Ok(again)
     }
 

@@ -6,8 +6,40 @@ use crate::state::layout;
 use crate::step::Pass;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-/// The file of a pass, as it stands in `shaders/`.
-fn file(pass: Pass) -> &'static str {
+/// A file of shaders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shader {
+    /// That of a pass.
+    Pass(Pass),
+    /// What takes bodies away between two steps.
+    Remove,
+}
+
+impl Shader {
+    /// All files.
+    pub fn all() -> impl Iterator<Item = Shader> {
+        let passes = Pass::ALL.into_iter().map(Shader::Pass);
+        passes.chain([Shader::Remove])
+    }
+
+    /// Its name, with which those of its entry points start.
+    pub fn name(self) -> &'static str {
+        match self {
+            Shader::Pass(pass) => pass.name(),
+            Shader::Remove => "remove",
+        }
+    }
+}
+
+/// A file, as it stands in `shaders/`.
+fn file(shader: Shader) -> &'static str {
+    match shader {
+        Shader::Pass(pass) => file_of(pass),
+        Shader::Remove => include_str!("../../../shaders/remove.wgsl"),
+    }
+}
+
+fn file_of(pass: Pass) -> &'static str {
     match pass {
         Pass::Neighbours => include_str!("../../../shaders/neighbours.wgsl"),
         Pass::Pose => include_str!("../../../shaders/pose.wgsl"),
@@ -63,25 +95,25 @@ const SHARED: [(&str, &str); 14] = [
     ),
 ];
 
-/// The complete WGSL of a pass: the constants, the files that its first line imports, its own.
+/// The complete WGSL of a file: the constants, the files that its first line imports, its own.
 ///
 /// # Panics
 /// If the file does not start with `// import:` and names of `shaders/shared/`.
-pub fn source(pass: Pass) -> String {
-    without(pass, None)
+pub fn source(shader: Shader) -> String {
+    without(shader, None)
 }
 
 /// The same with the text of a contact law of the user's in place of `shaders/shared/law.wgsl`.
-pub fn source_with_law(pass: Pass, law: &str) -> String {
-    without(pass, Some(LAW)) + law
+pub fn source_with_law(shader: Shader, law: &str) -> String {
+    without(shader, Some(LAW)) + law
 }
 
 /// The import that a law of the user's replaces.
 const LAW: &str = "law";
 
-/// The WGSL of a pass without one of its imports.
-fn without(pass: Pass, left_out: Option<&str>) -> String {
-    assemble(pass.name(), file(pass), |import| {
+/// The WGSL of a file without one of its imports.
+fn without(shader: Shader, left_out: Option<&str>) -> String {
+    assemble(shader.name(), file(shader), |import| {
         let text =
             shared(import).unwrap_or_else(|| panic!("shaders/shared/{import}.wgsl does not exist"));
         if Some(import) == left_out { "" } else { text }
@@ -144,7 +176,7 @@ pub fn check_law(law: &str) -> Result<(), LawMistake> {
 }
 
 fn check_law_in(pass: Pass, law: &str) -> Result<(), LawMistake> {
-    let ours = without(pass, Some(LAW));
+    let ours = without(Shader::Pass(pass), Some(LAW));
     let source = ours.clone() + law;
     let lines = ours.lines().count() as u32;
     let mistake = |location: Option<naga::SourceLocation>, message: String| {
