@@ -1,12 +1,12 @@
 //! Checkpoints: the state of a simulation in a file, from which a run goes on as if it had never
 //! stopped, bit for bit on the same backend and adapter.
 //!
-//! # The file, version 1
+//! # The file, version 2
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 16 | `ROCKFALL STATE\r\n`: a transfer as text would change the ending |
-//! | 4 | version of the format, 1, little-endian as all that follows |
+//! | 4 | version of the format, 2, little-endian as all that follows |
 //! | 4 | length of the header |
 //! | | the header, JSON in UTF-8: [`Header`] |
 //! | | each of [`Header::sections`], one after the other: the bytes of a buffer of [`State`] |
@@ -15,7 +15,7 @@
 //! A section starts at the next multiple of 16 bytes, and so does the hash; the bytes in between are 0.
 //! Sections have the elements of [`crate::state::layout`] (on a machine that is little-endian, as all are
 //! that it runs on). All that a step carries over to the next is there: bodies, the neighbour lists
-//! with what each contact remembers, the sums of dissipated energy with what rounding has left out of
+//! with the history of each contact, the sums of dissipated energy with what rounding has left out of
 //! them, and `stats`, whose number of steps is the stream from which the rounding of a step draws.
 //! What follows from the scene is not there, nor what each step computes anew.
 //!
@@ -34,7 +34,7 @@ use crate::model::clump::Clump;
 use crate::model::flow::Traffic;
 use crate::model::heat::ROOM;
 use crate::model::wall::{Pose, Wall};
-use crate::model::{Model, ModelBody, Remembered};
+use crate::model::{Model, ModelBody, ContactHistory};
 use crate::simulation::Simulation;
 use crate::simulation::snapshot::Snapshot;
 use crate::state::layout::{self, Body, BodyHeat, WALL};
@@ -46,7 +46,7 @@ pub const FILE: &str = "run.checkpoint";
 /// What a file starts with.
 const MAGIC: &[u8; 16] = b"ROCKFALL STATE\r\n";
 /// Version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Multiple of bytes at which a section starts.
 const ALIGNMENT: usize = 16;
 
@@ -73,8 +73,8 @@ pub struct Header {
     pub origin: [f64; 3],
     /// Sides of a cell, m.
     pub cell_size: [f32; 3],
-    /// Number of `vec4` that each contact remembers.
-    pub memory_size: u32,
+    /// Elements of the history of each contact.
+    pub history_size: u32,
     /// Contact law, as the scene names it.
     pub law: String,
     /// The shapes.
@@ -261,7 +261,7 @@ pub fn encode(
         time_step: model.time_step,
         origin: state.origin.to_array(),
         cell_size: state.params.cell_size.to_array(),
-        memory_size: state.params.memory_size,
+        history_size: state.params.history_size,
         law: model.contact.law.keyword().to_owned(),
         shapes: (0..model.shapes.len())
             .map(|shape| ShapeBefore::new(shape, model))
@@ -543,20 +543,20 @@ impl Checkpoint {
         (wall_of, facet_of)
     }
 
-    /// What the contacts of the bodies in `kept`, in increasing order, remember of each other and of
+    /// The histories of the contacts of the bodies in `kept`, in increasing order, with each other and with
     /// walls; `facet_of` gives the index that each facet of a wall of the old run has in the new one.
-    pub(crate) fn remembered(
+    pub(crate) fn contact_history(
         &self,
         kept: &[usize],
         facet_of: &[Option<u32>],
-    ) -> Option<Remembered> {
-        let size = self.header.memory_size as usize;
+    ) -> Option<ContactHistory> {
+        let size = self.header.history_size as usize;
         if size == 0 {
             return None;
         }
         let starts: Vec<u32> = self.elements(Field::NeighbourStarts.name());
         let entries: Vec<u32> = self.elements(Field::Neighbours.name());
-        let memory: Vec<Vec4> = self.elements(Field::Memory.name());
+        let elements: Vec<Vec4> = self.elements(Field::History.name());
         // The spheres that are left, in the order that they have now and had before.
         let spheres_of = |shape: u32| self.header.shapes[(shape & SHAPE_BITS) as usize].spheres;
         let mut new_index = vec![None; starts.len() - 1];
@@ -571,9 +571,9 @@ impl Checkpoint {
             }
             first += spheres;
         }
-        let mut remembered = Remembered {
+        let mut history = ContactHistory {
             size: size as u32,
-            ..Remembered::default()
+            ..ContactHistory::default()
         };
         for (old, new) in new_index.iter().enumerate() {
             if new.is_none() {
@@ -592,14 +592,14 @@ impl Checkpoint {
                 .collect();
             list.sort_unstable();
             for (now, entry) in list {
-                remembered.entries.push(now);
-                remembered
-                    .memory
-                    .extend(&memory[entry * size..(entry + 1) * size]);
+                history.entries.push(now);
+                history
+                    .elements
+                    .extend(&elements[entry * size..(entry + 1) * size]);
             }
-            remembered.ends.push(remembered.entries.len() as u32);
+            history.ends.push(history.entries.len() as u32);
         }
-        Some(remembered)
+        Some(history)
     }
 
     /// Takes a simulation to where the one that wrote this was.

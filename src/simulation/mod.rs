@@ -666,7 +666,7 @@ impl Simulation {
             Field::Spheres,
             Field::NeighbourStarts,
             Field::Neighbours,
-            Field::Memory,
+            Field::History,
             Field::SphereLoads,
             Field::BodyForces,
             Field::Stats,

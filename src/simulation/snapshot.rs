@@ -105,7 +105,7 @@ impl<'a> Snapshot<'a> {
         Field::Spheres,
         Field::NeighbourStarts,
         Field::Neighbours,
-        Field::Memory,
+        Field::History,
         Field::SphereLoads,
         Field::Stats,
     ];

@@ -8,7 +8,7 @@ use super::{Identity, State, world_inertia};
 use crate::math::grid::{FRACTION, wrap};
 use crate::math::rotation;
 use crate::model::heat::Heat;
-use crate::model::{Model, ModelBody, Remembered};
+use crate::model::{ContactHistory, Model, ModelBody};
 use glam::{DVec3, IVec3, UVec3};
 
 /// Entries of the neighbour lists that there is room for at the start, for each sphere; the lists
@@ -87,8 +87,8 @@ impl State {
     }
 
     /// Takes away the bodies that are not to `keep`, with their spheres and contacts; what these have
-    /// dissipated goes to [`State::gone`]. The others keep their order, and their contacts what they
-    /// remember.
+    /// dissipated goes to [`State::gone`]. The others keep their order, and their contacts their
+    /// histories.
     pub(crate) fn retain(&mut self, keep: &[bool]) {
         let kept_sphere: Vec<bool> = self
             .spheres
@@ -114,7 +114,7 @@ impl State {
         let (new_body, new_sphere) = (places(keep), places(&kept_sphere));
 
         // Both move towards the front, so each is read before it is overwritten.
-        let size = self.params.memory_size as usize;
+        let size = self.params.history_size as usize;
         let (mut end, mut spheres) = (0, 0);
         for sphere in (0..kept_sphere.len()).filter(|&sphere| kept_sphere[sphere]) {
             let [from, to] = [0, 1].map(|k| self.neighbour_starts[sphere + k] as usize);
@@ -128,7 +128,7 @@ impl State {
                         0 => new_sphere[other as usize],
                         _ => other,
                     };
-                    self.memory
+                    self.history
                         .copy_within(entry * size..(entry + 1) * size, end * size);
                     end += 1;
                 } else {
@@ -185,15 +185,15 @@ impl State {
         self.stats[0].stale = 1;
     }
 
-    /// Starts with lists that remember: the first step builds others, and carries over what these have.
-    pub(super) fn remember(&mut self, remembered: &Remembered) {
-        let Remembered {
+    /// Starts with lists that have contact histories: the first step builds others, and carries these over.
+    pub(super) fn start_with(&mut self, history: &ContactHistory) {
+        let ContactHistory {
             size,
             ends,
             entries,
-            memory,
-        } = remembered;
-        if *size != self.params.memory_size {
+            elements,
+        } = history;
+        if *size != self.params.history_size {
             return;
         }
         let count = entries.len() as u32;
@@ -202,7 +202,7 @@ impl State {
         listed.copy_from_slice(ends);
         others.fill(count);
         self.neighbours[..entries.len()].copy_from_slice(entries);
-        self.memory[..memory.len()].copy_from_slice(memory);
+        self.history[..elements.len()].copy_from_slice(elements);
         self.stats[0].neighbours = count;
     }
 

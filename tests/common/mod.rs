@@ -133,7 +133,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,
         heat: None,
-        remembered: None,
+        history: None,
         domain: None,
         contact: ContactModel::default(),
         name: "crowd".to_owned(),
@@ -221,7 +221,7 @@ pub fn forced_crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
 
 /// A crowd among walls of every kind, which move by prescription or under load.
 pub fn walled_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
-    let mut model = remembering_crowd(law, spheres, center, seed);
+    let mut model = crowd_with_history(law, spheres, center, seed);
     let mut random = Random::new(seed);
     let half = 0.5 * (4.0 * spheres as f64).cbrt();
     let shapes = [
@@ -371,8 +371,8 @@ pub fn warm_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
     model
 }
 
-/// A crowd that touches by a law with memory and all that can be added to it.
-pub fn remembering_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
+/// A crowd that touches by a law with a contact history and all that can be added to it.
+pub fn crowd_with_history(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
     let mut model = crowd(spheres, center, seed);
     let count = model.materials.len();
     for (element, pair) in model.pairs.iter_mut().enumerate() {

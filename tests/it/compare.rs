@@ -19,7 +19,7 @@ fn empty(time_step: f64) -> Model {
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,
         heat: None,
-        remembered: None,
+        history: None,
         domain: None,
         contact: ContactModel::default(),
         name: "test".to_owned(),

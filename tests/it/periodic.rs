@@ -63,7 +63,7 @@ fn at(shape: usize, position: DVec3, velocity: DVec3) -> ModelBody {
 /// One ball of radius 1 and no forces, in a box that is periodic along all axes.
 fn lone_ball(position: DVec3, velocity: DVec3) -> Model {
     Model {
-        remembered: None,
+        history: None,
         domain: Some(Domain {
             min: DVec3::new(-3.0, 10.0, 0.0),
             max: DVec3::new(4.5, 20.0, 7.0),

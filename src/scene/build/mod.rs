@@ -207,7 +207,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
             explosions,
             spawn,
         },
-        remembered: started.remembered,
+        history: started.history,
         forces: Forces {
             groups,
             springs,

@@ -265,7 +265,7 @@ impl Buffers {
             ..self.params_value
         };
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        for field in [Field::Neighbours, Field::Memory] {
+        for field in [Field::Neighbours, Field::History] {
             let (start, size) = (self.offset(field), ring_bytes(&params, field).max(LEAST));
             let larger = context
                 .create_buffer_async(field.name(), start + size, STORAGE)
@@ -285,7 +285,7 @@ impl Buffers {
         Ok(())
     }
 
-    /// Copies the neighbour lists, or what their contacts remember, into `bytes`, from the first entry on, which is
+    /// Copies the neighbour lists, or the histories of their contacts, into `bytes`, from the first entry on, which is
     /// at the place `first`.
     pub async fn read_ring(
         &self,
@@ -364,12 +364,12 @@ fn used(state: &State, field: Field) -> u64 {
 /// Bytes that a field of a state takes on the device.
 fn length(state: &State, field: Field) -> u64 {
     match field {
-        Field::Neighbours | Field::Memory => ring_bytes(&state.params, field),
+        Field::Neighbours | Field::History => ring_bytes(&state.params, field),
         _ => state.bytes(field).len() as u64,
     }
 }
 
-/// Bytes of the ring of the neighbour lists, or of what their contacts remember: there is room for as many entries as
+/// Bytes of the ring of the neighbour lists, or of the histories of their contacts: there is room for as many entries as
 /// the lists may have, and for those of one more slice.
 fn ring_bytes(params: &Params, field: Field) -> u64 {
     let capacity = u64::from(params.neighbour_capacity);
@@ -381,7 +381,7 @@ fn ring_bytes(params: &Params, field: Field) -> u64 {
 /// The same for one entry.
 fn entry_bytes(params: &Params, field: Field) -> u64 {
     match field {
-        Field::Memory => 16 * u64::from(params.memory_size),
+        Field::History => 16 * u64::from(params.history_size),
         _ => 4,
     }
 }

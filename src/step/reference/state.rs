@@ -2,20 +2,20 @@
 
 use glam::{DQuat, DVec3, DVec4, Vec4};
 
-use super::contact::Memory;
+pub use super::contact::{History, Pair};
 use super::grid::Place;
 pub use super::mirror::{
     Action, Body, BodyForce, BodyHeat, BodyProperties, Facet, Group, Load, LoadedWall, Member,
-    Node, Pair, Params, Sphere, SphereLoad, Wall,
+    Node, Params, Sphere, SphereLoad, Wall,
 };
 use super::mirror::{Mirror, TakeAll};
 use super::real::Real;
 use super::rotation::{Orientation, Quaternion};
 use super::vector::Vector;
 use crate::model::forces::End;
-use crate::model::{Cohesion, Model};
+use crate::model::Model;
 use crate::state::layout::{
-    APPLIED, ASLEEP, FAST, GROUP_SHIFT, KEPT, MATERIAL_BITS, PUSH, Stats, THRUST,
+    self, APPLIED, ASLEEP, FAST, GROUP_SHIFT, KEPT, MATERIAL_BITS, PUSH, Stats, THRUST,
 };
 use crate::state::{Identity, Movers, State as Buffers};
 
@@ -45,7 +45,7 @@ pub struct State<R: Real> {
     pub(super) neighbour_starts: Vec<u32>,
     pub(super) neighbours: Vec<u32>,
     /// Of each entry of `neighbours`.
-    pub(super) memory: Vec<Memory<R>>,
+    pub(super) history: Vec<History<R>>,
     pub(super) sphere_loads: Vec<SphereLoad<R>>,
     pub(super) wall_sums: Vec<i32>,
     pub(super) wall_loads: Vec<Load<R>>,
@@ -90,7 +90,7 @@ impl<R: Real> State<R> {
             sorted: Vec::new(),
             neighbour_starts: Vec::new(),
             neighbours: Vec::new(),
-            memory: Vec::new(),
+            history: Vec::new(),
             sphere_loads: Vec::new(),
             wall_sums: Vec::new(),
             wall_loads: Vec::new(),
@@ -133,13 +133,13 @@ impl<R: Real> State<R> {
         self.neighbours.clone_from(&state.neighbours);
         self.wall_sums.clone_from(&state.wall_sums);
         self.stats = state.stats[0];
-        self.memory
-            .resize(state.neighbours.len(), Memory::default());
-        let size = self.params.memory_size as usize;
+        self.history
+            .resize(state.neighbours.len(), History::default());
+        let size = self.params.history_size as usize;
         if size > 0 {
-            let elements = state.memory.chunks_exact(size);
-            for (own, elements) in self.memory.iter_mut().zip(elements) {
-                own.take(elements);
+            let elements = state.history.chunks_exact(size);
+            for (own, elements) in self.history.iter_mut().zip(elements) {
+                own.take(&layout::History::of(elements));
             }
         }
     }
@@ -163,14 +163,16 @@ impl<R: Real> State<R> {
         state.neighbours.clone_from(&self.neighbours);
         state.wall_sums.clone_from(&self.wall_sums);
         state.stats[0] = self.stats;
-        let size = self.params.memory_size as usize;
+        let size = self.params.history_size as usize;
         if size > 0 {
             state
-                .memory
-                .resize((size * self.memory.len()).max(1), Vec4::ZERO);
-            let elements = state.memory.chunks_exact_mut(size);
-            for (own, elements) in self.memory.iter().zip(elements) {
-                own.give(elements);
+                .history
+                .resize((size * self.history.len()).max(1), Vec4::ZERO);
+            let elements = state.history.chunks_exact_mut(size);
+            for (own, elements) in self.history.iter().zip(elements) {
+                let mut history = layout::History::default();
+                own.give(&mut history);
+                history.write(elements);
             }
         }
     }
@@ -251,23 +253,7 @@ impl<R: Real> State<R> {
             }
         }
         for (own, law) in self.pairs.iter_mut().zip(&model.pairs) {
-            own.stiffness = R::of(law.stiffness);
-            own.wall_stiffness = R::of(law.wall_stiffness);
-            own.tangential_ratio = R::of(law.tangential_ratio);
-            own.wall_tangential_ratio = R::of(law.wall_tangential_ratio);
-            own.damping_ratio = R::of(law.damping_ratio);
-            own.damping = R::of(law.damping);
-            own.friction = R::of(law.friction);
-            own.rolling_friction = R::of(law.rolling_friction);
-            own.twisting_friction = R::of(law.twisting_friction);
-            match law.cohesion {
-                Cohesion::None => (),
-                Cohesion::Constant { force, range } => {
-                    own.cohesion_force = R::of(force);
-                    own.cohesion_range = R::of(range);
-                }
-                Cohesion::SurfaceEnergy(energy) => own.surface_energy = R::of(energy),
-            }
+            own.refine(law);
         }
         for (own, group) in self.groups.iter_mut().zip(&model.forces.groups) {
             let gravity = group.gravity.map(|gravity| gravity - model.gravity);
@@ -409,16 +395,5 @@ impl<R: Real> SphereLoad<R> {
     /// Whether the load is that of an earlier step.
     pub fn is_kept(&self) -> bool {
         self.contacts & KEPT != 0
-    }
-}
-
-impl<R: Real> Pair<R> {
-    /// The parameters of a contact with a wall.
-    pub fn against_wall(&self) -> Pair<R> {
-        Pair {
-            stiffness: self.wall_stiffness,
-            tangential_ratio: self.wall_tangential_ratio,
-            ..*self
-        }
     }
 }
