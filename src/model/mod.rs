@@ -10,6 +10,7 @@ pub mod handle;
 pub mod heat;
 pub mod packing;
 pub mod pull;
+pub mod quantity;
 pub mod wall;
 
 use std::fmt::{self, Write};
@@ -23,6 +24,7 @@ use crate::model::clump::Clump;
 use crate::model::flow::Flow;
 use crate::model::forces::{Forces, Sleep};
 use crate::model::heat::Heat;
+use crate::model::quantity::{QUANTITIES, Quantities};
 use crate::model::wall::Wall;
 
 /// How a body's state is advanced.
@@ -253,8 +255,8 @@ pub(crate) fn nearest_image(way: DVec3, period: DVec3) -> DVec3 {
     way - DVec3::select(period.cmpgt(DVec3::ZERO), boxes * period, DVec3::ZERO)
 }
 
-/// A body at the start.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A body at the start. By default it is at rest in the origin, of the first shape and in no group.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ModelBody {
     /// Index into [`Model::shapes`].
     pub shape: usize,
@@ -270,8 +272,8 @@ pub struct ModelBody {
     pub fixed: bool,
     /// Index into [`Forces::groups`].
     pub group: usize,
-    /// Temperature, K; it counts in a model with [heat](Model::heat) only.
-    pub temperature: f64,
+    /// What it carries besides its motion.
+    pub quantities: Quantities,
 }
 
 /// Hashes what is written to it.
@@ -400,7 +402,7 @@ impl Model {
                 angular_velocity,
                 fixed,
                 group,
-                temperature,
+                quantities,
             } = body;
             hash.0.update(&(*shape as u64).to_le_bytes());
             hash.0.update(bytes_of(position));
@@ -408,8 +410,10 @@ impl Model {
             hash.0.update(bytes_of(velocity));
             hash.0.update(bytes_of(angular_velocity));
             hash.0.update(&[u8::from(*fixed), *group as u8]);
-            if heat.is_some() {
-                hash.0.update(&temperature.to_le_bytes());
+            for (quantity, number) in QUANTITIES.iter().zip(quantities.array()) {
+                if (quantity.is_on)(self) {
+                    hash.0.update(&number.to_le_bytes());
+                }
             }
         }
         if let Some(ContactHistory {

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
+use crate::model::quantity::Quantities;
 pub use explosion::Explosion;
 pub use forces::{Axes, Drag, End, Force, Group, Sleep, Spring, Water, Wave};
 pub use shape::{
@@ -811,7 +812,7 @@ pub struct Plane {
 
 /// A body. Its orientation is given by `orientation`, or by `axis` and `angle`; without either, the
 /// shape's axes are those of the world.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Body", deny_unknown_fields)]
 #[schemars(extend(
     "dependentRequired" = {"axis": ["angle"], "angle": ["axis"]},
@@ -904,7 +905,7 @@ pub struct Start {
 }
 
 /// Many bodies from few lines. The same seed gives the same bodies on every machine.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Fill", deny_unknown_fields)]
 pub struct Fill {
     /// Number of bodies.
@@ -1330,7 +1331,7 @@ pub enum Placement {
 }
 
 /// A box along the axes.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Region", deny_unknown_fields)]
 pub struct Region {
     /// Corner with the smallest coordinates, m.
@@ -1376,6 +1377,31 @@ pub enum Range {
 impl Default for Range {
     fn default() -> Self {
         Self::Same(origin())
+    }
+}
+
+/// The quantities that are given to bodies, by fields of their names.
+macro_rules! give_quantities {
+    ($($Name:ident),*) => {$(
+        impl $Name {
+            pub(super) fn quantities(&self) -> Quantities<Option<f64>> {
+                Quantities {
+                    temperature: self.temperature,
+                }
+            }
+        }
+    )*};
+}
+give_quantities!(Body, Fill, Inlet);
+
+impl Body {
+    /// The same with these quantities, of which it names those that are not what bodies start with.
+    pub(super) fn carrying(self, quantities: Quantities) -> Body {
+        let Quantities { temperature } = quantities.unless_default();
+        Body {
+            temperature,
+            ..self
+        }
     }
 }
 

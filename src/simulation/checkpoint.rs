@@ -29,16 +29,15 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::error::{Error, Result};
-use crate::math::grid::FRACTION;
 use crate::model::clump::Clump;
 use crate::model::flow::Traffic;
-use crate::model::heat::ROOM;
+use crate::model::quantity::Quantities;
 use crate::model::wall::{Pose, Wall};
-use crate::model::{Model, ModelBody, ContactHistory};
+use crate::model::{ContactHistory, Model, ModelBody};
 use crate::simulation::Simulation;
 use crate::simulation::snapshot::Snapshot;
-use crate::state::layout::{self, Body, BodyHeat, WALL};
-use crate::state::{Dissipated, Field, State, angular_velocity, body_orientation};
+use crate::state::layout::{self, WALL};
+use crate::state::{Dissipated, Field, State, angular_velocity, body_orientation, quantities};
 
 /// Name of the last checkpoint in the folder of a run.
 pub const FILE: &str = "run.checkpoint";
@@ -182,8 +181,7 @@ pub(crate) struct BodyBefore {
     pub velocity: DVec3,
     /// rad/s, in the world frame.
     pub angular_velocity: DVec3,
-    /// K.
-    pub temperature: f64,
+    pub quantities: Quantities,
 }
 
 /// Name of the section that has the shapes of the bodies.
@@ -442,25 +440,28 @@ impl Checkpoint {
 
     /// The bodies, for a run that starts with them.
     pub(crate) fn bodies(&self) -> impl ExactSizeIterator<Item = BodyBefore> + '_ {
-        let shapes: Vec<u32> = self.elements(SHAPES);
-        let bodies: Vec<Body> = self.elements(Field::Bodies.name());
-        let heat: Vec<BodyHeat> = self.elements(Field::BodyHeat.name());
-        let origin = DVec3::from_array(self.header.origin);
-        let cell_size = Vec3::from_array(self.header.cell_size).as_dvec3();
-        let bodies = bodies.into_iter().zip(shapes).enumerate();
-        bodies.map(move |(number, (body, shape))| {
+        let mut state = State {
+            origin: DVec3::from_array(self.header.origin),
+            ..State::default()
+        };
+        state.params.cell_size = Vec3::from_array(self.header.cell_size);
+        for field in [&[Field::Bodies], &quantities::BUFFERS[..]].concat() {
+            state.set_bytes(field, self.section(field.name()));
+        }
+        let shapes = self.elements::<u32>(SHAPES).into_iter().enumerate();
+        shapes.map(move |(number, shape)| {
+            let body = &state.bodies[number];
             let index = (shape & SHAPE_BITS) as usize;
-            let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);
             let inertia = DVec3::from_array(self.header.shapes[index].inertia);
             BodyBefore {
                 shape: index,
                 fixed: shape & FIXED != 0,
                 group: group_of(shape),
-                position: origin + cells * cell_size,
-                orientation: body_orientation(&body),
+                position: state.position(body),
+                orientation: body_orientation(body),
                 velocity: body.velocity.as_dvec3(),
-                angular_velocity: angular_velocity(&body, inertia),
-                temperature: heat.get(number).map_or(ROOM, BodyHeat::exact),
+                angular_velocity: angular_velocity(body, inertia),
+                quantities: state.quantities(number).or_default(),
             }
         })
     }
@@ -627,13 +628,9 @@ impl Checkpoint {
         let shapes = self.elements::<u32>(SHAPES).into_iter();
         let bodies = shapes.map(|shape| ModelBody {
             shape: (shape & SHAPE_BITS) as usize,
-            position: DVec3::ZERO,
-            orientation: DQuat::IDENTITY,
-            velocity: DVec3::ZERO,
-            angular_velocity: DVec3::ZERO,
             fixed: shape & FIXED != 0,
             group: group_of(shape),
-            temperature: ROOM,
+            ..ModelBody::default()
         });
         state.extend(model, self.elements(IDS).into_iter().zip(bodies));
         let places = self.elements::<[f64; 3]>(PLACES).into_iter();

@@ -133,6 +133,16 @@ macro_rules! buffers {
                 }
             }
 
+            /// Makes a buffer of bytes.
+            pub(crate) fn set_bytes(&mut self, field: $Field, bytes: &[u8]) {
+                match field {
+                    $($Field::$Variant => {
+                        let elements = bytes.chunks_exact(size_of::<$Element>());
+                        self.$buffer = elements.map(bytemuck::pod_read_unaligned).collect();
+                    })*
+                }
+            }
+
             /// Gives the buffers of the sorts that are `chosen` the lengths that [`Self::params`] asks for.
             fn resize_buffers(&mut self, chosen: impl Fn(Per) -> bool) {
                 $(

@@ -13,6 +13,7 @@ mod kinds;
 pub mod layout;
 mod pairs;
 mod population;
+pub(crate) mod quantities;
 pub mod trace;
 mod walls;
 
@@ -232,11 +233,6 @@ impl State {
             ..
         } = self.params;
         cast_slice(&self.geometry[sample_start as usize..temperature_start as usize])
-    }
-
-    /// Temperature of a body, K, if the scene has heat.
-    pub fn temperature(&self, body: usize) -> Option<f64> {
-        self.body_heat.get(body).map(BodyHeat::exact)
     }
 
     /// The temperatures of all walls, K, below 0 of one that conducts nothing; none without heat.

@@ -44,13 +44,7 @@ impl State {
                     ..BodyForce::default()
                 });
             }
-            if let Some(heat) = &model.heat {
-                self.body_heat.push(BodyHeat {
-                    temperature: body.temperature as f32,
-                    inverse_capacity: inverse_capacity(heat, body.shape, body.fixed),
-                    ..BodyHeat::default()
-                });
-            }
+            self.push_quantities(model, &body);
             self.spheres.extend(clump.spheres.iter().map(|_| Sphere {
                 body: index,
                 ..Sphere::default()

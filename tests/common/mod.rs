@@ -10,7 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::model::forces::{Drag, End, Group, Push, Spring, Water, Wave};
-use rockfall::model::heat::{Heat, ROOM, Thermal};
+use rockfall::model::heat::{Heat, Thermal};
 use rockfall::model::wall::motion::Rotation;
 use rockfall::model::wall::{Loaded, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
 use rockfall::model::{
@@ -114,8 +114,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
             velocity: moving * random.vector(2.0),
             angular_velocity: moving * random.vector(5.0),
             fixed,
-            group: 0,
-            temperature: ROOM,
+            ..ModelBody::default()
         });
     }
     let law = |stiffness: f64, friction: f64| PairLaw {
@@ -355,7 +354,7 @@ pub fn warm_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
     let mut model = walled_crowd(law, spheres, center, seed);
     let mut random = Random::new(seed);
     for body in &mut model.bodies {
-        body.temperature = random.range(250.0, 350.0);
+        body.quantities.temperature = random.range(250.0, 350.0);
     }
     let thermal = |conductivity, heat_capacity| Thermal {
         density: 1000.0,
@@ -444,12 +443,7 @@ pub fn large_among_small(large: f64, small_count: usize) -> Model {
     let at = |shape, position| ModelBody {
         shape,
         position,
-        orientation: DQuat::IDENTITY,
-        velocity: DVec3::ZERO,
-        angular_velocity: DVec3::ZERO,
-        fixed: false,
-        group: 0,
-        temperature: ROOM,
+        ..ModelBody::default()
     };
     model.bodies = (0..small_count)
         .map(|k| {

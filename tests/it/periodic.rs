@@ -4,7 +4,6 @@ use crate::common::{Random, crowd, device, periodic_crowd};
 use glam::{DQuat, DVec3, IVec3};
 use rockfall::Simulation;
 use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};
-use rockfall::model::heat::ROOM;
 use rockfall::model::wall::Wall;
 use rockfall::model::{Domain, Model, ModelBody};
 use rockfall::simulation::summary::Summary;
@@ -51,12 +50,8 @@ fn at(shape: usize, position: DVec3, velocity: DVec3) -> ModelBody {
     ModelBody {
         shape,
         position,
-        orientation: DQuat::IDENTITY,
         velocity,
-        angular_velocity: DVec3::ZERO,
-        fixed: false,
-        group: 0,
-        temperature: ROOM,
+        ..ModelBody::default()
     }
 }
 

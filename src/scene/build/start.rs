@@ -12,7 +12,7 @@ use super::clumps::Shapes;
 use crate::error::Result;
 use crate::model::clump::Clump;
 use crate::model::wall::Wall;
-use crate::model::{Law, ModelBody, ContactHistory};
+use crate::model::{ContactHistory, Law, ModelBody};
 use crate::simulation::checkpoint::{self, Checkpoint};
 
 /// What comes from another run.
@@ -95,7 +95,7 @@ impl Check {
                 angular_velocity: stopped(body.angular_velocity),
                 fixed: body.fixed,
                 group: group_of[body.group],
-                temperature: body.temperature,
+                quantities: body.quantities,
             });
         }
         if bodies.is_empty() {

@@ -24,7 +24,7 @@ use web_time::Instant;
 use crate::error::Result;
 use crate::state::layout::{CUSTOM, Params, Stats, WALL_STEPS};
 use crate::state::trace::{Sample, Trace};
-use crate::state::{Field, State};
+use crate::state::{Field, State, quantities};
 use crate::step::{Canceller, Pass, Patience};
 use arrival::Arrival;
 use buffers::{Buffers, Room};
@@ -257,15 +257,17 @@ impl GpuEngine {
     /// If the device was lost.
     fn download_body(&self, body: usize, state: &mut State) -> Result<()> {
         let spheres = state.spheres_of(&state.bodies[body]);
-        for (field, elements, count) in [
-            (Field::Bodies, body..body + 1, state.bodies.len()),
-            (Field::BodyHeat, body..body + 1, state.body_heat.len()),
-            (Field::SphereLoads, spheres, state.spheres.len()),
-        ] {
-            if count == 0 {
+        let of_body = [&[Field::Bodies], &quantities::BUFFERS[..]].concat();
+        let (bodies, all_spheres) = (state.bodies.len(), state.spheres.len());
+        let of_body = of_body
+            .into_iter()
+            .map(|field| (field, body..body + 1, bodies));
+        for (field, elements, count) in of_body.chain([(Field::SphereLoads, spheres, all_spheres)])
+        {
+            let bytes = state.bytes_mut(field);
+            if bytes.is_empty() {
                 continue;
             }
-            let bytes = state.bytes_mut(field);
             let size = bytes.len() / count;
             let own = &mut bytes[elements.start * size..elements.end * size];
             let start = (elements.start * size) as u64;

@@ -269,12 +269,6 @@ mirrors! {
         acceleration: Vector<R>,
         displacement: R,
     }
-    BodyHeat {
-        temperature: R,
-        rest: R,
-        flow: R,
-        inverse_capacity: R,
-    }
     Sphere {
         offset: Vector<R>,
         radius: R,
