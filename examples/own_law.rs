@@ -12,7 +12,7 @@ use rockfall::{NewBody, Simulation};
 
 /// `shaders/shared/contact.wgsl` has what a law gets and can build on.
 const LAW: &str = "
-fn contact_law(contact: Contact, pair: Pair, memory: Memory, params: Params) -> Response {
+fn contact_law(contact: Contact, pair: Pair, history: History, params: Params) -> Response {
     var response: Response;
     if contact.overlap <= 0.0 {
         return response;

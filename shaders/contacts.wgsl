@@ -1,6 +1,6 @@
-// import: layout, tags, dispatch, grid, contact, law, opaque, memory, lists
+// import: layout, tags, dispatch, grid, contact, law, opaque, history, sum, lists
 
-// Contacts of each sphere with others: force, torque, overlap, number, and what each remembers. One thread a
+// Contacts of each sphere with others: force, torque, overlap, number, and contact histories. One thread a
 // sphere. Each pair is evaluated from both sides, neighbours in the order of their indices: no sphere
 // writes to another, and sums have a fixed order.
 
@@ -10,7 +10,7 @@
 @group(0) @binding(12) var<storage, read> lists: array<u32>;
 @group(0) @binding(14) var<storage, read_write> sphere_loads: array<SphereLoad>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
-@group(0) @binding(20) var<storage, read_write> memory: array<vec4<f32>>;
+@group(0) @binding(20) var<storage, read_write> history: array<vec4<f32>>;
 
 // Two surfaces that may be near enough to be looked at.
 struct Near {
@@ -110,12 +110,12 @@ fn contacts(
             break;
         }
         let near = near_sphere(sphere, index, other);
-        let before = recall(place);
+        let before = read_history(place);
         let touches = near.near && near.contact.touch.presence > 0.0;
-        let lasts = MEMORY_SIZE > 0u && !is_empty(before);
+        let lasts = HISTORY_SIZE > 0u && !is_empty(before);
         if !near.near {
             if lasts {
-                remember(place, Memory());
+                write_history(place, History());
             }
             continue;
         }
@@ -123,7 +123,7 @@ fn contacts(
             continue;
         }
         let response = contact_law(near.contact, pairs[near.pair], before, params);
-        remember(place, response.memory);
+        write_history(place, response.history);
 
         load.force += response.force;
         load.torque += cross(near.arm, response.force) + response.torque;

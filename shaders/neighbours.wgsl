@@ -2,12 +2,12 @@
 
 // Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in the
 // order of their indices, then facets of walls, so that the sum of the contact forces does not depend on when
-// they were built. What a contact remembers goes with it. One thread a sphere, in each of:
+// they were built. The history of a contact goes with it. One thread a sphere, in each of:
 //
 //   neighbours_count  puts the old starts aside, and counts; then the counts are scanned
 //   neighbours_room   one thread: finds out whether there is room, else the host has to make more
 //   neighbours_fill   writes
-//   neighbours_carry  takes the memory of the old lists over to the new ones
+//   neighbours_carry  takes the contact histories of the old lists over to the new ones
 //
 // The lists lie in a ring, the new ones behind the old. The last two take the spheres slice by slice: where the
 // old lists of one slice were, the new ones of a later slice may be. So there need not be room for all twice.
@@ -21,7 +21,7 @@
 @group(0) @binding(12) var<storage, read_write> lists: array<u32>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
 @group(0) @binding(24) var<storage, read> geometry: array<vec4<u32>>;
-@group(0) @binding(20) var<storage, read_write> memory: array<vec4<f32>>;
+@group(0) @binding(20) var<storage, read_write> history: array<vec4<f32>>;
 
 // Starts of the lists as they were before.
 @group(0) @binding(21) var<storage, read_write> kept_starts: array<u32>;
@@ -218,7 +218,7 @@ fn neighbours_carry(
     first_entry = stats.first_entry;
     // The old lists end where the new ones begin.
     let first_old = wrapped(first_entry + ring_length() - kept_starts[params.sphere_count]);
-    let size = params.memory_size;
+    let size = params.history_size;
     var old = kept_starts[index];
     let end = kept_starts[index + 1u];
     for (var k = list_start(index); k < list_start(index + 1u); k++) {
@@ -230,9 +230,9 @@ fn neighbours_carry(
         let known = old < end && listed_at(old_place) == listed_at(place);
         for (var part = 0u; part < size; part++) {
             if known {
-                memory[size * place + part] = memory[size * old_place + part];
+                history[size * place + part] = history[size * old_place + part];
             } else {
-                memory[size * place + part] = vec4<f32>();
+                history[size * place + part] = vec4<f32>();
             }
         }
     }

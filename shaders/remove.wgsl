@@ -8,7 +8,7 @@
 //   remove_count    one thread a sphere: how many entries of its list stay; then the counts are scanned
 //   remove_wake     one thread a body: wakes it if something that it could touch goes
 //   remove_rows     one thread for each 16 bytes of a buffer with elements of bodies or spheres
-//   remove_memory   one thread a sphere: what the contacts remember that stay
+//   remove_history  one thread a sphere: the histories of the contacts that stay
 //   remove_entries  one thread a sphere: the entries that stay
 //   remove_starts   one thread a sphere, and one more: where the lists start
 
@@ -151,7 +151,7 @@ fn remove_rows(
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn remove_memory(
+fn remove_history(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
@@ -161,7 +161,7 @@ fn remove_memory(
         return;
     }
     first_entry = stats.first_entry;
-    let size = params.memory_size;
+    let size = params.history_size;
     var next = kept_starts[index];
     for (var entry = list_start(index); entry < list_start(index + 1u); entry++) {
         let place = place_of(entry);

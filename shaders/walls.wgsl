@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, rotation, geometry, wall, lists, wall_run, contact, law, opaque, memory, gathered
+// import: layout, tags, dispatch, grid, rotation, geometry, wall, lists, wall_run, contact, law, opaque, history, sum, gathered
 
 // Contacts of each sphere with walls, added to those with spheres; and the loads on the walls. One thread
 // a sphere.
@@ -9,7 +9,7 @@
 @group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
 @group(0) @binding(12) var<storage, read> lists: array<u32>;
 @group(0) @binding(14) var<storage, read_write> sphere_loads: array<SphereLoad>;
-@group(0) @binding(20) var<storage, read_write> memory: array<vec4<f32>>;
+@group(0) @binding(20) var<storage, read_write> history: array<vec4<f32>>;
 @group(0) @binding(25) var<storage, read_write> gathered: Gathered;
 
 // The parameters of a contact with a wall. `geometry` has them: they need no buffer of their own.
@@ -43,33 +43,33 @@ fn contact_with(sphere: Sphere, run: Run, closest: Closest) -> Contact {
     );
 }
 
-// A contact that goes over to another facet takes along what it remembers if it goes no farther than this
-// part of the radius.
+// A contact that goes over to another facet takes its history along if it goes no farther than this part of
+// the radius.
 const INHERITED: f32 = 0.3;
 
 // As many contacts as a sphere has with one wall, and more.
 const MOST_ORPHANS: u32 = 4u;
 
-// What contacts remember that have ended on their facets, with the points where those are nearest now.
+// Histories of contacts that have ended on their facets, with the points where those are nearest now.
 struct Orphans {
     count: u32,
     points: array<vec3<f32>, MOST_ORPHANS>,
-    memory: array<Memory, MOST_ORPHANS>,
+    histories: array<History, MOST_ORPHANS>,
 }
 
 fn gather(run: Run) -> Orphans {
     var orphans: Orphans;
     for (var entry = run.start; entry < run.end; entry++) {
-        let own = recall(place_of(entry));
+        let own = read_history(place_of(entry));
         if is_empty(own) || touched(run, entry).distance < FAR {
             continue;
         }
         if orphans.count < MOST_ORPHANS {
             orphans.points[orphans.count] = nearest_point(closest_at(run, entry), run.place);
-            orphans.memory[orphans.count] = own;
+            orphans.histories[orphans.count] = own;
             orphans.count += 1u;
         }
-        remember(place_of(entry), Memory());
+        write_history(place_of(entry), History());
     }
     return orphans;
 }
@@ -133,7 +133,7 @@ fn walls_touch(
         let run = run_at(sphere, first, end);
         first = run.end;
         var orphans: Orphans;
-        if MEMORY_SIZE > 0u {
+        if HISTORY_SIZE > 0u {
             orphans = gather(run);
         }
         for (var entry = run.start; entry < run.end; entry++) {
@@ -142,7 +142,7 @@ fn walls_touch(
                 continue;
             }
             let contact = contact_with(sphere, run, closest);
-            var before = recall(place_of(entry));
+            var before = read_history(place_of(entry));
             if is_empty(before) {
                 let point = nearest_point(closest, run.place);
                 var nearest = INHERITED * sphere.radius;
@@ -155,13 +155,13 @@ fn walls_touch(
                     }
                 }
                 if heir < MOST_ORPHANS {
-                    before = orphans.memory[heir];
+                    before = orphans.histories[heir];
                     orphans.points[heir] = vec3<f32>(FAR);
                 }
             }
             let pair = pair_at(material_of(sphere) * params.material_count + walls[run.wall].material);
             let response = contact_law(contact, pair, before, params);
-            remember(place_of(entry), response.memory);
+            write_history(place_of(entry), response.history);
             let arm = sphere.radius * contact.normal;
             load.force += response.force;
             load.torque += cross(arm, response.force) + response.torque;

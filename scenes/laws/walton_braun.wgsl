@@ -6,30 +6,32 @@
 // and says what the contact does to *this* side. shaders/shared/contact.wgsl has the structs, and
 // functions to build on: here `slide`, for friction.
 //
-// What it returns in `memory` it gets back in the next step. Between contacts that is zero: a
-// contact's memory is kept only for surfaces that touch, so set it to zero when they part.
+// What it returns in `history` it gets back in the next step. Between contacts that is zero: a
+// contact's history is kept only for surfaces that touch, so set it to zero when they part. Its
+// fields have the names of what rockfall's own laws keep there (src/state/history.rs); a law of
+// your own may keep anything in them. This one has the deepest overlap so far, m, in `bonded`.
 
 // Stiffness of unloading over that of loading.
 const STIFFER: f32 = 4.0;
 
-fn contact_law(contact: Contact, pair: Pair, memory: Memory, params: Params) -> Response {
+fn contact_law(contact: Contact, pair: Pair, history: History, params: Params) -> Response {
     var response: Response;
     if contact.overlap <= 0.0 {
         return response;
     }
     let k1 = pair.stiffness;
     let k2 = STIFFER * k1;
-    let deepest = max(memory.roll.w, contact.overlap);
+    let deepest = max(history.bonded, contact.overlap);
     let dent = (1.0 - 1.0 / STIFFER) * deepest;
     let push = min(k1 * contact.overlap, max(k2 * (contact.overlap - dent), 0.0));
 
     let approach = -dot(contact.relative_velocity, contact.normal);
     let slip = contact.relative_velocity + approach * contact.normal;
     let friction = Slider(pair.tangential_ratio * k1, 0.0, pair.friction * push);
-    let shear = slide(friction, carried(memory.slip.xyz, contact.normal, 0.0), slip, contact);
+    let shear = slide(friction, carried(history.tangential_displacement, contact.normal, 0.0), slip, contact);
 
     response.force = shear.force - push * contact.normal;
-    response.memory.slip = vec4<f32>(shear.elongation, 0.0);
-    response.memory.roll.w = deepest;
+    response.history.tangential_displacement = shear.elongation;
+    response.history.bonded = deepest;
     return response;
 }

@@ -39,22 +39,14 @@ struct Touch {
     mean_overlap: f32,
 }
 
-// What a contact remembers from step to step; all zero before two surfaces touch and after they part.
-struct Memory {
-    // Elongation of the tangential spring (x, y, z) and of the torsional one (w), m.
-    slip: vec4<f32>,
-    // Elongation of the rolling spring (x, y, z), m; 1 (w) if the surfaces stick to each other.
-    roll: vec4<f32>,
-}
-
 // What a contact does to one of its sides.
 struct Response {
     // Force on this surface, N.
     force: vec3<f32>,
     // Torque on this body besides that of the force, N m.
     torque: vec3<f32>,
-    // What the contact remembers.
-    memory: Memory,
+    // Contact history after the step; src/state/history.rs says what it is.
+    history: History,
     // Energy that dashpots dissipated in this step, J: of the contact, not of a side.
     damping: f32,
     // Energy that friction dissipated in this step, J.
@@ -147,26 +139,28 @@ fn linear(contact: Contact, pair: Pair) -> Response {
     return response;
 }
 
-// The laws hooke and hertz: a tangential spring that remembers, resistance to rolling and twisting,
+// The laws hooke and hertz: a tangential spring with a history, resistance to rolling and twisting,
 // cohesion.
-fn remembering(contact: Contact, pair: Pair, memory: Memory, params: Params) -> Response {
+fn with_history(contact: Contact, pair: Pair, history: History, params: Params) -> Response {
     let normal = contact.normal;
     let radius = contact.radius;
     var push = push_of(contact, pair);
     if params.attraction == 0u {
         push.both = max(push.both, 0.0);
     }
-    let cohesion = cohesion(contact, pair, memory.roll.w > 0.0);
+    let cohesion = cohesion(contact, pair, history.bonded > 0.0);
     var response: Response;
     response.force = (cohesion.pull - push.both) * normal;
     response.damping = damping_of(push, contact);
-    response.memory.roll.w = select(0.0, 1.0, cohesion.sticks);
+    response.history.bonded = select(0.0, 1.0, cohesion.sticks);
 
     let normal_force = max(push.both, 0.0);
     let stiffness = pair.tangential_ratio * push.tangent;
     if contact.touch.presence == 0.0 {
         // What the springs still held is lost.
-        let held = dot(memory.slip, memory.slip) + dot(memory.roll.xyz, memory.roll.xyz);
+        let held = dot(history.tangential_displacement, history.tangential_displacement)
+            + history.twisting_displacement * history.twisting_displacement
+            + dot(history.rolling_displacement, history.rolling_displacement);
         response.friction = 0.5 * stiffness * held;
         return response;
     }
@@ -176,33 +170,32 @@ fn remembering(contact: Contact, pair: Pair, memory: Memory, params: Params) -> 
     let slip = contact.relative_velocity + push.approach * normal;
     let shear = slide(
         Slider(stiffness, dashpot, pair.friction * normal_force),
-        carried(memory.slip.xyz, normal, angle), slip, contact);
+        carried(history.tangential_displacement, normal, angle), slip, contact);
     response.force += shear.force;
     response.damping += shear.damping;
     response.friction += shear.friction;
-    var twisted = 0.0;
+    response.history.tangential_displacement = shear.elongation;
     if pair.twisting_friction > 0.0 {
         let twist = radius * dot(contact.relative_spin, normal);
         let torsion = slide(
             Slider(stiffness, dashpot, pair.twisting_friction * normal_force),
-            memory.slip.w * normal, twist * normal, contact);
+            history.twisting_displacement * normal, twist * normal, contact);
         response.torque += radius * torsion.force;
         response.damping += torsion.damping;
         response.friction += torsion.friction;
-        twisted = dot(torsion.elongation, normal);
+        response.history.twisting_displacement = dot(torsion.elongation, normal);
     }
-    response.memory.slip = vec4<f32>(shear.elongation, twisted);
 
     if pair.rolling_friction > 0.0 {
         let spin = contact.relative_spin - dot(contact.relative_spin, normal) * normal;
         if pair.rolling == ROLLING_SPRING {
             let rolling = slide(
                 Slider(stiffness, dashpot, pair.rolling_friction * normal_force),
-                carried(memory.roll.xyz, normal, angle), radius * spin, contact);
+                carried(history.rolling_displacement, normal, angle), radius * spin, contact);
             response.torque += radius * rolling.force;
             response.damping += rolling.damping;
             response.friction += rolling.friction;
-            response.memory.roll = vec4<f32>(rolling.elongation, response.memory.roll.w);
+            response.history.rolling_displacement = rolling.elongation;
         } else {
             let torque = constant_torque(contact, spin, pair.rolling_friction * normal_force);
             response.torque += torque;

@@ -64,11 +64,7 @@ impl Layout {
         let name = self.name;
         let lines = (0..self.size / 16).map(|k| format!("    let row{k} = {rows}[row + {k}u];\n"));
         let members = self.in_wgsl().map(|(_, wgsl, offset)| {
-            let components = match wgsl {
-                "vec3<f32>" => "xyz",
-                _ => &"xyzw"[offset % 16 / 4..][..1],
-            };
-            let bits = format!("row{}.{components}", offset / 16);
+            let bits = format!("row{}.{}", offset / 16, components(wgsl, offset));
             match wgsl {
                 "u32" => format!("        {bits},\n"),
                 _ => format!("        bitcast<{wgsl}>({bits}),\n"),
@@ -80,6 +76,49 @@ impl Layout {
             lines.collect::<String>(),
             members.collect::<String>(),
         )
+    }
+
+    /// Functions in WGSL for the struct, of `f32` and `vec3<f32>` alone, of which an array `rows` of `vec4<f32>` has the
+    /// first ones for each place, as many as the constant `count` says: `read_history` and `write_history` of the
+    /// struct `History`, for which what lies behind is zero, and `is_empty`, whether all of it is zero.
+    pub fn partial(&self, rows: &str, count: &str) -> String {
+        let name = self.name;
+        let function = name.to_lowercase();
+        let (mut read, mut write, mut empty) = (String::new(), String::new(), Vec::new());
+        for row in 0..self.size / 16 {
+            let at = format!("{rows}[{count} * place + {row}u]");
+            let own = self.members.iter().filter(|own| own.offset / 16 == row);
+            let (mut taken, mut given) = (String::new(), Vec::new());
+            for &Member { name, wgsl, offset } in own {
+                taken += &format!("        value.{name} = row.{};\n", components(wgsl, offset));
+                given.push(format!("value.{name}"));
+                empty.push(match wgsl {
+                    "vec3<f32>" => format!("all(value.{name} == vec3<f32>())"),
+                    _ => format!("value.{name} == 0.0"),
+                });
+            }
+            let given = given.join(", ");
+            read +=
+                &format!("    if {count} > {row}u {{\n        let row = {at};\n{taken}    }}\n");
+            write += &format!(
+                "    if {count} > {row}u {{\n        {at} = vec4<f32>({given});\n    }}\n"
+            );
+        }
+        let empty = empty.join(" && ");
+        format!(
+            "override {count}: u32 = 0u;\n\n\
+             fn read_{function}(place: u32) -> {name} {{\n    var value: {name};\n{read}    return value;\n}}\n\n\
+             fn write_{function}(place: u32, value: {name}) {{\n{write}}}\n\n\
+             fn is_empty(value: {name}) -> bool {{\n    return {empty};\n}}\n\n"
+        )
+    }
+}
+
+/// Which of the numbers of a row of four belong to a member at an offset.
+fn components(wgsl: &str, offset: usize) -> &'static str {
+    match wgsl {
+        "vec3<f32>" => "xyz",
+        _ => &"xyzw"[offset % 16 / 4..][..1],
     }
 }
 

@@ -10,6 +10,7 @@ pub mod handle;
 pub mod heat;
 pub mod packing;
 pub mod pull;
+pub mod quantity;
 pub mod wall;
 
 use std::fmt::{self, Write};
@@ -23,6 +24,7 @@ use crate::model::clump::Clump;
 use crate::model::flow::Flow;
 use crate::model::forces::{Forces, Sleep};
 use crate::model::heat::Heat;
+use crate::model::quantity::{QUANTITIES, Quantities};
 use crate::model::wall::Wall;
 
 /// How a body's state is advanced.
@@ -37,11 +39,11 @@ pub enum Integrator {
 /// How bodies touch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Law {
-    /// Spring and dashpot along the normal; viscous shear without memory.
+    /// Spring and dashpot along the normal; viscous shear without a history.
     Linear,
-    /// Spring and dashpot along the normal; a tangential spring that remembers.
+    /// Spring and dashpot along the normal; a tangential spring with a history.
     Hooke,
-    /// Hertz's spring along the normal, Mindlin's across, which remembers.
+    /// Hertz's spring along the normal, Mindlin's across, with a history.
     Hertz,
     /// A law of the user's, in WGSL; on the GPU engine only.
     Custom(CustomLaw),
@@ -96,7 +98,7 @@ pub struct ContactModel {
     pub law: Law,
     /// Whether the dashpot may pull: if not, spring and dashpot together push or do nothing.
     pub attraction: bool,
-    /// Tangential dashpot as a fraction of the normal one; of the laws with memory.
+    /// Tangential dashpot as a fraction of the normal one; of the laws with a history.
     pub tangential_damping: f64,
 }
 
@@ -116,7 +118,7 @@ pub enum Rolling {
     /// A constant torque against the relative spin.
     #[default]
     Constant,
-    /// A torsional spring that remembers, and yields at the same torque.
+    /// A torsional spring with a history, which yields at the same torque.
     Spring,
 }
 
@@ -253,8 +255,8 @@ pub(crate) fn nearest_image(way: DVec3, period: DVec3) -> DVec3 {
     way - DVec3::select(period.cmpgt(DVec3::ZERO), boxes * period, DVec3::ZERO)
 }
 
-/// A body at the start.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A body at the start. By default it is at rest in the origin, of the first shape and in no group.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ModelBody {
     /// Index into [`Model::shapes`].
     pub shape: usize,
@@ -270,8 +272,8 @@ pub struct ModelBody {
     pub fixed: bool,
     /// Index into [`Forces::groups`].
     pub group: usize,
-    /// Temperature, K; it counts in a model with [heat](Model::heat) only.
-    pub temperature: f64,
+    /// What it carries besides its motion.
+    pub quantities: Quantities,
 }
 
 /// Hashes what is written to it.
@@ -284,19 +286,19 @@ impl fmt::Write for Hashed {
     }
 }
 
-/// What the contacts of the first bodies remember at the start, from another run: lists of the first
+/// Contact histories of the first bodies at the start, from another run: lists of the first
 /// spheres, as those of [`State`](crate::state::State).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Remembered {
-    /// Number of `vec4` of each entry.
+pub struct ContactHistory {
+    /// Elements of each entry.
     pub size: u32,
     /// Where the list of each of the spheres ends in `entries`.
     pub ends: Vec<u32>,
     /// Whom each sphere touches, in increasing order; facets of walls after spheres, with the
     /// bit [`WALL`](crate::state::layout::WALL).
     pub entries: Vec<u32>,
-    /// What each entry remembers; `size` for each of `entries`.
-    pub memory: Vec<Vec4>,
+    /// The histories, see [`History`](crate::state::layout::History); `size` elements for each of `entries`.
+    pub elements: Vec<Vec4>,
 }
 
 /// All that a simulation needs.
@@ -328,8 +330,8 @@ pub struct Model {
     /// Bodies at the start, in the order of the scene: those from another run, those under `bodies`, then each of
     /// the `fills`.
     pub bodies: Vec<ModelBody>,
-    /// What contacts remember from another run, if anything.
-    pub remembered: Option<Remembered>,
+    /// Contact histories from another run, if there are any.
+    pub history: Option<ContactHistory>,
     /// What comes in, goes out and is looked at.
     pub flow: Flow,
     /// What acts on bodies besides contacts.
@@ -366,7 +368,7 @@ impl Model {
             walls,
             bodies,
             flow,
-            remembered,
+            history,
             forces,
             sleep,
             heat,
@@ -400,7 +402,7 @@ impl Model {
                 angular_velocity,
                 fixed,
                 group,
-                temperature,
+                quantities,
             } = body;
             hash.0.update(&(*shape as u64).to_le_bytes());
             hash.0.update(bytes_of(position));
@@ -408,21 +410,23 @@ impl Model {
             hash.0.update(bytes_of(velocity));
             hash.0.update(bytes_of(angular_velocity));
             hash.0.update(&[u8::from(*fixed), *group as u8]);
-            if heat.is_some() {
-                hash.0.update(&temperature.to_le_bytes());
+            for (quantity, number) in QUANTITIES.iter().zip(quantities.array()) {
+                if (quantity.is_on)(self) {
+                    hash.0.update(&number.to_le_bytes());
+                }
             }
         }
-        if let Some(Remembered {
+        if let Some(ContactHistory {
             size,
             ends,
             entries,
-            memory,
-        }) = remembered
+            elements,
+        }) = history
         {
             hash.0.update(&size.to_le_bytes());
             hash.0.update(cast_slice(ends));
             hash.0.update(cast_slice(entries));
-            hash.0.update(cast_slice(memory));
+            hash.0.update(cast_slice(elements));
         }
         hash.0.digest()
     }

@@ -1,8 +1,10 @@
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
 
 use crate::model::Model;
+use crate::model::quantity::QUANTITIES;
 use crate::simulation::snapshot::BodyState;
 
 /// Version of the format.
@@ -24,14 +26,21 @@ struct Record<'a> {
     orientation: [f64; 4],
     velocity: [f64; 3],
     angular_velocity: [f64; 3],
-    /// K.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f64>,
+    /// What it carries besides its motion, each by its name.
+    #[serde(flatten)]
+    quantities: BTreeMap<&'static str, f64>,
+}
+
+/// The quantities of a body, as far as the scene has them, with their names.
+fn known(body: &BodyState) -> impl Iterator<Item = (&'static str, f64)> {
+    let all = QUANTITIES.iter().zip(body.quantities.array());
+    all.filter_map(|(quantity, number)| Some((quantity.name, number?)))
 }
 
 /// Writes the bodies of `model` as they are at `time` (s) as JSON, one body a line:
 /// `{"version": 1, "time": …, "bodies": [{"index", "id", "shape", "mass", "fixed", "position", "origin",
-/// "orientation", "velocity", "angular_velocity"}, …]}`, and in scenes with heat `"temperature"`.
+/// "orientation", "velocity", "angular_velocity"}, …]}`, and the [quantities](QUANTITIES) that the scene has, such as
+/// `"temperature"`.
 ///
 /// `position` is the centre of mass, `origin` that of the shape's own axes, and `orientation` (a
 /// quaternion x, y, z, w) turns those axes into the world's. Numbers have as many digits as it
@@ -61,7 +70,7 @@ pub fn write_state(
             orientation: body.orientation.to_array(),
             velocity: body.velocity.to_array(),
             angular_velocity: body.angular_velocity.to_array(),
-            temperature: body.temperature,
+            quantities: known(body).collect(),
         };
         serde_json::to_writer(&mut writer, &record)?;
     }

@@ -1,5 +1,6 @@
 use glam::{DVec3, Vec3};
 
+use crate::model::quantity::QUANTITIES;
 use crate::simulation::network::Partner;
 use crate::simulation::snapshot::Snapshot;
 
@@ -101,16 +102,23 @@ impl Table {
     ///
     /// `position` is the centre of mass, `origin` that of the shape's own axes, `orientation` turns
     /// those into the world's; `material` is that of the first sphere; `contact_force` and `contact_torque` (about the centre of mass) are what
-    /// contacts did in the last step, without gravity. `temperature` is there in scenes with heat.
+    /// contacts did in the last step, without gravity. The [quantities](QUANTITIES) that the scene has come last.
     pub fn bodies(snapshot: &Snapshot) -> Table {
         let bodies: Vec<_> = snapshot.bodies().collect();
         let state = snapshot.state;
         let loads: Vec<_> = state.bodies.iter().map(|body| state.load(body)).collect();
         let of = || bodies.iter();
         let material = |shape: usize| snapshot.model.shapes[shape].materials[0] as u32;
-        let temperatures = bodies.iter().map_while(|body| body.temperature);
-        let temperature = column("temperature", "K", temperatures.map(|t| t as f32));
-        let heat = snapshot.model.heat.is_some();
+        let quantities = QUANTITIES.iter().enumerate();
+        let quantities = quantities.filter(|(_, quantity)| (quantity.is_on)(snapshot.model));
+        let quantities = quantities.map(|(index, quantity)| {
+            let numbers = of().filter_map(|body| body.quantities.array()[index]);
+            column(
+                quantity.name,
+                quantity.unit,
+                numbers.map(|number| number as f32),
+            )
+        });
         Table {
             rows: bodies.len(),
             columns: vec![
@@ -142,7 +150,7 @@ impl Table {
                 column("max_overlap", "m", loads.iter().map(|l| l.max_overlap)),
             ]
             .into_iter()
-            .chain(heat.then_some(temperature))
+            .chain(quantities)
             .collect(),
         }
     }

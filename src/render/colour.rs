@@ -68,6 +68,11 @@ impl ColourBy {
         !matches!(self, ColourBy::Body | ColourBy::Shape | ColourBy::Material)
     }
 
+    /// Whether its values are far from 0, at which the map need not start.
+    pub(super) fn is_far_from_zero(self) -> bool {
+        self == ColourBy::Temperature
+    }
+
     /// Its name in the shaders.
     pub(super) fn constant(self) -> &'static str {
         match self {

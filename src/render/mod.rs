@@ -365,7 +365,7 @@ impl Renderer {
         context.queue.submit([encoder.finish()]);
         context.read(&self.survey, 0, bytes_of_mut(&mut survey))?;
         self.most = f32::from_bits(survey.most);
-        if look.colour_by == ColourBy::Temperature {
+        if look.colour_by.is_far_from_zero() {
             self.span
                 .follow_both(f32::from_bits(survey.least), self.most);
         } else {

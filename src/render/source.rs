@@ -5,20 +5,22 @@ use wgpu::BufferUsages;
 
 use crate::error::Result;
 use crate::simulation::Simulation;
-use crate::state::{Field, State};
+use crate::state::{Field, State, quantities};
 use crate::step::gpu::{Context, GpuEngine};
 
 /// What pictures read of the state.
-const FIELDS: [Field; 8] = [
-    Field::Properties,
-    Field::Members,
-    Field::Walls,
-    Field::Bodies,
-    Field::Spheres,
-    Field::SphereLoads,
-    Field::Actions,
-    Field::BodyHeat,
-];
+fn read() -> impl Iterator<Item = Field> {
+    let fields = [
+        Field::Properties,
+        Field::Members,
+        Field::Walls,
+        Field::Bodies,
+        Field::Spheres,
+        Field::SphereLoads,
+        Field::Actions,
+    ];
+    fields.into_iter().chain(quantities::BUFFERS)
+}
 
 /// Size of a buffer that has nothing in it yet, bytes: more than any element takes.
 const LEAST: u64 = 256;
@@ -26,8 +28,8 @@ const LEAST: u64 = 256;
 /// The buffers that pictures are drawn from.
 pub(super) struct Source {
     params: wgpu::Buffer,
-    /// A buffer for each of [`FIELDS`].
-    fields: [wgpu::Buffer; FIELDS.len()],
+    /// A buffer for each field that pictures [read].
+    fields: Vec<(Field, wgpu::Buffer)>,
     /// Whether they are the engine's, which need no upload.
     shared: bool,
 }
@@ -46,21 +48,20 @@ impl Source {
         Source {
             // A clone is another handle of the same buffer.
             params: engine.params_buffer().clone(),
-            fields: FIELDS.map(|field| engine.buffer(field).clone()),
+            fields: read()
+                .map(|field| (field, engine.buffer(field).clone()))
+                .collect(),
             shared: true,
         }
     }
 
     fn for_uploads(context: &Context, state: &State) -> Result<Source> {
-        let mut fields = Vec::with_capacity(FIELDS.len());
-        for field in FIELDS {
-            fields.push(Source::for_upload(context, field, state)?);
-        }
+        let buffer = |field| Ok((field, Source::for_upload(context, field, state)?));
         let size = uniform(&state.params).len() as u64;
         let usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
         Ok(Source {
             params: context.create_buffer("params", size, usage)?,
-            fields: fields.try_into().expect("a buffer for each field"),
+            fields: read().map(buffer).collect::<Result<_>>()?,
             shared: false,
         })
     }
@@ -86,10 +87,10 @@ impl Source {
         context
             .queue
             .write_buffer(&self.params, 0, &uniform(&state.params));
-        for (field, buffer) in FIELDS.into_iter().zip(&mut self.fields) {
-            let bytes = state.bytes(field);
+        for (field, buffer) in &mut self.fields {
+            let bytes = state.bytes(*field);
             if buffer.size() < bytes.len() as u64 {
-                *buffer = Source::for_upload(context, field, state)?;
+                *buffer = Source::for_upload(context, *field, state)?;
             }
             context.queue.write_buffer(buffer, 0, bytes);
         }
@@ -101,8 +102,9 @@ impl Source {
         if name == "params" {
             return Some(&self.params);
         }
-        let place = FIELDS.iter().position(|field| field.name() == name)?;
-        Some(&self.fields[place])
+        let mut fields = self.fields.iter();
+        let (_, buffer) = fields.find(|(field, _)| field.name() == name)?;
+        Some(buffer)
     }
 }
 

@@ -13,7 +13,6 @@ use super::format::{
 };
 use super::{Disk, Files, Scene, SceneError, build};
 use crate::model::handle::{BodyHandle, GroupHandle, MaterialHandle, ShapeHandle, WallHandle};
-use crate::model::heat::ROOM;
 use crate::simulation::bodies::NewBody;
 
 /// A scene that a program puts together.
@@ -126,22 +125,20 @@ impl SceneBuilder {
         let index = self.file.bodies.len();
         let group = body.group.index().checked_sub(1);
         let name = |index: usize| self.file.groups.0.get(index).map(|(name, _)| name.clone());
-        self.file.bodies.push(format::Body {
+        let own = format::Body {
             name: Some(body_name(index)),
             shape: self.shape_name(body.shape),
-            material: None,
             position: List(body.position.to_array()),
             orientation: (body.orientation != DQuat::IDENTITY)
                 .then(|| List(body.orientation.to_array())),
-            axis: None,
-            angle: None,
             velocity: List(body.velocity.to_array()),
             angular_velocity: List(body.angular_velocity.to_array()),
             fixed: body.fixed,
             // What is no group of this scene gets a name that the check refuses.
             group: group.map(|index| name(index).unwrap_or_else(|| format!("group {index}"))),
-            temperature: (body.temperature != ROOM).then_some(body.temperature),
-        });
+            ..format::Body::default()
+        };
+        self.file.bodies.push(own.carrying(body.quantities));
         BodyHandle::from_id(index as u64)
     }
 

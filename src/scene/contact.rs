@@ -146,7 +146,7 @@ fn turning(clump: &Clump, center: DVec3) -> f64 {
     0.5 * (trace + (trace * trace - 4.0 * minors).max(0.0).sqrt())
 }
 
-/// A coefficient of contacts that remember: a material may have it (0 if not), a pair of materials may have another
+/// A coefficient of contacts with a history: a material may have it (0 if not), a pair of materials may have another
 /// than the geometric mean of the two.
 pub(super) struct Coefficient {
     /// Its name in scene files.

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
+use crate::model::quantity::Quantities;
 pub use explosion::Explosion;
 pub use forces::{Axes, Drag, End, Force, Group, Sleep, Spring, Water, Wave};
 pub use shape::{
@@ -444,7 +445,7 @@ pub struct Contact {
     pub max_overlap: Option<f64>,
     /// Tangential stiffness k_t, N/m, equal for all pairs of materials; not of the law "hertz", for which
     /// the materials give it. Default: 2/7 of the normal stiffness k of the pair. The linear law has no
-    /// memory of slip: its shear force is viscous, of the coefficient k_t sqrt(m/k) (N s/m) with the
+    /// contact history: its shear force is viscous, of the coefficient k_t sqrt(m/k) (N s/m) with the
     /// effective mass m of the two bodies, and capped by friction.
     #[serde(
         default,
@@ -514,16 +515,16 @@ pub struct Contact {
 #[serde(remote = "Law", rename_all = "kebab-case")]
 pub enum Law {
     /// Normal spring and dashpot, and viscous shear capped by Coulomb friction. The contact ends where
-    /// the overlap does, so the dashpot may pull. It has no memory, and no rolling or twisting friction
+    /// the overlap does, so the dashpot may pull. It has no contact history, and no rolling or twisting friction
     /// and no cohesion.
     #[default]
     Linear,
-    /// Normal spring k d and dashpot; a tangential spring k_t that remembers the slip, and a dashpot
+    /// Normal spring k d and dashpot; a tangential spring k_t with a history, and a dashpot
     /// (Cundall and Strack). Tangential spring and dashpot together are capped at the friction coefficient times
     /// the normal force of spring and dashpot, without the pull of cohesion.
     Hooke,
     /// Hertz's contact, from `young_modulus` and `poisson_ratio` of the materials: F = 4/3 E* sqrt(R)
-    /// d^1.5, and Mindlin's tangential spring k_t = 8 G* sqrt(R d), which remembers; R = R1 R2/(R1 + R2),
+    /// d^1.5, and Mindlin's tangential spring k_t = 8 G* sqrt(R d), with a history; R = R1 R2/(R1 + R2),
     /// or the radius on a plane; 1/E* = (1 - nu1²)/E1 + (1 - nu2²)/E2; 1/G* = (2 - nu1)/G1 + (2 - nu2)/G2,
     /// G = E/(2 (1 + nu)). Planes are rigid: there, only the sphere's terms count.
     ///
@@ -733,7 +734,7 @@ pub enum Rolling {
     /// By a constant torque against the relative spin.
     #[default]
     Constant,
-    /// By a torsional spring that remembers how far the bodies have rolled, and yields at the same torque.
+    /// By a spring that the rolling of the bodies stretches, with a history, and that yields at the same torque.
     Spring,
 }
 
@@ -811,7 +812,7 @@ pub struct Plane {
 
 /// A body. Its orientation is given by `orientation`, or by `axis` and `angle`; without either, the
 /// shape's axes are those of the world.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Body", deny_unknown_fields)]
 #[schemars(extend(
     "dependentRequired" = {"axis": ["angle"], "angle": ["axis"]},
@@ -888,8 +889,8 @@ pub struct Body {
 /// Bodies that start as they were in another run.
 ///
 /// Each is of the shape, the material and the group with the names that these had there, and stays fixed if it
-/// was. Where shape, material, group or walls are others now, so are they from here on. What the contacts of these bodies
-/// remember (slip, roll) is kept if both runs have the same law. Time starts at 0.
+/// was. Where shape, material, group or walls are others now, so are they from here on. The contact
+/// histories of these bodies (slip, roll) are kept if both runs have the same law. Time starts at 0.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Start", deny_unknown_fields)]
 pub struct Start {
@@ -904,7 +905,7 @@ pub struct Start {
 }
 
 /// Many bodies from few lines. The same seed gives the same bodies on every machine.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Fill", deny_unknown_fields)]
 pub struct Fill {
     /// Number of bodies.
@@ -1330,7 +1331,7 @@ pub enum Placement {
 }
 
 /// A box along the axes.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Region", deny_unknown_fields)]
 pub struct Region {
     /// Corner with the smallest coordinates, m.
@@ -1376,6 +1377,31 @@ pub enum Range {
 impl Default for Range {
     fn default() -> Self {
         Self::Same(origin())
+    }
+}
+
+/// The quantities that are given to bodies, by fields of their names.
+macro_rules! give_quantities {
+    ($($Name:ident),*) => {$(
+        impl $Name {
+            pub(super) fn quantities(&self) -> Quantities<Option<f64>> {
+                Quantities {
+                    temperature: self.temperature,
+                }
+            }
+        }
+    )*};
+}
+give_quantities!(Body, Fill, Inlet);
+
+impl Body {
+    /// The same with these quantities, of which it names those that are not what bodies start with.
+    pub(super) fn carrying(self, quantities: Quantities) -> Body {
+        let Quantities { temperature } = quantities.unless_default();
+        Body {
+            temperature,
+            ..self
+        }
     }
 }
 

@@ -121,6 +121,12 @@ pub(super) fn tidy(schema: &mut Schema) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct List<T, const N: usize>(pub [T; N]);
 
+impl<T: Copy + Default, const N: usize> Default for List<T, N> {
+    fn default() -> List<T, N> {
+        List([T::default(); N])
+    }
+}
+
 impl<'de, T: Deserialize<'de>, const N: usize> Deserialize<'de> for List<T, N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ListVisitor<T, const N: usize>(PhantomData<T>);

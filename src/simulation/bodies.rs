@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::ModelBody;
 use crate::model::clump::Clump;
 use crate::model::handle::{BodyHandle, GroupHandle, MaterialHandle, ShapeHandle, WallHandle};
-use crate::model::heat::ROOM;
+use crate::model::quantity::{QUANTITIES, Quantities};
 use crate::state::layout::ASLEEP;
 use crate::state::{Field, body_orientation, world_inertia};
 use crate::step::Patience;
@@ -36,8 +36,8 @@ pub struct NewBody {
     pub fixed: bool,
     /// Its group.
     pub group: GroupHandle,
-    /// Temperature, K; it counts where materials conduct heat.
-    pub temperature: f64,
+    /// What it carries besides its motion.
+    pub quantities: Quantities,
 }
 
 impl NewBody {
@@ -51,7 +51,7 @@ impl NewBody {
             angular_velocity: DVec3::ZERO,
             fixed: false,
             group: GroupHandle::default(),
-            temperature: ROOM,
+            quantities: Quantities::default(),
         }
     }
 
@@ -184,7 +184,7 @@ impl Simulation {
             angular_velocity,
             fixed,
             group,
-            temperature,
+            quantities,
         } = *body;
         let Some(clump) = self.model.shapes.get(shape.index()) else {
             return refused(format!(
@@ -214,10 +214,18 @@ impl Simulation {
         if fixed && (velocity, angular_velocity) != (DVec3::ZERO, DVec3::ZERO) {
             return refused("a body that is fixed cannot be added with a velocity".to_owned());
         }
-        if !(temperature > 0.0 && temperature.is_finite()) {
-            return refused(format!(
-                "a body cannot have the temperature {temperature} K; a number greater than 0 is expected"
-            ));
+        for (quantity, number) in QUANTITIES.iter().zip(quantities.array()) {
+            let fits = number > 0.0 || !quantity.is_positive;
+            if !(fits && number.is_finite()) {
+                let (name, unit) = (quantity.name.replace('_', " "), quantity.unit);
+                let expected = match quantity.is_positive {
+                    true => "a number greater than 0",
+                    false => "a finite number",
+                };
+                return refused(format!(
+                    "a body cannot have the {name} {number} {unit}; {expected} is expected"
+                ));
+            }
         }
         Ok(ModelBody {
             shape: shape.index(),
@@ -227,7 +235,7 @@ impl Simulation {
             angular_velocity,
             fixed,
             group: group.index(),
-            temperature,
+            quantities,
         })
     }
 

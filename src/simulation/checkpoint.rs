@@ -1,12 +1,12 @@
 //! Checkpoints: the state of a simulation in a file, from which a run goes on as if it had never
 //! stopped, bit for bit on the same backend and adapter.
 //!
-//! # The file, version 1
+//! # The file, version 2
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 16 | `ROCKFALL STATE\r\n`: a transfer as text would change the ending |
-//! | 4 | version of the format, 1, little-endian as all that follows |
+//! | 4 | version of the format, 2, little-endian as all that follows |
 //! | 4 | length of the header |
 //! | | the header, JSON in UTF-8: [`Header`] |
 //! | | each of [`Header::sections`], one after the other: the bytes of a buffer of [`State`] |
@@ -15,7 +15,7 @@
 //! A section starts at the next multiple of 16 bytes, and so does the hash; the bytes in between are 0.
 //! Sections have the elements of [`crate::state::layout`] (on a machine that is little-endian, as all are
 //! that it runs on). All that a step carries over to the next is there: bodies, the neighbour lists
-//! with what each contact remembers, the sums of dissipated energy with what rounding has left out of
+//! with the history of each contact, the sums of dissipated energy with what rounding has left out of
 //! them, and `stats`, whose number of steps is the stream from which the rounding of a step draws.
 //! What follows from the scene is not there, nor what each step computes anew.
 //!
@@ -29,16 +29,15 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::error::{Error, Result};
-use crate::math::grid::FRACTION;
 use crate::model::clump::Clump;
 use crate::model::flow::Traffic;
-use crate::model::heat::ROOM;
+use crate::model::quantity::Quantities;
 use crate::model::wall::{Pose, Wall};
-use crate::model::{Model, ModelBody, Remembered};
+use crate::model::{ContactHistory, Model, ModelBody};
 use crate::simulation::Simulation;
 use crate::simulation::snapshot::Snapshot;
-use crate::state::layout::{self, Body, BodyHeat, WALL};
-use crate::state::{Dissipated, Field, State, angular_velocity, body_orientation};
+use crate::state::layout::{self, WALL};
+use crate::state::{Dissipated, Field, State, angular_velocity, body_orientation, quantities};
 
 /// Name of the last checkpoint in the folder of a run.
 pub const FILE: &str = "run.checkpoint";
@@ -46,7 +45,7 @@ pub const FILE: &str = "run.checkpoint";
 /// What a file starts with.
 const MAGIC: &[u8; 16] = b"ROCKFALL STATE\r\n";
 /// Version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Multiple of bytes at which a section starts.
 const ALIGNMENT: usize = 16;
 
@@ -73,8 +72,8 @@ pub struct Header {
     pub origin: [f64; 3],
     /// Sides of a cell, m.
     pub cell_size: [f32; 3],
-    /// Number of `vec4` that each contact remembers.
-    pub memory_size: u32,
+    /// Elements of the history of each contact.
+    pub history_size: u32,
     /// Contact law, as the scene names it.
     pub law: String,
     /// The shapes.
@@ -182,8 +181,7 @@ pub(crate) struct BodyBefore {
     pub velocity: DVec3,
     /// rad/s, in the world frame.
     pub angular_velocity: DVec3,
-    /// K.
-    pub temperature: f64,
+    pub quantities: Quantities,
 }
 
 /// Name of the section that has the shapes of the bodies.
@@ -261,7 +259,7 @@ pub fn encode(
         time_step: model.time_step,
         origin: state.origin.to_array(),
         cell_size: state.params.cell_size.to_array(),
-        memory_size: state.params.memory_size,
+        history_size: state.params.history_size,
         law: model.contact.law.keyword().to_owned(),
         shapes: (0..model.shapes.len())
             .map(|shape| ShapeBefore::new(shape, model))
@@ -442,25 +440,28 @@ impl Checkpoint {
 
     /// The bodies, for a run that starts with them.
     pub(crate) fn bodies(&self) -> impl ExactSizeIterator<Item = BodyBefore> + '_ {
-        let shapes: Vec<u32> = self.elements(SHAPES);
-        let bodies: Vec<Body> = self.elements(Field::Bodies.name());
-        let heat: Vec<BodyHeat> = self.elements(Field::BodyHeat.name());
-        let origin = DVec3::from_array(self.header.origin);
-        let cell_size = Vec3::from_array(self.header.cell_size).as_dvec3();
-        let bodies = bodies.into_iter().zip(shapes).enumerate();
-        bodies.map(move |(number, (body, shape))| {
+        let mut state = State {
+            origin: DVec3::from_array(self.header.origin),
+            ..State::default()
+        };
+        state.params.cell_size = Vec3::from_array(self.header.cell_size);
+        for field in [&[Field::Bodies], &quantities::BUFFERS[..]].concat() {
+            state.set_bytes(field, self.section(field.name()));
+        }
+        let shapes = self.elements::<u32>(SHAPES).into_iter().enumerate();
+        shapes.map(move |(number, shape)| {
+            let body = &state.bodies[number];
             let index = (shape & SHAPE_BITS) as usize;
-            let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);
             let inertia = DVec3::from_array(self.header.shapes[index].inertia);
             BodyBefore {
                 shape: index,
                 fixed: shape & FIXED != 0,
                 group: group_of(shape),
-                position: origin + cells * cell_size,
-                orientation: body_orientation(&body),
+                position: state.position(body),
+                orientation: body_orientation(body),
                 velocity: body.velocity.as_dvec3(),
-                angular_velocity: angular_velocity(&body, inertia),
-                temperature: heat.get(number).map_or(ROOM, BodyHeat::exact),
+                angular_velocity: angular_velocity(body, inertia),
+                quantities: state.quantities(number).or_default(),
             }
         })
     }
@@ -543,20 +544,20 @@ impl Checkpoint {
         (wall_of, facet_of)
     }
 
-    /// What the contacts of the bodies in `kept`, in increasing order, remember of each other and of
+    /// The histories of the contacts of the bodies in `kept`, in increasing order, with each other and with
     /// walls; `facet_of` gives the index that each facet of a wall of the old run has in the new one.
-    pub(crate) fn remembered(
+    pub(crate) fn contact_history(
         &self,
         kept: &[usize],
         facet_of: &[Option<u32>],
-    ) -> Option<Remembered> {
-        let size = self.header.memory_size as usize;
+    ) -> Option<ContactHistory> {
+        let size = self.header.history_size as usize;
         if size == 0 {
             return None;
         }
         let starts: Vec<u32> = self.elements(Field::NeighbourStarts.name());
         let entries: Vec<u32> = self.elements(Field::Neighbours.name());
-        let memory: Vec<Vec4> = self.elements(Field::Memory.name());
+        let elements: Vec<Vec4> = self.elements(Field::History.name());
         // The spheres that are left, in the order that they have now and had before.
         let spheres_of = |shape: u32| self.header.shapes[(shape & SHAPE_BITS) as usize].spheres;
         let mut new_index = vec![None; starts.len() - 1];
@@ -571,9 +572,9 @@ impl Checkpoint {
             }
             first += spheres;
         }
-        let mut remembered = Remembered {
+        let mut history = ContactHistory {
             size: size as u32,
-            ..Remembered::default()
+            ..ContactHistory::default()
         };
         for (old, new) in new_index.iter().enumerate() {
             if new.is_none() {
@@ -592,14 +593,14 @@ impl Checkpoint {
                 .collect();
             list.sort_unstable();
             for (now, entry) in list {
-                remembered.entries.push(now);
-                remembered
-                    .memory
-                    .extend(&memory[entry * size..(entry + 1) * size]);
+                history.entries.push(now);
+                history
+                    .elements
+                    .extend(&elements[entry * size..(entry + 1) * size]);
             }
-            remembered.ends.push(remembered.entries.len() as u32);
+            history.ends.push(history.entries.len() as u32);
         }
-        Some(remembered)
+        Some(history)
     }
 
     /// Takes a simulation to where the one that wrote this was.
@@ -628,13 +629,9 @@ impl Checkpoint {
         let shapes = self.elements::<u32>(SHAPES).into_iter();
         let bodies = shapes.map(|shape| ModelBody {
             shape: (shape & SHAPE_BITS) as usize,
-            position: DVec3::ZERO,
-            orientation: DQuat::IDENTITY,
-            velocity: DVec3::ZERO,
-            angular_velocity: DVec3::ZERO,
             fixed: shape & FIXED != 0,
             group: group_of(shape),
-            temperature: ROOM,
+            ..ModelBody::default()
         });
         state.extend(model, self.elements(IDS).into_iter().zip(bodies));
         let places = self.elements::<[f64; 3]>(PLACES).into_iter();

@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use crate::model::clump::{Clump, MassProperties};
 use crate::model::flow::{Explosion, Region, Traffic};
-use crate::model::heat::ROOM;
 use crate::model::wall;
 use crate::model::{Model, ModelBody};
 use crate::state::{State, body_orientation};
@@ -124,11 +123,8 @@ impl Traffic {
                         shape: state.identities[body].shape,
                         position: places[body],
                         orientation: body_orientation(&state.bodies[body]),
-                        velocity: DVec3::ZERO,
-                        angular_velocity: DVec3::ZERO,
-                        fixed: false,
                         group: state.identities[body].group,
-                        temperature: ROOM,
+                        ..ModelBody::default()
                     });
                     let poured = new.iter().map(|(_, body): &(u64, ModelBody)| *body);
                     inlet.occupied(model, there.chain(poured))
@@ -193,7 +189,7 @@ impl Explosion {
                 angular_velocity: turn * spin,
                 fixed: false,
                 group: state.identities[index].group,
-                temperature: state.temperature(index).unwrap_or(ROOM),
+                quantities: state.quantities(index).or_default(),
             }
         });
         bodies.collect()

@@ -30,7 +30,7 @@ use crate::simulation::snapshot::{BodyState, Snapshot, report};
 use crate::simulation::summary::{Energy, Summary};
 use crate::state::layout::Stats;
 use crate::state::trace::{Sample, Trace};
-use crate::state::{Field, State, groups, least_period, pairs, radii};
+use crate::state::{Field, State, groups, least_period, pairs, quantities, radii};
 #[cfg(feature = "cpu")]
 use crate::step::cpu::CpuEngine;
 #[cfg(feature = "gpu")]
@@ -604,7 +604,7 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn bodies(&mut self) -> Result<Vec<BodyState>> {
-        self.fetch(&[Field::Bodies, Field::BodyHeat])?;
+        self.fetch(&[&[Field::Bodies], &quantities::BUFFERS[..]].concat())?;
         Ok(self.fetched().bodies().collect())
     }
 
@@ -696,7 +696,7 @@ impl Simulation {
             Field::Spheres,
             Field::NeighbourStarts,
             Field::Neighbours,
-            Field::Memory,
+            Field::History,
             Field::SphereLoads,
             Field::BodyForces,
             Field::Stats,

@@ -149,8 +149,8 @@ pub fn contacts(state: &State) -> impl Iterator<Item = NetworkContact> + Clone {
 fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> {
     let other = state.neighbours[entry];
     let (geometry, pair) = ContactGeometry::new(state, index, entry)?;
-    let size = state.params.memory_size as usize;
-    let history = History::of(&state.memory[entry * size..(entry + 1) * size]);
+    let size = state.params.history_size as usize;
+    let history = History::of(&state.history[entry * size..(entry + 1) * size]);
     let (response, stored) = match state.params.law {
         LINEAR => evaluate::<LINEAR>(state, &geometry, &pair, &history),
         HOOKE => evaluate::<HOOKE>(state, &geometry, &pair, &history),

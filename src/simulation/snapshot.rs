@@ -4,12 +4,13 @@ use glam::{DMat3, DQuat, DVec3};
 
 use crate::error::Result;
 use crate::model::Model;
+use crate::model::quantity::Quantities;
 use crate::model::wall::Moving;
 use crate::simulation::Simulation;
 use crate::simulation::network::{Network, NetworkContact, Partner, contacts};
 use crate::simulation::summary::{Energy, Summary};
 use crate::state::layout::Body;
-use crate::state::{Field, Identity, State, angular_velocity, body_orientation};
+use crate::state::{Field, Identity, State, angular_velocity, body_orientation, quantities};
 
 /// A state at the end of a step, with the model that it is of: a view, which copies nothing.
 ///
@@ -48,8 +49,8 @@ pub struct BodyState {
     pub velocity: DVec3,
     /// Angular velocity in the world frame, rad/s.
     pub angular_velocity: DVec3,
-    /// Temperature, K, if the scene has heat; not known of a body in a trace.
-    pub temperature: Option<f64>,
+    /// What it carries besides its motion, as far as the scene has it; not known of a body in a trace.
+    pub quantities: Quantities<Option<f64>>,
 }
 
 /// A sphere, as it is reported.
@@ -97,18 +98,20 @@ pub struct WallState {
 
 impl<'a> Snapshot<'a> {
     /// The buffers that a snapshot reads.
-    pub(crate) const FIELDS: [Field; 10] = [
-        Field::Bodies,
-        Field::BodyHeat,
-        Field::Walls,
-        Field::WallLoads,
-        Field::Spheres,
-        Field::NeighbourStarts,
-        Field::Neighbours,
-        Field::Memory,
-        Field::SphereLoads,
-        Field::Stats,
-    ];
+    pub(crate) fn fields() -> Vec<Field> {
+        const FIELDS: [Field; 9] = [
+            Field::Bodies,
+            Field::Walls,
+            Field::WallLoads,
+            Field::Spheres,
+            Field::NeighbourStarts,
+            Field::Neighbours,
+            Field::History,
+            Field::SphereLoads,
+            Field::Stats,
+        ];
+        [&FIELDS[..], &quantities::BUFFERS].concat()
+    }
 
     /// Simulated time, s.
     pub fn time(&self) -> f64 {
@@ -123,7 +126,7 @@ impl<'a> Snapshot<'a> {
         let identity = self.state.identities[index];
         let body = &self.state.bodies[index];
         BodyState {
-            temperature: self.state.temperature(index),
+            quantities: self.state.quantities(index),
             ..report(self.model, self.state, index, identity, body)
         }
     }
@@ -253,7 +256,7 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn snapshot(&mut self) -> Result<Snapshot<'_>> {
-        self.fetch(&Snapshot::FIELDS)?;
+        self.fetch(&Snapshot::fields())?;
         Ok(self.fetched())
     }
 
@@ -268,7 +271,7 @@ impl Simulation {
     }
 }
 
-/// A body's state as it is reported, but for its temperature.
+/// A body's state as it is reported, but for what it carries.
 pub(crate) fn report(
     model: &Model,
     state: &State,
@@ -290,6 +293,6 @@ pub(crate) fn report(
         orientation: clump.shape_orientation(orientation),
         velocity: body.velocity.as_dvec3(),
         angular_velocity: angular_velocity(body, clump.inertia),
-        temperature: None,
+        quantities: Quantities::default(),
     }
 }

@@ -126,7 +126,7 @@ impl Simulation {
     ///
     /// # Errors
     /// If one of them does not exist, a number makes no sense, or the contacts would have to
-    /// remember more, or act farther away, than those with which the simulation was started.
+    /// keep more history, or act farther away, than those with which the simulation was started.
     pub fn set_pair(&mut self, a: MaterialHandle, b: MaterialHandle, law: PairLaw) -> Result<()> {
         let (a, b) = (a.index(), b.index());
         let count = self.model.materials.len();
@@ -147,7 +147,7 @@ impl Simulation {
         model.pairs[b * count + a] = law;
         if !self.state.holds(&model) {
             return Err(Error::Tuned(
-                "contacts cannot come to remember more, nor to act farther away, while a simulation \
+                "contacts cannot come to keep more history, nor to act farther away, while a simulation \
                  runs: rolling springs and cohesion must be in the scene from the start"
                     .to_owned(),
             ));

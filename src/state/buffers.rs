@@ -38,7 +38,7 @@ pub(super) enum Per {
     List,
     /// One for each entry of the neighbour lists that there is room for.
     Entry,
-    /// `memory_size` for each of these; at least one.
+    /// `history_size` for each of these; at least one.
     History,
     /// [`WALL_DIGITS`] for each wall and stripe; at least one.
     WallDigit,
@@ -58,7 +58,7 @@ impl Per {
             Per::Bucket => Some(params.bucket_count as usize + 1),
             Per::List => Some(params.sphere_count as usize + 1),
             Per::Entry => Some(entries),
-            Per::History => Some((entries * params.memory_size as usize).max(1)),
+            Per::History => Some((entries * params.history_size as usize).max(1)),
             Per::WallDigit => {
                 let walls = params.wall_count as usize;
                 Some((params.stripes as usize * walls * WALL_DIGITS).max(1))
@@ -130,6 +130,16 @@ macro_rules! buffers {
             pub fn bytes_mut(&mut self, field: $Field) -> &mut [u8] {
                 match field {
                     $($Field::$Variant => bytemuck::cast_slice_mut(&mut self.$buffer),)*
+                }
+            }
+
+            /// Makes a buffer of bytes.
+            pub(crate) fn set_bytes(&mut self, field: $Field, bytes: &[u8]) {
+                match field {
+                    $($Field::$Variant => {
+                        let elements = bytes.chunks_exact(size_of::<$Element>());
+                        self.$buffer = elements.map(bytemuck::pod_read_unaligned).collect();
+                    })*
                 }
             }
 

@@ -3,7 +3,6 @@
 use super::grid::Grid;
 use super::kinds::kind;
 use super::layout::*;
-use super::pairs::memory_size;
 use super::population::inverse_capacity;
 use super::walls::temperatures;
 use super::{Identity, State};
@@ -101,10 +100,10 @@ impl State {
         self.geometry[start..].copy_from_slice(&temperatures(walls));
     }
 
-    /// Whether contacts as `model` has them remember no more, and act no farther away, than those that
+    /// Whether contacts as `model` has them keep no more history, and act no farther away, than those that
     /// this state was made for.
     pub(crate) fn holds(&self, model: &Model) -> bool {
-        memory_size(model) <= self.params.memory_size
+        History::size(model) <= self.params.history_size
             && Grid::new(model).skin <= self.params.skin * (1.0 + f32::EPSILON)
     }
 

@@ -5,7 +5,7 @@ use super::forces::{actions, groups, waves};
 use super::grid::Grid;
 use super::kinds::{displacement, kinds};
 use super::layout::*;
-use super::pairs::{force_unit, memory_size, pairs, range};
+use super::pairs::{force_unit, pairs, range};
 use super::walls::{Movers, Walls, moves, sums_wall_loads};
 use crate::model::flow::Traffic;
 use crate::model::forces::Water;
@@ -76,7 +76,7 @@ impl State {
                     Law::Hertz => HERTZ,
                     Law::Custom(_) => CUSTOM,
                 },
-                memory_size: memory_size(model),
+                history_size: History::size(model),
                 attraction: model.contact.attraction.into(),
                 tangential_damping: model.contact.tangential_damping as f32,
                 cohesive: (range(model) > 0.0).into(),
@@ -140,8 +140,8 @@ impl State {
         let new = model.bodies.iter().zip(0..);
         state.extend(model, new.map(|(body, id)| (id, *body)));
         state.set_actions(actions(model, &grid));
-        if let Some(remembered) = &model.remembered {
-            state.remember(remembered);
+        if let Some(history) = &model.history {
+            state.start_with(history);
         }
         state
     }

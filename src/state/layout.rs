@@ -19,6 +19,8 @@ use std::sync::LazyLock;
 use bytemuck::{Pod, Zeroable};
 use glam::{IVec3, IVec4, UVec3, Vec2, Vec3, Vec4};
 
+pub use super::history::History;
+pub use super::pairs::Pair;
 use crate::math::wgsl::{Atomic, Layout, shared_constants, shared_structs};
 pub use crate::model::wall::facet::{
     BACK, BALL, BOTH_SIDES, FRONT, Facet, PLANE, RECTANGLE, REVOLVED, SAMPLED, TORUS, TRIANGLE,
@@ -26,7 +28,7 @@ pub use crate::model::wall::facet::{
 pub use crate::model::wall::tree::Node;
 
 /// Every struct that the shaders share with the host.
-pub const STRUCTS: [Layout; 18] = [
+pub const STRUCTS: [Layout; 19] = [
     Params::LAYOUT,
     Body::LAYOUT,
     BodyProperties::LAYOUT,
@@ -44,6 +46,7 @@ pub const STRUCTS: [Layout; 18] = [
     Facet::LAYOUT,
     Node::LAYOUT,
     Pair::LAYOUT,
+    History::LAYOUT,
     Stats::LAYOUT,
 ];
 
@@ -59,6 +62,10 @@ pub(crate) static GEOMETRY: LazyLock<String> = LazyLock::new(|| {
 
 /// [`Action::source`] of what the caller applies.
 pub const APPLIED: u32 = u32::MAX;
+
+/// Functions in WGSL that read and write the history of a contact in [`State::history`](super::State::history).
+pub(crate) static HISTORY: LazyLock<String> =
+    LazyLock::new(|| History::LAYOUT.partial("history", "HISTORY_SIZE"));
 
 shared_constants! {
     /// Threads in a workgroup, of every pass.
@@ -189,8 +196,8 @@ shared_structs! {
         pub integrator: u32,
         /// Contact law: [`LINEAR`], [`HOOKE`], [`HERTZ`] or [`CUSTOM`].
         pub law: u32,
-        /// Number of `vec4` of memory of each entry of the neighbour lists, 0 to 2.
-        pub memory_size: u32,
+        /// Elements of the history of each contact, see [`History`]; 0 if the law has none.
+        pub history_size: u32,
         /// 1 if spring and dashpot together may pull.
         pub attraction: u32,
         /// Tangential dashpot as a fraction of the normal one.
@@ -616,71 +623,6 @@ shared_structs! {
         pub reach: f32,
     }
 
-    /// Contact parameters of a pair of materials; element `a * material_count + b` of the table.
-    #[repr(C)]
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-    pub struct Pair {
-        /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa.
-        pub stiffness: f32,
-        /// The same on a wall, which is rigid.
-        pub wall_stiffness: f32,
-        /// Tangential stiffness as a fraction of the normal one.
-        pub tangential_ratio: f32,
-        /// The same on a wall.
-        pub wall_tangential_ratio: f32,
-        /// Damping ratio of the normal dashpot (1 is critical), from the coefficient of restitution.
-        pub damping_ratio: f32,
-        /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
-        pub damping: f32,
-        /// Coefficient of friction.
-        pub friction: f32,
-        /// Coefficient of rolling friction.
-        pub rolling_friction: f32,
-        /// [`ROLLING_CONSTANT`] or [`ROLLING_SPRING`].
-        pub rolling: u32,
-        /// Coefficient of twisting friction.
-        pub twisting_friction: f32,
-        /// Constant attraction, N, while the gap is less than `cohesion_range`.
-        pub cohesion_force: f32,
-        /// m.
-        pub cohesion_range: f32,
-        /// Work of adhesion of surfaces that have touched, J/m².
-        pub surface_energy: f32,
-        /// Heat flow over temperature difference and radius of the contact: twice the conductivity, W/(m K).
-        pub conductance: f32,
-        /// Zero.
-        pub _pad: [u32; 2],
-    }
-}
-
-impl Pair {
-    /// The parameters without terms beyond spring, dashpot and friction.
-    #[inline(always)]
-    pub fn plain(self) -> Pair {
-        Pair {
-            rolling_friction: 0.0,
-            twisting_friction: 0.0,
-            cohesion_force: 0.0,
-            surface_energy: 0.0,
-            ..self
-        }
-    }
-
-    /// The parameters of a contact with a sphere, or with a wall.
-    pub fn against(&self, wall: bool) -> Pair {
-        if wall {
-            Pair {
-                stiffness: self.wall_stiffness,
-                tangential_ratio: self.wall_tangential_ratio,
-                ..*self
-            }
-        } else {
-            *self
-        }
-    }
-}
-
-shared_structs! {
     /// What is gathered over a run by all threads.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]

@@ -8,10 +8,12 @@ mod change;
 mod forces;
 mod from_model;
 pub mod grid;
+mod history;
 mod kinds;
 pub mod layout;
 mod pairs;
 mod population;
+pub(crate) mod quantities;
 pub mod trace;
 mod walls;
 
@@ -110,9 +112,9 @@ buffers! {
         /// those of facets of walls with the bit [`WALL`](layout::WALL); `neighbour_capacity`
         /// elements.
         Neighbours = neighbours: u32, per Entry, carried;
-        /// `contacts`, `walls`: what the contact of each entry of `neighbours` remembers, see
-        /// [`History`](crate::step::contact::History); `neighbour_capacity * memory_size` elements, at least one.
-        Memory = memory: Vec4, per History, carried;
+        /// `contacts`, `walls`: the history of the contact of each entry of `neighbours`, see
+        /// [`History`](layout::History); `neighbour_capacity * history_size` elements, at least one.
+        History = history: Vec4, per History, carried;
         /// `contacts`, `walls`: what contacts do to each sphere.
         SphereLoads = sphere_loads: SphereLoad, per Sphere, carried;
         /// `walls`: what contacts do to each wall, in digits; `stripes` times [`WALL_DIGITS`](layout::WALL_DIGITS)
@@ -231,11 +233,6 @@ impl State {
             ..
         } = self.params;
         cast_slice(&self.geometry[sample_start as usize..temperature_start as usize])
-    }
-
-    /// Temperature of a body, K, if the scene has heat.
-    pub fn temperature(&self, body: usize) -> Option<f64> {
-        self.body_heat.get(body).map(BodyHeat::exact)
     }
 
     /// The temperatures of all walls, K, below 0 of one that conducts nothing; none without heat.

@@ -1,8 +1,76 @@
-//! The pair table, as the engines have it, and what follows from it: how much a contact keeps, how far it reaches, and units of force.
+//! The pair table, as the engines have it, and what follows from it: how far a contact reaches, and units of force.
+
+use bytemuck::{Pod, Zeroable};
 
 use super::grid::radii;
-use super::layout::*;
+use super::layout::{ROLLING_CONSTANT, ROLLING_SPRING};
+use crate::math::wgsl::shared_structs;
 use crate::model::{Cohesion, Law, Model, PairLaw, Rolling};
+
+shared_structs! {
+    /// Contact parameters of a pair of materials; element `a * material_count + b` of the table.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Pair {
+        /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa.
+        pub stiffness: f32,
+        /// The same on a wall, which is rigid.
+        pub wall_stiffness: f32,
+        /// Tangential stiffness as a fraction of the normal one.
+        pub tangential_ratio: f32,
+        /// The same on a wall.
+        pub wall_tangential_ratio: f32,
+        /// Damping ratio of the normal dashpot (1 is critical), from the coefficient of restitution.
+        pub damping_ratio: f32,
+        /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
+        pub damping: f32,
+        /// Coefficient of friction.
+        pub friction: f32,
+        /// Coefficient of rolling friction.
+        pub rolling_friction: f32,
+        /// [`ROLLING_CONSTANT`] or [`ROLLING_SPRING`].
+        pub rolling: u32,
+        /// Coefficient of twisting friction.
+        pub twisting_friction: f32,
+        /// Constant attraction, N, while the gap is less than `cohesion_range`.
+        pub cohesion_force: f32,
+        /// m.
+        pub cohesion_range: f32,
+        /// Work of adhesion of surfaces that have touched, J/m².
+        pub surface_energy: f32,
+        /// Heat flow over temperature difference and radius of the contact: twice the conductivity, W/(m K).
+        pub conductance: f32,
+        /// Zero.
+        pub _pad: [u32; 2],
+    }
+}
+
+impl Pair {
+    /// The parameters without terms beyond spring, dashpot and friction.
+    #[inline(always)]
+    pub fn plain(self) -> Pair {
+        Pair {
+            rolling_friction: 0.0,
+            twisting_friction: 0.0,
+            cohesion_force: 0.0,
+            surface_energy: 0.0,
+            ..self
+        }
+    }
+
+    /// The parameters of a contact with a sphere, or with a wall.
+    pub fn against(&self, wall: bool) -> Pair {
+        if wall {
+            Pair {
+                stiffness: self.wall_stiffness,
+                tangential_ratio: self.wall_tangential_ratio,
+                ..*self
+            }
+        } else {
+            *self
+        }
+    }
+}
 
 /// The pair table of a model, as the engines read it.
 pub(crate) fn pairs(model: &Model) -> Vec<Pair> {
@@ -47,20 +115,6 @@ pub(super) fn pair(law: &PairLaw) -> Pair {
         Cohesion::SurfaceEnergy(energy) => pair.surface_energy = energy as f32,
     }
     pair
-}
-
-/// How many `vec4` a contact remembers: none, the tangential and the torsional spring, or those and
-/// the rolling spring and whether the surfaces stick.
-pub(super) fn memory_size(model: &Model) -> u32 {
-    let second = |pair: &PairLaw| {
-        (pair.rolling == Rolling::Spring && pair.rolling_friction > 0.0)
-            || matches!(pair.cohesion, Cohesion::SurfaceEnergy(energy) if energy > 0.0)
-    };
-    match model.contact.law {
-        Law::Linear => 0,
-        Law::Custom(_) => 2,
-        Law::Hooke | Law::Hertz => 1 + u32::from(model.pairs.iter().any(second)),
-    }
 }
 
 /// The largest gap at which two surfaces act on each other, m.

@@ -8,7 +8,7 @@ use super::{Identity, State, world_inertia};
 use crate::math::grid::{FRACTION, wrap};
 use crate::math::rotation;
 use crate::model::heat::Heat;
-use crate::model::{Model, ModelBody, Remembered};
+use crate::model::{ContactHistory, Model, ModelBody};
 use glam::{DVec3, IVec3, UVec3};
 use std::ops::Range;
 
@@ -41,13 +41,7 @@ impl State {
                     ..BodyForce::default()
                 });
             }
-            if let Some(heat) = &model.heat {
-                self.body_heat.push(BodyHeat {
-                    temperature: body.temperature as f32,
-                    inverse_capacity: inverse_capacity(heat, body.shape, body.fixed),
-                    ..BodyHeat::default()
-                });
-            }
+            self.push_quantities(model, &body);
             self.spheres.extend(clump.spheres.iter().map(|_| Sphere {
                 body: index,
                 ..Sphere::default()
@@ -84,7 +78,7 @@ impl State {
     }
 
     /// Takes bodies away, given by their indices in increasing order, with their spheres and contacts; what these have
-    /// dissipated goes to [`State::gone`]. The others keep their order, and their contacts what they remember.
+    /// dissipated goes to [`State::gone`]. The others keep their order, and their contacts their histories.
     pub fn remove(&mut self, bodies: &[u32]) {
         let spheres = self.spheres_of_all(bodies);
         for own in &spheres {
@@ -105,7 +99,7 @@ impl State {
     fn remove_contacts(&mut self, leaving: &[Range<usize>]) {
         let places = places(self.spheres.len(), leaving);
         // Both move towards the front, so each is read before it is overwritten.
-        let size = self.params.memory_size as usize;
+        let size = self.params.history_size as usize;
         let (mut end, mut kept) = (0, 0);
         for sphere in (0..places.len()).filter(|&sphere| places[sphere] != GONE) {
             let [from, to] = [0, 1].map(|k| self.neighbour_starts[sphere + k] as usize);
@@ -123,7 +117,7 @@ impl State {
                     continue;
                 }
                 self.neighbours[end] = place;
-                self.memory
+                self.history
                     .copy_within(entry * size..(entry + 1) * size, end * size);
                 end += 1;
             }
@@ -202,15 +196,15 @@ impl State {
         self.stats[0].stale = 1;
     }
 
-    /// Starts with lists that remember: the first step builds others, and carries over what these have.
-    pub(super) fn remember(&mut self, remembered: &Remembered) {
-        let Remembered {
+    /// Starts with lists that have contact histories: the first step builds others, and carries these over.
+    pub(super) fn start_with(&mut self, history: &ContactHistory) {
+        let ContactHistory {
             size,
             ends,
             entries,
-            memory,
-        } = remembered;
-        if *size != self.params.memory_size {
+            elements,
+        } = history;
+        if *size != self.params.history_size {
             return;
         }
         let count = entries.len() as u32;
@@ -219,7 +213,7 @@ impl State {
         listed.copy_from_slice(ends);
         others.fill(count);
         self.neighbours[..entries.len()].copy_from_slice(entries);
-        self.memory[..memory.len()].copy_from_slice(memory);
+        self.history[..elements.len()].copy_from_slice(elements);
         self.stats[0].neighbours = count;
     }
 

@@ -6,8 +6,9 @@
 
 use std::f32::consts::PI;
 
-use glam::{Vec3, Vec4};
+use glam::Vec3;
 
+pub use crate::state::layout::History;
 use crate::state::layout::{HERTZ, LINEAR, Pair, Params, ROLLING_SPRING};
 
 /// Two surfaces that are close to each other during a step, seen from one of them.
@@ -69,47 +70,6 @@ impl Touch {
                 presence: 0.0,
                 mean_overlap: 0.0,
             }
-        }
-    }
-}
-
-/// Contact history: the elongations of the springs that a contact carries from step to step.
-///
-/// It is all zero before two surfaces touch and after they part. The shaders call it `Memory`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct History {
-    /// Elongation of the tangential spring, m.
-    pub tangential_displacement: Vec3,
-    /// Elongation of the torsional spring, m.
-    pub twisting_displacement: f32,
-    /// Elongation of the rolling spring, m.
-    pub rolling_displacement: Vec3,
-    /// 1 if adhesion holds the surfaces together, else 0.
-    pub bonded: f32,
-}
-
-impl History {
-    /// From the elements of [`State::memory`](crate::state::State::memory) that belong to an entry.
-    pub fn of(elements: &[Vec4]) -> History {
-        let first = elements.first().copied().unwrap_or_default();
-        let second = elements.get(1).copied().unwrap_or_default();
-        History {
-            tangential_displacement: first.truncate(),
-            twisting_displacement: first.w,
-            rolling_displacement: second.truncate(),
-            bonded: second.w,
-        }
-    }
-
-    /// Writes it to the elements that belong to an entry.
-    pub fn write(&self, elements: &mut [Vec4]) {
-        let all = [
-            self.tangential_displacement
-                .extend(self.twisting_displacement),
-            self.rolling_displacement.extend(self.bonded),
-        ];
-        for (element, own) in elements.iter_mut().zip(all) {
-            *element = own;
         }
     }
 }

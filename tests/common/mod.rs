@@ -10,7 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::model::forces::{Drag, End, Group, Push, Spring, Water, Wave};
-use rockfall::model::heat::{Heat, ROOM, Thermal};
+use rockfall::model::heat::{Heat, Thermal};
 use rockfall::model::wall::motion::Rotation;
 use rockfall::model::wall::{Loaded, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
 use rockfall::model::{
@@ -114,8 +114,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
             velocity: moving * random.vector(2.0),
             angular_velocity: moving * random.vector(5.0),
             fixed,
-            group: 0,
-            temperature: ROOM,
+            ..ModelBody::default()
         });
     }
     let law = |stiffness: f64, friction: f64| PairLaw {
@@ -133,7 +132,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,
         heat: None,
-        remembered: None,
+        history: None,
         domain: None,
         contact: ContactModel::default(),
         name: "crowd".to_owned(),
@@ -221,7 +220,7 @@ pub fn forced_crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
 
 /// A crowd among walls of every kind, which move by prescription or under load.
 pub fn walled_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
-    let mut model = remembering_crowd(law, spheres, center, seed);
+    let mut model = crowd_with_history(law, spheres, center, seed);
     let mut random = Random::new(seed);
     let half = 0.5 * (4.0 * spheres as f64).cbrt();
     let shapes = [
@@ -355,7 +354,7 @@ pub fn warm_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
     let mut model = walled_crowd(law, spheres, center, seed);
     let mut random = Random::new(seed);
     for body in &mut model.bodies {
-        body.temperature = random.range(250.0, 350.0);
+        body.quantities.temperature = random.range(250.0, 350.0);
     }
     let thermal = |conductivity, heat_capacity| Thermal {
         density: 1000.0,
@@ -371,8 +370,8 @@ pub fn warm_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
     model
 }
 
-/// A crowd that touches by a law with memory and all that can be added to it.
-pub fn remembering_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
+/// A crowd that touches by a law with a contact history and all that can be added to it.
+pub fn crowd_with_history(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
     let mut model = crowd(spheres, center, seed);
     let count = model.materials.len();
     for (element, pair) in model.pairs.iter_mut().enumerate() {
@@ -444,12 +443,7 @@ pub fn large_among_small(large: f64, small_count: usize) -> Model {
     let at = |shape, position| ModelBody {
         shape,
         position,
-        orientation: DQuat::IDENTITY,
-        velocity: DVec3::ZERO,
-        angular_velocity: DVec3::ZERO,
-        fixed: false,
-        group: 0,
-        temperature: ROOM,
+        ..ModelBody::default()
     };
     model.bodies = (0..small_count)
         .map(|k| {

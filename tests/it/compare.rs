@@ -6,7 +6,6 @@ use crate::common::{Random, device, random_clump};
 use assert_cmd::Command;
 use glam::DVec3;
 use rockfall::measure::compare::{Comparison, TRAJECTORY_TOLERANCE, compare, compare_from};
-use rockfall::model::heat::ROOM;
 use rockfall::model::wall::Wall;
 use rockfall::model::{ContactModel, Integrator, Model, ModelBody, PairLaw};
 use rockfall::state::State;
@@ -19,7 +18,7 @@ fn empty(time_step: f64) -> Model {
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,
         heat: None,
-        remembered: None,
+        history: None,
         domain: None,
         contact: ContactModel::default(),
         name: "test".to_owned(),
@@ -59,9 +58,7 @@ fn two_bodies() -> Model {
             orientation: random.orientation(),
             velocity: DVec3::new(-10.0 * side, 0.0, 0.0),
             angular_velocity: random.vector(5.0),
-            fixed: false,
-            group: 0,
-            temperature: ROOM,
+            ..ModelBody::default()
         });
     }
     model
@@ -95,9 +92,7 @@ fn pile(bodies: usize) -> Model {
             orientation: random.orientation(),
             velocity: random.vector(1.0),
             angular_velocity: random.vector(2.0),
-            fixed: false,
-            group: 0,
-            temperature: ROOM,
+            ..ModelBody::default()
         });
     }
     model

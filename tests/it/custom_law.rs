@@ -9,7 +9,7 @@ use rockfall::step::gpu::shaders::check_law;
 use rockfall::{Simulation, scene};
 
 const SIGNATURE: &str =
-    "fn contact_law(contact: Contact, pair: Pair, memory: Memory, params: Params) -> Response";
+    "fn contact_law(contact: Contact, pair: Pair, history: History, params: Params) -> Response";
 
 /// A ball that falls on a floor, by the law in `folder`.
 fn ball(folder: &Path, contact: &str, speed: f64) -> scene::Scene {
@@ -43,7 +43,7 @@ fn balls_that_dent_have_one_restitution_at_all_speeds() {
 fn a_law_built_on_our_functions_gives_what_they_give() {
     let folder = tempfile::tempdir().unwrap();
     let law =
-        format!("{SIGNATURE} {{\n    return remembering(contact, pair, memory, params);\n}}\n");
+        format!("{SIGNATURE} {{\n    return with_history(contact, pair, history, params);\n}}\n");
     fs::write(folder.path().join("own.wgsl"), law).unwrap();
     let run = |contact: &str| {
         let scene = ball(folder.path(), contact, 1.0);

@@ -1,6 +1,6 @@
 //! The same scene gives the same bits, run after run.
 
-use crate::common::{crowd, device, remembering_crowd};
+use crate::common::{crowd, crowd_with_history, device};
 use glam::DVec3;
 use rockfall::Simulation;
 use rockfall::model::{Law, Model};
@@ -21,9 +21,9 @@ fn on_gpu(model: &Model) -> Simulation {
     Simulation::on_gpu(model.clone(), device()).unwrap()
 }
 
-/// A crowd for each law; those with memory have all that can be added to a law.
+/// A crowd for each law; those with a contact history have all that can be added to a law.
 fn crowds() -> [Model; 3] {
-    let crowd_of = |law| remembering_crowd(law, 1500, DVec3::ZERO, 1);
+    let crowd_of = |law| crowd_with_history(law, 1500, DVec3::ZERO, 1);
     [
         crowd(1500, DVec3::ZERO, 1),
         crowd_of(Law::Hooke),
@@ -53,7 +53,7 @@ fn two_runs_on_the_gpu_are_identical() {
 #[test]
 fn a_run_that_starts_again_from_its_middle_is_identical() {
     for model in crowds() {
-        let memory = model.contact.law != Law::Linear;
+        let history = model.contact.law != Law::Linear;
         for start in [|model: &Model| on_cpu(model, 2), on_gpu] {
             let mut whole = start(&model);
             whole.step(120).unwrap();
@@ -62,10 +62,10 @@ fn a_run_that_starts_again_from_its_middle_is_identical() {
             let mut again = start(&model);
             again.restore(&middle, 120).unwrap();
             assert_eq!(end, hash(again, &[80]));
-            if memory {
-                // What contacts remember is a part of the state.
+            if history {
+                // Contact histories are a part of the state.
                 let mut forgetful = middle.clone();
-                forgetful.memory.fill(glam::Vec4::ZERO);
+                forgetful.history.fill(glam::Vec4::ZERO);
                 let mut again = start(&model);
                 again.restore(&forgetful, 120).unwrap();
                 assert_ne!(end, hash(again, &[80]));

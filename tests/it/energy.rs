@@ -1,6 +1,6 @@
 //! The energy budget and the contact network.
 
-use crate::common::{crowd, device, remembering_crowd};
+use crate::common::{crowd, crowd_with_history, device};
 use glam::DVec3;
 use rockfall::model::{Cohesion, Law, Model, Rolling};
 use rockfall::simulation::network::{Network, Partner};
@@ -16,7 +16,7 @@ fn on_both(model: &Model, check: impl Fn(Simulation, &str)) {
 /// A crowd that is thrown together, without cohesion, whose necks would cost energy that the budget
 /// does not know.
 fn thrown_together(law: Law) -> Model {
-    let mut model = remembering_crowd(law, 300, DVec3::splat(-3.0), 6);
+    let mut model = crowd_with_history(law, 300, DVec3::splat(-3.0), 6);
     for pair in &mut model.pairs {
         pair.cohesion = Cohesion::None;
         if model.contact.law == Law::Hertz {
@@ -59,7 +59,7 @@ fn forces_of_the_network_are_those_that_moved_the_bodies() {
     for law in [Law::Linear, Law::Hooke, Law::Hertz] {
         let model = match law {
             Law::Linear => crowd(500, DVec3::splat(5.0), 3),
-            _ => remembering_crowd(law.clone(), 500, DVec3::splat(5.0), 3),
+            _ => crowd_with_history(law.clone(), 500, DVec3::splat(5.0), 3),
         };
         let mut state = State::new(&model);
         for _ in 0..30 {
@@ -102,7 +102,7 @@ fn forces_of_the_network_are_those_that_moved_the_bodies() {
 fn a_spring_holds_what_was_put_into_it() {
     // Two balls that meet head-on, elastic: at the deepest, all is in the spring.
     for law in [Law::Hooke, Law::Hertz] {
-        let mut model = remembering_crowd(law.clone(), 2, DVec3::ZERO, 1);
+        let mut model = crowd_with_history(law.clone(), 2, DVec3::ZERO, 1);
         model.gravity = DVec3::ZERO;
         model.walls.clear();
         for pair in &mut model.pairs {

@@ -33,7 +33,7 @@ fn temperatures(simulation: &mut Simulation) -> Vec<f64> {
     let bodies = simulation.bodies().unwrap();
     bodies
         .iter()
-        .map(|body| body.temperature.unwrap())
+        .map(|body| body.quantities.temperature.unwrap())
         .collect()
 }
 
@@ -60,7 +60,10 @@ fn bodies_warm_up_on_a_hot_floor_and_a_fixed_one_stays_as_it_is() {
             );
             assert!(found[3..].iter().any(|t| *t > 400.0), "{engine}: {found:?}");
             // A body by itself is reported as it is among all.
-            assert_eq!(simulation.body_at(0).unwrap().temperature, Some(found[0]));
+            assert_eq!(
+                simulation.body_at(0).unwrap().quantities.temperature,
+                Some(found[0])
+            );
         },
     );
 }
@@ -80,7 +83,7 @@ fn the_same_bits_on_any_number_of_threads_and_in_pieces() {
     assert!(one == run(3, 1), "three threads");
     assert!(one == run(1, 60), "step by step");
     let changed = one.iter().zip(&model.bodies);
-    let changed = changed.filter(|(heat, body)| heat.exact() != body.temperature);
+    let changed = changed.filter(|(heat, body)| heat.exact() != body.quantities.temperature);
     assert!(changed.count() > 50);
 }
 

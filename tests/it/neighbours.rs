@@ -1,6 +1,6 @@
 //! Neighbour lists: they hold for many steps, and nothing is missed.
 
-use crate::common::{crowd, device, large_among_small, remembering_crowd, walled_crowd};
+use crate::common::{crowd, crowd_with_history, device, large_among_small, walled_crowd};
 use glam::DVec3;
 use rockfall::model::{Law, Model};
 use rockfall::scene;
@@ -45,13 +45,13 @@ fn always_rebuilding(model: &Model) -> State {
     state
 }
 
-/// A crowd for each law; those with memory have all that can be added to a law.
+/// A crowd for each law; those with a contact history have all that can be added to a law.
 fn all_laws(seed: u64) -> [Model; 3] {
     let center = DVec3::splat(-3.0);
     [
         crowd(800, center, seed),
-        remembering_crowd(Law::Hooke, 800, center, seed),
-        remembering_crowd(Law::Hertz, 800, center, seed),
+        crowd_with_history(Law::Hooke, 800, center, seed),
+        crowd_with_history(Law::Hertz, 800, center, seed),
     ]
 }
 

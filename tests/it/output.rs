@@ -871,10 +871,10 @@ fn a_scene_starts_from_the_state_of_a_run() {
             .iter()
             .zip(&b)
             .map(|(a, b)| (a.position - b.position).length());
-        let with_memory = moved.fold(0.0, f64::max);
-        // Without what contacts remember, the heap would give way and settle once more.
+        let with_history = moved.fold(0.0, f64::max);
+        // Without contact histories, the heap would give way and settle once more.
         let mut forgetful = load("next.json").model;
-        assert!(forgetful.remembered.take().is_some());
+        assert!(forgetful.history.take().is_some());
         let mut forgetful = new(&forgetful);
         forgetful.step(200).unwrap();
         let c = forgetful.bodies().unwrap();
@@ -883,10 +883,10 @@ fn a_scene_starts_from_the_state_of_a_run() {
             .zip(&c)
             .map(|(a, c)| (a.position - c.position).length());
         let without = moved.fold(0.0, f64::max);
-        assert!(with_memory < 1e-4 * 0.05, "{backend}: {with_memory} m");
+        assert!(with_history < 1e-4 * 0.05, "{backend}: {with_history} m");
         assert!(
-            without > 10.0 * with_memory,
-            "{backend}: {without} m, {with_memory} m"
+            without > 10.0 * with_history,
+            "{backend}: {without} m, {with_history} m"
         );
     }
 
@@ -917,10 +917,10 @@ fn a_scene_starts_from_the_state_of_a_run() {
         "{:?}",
         opened.notes
     );
-    let remembered = opened.model.remembered.as_ref().unwrap();
+    let history = opened.model.history.as_ref().unwrap();
     let spheres = opened.model.sphere_count() - 1;
-    assert_eq!(remembered.ends.len(), spheres);
-    assert!(remembered.ends.len() < settled.remembered.as_ref().unwrap().ends.len());
+    assert_eq!(history.ends.len(), spheres);
+    assert!(history.ends.len() < settled.history.as_ref().unwrap().ends.len());
     place.run("run open.json --backend cpu --steps 500 --out opened --vtk none");
     // The folder has all that it takes to run it again, without the other run.
     fs::remove_dir_all(place.0.path().join("settled")).unwrap();

@@ -1,7 +1,7 @@
 //! Every pass, on the GPU against the reference, from the same input.
 
 use crate::common::{
-    crowd, device, forced_crowd, periodic_crowd, remembering_crowd, walled_crowd, warm_crowd,
+    crowd, crowd_with_history, device, forced_crowd, periodic_crowd, walled_crowd, warm_crowd,
 };
 use glam::{DVec3, IVec3, Vec3, Vec4};
 use rockfall::math::grid::bucket;
@@ -78,7 +78,7 @@ fn agree_at_all_sizes(pass: Pass) {
     for law in [Law::Hooke, Law::Hertz] {
         for attraction in [true, false] {
             let what = format!("{law:?}, attraction {attraction}, after some steps");
-            let mut model = remembering_crowd(law.clone(), 1000, center, 6);
+            let mut model = crowd_with_history(law.clone(), 1000, center, 6);
             model.contact.attraction = attraction;
             let mut state = State::new(&model);
             for _ in 0..40 {
@@ -311,9 +311,9 @@ fn every_comparison_sees_a_perturbation() {
             s.neighbours.swap(100, 101)
         }),
         (Pass::Neighbours, "neighbours", |s| s.neighbours[100] = 999),
-        (Pass::Neighbours, "memory", |s| a_memory(s).x += 1e-6),
-        (Pass::Contacts, "memory", |s| a_memory(s).x += 1e-3),
-        (Pass::Contacts, "memory", |s| a_memory(s).w += 1e-3),
+        (Pass::Neighbours, "history", |s| a_history(s).x += 1e-6),
+        (Pass::Contacts, "history", |s| a_history(s).x += 1e-3),
+        (Pass::Contacts, "history", |s| a_history(s).w += 1e-3),
         (Pass::Contacts, "dissipated energy", |s| {
             s.sphere_loads[500].friction += 1e6
         }),
@@ -366,10 +366,10 @@ fn every_comparison_sees_a_perturbation() {
     }
 }
 
-/// The memory of a contact that has any.
-fn a_memory(state: &mut State) -> &mut Vec4 {
-    let stretched = |memory: &&mut Vec4| memory.truncate() != Vec3::ZERO;
-    state.memory.iter_mut().find(stretched).unwrap()
+/// The history of a contact that has any.
+fn a_history(state: &mut State) -> &mut Vec4 {
+    let stretched = |history: &&mut Vec4| history.truncate() != Vec3::ZERO;
+    state.history.iter_mut().find(stretched).unwrap()
 }
 
 /// The GPU and the CPU could miss the same contacts; all pairs cannot.

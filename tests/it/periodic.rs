@@ -4,7 +4,6 @@ use crate::common::{Random, crowd, device, periodic_crowd};
 use glam::{DQuat, DVec3, IVec3};
 use rockfall::Simulation;
 use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};
-use rockfall::model::heat::ROOM;
 use rockfall::model::wall::Wall;
 use rockfall::model::{Domain, Model, ModelBody};
 use rockfall::simulation::summary::Summary;
@@ -51,19 +50,15 @@ fn at(shape: usize, position: DVec3, velocity: DVec3) -> ModelBody {
     ModelBody {
         shape,
         position,
-        orientation: DQuat::IDENTITY,
         velocity,
-        angular_velocity: DVec3::ZERO,
-        fixed: false,
-        group: 0,
-        temperature: ROOM,
+        ..ModelBody::default()
     }
 }
 
 /// One ball of radius 1 and no forces, in a box that is periodic along all axes.
 fn lone_ball(position: DVec3, velocity: DVec3) -> Model {
     Model {
-        remembered: None,
+        history: None,
         domain: Some(Domain {
             min: DVec3::new(-3.0, 10.0, 0.0),
             max: DVec3::new(4.5, 20.0, 7.0),

@@ -85,21 +85,21 @@ impl<E: Engine> Run<E> {
         }
         state.neighbour_starts.fill(u32::MAX);
         state.neighbours.fill(u32::MAX);
-        state.memory.fill(Vec4::NAN);
+        state.history.fill(Vec4::NAN);
     }
 }
 
 /// All of a state that steps carry on, but for entries of lists that are not in use and for when lists are built next.
 fn carried(state: &State) -> BTreeMap<&'static str, Vec<u32>> {
     let entries = *state.neighbour_starts.last().unwrap() as usize;
-    let history = 4 * entries * state.params.memory_size as usize;
+    let history = 4 * entries * state.params.history_size as usize;
     let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
     carried
         .map(|field| {
             let mut words: Vec<u32> = cast_slice(state.bytes(field)).to_vec();
             match field {
                 Field::Neighbours => words.truncate(entries),
-                Field::Memory => words.truncate(history),
+                Field::History => words.truncate(history),
                 Field::Stats => {
                     let stats = Stats {
                         due: 0,
@@ -213,7 +213,7 @@ type Name = (u64, u32, u64, u32);
 
 /// What the contacts on the lists remember.
 fn histories(state: &State) -> BTreeMap<Name, Vec<Vec4>> {
-    let size = state.params.memory_size as usize;
+    let size = state.params.history_size as usize;
     let place = |sphere: usize| {
         let body = state.spheres[sphere].body as usize;
         let member = sphere as u32 - state.bodies[body].first_sphere;
@@ -229,8 +229,8 @@ fn histories(state: &State) -> BTreeMap<Name, Vec<Vec4>> {
                 0 => place(other as usize),
                 _ => (u64::MAX, other),
             };
-            let memory = state.memory[entry * size..(entry + 1) * size].to_vec();
-            histories.insert((body, member, other, part), memory);
+            let history = state.history[entry * size..(entry + 1) * size].to_vec();
+            histories.insert((body, member, other, part), history);
         }
     }
     histories

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{
-    crowd, forced_crowd, large_among_small, periodic_crowd, remembering_crowd, walled_crowd,
+    crowd, crowd_with_history, forced_crowd, large_among_small, periodic_crowd, walled_crowd,
 };
 use glam::DVec3;
 use rockfall::Simulation;
@@ -38,7 +38,7 @@ fn difference(fast: &State, plain: &State) -> Option<String> {
         })
         .or_else(|| first("neighbour", &fast.neighbours, &plain.neighbours))
         .or_else(|| first("load", &fast.sphere_loads, &plain.sphere_loads))
-        .or_else(|| first("memory", &fast.memory, &plain.memory))
+        .or_else(|| first("history", &fast.history, &plain.history))
         .or_else(|| first("wall load", &fast.wall_loads, &plain.wall_loads))
         .or_else(|| first("force", &fast.body_forces, &plain.body_forces))
         .or_else(|| first("wall", &fast.walls, &plain.walls))
@@ -109,17 +109,17 @@ fn crowds_have_the_same_bits() {
 }
 
 #[test]
-fn laws_with_memory_have_the_same_bits() {
+fn laws_with_history_have_the_same_bits() {
     for law in [Law::Hooke, Law::Hertz] {
         for attraction in [true, false] {
-            let mut model = remembering_crowd(law.clone(), 500, CENTER, 6);
+            let mut model = crowd_with_history(law.clone(), 500, CENTER, 6);
             model.contact.attraction = attraction;
             let after = agree(State::new(&model), 150, &format!("{law:?}, {attraction}"));
             assert!(touching(&after, SphereLoad::sphere_contacts) > 100);
         }
     }
     // Terms that do not go together in one pair.
-    let mut model = remembering_crowd(Law::Hooke, 400, CENTER, 8);
+    let mut model = crowd_with_history(Law::Hooke, 400, CENTER, 8);
     let count = model.materials.len();
     for (element, pair) in model.pairs.iter_mut().enumerate() {
         // The same for both orders of two materials.

@@ -355,7 +355,7 @@ fn the_survey_finds_the_largest_values_and_where_bodies_are() {
         );
         check(
             ColourBy::Temperature,
-            most(&mut bodies.iter().filter_map(|body| body.temperature)),
+            most(&mut bodies.iter().filter_map(|body| body.quantities.temperature)),
         );
         let bounds = bounds.unwrap();
         for (_, center, radius) in spheres {

@@ -820,7 +820,7 @@ fn the_time_step_resolves_hertzs_contact_and_waves_through_spheres() {
 }
 
 #[test]
-fn the_tangential_spring_limits_the_time_step_of_a_law_with_memory() {
+fn the_tangential_spring_limits_the_time_step_of_a_law_with_history() {
     let step = |law: &str, tangential: f64| {
         let contact = json!({ "law": law, "stiffness": 1e5, "tangential_stiffness": tangential });
         loaded(&with(ball(), "/contact", contact))

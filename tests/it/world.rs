@@ -590,7 +590,10 @@ fn what_makes_no_sense_is_refused() {
             off(|body| body.group = GroupHandle::from_index(3)),
             "there is no group 3",
         ),
-        (off(|body| body.temperature = -1.0), "the temperature -1 K"),
+        (
+            off(|body| body.quantities.temperature = -1.0),
+            "the temperature -1 K",
+        ),
         (
             off(|body| {
                 body.fixed = true;

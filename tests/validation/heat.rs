@@ -34,7 +34,7 @@ fn temperatures(simulation: &mut rockfall::Simulation) -> Vec<f64> {
     let bodies = simulation.bodies().unwrap();
     bodies
         .iter()
-        .map(|body| body.temperature.unwrap())
+        .map(|body| body.quantities.temperature.unwrap())
         .collect()
 }
 

@@ -3,7 +3,6 @@
 use std::f64::consts::PI;
 
 use glam::{DQuat, DVec3};
-use rockfall::model::heat::ROOM;
 use rockfall::model::{Domain, Model, ModelBody};
 use rockfall::{Network, Simulation};
 use serde_json::json;
@@ -40,14 +39,8 @@ fn scattered() -> Model {
     let mut random = Random::new(1);
     model.bodies = (0..COUNT)
         .map(|_| ModelBody {
-            shape: 0,
             position: random.vector(half),
-            orientation: DQuat::IDENTITY,
-            velocity: DVec3::ZERO,
-            angular_velocity: DVec3::ZERO,
-            fixed: false,
-            group: 0,
-            temperature: ROOM,
+            ..ModelBody::default()
         })
         .collect();
     model.domain = Some(Domain {

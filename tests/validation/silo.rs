@@ -5,7 +5,6 @@ use std::f64::consts::PI;
 use glam::{DQuat, DVec3};
 use rockfall::Simulation;
 use rockfall::model::handle::MaterialHandle;
-use rockfall::model::heat::ROOM;
 use rockfall::model::wall::{Shape, Side, Wall};
 use rockfall::model::{Model, ModelBody};
 use serde_json::{Value, json};
@@ -42,14 +41,9 @@ pub fn material(density: f64, friction: f64) -> Value {
 
 pub fn ball(position: DVec3, fixed: bool) -> ModelBody {
     ModelBody {
-        shape: 0,
         position,
-        orientation: DQuat::IDENTITY,
-        velocity: DVec3::ZERO,
-        angular_velocity: DVec3::ZERO,
         fixed,
-        group: 0,
-        temperature: ROOM,
+        ..ModelBody::default()
     }
 }
 

@@ -313,7 +313,7 @@ impl Bench {
                 buckets: params.bucket_count.into(),
                 entries: stats.neighbours.into(),
                 touching: settled.contacts_per_sphere * work.spheres,
-                memory: 16.0 * f64::from(params.memory_size),
+                history: 16.0 * f64::from(params.history_size),
                 steps_per_list: steps as f64 / f64::from(list_builds.max(1)),
                 forced: f64::from(params.body_count * params.forces),
                 heated: f64::from(params.heat),

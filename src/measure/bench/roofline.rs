@@ -47,8 +47,8 @@ pub(super) struct Sizes {
     pub entries: f64,
     /// Those of them that touch.
     pub touching: f64,
-    /// Bytes that a contact remembers.
-    pub memory: f64,
+    /// Bytes of the history of a contact.
+    pub history: f64,
     /// Steps for which the lists hold.
     pub steps_per_list: f64,
     /// Bodies on which forces act besides those of contacts.
@@ -68,7 +68,7 @@ impl Sizes {
         let load = size_of::<SphereLoad>() as f64;
         // The part of a load that adds up from step to step.
         let account = 16.0;
-        let entry = INDEX + self.memory;
+        let entry = INDEX + self.history;
         let bytes = match pass {
             // The index of a body lies in the half with the place.
             Pass::Pose => self.bodies * body + self.spheres * (place + sphere),
@@ -78,10 +78,10 @@ impl Sizes {
             // Bucket and slot are read, the unsorted indices written and read, the sorted written.
             Pass::Scatter => self.spheres * 5.0 * INDEX + self.buckets * INDEX,
             Pass::Neighbours => {
-                // Starts are put aside; old lists are read as the new ones get their memory.
-                let carry = match self.memory {
+                // Starts are put aside; old lists are read as the new ones get their histories.
+                let carry = match self.history {
                     0.0 => 0.0,
-                    memory => self.entries * (entry + memory),
+                    history => self.entries * (entry + history),
                 };
                 self.spheres * (place + 4.0 * INDEX)
                     + self.buckets * INDEX
@@ -91,7 +91,7 @@ impl Sizes {
             Pass::Contacts => {
                 self.spheres * (sphere + INDEX + account + load)
                     + self.entries * INDEX
-                    + self.touching * 2.0 * self.memory
+                    + self.touching * 2.0 * self.history
             }
             // The last entry of each list; contacts with walls are few.
             Pass::Walls => self.spheres * 2.0 * INDEX,
@@ -163,25 +163,25 @@ mod tests {
             buckets: 1.0,
             entries: 10.0,
             touching: 6.0,
-            memory: 16.0,
+            history: 16.0,
             steps_per_list: 20.0,
             forced: 0.0,
             heated: 0.0,
         };
         // Body and index of the body read; sphere written.
         assert_eq!(sizes.bytes(Pass::Pose), 80.0 + 32.0 + 64.0);
-        // Sphere, start, account read; load written; list read; memory read and written.
+        // Sphere, start, account read; load written; list read; histories read and written.
         assert_eq!(
             sizes.bytes(Pass::Contacts),
             64.0 + 4.0 + 16.0 + 48.0 + 40.0 + 192.0
         );
         assert_eq!(sizes.bytes(Pass::Scan), 8.0 / 20.0);
-        let forgetful = Sizes {
-            memory: 0.0,
+        let without = Sizes {
+            history: 0.0,
             ..sizes
         };
         assert_eq!(
-            sizes.bytes(Pass::Contacts) - forgetful.bytes(Pass::Contacts),
+            sizes.bytes(Pass::Contacts) - without.bytes(Pass::Contacts),
             192.0
         );
 

@@ -123,8 +123,8 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                 tolerance: 0.0,
             },
             Difference {
-                quantity: "memory",
-                value: differing_memory(a, b) as f64,
+                quantity: "history",
+                value: differing_histories(a, b) as f64,
                 tolerance: 0.0,
             },
         ],
@@ -145,8 +145,8 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
             // A spring stretched by the overlap of a large force.
             let long = LARGE_OVERLAP * f64::from(a.params.finest);
             all.push(float(
-                "memory",
-                relative_to(long, memories(a, b)),
+                "history",
+                relative_to(long, histories(a, b)),
                 FORCE_TOLERANCE,
             ));
             let lost = |load: &SphereLoad| Vec3::new(load.damping, load.friction, 0.0);
@@ -470,14 +470,14 @@ fn at_the_edge_of_facet(state: &State, sphere: usize, facet: u32) -> bool {
     (distance(facet, state.samples(), place) - reach).abs() < rounding
 }
 
-/// Number of contacts that are in the lists of both states and remember different things.
-fn differing_memory(a: &State, b: &State) -> usize {
-    let size = a.params.memory_size as usize;
+/// Number of contacts that are in the lists of both states with different histories.
+fn differing_histories(a: &State, b: &State) -> usize {
+    let size = a.params.history_size as usize;
     let entries = |state: &State, index: usize| -> HashMap<u32, Vec<Vec4>> {
         let list =
             state.neighbour_starts[index] as usize..state.neighbour_starts[index + 1] as usize;
-        let memory = |entry: usize| state.memory[entry * size..(entry + 1) * size].to_vec();
-        list.map(|entry| (state.neighbours[entry], memory(entry)))
+        let history = |entry: usize| state.history[entry * size..(entry + 1) * size].to_vec();
+        list.map(|entry| (state.neighbours[entry], history(entry)))
             .collect()
     };
     let differing = |index: usize| {
@@ -490,10 +490,10 @@ fn differing_memory(a: &State, b: &State) -> usize {
     (0..a.spheres.len()).map(differing).sum()
 }
 
-/// What the contacts of two states with the same lists remember.
-fn memories<'a>(a: &'a State, b: &'a State) -> impl Iterator<Item = (Vec3, Vec3)> + 'a {
-    let entries = a.neighbour_starts[a.spheres.len()] * a.params.memory_size;
-    let pairs = a.memory.iter().zip(&b.memory).take(entries as usize);
+/// The histories of the contacts of two states with the same lists.
+fn histories<'a>(a: &'a State, b: &'a State) -> impl Iterator<Item = (Vec3, Vec3)> + 'a {
+    let entries = a.neighbour_starts[a.spheres.len()] * a.params.history_size;
+    let pairs = a.history.iter().zip(&b.history).take(entries as usize);
     pairs.flat_map(|(a, b)| {
         let last = |v: &Vec4| Vec3::new(v.w, 0.0, 0.0);
         [(a.truncate(), b.truncate()), (last(a), last(b))]

@@ -12,6 +12,7 @@ use thiserror::Error;
 use super::overlap::{SphereGrid, bounding_radius, short, spheres_of};
 use crate::model::ModelBody;
 use crate::model::clump::{Clump, ClumpSphere};
+use crate::model::quantity::Quantities;
 use crate::model::wall::Probe;
 
 /// Overlap that still counts as touching, as a fraction of the smaller radius: room for round-off.
@@ -73,8 +74,8 @@ pub struct Fill {
     pub angular_velocity: (DVec3, DVec3),
     /// Index of the group of the bodies in [`Forces::groups`](crate::model::forces::Forces::groups).
     pub group: usize,
-    /// Temperature of the bodies, K.
-    pub temperature: f64,
+    /// What the bodies carry besides their motion.
+    pub quantities: Quantities,
     /// Seed of all that is random here.
     pub seed: u64,
 }
@@ -292,13 +293,8 @@ impl Candidate {
     fn at_origin(shape: usize, orientation: DQuat, shapes: &[Clump]) -> Self {
         let body = ModelBody {
             shape,
-            position: DVec3::ZERO,
             orientation,
-            velocity: DVec3::ZERO,
-            angular_velocity: DVec3::ZERO,
-            fixed: false,
-            group: 0,
-            temperature: crate::model::heat::ROOM,
+            ..ModelBody::default()
         };
         Self::new(body, shapes)
     }
@@ -645,7 +641,7 @@ impl Filling<'_> {
             velocity: self.random.within(slowest, fastest),
             angular_velocity: self.random.within(least_spin, most_spin),
             group: self.fill.group,
-            temperature: self.fill.temperature,
+            quantities: self.fill.quantities,
             ..candidate.body
         }
     }
@@ -821,7 +817,7 @@ mod tests {
             velocity: (DVec3::ZERO, DVec3::ZERO),
             angular_velocity: (DVec3::ZERO, DVec3::ZERO),
             group: 0,
-            temperature: crate::model::heat::ROOM,
+            quantities: Quantities::default(),
             seed: 7,
         }
     }

@@ -288,12 +288,7 @@ pub(super) mod tests {
         ModelBody {
             shape,
             position,
-            orientation: DQuat::IDENTITY,
-            velocity: DVec3::ZERO,
-            angular_velocity: DVec3::ZERO,
-            fixed: false,
-            group: 0,
-            temperature: crate::model::heat::ROOM,
+            ..ModelBody::default()
         }
     }
 

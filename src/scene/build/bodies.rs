@@ -56,7 +56,7 @@ impl Check {
                     );
                 }
             }
-            let temperature = self.temperature(file, &path, body.temperature);
+            let quantities = self.quantities(&path, body.quantities());
             let group = self.group(&path, body.group.as_ref(), groups);
             let (shape, orientation) = (shape?, orientation?);
             let clump = shapes.clumps[shape].as_ref()?;
@@ -68,7 +68,7 @@ impl Check {
                 angular_velocity: vector(&body.angular_velocity),
                 fixed: body.fixed,
                 group,
-                temperature,
+                quantities,
             })
         });
         bodies.collect()

@@ -8,6 +8,8 @@ use serde::Serialize;
 
 use super::super::error::{Problem, exact, rounded};
 use super::super::format::{List, Vector};
+use crate::model::Model;
+use crate::model::quantity::{QUANTITIES, Quantities};
 
 /// Deviation of a quaternion's length from 1 that draws a warning.
 const LENGTH_TOLERANCE: f64 = 1e-3;
@@ -50,6 +52,8 @@ impl<'a> Names<'a> {
 pub(super) struct Check {
     pub(super) problems: Vec<Problem>,
     pub(super) warnings: Vec<String>,
+    /// Where the file gives a quantity, and which of [`QUANTITIES`] it is.
+    pub(super) given: Vec<(String, usize)>,
     pub(super) notes: Vec<String>,
 }
 
@@ -95,6 +99,38 @@ impl Check {
     }
 
     /// Three numbers that single precision can hold.
+    /// The quantities of bodies, as what stands at `path` gives them.
+    pub(super) fn quantities(&mut self, path: &str, given: Quantities<Option<f64>>) -> Quantities {
+        for (index, quantity) in QUANTITIES.iter().enumerate() {
+            let Some(number) = given.array()[index] else {
+                continue;
+            };
+            let path = format!("{path}.{}", quantity.name);
+            let what = format!("a {}, {}", quantity.name.replace('_', " "), quantity.unit);
+            let sign = match quantity.is_positive {
+                true => Sign::Positive,
+                false => Sign::Any,
+            };
+            self.number(&path, number, &what, sign);
+            self.given.push((path, index));
+        }
+        given.or_default()
+    }
+
+    /// Warns of quantities that bodies of the model do not have, though the file gives them.
+    pub(super) fn unused_quantities(&mut self, model: &Model) {
+        for (path, index) in &self.given {
+            let quantity = &QUANTITIES[*index];
+            if !(quantity.is_on)(model) {
+                let name = quantity.name.replace('_', " ");
+                self.warnings.push(format!(
+                    "{path}: {}, so nothing has a {name}",
+                    quantity.why_off
+                ));
+            }
+        }
+    }
+
     pub(super) fn vector(&mut self, path: impl Display, vector: &Vector, what: &str) -> bool {
         let mut fits = true;
         for (index, component) in vector.0.iter().enumerate() {

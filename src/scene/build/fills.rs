@@ -53,7 +53,7 @@ impl Check {
                 format_args!("{path}.angular_velocity"),
                 &fill.angular_velocity,
             );
-            let temperature = self.temperature(file, &path, fill.temperature);
+            let quantities = self.quantities(&path, fill.quantities());
             let group = self.group(&path, fill.group.as_ref(), groups);
             let weights: f64 = mix.iter().map(|(_, weight)| weight).sum();
             let spheres: f64 = mix
@@ -93,7 +93,7 @@ impl Check {
                     velocity,
                     angular_velocity,
                     group,
-                    temperature,
+                    quantities,
                     seed: fill.seed,
                 });
             }

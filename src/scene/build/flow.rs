@@ -41,7 +41,7 @@ impl Check {
                 format_args!("{path}.angular_velocity"),
                 &inlet.angular_velocity,
             );
-            let temperature = self.temperature(file, &path, inlet.temperature);
+            let quantities = self.quantities(&path, inlet.quantities());
             let group = self.group(&path, inlet.group.as_ref(), groups);
             let start = format_args!("{path}.start");
             self.number(start, inlet.start, "a time, s", Sign::NotNegative);
@@ -92,7 +92,7 @@ impl Check {
                     velocity,
                     angular_velocity,
                     group,
-                    temperature,
+                    quantities,
                     seed: inlet.seed,
                 },
                 rate,
@@ -456,13 +456,7 @@ fn quantile(part: f64) -> f64 {
 pub(super) fn spawned(shape: usize) -> crate::model::ModelBody {
     crate::model::ModelBody {
         shape,
-        position: DVec3::ZERO,
-        orientation: glam::DQuat::IDENTITY,
-        velocity: DVec3::ZERO,
-        angular_velocity: DVec3::ZERO,
-        fixed: false,
-        group: 0,
-        temperature: crate::model::heat::ROOM,
+        ..crate::model::ModelBody::default()
     }
 }
 
@@ -490,12 +484,10 @@ pub(super) fn newcomers(
             .map(move |(shape, _)| crate::model::ModelBody {
                 shape: *shape,
                 position,
-                orientation: glam::DQuat::IDENTITY,
                 velocity: larger(slowest, fastest),
                 angular_velocity: larger(least_spin, most_spin),
-                fixed: false,
-                group: 0,
-                temperature: inlet.fill.temperature,
+                quantities: inlet.fill.quantities,
+                ..crate::model::ModelBody::default()
             })
     })
 }

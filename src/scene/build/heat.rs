@@ -10,7 +10,8 @@ use super::clumps::Shapes;
 use super::usage::used_shapes;
 use crate::model::ModelBody;
 use crate::model::clump::Clump;
-use crate::model::heat::{Heat, ROOM, Thermal};
+use crate::model::heat::{Heat, Thermal};
+use crate::model::quantity::Quantities;
 
 /// Whether a scene has heat: one of its materials conducts it.
 fn is_on(file: &SceneFile) -> bool {
@@ -53,26 +54,11 @@ impl Check {
         let planes = file.planes.iter().map(|plane| plane.temperature);
         let walls = file.walls.iter().map(|wall| wall.temperature);
         for (index, temperature) in planes.enumerate() {
-            self.temperature(file, &format!("planes[{index}]"), temperature);
+            self.quantities(&format!("planes[{index}]"), Quantities { temperature });
         }
         for (index, temperature) in walls.enumerate() {
-            self.temperature(file, &format!("walls[{index}]"), temperature);
+            self.quantities(&format!("walls[{index}]"), Quantities { temperature });
         }
-    }
-
-    /// The temperature of what stands at `path`, K.
-    pub(super) fn temperature(&mut self, file: &SceneFile, path: &str, given: Option<f64>) -> f64 {
-        let Some(temperature) = given else {
-            return ROOM;
-        };
-        let path = format!("{path}.temperature");
-        self.number(&path, temperature, "a temperature, K", Sign::Positive);
-        if !is_on(file) {
-            self.warnings.push(format!(
-                "{path}: no material has a \"conductivity\", so nothing has a temperature"
-            ));
-        }
-        temperature
     }
 
     /// Heat in a scene that is right; `bodies` are some of each kind, and a step takes `time_step` (s).

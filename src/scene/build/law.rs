@@ -88,7 +88,7 @@ impl Check {
         use Law::{Custom, Hertz, Hooke, Linear};
         const ELASTIC: &str = "\"young_modulus\" and \"poisson_ratio\" of the materials say how stiff \
                                a contact is";
-        const MEMORY: &str = "leave it out, or take the law \"hooke\" or \"hertz\"";
+        const HISTORY: &str = "leave it out, or take the law \"hooke\" or \"hertz\"";
         const FILE: &str = "leave it out, or take the law \"custom\"";
         let without_file: &[Law] = &[Linear, Hooke, Hertz];
         let fields = [
@@ -114,13 +114,13 @@ impl Check {
                 "tangential_damping",
                 contact.tangential_damping.map(exact),
                 &[Linear],
-                MEMORY,
+                HISTORY,
             ),
             (
                 "attraction",
                 contact.attraction.map(written),
                 &[Linear, Custom],
-                MEMORY,
+                HISTORY,
             ),
             (
                 "file",

@@ -119,7 +119,7 @@ impl Check {
         }
     }
 
-    /// The terms that a law with memory adds.
+    /// The terms that a law with a contact history adds.
     fn resistances(&mut self, path: &str, law: Law, given: &Resistances) {
         for (coefficient, number) in COEFFICIENTS.iter().zip(given.coefficients) {
             if let Some(number) = number {
@@ -141,7 +141,7 @@ impl Check {
         ];
         for (field, found) in names.into_iter().zip(numbers).chain(others) {
             let Some(found) = found else { continue };
-            let expected = "nothing with the law \"linear\", which has no memory";
+            let expected = "nothing with the law \"linear\", which has no contact history";
             self.problems.push(
                 Problem::new(format_args!("{path}.{field}"), found, expected)
                     .help("leave it out, or use the law \"hooke\""),

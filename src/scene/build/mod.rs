@@ -207,7 +207,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
             explosions,
             spawn,
         },
-        remembered: started.remembered,
+        history: started.history,
         forces: Forces {
             groups,
             springs,
@@ -217,6 +217,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
         sleep,
         heat,
     };
+    check.unused_quantities(&model);
     let mut file = file.clone();
     file.name = Some(model.name.clone());
     file.contact.time_step = Some(model.time_step);

@@ -12,14 +12,14 @@ use super::clumps::Shapes;
 use crate::error::Result;
 use crate::model::clump::Clump;
 use crate::model::wall::Wall;
-use crate::model::{Law, ModelBody, Remembered};
+use crate::model::{ContactHistory, Law, ModelBody};
 use crate::simulation::checkpoint::{self, Checkpoint};
 
 /// What comes from another run.
 #[derive(Default)]
 pub(super) struct Started {
     pub bodies: Vec<ModelBody>,
-    pub remembered: Option<Remembered>,
+    pub history: Option<ContactHistory>,
     /// Whether each of the walls was there before.
     pub kept_walls: Vec<bool>,
 }
@@ -95,7 +95,7 @@ impl Check {
                 angular_velocity: stopped(body.angular_velocity),
                 fixed: body.fixed,
                 group: group_of[body.group],
-                temperature: body.temperature,
+                quantities: body.quantities,
             });
         }
         if bodies.is_empty() {
@@ -106,8 +106,8 @@ impl Check {
         }
         let (wall_of, facet_of) = checkpoint.walls_in(walls);
         let same_law = law.is_some_and(|law| law.keyword() == checkpoint.header.law);
-        let remembered = match (same_law, differs) {
-            (true, false) => checkpoint.remembered(&kept, &facet_of),
+        let history = match (same_law, differs) {
+            (true, false) => checkpoint.contact_history(&kept, &facet_of),
             _ => None,
         };
         self.notes.push(format!(
@@ -116,16 +116,16 @@ impl Check {
             checkpoint.bodies().len(),
             checkpoint.header.steps,
             checkpoint.header.scene,
-            match &remembered {
-                Some(_) => ", with what their contacts remember",
-                None if checkpoint.header.memory_size > 0 =>
-                    "; their contacts forget, since the law or the shapes are others now",
+            match &history {
+                Some(_) => ", with their contact histories",
+                None if checkpoint.header.history_size > 0 =>
+                    "; their contact histories are lost, since the law or the shapes are others now",
                 None => "",
             }
         ));
         Started {
             bodies,
-            remembered,
+            history,
             kept_walls: wall_of.iter().map(Option::is_some).collect(),
         }
     }

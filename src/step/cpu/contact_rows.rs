@@ -8,9 +8,9 @@
 use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable, cast};
-use glam::{IVec3, Vec3};
+use glam::IVec3;
 
-use super::contacts::columns;
+use super::history::columns;
 use super::lanes::{Soa4, Soa16, WIDTH, both, gather, of_lane};
 use super::subdomain::{Chunk, LaneGroup, Reaction, Subdomain};
 use crate::state::State;
@@ -73,7 +73,7 @@ struct ContactRow {
     others: Soa16,
     /// Parameters of each contact.
     pairs: Soa16,
-    history: [[f32; WIDTH]; 8],
+    history: [[f32; WIDTH]; History::VALUES],
     /// Effects on the other spheres.
     effects: [Soa4<WIDTH>; 2],
     /// Overlaps, m.
@@ -90,7 +90,7 @@ impl Default for ContactRow {
             own: [Soa4::ZERO; 4],
             others: [Soa4::ZERO; 4],
             pairs: [Soa4::ZERO; 4],
-            history: [[0.0; WIDTH]; 8],
+            history: [[0.0; WIDTH]; History::VALUES],
             effects: [Soa4::ZERO; 2],
             overlaps: [0.0; WIDTH],
             sums: [Soa4::ZERO; 2],
@@ -162,7 +162,7 @@ impl ContactScratch {
             let history = &mut subdomain.histories[index * columns..(index + 1) * columns];
             row.history[..columns].copy_from_slice(history);
             if let [pair] = pairs[..] {
-                row.respond::<LAW, PLAIN>(&params, |_, _| pair);
+                row.respond::<LAW, PLAIN, SIZE>(&params, |_, _| pair);
             } else {
                 let [tags, other_tags] = [&row.own, &row.others].map(|spheres| spheres[3].0[3]);
                 let material = |tags: f32| (tags.to_bits() & MATERIAL_BITS) as usize;
@@ -171,7 +171,7 @@ impl ContactScratch {
                     own + material(other_tags[lane])
                 };
                 gather(&mut row.pairs, |lane| &pairs[element(lane)]);
-                row.respond::<LAW, PLAIN>(&params, of_lane);
+                row.respond::<LAW, PLAIN, SIZE>(&params, of_lane);
             }
             if kept.contains(&true) {
                 row.keep(history, kept);
@@ -230,7 +230,7 @@ pub(super) fn larger(a: f32, b: f32) -> f32 {
 impl ContactRow {
     /// Evaluates the contacts, and adds their effects to the sums.
     #[inline(always)]
-    fn respond<const LAW: u32, const PLAIN: bool>(
+    fn respond<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         &mut self,
         params: &Params,
         pair: impl Fn(&Soa16, usize) -> layout::Pair,
@@ -252,19 +252,11 @@ impl ContactRow {
             let is_near = is_pair & motion.is_within(params.touch_margin);
             let geometry = motion.geometry(params.time_step);
             let mut pair = pair(pairs, lane);
-            let [x, y, z, twist, ..] = &*history;
-            let mut was = History {
-                tangential_displacement: Vec3::new(x[lane], y[lane], z[lane]),
-                ..History::default()
-            };
             if PLAIN {
                 pair = pair.plain();
-            } else {
-                let [.., x, y, z, bonded] = &*history;
-                was.twisting_displacement = twist[lane];
-                was.rolling_displacement = Vec3::new(x[lane], y[lane], z[lane]);
-                was.bonded = bonded[lane];
             }
+            let columns = columns(SIZE, PLAIN);
+            let was = History::of_values(|k| if k < columns { history[k][lane] } else { 0.0 });
             let response = respond::<LAW>(&geometry.contact, &pair, &was, params);
             let response = if is_near {
                 response
@@ -292,17 +284,8 @@ impl ContactRow {
             forces.set(lane, -response.force, damping);
             torques.set(lane, torque, friction);
             overlaps[lane] = overlap;
-            let History {
-                tangential_displacement: slip,
-                twisting_displacement: twist,
-                rolling_displacement: roll,
-                bonded,
-            } = response.history;
-            let now = [
-                slip.x, slip.y, slip.z, twist, roll.x, roll.y, roll.z, bonded,
-            ];
-            let count = if PLAIN { 3 } else { 8 };
-            for (values, now) in history.iter_mut().zip(now).take(count) {
+            let now = response.history.values();
+            for (values, now) in history.iter_mut().zip(now).take(columns) {
                 values[lane] = now;
             }
         }

@@ -9,10 +9,11 @@ use multiversion::multiversion;
 
 use super::contact_rows::{ContactScratch, Effect, SumRing, larger, prefetch};
 use super::decomposition::{Decomposition, SubdomainView};
+use super::history::for_law;
 use super::lanes::{WIDTH, read_both};
 use super::subdomain::{Chunk, LaneGroup, Subdomain};
 use crate::state::State;
-use crate::state::layout::{Body, HERTZ, HOOKE, KEPT, LINEAR, SphereLoad};
+use crate::state::layout::{Body, KEPT, SphereLoad};
 
 /// Contacts of each sphere with others: force, torque, overlap, number, and contact histories.
 ///
@@ -66,33 +67,7 @@ pub(super) type Kernel =
 /// # Panics
 /// If it is a custom one.
 pub(super) fn kernel(state: &State) -> Kernel {
-    let plain = is_plain(state);
-    match (state.params.law, state.params.memory_size) {
-        (LINEAR, _) => evaluate_some::<LINEAR, true, 0>,
-        (HOOKE, 1) if plain => evaluate_some::<HOOKE, true, 1>,
-        (HERTZ, 1) if plain => evaluate_some::<HERTZ, true, 1>,
-        (HOOKE, 1) => evaluate_some::<HOOKE, false, 1>,
-        (HERTZ, 1) => evaluate_some::<HERTZ, false, 1>,
-        (HOOKE, _) => evaluate_some::<HOOKE, false, 2>,
-        (HERTZ, _) => evaluate_some::<HERTZ, false, 2>,
-        (law, _) => panic!("the CPU engine has no contact law {law}"),
-    }
-}
-
-/// Whether no pair has terms beyond spring, dashpot and friction.
-pub(super) fn is_plain(state: &State) -> bool {
-    state.pairs.iter().all(|pair| *pair == pair.plain())
-}
-
-/// Number of values in a contact history: without twisting friction, the fourth is always zero.
-pub(super) fn history_columns(state: &State) -> usize {
-    let size = state.params.memory_size as usize;
-    columns(size, is_plain(state))
-}
-
-#[inline(always)]
-pub(super) const fn columns(size: usize, plain: bool) -> usize {
-    if plain && size == 1 { 3 } else { 4 * size }
+    for_law!(evaluate_some, state)
 }
 
 /// The contacts of the spheres of a chunk, for which there are `loads`. Returns the largest overlap as a fraction of
@@ -233,7 +208,7 @@ mod tests {
     use super::*;
     use crate::model::Law;
     use crate::scene;
-    use crate::state::layout::{ROLLING_CONSTANT, ROLLING_SPRING};
+    use crate::state::layout::{HERTZ, HOOKE, LINEAR, ROLLING_CONSTANT, ROLLING_SPRING};
     use crate::step::Pass;
     use crate::step::cpu::{run, step};
     use crate::step::reference;
@@ -298,7 +273,7 @@ mod tests {
                 pair.surface_energy = 0.5;
             }
         }
-        state.params.memory_size = 2;
+        state.params.history_size = 2;
         state.set_neighbour_capacity(state.params.neighbour_capacity);
     }
 
@@ -331,7 +306,7 @@ mod tests {
         for (index, (load, expected)) in loads.enumerate() {
             assert_eq!(load, expected, "{what}: load of sphere {index}");
         }
-        assert!(state.memory == expected.memory, "{what}: memory");
+        assert!(state.history == expected.history, "{what}: histories");
     }
 
     #[test]

@@ -183,11 +183,11 @@ impl Decomposition {
         if take(&mut self.phase) == Phase::Empty {
             return;
         }
-        let size = state.params.memory_size as usize;
+        let size = state.params.history_size as usize;
         if size == 0 {
             return;
         }
-        let mut rest = &mut state.memory[..];
+        let mut rest = &mut state.history[..];
         let mut tasks = Vec::with_capacity(self.subdomains.len());
         for subdomain in &self.subdomains {
             let own;
@@ -196,7 +196,7 @@ impl Decomposition {
         }
         tasks
             .into_par_iter()
-            .for_each(|(subdomain, memory)| subdomain.write_back(memory, size));
+            .for_each(|(subdomain, history)| subdomain.write_back(history, size));
     }
 
     /// Fills the subdomains, has each do something with its part of the state, and writes all back: a pass by itself.

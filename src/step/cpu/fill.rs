@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use super::ball_block::BallBlock;
 use super::contact_rows::Effect;
-use super::contacts::history_columns;
+use super::history;
 use super::lanes::{Soa4, WIDTH};
 use super::subdomain::{
     Chunk, Facets, LaneGroup, NO_ENTRY, PairEntries, Reaction, Subdomain, WallNeighbours,
 };
 use crate::state::State;
-use crate::state::layout::WALL;
+use crate::state::layout::{History, WALL};
 use crate::step::wall_run::walls_of;
 
 /// Spheres of a chunk: few enough that what one pass writes is in the cache when the next one reads it.
@@ -92,12 +92,12 @@ impl Subdomain {
         for reaction in &mut self.reactions {
             reaction.place = self.sums.place(reaction.place as usize) as u32;
         }
-        let size = state.params.memory_size as usize;
-        self.facet_memory.clear();
+        let size = state.params.history_size as usize;
+        self.facet_histories.clear();
         for walls in &self.wall_neighbours {
             let entry = walls.entry as usize * size;
-            let own = &state.memory[entry..entry + walls.count as usize * size];
-            self.facet_memory.extend_from_slice(own);
+            let own = &state.history[entry..entry + walls.count as usize * size];
+            self.facet_histories.extend_from_slice(own);
         }
     }
 
@@ -121,7 +121,7 @@ impl Subdomain {
         self.facets.clear();
         self.chunks.clear();
         (self.bodies, self.spheres) = (bodies, spheres);
-        self.history_columns = history_columns(state);
+        self.history_columns = history::columns_of(state);
         self.reach = 0;
         self.idle = 0;
         Unlisted {
@@ -261,7 +261,7 @@ impl Subdomain {
             owners,
             slot_of,
         } = &mut listed;
-        let size = state.params.memory_size as usize;
+        let size = state.params.history_size as usize;
         // A group of which all sleep is left out.
         owners.sort_by_cached_key(|owner| {
             let own = owner.start as usize..(owner.start + owner.count) as usize;
@@ -282,7 +282,7 @@ impl Subdomain {
             for row in start..end {
                 let mut others = places;
                 let mut entries = [NO_ENTRY; WIDTH];
-                let mut histories = [Soa4::ZERO; 2];
+                let mut histories = [Soa4::ZERO; History::ELEMENTS];
                 for (lane, owner) in owners.iter().enumerate() {
                     if row - start >= owner.count as usize {
                         continue;
@@ -291,7 +291,7 @@ impl Subdomain {
                     (others[lane], entries[lane]) = pairs[pair];
                     slot_of[pair] = ((row - chunk.rows.start) * WIDTH + lane) as u32;
                     let entry = entries[lane].own as usize * size;
-                    let own = &state.memory[entry..entry + size];
+                    let own = &state.history[entry..entry + size];
                     for (columns, own) in histories.iter_mut().zip(own) {
                         columns.set(lane, own.truncate(), own.w);
                     }

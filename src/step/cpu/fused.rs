@@ -395,7 +395,7 @@ mod tests {
             let rest = together.stats[0].neighbours as usize;
             assert!(together.neighbours[rest..].iter().all(|&rest| rest == 0));
             assert!(
-                together.memory[rest..]
+                together.history[rest..]
                     .iter()
                     .all(|&rest| rest == Vec4::ZERO)
             );

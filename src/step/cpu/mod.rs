@@ -53,6 +53,7 @@ mod fill;
 mod forces;
 mod fused;
 mod heat;
+mod history;
 mod integrate;
 mod lanes;
 mod neighbours;
@@ -142,7 +143,7 @@ impl CpuEngine {
     /// Runs steps until there are `count` of them or a body is lost, and calls a function after each with the number of
     /// those taken. Returns that number.
     ///
-    /// The function sees the bodies and loads of the step; but contact histories are in [`State::memory`] again, and where
+    /// The function sees the bodies and loads of the step; but contact histories are in [`State::history`] again, and where
     /// spheres are in [`State::spheres`], after the last step only.
     pub fn steps(&mut self, state: &mut State, count: u64, mut after: Option<AfterStep>) -> u64 {
         let mut taken = 0;

@@ -6,6 +6,7 @@ use bytemuck::cast_slice;
 use glam::{IVec3, Vec3, Vec4};
 use multiversion::multiversion;
 
+use super::history::with_size;
 use super::lanes::{compress, marked};
 use crate::math::grid::{nearest, row_parts, row_ranges, wrap};
 use crate::math::parallel::prelude::*;
@@ -44,17 +45,17 @@ pub(super) fn neighbours(state: &mut State, scratch: &mut ListScratch) {
         sorted,
         neighbour_starts,
         neighbours,
-        memory,
+        history,
         stats,
         ..
     } = state;
     let ListScratch { old, places, lists } = scratch;
     std::mem::swap(&mut old.starts, neighbour_starts);
     std::mem::swap(&mut old.neighbours, neighbours);
-    std::mem::swap(&mut old.memory, memory);
+    std::mem::swap(&mut old.history, history);
     neighbour_starts.resize(old.starts.len(), 0);
     neighbours.resize(old.neighbours.len(), 0);
-    memory.resize(old.memory.len(), Vec4::ZERO);
+    history.resize(old.history.len(), Vec4::ZERO);
 
     places.fill(spheres, sorted, params);
     lists.resize_with(spheres.len().div_ceil(CHUNK), Vec::new);
@@ -83,35 +84,34 @@ pub(super) fn neighbours(state: &mut State, scratch: &mut ListScratch) {
         total += list.len() as u32;
     }
     stats[0].neighbours = total;
-    let size = params.memory_size as usize;
+    let size = params.history_size as usize;
     if neighbours.len() < total as usize {
         let room = State::neighbour_room(total);
         neighbours.resize(room as usize, 0);
-        memory.resize((size * room as usize).max(1), Vec4::ZERO);
+        history.resize((size * room as usize).max(1), Vec4::ZERO);
         params.neighbour_capacity = room;
     }
 
     // What longer lists have left behind would go into checkpoints.
     neighbours[total as usize..].fill(0);
-    memory[size * total as usize..].fill(Vec4::ZERO);
+    history[size * total as usize..].fill(Vec4::ZERO);
     let mut tasks = Vec::with_capacity(lists.len());
-    let (mut rest, mut rest_of_memory) = (&mut neighbours[..], &mut memory[..]);
+    let (mut rest, mut rest_of_histories) = (&mut neighbours[..], &mut history[..]);
     for (chunk, list) in lists.iter().enumerate() {
-        let (own, own_memory);
+        let (own, own_histories);
         (own, rest) = rest.split_at_mut(list.len());
-        (own_memory, rest_of_memory) = rest_of_memory.split_at_mut(size * list.len());
-        tasks.push((chunk * CHUNK, list, own, own_memory));
+        (own_histories, rest_of_histories) = rest_of_histories.split_at_mut(size * list.len());
+        tasks.push((chunk * CHUNK, list, own, own_histories));
     }
     let starts = &*neighbour_starts;
     tasks
         .into_par_iter()
-        .for_each(|(first, list, neighbours, memory)| {
+        .for_each(|(first, list, neighbours, history)| {
             neighbours.copy_from_slice(list);
             let ends = &starts[first..starts.len().min(first + CHUNK + 1)];
-            match size {
-                0 => {}
-                1 => carry::<1>(old, first, ends, neighbours, memory),
-                _ => carry::<2>(old, first, ends, neighbours, memory),
+            if size > 0 {
+                let carry = with_size!(size, SIZE => carry::<SIZE>);
+                carry(old, first, ends, neighbours, history);
             }
         });
 }
@@ -213,20 +213,20 @@ fn find_some<const PERIODIC: bool>(
 struct OldLists {
     starts: Vec<u32>,
     neighbours: Vec<u32>,
-    memory: Vec<Vec4>,
+    history: Vec<Vec4>,
 }
 
-/// Gives each entry of the new lists of the spheres from `first` on the memory that it had in the `old`
+/// Gives each entry of the new lists of the spheres from `first` on the history that it had in the `old`
 /// ones, or none. Both are sorted, so one walk along either is enough.
 fn carry<const SIZE: usize>(
     old: &OldLists,
     first: usize,
     starts: &[u32],
     neighbours: &[u32],
-    memory: &mut [Vec4],
+    history: &mut [Vec4],
 ) {
-    let (memory, _) = memory.as_chunks_mut::<SIZE>();
-    let (remembered, _) = old.memory.as_chunks::<SIZE>();
+    let (history, _) = history.as_chunks_mut::<SIZE>();
+    let (known, _) = old.history.as_chunks::<SIZE>();
     let own = starts.windows(2).zip(old.starts[first..].windows(2));
     for (own, before) in own {
         let [mut at, end] = [0, 1].map(|k| before[k] as usize);
@@ -235,8 +235,8 @@ fn carry<const SIZE: usize>(
             while at < end && old.neighbours[at] < neighbours[entry] {
                 at += 1;
             }
-            memory[entry] = if at < end && old.neighbours[at] == neighbours[entry] {
-                remembered[at]
+            history[entry] = if at < end && old.neighbours[at] == neighbours[entry] {
+                known[at]
             } else {
                 [Vec4::ZERO; SIZE]
             };

@@ -13,7 +13,7 @@ use super::contact_rows::{SumRing, larger};
 use super::fill::FillScratch;
 use super::lanes::WIDTH;
 use super::wall_batch::WallBatch;
-use crate::state::layout::{Body, Facet, PLANE, Params, Sphere, SphereLoad, WALL};
+use crate::state::layout::{Body, Facet, History, PLANE, Params, Sphere, SphereLoad, WALL};
 
 /// Consecutive bodies, and the pairs of their spheres.
 ///
@@ -60,7 +60,7 @@ pub(super) struct Subdomain {
     /// The facets in their lists, one sphere after the other.
     pub facets: Vec<u32>,
     /// Contact history with each of these facets.
-    pub facet_memory: Vec<Vec4>,
+    pub facet_histories: Vec<Vec4>,
     pub chunks: Vec<Chunk>,
     pub fill_scratch: FillScratch,
 }
@@ -177,10 +177,6 @@ impl Chunk {
     }
 }
 
-/// Turns the history of a contact to that seen from the other side: vectors change their signs, the fourth component, the
-/// twisting displacement or the bond, does not.
-pub(super) const FLIP: Vec4 = Vec4::new(-1.0, -1.0, -1.0, 1.0);
-
 impl Subdomain {
     /// Gives back its balls, and the loads on them.
     pub fn give_bodies(&self, bodies: &mut [Body], loads: &mut [SphereLoad]) {
@@ -258,8 +254,8 @@ impl Subdomain {
         !pushed && self.local[place as usize].sleeps() && others.all(still)
     }
 
-    /// Gives back contact histories to `memory`, that of the entries of the subdomain with `size` elements each.
-    pub fn write_back(&self, memory: &mut [Vec4], size: usize) {
+    /// Gives back contact histories to `history`, those of the entries of the subdomain with `size` elements each.
+    pub fn write_back(&self, history: &mut [Vec4], size: usize) {
         let at = |entry: u32| (entry as usize - self.entries.start) * size;
         let rows = self.histories.chunks_exact(self.history_columns);
         for (row, columns) in self.row_entries.iter().zip(rows) {
@@ -267,22 +263,16 @@ impl Subdomain {
                 if entries.own == NO_ENTRY.own {
                     continue;
                 }
-                let values = columns.iter().map(|values| values[lane]);
-                let mut own = [0.0; 8];
-                own.iter_mut()
-                    .zip(values)
-                    .for_each(|(own, value)| *own = value);
-                for (part, own) in own.as_chunks::<4>().0[..size].iter().enumerate() {
-                    let own = Vec4::from_array(*own);
-                    memory[at(entries.other) + part] = FLIP * own;
-                    memory[at(entries.own) + part] = own;
-                }
+                let own = History::of_values(|k| columns.get(k).map_or(0.0, |values| values[lane]));
+                own.reversed()
+                    .write(&mut history[at(entries.other)..][..size]);
+                own.write(&mut history[at(entries.own)..][..size]);
             }
         }
         for walls in &self.wall_neighbours {
-            let own = &self.facet_memory[walls.first as usize * size..];
+            let own = &self.facet_histories[walls.first as usize * size..];
             let own = &own[..walls.count as usize * size];
-            memory[at(walls.entry)..][..own.len()].copy_from_slice(own);
+            history[at(walls.entry)..][..own.len()].copy_from_slice(own);
         }
     }
 }

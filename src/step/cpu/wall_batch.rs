@@ -70,7 +70,7 @@ struct WallRow {
     walls: [Soa4<WIDTH>; 6],
     /// See [`WallCandidate::closest`].
     closest: Soa4<WIDTH>,
-    histories: [Soa4<WIDTH>; 2],
+    histories: [Soa4<WIDTH>; History::ELEMENTS],
     pairs: Soa16,
     /// Force and what dashpots took; torque and what friction took.
     effects: [Soa4<WIDTH>; 2],
@@ -89,7 +89,7 @@ impl Default for WallRow {
             facets: [Soa4::ZERO; 4],
             walls: [Soa4::ZERO; 6],
             closest: Soa4::ZERO,
-            histories: [Soa4::ZERO; 2],
+            histories: [Soa4::ZERO; History::ELEMENTS],
             pairs: [Soa4::ZERO; 4],
             effects: [Soa4::ZERO; 2],
             on_walls: Soa4::ZERO,
@@ -129,7 +129,7 @@ impl WallBatch {
 }
 
 /// Evaluates the contacts, adds what they do to the loads of their spheres and of the walls, and empties the batch.
-/// `memory` is that of the facets of the subdomain.
+/// `histories` are those of the contacts with the facets of the subdomain.
 ///
 /// With `PLAIN`, no pair has terms beyond spring, dashpot and friction.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
@@ -137,20 +137,20 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     batch: &mut WallBatch,
     state: &State,
     subdomain: &Subdomain,
-    memory: &mut [Vec4],
+    histories: &mut [Vec4],
     loads: &mut ChunkLoads,
     outcome: &mut WallOutcome,
 ) {
     batch.done.clear();
     for candidates in batch.candidates.chunks(WIDTH) {
         let row = &mut batch.row;
-        row.read::<SIZE>(state, subdomain, candidates, memory);
+        row.read::<SIZE>(state, subdomain, candidates, histories);
         if state.params.period == IVec3::ZERO {
-            row.evaluate::<LAW, PLAIN, false>(state);
+            row.evaluate::<LAW, PLAIN, SIZE, false>(state);
         } else {
-            row.evaluate::<LAW, PLAIN, true>(state);
+            row.evaluate::<LAW, PLAIN, SIZE, true>(state);
         }
-        row.write::<SIZE>(candidates, memory, &mut batch.done);
+        row.write::<SIZE>(candidates, histories, &mut batch.done);
     }
     batch.candidates.clear();
     let WallOutcome { fraction, sums } = outcome;
@@ -186,7 +186,7 @@ impl WallRow {
         state: &State,
         subdomain: &Subdomain,
         candidates: &[WallCandidate],
-        memory: &[Vec4],
+        histories: &[Vec4],
     ) {
         let candidate = |lane: usize| *candidates.get(lane).unwrap_or(&candidates[0]);
         let sphere = |lane: usize| &subdomain.local[candidate(lane).sphere as usize];
@@ -212,7 +212,7 @@ impl WallRow {
             let Closest { normal, distance } = candidate.closest;
             self.closest.set(lane, normal, distance);
             let at = candidate.facet as usize * SIZE;
-            for (columns, own) in self.histories.iter_mut().zip(&memory[at..at + SIZE]) {
+            for (columns, own) in self.histories.iter_mut().zip(&histories[at..at + SIZE]) {
                 columns.set(lane, own.truncate(), own.w);
             }
         }
@@ -227,22 +227,25 @@ impl WallRow {
     }
 
     #[inline(always)]
-    fn evaluate<const LAW: u32, const PLAIN: bool, const PERIODIC: bool>(&mut self, state: &State) {
+    fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC: bool>(
+        &mut self,
+        state: &State,
+    ) {
         // A copy: compilers cannot know that nothing here changes the original, and would give up vectors.
         let mut params = state.params;
         if !PERIODIC {
             params.period = IVec3::ZERO;
         }
         if let [pair] = state.pairs[..] {
-            self.respond::<LAW, PLAIN>(&params, |_, _| pair);
+            self.respond::<LAW, PLAIN, SIZE>(&params, |_, _| pair);
         } else {
-            self.respond::<LAW, PLAIN>(&params, of_lane);
+            self.respond::<LAW, PLAIN, SIZE>(&params, of_lane);
         }
     }
 
     /// The responses of all contacts.
     #[inline(always)]
-    fn respond<const LAW: u32, const PLAIN: bool>(
+    fn respond<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         &mut self,
         params: &Params,
         pair: impl Fn(&Soa16, usize) -> layout::Pair,
@@ -252,7 +255,7 @@ impl WallRow {
             facets,
             walls: [cells, offsets, orientations, velocities, spins, belts],
             closest,
-            histories: [first, second],
+            histories,
             pairs,
             effects: [forces, torques],
             on_walls,
@@ -287,17 +290,16 @@ impl WallRow {
             let approach = Approach::new(&sphere, &wall, from_anchor, orientation, &closest);
             let geometry = approach.geometry(params.time_step);
             let mut pair = pair(pairs, lane).against(true);
-            let (tangential_displacement, twisting_displacement) = first.get(lane);
-            let mut was = History {
-                tangential_displacement,
-                twisting_displacement,
-                ..History::default()
-            };
             if PLAIN {
                 pair = pair.plain();
-            } else {
-                (was.rolling_displacement, was.bonded) = second.get(lane);
             }
+            let was = History::of_values(|k| {
+                if k < 4 * SIZE {
+                    histories[k / 4].0[k % 4][lane]
+                } else {
+                    0.0
+                }
+            });
             let response = respond::<LAW>(&geometry.contact, &pair, &was, params);
             let response = if is_near {
                 response
@@ -308,10 +310,9 @@ impl WallRow {
             let on_wall = approach.lever(geometry.arm).cross(response.force) + response.torque;
             forces.set(lane, response.force, response.damping);
             torques.set(lane, torque, response.friction);
-            let now = response.history;
-            first.set(lane, now.tangential_displacement, now.twisting_displacement);
-            if !PLAIN {
-                second.set(lane, now.rolling_displacement, now.bonded);
+            let now = response.history.values();
+            for k in 0..4 * SIZE {
+                histories[k / 4].0[k % 4][lane] = now[k];
             }
             let touch = geometry.contact.touch;
             on_walls.set(lane, on_wall, touch.mean_overlap);
@@ -325,14 +326,14 @@ impl WallRow {
     fn write<const SIZE: usize>(
         &self,
         candidates: &[WallCandidate],
-        memory: &mut [Vec4],
+        histories: &mut [Vec4],
         done: &mut Vec<WallResponse>,
     ) {
         let effects = both(&self.effects[0], &self.effects[1]);
         let [.., walls] = &self.facets[1].0;
         for (lane, candidate) in candidates.iter().enumerate() {
             let at = candidate.facet as usize * SIZE;
-            for (columns, own) in self.histories.iter().zip(&mut memory[at..at + SIZE]) {
+            for (columns, own) in self.histories.iter().zip(&mut histories[at..at + SIZE]) {
                 let (vector, scalar) = columns.get(lane);
                 *own = vector.extend(scalar);
             }

@@ -5,13 +5,14 @@ use std::mem::take;
 use glam::{Vec3, Vec4};
 
 use super::ball_block::ChunkLoads;
-use super::contacts::{add, is_plain};
+use super::contacts::add;
 use super::decomposition::{Decomposition, SubdomainView};
+use super::history::for_law;
 use super::subdomain::{Chunk, Facets, Subdomain};
 use super::wall_batch::{WallBatch, evaluate};
 use crate::model::wall::facet::{Closest, FAR};
 use crate::state::State;
-use crate::state::layout::{HERTZ, HOOKE, LINEAR, Sphere, SphereLoad, WALL_DIGITS};
+use crate::state::layout::{Sphere, SphereLoad, WALL_DIGITS};
 use crate::step::contact::{History, respond};
 use crate::step::wall_load::{self, Digits};
 use crate::step::wall_run::{WallRun, runs};
@@ -99,17 +100,7 @@ pub(super) type Kernel =
 /// # Panics
 /// If it is a custom one.
 pub(super) fn kernel(state: &State) -> Kernel {
-    let plain = is_plain(state);
-    match (state.params.law, state.params.memory_size) {
-        (LINEAR, _) => evaluate_some::<LINEAR, true, 0>,
-        (HOOKE, 1) if plain => evaluate_some::<HOOKE, true, 1>,
-        (HERTZ, 1) if plain => evaluate_some::<HERTZ, true, 1>,
-        (HOOKE, 1) => evaluate_some::<HOOKE, false, 1>,
-        (HERTZ, 1) => evaluate_some::<HERTZ, false, 1>,
-        (HOOKE, _) => evaluate_some::<HOOKE, false, 2>,
-        (HERTZ, _) => evaluate_some::<HERTZ, false, 2>,
-        (law, _) => panic!("the CPU engine has no contact law {law}"),
-    }
+    for_law!(evaluate_some, state)
 }
 
 /// Loads on all walls, or none, of some spheres and of others.
@@ -134,7 +125,7 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     outcome: &mut WallOutcome,
     batch: &mut WallBatch,
 ) {
-    let mut memory = take(&mut subdomain.facet_memory);
+    let mut histories = take(&mut subdomain.facet_histories);
     let mut blocks = take(&mut subdomain.blocks);
     let mut loads = if chunk.balls {
         ChunkLoads::Blocks(&mut blocks[chunk.blocks.clone()])
@@ -151,14 +142,21 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         let sphere = &subdomain.local[place];
         let facets = &subdomain.facets[all.clone()];
         if own.facets == Facets::Many {
-            let memory = &mut memory[all.start * SIZE..all.end * SIZE];
+            let histories = &mut histories[all.start * SIZE..all.end * SIZE];
             let mut load = loads.get(at);
-            one_by_one::<LAW>(state, sphere, facets, memory, &mut load, outcome);
+            one_by_one::<LAW>(state, sphere, facets, histories, &mut load, outcome);
             loads.set(at, load);
             continue;
         }
         if !batch.has_room(all.len()) {
-            evaluate::<LAW, PLAIN, SIZE>(batch, state, subdomain, &mut memory, &mut loads, outcome);
+            evaluate::<LAW, PLAIN, SIZE>(
+                batch,
+                state,
+                subdomain,
+                &mut histories,
+                &mut loads,
+                outcome,
+            );
         }
         if own.facets == Facets::Planes {
             all.for_each(|facet| batch.push(place, facet, Closest::FAR));
@@ -166,14 +164,14 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
             for (facet, wall) in all.zip(runs(state, sphere, facets)) {
                 match wall.touched(0) {
                     Some(closest) => batch.push(place, facet, closest),
-                    None => memory[facet * SIZE..(facet + 1) * SIZE].fill(Vec4::ZERO),
+                    None => histories[facet * SIZE..(facet + 1) * SIZE].fill(Vec4::ZERO),
                 }
             }
         }
         batch.close(at);
     }
-    evaluate::<LAW, PLAIN, SIZE>(batch, state, subdomain, &mut memory, &mut loads, outcome);
-    (subdomain.facet_memory, subdomain.blocks) = (memory, blocks);
+    evaluate::<LAW, PLAIN, SIZE>(batch, state, subdomain, &mut histories, &mut loads, outcome);
+    (subdomain.facet_histories, subdomain.blocks) = (histories, blocks);
 }
 
 /// The contacts of a sphere with `facets`, of which some walls have more than one.
@@ -181,24 +179,24 @@ fn one_by_one<const LAW: u32>(
     state: &State,
     sphere: &Sphere,
     facets: &[u32],
-    memory: &mut [Vec4],
+    histories: &mut [Vec4],
     load: &mut SphereLoad,
     outcome: &mut WallOutcome,
 ) {
     let params = &state.params;
-    let size = params.memory_size as usize;
+    let size = params.history_size as usize;
     let WallOutcome { fraction, sums } = outcome;
     let mut at = 0;
     let (mut damping, mut friction) = (0.0, 0.0);
     for run in runs(state, sphere, facets) {
-        let memory = &mut memory[at * size..(at + run.entries.len()) * size];
+        let histories = &mut histories[at * size..(at + run.entries.len()) * size];
         at += run.entries.len();
         let mut ended = EndedContacts::default();
         if size > 0 {
-            ended.gather(&run, memory, size);
+            ended.gather(&run, histories, size);
         }
         for k in 0..run.entries.len() {
-            let own = &mut memory[k * size..(k + 1) * size];
+            let own = &mut histories[k * size..(k + 1) * size];
             let Some(closest) = run.touched(k) else {
                 continue;
             };
@@ -239,21 +237,21 @@ const INHERITED: f32 = 0.3;
 struct EndedContacts {
     count: usize,
     points: [Vec3; EndedContacts::MOST],
-    memory: [[Vec4; 2]; EndedContacts::MOST],
+    histories: [[Vec4; History::ELEMENTS]; EndedContacts::MOST],
 }
 
 impl EndedContacts {
     /// As many contacts as a sphere has with one wall, and more.
     const MOST: usize = 4;
 
-    fn gather(&mut self, run: &WallRun, memory: &mut [Vec4], size: usize) {
-        for (k, own) in memory.chunks_exact_mut(size).enumerate() {
+    fn gather(&mut self, run: &WallRun, histories: &mut [Vec4], size: usize) {
+        for (k, own) in histories.chunks_exact_mut(size).enumerate() {
             if is_empty(own) || run.touched(k).is_some() {
                 continue;
             }
             if self.count < Self::MOST {
                 self.points[self.count] = run.point(&run.closest(k));
-                self.memory[self.count][..size].copy_from_slice(own);
+                self.histories[self.count][..size].copy_from_slice(own);
                 self.count += 1;
             }
             own.fill(Vec4::ZERO);
@@ -271,12 +269,12 @@ impl EndedContacts {
             }
         }
         if let Some(k) = heir {
-            own.copy_from_slice(&self.memory[k][..own.len()]);
+            own.copy_from_slice(&self.histories[k][..own.len()]);
             self.points[k] = Vec3::splat(FAR);
         }
     }
 }
 
-fn is_empty(memory: &[Vec4]) -> bool {
-    memory.iter().all(|part| *part == Vec4::ZERO)
+fn is_empty(history: &[Vec4]) -> bool {
+    history.iter().all(|part| *part == Vec4::ZERO)
 }

@@ -222,7 +222,7 @@ impl Buffers {
             let needed = match field {
                 // The ring is behind the starts: where these get more room, it moves.
                 Field::Neighbours if kept_starts.is_some() => starts + self.length(field),
-                Field::Neighbours | Field::Memory => continue,
+                Field::Neighbours | Field::History => continue,
                 _ => match whole_length(starts, state, field) {
                     needed if needed > buffer.size() => needed,
                     _ => continue,
@@ -262,7 +262,7 @@ impl Buffers {
             let (bytes, length) = (state.bytes(field), self.length(field));
             let (buffer, end) = (self.field(field), self.offset(field) + length);
             match field {
-                Field::Neighbours | Field::Memory => (),
+                Field::Neighbours | Field::History => (),
                 Field::NeighbourStarts => {
                     let new = vec![entries; (bytes.len() - length as usize) / 4];
                     context.write(buffer, end, cast_slice(&new));
@@ -289,7 +289,7 @@ impl Buffers {
         self.set_params(context, params);
         context.write(&self.list_dispatch, 0, cast_slice(&list_needs(&params)));
         for field in Field::ALL {
-            if !matches!(field, Field::Neighbours | Field::Memory) {
+            if !matches!(field, Field::Neighbours | Field::History) {
                 self.lengths.insert(field, length(state, field));
             }
         }
@@ -317,7 +317,7 @@ impl Buffers {
     pub fn upload(&mut self, context: &Context, state: &State) {
         self.movers.clone_from(&state.movers);
         self.params_value = state.params;
-        for field in [Field::Neighbours, Field::Memory] {
+        for field in [Field::Neighbours, Field::History] {
             self.lengths.insert(field, length(state, field));
         }
         self.resize(context, state);
@@ -360,7 +360,7 @@ impl Buffers {
             ..self.params_value
         };
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        for field in [Field::Neighbours, Field::Memory] {
+        for field in [Field::Neighbours, Field::History] {
             let (start, size) = (self.offset(field), ring_bytes(&params, field).max(LEAST));
             let larger = context
                 .create_buffer_async(field.name(), start + size, STORAGE)
@@ -380,7 +380,7 @@ impl Buffers {
         Ok(())
     }
 
-    /// Copies the neighbour lists, or what their contacts remember, into `bytes`, from the first entry on, which is
+    /// Copies the neighbour lists, or the histories of their contacts, into `bytes`, from the first entry on, which is
     /// at the place `first`.
     pub async fn read_ring(
         &self,
@@ -455,12 +455,12 @@ const SLICE_STRIDE: u64 = 256;
 /// Bytes that a field of a state takes on the device.
 fn length(state: &State, field: Field) -> u64 {
     match field {
-        Field::Neighbours | Field::Memory => ring_bytes(&state.params, field),
+        Field::Neighbours | Field::History => ring_bytes(&state.params, field),
         _ => state.bytes(field).len() as u64,
     }
 }
 
-/// Bytes of the ring of the neighbour lists, or of what their contacts remember: there is room for as many entries as
+/// Bytes of the ring of the neighbour lists, or of the histories of their contacts: there is room for as many entries as
 /// the lists may have, and for those of one more slice.
 fn ring_bytes(params: &Params, field: Field) -> u64 {
     let capacity = u64::from(params.neighbour_capacity);
@@ -472,7 +472,7 @@ fn ring_bytes(params: &Params, field: Field) -> u64 {
 /// The same for one entry.
 fn entry_bytes(params: &Params, field: Field) -> u64 {
     match field {
-        Field::Memory => 16 * u64::from(params.memory_size),
+        Field::History => 16 * u64::from(params.history_size),
         _ => 4,
     }
 }

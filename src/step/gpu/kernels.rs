@@ -98,8 +98,8 @@ pub(super) enum Object {
 /// What a scene needs of the passes.
 #[derive(Clone, Copy)]
 struct Needs {
-    /// Contacts remember.
-    memory: bool,
+    /// Contacts have a history.
+    history: bool,
     /// There are walls.
     walls: bool,
     /// Walls move, or the loads on them are asked for.
@@ -116,7 +116,7 @@ pub(super) const SCAN: Shader = Shader::Pass(Pass::Scan);
 /// The entry points of each pass, in their order.
 fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
     use Threads::{Bodies, BucketBlocks, Buckets, Group, SphereBlocks, Spheres, Walls};
-    let Needs { memory, .. } = needs;
+    let Needs { history, .. } = needs;
     let own = |name, threads| Entry {
         name,
         file: Shader::Pass(pass),
@@ -149,7 +149,7 @@ fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
                 let object = Object::Slice(slice);
                 let fill = own("neighbours_fill", Threads::Slice(slice));
                 entries.push(Entry { object, ..fill });
-                if memory {
+                if history {
                     let carry = own("neighbours_carry", Threads::Slice(slice));
                     entries.push(Entry { object, ..carry });
                 }
@@ -368,7 +368,7 @@ impl<'a> Compiler<'a> {
     fn kernels(&mut self, pass: Pass, may_build: bool) -> Result<Vec<Kernel>> {
         let params = &self.buffers.params_value;
         let needs = Needs {
-            memory: params.memory_size > 0,
+            history: params.history_size > 0,
             walls: params.wall_count > 0,
             moving_walls: params.wall_loads == 1 || self.buffers.has_moving_walls(),
             forces: params.forces == 1,
@@ -440,11 +440,11 @@ impl<'a> Compiler<'a> {
                 Some((variable.binding.as_ref()?.binding, variable.name.clone()?))
             })
             .collect();
-        // The law and the size of the memory are known when a pipeline is made: the driver's compiler
+        // The law and the size of contact histories are known when a pipeline is made: the driver's compiler
         // then leaves out what others need.
         let wanted = [
             ("LAW", params.law),
-            ("MEMORY_SIZE", params.memory_size),
+            ("HISTORY_SIZE", params.history_size),
             ("MAY_BUILD", may_build.into()),
         ];
         let constants: Vec<(&str, f64)> = wanted

@@ -248,7 +248,7 @@ impl GpuEngine {
     async fn download_by(&self, patience: Patience, field: Field, state: &mut State) -> Result<()> {
         let context = &self.context;
         match field {
-            Field::Neighbours | Field::Memory => {
+            Field::Neighbours | Field::History => {
                 state.set_neighbour_capacity(self.buffers.params_value.neighbour_capacity);
                 let first = self.stats(patience).await?.first_entry;
                 let bytes = state.bytes_mut(field);

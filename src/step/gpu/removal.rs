@@ -21,7 +21,7 @@ pub(super) struct Removal {
     scan_add: Program,
     wake: Program,
     rows: Program,
-    memory: Program,
+    history: Program,
     entries: Program,
     starts: Program,
 }
@@ -46,7 +46,7 @@ impl Removal {
             scan_add: program("scan_add", SCAN)?,
             wake: own("remove_wake")?,
             rows: own("remove_rows")?,
-            memory: own("remove_memory")?,
+            history: own("remove_history")?,
             entries: own("remove_entries")?,
             starts: own("remove_starts")?,
         })
@@ -70,10 +70,10 @@ impl Removal {
         let gone = context.create_buffer_async("removed", size, usage).await?;
         context.write(&gone, 0, bytes);
 
-        let memory = ROW * u64::from(params.memory_size) * u64::from(entries);
+        let history = ROW * u64::from(params.history_size) * u64::from(entries);
         let rows = OF_BODIES.iter().chain(&OF_SPHERES);
         let rows = rows.map(|&field| buffers.length(field));
-        let listed = [4 * (spheres + 1), 4 * u64::from(entries), memory];
+        let listed = [4 * (spheres + 1), 4 * u64::from(entries), history];
         let size = rows.chain(listed).max().unwrap_or(0).next_multiple_of(ROW);
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
         let moved = context.create_buffer_async("moved", size, usage).await?;
@@ -100,9 +100,9 @@ impl Removal {
                 course.put_back(field, length);
             }
         }
-        if memory > 0 {
-            course.run(&self.memory, Some(Field::Memory), each_sphere);
-            course.put_back(Field::Memory, memory);
+        if history > 0 {
+            course.run(&self.history, Some(Field::History), each_sphere);
+            course.put_back(Field::History, history);
         }
         course.run(&self.entries, None, each_sphere);
         course.put_back(Field::Neighbours, 4 * u64::from(entries));

@@ -79,10 +79,7 @@ const SHARED: [(&str, &str); 14] = [
         include_str!("../../../shaders/shared/contact.wgsl"),
     ),
     ("law", include_str!("../../../shaders/shared/law.wgsl")),
-    (
-        "memory",
-        include_str!("../../../shaders/shared/memory.wgsl"),
-    ),
+    ("sum", include_str!("../../../shaders/shared/sum.wgsl")),
     ("lists", include_str!("../../../shaders/shared/lists.wgsl")),
     (
         "gathered",
@@ -143,11 +140,12 @@ pub(crate) fn assemble<'a>(
 }
 
 /// What shaders import by a name: a file of `shaders/shared/`, the structs of the host as `layout`, or as `geometry`
-/// what reads them from the buffer of that name.
+/// and `history` what reads them from the buffers of these names.
 pub(crate) fn shared(name: &str) -> Option<&'static str> {
     match name {
         "layout" => Some(&layout::WGSL),
         "geometry" => Some(&layout::GEOMETRY),
+        "history" => Some(&layout::HISTORY),
         _ => {
             let found = SHARED.iter().find(|(shared, _)| *shared == name);
             found.map(|(_, text)| *text)
@@ -218,7 +216,7 @@ fn check_law_in(pass: Pass, law: &str) -> Result<(), LawMistake> {
 }
 
 /// What a contact law must have.
-const SIGNATURE: &str = "function `fn contact_law(contact: Contact, pair: Pair, memory: Memory, \
+const SIGNATURE: &str = "function `fn contact_law(contact: Contact, pair: Pair, history: History, \
                          params: Params) -> Response`";
 
 /// The constants that the shaders share with the host, from where the host has them.

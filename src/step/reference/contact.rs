@@ -2,13 +2,75 @@
 
 use std::f64::consts::PI;
 
-use glam::Vec4;
-
-use super::mirror::Mirror;
+use super::mirror::{Mirror, mirrors};
 use super::real::Real;
-use super::state::{Pair, Params};
+use super::state::Params;
 use super::vector::Vector;
-use crate::state::layout::{CUSTOM, HERTZ, LINEAR, ROLLING_SPRING};
+use crate::model::{Cohesion, PairLaw};
+use crate::state::layout::{self, CUSTOM, HERTZ, LINEAR, ROLLING_SPRING};
+
+mirrors! {
+    Pair {
+        stiffness: R,
+        wall_stiffness: R,
+        tangential_ratio: R,
+        wall_tangential_ratio: R,
+        damping_ratio: R,
+        damping: R,
+        friction: R,
+        rolling_friction: R,
+        rolling: u32,
+        twisting_friction: R,
+        cohesion_force: R,
+        cohesion_range: R,
+        surface_energy: R,
+        conductance: R,
+    }
+    History {
+        tangential_displacement: Vector<R>,
+        twisting_displacement: R,
+        rolling_displacement: Vector<R>,
+        bonded: R,
+    }
+}
+
+impl<R: Real> Pair<R> {
+    /// Takes the numbers of the model, which are more precise.
+    pub fn refine(&mut self, law: &PairLaw) {
+        self.stiffness = R::of(law.stiffness);
+        self.wall_stiffness = R::of(law.wall_stiffness);
+        self.tangential_ratio = R::of(law.tangential_ratio);
+        self.wall_tangential_ratio = R::of(law.wall_tangential_ratio);
+        self.damping_ratio = R::of(law.damping_ratio);
+        self.damping = R::of(law.damping);
+        self.friction = R::of(law.friction);
+        self.rolling_friction = R::of(law.rolling_friction);
+        self.twisting_friction = R::of(law.twisting_friction);
+        match law.cohesion {
+            Cohesion::None => (),
+            Cohesion::Constant { force, range } => {
+                self.cohesion_force = R::of(force);
+                self.cohesion_range = R::of(range);
+            }
+            Cohesion::SurfaceEnergy(energy) => self.surface_energy = R::of(energy),
+        }
+    }
+
+    /// The parameters of a contact with a wall.
+    pub fn against_wall(&self) -> Pair<R> {
+        Pair {
+            stiffness: self.wall_stiffness,
+            tangential_ratio: self.wall_tangential_ratio,
+            ..*self
+        }
+    }
+}
+
+impl<R: Real> History<R> {
+    pub fn is_empty(&self) -> bool {
+        *self == History::default()
+    }
+}
 
 /// Two surfaces that are close to each other during a step, seen from one of them.
 #[derive(Clone, Copy, Debug)]
@@ -41,50 +103,15 @@ pub struct Touch<R> {
     pub mean_overlap: R,
 }
 
-/// What a contact remembers from step to step; all zero before two surfaces touch and after they part.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Memory<R> {
-    /// Elongation of the tangential spring, m.
-    pub slip: Vector<R>,
-    /// Elongation of the torsional spring, m.
-    pub twist: R,
-    /// Elongation of the rolling spring, m.
-    pub roll: Vector<R>,
-    /// 1 if the surfaces stick to each other, else 0.
-    pub sticks: R,
-}
-
-impl<R: Real> Memory<R> {
-    pub fn is_empty(&self) -> bool {
-        *self == Memory::default()
-    }
-
-    /// As [`Mirror::take`], from the elements that belong to an entry of the lists.
-    pub fn take(&mut self, elements: &[Vec4]) {
-        let element = |k: usize| elements.get(k).copied().unwrap_or_default();
-        self.slip.take(&element(0).truncate());
-        self.twist.take(&element(0).w);
-        self.roll.take(&element(1).truncate());
-        self.sticks.take(&element(1).w);
-    }
-
-    /// As [`Mirror::give`].
-    pub fn give(&self, elements: &mut [Vec4]) {
-        let all = [(self.slip, self.twist), (self.roll, self.sticks)];
-        for (element, (vector, number)) in elements.iter_mut().zip(all) {
-            *element = vector.rounded().extend(number.rounded());
-        }
-    }
-}
-
 /// What a contact does to one of its sides.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Response<R> {
+pub struct Response<R: Real> {
     /// Force on this surface, N.
     pub force: Vector<R>,
     /// Torque on this body besides that of the force, N m.
     pub torque: Vector<R>,
-    pub memory: Memory<R>,
+    /// Contact history after the step.
+    pub history: History<R>,
     /// Energy that dashpots dissipated in this step, J: of the contact, not of a side.
     pub damping: R,
     /// Energy that friction dissipated in this step, J.
@@ -173,13 +200,13 @@ fn damping_of<R: Real>(push: &Push<R>, contact: &Contact<R>) -> R {
 pub fn contact_law<R: Real>(
     contact: &Contact<R>,
     pair: &Pair<R>,
-    memory: &Memory<R>,
+    history: &History<R>,
     params: &Params<R>,
 ) -> Response<R> {
     match params.law {
         LINEAR => linear(contact, pair),
         CUSTOM => panic!("the reference has no custom contact law"),
-        _ => remembering(contact, pair, memory, params),
+        _ => with_history(contact, pair, history, params),
     }
 }
 
@@ -211,11 +238,11 @@ fn linear<R: Real>(contact: &Contact<R>, pair: &Pair<R>) -> Response<R> {
     }
 }
 
-/// The laws hooke and hertz: a tangential spring that remembers, resistance to rolling and twisting, cohesion.
-fn remembering<R: Real>(
+/// The laws hooke and hertz: a tangential spring with a history, resistance to rolling and twisting, cohesion.
+fn with_history<R: Real>(
     contact: &Contact<R>,
     pair: &Pair<R>,
-    memory: &Memory<R>,
+    history: &History<R>,
     params: &Params<R>,
 ) -> Response<R> {
     let normal = contact.normal;
@@ -224,19 +251,22 @@ fn remembering<R: Real>(
     if params.attraction == 0 {
         push.both = push.both.max(R::ZERO);
     }
-    let (pull, sticks) = cohesion(params.law, contact, pair, memory.sticks > R::ZERO);
+    let (pull, sticks) = cohesion(params.law, contact, pair, history.bonded > R::ZERO);
     let mut response = Response {
         force: normal * (pull - push.both),
         damping: damping_of(&push, contact),
         ..Response::default()
     };
-    response.memory.sticks = if sticks { R::ONE } else { R::ZERO };
+    response.history.bonded = if sticks { R::ONE } else { R::ZERO };
 
     let normal_force = push.both.max(R::ZERO);
     let stiffness = pair.tangential_ratio * push.tangent;
     if contact.touch.presence == R::ZERO {
         // What the springs still held is lost.
-        let held = memory.slip.square() + memory.twist * memory.twist + memory.roll.square();
+        let twist = history.twisting_displacement;
+        let held = history.tangential_displacement.square()
+            + twist * twist
+            + history.rolling_displacement.square();
         response.friction = R::of(0.5) * stiffness * held;
         return response;
     }
@@ -249,32 +279,33 @@ fn remembering<R: Real>(
     };
 
     let slip = contact.relative_velocity + normal * push.approach;
-    let start = carried(memory.slip, normal, angle);
+    let start = carried(history.tangential_displacement, normal, angle);
     let shear = slide(slider(pair.friction), start, slip, contact);
     response.force += shear.force;
     response.damping += shear.damping;
     response.friction += shear.friction;
-    response.memory.slip = shear.elongation;
+    response.history.tangential_displacement = shear.elongation;
     if pair.twisting_friction > R::ZERO {
         let twist = radius * contact.relative_spin.dot(normal);
         let slider = slider(pair.twisting_friction);
-        let torsion = slide(slider, normal * memory.twist, normal * twist, contact);
+        let start = normal * history.twisting_displacement;
+        let torsion = slide(slider, start, normal * twist, contact);
         response.torque += torsion.force * radius;
         response.damping += torsion.damping;
         response.friction += torsion.friction;
-        response.memory.twist = torsion.elongation.dot(normal);
+        response.history.twisting_displacement = torsion.elongation.dot(normal);
     }
 
     if pair.rolling_friction > R::ZERO {
         let spin = contact.relative_spin - normal * contact.relative_spin.dot(normal);
         if pair.rolling == ROLLING_SPRING {
-            let start = carried(memory.roll, normal, angle);
+            let start = carried(history.rolling_displacement, normal, angle);
             let slider = slider(pair.rolling_friction);
             let rolling = slide(slider, start, spin * radius, contact);
             response.torque += rolling.force * radius;
             response.damping += rolling.damping;
             response.friction += rolling.friction;
-            response.memory.roll = rolling.elongation;
+            response.history.rolling_displacement = rolling.elongation;
         } else {
             let torque = constant_torque(contact, spin, pair.rolling_friction * normal_force);
             response.torque += torque;

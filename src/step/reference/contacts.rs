@@ -1,11 +1,11 @@
-use super::contact::{Contact, Memory, contact_law, touch_of};
+use super::contact::{Contact, History, contact_law, touch_of};
 use super::grid::apart;
 use super::real::Real;
 use super::state::{Params, Sphere, SphereLoad, State};
 use super::vector::Vector;
 use crate::state::layout::{KEPT, WALL};
 
-/// Contacts of each sphere with others: force, torque, overlap, number, and what each remembers.
+/// Contacts of each sphere with others: force, torque, overlap, number, and contact histories.
 ///
 /// Each pair is evaluated from both sides. A sphere sums its neighbours of lower index in their order, then those
 /// of higher index, and then both; where bodies may sleep, all in their order. The fast CPU engine does so, too; the
@@ -36,13 +36,13 @@ pub fn contacts<R: Real>(state: &mut State<R>) {
             let neighbour = &state.spheres[other as usize];
             let is_first = index < other as usize;
             let Some(near) = near_sphere(&sphere, neighbour, is_first, &state.params) else {
-                state.memory[entry] = Memory::default();
+                state.history[entry] = History::default();
                 continue;
             };
             let pair = state.pair(sphere.material(), neighbour.material());
             let contact = &near.contact;
-            let response = contact_law(contact, pair, &state.memory[entry], &state.params);
-            state.memory[entry] = response.memory;
+            let response = contact_law(contact, pair, &state.history[entry], &state.params);
+            state.history[entry] = response.history;
 
             let sum = &mut sums[usize::from(is_first && state.params.sleep_steps == 0)];
             sum.force += response.force;

@@ -1,9 +1,19 @@
 use super::contacts::add;
 use super::grid::apart;
+use super::mirror::{Mirror, mirrors};
 use super::real::Real;
-use super::state::{BodyHeat, Sphere, State};
+use super::state::{Sphere, State};
 use super::wall::{Run, run_at};
-use crate::state::layout::WALL;
+use crate::state::layout::{self, WALL};
+
+mirrors! {
+    BodyHeat {
+        temperature: R,
+        rest: R,
+        flow: R,
+        inverse_capacity: R,
+    }
+}
 
 /// Heat that flows through contacts, and the temperature of each body after the step: first each sums what flows
 /// into it, the contacts of its spheres in the order of their lists; then all warm up.

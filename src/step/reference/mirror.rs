@@ -166,6 +166,8 @@ macro_rules! mirrors {
     )*};
 }
 
+pub(super) use mirrors;
+
 mirrors! {
     Params {
         wall_count: u32,
@@ -185,7 +187,7 @@ mirrors! {
         material_count: u32,
         integrator: u32,
         law: u32,
-        memory_size: u32,
+        history_size: u32,
         attraction: u32,
         tangential_damping: R,
         wall_loads: u32,
@@ -267,12 +269,6 @@ mirrors! {
         acceleration: Vector<R>,
         displacement: R,
     }
-    BodyHeat {
-        temperature: R,
-        rest: R,
-        flow: R,
-        inverse_capacity: R,
-    }
     Sphere {
         offset: Vector<R>,
         radius: R,
@@ -324,22 +320,6 @@ mirrors! {
         servo_force: R,
         torque: Vector<R>,
         reach: R,
-    }
-    Pair {
-        stiffness: R,
-        wall_stiffness: R,
-        tangential_ratio: R,
-        wall_tangential_ratio: R,
-        damping_ratio: R,
-        damping: R,
-        friction: R,
-        rolling_friction: R,
-        rolling: u32,
-        twisting_friction: R,
-        cohesion_force: R,
-        cohesion_range: R,
-        surface_energy: R,
-        conductance: R,
     }
     Facet {
         a: Vector<R>,

@@ -1,6 +1,6 @@
 use glam::IVec3;
 
-use super::contact::Memory;
+use super::contact::History;
 use super::grid::{apart, extent, from_wall, level_of, reach};
 use super::real::Real;
 use super::state::{Sphere, State};
@@ -10,16 +10,16 @@ use crate::state::State as Buffers;
 use crate::state::layout::WALL;
 
 /// Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in the order of
-/// their indices, then facets of walls. What a contact remembers goes with it.
+/// their indices, then facets of walls. The history of a contact goes with it.
 pub fn neighbours<R: Real>(state: &mut State<R>) {
     let mut starts = vec![0];
     let mut all = Vec::new();
-    let mut memory = Vec::new();
+    let mut history = Vec::new();
     for index in 0..state.spheres.len() {
         let mut list = find(state, index);
         list.sort_unstable();
         list.extend(find_walls(state, index));
-        carry(state, index, &list, &mut memory);
+        carry(state, index, &list, &mut history);
         all.extend(list);
         starts.push(all.len() as u32);
     }
@@ -29,10 +29,10 @@ pub fn neighbours<R: Real>(state: &mut State<R>) {
     }
     let room = state.params.neighbour_capacity as usize;
     all.resize(room.max(state.neighbours.len()), 0);
-    memory.resize(all.len(), Memory::default());
+    history.resize(all.len(), History::default());
     state.neighbour_starts = starts;
     state.neighbours = all;
-    state.memory = memory;
+    state.history = history;
 }
 
 /// Whether two spheres are closer than their skins, belong to different bodies, can be moved, and are in groups
@@ -138,11 +138,11 @@ fn find_walls<R: Real>(state: &State<R>, index: usize) -> Vec<u32> {
     found
 }
 
-/// Appends what the contacts of a new list remember, as the old list of the sphere has it.
-fn carry<R: Real>(state: &State<R>, index: usize, list: &[u32], memory: &mut Vec<Memory<R>>) {
+/// Appends the histories of the contacts of a new list, as the old list of the sphere has them.
+fn carry<R: Real>(state: &State<R>, index: usize, list: &[u32], history: &mut Vec<History<R>>) {
     let old = state.list(index);
-    memory.extend(list.iter().map(|entry| {
+    history.extend(list.iter().map(|entry| {
         let known = old.clone().find(|&old| state.neighbours[old] == *entry);
-        known.map_or(Memory::default(), |old| state.memory[old])
+        known.map_or(History::default(), |old| state.history[old])
     }));
 }

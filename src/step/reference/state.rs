@@ -2,58 +2,93 @@
 
 use glam::{DQuat, DVec3, DVec4, Vec4};
 
-use super::contact::Memory;
+pub use super::contact::{History, Pair};
 use super::grid::Place;
+pub use super::heat::BodyHeat;
 pub use super::mirror::{
-    Action, Body, BodyForce, BodyHeat, BodyProperties, Facet, Group, Load, LoadedWall, Member,
-    Node, Pair, Params, Sphere, SphereLoad, Wall,
+    Action, Body, BodyForce, BodyProperties, Facet, Group, Load, LoadedWall, Member, Node, Params,
+    Sphere, SphereLoad, Wall,
 };
 use super::mirror::{Mirror, TakeAll};
 use super::real::Real;
 use super::rotation::{Orientation, Quaternion};
 use super::vector::Vector;
+use crate::model::Model;
 use crate::model::forces::End;
-use crate::model::{Cohesion, Model};
 use crate::state::layout::{
-    APPLIED, ASLEEP, FAST, GROUP_SHIFT, KEPT, MATERIAL_BITS, PUSH, Stats, THRUST,
+    self, APPLIED, ASLEEP, FAST, GROUP_SHIFT, KEPT, MATERIAL_BITS, PUSH, Stats, THRUST,
 };
 use crate::state::{Identity, Movers, State as Buffers};
 
-/// All that the passes of the reference read and write; see the fields of [`crate::state::State`].
-#[derive(Clone, Debug)]
-pub struct State<R: Real> {
-    pub(super) origin: DVec3,
-    pub(super) params: Params<R>,
-    pub(super) identities: Vec<Identity>,
-    pub(super) movers: Movers,
-    pub(super) properties: Vec<BodyProperties<R>>,
-    pub(super) members: Vec<Member<R>>,
-    pub(super) pairs: Vec<Pair<R>>,
-    pub(super) groups: Vec<Group<R>>,
-    pub(super) actions: Vec<Action<R>>,
-    pub(super) facets: Vec<Facet<R>>,
-    pub(super) nodes: Vec<Node<R>>,
-    pub(super) samples: Vec<R>,
-    pub(super) bodies: Vec<Body<R>>,
-    pub(super) walls: Vec<Wall<R>>,
-    pub(super) loaded_walls: Vec<LoadedWall<R>>,
-    pub(super) spheres: Vec<Sphere<R>>,
-    pub(super) buckets: Vec<u32>,
-    pub(super) slots: Vec<u32>,
-    pub(super) bucket_starts: Vec<u32>,
-    pub(super) sorted: Vec<u32>,
-    pub(super) neighbour_starts: Vec<u32>,
-    pub(super) neighbours: Vec<u32>,
-    /// Of each entry of `neighbours`.
-    pub(super) memory: Vec<Memory<R>>,
-    pub(super) sphere_loads: Vec<SphereLoad<R>>,
-    pub(super) wall_sums: Vec<i32>,
-    pub(super) wall_loads: Vec<Load<R>>,
-    pub(super) body_forces: Vec<BodyForce<R>>,
-    pub(super) body_heat: Vec<BodyHeat<R>>,
-    pub(super) wall_temperatures: Vec<R>,
-    /// The largest overlap so far is in `max_overlap_fraction`.
-    pub(super) stats: Stats,
+/// The state of the reference: what is like nothing else; buffers that have their structs in either precision; and
+/// buffers of integers, which are copied.
+macro_rules! state {
+    (
+        { $($(#[$doc:meta])* $other:ident: $Other:ty,)* }
+        mirrored { $($mirrored:ident: $Mirror:ident,)* }
+        copied { $($copied:ident: $Copied:ident,)* }
+    ) => {
+        /// All that the passes of the reference read and write; see the fields of [`crate::state::State`].
+        #[derive(Clone, Debug, Default)]
+        pub struct State<R: Real> {
+            $($(#[$doc])* pub(super) $other: $Other,)*
+            $(pub(super) $mirrored: Vec<$Mirror<R>>,)*
+            $(pub(super) $copied: Vec<$Copied>,)*
+        }
+
+        impl<R: Real> State<R> {
+            fn take_buffers(&mut self, state: &Buffers) {
+                $(self.$mirrored.take(&state.$mirrored);)*
+                $(self.$copied.clone_from(&state.$copied);)*
+            }
+
+            fn give_buffers(&self, state: &mut Buffers) {
+                $(self.$mirrored.give(&mut state.$mirrored);)*
+                $(state.$copied.clone_from(&self.$copied);)*
+            }
+        }
+    };
+}
+
+state! {
+    {
+        origin: DVec3,
+        params: Params<R>,
+        identities: Vec<Identity>,
+        movers: Movers,
+        facets: Vec<Facet<R>>,
+        nodes: Vec<Node<R>>,
+        samples: Vec<R>,
+        wall_temperatures: Vec<R>,
+        /// Of each entry of `neighbours`.
+        history: Vec<History<R>>,
+        /// The largest overlap so far is in `max_overlap_fraction`.
+        stats: Stats,
+    }
+    mirrored {
+        properties: BodyProperties,
+        members: Member,
+        pairs: Pair,
+        groups: Group,
+        actions: Action,
+        bodies: Body,
+        walls: Wall,
+        loaded_walls: LoadedWall,
+        spheres: Sphere,
+        sphere_loads: SphereLoad,
+        wall_loads: Load,
+        body_forces: BodyForce,
+        body_heat: BodyHeat,
+    }
+    copied {
+        buckets: u32,
+        slots: u32,
+        bucket_starts: u32,
+        sorted: u32,
+        neighbour_starts: u32,
+        neighbours: u32,
+        wall_sums: i32,
+    }
 }
 
 impl<R: Real> State<R> {
@@ -69,35 +104,7 @@ impl<R: Real> State<R> {
     pub fn of(state: &Buffers) -> State<R> {
         let mut own = State {
             origin: state.origin,
-            params: Params::default(),
-            identities: Vec::new(),
-            movers: state.movers.clone(),
-            properties: Vec::new(),
-            members: Vec::new(),
-            pairs: Vec::new(),
-            groups: Vec::new(),
-            actions: Vec::new(),
-            facets: Vec::new(),
-            nodes: Vec::new(),
-            samples: Vec::new(),
-            bodies: Vec::new(),
-            walls: Vec::new(),
-            loaded_walls: Vec::new(),
-            spheres: Vec::new(),
-            buckets: Vec::new(),
-            slots: Vec::new(),
-            bucket_starts: Vec::new(),
-            sorted: Vec::new(),
-            neighbour_starts: Vec::new(),
-            neighbours: Vec::new(),
-            memory: Vec::new(),
-            sphere_loads: Vec::new(),
-            wall_sums: Vec::new(),
-            wall_loads: Vec::new(),
-            body_forces: Vec::new(),
-            body_heat: Vec::new(),
-            wall_temperatures: Vec::new(),
-            stats: Stats::default(),
+            ..State::default()
         };
         own.take(state);
         own
@@ -108,38 +115,19 @@ impl<R: Real> State<R> {
         self.keep(&state.identities);
         self.params.take(&state.params);
         self.movers.clone_from(&state.movers);
-        self.properties.take(&state.properties);
-        self.members.take(&state.members);
-        self.pairs.take(&state.pairs);
-        self.groups.take(&state.groups);
-        self.actions.take(&state.actions);
+        self.take_buffers(state);
         self.facets.take_all(state.facets());
         self.nodes.take_all(state.nodes());
         self.samples.take_all(state.samples());
-        self.bodies.take(&state.bodies);
-        self.walls.take(&state.walls);
-        self.loaded_walls.take(&state.loaded_walls);
-        self.spheres.take(&state.spheres);
-        self.sphere_loads.take(&state.sphere_loads);
-        self.wall_loads.take(&state.wall_loads);
-        self.body_forces.take(&state.body_forces);
-        self.body_heat.take(&state.body_heat);
         self.wall_temperatures.take_all(state.wall_temperatures());
-        self.buckets.clone_from(&state.buckets);
-        self.slots.clone_from(&state.slots);
-        self.bucket_starts.clone_from(&state.bucket_starts);
-        self.sorted.clone_from(&state.sorted);
-        self.neighbour_starts.clone_from(&state.neighbour_starts);
-        self.neighbours.clone_from(&state.neighbours);
-        self.wall_sums.clone_from(&state.wall_sums);
         self.stats = state.stats[0];
-        self.memory
-            .resize(state.neighbours.len(), Memory::default());
-        let size = self.params.memory_size as usize;
+        self.history
+            .resize(state.neighbours.len(), History::default());
+        let size = self.params.history_size as usize;
         if size > 0 {
-            let elements = state.memory.chunks_exact(size);
-            for (own, elements) in self.memory.iter_mut().zip(elements) {
-                own.take(elements);
+            let elements = state.history.chunks_exact(size);
+            for (own, elements) in self.history.iter_mut().zip(elements) {
+                own.take(&layout::History::of(elements));
             }
         }
     }
@@ -147,30 +135,18 @@ impl<R: Real> State<R> {
     /// Makes `state`, which has the same bodies, what this rounds to.
     pub fn give(&self, state: &mut Buffers) {
         state.params.neighbour_capacity = self.params.neighbour_capacity;
-        self.bodies.give(&mut state.bodies);
-        self.walls.give(&mut state.walls);
-        self.loaded_walls.give(&mut state.loaded_walls);
-        self.spheres.give(&mut state.spheres);
-        self.sphere_loads.give(&mut state.sphere_loads);
-        self.wall_loads.give(&mut state.wall_loads);
-        self.body_forces.give(&mut state.body_forces);
-        self.body_heat.give(&mut state.body_heat);
-        state.buckets.clone_from(&self.buckets);
-        state.slots.clone_from(&self.slots);
-        state.bucket_starts.clone_from(&self.bucket_starts);
-        state.sorted.clone_from(&self.sorted);
-        state.neighbour_starts.clone_from(&self.neighbour_starts);
-        state.neighbours.clone_from(&self.neighbours);
-        state.wall_sums.clone_from(&self.wall_sums);
+        self.give_buffers(state);
         state.stats[0] = self.stats;
-        let size = self.params.memory_size as usize;
+        let size = self.params.history_size as usize;
         if size > 0 {
             state
-                .memory
-                .resize((size * self.memory.len()).max(1), Vec4::ZERO);
-            let elements = state.memory.chunks_exact_mut(size);
-            for (own, elements) in self.memory.iter().zip(elements) {
-                own.give(elements);
+                .history
+                .resize((size * self.history.len()).max(1), Vec4::ZERO);
+            let elements = state.history.chunks_exact_mut(size);
+            for (own, elements) in self.history.iter().zip(elements) {
+                let mut history = layout::History::default();
+                own.give(&mut history);
+                history.write(elements);
             }
         }
     }
@@ -251,23 +227,7 @@ impl<R: Real> State<R> {
             }
         }
         for (own, law) in self.pairs.iter_mut().zip(&model.pairs) {
-            own.stiffness = R::of(law.stiffness);
-            own.wall_stiffness = R::of(law.wall_stiffness);
-            own.tangential_ratio = R::of(law.tangential_ratio);
-            own.wall_tangential_ratio = R::of(law.wall_tangential_ratio);
-            own.damping_ratio = R::of(law.damping_ratio);
-            own.damping = R::of(law.damping);
-            own.friction = R::of(law.friction);
-            own.rolling_friction = R::of(law.rolling_friction);
-            own.twisting_friction = R::of(law.twisting_friction);
-            match law.cohesion {
-                Cohesion::None => (),
-                Cohesion::Constant { force, range } => {
-                    own.cohesion_force = R::of(force);
-                    own.cohesion_range = R::of(range);
-                }
-                Cohesion::SurfaceEnergy(energy) => own.surface_energy = R::of(energy),
-            }
+            own.refine(law);
         }
         for (own, group) in self.groups.iter_mut().zip(&model.forces.groups) {
             let gravity = group.gravity.map(|gravity| gravity - model.gravity);
@@ -320,7 +280,7 @@ impl<R: Real> State<R> {
         for (own, identity) in self.body_heat.iter_mut().zip(&self.identities) {
             own.inverse_capacity = R::of(1.0 / heat.capacities[identity.shape]);
             if let Some(body) = model.bodies.get(identity.id as usize) {
-                own.temperature = R::of(body.temperature);
+                own.temperature = R::of(body.quantities.temperature);
             }
         }
         for (own, wall) in self.wall_temperatures.iter_mut().zip(&heat.walls) {
@@ -409,16 +369,5 @@ impl<R: Real> SphereLoad<R> {
     /// Whether the load is that of an earlier step.
     pub fn is_kept(&self) -> bool {
         self.contacts & KEPT != 0
-    }
-}
-
-impl<R: Real> Pair<R> {
-    /// The parameters of a contact with a wall.
-    pub fn against_wall(&self) -> Pair<R> {
-        Pair {
-            stiffness: self.wall_stiffness,
-            tangential_ratio: self.wall_tangential_ratio,
-            ..*self
-        }
     }
 }

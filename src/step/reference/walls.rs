@@ -1,4 +1,4 @@
-use super::contact::{Memory, contact_law};
+use super::contact::{History, contact_law};
 use super::real::Real;
 use super::state::{Params, State};
 use super::vector::Vector;
@@ -25,20 +25,20 @@ pub fn walls<R: Real>(state: &mut State<R>) {
         while first < facets.len() {
             let run = run_at(state, &sphere, &facets[first..]);
             let entry = list.end - facets.len() + first;
-            let mut memory = state.memory[entry..entry + run.len()].to_vec();
-            let mut orphans = Orphans::gather(&run, &mut memory);
-            for (at, memory) in memory.iter_mut().enumerate() {
+            let mut history = state.history[entry..entry + run.len()].to_vec();
+            let mut orphans = Orphans::gather(&run, &mut history);
+            for (at, history) in history.iter_mut().enumerate() {
                 let Some(closest) = run.touched(at) else {
                     continue;
                 };
                 let contact = run.contact(&closest);
-                if memory.is_empty() {
+                if history.is_empty() {
                     let reach = R::of(INHERITED) * sphere.radius;
-                    orphans.hand_over(closest.to(run.place), reach, memory);
+                    orphans.hand_over(closest.to(run.place), reach, history);
                 }
                 let pair = state.pair(sphere.material(), run.wall.material);
-                let response = contact_law(&contact, &pair.against_wall(), memory, &state.params);
-                *memory = response.memory;
+                let response = contact_law(&contact, &pair.against_wall(), history, &state.params);
+                *history = response.history;
                 let arm = contact.normal * sphere.radius;
                 load.force += response.force;
                 load.torque += arm.cross(response.force) + response.torque;
@@ -62,7 +62,7 @@ pub fn walls<R: Real>(state: &mut State<R>) {
                 }
             }
             first += run.len();
-            state.memory[entry..entry + memory.len()].copy_from_slice(&memory);
+            state.history[entry..entry + history.len()].copy_from_slice(&history);
         }
 
         load.add_losses(damping, friction);
@@ -76,44 +76,44 @@ pub fn walls<R: Real>(state: &mut State<R>) {
     }
 }
 
-/// A contact that goes over to another facet takes along what it remembers if it goes no farther than this part of
+/// A contact that goes over to another facet takes its history along if it goes no farther than this part of
 /// the radius.
 const INHERITED: f64 = 0.3;
 
-/// What contacts remember that have ended on their facets, with the points where those are nearest now.
-struct Orphans<R>(Vec<(Vector<R>, Memory<R>)>);
+/// Histories of contacts that have ended on their facets, with the points where those are nearest now.
+struct Orphans<R: Real>(Vec<(Vector<R>, History<R>)>);
 
 impl<R: Real> Orphans<R> {
     /// As many contacts as a sphere has with one wall, and more.
     const MOST: usize = 4;
 
-    fn gather(run: &Run<R>, memory: &mut [Memory<R>]) -> Orphans<R> {
+    fn gather(run: &Run<R>, history: &mut [History<R>]) -> Orphans<R> {
         let mut orphans = Vec::new();
-        for (at, own) in memory.iter_mut().enumerate() {
+        for (at, own) in history.iter_mut().enumerate() {
             if own.is_empty() || run.touched(at).is_some() {
                 continue;
             }
             if orphans.len() < Self::MOST {
                 orphans.push((run.closest(at).to(run.place), *own));
             }
-            *own = Memory::default();
+            *own = History::default();
         }
         Orphans(orphans)
     }
 
-    /// Gives the memory of the nearest of those that are not farther than `reach` from `point` to `own`.
-    fn hand_over(&mut self, point: Vector<R>, reach: R, own: &mut Memory<R>) {
+    /// Gives the history of the nearest of those that are not farther than `reach` from `point` to `own`.
+    fn hand_over(&mut self, point: Vector<R>, reach: R, own: &mut History<R>) {
         let mut nearest = reach;
         let mut heir = None;
-        for (place, memory) in &mut self.0 {
+        for (place, history) in &mut self.0 {
             let way = place.distance(point);
             if way < nearest {
                 nearest = way;
-                heir = Some((place, memory));
+                heir = Some((place, history));
             }
         }
-        if let Some((place, memory)) = heir {
-            *own = *memory;
+        if let Some((place, history)) = heir {
+            *own = *history;
             *place = Vector::splat(R::of(FAR));
         }
     }

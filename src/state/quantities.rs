@@ -1,0 +1,30 @@
+//! Where a [`State`] has the quantities that bodies carry.
+
+use super::layout::BodyHeat;
+use super::population::inverse_capacity;
+use super::{Field, State};
+use crate::model::quantity::Quantities;
+use crate::model::{Model, ModelBody};
+
+/// The buffers that have them.
+pub(crate) const BUFFERS: [Field; 1] = [Field::BodyHeat];
+
+impl State {
+    /// The quantities of a body, as far as the scene has them.
+    pub fn quantities(&self, body: usize) -> Quantities<Option<f64>> {
+        Quantities {
+            temperature: self.body_heat.get(body).map(BodyHeat::exact),
+        }
+    }
+
+    /// Adds those of a body that comes in, at the end.
+    pub(super) fn push_quantities(&mut self, model: &Model, body: &ModelBody) {
+        if let Some(heat) = &model.heat {
+            self.body_heat.push(BodyHeat {
+                temperature: body.quantities.temperature as f32,
+                inverse_capacity: inverse_capacity(heat, body.shape, body.fixed),
+                ..BodyHeat::default()
+            });
+        }
+    }
+}
