@@ -431,12 +431,17 @@ impl Simulation {
         let first = self.body_count();
         self.state.extend(&self.model, bodies);
         let (engine, state) = (&mut self.engine, &self.state);
-        match patience {
-            Patience::Block => engine.append(first, state)?,
-            Patience::Yield => engine.append_async(first, state).await?,
+        let appended = match patience {
+            Patience::Block => engine.append(first, state),
+            Patience::Yield => engine.append_async(first, state).await,
+        };
+        if appended.is_err() {
+            // The engine goes on without them.
+            let new: Vec<u32> = (first as u32..self.state.params.body_count).collect();
+            self.state.remove_elements(&new);
         }
         self.aim_again();
-        Ok(())
+        appended
     }
 
     /// Before the first step and each multiple of [`Flow::every`](crate::model::flow::Flow::every): bodies
