@@ -1,7 +1,7 @@
 //! Periodic boxes: contacts across the seam are contacts like any other.
 
 use crate::common::{Random, crowd, device, periodic_crowd};
-use glam::{DQuat, DVec3, IVec3};
+use glam::{DVec3, IVec3};
 use rockfall::Simulation;
 use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::model::wall::Wall;

@@ -6,7 +6,7 @@ use bytemuck::cast_slice;
 use glam::{DVec3, Vec4};
 
 use crate::common::{
-    Random, crowd, device, forced_crowd, periodic_crowd, remembering_crowd, walled_crowd,
+    Random, crowd, crowd_with_history, device, forced_crowd, periodic_crowd, walled_crowd,
     warm_crowd,
 };
 use rockfall::model::forces::Sleep;
@@ -20,7 +20,7 @@ use rockfall::step::gpu::GpuEngine;
 /// Crowds in which all that a body can have is had by some.
 fn crowds() -> [(&'static str, Model); 6] {
     let center = DVec3::new(-3.0, 40.0, 7.0);
-    let mut sleepy = remembering_crowd(Law::Hooke, 300, center, 5);
+    let mut sleepy = crowd_with_history(Law::Hooke, 300, center, 5);
     sleepy.sleep = Some(Sleep {
         speed: 1e3,
         after: 3e-4,
@@ -288,8 +288,8 @@ fn what_stays_keeps_all_that_it_has() {
                 );
             }
             assert_eq!(
-                after.temperature(index),
-                before.temperature(id as usize),
+                after.quantities(index),
+                before.quantities(id as usize),
                 "{name}"
             );
         }

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 use rockfall::model::{Domain, Model, ModelBody};
 use rockfall::{Network, Simulation};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 use rockfall::Simulation;
 use rockfall::model::handle::MaterialHandle;
 use rockfall::model::wall::{Shape, Side, Wall};
