@@ -331,7 +331,7 @@ impl Simulation {
                 self.listen(patience).await?;
             }
         }
-        if self.ears.next(end - 1) != Some(end) {
+        if steps > 0 && self.ears.next(end - 1) != Some(end) {
             self.listen(patience).await?;
         }
         Ok(())

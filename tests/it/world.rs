@@ -384,6 +384,7 @@ fn events_tell_of_contacts_and_of_flow() {
             .unwrap();
         simulation.watch_wall(yard.floor).unwrap();
         simulation.set_event_interval(2);
+        simulation.step(0).unwrap();
         simulation.step(3001).unwrap();
         let events = simulation.events();
         let expected = [
