@@ -324,10 +324,10 @@ impl Simulation {
                 every => (self.steps / every + 1) * every,
             };
             let explosion = self.next_explosion().unwrap_or(end);
-            let listen = self.ears.next(self.steps).unwrap_or(end);
-            let next = look.min(explosion).min(listen).min(end);
+            let listen = self.ears.next(self.steps);
+            let next = look.min(explosion).min(listen.unwrap_or(end)).min(end);
             self.take(patience, next - self.steps).await?;
-            if self.steps == listen {
+            if listen == Some(self.steps) {
                 self.listen(patience).await?;
             }
         }
