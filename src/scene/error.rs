@@ -121,7 +121,7 @@ pub(super) fn closest<'a>(
                 strsim::normalized_damerau_levenshtein(&found, &candidate.to_lowercase());
             (similarity, candidate)
         })
-        .filter(|(similarity, _)| *similarity >= 0.5)
+        .filter(|(similarity, _)| *similarity >= 0.6)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
 }

@@ -39,10 +39,15 @@ pub type Vector = List<f64, 3>;
 /// SI units throughout (m, kg, s, rad, N); y is up; quaternions are x, y, z, w.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "SceneFile", deny_unknown_fields)]
-#[schemars(title = "Rockfall scene", extend("anyOf" = [
-    {"required": ["bodies"]}, {"required": ["fills"]}, {"required": ["inlets"]},
-    {"required": ["start"]}, {"required": ["spawn"]},
-]))]
+#[schemars(title = "Rockfall scene", extend(
+    "anyOf" = [
+        {"required": ["bodies"]}, {"required": ["fills"]}, {"required": ["inlets"]},
+        {"required": ["start"]}, {"required": ["spawn"]},
+    ],
+    // No part of JSON Schema: they tell VS Code's reader of JSON not to complain.
+    "allowComments" = true,
+    "allowTrailingCommas" = true,
+))]
 pub struct SceneFile {
     /// Address of the JSON Schema, for editors; Rockfall does not read it.
     #[serde(
@@ -293,7 +298,7 @@ pub struct Output {
         skip_serializing_if = "Option::is_none"
     )]
     pub statistics_every: Option<Interval>,
-    /// How often there is a checkpoint. Default: ten minutes of the clock on the wall.
+    /// How often there is a checkpoint. Default: every ten minutes of real time.
     #[serde(
         default,
         deserialize_with = "given",

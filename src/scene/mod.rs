@@ -1,4 +1,4 @@
-//! What the user writes: a scene, read from JSON, checked, and made ready for simulation.
+//! What the user writes: a scene, read from JSON with comments, checked, and made ready for simulation.
 //!
 //! ```text
 //! text  --reading-->  format::SceneFile  --build-->  Scene { model, warnings, notes }
@@ -30,6 +30,7 @@
 
 mod build;
 mod builder;
+mod comments;
 pub mod contact;
 mod error;
 mod files;
@@ -145,7 +146,8 @@ pub fn load(path: &Path) -> Result<Scene, SceneError> {
     Ok(scene)
 }
 
-/// Reads a scene from text; `file` is named in errors, its stem is the name of the scene unless the
+/// Reads a scene from text: JSON, in which there may be comments, as in C, and a comma after the last entry of a list or an
+/// object. `file` is named in errors, its stem is the name of the scene unless the
 /// scene has one, and the files that the scene names are looked for beside it, on disk.
 ///
 /// # Errors

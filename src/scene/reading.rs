@@ -3,9 +3,13 @@
 use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment};
 
+use super::comments::blank;
 use super::error::Problem;
 use super::format::SceneFile;
 use super::strict::SEPARATOR;
+
+/// Most fields that an error lists.
+const LISTED: usize = 20;
 
 /// Longest piece of the file that an error quotes, in characters.
 const QUOTED: usize = 60;
@@ -14,7 +18,7 @@ const QUOTED: usize = 60;
 /// problem at most.
 pub(super) fn read(text: &str) -> Result<SceneFile, Problem> {
     // Some editors start a file with a byte order mark, which JSON does not know.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = &*blank(text.strip_prefix('\u{feff}').unwrap_or(text));
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let scene = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = known(error.path());
@@ -74,7 +78,11 @@ fn misfit(path: String, message: &str) -> Problem {
     let (what, expected) = message.rsplit_once(", expected ").unwrap_or((message, ""));
     if let Some(field) = quoted(what, "unknown field ") {
         let found = format!("the unknown field {:?}", shorten(field));
-        return Problem::new(path, found, plain(expected)).did_you_mean(field, names(expected));
+        let expected_fields = match names(expected).count() {
+            count if count > LISTED => "one of the fields that `rockfall schema` describes".into(),
+            _ => plain(expected),
+        };
+        return Problem::new(path, found, expected_fields).did_you_mean(field, names(expected));
     }
     if let Some(variant) = quoted(what, "unknown variant ") {
         return Problem::new(path, format!("{:?}", shorten(variant)), plain(expected))
@@ -108,9 +116,12 @@ fn syntax(path: String, message: &str, token: &str) -> Problem {
         return Problem::new(path, shorten(token), "a number")
             .help("JSON has no NaN and no infinity; write a finite number");
     }
-    if token == "/" {
-        return Problem::new(path, "a comment", "JSON")
-            .help("JSON has no comments; \"description\" may hold one");
+    if token == "/*" {
+        return Problem::new(path, "the start of a comment", "its end, */, further on");
+    }
+    if token == "#" {
+        return Problem::new(path, "`#`", "JSON")
+            .help("a comment begins with // or stands between /* and */");
     }
     if let Some(what) = message.strip_prefix("EOF while parsing ") {
         return Problem::new(path, "the end of the file", format!("the rest of {what}"));
@@ -119,7 +130,6 @@ fn syntax(path: String, message: &str, token: &str) -> Problem {
     match message {
         "number out of range" => Problem::new(path, token, "a number below 1.8e308"),
         "invalid number" => Problem::new(path, token, "a number such as 12, -0.5 or 1e-3"),
-        "trailing comma" => Problem::new(path, "a comma after the last entry", "none there"),
         "trailing characters" => Problem::new(
             path,
             format!("{token} after the scene"),
@@ -153,6 +163,9 @@ fn token(text: &str, line: usize, column: usize) -> &str {
     // A single character, which the place may be in the middle of.
     let start = (0..=at).rev().find(|i| line.is_char_boundary(*i));
     let rest = &line[start.unwrap_or(0)..];
+    if rest.starts_with("/*") {
+        return &rest[..2];
+    }
     &rest[..rest.chars().next().map_or(0, char::len_utf8)]
 }
 

@@ -28,6 +28,8 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), St
         let bound = || rule.as_f64().unwrap();
         let holds = match keyword.as_str() {
             "$schema" | "$defs" | "title" | "description" | "default" | "format" => true,
+            // For editors.
+            "allowComments" | "allowTrailingCommas" => true,
             "$ref" => {
                 let pointer = rule.as_str().unwrap().strip_prefix('#').unwrap();
                 check(root, root.pointer(pointer).unwrap(), value, at)?;

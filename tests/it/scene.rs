@@ -1215,17 +1215,26 @@ fn what_is_no_json_is_shown_with_line_and_column() {
              double quotes, true, false, null, [...] or {...}",
         ),
         (
-            "{\"version\": 1,}",
-            "$: found a comma after the last entry at line 1, column 15, expected none there",
+            "{\"version\": 1,,}",
+            "$: found `,` at line 1, column 15, expected a name in double quotes",
         ),
         (
             "{'version': 1}",
             "$: found `'` at line 1, column 2, expected a name in double quotes",
         ),
         (
-            "{ // a scene\n}",
-            "$: found a comment at line 1, column 3, expected JSON; JSON has no comments; \
-             \"description\" may hold one",
+            "{ /* a scene\n}",
+            "$: found the start of a comment at line 1, column 3, expected its end, */, further on",
+        ),
+        (
+            "{ # a scene\n}",
+            "$: found `#` at line 1, column 3, expected JSON; a comment begins with // or stands \
+             between /* and */",
+        ),
+        (
+            "// One\n{ /* two\n */ \"gravity\": [0, x] // three\n}",
+            "gravity[1]: found `x` at line 3, column 20, expected a value: a number, a string in \
+             double quotes, true, false, null, [...] or {...}",
         ),
         (
             "{\"version\" 1}",
@@ -1243,6 +1252,27 @@ fn what_is_no_json_is_shown_with_line_and_column() {
     assert_eq!(trailing.expected, "the end of the file");
     let deep = problem_in(&"[".repeat(100_000));
     assert_eq!(deep.path, "$");
+}
+
+#[test]
+fn comments_and_commas_after_the_last_entry_change_nothing() {
+    let plain = serde_json::to_string_pretty(&ball()).unwrap();
+    let mut commented = String::from("\u{feff}// A scene /* with\n");
+    for line in plain.lines() {
+        let (before, bracket) = line.split_at(line.len() - line.trim_start().len());
+        let ends = bracket.starts_with([']', '}']);
+        if ends {
+            commented.push_str(", /* the last */\n");
+        }
+        commented.push_str(&format!("{before}{bracket} // \" }} ], comment\n"));
+    }
+    let read = |text: &str| scene::parse(text, "ball.json".as_ref()).unwrap();
+    assert_eq!(read(&commented), read(&plain));
+    // What is saved has none of it.
+    let folder = tempfile::tempdir().unwrap();
+    read(&commented).save(folder.path()).unwrap();
+    let saved = fs::read_to_string(folder.path().join(scene::FILE)).unwrap();
+    serde_json::from_str::<Value>(&saved).unwrap();
 }
 
 #[test]
