@@ -6,6 +6,8 @@ mod check;
 mod compare;
 mod failure;
 mod log;
+mod new;
+mod next;
 #[cfg(feature = "render")]
 mod picture;
 mod progress;
@@ -33,6 +35,15 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log::start(arguments.verbose);
     let outcome = match arguments.command {
+        None => greet(),
+        Some(command) => run(command),
+    };
+    failure::exit_code(outcome)
+}
+
+fn run(command: Command) -> Outcome {
+    match command {
+        Command::New(arguments) => new::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         #[cfg(feature = "view")]
         Command::View(arguments) => view::run(&arguments),
@@ -43,14 +54,29 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Adapters(arguments) => adapters::run(&arguments),
-    };
-    failure::exit_code(outcome)
+    }
+}
+
+/// Says how to start, to whom gives no command.
+fn greet() -> Outcome {
+    let heap = Path::new("heap.json");
+    let show = next::show(heap);
+    terminal::print(format_args!(
+        "Rockfall simulates piles of rigid bodies by the discrete element method.
+
+  {:<28} writes a first scene, heap.json
+  {:<28} runs it
+  {show:<28} shows it
+
+`rockfall --help` lists all commands.",
+        "rockfall new heap", "rockfall run heap.json"
+    ))
 }
 
 /// Simulates massive piles of rigid bodies by the discrete element method, on any GPU or on the
 /// CPU.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(version, after_help = EXAMPLES)]
 pub struct Arguments {
     /// Say more of what goes on: -v what is done, -vv in detail, -vvv everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
@@ -58,17 +84,18 @@ pub struct Arguments {
 
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
+  rockfall new pile                      write a scene to start from, pile.json
   rockfall run pile.json                 run a scene on the GPU, or on the CPU without one
   rockfall run pile.json --steps 1000    run only 1000 steps of it
   rockfall view pile.json                watch it in a window
   rockfall render pile.json --out frames make pictures of it
   rockfall bench                         measure how fast this machine is
-  rockfall compare pile.json             hold the GPU against the CPU
+  rockfall compare pile.json             compare the GPU with the CPU
   rockfall check pile.json               see whether a scene is right
   rockfall adapters                      see which GPUs there are
 
@@ -81,6 +108,7 @@ Exit codes:
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    New(new::Arguments),
     Run(Box<run::Arguments>),
     #[cfg(feature = "view")]
     View(view::Arguments),

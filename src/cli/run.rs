@@ -23,7 +23,7 @@ use super::failure::{Failure, Outcome};
 #[cfg(feature = "render")]
 use super::picture::{self, PictureArguments, Studio};
 use super::progress::Progress;
-use super::{EngineArguments, terminal};
+use super::{EngineArguments, next, terminal};
 
 /// Steps are taken in slices of about this time, so that progress shows.
 const SLICE: Duration = Duration::from_millis(200);
@@ -80,7 +80,7 @@ pub struct Arguments {
     #[arg(long, value_name = "INTERVAL", requires = "out", value_parser = interval)]
     statistics_every: Option<Interval>,
 
-    /// Write a checkpoint every so often [default: ten minutes of the clock on the wall]
+    /// Write a checkpoint every so often [default: every ten minutes of real time]
     #[arg(long, value_name = "INTERVAL", requires = "out", value_parser = interval)]
     checkpoint_every: Option<Interval>,
 
@@ -240,14 +240,16 @@ pub fn run(arguments: &Arguments) -> Outcome {
         let mut studio = Studio::new(&arguments.picture, &simulation, adapter, false)?;
         picture::save(&studio.picture(&simulation)?, path)?;
     }
+    let kept = folder.as_ref().map(|folder| folder.path().to_owned());
     if let Some(folder) = folder {
         folder.finish(&mut simulation, false, summary.clone())?;
     }
     if arguments.json {
-        terminal::print_json(&summary)
-    } else {
-        terminal::print(summary)
+        return terminal::print_json(&summary);
     }
+    terminal::print(summary)?;
+    next::say(arguments.next(&scene, &path, kept.as_deref()));
+    Ok(())
 }
 
 fn record(simulation: &Simulation, options: &Options, steps: u64) -> Record {
@@ -424,6 +426,33 @@ impl Arguments {
                     .to_owned(),
             )),
         }
+    }
+
+    /// What to look at when the run is over.
+    fn next(&self, scene: &Scene, path: &Path, kept: Option<&Path>) -> String {
+        #[cfg(feature = "render")]
+        if let Some(picture) = &self.snapshot {
+            return format!("look at {}", picture.display());
+        }
+        if let Some(folder) = kept {
+            let kinds = scene.file.output.vtk.as_deref().unwrap_or(&Kind::ALL);
+            let series = kinds.first().map(|kind| {
+                let file = folder.join(format!("{}.pvd", kind.keyword()));
+                format!("open {} in ParaView, or ", file.display())
+            });
+            return format!(
+                "{}plot {}",
+                series.unwrap_or_default(),
+                folder.join(RunFolder::STATISTICS).display()
+            );
+        }
+        if let Some(state) = &self.state {
+            return format!("look at {}", state.display());
+        }
+        format!(
+            "`{}` shows it; `--out DIR` keeps a run, for ParaView and Python",
+            next::show(path)
+        )
     }
 
     /// What to trace, if anything.

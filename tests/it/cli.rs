@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const COMMANDS: &[&str] = &[
+    "new",
     "run",
     "check",
     "schema",
@@ -218,6 +219,134 @@ fn every_command_has_help_with_examples() {
     assert!(all.stdout.contains("Exit codes:"));
     let version = place.rockfall(&["--version"]).stdout;
     assert_eq!(version, format!("rockfall {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn without_a_command_three_are_shown() {
+    let place = Place::new();
+    let greeting = place.rockfall(&[]);
+    assert_eq!((greeting.code, greeting.stderr.as_str()), (Some(0), ""));
+    let commands: Vec<&str> = greeting
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("  rockfall "))
+        .collect();
+    assert_eq!(commands.len(), 3, "{}", greeting.stdout);
+    assert!(greeting.stdout.lines().count() < 10);
+    // The first two do what they promise.
+    for command in &commands[..2] {
+        let words: Vec<&str> = command.split("  ").next().unwrap().split(' ').collect();
+        let short = match words[0] {
+            "run" => &["--steps", "1", "--backend", "cpu"][..],
+            _ => &[],
+        };
+        let outcome = place.rockfall(&[&words, short].concat());
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    }
+}
+
+const TEMPLATES: [&str; 6] = ["pile", "drum", "hopper", "conveyor", "blocks", "empty"];
+
+#[test]
+fn each_template_is_a_right_scene_with_comments() {
+    let place = Place::new();
+    let help = place.rockfall(&["new", "--help"]).stdout;
+    let mut arguments = vec!["check"];
+    let names: Vec<String> = TEMPLATES.map(|name| format!("my {name}.json")).into();
+    for (template, name) in TEMPLATES.iter().zip(&names) {
+        assert!(help.contains(&format!("- {template}:")), "{help}");
+        let stem = name.strip_suffix(".json").unwrap();
+        let outcome = place.rockfall(&["new", stem, "--template", template]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert_eq!(outcome.stdout, format!("wrote {name}\n"));
+        assert_eq!(
+            outcome.stderr,
+            format!("next: rockfall run '{name}'\n"),
+            "the name has a space"
+        );
+        let text = place.read(name);
+        assert!(
+            text.contains(&format!("//   rockfall run '{name}' ")),
+            "{text}"
+        );
+        assert!(!text.contains("SCENE"), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 120),
+            "{text}"
+        );
+        arguments.push(name);
+    }
+    let checked = place.rockfall(&arguments);
+    assert_eq!((checked.code, checked.stderr.as_str()), (Some(0), ""));
+    let few = place.run("my empty.json", &[]);
+    assert_eq!(few["bodies"], 1);
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn each_template_runs_to_its_end_without_a_warning() {
+    let place = Place::new();
+    for template in TEMPLATES {
+        place.rockfall(&["new", template, "-t", template]);
+        let scene = format!("{template}.json");
+        let outcome = place.rockfall(&["run", &scene, "--backend", "cpu"]);
+        assert_eq!(outcome.code, Some(0), "{template}: {}", outcome.stderr);
+        assert!(
+            !outcome.stderr.contains("warning"),
+            "{template}: {}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn a_new_scene_overwrites_nothing() {
+    let place = Place::new().with("ball.json", &ball());
+    let before = place.read("ball.json");
+    for name in ["ball", "ball.json"] {
+        place
+            .rockfall(&["new", name])
+            .failed(2, &["ball.json exists already", "another name"]);
+    }
+    assert_eq!(place.read("ball.json"), before);
+    place
+        .rockfall(&["new", "no/ball"])
+        .failed(2, &["no/ball.json", "no folder no"]);
+    place.rockfall(&["new", "a/.."]).failed(2, &["a/.."]);
+    place
+        .rockfall(&["new", "heap", "--template", "pyramid"])
+        .failed(2, &["'pyramid'", "pile, drum, hopper"]);
+    assert!(!place.path("heap.json").exists());
+}
+
+#[test]
+fn a_run_ends_with_what_to_look_at_next() {
+    let place = Place::new().with("my ball.json", &ball());
+    let next = |arguments: &[&str]| {
+        let start = ["run", "my ball.json", "--steps", "2", "--backend", "cpu"];
+        let outcome = place.rockfall(&[&start, arguments].concat());
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        outcome.stderr.lines().last().unwrap().to_owned()
+    };
+    let plain = next(&[]);
+    assert!(
+        plain.starts_with("next: `rockfall ") && plain.contains("'my ball.json'"),
+        "{plain}"
+    );
+    assert!(plain.contains("--out DIR"), "{plain}");
+    let kept = next(&["--out", "kept"]);
+    let file = kept
+        .strip_prefix("next: open ")
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap();
+    assert!(place.path(file).is_file(), "{kept}");
+    let only = next(&["--out", "only", "--vtk", "none"]);
+    let file = only.strip_prefix("next: plot ").unwrap();
+    assert!(place.path(file).is_file(), "{only}");
+    // A program that reads the summary is told nothing.
+    assert!(!next(&["--json"]).starts_with("next"));
 }
 
 #[test]
