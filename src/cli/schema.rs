@@ -15,8 +15,8 @@ const EXAMPLES: &str = "\
 Examples:
   rockfall schema > rockfall.schema.json
 
-A scene that begins with { \"$schema\": \"rockfall.schema.json\", \"version\": 1, ... is then
-completed and checked by editors that know JSON Schema, such as VS Code.";
+In a scene that begins with { \"$schema\": \"rockfall.schema.json\", \"version\": 1, ... editors that know
+JSON Schema, such as VS Code, then complete names and mark mistakes. VS Code takes comments, too.";
 
 /// Runs the command.
 pub fn run(_: &Arguments) -> Outcome {
