@@ -1,6 +1,7 @@
-//! Numbers that both engines share: places in grids, rotations, rounding; work on several threads; and how the shaders
-//! get the structs and constants of the host.
+//! Numbers that both engines share: places in grids, rotations, rounding; work on several threads; how the shaders
+//! get the structs and constants of the host; and how numbers are written for people.
 
+pub mod display;
 pub mod grid;
 pub mod parallel;
 pub mod rotation;

@@ -641,7 +641,7 @@ impl Encounters {
             )));
         }
         let steps = limits.shortest / given;
-        let given_s = exact(given);
+        let given_s = rounded(given);
         let part = match limits.rayleigh {
             Some((time, material)) if steps.is_infinite() => format!(
                 "{} % of the Rayleigh time of the smallest sphere of {}",
@@ -672,7 +672,7 @@ impl Encounters {
 
     fn time_step_without_contact(&self, given: Option<f64>, duration: f64) -> TimeStep {
         if let Some(given) = given {
-            return TimeStep::new(given, format!("time step {} s: given", exact(given)));
+            return TimeStep::new(given, format!("time step {} s: given", rounded(given)));
         }
         let duration = if duration > 0.0 { duration } else { 1.0 };
         let of_duration = duration / STEPS_WITHOUT_CONTACT;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::math::display::{Exact, Rounded};
+
 /// The problems that [`SceneError`]'s `Display` spells out; the rest are only counted.
 const SHOWN: usize = 20;
 
@@ -128,19 +130,10 @@ pub(super) fn closest<'a>(
 
 /// A number as it was written, or near enough: the shortest that reads as the same.
 pub(super) fn exact(number: f64) -> String {
-    if number == 0.0 || (1e-5..1e15).contains(&number.abs()) {
-        number.to_string()
-    } else {
-        format!("{number:e}")
-    }
+    Exact(number).to_string()
 }
 
 /// A number to four digits.
 pub(super) fn rounded(number: f64) -> String {
-    let rounded = format!("{number:.3e}").parse().unwrap_or(number);
-    if rounded == 0.0 || (1e-3..1e6).contains(&rounded.abs()) {
-        rounded.to_string()
-    } else {
-        format!("{rounded:e}")
-    }
+    Rounded(number).to_string()
 }

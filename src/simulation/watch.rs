@@ -6,6 +6,7 @@ use std::time::Duration;
 use glam::DVec3;
 
 use crate::error::Result;
+use crate::math::display::Rounded;
 use crate::model::wall::Wall;
 use crate::model::{Law, Model};
 use crate::simulation::Simulation;
@@ -142,7 +143,7 @@ impl Watch {
                  bodies; lower contact.time_step, which is {} s{}",
                 snapshot.steps,
                 100.0 * growth,
-                model.time_step,
+                Rounded(model.time_step),
                 match model.integrator {
                     crate::model::Integrator::Explicit =>
                         ", or take the integrator \"semi-implicit\": the explicit one gains energy",

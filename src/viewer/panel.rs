@@ -241,7 +241,7 @@ fn parameters(ui: &mut Ui, stage: &Stage, (a, b): &mut (usize, usize), wishes: &
         let drag = egui::DragValue::new(&mut time_step)
             .speed(0.01 * model.time_step)
             .range(1e-12..=1.0)
-            .custom_formatter(|value, _| format!("{value:.3e}"));
+            .custom_formatter(|value, _| Rounded(value).to_string());
         if ui.add(drag).changed() {
             wishes.push(Wish::TimeStep(time_step));
         }
@@ -290,7 +290,7 @@ fn contact_parameters(ui: &mut Ui, law: &mut PairLaw) {
     let drag = egui::Slider::new(&mut stiffness, 1.0..=1e12)
         .logarithmic(true)
         .clamping(egui::SliderClamping::Edits)
-        .custom_formatter(|value, _| format!("{value:.2e}"))
+        .custom_formatter(|value, _| Rounded(value).to_string())
         .text("stiffness");
     if ui.add(drag).changed() && law.stiffness > 0.0 {
         // The ratio of the two is that of the materials.

@@ -9,7 +9,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use thiserror::Error;
 
-use super::overlap::{SphereGrid, bounding_radius, short, spheres_of};
+use super::overlap::{SphereGrid, bounding_radius, spheres_of};
+use crate::math::display::Rounded;
 use crate::model::ModelBody;
 use crate::model::clump::{Clump, ClumpSphere};
 use crate::model::quantity::Quantities;
@@ -106,7 +107,7 @@ pub enum FillError {
     #[error(
         "the region is too small for a whole \"{shape}\": along {axis} it is {} m wide, and the \
          body needs {} m; widen the region or take a smaller shape",
-        short(*room), short(*needed)
+        Rounded(*room), Rounded(*needed)
     )]
     RegionTooSmall {
         /// Name of the shape.
@@ -124,7 +125,7 @@ pub enum FillError {
     #[error(
         "the grid's spacing is {} m, less than {} m, the diameter of the smallest sphere \
          in the mix, so neighbours would overlap; take a larger spacing, or leave it out",
-        short(*spacing), short(*least)
+        Rounded(*spacing), Rounded(*least)
     )]
     SpacingTooSmall {
         /// As given, m.
@@ -138,7 +139,7 @@ pub enum FillError {
          {} m apart, and at {blocked} of them a body would overlap another or a wall; enlarge \
          the region, reduce the count or the spacing, or place at random",
         sites[0], sites[1], sites[2], sites.iter().map(|&n| n as f64).product::<f64>(),
-        short(*pitch)
+        Rounded(*pitch)
     )]
     GridFull {
         /// Bodies placed.
@@ -158,7 +159,7 @@ pub enum FillError {
          in {tries} tries: the spheres of all {count} would take {} m^3 of the \
          region's {} m^3 ({:.0} %), and more than about 20 % is rarely reached at \
          random; enlarge the region, reduce the count, or place on a grid",
-        short(*sphere_volume), short(*region_volume), 100.0 * sphere_volume / region_volume
+        Rounded(*sphere_volume), Rounded(*region_volume), 100.0 * sphere_volume / region_volume
     )]
     Crowded {
         /// Bodies placed; the largest of the mix are placed first.

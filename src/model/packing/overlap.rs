@@ -115,11 +115,6 @@ pub(super) fn bounding_radius(clump: &Clump) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// A number rounded to six digits, for sentences.
-pub(super) fn short(number: f64) -> f64 {
-    format!("{number:.5e}").parse().unwrap_or(number)
-}
-
 /// A grid of all spheres; in a periodic domain, of their images in it.
 fn grid_of(bodies: &[ModelBody], world: World) -> SphereGrid {
     let World { shapes, domain, .. } = world;

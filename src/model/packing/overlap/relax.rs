@@ -3,7 +3,8 @@
 use glam::DVec3;
 use thiserror::Error;
 
-use super::{Overlap, World, for_each_pair, grid_of, overlaps, short, spheres_of};
+use super::{Overlap, World, for_each_pair, grid_of, overlaps, spheres_of};
+use crate::math::display::Rounded;
 use crate::math::parallel::prelude::*;
 use crate::model::ModelBody;
 
@@ -36,7 +37,7 @@ pub struct RelaxReport {
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error(
     "{remaining} overlaps are left after {sweeps} sweeps of easing bodies apart; the deepest is \
-     {:.1} % of the smaller radius ({} m)", 100.0 * worst.fraction, short(worst.depth)
+     {:.1} % of the smaller radius ({} m)", 100.0 * worst.fraction, Rounded(worst.depth)
 )]
 pub struct Unrelaxed {
     /// Sweeps over all overlaps.
