@@ -10,10 +10,10 @@ use serde::Serialize;
 use super::failure::Outcome;
 use super::terminal;
 
-/// List the GPU adapters that wgpu sees, and what each lacks
+/// List the GPU adapters that wgpu finds, and what each lacks
 ///
-/// Shows which of them `--backend auto` would choose, whether it can time passes, and the largest
-/// buffer that it allows. A software adapter is used only if it is named with --adapter.
+/// Shows which of them `--backend auto` chooses, whether they can time passes, and the largest
+/// buffer that they allow. A software adapter is used only if --adapter names it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

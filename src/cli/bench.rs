@@ -19,14 +19,13 @@ use super::{EngineArguments, terminal};
 
 /// Measure how fast scenes run
 ///
-/// Each scene first settles: it runs for its duration. Then the same steps run again and again from
-/// the state that it has then, and the median and the spread of the repeats are shown, along with
-/// what they computed: contacts, the largest overlap, and a hash of the final state, which must be
-/// the same in each repeat.
+/// Each scene first settles: it runs for its duration. Then the same steps are repeated from that state.
+/// The tables show the median and the spread of the repeats, and what they computed: contacts, the
+/// largest overlap, and a hash of the final state, which must be the same in each repeat.
 ///
 /// Without a scene, the default set runs: settled beds of 10k cubes of 8 spheres, 100k spheres, 100k
 /// cubes of 8 spheres, and 1M spheres. A scene that does not fit into the time limit or into memory
-/// is left out, and it is said why.
+/// is left out, with the reason.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -37,7 +36,7 @@ pub struct Arguments {
     #[command(flatten)]
     engine: EngineArguments,
 
-    /// Take about S seconds at most, for all scenes together
+    /// Time limit for all scenes together, about
     #[arg(long, value_name = "S", default_value = "180", value_parser = seconds, allow_negative_numbers = true)]
     limit: f64,
 
@@ -45,17 +44,17 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
 
-    /// Time N steps in each repeat [default: as many as take about a second]
+    /// Steps in each repeat [default: as many as take about a second]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     steps: Option<u64>,
 
-    /// Simulate S seconds before timing [default: the duration of the scene]
+    /// Simulated time before the first repeat [default: the duration of the scene]
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     settle: Option<f64>,
 
-    /// Measure how fast the memory copies, and say which part of that a step reaches
+    /// Measure how fast memory is copied, and which part of that speed a step reaches
     ///
-    /// The fewest bytes that a step must move follow from the layout of its data: each buffer that a
+    /// The fewest bytes that a step can move follow from the layout of its data: each buffer that a
     /// pass needs is read once, and each that it makes is written once.
     #[arg(long)]
     roofline: bool,
@@ -67,13 +66,13 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  rockfall bench                                  the default set, as far as three minutes go
+  rockfall bench                                  the default set, within three minutes
   rockfall bench --limit 600 --json > bench.json
   rockfall bench pile.json --backend cpu --threads 1
   rockfall bench pile.json --settle 0 --steps 500
       Time the first 500 steps of a scene.
 
-Exit code 1 if a repeat ends in another state than the others.";
+Exit code 1 if repeats end in different states.";
 
 /// What all scenes came to.
 #[derive(Serialize)]
@@ -109,7 +108,9 @@ pub fn run(arguments: &Arguments) -> failure::Outcome {
         left_out: Vec::new(),
     };
     if report.machine.debug {
-        terminal::warn("this is a debug build, which is slow; build with --release to measure");
+        terminal::warn(
+            "this is a debug build, which is slow; measure with a build by cargo build --release",
+        );
     }
     let mut bench = Bench::new(options);
     if arguments.scenes.is_empty() {

@@ -4,20 +4,22 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rockfall::output::Rounded;
-use rockfall::scene;
 
 use super::failure::{Failure, Outcome};
-use super::terminal;
+use super::{ChangeArguments, terminal};
 
 /// Check scenes without running them
 ///
-/// Prints a line for each scene that is right, and all that is wrong with each that is not.
+/// Prints a line for each scene that is right, and every mistake in the others.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Scene files
     #[arg(value_name = "SCENE", required = true)]
     scenes: Vec<PathBuf>,
+
+    #[command(flatten)]
+    changes: ChangeArguments,
 }
 
 const EXAMPLES: &str = "\
@@ -32,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mut wrong = 0;
     for path in &arguments.scenes {
         let file = path.display();
-        match scene::load(path) {
+        match arguments.changes.try_load(path) {
             Ok(scene) => {
                 let model = &scene.model;
                 terminal::print(format_args!(

@@ -6,35 +6,36 @@ use clap::Args;
 use rockfall::measure::compare::{
     Comparison, Moment, Nearer, PassComparison, TRAJECTORY_TOLERANCE, compare,
 };
+use rockfall::output::Rounded;
 use rockfall::scene::Scene;
 use rockfall::step::gpu::Adapter;
 
 use super::failure::{Failure, Outcome};
 use super::progress::Progress;
 use super::table::{row, table};
-use super::terminal;
+use super::{ChangeArguments, terminal};
 
 /// Compare the CPU engine with the GPU on a scene
 ///
-/// First each pass by itself: at the start of the run, at its end and at four moments between, the GPU
-/// and the plain reference run each pass on what the CPU engine has, and the largest difference of what
-/// they make of it is shown with its tolerance.
+/// First, each pass alone: at the start of the run, at its end and at four moments between, the GPU and
+/// the plain reference run each pass on the data of the CPU engine. The table shows the largest
+/// difference of their results, and its tolerance.
 ///
-/// Then both engines over time, from the same start and each on its own: the difference in position
-/// (as a fraction of a cell, which is about as wide as the smallest sphere), orientation (radians), velocity
-/// and contact force (as a fraction of the largest), of all bodies but one in a hundred and of all,
-/// and the kinetic energy and the mean height of each.
+/// Then both engines run from the same start, each on its own. The tables show the differences in
+/// position (as a fraction of a cell, which is about as wide as the smallest sphere), orientation
+/// (radians), velocity and contact force (as a fraction of the largest), for all bodies and for all but
+/// one in a hundred; and the kinetic energy and the mean height on each engine.
 ///
-/// The engines round differently, and collisions multiply differences without end; so trajectories
-/// can agree for a while only. For how long is measured: a second run of the CPU engine has the last
-/// bits of its state flipped at random in each step. All bodies but one in a hundred are held to
-/// --tolerance in a quantity until that run is 1e-4 away from the first one in it; later differences
-/// are shown in parentheses. Kinetic energy (as a fraction of the largest so far) and mean height
-/// (as a fraction of a cell) must agree throughout, within 1/sqrt(bodies), or 0.01 if that is more.
+/// The engines round differently, and collisions amplify differences without limit, so trajectories
+/// agree only for a while. How long is measured: in a second run of the CPU engine, the last bits of
+/// the state are flipped at random in each step. All bodies but one in a hundred must agree within
+/// --tolerance in a quantity until that run is 1e-4 away from the first one; later differences
+/// stand in parentheses. Kinetic energy (as a fraction of the largest so far) and mean height
+/// (as a fraction of a cell) must agree throughout, within 1/sqrt(bodies) or 0.01, whichever is larger.
 ///
-/// Of scenes that are not too large, a last line says which engine is nearer to a run in double precision.
+/// For scenes that are not too large, a last line says which engine is nearer to a run in double precision.
 ///
-/// The GPU is a real one or, where there is none, a software adapter.
+/// The GPU is a real one or, if there is none, a software adapter.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -42,11 +43,14 @@ pub struct Arguments {
     #[arg(value_name = "SCENE")]
     scene: PathBuf,
 
-    /// Compare over N steps
+    #[command(flatten)]
+    changes: ChangeArguments,
+
+    /// Number of steps
     #[arg(long, value_name = "N", default_value_t = 200)]
     steps: u64,
 
-    /// Use the GPU adapter whose description contains TEXT (`rockfall adapters` lists them)
+    /// GPU adapter whose description contains TEXT (`rockfall adapters` lists them)
     #[arg(long, value_name = "TEXT")]
     adapter: Option<String>,
 
@@ -71,7 +75,7 @@ Exit code 1 if the engines differ by more than a tolerance.";
 pub fn run(arguments: &Arguments) -> Outcome {
     let Scene {
         model, warnings, ..
-    } = super::load(&arguments.scene)?;
+    } = arguments.changes.load(&arguments.scene)?;
     warnings.iter().for_each(terminal::warn);
     let context = choose(arguments.adapter.as_deref())?.open()?;
     terminal::say(format_args!("CPU engine and {}", context.adapter));
@@ -108,7 +112,7 @@ fn choose(wanted: Option<&str>) -> Outcome<Adapter> {
             .or_else(|_| Adapter::choose(Some("software")))
             .map_err(|_| {
                 Failure::Run(
-                    "there is nothing to compare the CPU engine with: wgpu sees neither a GPU nor \
+                    "there is nothing to compare the CPU engine with: wgpu finds neither a GPU nor \
                      a software adapter; install the GPU's Vulkan driver, or a software one \
                      (Debian, Ubuntu: mesa-vulkan-drivers)"
                         .into(),
@@ -119,8 +123,12 @@ fn choose(wanted: Option<&str>) -> Outcome<Adapter> {
 
 fn print(comparison: &Comparison) -> Outcome {
     terminal::print(format_args!(
-        "{}: bodies {}, spheres {}, steps {} of {:e} s\n",
-        comparison.scene, comparison.bodies, comparison.spheres, comparison.steps, comparison.dt
+        "{}: bodies {}, spheres {}, steps {} of {} s\n",
+        comparison.scene,
+        comparison.bodies,
+        comparison.spheres,
+        comparison.steps,
+        Rounded(comparison.dt)
     ))?;
     terminal::print("Each pass from the same input, largest difference")?;
     terminal::print(table(&pass_rows(&comparison.passes)))?;

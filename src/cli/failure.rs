@@ -54,9 +54,9 @@ fn remedy(error: &Error) -> Option<&'static str> {
         Error::NoAdapter(_) | Error::Device { .. } => Some(
             "name another one with --adapter (`rockfall adapters` lists them), or use --backend cpu",
         ),
-        Error::TooLarge { .. } | Error::Lost { .. } => Some("--backend cpu takes the CPU engine"),
+        Error::TooLarge { .. } | Error::Lost { .. } => Some("use --backend cpu"),
         Error::CustomLaw { .. } => {
-            Some("use --backend gpu, on a machine without a GPU with --adapter software")
+            Some("use --backend gpu, with --adapter software if there is no GPU")
         }
         Error::CannotDraw { .. } => {
             Some("name another one with --adapter (`rockfall adapters` lists them)")

@@ -15,6 +15,8 @@ mod progress;
 mod render;
 mod run;
 mod schema;
+mod shell;
+mod sweep;
 mod table;
 mod terminal;
 #[cfg(feature = "view")]
@@ -23,16 +25,19 @@ mod view;
 use std::env;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use rockfall::scene::{self, Scene};
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use rockfall::scene::{self, Change, Scene, SceneError};
 use rockfall::simulation::{Backend, Options, Precision};
 
 use failure::{Failure, Outcome};
 
 fn main() -> ExitCode {
     quiet_mesa();
-    let arguments = Arguments::parse();
+    let matches = Arguments::command().color(color_of_help()).get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    terminal::colour(arguments.color);
     log::start(arguments.verbose);
     let outcome = match arguments.command {
         None => greet(),
@@ -52,7 +57,10 @@ fn run(command: Command) -> Outcome {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
+        Command::Completions(arguments) => shell::completions(&arguments),
+        Command::Man(arguments) => shell::man(&arguments),
         Command::Adapters(arguments) => adapters::run(&arguments),
     }
 }
@@ -73,37 +81,89 @@ fn greet() -> Outcome {
     ))
 }
 
-/// Simulates massive piles of rigid bodies by the discrete element method, on any GPU or on the
-/// CPU.
+/// Simulate piles of rigid bodies by the discrete element method, on a GPU or on the CPU
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXAMPLES)]
+#[command(version, long_version = VERSION.as_str(), after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Say more of what goes on: -v what is done, -vv in detail, -vvv everything
+    /// Print more about what happens: -v the main steps, -vv details, -vvv everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 
-    /// What to do.
+    /// When messages have colours; NO_COLOR in the environment is heeded, too. What colours bodies have is --colour
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_possible_values = true
+    )]
+    pub color: terminal::Color,
+
+    /// What to do
     #[command(subcommand)]
     pub command: Option<Command>,
+}
+
+/// The version, the commit and the features that the program was built from.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let features = [
+        ("cli", cfg!(feature = "cli")),
+        ("cpu", cfg!(feature = "cpu")),
+        ("gpu", cfg!(feature = "gpu")),
+        ("output", cfg!(feature = "output")),
+        ("parallel", cfg!(feature = "parallel")),
+        ("render", cfg!(feature = "render")),
+        ("scene", cfg!(feature = "scene")),
+        ("view", cfg!(feature = "view")),
+    ];
+    let built = features.iter().filter(|(_, built)| *built);
+    let names: Vec<&str> = built.map(|(name, _)| *name).collect();
+    let commit = match env!("ROCKFALL_COMMIT") {
+        "" => "unknown",
+        commit => commit,
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        "{version}\ncommit: {commit}\nfeatures: {}",
+        names.join(", ")
+    )
+});
+
+/// The value of --color, before the arguments are read: help, which comes of reading them, heeds it, too.
+fn color_of_help() -> ColorChoice {
+    let arguments: Vec<_> = env::args_os().collect();
+    let mut words = arguments.iter().filter_map(|argument| argument.to_str());
+    let given = words.by_ref().find_map(|word| match word {
+        "--color" => Some(""),
+        word => word.strip_prefix("--color="),
+    });
+    match given {
+        Some("") => words.next().unwrap_or_default(),
+        Some(when) => when,
+        None => "",
+    }
+    .parse()
+    .unwrap_or(ColorChoice::Auto)
 }
 
 const EXAMPLES: &str = "\
 Examples:
   rockfall new pile                      write a scene to start from, pile.json
-  rockfall run pile.json                 run a scene on the GPU, or on the CPU without one
-  rockfall run pile.json --steps 1000    run only 1000 steps of it
+  rockfall run pile.json                 run it on the GPU, or on the CPU if there is none
+  rockfall run pile.json --steps 1000    run 1000 steps of it
   rockfall view pile.json                watch it in a window
   rockfall render pile.json --out frames make pictures of it
   rockfall bench                         measure how fast this machine is
   rockfall compare pile.json             compare the GPU with the CPU
-  rockfall check pile.json               see whether a scene is right
-  rockfall adapters                      see which GPUs there are
+  rockfall check pile.json               check it for mistakes
+  rockfall adapters                      list the GPUs
 
 Exit codes:
   0  all went well
   1  the run failed, or `compare` found a difference
   2  the arguments or the scene are wrong
-  130  the run was stopped by Ctrl-C, and can go on";
+  130  the run was stopped by Ctrl-C; `rockfall run --resume` goes on with it";
 
 /// A command.
 #[derive(Debug, Subcommand)]
@@ -117,27 +177,75 @@ pub enum Command {
     Bench(bench::Arguments),
     Compare(compare::Arguments),
     Check(check::Arguments),
+    Sweep(sweep::Arguments),
     Schema(schema::Arguments),
     Adapters(adapters::Arguments),
+    Completions(shell::Completions),
+    Man(shell::Man),
+}
+
+/// What a command changes in its scene.
+#[derive(Clone, Debug, Args)]
+pub struct ChangeArguments {
+    /// Change a value of the scene, such as contact.stiffness=2e5 or bodies[0].position=[0,1,0]; may be given several times
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = Change::parse)]
+    changes: Vec<Change>,
+}
+
+impl ChangeArguments {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// Loads a scene with these changes. What is wrong with one of them is told with its flag.
+    pub fn load(&self, path: &Path) -> Outcome<Scene> {
+        self.try_load(path).map_err(Failure::Scene)
+    }
+
+    /// As [`ChangeArguments::load`], for a command that goes on after a wrong scene.
+    pub fn try_load(&self, path: &Path) -> Result<Scene, SceneError> {
+        scene::load_changed(path, &self.changes).map_err(|mut error| {
+            for problem in &mut error.problems {
+                let mut last_first = self.changes.iter().rev();
+                if let Some(change) = last_first.find(|change| change.concerns(&problem.path)) {
+                    let flag = format!("it comes from --set {}", written(change));
+                    problem.help = Some(match problem.help.take() {
+                        Some(help) => format!("{help}; {flag}"),
+                        None => flag,
+                    });
+                }
+            }
+            error
+        })
+    }
+}
+
+/// A change, as it is written after --set.
+pub fn written(change: &Change) -> String {
+    match change.value.as_str() {
+        Some(text) => format!("{}={text}", change.path),
+        None => format!("{}={}", change.path, change.value),
+    }
 }
 
 /// Which engine a command uses.
 #[derive(Clone, Debug, Args)]
 pub struct EngineArguments {
-    /// The engine
+    /// Engine to run on
     #[arg(long, value_enum, default_value_t = BackendName::Auto)]
     pub backend: BackendName,
 
-    /// How precisely the reference reckons [default: single]
+    /// Precision of the reference engine [default: single]
     #[arg(long, value_enum, value_name = "PRECISION")]
     pub precision: Option<PrecisionName>,
 
-    /// Use the GPU adapter whose description contains TEXT (`rockfall adapters` lists them); a
-    /// software adapter is used only if it is named so
+    /// GPU adapter whose description contains TEXT (`rockfall adapters` lists them); a software adapter
+    /// is used only by name
     #[arg(long, value_name = "TEXT")]
     pub adapter: Option<String>,
 
-    /// Threads of the CPU engine; the result does not depend on them [default: all cores]
+    /// Threads of the CPU engine; the result is the same with any number [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 }
@@ -145,22 +253,22 @@ pub struct EngineArguments {
 /// An engine, as it is named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendName {
-    /// A real GPU if there is one, else the CPU
+    /// A real GPU if there is one, otherwise the CPU
     Auto,
     /// A GPU
     Gpu,
     /// The CPU
     Cpu,
-    /// The CPU, by the plain code that the others are held to: one thread, slow
+    /// The CPU, with the plain code that the others are tested against: one thread, slow
     Reference,
 }
 
 /// A precision, as it is named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PrecisionName {
-    /// That of the other engines
+    /// 32 bits, as in the other engines
     Single,
-    /// Steps in 64 bits; what is written is rounded to 32
+    /// 64 bits; what is written is rounded to 32
     Double,
 }
 
@@ -202,7 +310,7 @@ impl EngineArguments {
         }
         if self.precision == Some(PrecisionName::Double) && self.backend != BackendName::Reference {
             return Err(Failure::Usage(format!(
-                "--precision double is for the reference, and --backend {} has single precision \
+                "--precision double is for the reference engine, and --backend {} has single precision \
                  only; add --backend reference",
                 self.name()
             )));

@@ -20,16 +20,16 @@ pub struct PictureArguments {
     #[arg(long, value_name = "WxH", value_parser = size, default_value = "1280x720")]
     pub size: [u32; 2],
 
-    /// What colours mean
+    /// What the colours show
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     pub colour: ColourBy,
 
-    /// The value of the last colour, for what is a number [default: follows the largest value]
+    /// Value at the end of the colour scale [default: the largest value]
     #[arg(long, value_name = "VALUE", value_parser = positive)]
     pub top: Option<f32>,
 
-    /// Look from AROUND degrees around and ABOVE degrees above the scene, which fills the picture;
-    /// from ZOOM times nearer than that
+    /// Direction of view, in degrees around and above the scene, which fills the picture; ZOOM brings it
+    /// nearer by that factor
     #[arg(
         long,
         value_name = "AROUND,ABOVE[,ZOOM]",
@@ -39,7 +39,7 @@ pub struct PictureArguments {
     )]
     pub camera: [f64; 3],
 
-    /// Look from this point instead (m)
+    /// Look from this point (m) instead of --camera
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
     pub eye: Option<DVec3>,
 
@@ -47,7 +47,7 @@ pub struct PictureArguments {
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
     pub target: Option<DVec3>,
 
-    /// Samples of a pixel along each side, 1 to 4: more make smoother edges
+    /// Samples of a pixel along each side, 1 to 4; more give smoother edges
     #[arg(long, value_name = "N", default_value_t = 2,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SAMPLES)))]
     pub samples: u32,

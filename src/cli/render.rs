@@ -13,13 +13,12 @@ use rockfall::scene::Scene;
 use super::failure::{Failure, Outcome};
 use super::picture::{PictureArguments, Studio, save};
 use super::progress::Progress;
-use super::{EngineArguments, terminal};
+use super::{ChangeArguments, EngineArguments, terminal};
 
 /// Make pictures or a film of a scene, without a window
 ///
-/// Pictures are numbered PNG files, frame_00000.png and so on; the first shows the start. A film is
-/// made by the program ffmpeg, which must be installed. The same scene gives the same pictures, bit for
-/// bit, on one adapter.
+/// Pictures are numbered PNG files: frame_00000.png, which shows the start, and so on. Films need the
+/// program ffmpeg. On one adapter, the same scene gives the same pictures, bit for bit.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -28,9 +27,12 @@ pub struct Arguments {
     scene: PathBuf,
 
     #[command(flatten)]
+    changes: ChangeArguments,
+
+    #[command(flatten)]
     engine: EngineArguments,
 
-    /// Write a picture for each frame to DIR, which is made if need be
+    /// Write a picture of each frame to the folder DIR
     #[arg(long, value_name = "DIR", required_unless_present = "video")]
     out: Option<PathBuf>,
 
@@ -38,16 +40,16 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     video: Option<PathBuf>,
 
-    /// Frames a second
+    /// Frames per second
     #[arg(long, value_name = "F", default_value_t = 30.0, value_parser = rate)]
     fps: f64,
 
-    /// Simulated seconds in a second of the film
+    /// Simulated seconds per second of film
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = rate)]
     speed: f64,
 
-    /// Simulate S seconds instead of the duration of the scene
-    #[arg(long, value_name = "S", value_parser = super::run::seconds, allow_negative_numbers = true)]
+    /// Simulate this long instead of the duration of the scene: seconds such as 2.5, or 20ms
+    #[arg(long, value_name = "TIME", value_parser = super::run::seconds, allow_negative_numbers = true)]
     duration: Option<f64>,
 
     #[command(flatten)]
@@ -57,16 +59,16 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   rockfall render pile.json --out frames --fps 30
-      Write 30 pictures for each simulated second.
+      Write 30 pictures per simulated second.
   rockfall render pile.json --video pile.mp4 --speed 0.25 --colour speed
-      A film in slow motion in which colours say how fast bodies are.
+      Make a film in slow motion, coloured by speed.
   rockfall render pile.json --out frames --camera -60,35,1.5 --size 1920x1080
-      Large pictures from another side, and from nearer.";
+      Make large pictures from another side, and from nearer.";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
     let options = arguments.engine.options()?;
-    let Scene { model, .. } = super::load(&arguments.scene)?;
+    let Scene { model, .. } = arguments.changes.load(&arguments.scene)?;
     let duration = arguments.duration.unwrap_or(model.duration);
     let frames = (duration * arguments.fps / arguments.speed + 1e-6).floor() as u64 + 1;
     let mut simulation = Simulation::new(model, &options)?;
@@ -124,7 +126,7 @@ impl Outputs {
         if let Some(directory) = &arguments.out {
             fs::create_dir_all(directory).map_err(|error| {
                 Failure::Usage(format!(
-                    "--out: the directory {} cannot be made: {error}",
+                    "--out: the folder {} cannot be made: {error}",
                     directory.display()
                 ))
             })?;

@@ -1,6 +1,7 @@
 //! `rockfall run`.
 
 use std::fs::{self, File};
+use std::io;
 use std::io::BufWriter;
 use std::num::NonZeroU64;
 use std::ops::{ControlFlow, RangeInclusive};
@@ -23,7 +24,7 @@ use super::failure::{Failure, Outcome};
 #[cfg(feature = "render")]
 use super::picture::{self, PictureArguments, Studio};
 use super::progress::Progress;
-use super::{EngineArguments, next, terminal};
+use super::{ChangeArguments, EngineArguments, next, terminal};
 
 /// Steps are taken in slices of about this time, so that progress shows.
 const SLICE: Duration = Duration::from_millis(200);
@@ -33,14 +34,14 @@ const TRACED_UNLISTED: usize = 16;
 
 /// Run a scene and print a summary
 ///
-/// The summary goes to standard output, all else to standard error. The largest overlap in it is
-/// that of the whole run, as a fraction of the smaller radius; contacts are those of the last step;
-/// the wall time is that of the steps, without loading the scene and starting the engine; the hash
-/// is that of the final state of all bodies, bit for bit.
+/// The summary goes to standard output, everything else to standard error. Its largest overlap is that
+/// of the whole run, as a fraction of the smaller radius; its contacts are those of the last step. The
+/// wall time leaves out loading the scene and starting the engine. The state hash covers every bit of
+/// the final state of all bodies.
 ///
 /// With --out, the run is kept in a folder: VTK files for ParaView, states for numpy and pandas,
 /// statistics, the scene, and a checkpoint from which --resume goes on. Ctrl-C stops a run after the
-/// step it is at, writes a checkpoint, and says how to go on.
+/// current step, writes a checkpoint, and says how to go on.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -49,38 +50,41 @@ pub struct Arguments {
     scene: Option<PathBuf>,
 
     #[command(flatten)]
+    changes: ChangeArguments,
+
+    #[command(flatten)]
     engine: EngineArguments,
 
-    /// Take N steps instead of covering the duration of the scene
+    /// Run N steps instead of the duration of the scene
     #[arg(long, value_name = "N", conflicts_with = "duration")]
     steps: Option<u64>,
 
-    /// Simulate S seconds instead of the duration of the scene
-    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    /// Simulate this long instead of the duration of the scene: seconds such as 2.5, or 20ms
+    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true)]
     duration: Option<f64>,
 
     /// Print the summary as one JSON object
     #[arg(long)]
     json: bool,
 
-    /// Keep the run in the folder DIR, which is made: VTK files, states, statistics, checkpoints
+    /// Keep the run in a new folder DIR: VTK files, states, statistics, checkpoints
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Go on with the run in the folder DIR, from its last checkpoint
+    /// Go on with the run in the folder DIR from its last checkpoint
     #[arg(long, value_name = "DIR", conflicts_with_all = ["scene", "out"])]
     resume: Option<PathBuf>,
 
-    /// Write VTK files and states every so often: a number of steps, or simulated time such as 0.01s
+    /// Interval between VTK files and states: a number of steps, or simulated time such as 0.01s
     /// [default: a hundredth of the duration]
     #[arg(long, value_name = "INTERVAL", requires = "out", value_parser = interval)]
     every: Option<Interval>,
 
-    /// Write a row of statistics every so often [default: a thousandth of the duration]
+    /// Interval between rows of statistics [default: a thousandth of the duration]
     #[arg(long, value_name = "INTERVAL", requires = "out", value_parser = interval)]
     statistics_every: Option<Interval>,
 
-    /// Write a checkpoint every so often [default: every ten minutes of real time]
+    /// Interval between checkpoints [default: ten minutes of real time]
     #[arg(long, value_name = "INTERVAL", requires = "out", value_parser = interval)]
     checkpoint_every: Option<Interval>,
 
@@ -96,15 +100,15 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 
-    /// Write the state of some bodies over time, and what contacts do to them, to FILE, as CSV
+    /// Write the motion of some bodies, and the contact forces on them, to FILE, as CSV
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
-    /// Bodies to trace, such as 0,5 or 0-9,42 [default: all, if there are 16 or fewer]
+    /// Bodies to trace, such as 0,5 or 0-9,42 [default: all, up to 16]
     #[arg(long, value_name = "LIST", requires = "trace", value_delimiter = ',', value_parser = body_range)]
     trace_bodies: Option<Vec<RangeInclusive<u32>>>,
 
-    /// Trace at each multiple of N steps [default: 1]
+    /// Trace every N steps [default: 1]
     #[arg(long, value_name = "N", requires = "trace")]
     trace_every: Option<NonZeroU64>,
 
@@ -125,19 +129,21 @@ Examples:
   rockfall run pile.json --backend cpu --threads 4 --steps 1000
       Take 1000 steps on four threads of the CPU.
   rockfall run pile.json --adapter llvmpipe
-      Use a software adapter, which is used only by name.
+      Run on a software adapter, which is used only by name.
+  rockfall run pile.json --set contact.stiffness=2e5 --set materials.stone.friction=0.4
+      Change values of the scene; `rockfall sweep` tries several of each.
   rockfall run pile.json --out pile --every 0.02s --checkpoint-every 100000
       Keep the run in the folder pile, for ParaView and Python.
   rockfall run --resume pile
-      Go on where it was stopped, or killed.
+      Go on with a run that was stopped or killed.
   rockfall run --resume pile --duration 5
-      Go on for longer than it was meant to.
+      Go on for longer than planned.
   rockfall run pile.json --json > summary.json
-      Keep the summary for a program.
+      Save the summary for another program.
   rockfall run pile.json --state end.json --trace path.csv --trace-bodies 0,5-9 --trace-every 100
-      Write where all bodies end, and how six of them get there.
+      Save where all bodies end, and the way of six of them.
   rockfall run pile.json --snapshot end.png --colour speed
-      Save a picture of the end, with colours that say how fast bodies are.";
+      Save a picture of the end, coloured by speed.";
 
 /// A list of what files are written of.
 #[derive(Clone, Debug)]
@@ -148,6 +154,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mut options = arguments.engine.options()?;
     #[cfg(feature = "render")]
     arguments.check_snapshot()?;
+    if arguments.resume.is_some() && !arguments.changes.is_empty() {
+        return Err(Failure::Usage(
+            "--set changes a scene before its first step, and --resume goes on with a run; leave one of them out".to_owned(),
+        ));
+    }
     let mut resumed = None;
     let path = match &arguments.resume {
         Some(folder) => {
@@ -161,7 +172,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         }
         None => arguments.scene.clone().unwrap_or_default(),
     };
-    let mut scene = super::load(&path)?;
+    let mut scene = arguments.changes.load(&path)?;
     arguments.change(&mut scene);
     let model = &scene.model;
     let steps = match (arguments.steps, arguments.duration, &resumed) {
@@ -199,6 +210,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let start = Instant::now();
     let mut beat = Beat::new(&mut outputs, &simulation, steps);
     let mut watch = Watch::new(&simulation, super::log::elapsed);
+    if resumed.is_some() {
+        // What there was to say of the state that the run goes on from has been said.
+        watch.look(&simulation.snapshot()?);
+    }
     let outcome = match &mut folder {
         Some(folder) => simulation.run(steps, &mut [folder, &mut watch, &mut beat]),
         None => simulation.run(steps, &mut [&mut watch, &mut beat]),
@@ -233,27 +248,23 @@ pub fn run(arguments: &Arguments) -> Outcome {
             path.display()
         )));
     }
-    outputs.finish(&mut simulation)?;
-    #[cfg(feature = "render")]
-    if let Some(path) = &arguments.snapshot {
-        let adapter = arguments.engine.adapter.as_deref();
-        let mut studio = Studio::new(&arguments.picture, &simulation, adapter, false)?;
-        picture::save(&studio.picture(&simulation)?, path)?;
-    }
     let kept = folder.as_ref().map(|folder| folder.path().to_owned());
-    if let Some(folder) = folder {
-        folder.finish(&mut simulation, false, summary.clone())?;
-    }
+    let written = arguments.finish(&mut simulation, outputs, folder, &summary);
+    // Whatever cannot be written after a run, its summary is not lost.
     if arguments.json {
-        return terminal::print_json(&summary);
+        terminal::print_json(&summary)?;
+        return written;
     }
     terminal::print(summary)?;
+    written?;
     next::say(arguments.next(&scene, &path, kept.as_deref()));
     Ok(())
 }
 
 fn record(simulation: &Simulation, options: &Options, steps: u64) -> Record {
-    Record::new(simulation, options, std::env::args().collect(), steps)
+    // An argument need not be UTF-8: it may be the name of a file.
+    let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+    Record::new(simulation, options, arguments.collect(), steps)
 }
 
 /// Goes on with the run in a folder.
@@ -271,7 +282,7 @@ fn resume(
             && is_as_cpu(&started.backend, &started.adapter))
     {
         terminal::warn(format_args!(
-            "the run began on {} and goes on on {}: it will not end as it would have there, to the bit",
+            "the run began on {} and goes on with {}: its last bits will differ from those of a run on one of them",
             started.adapter,
             simulation.adapter()
         ));
@@ -279,7 +290,7 @@ fn resume(
     terminal::say(match at {
         0 => "no checkpoint was written yet; the run starts again".to_owned(),
         _ if at >= steps => format!(
-            "the run has taken all of its {steps} steps; --duration or --steps let it go on for longer"
+            "the run has taken {at} steps already, and {steps} are asked for; --duration or --steps let it go on for longer"
         ),
         _ => format!("going on at step {at} of {steps}"),
     });
@@ -304,7 +315,7 @@ fn lost(error: Error, folder: Option<RunFolder>, simulation: &mut Simulation) ->
     }
     let path = folder.path().to_owned();
     terminal::error(&sentence);
-    terminal::say("taking the steps before it once more, to write the last good state");
+    terminal::say("repeating the steps before it, to write the last good state");
     match folder.rescue(simulation, &error) {
         Ok(step) => Failure::Run(format!(
             "the run has failed; the last good state, that of step {step}, is in {}",
@@ -391,6 +402,35 @@ impl Observer for Beat<'_> {
 }
 
 impl Arguments {
+    /// The engine that is asked for.
+    pub fn engine(&self) -> &EngineArguments {
+        &self.engine
+    }
+
+    /// Writes what there is at the end of a run.
+    fn finish(
+        &self,
+        simulation: &mut Simulation,
+        outputs: Outputs,
+        folder: Option<RunFolder>,
+        summary: &RunSummary,
+    ) -> Outcome {
+        let mut written = outputs.finish(simulation);
+        #[cfg(feature = "render")]
+        if let Some(path) = &self.snapshot {
+            let adapter = self.engine.adapter.as_deref();
+            let picture = Studio::new(&self.picture, simulation, adapter, false)
+                .and_then(|mut studio| studio.picture(simulation))
+                .and_then(|picture| picture::save(&picture, path));
+            written = written.and(picture);
+        }
+        if let Some(folder) = folder {
+            let finished = folder.finish(simulation, false, summary.clone());
+            written = written.and(finished.map_err(Failure::from));
+        }
+        written
+    }
+
     /// Changes what a scene says of its run to what was asked for.
     fn change(&self, scene: &mut Scene) {
         let duration = match self.steps {
@@ -422,7 +462,7 @@ impl Arguments {
             Some(path) => picture::check_ending("--snapshot", path),
             None if self.picture == PictureArguments::default() => Ok(()),
             None => Err(Failure::Usage(
-                "arguments say how a picture should look, and none is made; add --snapshot FILE"
+                "some arguments say how a picture looks, but none is made; add --snapshot FILE"
                     .to_owned(),
             )),
         }
@@ -506,6 +546,13 @@ impl Outputs {
             refuse_same("--state", path, "the scene", scene)?;
             state = Some((path.clone(), create("--state", path)?));
         }
+        #[cfg(feature = "render")]
+        if let Some(path) = &arguments.snapshot {
+            refuse_same("--snapshot", path, "the scene", scene)?;
+            // An earlier picture stays until there is a new one.
+            let opened = File::options().create(true).append(true).open(path);
+            opened.map_err(|error| unwritable("--snapshot", path, &error))?;
+        }
         let mut trace = None;
         if let Some(path) = &arguments.trace {
             refuse_same("--trace", path, "the scene", scene)?;
@@ -542,12 +589,14 @@ impl Outputs {
 }
 
 fn create(flag: &str, path: &Path) -> Outcome<File> {
-    File::create(path).map_err(|error| {
-        Failure::Usage(format!(
-            "{flag}: the file {} cannot be written: {error}",
-            path.display()
-        ))
-    })
+    File::create(path).map_err(|error| unwritable(flag, path, &error))
+}
+
+fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::Usage(format!(
+        "{flag}: the file {} cannot be written: {error}",
+        path.display()
+    ))
 }
 
 /// Refuses to overwrite `other`, which exists.
@@ -563,14 +612,14 @@ fn refuse_same(flag: &str, path: &Path, what: &str, other: &Path) -> Outcome {
 
 /// `1000` (steps) or `0.01s`.
 fn interval(text: &str) -> Result<Interval, String> {
-    let interval = match text.strip_suffix('s') {
-        Some(number) => number.trim().parse().ok().map(Interval::seconds),
-        None => text.parse().ok().map(Interval::steps),
+    let interval = match text.ends_with('s') {
+        true => time(text).map(Interval::seconds),
+        false => text.parse().ok().map(Interval::steps),
     };
     interval
         .filter(|interval| interval.is_positive())
         .ok_or_else(|| {
-            "a number of steps is expected, such as 1000, or simulated time, such as 0.01s"
+            "a number of steps is expected, such as 1000, or simulated time, such as 0.01s or 10ms"
                 .to_owned()
         })
 }
@@ -600,10 +649,20 @@ fn listed_kinds(text: &str, all: &[Kind]) -> Result<Kinds, String> {
 }
 
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(number) if (0.0..=f64::MAX).contains(&number) => Ok(number),
-        _ => Err("a number of seconds is expected, 0 or more, such as 2.5".to_owned()),
+    match time(text) {
+        Some(number) if (0.0..=f64::MAX).contains(&number) => Ok(number),
+        _ => Err("a number of seconds is expected, 0 or more, such as 2.5 or 20ms".to_owned()),
     }
+}
+
+/// A time in seconds, of a number with or without a unit.
+fn time(text: &str) -> Option<f64> {
+    let units = [("ms", 1e3), ("us", 1e6), ("µs", 1e6), ("s", 1.0), ("", 1.0)];
+    let (number, parts) = units
+        .iter()
+        .find_map(|(unit, parts)| Some((text.strip_suffix(unit)?, parts)))?;
+    // Divided, not multiplied: 1ms is the number 0.001.
+    Some(number.trim().parse::<f64>().ok()? / parts)
 }
 
 fn body_range(text: &str) -> Result<RangeInclusive<u32>, String> {

@@ -1,16 +1,39 @@
-//! Results go to standard output, all else to standard error; colour only on a terminal.
+//! Results go to standard output, all else to standard error; colour only on a terminal, unless --color says otherwise.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::sync::{Mutex, PoisonError};
 
-use anstream::{stderr, stdout};
+use anstream::{ColorChoice, stderr, stdout};
+use clap::ValueEnum;
 use clap::builder::styling::{AnsiColor, Style};
 use indicatif::ProgressBar;
 use rockfall::scene::SceneError;
 use serde::Serialize;
 
 use super::failure::{Failure, Outcome};
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// From now on, colours are used as asked for.
+pub fn colour(when: Color) {
+    let choice = match when {
+        Color::Auto => ColorChoice::Auto,
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+    };
+    choice.write_global();
+}
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();

@@ -12,9 +12,9 @@ use super::picture::size;
 
 /// Open a window in which a scene runs
 ///
-/// The mouse turns, shifts and zooms the camera, picks bodies and pulls them; the panel tunes parameters
-/// while the simulation runs. The key h shows all keys. A scene that is wrong is shown in the window, and
-/// read again when its file is saved.
+/// The mouse turns, shifts and zooms the camera, and picks and pulls bodies; the panel changes parameters
+/// while the simulation runs. The key h shows all keys. If there is a mistake in the scene, the window
+/// says so, and reads the scene again when its file is saved.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -29,11 +29,11 @@ pub struct Arguments {
     #[arg(long, value_name = "WxH", value_parser = size, default_value = "1280x800")]
     size: [u32; 2],
 
-    /// Wait for the key k (or space) before the first step
+    /// Start paused; the key k or space starts it
     #[arg(long)]
     paused: bool,
 
-    /// What colours mean
+    /// What the colours show
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     colour: ColourBy,
 
@@ -45,9 +45,9 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   rockfall view pile.json
-      Watch a scene.
+      Watch a scene run.
   rockfall view pile.json --paused --colour speed
-      Look at the start first, and at how fast bodies are later.
+      Start paused, coloured by speed.
   rockfall view pile.json --backend cpu --threads 4
       Compute on the CPU; the GPU only draws.";
 

@@ -30,6 +30,7 @@
 
 mod build;
 mod builder;
+mod change;
 mod comments;
 pub mod contact;
 mod error;
@@ -52,6 +53,7 @@ use files::{Folder, neighbour};
 
 pub use build::{DEEP_OVERLAP, MAX_DISTANCE, MAX_MATERIALS, MAX_SPHERES, MAX_SPHERES_OF_SHAPE};
 pub use builder::{SceneBuilder, SpringEnd};
+pub use change::Change;
 pub use error::{Problem, SceneError};
 pub use files::{Disk, Files};
 
@@ -130,6 +132,24 @@ impl Scene {
 ///
 /// If the file cannot be read, or [`parse`] finds something wrong in it.
 pub fn load(path: &Path) -> Result<Scene, SceneError> {
+    load_changed(path, &[])
+}
+
+/// Reads a scene file with some of its values changed, before it is checked.
+///
+/// ```no_run
+/// use rockfall::scene::{Change, load_changed};
+///
+/// let softer = Change { path: "contact.stiffness".into(), value: 2e5.into() };
+/// let rougher = Change { path: "materials.stone.friction".into(), value: 0.8.into() };
+/// let scene = load_changed("scenes/pile.json".as_ref(), &[softer, rougher])?;
+/// # Ok::<(), rockfall::scene::SceneError>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`load`], and if the place of a change is not there.
+pub fn load_changed(path: &Path, changes: &[Change]) -> Result<Scene, SceneError> {
     let bytes = Disk
         .read(path)
         .map_err(|error| SceneError::one(path, unreadable(path, &error)))?;
@@ -140,7 +160,7 @@ pub fn load(path: &Path) -> Result<Scene, SceneError> {
         );
         SceneError::one(path, Problem::new("", found, "a scene, in JSON"))
     })?;
-    let scene = parse(&text, path)?;
+    let scene = parse_changed(&text, path, &Disk, changes)?;
     let (bodies, spheres) = (scene.model.bodies.len(), scene.model.sphere_count());
     tracing::info!(file = %path.display(), bodies, spheres, "scene loaded");
     Ok(scene)
@@ -164,7 +184,21 @@ pub fn parse(text: &str, file: &Path) -> Result<Scene, SceneError> {
 ///
 /// As [`parse`].
 pub fn parse_with(text: &str, file: &Path, files: &dyn Files) -> Result<Scene, SceneError> {
-    let scene = reading::read(text).map_err(|problem| SceneError::one(file, problem))?;
+    parse_changed(text, file, files, &[])
+}
+
+fn parse_changed(
+    text: &str,
+    file: &Path,
+    files: &dyn Files,
+    changes: &[Change],
+) -> Result<Scene, SceneError> {
+    let wrong = |problem| SceneError::one(file, problem);
+    let mut scene = reading::read(text).map_err(wrong)?;
+    if !changes.is_empty() {
+        let text = change::changed(text, changes).map_err(wrong)?;
+        scene = reading::read(&text).map_err(wrong)?;
+    }
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let path = file.parent().unwrap_or(Path::new(""));
     build::build(&scene, &stem, Folder { path, files }).map_err(|problems| SceneError {

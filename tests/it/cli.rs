@@ -217,8 +217,12 @@ fn every_command_has_help_with_examples() {
         }
     }
     assert!(all.stdout.contains("Exit codes:"));
+    let number = format!("rockfall {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(place.rockfall(&["-V"]).stdout, number);
     let version = place.rockfall(&["--version"]).stdout;
-    assert_eq!(version, format!("rockfall {}\n", env!("CARGO_PKG_VERSION")));
+    assert!(version.starts_with(&number), "{version}");
+    assert!(version.contains("\ncommit: "), "{version}");
+    assert!(version.contains("\nfeatures: cli, cpu, gpu"), "{version}");
 }
 
 #[test]
@@ -418,8 +422,8 @@ fn wrong_usage_exits_with_2_and_says_why() {
             &["'1e999'", "a number of seconds"],
         ),
         (
-            &["run", "ball.json", "--duration", "2s"],
-            &["'2s'", "a number of seconds"],
+            &["run", "ball.json", "--duration", "2 h"],
+            &["'2 h'", "a number of seconds"],
         ),
         (
             &["run", "ball.json", "--trace-bodies", "0"],
@@ -688,7 +692,7 @@ fn the_summary_for_people_goes_to_standard_output_and_the_rest_to_standard_error
         ]
     );
     assert!(
-        outcome.stdout.contains("simulated time   0.5000 s\n"),
+        outcome.stdout.contains("simulated time   0.5 s\n"),
         "{}",
         outcome.stdout
     );
@@ -726,6 +730,9 @@ fn steps_and_duration_decide_how_far_it_goes() {
     assert_eq!(steps(&["--steps", "7"]), Some(7));
     assert_eq!(steps(&["--duration", "0.0204"]), Some(20));
     assert_eq!(steps(&["--duration", "0"]), Some(0));
+    assert_eq!(steps(&["--duration", "3ms"]), Some(3));
+    assert_eq!(steps(&["--duration", "4000 us"]), Some(4));
+    assert_eq!(steps(&["--duration", "0.005s"]), Some(5));
 
     let none = place.run("ball.json", &["--steps", "0", "--state", "state.json"]);
     assert_eq!(none["steps"], 0);
@@ -970,7 +977,7 @@ fn check_judges_each_scene() {
     let line = good.stdout.lines().next().unwrap();
     assert_eq!(
         line,
-        "good.json: falling ball: bodies 8, spheres 8, time step 0.001000 s, duration 0.5000 s"
+        "good.json: falling ball: bodies 8, spheres 8, time step 0.001 s, duration 0.5 s"
     );
     assert!(good.stdout.contains("\n  time step"), "{}", good.stdout);
 
@@ -1056,6 +1063,275 @@ fn colour_is_for_terminals_or_on_demand() {
     let mut refused = place.command(&arguments);
     refused.env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1");
     assert!(!Outcome::of(refused).stderr.contains('\x1b'));
+
+    let with =
+        |when: &str, arguments: &[&str]| place.rockfall(&[arguments, &["--color", when]].concat());
+    assert!(with("always", &arguments).stderr.starts_with("\x1b["));
+    assert!(!with("never", &arguments).stderr.contains('\x1b'));
+    assert!(!with("auto", &arguments).stderr.contains('\x1b'));
+    assert!(with("always", &["run", "--help"]).stdout.contains("\x1b["));
+    with("speed", &arguments).failed(2, &["'speed'", "auto, always, never"]);
+    let mut never = place.command(&["--color=never", "run", "missing.json"]);
+    never.env("CLICOLOR_FORCE", "1");
+    assert!(!Outcome::of(never).stderr.contains('\x1b'));
+}
+
+#[test]
+fn shells_get_completions_and_man_gets_pages() {
+    let place = Place::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = place.rockfall(&["completions", shell]);
+        assert_eq!((script.code, script.stderr.as_str()), (Some(0), ""));
+        for word in COMMANDS.iter().chain(&["snapshot", "template"]) {
+            assert!(script.stdout.contains(word), "{shell}: {word}");
+        }
+    }
+    let page = place.rockfall(&["man"]);
+    assert_eq!((page.code, page.stderr.as_str()), (Some(0), ""));
+    assert!(page.stdout.contains(".TH rockfall 1"), "{}", page.stdout);
+    assert!(page.stdout.contains("Exit codes"), "{}", page.stdout);
+    let pages = place.rockfall(&["man", "--out", "man"]);
+    assert_eq!(pages.stderr, "next: man man/rockfall.1\n");
+    for command in COMMANDS {
+        let page = place.read(&format!("man/rockfall-{command}.1"));
+        assert!(page.contains("Examples:"), "{page}");
+    }
+}
+
+#[test]
+fn set_changes_values_of_a_scene() {
+    let place = Place::new().with("ball.json", &ball());
+    let whole = place.run("ball.json", &[]);
+    let changed = place.run(
+        "ball.json",
+        &[
+            "--set",
+            "name=heavy",
+            "--set",
+            "shapes.ball.mass_properties.mass=2",
+            "--set",
+            "duration=0.1",
+            "--out",
+            "kept",
+        ],
+    );
+    assert_eq!(
+        (&changed["scene"], &changed["steps"]),
+        (&json!("heavy"), &json!(100))
+    );
+    assert_eq!(whole["scene"], "falling ball");
+    // What is kept has the changes, so that it goes on with them.
+    let kept: Value = serde_json::from_str(&place.read("kept/scene.json")).unwrap();
+    assert_eq!(kept["shapes"]["ball"]["mass_properties"]["mass"], 2.0);
+    // The last of two holds.
+    let twice = place.run(
+        "ball.json",
+        &["--set", "duration=3", "--set", "duration=0.002"],
+    );
+    assert_eq!(twice["steps"], 2);
+
+    let cases: [(&str, &[&str]); 6] = [
+        (
+            "materials.stone.friction=-1",
+            &[
+                "ball.json: materials.stone.friction: found -1",
+                "it comes from --set materials.stone.friction=-1",
+            ],
+        ),
+        (
+            "materials.ston.friction=1",
+            &[
+                "materials.ston: found nothing",
+                "\"stone\"",
+                "--set materials.ston.friction=1",
+            ],
+        ),
+        (
+            "contact.stifness=1e5",
+            &[
+                "the unknown field \"stifness\"",
+                "did you mean \"stiffness\"?",
+                "--set contact.stifness",
+            ],
+        ),
+        (
+            "bodies[7].shape=ball",
+            &["bodies[7]", "--set bodies[7].shape=ball"],
+        ),
+        (
+            "bodies[0].shape=bal",
+            &[
+                "\"bal\"",
+                "did you mean \"ball\"?; it comes from --set bodies[0].shape=bal",
+            ],
+        ),
+        ("friction", &["'friction'", "contact.stiffness=2e5"]),
+    ];
+    for (change, parts) in cases {
+        for command in ["run", "check"] {
+            place
+                .rockfall(&[command, "ball.json", "--set", change])
+                .failed(2, parts);
+        }
+    }
+    place
+        .rockfall(&["run", "--resume", "kept", "--set", "duration=1"])
+        .failed(2, &["--set", "--resume"]);
+}
+
+#[test]
+fn a_sweep_runs_the_grid_and_keeps_a_table() {
+    let place = Place::new().with("ball.json", &ball());
+    let sweep = place.rockfall(&[
+        "sweep",
+        "ball.json",
+        "--set",
+        "shapes.ball.mass_properties.mass=1,2",
+        "--set",
+        "gravity=[0,-1,0],[0,-2,0],oops",
+        "--out",
+        "grid",
+        "--jobs",
+        "2",
+        "--",
+        "--vtk",
+        "none",
+        "--steps",
+        "3",
+        "--backend",
+        "cpu",
+    ]);
+    assert_eq!(sweep.code, Some(1), "{}", sweep.stderr);
+    assert!(
+        sweep.stdout.contains("sweep.csv (4 of 6 points)"),
+        "{}",
+        sweep.stdout
+    );
+    assert!(
+        sweep.stderr.contains("2 of 6 points failed"),
+        "{}",
+        sweep.stderr
+    );
+    let mut table = csv::Reader::from_path(place.path("grid/sweep.csv")).unwrap();
+    let header = table.headers().unwrap().clone();
+    let column = |name: &str| {
+        let place = header.iter().position(|column| column == name);
+        place.unwrap_or_else(|| panic!("no {name} in {header:?}"))
+    };
+    let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    let of = |name: &str| -> Vec<&str> { rows.iter().map(|row| &row[column(name)]).collect() };
+    assert_eq!(of("point"), ["1", "2", "3", "4", "5", "6"]);
+    assert_eq!(
+        of("shapes.ball.mass_properties.mass"),
+        ["1", "1", "1", "2", "2", "2"]
+    );
+    assert_eq!(of("gravity")[..3], ["[0,-1,0]", "[0,-2,0]", "oops"]);
+    assert_eq!(
+        of("outcome"),
+        ["done", "done", "failed", "done", "done", "failed"]
+    );
+    assert!(
+        of("error")[2].contains("gravity: found the string \"oops\""),
+        "{:?}",
+        of("error")
+    );
+    assert_eq!(of("steps"), ["3", "3", "", "3", "3", ""]);
+    // Each row is what the run alone gives.
+    let alone = place.run(
+        "ball.json",
+        &[
+            "--set",
+            "shapes.ball.mass_properties.mass=2",
+            "--set",
+            "gravity=[0,-1,0]",
+            "--steps",
+            "3",
+        ],
+    );
+    assert_eq!(of("state_hash")[3], alone["state_hash"]);
+    let kinetic: f64 = of("energy.kinetic")[3].parse().unwrap();
+    assert_eq!(kinetic, alone["energy"]["kinetic"].as_f64().unwrap());
+    assert!(place.path("grid/4/run.json").is_file());
+    assert!(
+        header
+            .iter()
+            .any(|name| name.starts_with("walls.") && name.ends_with(".force.y")),
+        "{header:?}"
+    );
+
+    let again = ["sweep", "ball.json", "--set", "duration=0.001", "--out"];
+    place
+        .rockfall(&[&again[..], &["grid"]].concat())
+        .failed(2, &["has a sweep already"]);
+    place
+        .rockfall(&[&again[..], &["new", "--", "--stepz", "1"]].concat())
+        .failed(2, &["after --", "--stepz"]);
+    place
+        .rockfall(&[&again[..], &["new", "--", "--out", "x"]].concat())
+        .failed(2, &["--out after --"]);
+    place
+        .rockfall(&[&again[..], &["new", "--set", "duration=1"]].concat())
+        .failed(2, &["--set duration is given twice"]);
+    assert!(!place.path("new").exists());
+    let fine = place.rockfall(&[&again[..], &["new"]].concat());
+    assert_eq!(fine.code, Some(0), "{}", fine.stderr);
+    assert!(
+        fine.stderr
+            .ends_with("next: plot columns of new/sweep.csv\n"),
+        "{}",
+        fine.stderr
+    );
+}
+
+/// A name of a file is bytes, and need not be text.
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_no_text_is_a_name_like_others() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let place = Place::new().with("ball.json", &ball());
+    let mut command = place.command(&[
+        "run",
+        "ball.json",
+        "--backend",
+        "cpu",
+        "--steps",
+        "1",
+        "--out",
+    ]);
+    command.arg(OsStr::from_bytes(b"kept\xff"));
+    let outcome = Outcome::of(command);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let folder = place.0.path().join(OsStr::from_bytes(b"kept\xff"));
+    assert!(folder.join("run.json").is_file());
+}
+
+#[test]
+fn a_run_that_has_gone_further_says_how_far() {
+    let place = Place::new().with("ball.json", &ball());
+    place.run("ball.json", &["--steps", "40", "--out", "kept"]);
+    let shorter = place.rockfall(&["run", "--resume", "kept", "--duration", "20ms"]);
+    assert_eq!(shorter.code, Some(0), "{}", shorter.stderr);
+    assert!(
+        shorter
+            .stderr
+            .contains("has taken 40 steps already, and 20 are asked for"),
+        "{}",
+        shorter.stderr
+    );
+}
+
+#[test]
+fn a_warning_is_not_said_again_when_a_run_goes_on() {
+    let mut soft = ball();
+    soft["contact"]["stiffness"] = json!(3000);
+    let place = Place::new().with("soft.json", &soft);
+    let first = place.rockfall(&["run", "soft.json", "--backend", "cpu", "--out", "kept"]);
+    assert!(first.stderr.contains("have overlapped"), "{}", first.stderr);
+    let on = place.rockfall(&["run", "--resume", "kept", "--duration", "0.6"]);
+    assert_eq!(on.code, Some(0), "{}", on.stderr);
+    assert!(!on.stderr.contains("have overlapped"), "{}", on.stderr);
 }
 
 #[test]
