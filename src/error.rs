@@ -79,7 +79,7 @@ pub enum Error {
     /// A body moves or turns too far in a step to be followed, or its velocity is no number. The
     /// simulation stands at the end of that step, and takes no more.
     #[error(
-        "in step {step}, body {body} ({shape}) {how}; lower contact.time_step, and see that forces and speeds of the scene are what you mean"
+        "in step {step}, body {body} ({shape}) {how}; lower contact.time_step, and check the forces and speeds of the scene"
     )]
     Runaway {
         /// Index of the body; the largest, if there are several.

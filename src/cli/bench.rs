@@ -190,7 +190,7 @@ impl Report {
             for (title, rows) in [
                 ("Speed, median of the repeats", self.speeds()),
                 ("Time of each pass, ms", self.passes()),
-                ("What was timed, and what came of it", self.results()),
+                ("What was timed, and its results", self.results()),
                 ("Part of the speed of a memory copy", self.rooflines()),
             ] {
                 if rows.len() > 1 {

@@ -156,11 +156,11 @@ fn sentence(nearer: &Nearer) -> String {
         None => "both are as near",
     };
     format!(
-        "From double precision, positions are {} of a cell away on the CPU and {} on the GPU, at most, up to step {}: \
+        "Up to step {}, positions differ from those in double precision by at most {} of a cell on the CPU and {} on the GPU: \
          {verdict}.",
+        nearer.steps,
         size(nearer.cpu),
         size(nearer.gpu),
-        nearer.steps
     )
 }
 

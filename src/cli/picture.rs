@@ -174,7 +174,7 @@ pub fn check_ending(flag: &str, path: &Path) -> Outcome {
     match ending.map(str::to_lowercase).as_deref() {
         Some("png" | "jpg" | "jpeg") => Ok(()),
         _ => Err(Failure::Usage(format!(
-            "{flag}: the file {} has no ending that says which picture it should be; end its name \
+            "{flag}: the file {} has no ending that names a format of pictures; end its name \
              with .png or .jpg",
             path.display()
         ))),

@@ -18,7 +18,7 @@ pub struct Film {
 pub enum FilmError {
     /// The name of the file says no format.
     #[error(
-        "the file {0} has no ending that says which film it should be; end its name with .mp4 or .webm"
+        "the file {0} has no ending that names a format of films; end its name with .mp4 or .webm"
     )]
     Format(PathBuf),
     /// There is no ffmpeg.

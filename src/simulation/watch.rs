@@ -139,7 +139,7 @@ impl Watch {
         let said = self.is_worse(1, growth);
         said.then(|| {
             format!(
-                "by step {}, the energy has grown by {:.1} % of what is at work, and nothing drives the \
+                "by step {}, the energy has grown by {:.1} % though nothing drives the \
                  bodies; lower contact.time_step, which is {} s{}",
                 snapshot.steps,
                 100.0 * growth,

@@ -44,8 +44,8 @@ impl Check {
                     self.problem(
                         path,
                         "nothing",
-                        "a heat capacity (J/(kg K)), which all that bodies are made of needs where a \
-                         material has a \"conductivity\"",
+                        "a heat capacity (J/(kg K)), which the materials of bodies need where one has \
+                         a \"conductivity\"",
                     );
                 }
                 None => (),

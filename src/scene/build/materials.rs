@@ -325,7 +325,7 @@ impl Check {
                     self.problem(
                         format_args!("materials.{name}.{field}"),
                         "nothing",
-                        format!("{what}, which the law \"hertz\" needs of what bodies are made of"),
+                        format!("{what}, which the law \"hertz\" needs of the materials of bodies"),
                     );
                 }
             }

@@ -314,7 +314,7 @@ impl Check {
                 self.problem(
                     format_args!("{path}.file"),
                     format!("{:?}, which is not closed", sampled.file),
-                    "a mesh each edge of which is that of two triangles, which has an inside",
+                    "a watertight mesh, in which two triangles share each edge",
                 );
                 return None;
             }
