@@ -31,6 +31,7 @@ use crate::model::wall::Wall;
 
 /// How a body's state is advanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Integrator {
     /// Velocity first, then position with the new velocity (symplectic, the default).
     SemiImplicit,
@@ -40,6 +41,7 @@ pub enum Integrator {
 
 /// How bodies touch.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Law {
     /// Spring and dashpot along the normal; viscous shear without a history.
     Linear,
@@ -116,6 +118,7 @@ impl Default for ContactModel {
 
 /// Resistance to rolling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Rolling {
     /// A constant torque against the relative spin.
     #[default]
@@ -126,6 +129,7 @@ pub enum Rolling {
 
 /// Attraction of surfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Cohesion {
     /// None.
     #[default]

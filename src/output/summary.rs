@@ -17,6 +17,7 @@ const BINS: usize = 20;
 /// What a run came to. Serialized, it is the JSON object of `rockfall run --json`; displayed, it
 /// is text for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct RunSummary {
     /// Name of the scene.
     pub scene: String,

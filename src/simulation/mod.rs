@@ -45,6 +45,7 @@ use flow::Change;
 
 /// Which engine to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Backend {
     /// A real GPU if there is one, else the CPU.
     #[default]
@@ -64,6 +65,7 @@ pub enum Backend {
 /// on from there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Precision {
     /// Single precision, as the other engines have it.
     #[default]
