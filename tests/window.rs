@@ -32,6 +32,9 @@ type Test = fn() -> Outcome;
 const SCREEN: [u32; 2] = [900, 700];
 const SIZE: [u32; 2] = [480, 360];
 
+/// Size of the game's window.
+const GAME: [u32; 2] = [480, 360];
+
 /// Width of the panel, points.
 const PANEL: u32 = 300;
 
@@ -42,7 +45,7 @@ const LIST: [u32; 2] = [300, 144];
 const GRAVITY: [u32; 2] = [366, 341];
 
 fn main() {
-    let tests: [(&str, Test); 14] = [
+    let tests: [(&str, Test); 15] = [
         (
             "it_draws_what_pictures_show_and_closes",
             it_draws_and_closes,
@@ -78,6 +81,7 @@ fn main() {
             a_wrong_scene_is_shown,
         ),
         ("without_a_display_it_says_so", without_a_display_it_says_so),
+        ("a_game_of_its_own_draws_what_it_steps", a_game_draws),
     ];
     let missing = missing();
     let trials = tests.map(|(name, test)| {
@@ -175,6 +179,31 @@ impl Stage {
             .find(|(name, _)| *name == "WINIT_X11_SCALE_FACTOR");
         let scale: u32 = scale.map_or(Ok(1), |(_, scale)| scale.parse())?;
         let size = [width, height].map(|side| scale * side);
+        let mut stage = Stage::empty(text)?;
+        let viewer = stage
+            .command(env!("CARGO_BIN_EXE_rockfall"))
+            .arg("view")
+            .arg(&stage.scene)
+            .args(["--backend", "cpu", "--paused", "--size", &logical])
+            .args(arguments)
+            .envs(variables.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        stage.viewer = Some(viewer);
+        stage.wait_for_window("Rockfall")?;
+        stage.wait_for("a picture", |stage| {
+            let shot = stage.shot(size)?;
+            // Sky above, and no black below.
+            let below = shot.get_pixel(10, size[1] - 10);
+            Ok(shot.get_pixel(10, 10).0[2] > 100 && below.0[2] > 60)
+        })?;
+        Ok(stage)
+    }
+
+    /// A display without a window, and a scene of this text.
+    fn empty(text: &str) -> Result<Stage, Failed> {
         let directory = tempfile::tempdir()?;
         let scene = directory.path().join("two.json");
         fs::write(&scene, text)?;
@@ -198,39 +227,25 @@ impl Stage {
             .spawn()?;
         let mut number = String::new();
         BufReader::new(xvfb.stdout.take().expect("it is piped")).read_line(&mut number)?;
-        let mut stage = Stage {
+        Ok(Stage {
             xvfb,
             display: format!(":{}", number.trim()),
             directory,
             viewer: None,
-            scene: scene.clone(),
-        };
-        let viewer = stage
-            .command(env!("CARGO_BIN_EXE_rockfall"))
-            .arg("view")
-            .arg(&scene)
-            .args(["--backend", "cpu", "--paused", "--size", &logical])
-            .args(arguments)
-            .envs(variables.iter().copied())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        stage.viewer = Some(viewer);
-        stage.wait_for("a window", |stage| {
-            let found = stage.xdotool(&["search", "--name", "Rockfall"]);
+            scene,
+        })
+    }
+
+    /// Waits for a window of this name, and moves it into the upper left corner.
+    fn wait_for_window(&mut self, name: &str) -> Outcome {
+        self.wait_for("a window", |stage| {
+            let found = stage.xdotool(&["search", "--name", name]);
             Ok(found.is_ok_and(|windows| !windows.trim().is_empty()))
         })?;
-        let window = stage.window()?;
-        stage.xdotool(&["windowmove", &window, "0", "0"])?;
-        stage.xdotool(&["windowfocus", &window])?;
-        stage.wait_for("a picture", |stage| {
-            let shot = stage.shot(size)?;
-            // Sky above, and no black below.
-            let below = shot.get_pixel(10, size[1] - 10);
-            Ok(shot.get_pixel(10, 10).0[2] > 100 && below.0[2] > 60)
-        })?;
-        Ok(stage)
+        let window = self.window(name)?;
+        self.xdotool(&["windowmove", &window, "0", "0"])?;
+        self.xdotool(&["windowfocus", &window])?;
+        Ok(())
     }
 
     fn command(&self, program: &str) -> Command {
@@ -252,8 +267,8 @@ impl Stage {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    fn window(&self) -> Result<String, Failed> {
-        let windows = self.xdotool(&["search", "--name", "Rockfall"])?;
+    fn window(&self, name: &str) -> Result<String, Failed> {
+        let windows = self.xdotool(&["search", "--name", name])?;
         Ok(windows.lines().next().unwrap_or_default().to_owned())
     }
 
@@ -330,7 +345,7 @@ impl Stage {
 
     /// Waits until the window has a title.
     fn wait_for_title(&mut self, title: &str) -> Result<(), Failed> {
-        let window = self.window()?;
+        let window = self.window("Rockfall")?;
         self.wait_for(title, |stage| {
             let name = stage.xdotool(&["getwindowname", &window])?;
             Ok(name.trim() == title)
@@ -358,7 +373,7 @@ impl Stage {
         let atom = |name: &str| -> Result<u32, Failed> {
             Ok(x.intern_atom(false, name.as_bytes())?.reply()?.atom)
         };
-        let window: u32 = self.window()?.parse()?;
+        let window: u32 = self.window("Rockfall")?.parse()?;
         let source = x.generate_id()?;
         let root = x.setup().roots[0].root;
         let (class, nothing) = (WindowClass::INPUT_ONLY, CreateWindowAux::new());
@@ -540,6 +555,26 @@ fn it_draws_and_closes() -> Outcome {
     let shown = stage.still(SIZE)?;
     check_against_picture(&stage, &shown, SIZE, "window")?;
     stage.close()
+}
+
+/// The example: a program that has the window and the device itself.
+fn a_game_draws() -> Outcome {
+    let mut stage = Stage::empty(SCENE)?;
+    let mut game = std::env::current_exe()?;
+    game.pop();
+    game.pop();
+    game.push("examples/game");
+    let mut command = stage.command(&game.to_string_lossy());
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    stage.viewer = Some(command.stderr(Stdio::piped()).spawn()?);
+    stage.wait_for_window("Game")?;
+    stage.wait_for("a heap", |stage| {
+        Ok(stage.shot(GAME)?.get_pixel(10, 10).0[2] > 100)
+    })?;
+    let heap = stage.shot(GAME)?;
+    stage.xdotool(&["mousemove", "100", "100", "click", "1"])?;
+    // The ball is near the camera, and larger than all cubes.
+    stage.wait_for_change("a ball", &heap, 0.02)
 }
 
 fn keys_and_mouse_work() -> Outcome {
@@ -852,7 +887,7 @@ fn with_two_pixels_a_point() -> Outcome {
     let size = [640, 480];
     let shown = stage.still(size)?;
     check_against_picture(&stage, &shown, size, "two_pixels_a_point")?;
-    let window = stage.window()?;
+    let window = stage.window("Rockfall")?;
     let geometry = stage.xdotool(&["getwindowgeometry", &window])?;
     if !geometry.contains("640x480") {
         return Err(geometry.into());
@@ -874,7 +909,7 @@ fn with_two_pixels_a_point() -> Outcome {
 
 fn it_can_be_resized_and_hidden() -> Outcome {
     let mut stage = Stage::open()?;
-    let window = stage.window()?;
+    let window = stage.window("Rockfall")?;
     for [width, height] in [[700, 500], [330, 250], [860, 640]] {
         let (x, y) = (width.to_string(), height.to_string());
         stage.xdotool(&["windowsize", &window, &x, &y])?;
@@ -915,7 +950,7 @@ fn it_gets_over_a_lost_surface() -> Outcome {
     stage.key("k")?;
     stage.wait_for_change("a fall", &start, 0.01)?;
     stage.key("k")?;
-    let window = stage.window()?;
+    let window = stage.window("Rockfall")?;
     stage.xdotool(&["windowsize", "--sync", &window, "700", "500"])?;
     stage.wait_for("a picture of the new size", |stage| {
         Ok(stage.shot([700, 500])?.get_pixel(695, 495).0[2] > 60)

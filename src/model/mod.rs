@@ -11,6 +11,7 @@ pub mod heat;
 pub mod packing;
 pub mod pull;
 pub mod quantity;
+pub mod stage;
 pub mod wall;
 
 use std::fmt::{self, Write};
@@ -25,10 +26,12 @@ use crate::model::flow::Flow;
 use crate::model::forces::{Forces, Sleep};
 use crate::model::heat::Heat;
 use crate::model::quantity::{QUANTITIES, Quantities};
+use crate::model::stage::Stages;
 use crate::model::wall::Wall;
 
 /// How a body's state is advanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Integrator {
     /// Velocity first, then position with the new velocity (symplectic, the default).
     SemiImplicit,
@@ -38,6 +41,7 @@ pub enum Integrator {
 
 /// How bodies touch.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Law {
     /// Spring and dashpot along the normal; viscous shear without a history.
     Linear,
@@ -114,6 +118,7 @@ impl Default for ContactModel {
 
 /// Resistance to rolling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Rolling {
     /// A constant torque against the relative spin.
     #[default]
@@ -124,6 +129,7 @@ pub enum Rolling {
 
 /// Attraction of surfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Cohesion {
     /// None.
     #[default]
@@ -340,6 +346,8 @@ pub struct Model {
     pub sleep: Option<Sleep>,
     /// How bodies hold heat and pass it on, if they do.
     pub heat: Option<Heat>,
+    /// The stages of a run.
+    pub stages: Stages,
 }
 
 impl Model {
@@ -354,6 +362,9 @@ impl Model {
     /// Hash of all that decides the outcome of a simulation (XXH3): of everything but the name, the
     /// duration and where the file of a custom law is.
     pub fn hash(&self) -> u64 {
+        if let Some(hash) = self.stages.first_hash {
+            return hash;
+        }
         let Model {
             name: _,
             duration: _,
@@ -372,6 +383,7 @@ impl Model {
             forces,
             sleep,
             heat,
+            stages,
         } = self;
         let mut hash = Hashed(Xxh3::new());
         // What `Debug` writes of a number is enough to tell it from every other.
@@ -392,6 +404,9 @@ impl Model {
         // A scene without heat has the hash that it had before there was heat.
         if let Some(heat) = heat {
             let _ = write!(hash, "{heat:?}");
+        }
+        if !stages.list.is_empty() {
+            let _ = write!(hash, "{:?}", stages.list);
         }
         for body in bodies {
             let ModelBody {

@@ -17,6 +17,7 @@ const BINS: usize = 20;
 /// What a run came to. Serialized, it is the JSON object of `rockfall run --json`; displayed, it
 /// is text for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct RunSummary {
     /// Name of the scene.
     pub scene: String,
@@ -60,6 +61,9 @@ pub struct RunSummary {
     pub momentum: [f64; 3],
     /// Angular momentum about the origin at the end, kg m²/s.
     pub angular_momentum: [f64; 3],
+    /// The stages that have begun.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageReport>,
     /// What each inlet has brought.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inlets: Vec<InletReport>,
@@ -71,6 +75,15 @@ pub struct RunSummary {
     pub probes: Vec<ProbeReport>,
     /// Hash of the state of all bodies at the end, bit for bit: 16 hexadecimal digits.
     pub state_hash: String,
+}
+
+/// A stage that has begun.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StageReport {
+    /// Its name.
+    pub name: String,
+    /// When it began, s.
+    pub start_s: f64,
 }
 
 /// What an inlet has brought.
@@ -251,6 +264,13 @@ impl RunSummary {
             walls,
             momentum: summary.momentum.to_array(),
             angular_momentum: summary.angular_momentum.to_array(),
+            stages: simulation
+                .stages()
+                .map(|(name, start_s)| StageReport {
+                    name: name.to_owned(),
+                    start_s,
+                })
+                .collect(),
             inlets,
             outlets,
             probes,
@@ -295,6 +315,9 @@ impl fmt::Display for RunSummary {
         )?;
         if self.asleep > 0 {
             writeln!(formatter, "asleep           {} bodies", self.asleep)?;
+        }
+        for StageReport { name, start_s } in &self.stages {
+            writeln!(formatter, "{name:<16} began at {} s", Rounded(*start_s))?;
         }
         for InletReport {
             name,

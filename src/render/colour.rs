@@ -12,6 +12,7 @@ pub(super) const COLOURS: usize = MAP_COLOURS + LIST_COLOURS;
 /// What the colour of a sphere means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[non_exhaustive]
 pub enum ColourBy {
     /// Each body has one of its own
     #[default]

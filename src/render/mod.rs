@@ -98,6 +98,7 @@ pub struct Line {
 
 /// What is at a point of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Thing {
     /// Nothing but the sky.
     Nothing,

@@ -7,6 +7,7 @@
 mod explosion;
 mod forces;
 mod shape;
+mod stage;
 mod wall;
 
 use std::borrow::Cow;
@@ -26,6 +27,7 @@ pub use shape::{
     CenteredSphere, Cuboid, FittedMesh, GivenMass, Inertia, Lattice, MassProperties, Part, Shape,
     Sphere, Torus, Volume,
 };
+pub use stage::{Stage, Until};
 pub use wall::{
     BoxShape, ConeShape, CylinderShape, DiscShape, DistanceShape, Key, MeshShape, Motion,
     PlaneShape, RectangleShape, RigidBody, Rotation, Servo, Side, TorusShape, Vibration, Wall,
@@ -172,6 +174,9 @@ pub struct SceneFile {
     /// Bodies that burst into pieces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explosions: Vec<Explosion>,
+    /// Stages of a run, such as settling and then opening a gate. Default: one, the scene as it stands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
     /// Shapes of which a program adds bodies while the scene runs, besides those that bodies, fills and inlets have: the
     /// search for contacts and the time step are made for them, too. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -11,6 +11,7 @@ pub mod network;
 pub mod observe;
 pub mod query;
 pub mod snapshot;
+mod stages;
 pub mod summary;
 mod tune;
 pub mod watch;
@@ -44,6 +45,7 @@ use flow::Change;
 
 /// Which engine to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Backend {
     /// A real GPU if there is one, else the CPU.
     #[default]
@@ -63,6 +65,7 @@ pub enum Backend {
 /// on from there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Precision {
     /// Single precision, as the other engines have it.
     #[default]
@@ -130,6 +133,8 @@ pub struct Simulation {
     radii: (f64, f64),
     ears: Ears,
     canceller: Canceller,
+    /// The model before stages changed it, if there are any.
+    first_model: Option<Arc<Model>>,
 }
 
 impl Simulation {
@@ -203,21 +208,32 @@ impl Simulation {
     /// If the device cannot hold the model, or a periodic domain is too narrow.
     #[cfg(feature = "gpu")]
     pub fn on_gpu(model: Model, context: &Context) -> Result<Simulation> {
+        pollster::block_on(Self::on_gpu_async(model, context))
+    }
+
+    /// [`Simulation::on_gpu`] for those who cannot block, as in a browser.
+    ///
+    /// # Errors
+    /// As [`Simulation::on_gpu`].
+    #[cfg(feature = "gpu")]
+    pub async fn on_gpu_async(model: Model, context: &Context) -> Result<Simulation> {
         has_room(&model)?;
         tracing::info!(adapter = context.adapter, "GPU engine");
         let state = State::new(&model);
         let law = model.contact.law.custom();
         let law = law.map(|law| law.source.as_str());
-        let engine = GpuEngine::with_law(context, &state, law)?;
+        let engine = GpuEngine::with_law_async(context, &state, law).await?;
         Ok(Self::start(state, model, engine))
     }
 
     fn start(state: State, model: Model, mut engine: impl Engine + 'static) -> Simulation {
         let canceller = Canceller::default();
         engine.set_canceller(canceller.clone());
+        let model = Arc::new(model);
         Simulation {
             radii: radii(&model),
-            model: Arc::new(model),
+            first_model: (!model.stages.list.is_empty()).then(|| Arc::clone(&model)),
+            model,
             state,
             engine: Box::new(engine),
             steps: 0,
@@ -317,6 +333,7 @@ impl Simulation {
     async fn step_by(&mut self, patience: Patience, steps: u64) -> Result<()> {
         let end = self.steps + steps;
         while self.steps < end {
+            self.enter_stage(patience).await?;
             self.explode(patience).await?;
             self.look(patience).await?;
             let look = match self.model.flow.every {
@@ -325,7 +342,9 @@ impl Simulation {
             };
             let explosion = self.next_explosion().unwrap_or(end);
             let listen = self.ears.next(self.steps);
-            let next = look.min(explosion).min(listen.unwrap_or(end)).min(end);
+            let stage = self.next_stage().unwrap_or(end);
+            let listen_at = listen.unwrap_or(end);
+            let next = look.min(explosion).min(stage).min(listen_at).min(end);
             self.take(patience, next - self.steps).await?;
             if listen == Some(self.steps) {
                 self.listen(patience).await?;
@@ -588,6 +607,7 @@ impl Simulation {
     ///
     pub fn restore(&mut self, state: &State, steps: u64) -> Result<()> {
         self.state.clone_from(state);
+        self.enter_stages_again(steps);
         self.state.params.gravity = self.model.gravity.as_vec3();
         if self.state.params.time_step != self.model.time_step as f32 {
             self.state.set_time_step(self.model.time_step, 0.0);

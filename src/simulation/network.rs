@@ -19,6 +19,7 @@ pub struct Network {
 
 /// Two surfaces that touch, or act on each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct NetworkContact {
     /// Index of the sphere.
     pub sphere: u32,

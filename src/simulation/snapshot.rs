@@ -28,6 +28,7 @@ pub struct Snapshot<'a> {
 
 /// A body, as it is reported.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct BodyState {
     /// Index of the body.
     pub index: usize,
@@ -55,6 +56,7 @@ pub struct BodyState {
 
 /// A sphere, as it is reported.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SphereState {
     /// Index of the sphere.
     pub index: usize,
@@ -78,6 +80,7 @@ pub struct SphereState {
 
 /// What contacts do to a wall in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct WallLoad {
     /// Force, N.
     pub force: DVec3,
@@ -87,6 +90,7 @@ pub struct WallLoad {
 
 /// A wall, as it is reported; [`Model::walls`] has its shape.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct WallState {
     /// Index of the wall in [`Model::walls`].
     pub index: usize,

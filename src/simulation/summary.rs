@@ -12,6 +12,7 @@ use crate::state::{State, angular_velocity, body_orientation};
 
 /// What a state amounts to; sums are in `f64`, over bodies that are not fixed.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Summary {
     /// Kinetic energy of translation and rotation, J.
     pub kinetic_energy: f64,
@@ -71,6 +72,7 @@ impl Summary {
 
 /// Where the energy of a simulation is, J.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Energy {
     /// Of translation and rotation, of bodies that are not fixed and walls that are rigid bodies.
     pub kinetic: f64,

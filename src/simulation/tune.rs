@@ -143,6 +143,7 @@ impl Simulation {
             )));
         }
         let mut model = Model::clone(&self.model);
+        model.stages.forget_hash();
         model.pairs[a * count + b] = law;
         model.pairs[b * count + a] = law;
         if !self.state.holds(&model) {
@@ -360,7 +361,9 @@ impl Simulation {
     }
 
     fn model_mut(&mut self) -> &mut Model {
-        Arc::make_mut(&mut self.model)
+        let model = Arc::make_mut(&mut self.model);
+        model.stages.forget_hash();
+        model
     }
 
     fn upload_params(&mut self) {

@@ -13,6 +13,12 @@ use crate::model::pull::Pull;
 use bytemuck::cast_slice;
 use glam::{DQuat, DVec3, Vec3};
 
+/// Whether contacts as `changed` has them keep no more history, and act no farther away, than those of `model`.
+pub(crate) fn needs_no_more(changed: &Model, model: &Model) -> bool {
+    History::size(changed) <= History::size(model)
+        && Grid::new(changed).skin <= Grid::new(model).skin * (1.0 + f32::EPSILON)
+}
+
 impl State {
     /// Has the pass `forces` run from now on.
     pub(crate) fn start_forces(&mut self) {

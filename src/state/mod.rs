@@ -17,6 +17,7 @@ pub(crate) mod quantities;
 pub mod trace;
 mod walls;
 
+pub(crate) use change::needs_no_more;
 pub use forces::Stretched;
 pub(crate) use forces::groups;
 pub use grid::least_period;

@@ -3,6 +3,7 @@
 /// A pass. Its name is that of its shader (`shaders/<name>.wgsl`), of its twin on the CPU
 /// (`src/step/cpu/<name>.rs`), of its timer and of its parity test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Pass {
     /// Position and velocity of each sphere, from its body.
     Pose,

@@ -132,6 +132,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,
         heat: None,
+        stages: Default::default(),
         history: None,
         domain: None,
         contact: ContactModel::default(),

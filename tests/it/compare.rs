@@ -18,6 +18,7 @@ fn empty(time_step: f64) -> Model {
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,
         heat: None,
+        stages: Default::default(),
         history: None,
         domain: None,
         contact: ContactModel::default(),

@@ -40,6 +40,7 @@ mod scenes;
 mod shaders;
 mod shapes;
 mod sleep;
+mod stages;
 mod tune;
 mod walls;
 mod watch;

@@ -64,6 +64,7 @@ fn is_closed(model: &Model) -> bool {
         && model.forces.pushes.is_empty()
         && model.forces.water.is_none()
         && model.domain.is_none()
+        && model.stages.list.is_empty()
         && !model.walls.iter().any(moved)
 }
 

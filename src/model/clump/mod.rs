@@ -62,6 +62,7 @@ pub struct Clump {
 
 /// Why numbers given for mass, centre of mass and inertia belong to no rigid body.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unphysical {
     /// The mass is not a positive number.
     #[error("the mass is {0} kg; it must be a positive finite number")]

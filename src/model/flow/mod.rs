@@ -95,6 +95,9 @@ pub struct Traffic {
     pub passed: Vec<Passed>,
     /// Which of the explosions are over.
     pub exploded: Vec<bool>,
+    /// The number of steps after which each stage but the first began, of those that have begun.
+    #[serde(default)]
+    pub stages: Vec<u64>,
     /// The id of the next body that comes in.
     pub next_id: u64,
     /// The step before which the last look was.
@@ -121,6 +124,7 @@ impl Traffic {
             outlets: vec![Amount::default(); outlets.len()],
             passed: vec![Passed::default(); probes.len()],
             exploded: vec![false; explosions.len()],
+            stages: Vec::new(),
             next_id: model.bodies.len() as u64,
             looked: None,
             places: Vec::new(),

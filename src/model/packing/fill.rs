@@ -25,6 +25,7 @@ const GAP: f64 = 1e-3;
 
 /// Where the bodies of a fill go.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Placement {
     /// On a cubic lattice, layer upon layer from the bottom: x fastest, then z, then y. The lattice
     /// is centred in x and z. Sites where a body would overlap another or a wall stay empty.
@@ -41,6 +42,7 @@ pub enum Placement {
 
 /// How the bodies of a fill are turned.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Orientation {
     /// Each at random, all orientations alike.
     Random,
@@ -83,6 +85,7 @@ pub struct Fill {
 
 /// Why a fill could not be placed.
 #[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
 pub enum FillError {
     /// No shapes, or weights that give no probabilities.
     #[error(

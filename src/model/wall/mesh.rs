@@ -24,6 +24,7 @@ pub struct Mesh {
 
 /// Format of the file of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MeshFormat {
     /// Wavefront OBJ.
     Obj,

@@ -89,6 +89,7 @@ pub enum Side {
 
 /// What a wall looks like in its own frame. Normals of closed shapes point outwards.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Shape {
     /// An infinite plane through the origin.
     Plane {

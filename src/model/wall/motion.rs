@@ -88,6 +88,14 @@ impl Moving {
 }
 
 impl Motion {
+    /// That of what may move later, and does not yet.
+    pub fn at_rest() -> Motion {
+        Motion {
+            end: f64::INFINITY,
+            ..Motion::default()
+        }
+    }
+
     /// Pose and velocities at `time`, s, of what is at `start` at first.
     pub fn at(&self, start: &Pose, time: f64) -> Moving {
         let mut moving = self.between_keys(start, time);

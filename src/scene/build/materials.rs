@@ -238,12 +238,30 @@ impl Check {
         file: &'a SceneFile,
         materials: &Names,
     ) -> Vec<(usize, usize, &'a format::Pair)> {
+        let pairs = self.listed_pairs("pairs", &file.pairs, file.contact.law, materials);
+        let settled: HashSet<(usize, usize)> = pairs
+            .iter()
+            .filter(|(_, _, pair)| pair.cohesion.is_some())
+            .map(|&(a, b, _)| (a, b))
+            .collect();
+        self.kinds_of_cohesion(file, &settled);
+        pairs
+    }
+
+    /// The pairs of a list, with the indices of their materials in increasing order.
+    pub(super) fn listed_pairs<'a>(
+        &mut self,
+        list: &str,
+        given: &'a [format::Pair],
+        law: Law,
+        materials: &Names,
+    ) -> Vec<(usize, usize, &'a format::Pair)> {
         let mut seen = HashMap::new();
         let mut pairs = Vec::new();
-        for (index, pair) in file.pairs.iter().enumerate() {
-            let path = format!("pairs[{index}]");
+        for (index, pair) in given.iter().enumerate() {
+            let path = format!("{list}[{index}]");
             self.contact_values(&path, pair.restitution, pair.damping, pair.friction);
-            self.resistances(&path, file.contact.law, &Resistances::from(pair));
+            self.resistances(&path, law, &Resistances::from(pair));
             let mut resolved = [0; 2];
             let mut known = true;
             for (end, name) in pair.between.0.iter().enumerate() {
@@ -261,18 +279,12 @@ impl Check {
                 let [a, b] = &pair.between.0;
                 self.problem(
                     format_args!("{path}.between"),
-                    format!("{a:?} and {b:?}, as in pairs[{first}]"),
+                    format!("{a:?} and {b:?}, as in {list}[{first}]"),
                     "each pair once",
                 );
             }
             pairs.push((resolved[0], resolved[1], pair));
         }
-        let settled: HashSet<(usize, usize)> = pairs
-            .iter()
-            .filter(|(_, _, pair)| pair.cohesion.is_some())
-            .map(|&(a, b, _)| (a, b))
-            .collect();
-        self.kinds_of_cohesion(file, &settled);
         pairs
     }
 

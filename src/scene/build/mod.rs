@@ -14,6 +14,7 @@ mod law;
 mod materials;
 mod output;
 mod overlaps;
+mod stages;
 mod start;
 mod usage;
 mod walls;
@@ -27,6 +28,7 @@ use crate::model::clump::Clump;
 use crate::model::flow::Flow;
 use crate::model::forces::Forces;
 use crate::model::packing::overlap::World;
+use crate::model::stage::Stages;
 use crate::model::wall::Probe;
 use crate::model::{Integrator, Law, Model, ModelBody, PairLaw};
 use check::{Check, Names, Sign, vector};
@@ -58,7 +60,8 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
     let materials = check.materials(file);
     let pairs = check.pairs(file, &materials);
     let mut shapes = check.shapes(file, &materials, folder);
-    let walls = check.walls(file, &materials, folder, &shapes.clumps);
+    let mut walls = check.walls(file, &materials, folder, &shapes.clumps);
+    let (mut stages, staged_pairs) = check.stages(file, &materials, &mut walls);
     let shape_names = Names::new("shape", file.shapes.names());
     let group_names = Names::new("group", file.groups.names());
     let groups = check.groups(file, &group_names);
@@ -151,6 +154,8 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
         .stiffen(&file.contact, &materials, &mut laws, &names)
         .map_err(|problem| vec![problem])?;
     check.notes.extend(notes);
+    stages::staged_laws(file, &mut stages, &staged_pairs, &pairs, &encounters)
+        .map_err(|problem| vec![problem])?;
     single_precision(&contact.law, &laws)?;
     let time_step = encounters
         .time_step(
@@ -216,7 +221,9 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
         },
         sleep,
         heat,
+        stages: Stages::new(stages),
     };
+    stages::check_history(&model)?;
     check.unused_quantities(&model);
     let mut file = file.clone();
     file.name = Some(model.name.clone());

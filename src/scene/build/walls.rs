@@ -535,7 +535,7 @@ impl Check {
         }))
     }
 
-    fn motion(&mut self, path: &str, motion: &format::Motion, start: &Pose) -> Motion {
+    pub(super) fn motion(&mut self, path: &str, motion: &format::Motion, start: &Pose) -> Motion {
         let velocity = self.optional_vector(
             format_args!("{path}.velocity"),
             motion.velocity.as_ref(),

@@ -7,6 +7,7 @@ mod apt;
 mod display;
 mod features;
 mod python;
+mod release;
 mod tools;
 mod vulkan;
 mod wasm;
@@ -25,7 +26,8 @@ Usage: cargo xtask test [--long]
   test      provides what the tests need, then checks format, lints, documentation and runs every
             test, those of the GPU engine included; stops at the first check that fails
   --long    afterwards also runs the slow physics tests, in release mode, holds a build without threads to
-            the bits of one with them, and runs the tests of the tools in Python, for which it makes an
+            the bits of one with them, builds the package from its own files, compares the library's interface
+            with that of the last release, and runs the tests of the tools in Python, for which it makes an
             environment with numpy, matplotlib, pandas and vtk from PyPI
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
             measured to docs/validation.md
@@ -172,13 +174,15 @@ fn test(long: bool) -> Result<(), String> {
     tools::provide()?;
     features::check(announce)?;
     wasm::check(announce)?;
-    let longer = [features::SAME_BITS, LONG];
+    let longer = [features::SAME_BITS, release::PACKAGE, LONG];
     let longer = if long { &longer[..] } else { &[] };
     for step in STEPS.iter().chain(longer) {
         announce(&step.to_string());
         run(step)?;
     }
     if long {
+        announce("the interface beside that of the last release");
+        release::semver()?;
         announce("the tools in Python, and files of runs as numpy, pandas and vtk read them");
         python::test()?;
     }

@@ -1,0 +1,96 @@
+//! Stages of a run: what changes at times that the run itself may decide, such as a gate that opens once a heap is at rest.
+//!
+//! The first stage is the model as it is. Each later one begins when the one before it ends, and changes the model; the last
+//! lasts until the run ends. When a stage began is part of the state ([`Traffic::stages`](super::flow::Traffic::stages)), so
+//! that a run which goes on from a checkpoint is in the stage in which it stopped.
+
+use glam::DVec3;
+
+use super::wall::Motion;
+use super::{Model, PairLaw};
+
+/// Steps from one look at whether [`Until`] holds to the next.
+pub const LOOK: u64 = 100;
+
+/// The stages of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stages {
+    /// In their order; empty if there is but one, the model as it is.
+    pub list: Vec<Stage>,
+    /// Hash of the model before they changed it.
+    pub(super) first_hash: Option<u64>,
+}
+
+impl Stages {
+    /// Those of a list.
+    pub fn new(list: Vec<Stage>) -> Stages {
+        Stages {
+            list,
+            first_hash: None,
+        }
+    }
+
+    /// Has the model's hash tell of what was changed by others than stages.
+    pub(crate) fn forget_hash(&mut self) {
+        self.first_hash = None;
+    }
+}
+
+/// A stage of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// Its name.
+    pub name: String,
+    /// When it ends; `None` in the last one.
+    pub end: Option<End>,
+    /// Acceleration of gravity from its start on, m/s².
+    pub gravity: Option<DVec3>,
+    /// Walls that move otherwise from its start on, by index; times are from its start, s.
+    pub motions: Vec<(usize, Motion)>,
+    /// Laws of pairs of materials from its start on, by their indices.
+    pub pairs: Vec<(usize, usize, PairLaw)>,
+}
+
+/// When a stage ends: when one of these comes to pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct End {
+    /// After so long, s.
+    pub after: f64,
+    /// When this holds at a look.
+    pub until: Option<Until>,
+}
+
+/// What ends a stage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    /// No body is faster than this, m/s.
+    SpeedBelow(f64),
+    /// The kinetic energy of all bodies is less than this, J.
+    KineticEnergyBelow(f64),
+}
+
+impl Stage {
+    /// Makes the changes of a stage that begins at `start`, s. The model keeps the [hash](Model::hash) that it had: what is
+    /// changed follows from it and from `start`.
+    pub(crate) fn begin(&self, model: &mut Model, start: f64) {
+        let hash = model.hash();
+        if let Some(gravity) = self.gravity {
+            model.gravity = gravity;
+        }
+        for (index, motion) in &self.motions {
+            let wall = &mut model.walls[*index];
+            wall.pose = wall.at(start).pose;
+            let mut motion = motion.clone();
+            motion.start += start;
+            motion.end += start;
+            motion.keys.iter_mut().for_each(|key| key.time += start);
+            wall.motion = Some(motion);
+        }
+        let count = model.materials.len();
+        for (a, b, law) in &self.pairs {
+            model.pairs[a * count + b] = *law;
+            model.pairs[b * count + a] = *law;
+        }
+        model.stages.first_hash = Some(hash);
+    }
+}

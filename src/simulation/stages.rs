@@ -1,0 +1,154 @@
+//! Stages of a run, entered between steps; what they are is defined in [`mod@crate::model::stage`].
+
+use std::sync::Arc;
+
+use super::Simulation;
+use super::summary::Summary;
+use crate::error::Result;
+use crate::model::Model;
+use crate::model::stage::{LOOK, Until};
+use crate::state::{self, Field};
+use crate::step::Patience;
+
+impl Simulation {
+    /// The stage that the simulation is in, from 0 on, with its name; `None` if its model has no stages.
+    pub fn stage(&self) -> Option<(usize, &str)> {
+        let stage = self.state.traffic.stages.len();
+        let named = self.model.stages.list.get(stage)?;
+        Some((stage, &named.name))
+    }
+
+    /// Name of each stage that has begun, and when it did, s.
+    pub fn stages(&self) -> impl Iterator<Item = (&str, f64)> {
+        let names = self
+            .model
+            .stages
+            .list
+            .iter()
+            .map(|stage| stage.name.as_str());
+        let starts = [0]
+            .into_iter()
+            .chain(self.state.traffic.stages.iter().copied());
+        names.zip(starts.map(|steps| self.time_after(steps)))
+    }
+
+    /// Simulated time after a number of steps, s.
+    fn time_after(&self, steps: u64) -> f64 {
+        self.state.earlier + steps as f64 * self.model.time_step
+    }
+
+    /// The number of steps after which the present stage may end.
+    pub(super) fn next_stage(&self) -> Option<u64> {
+        let stage = &self
+            .model
+            .stages
+            .list
+            .get(self.state.traffic.stages.len())?;
+        let end = stage.end?;
+        let after = self.last_step_of_stage(end.after);
+        Some(match end.until {
+            Some(_) => after.min((self.steps / LOOK + 1) * LOOK),
+            None => after,
+        })
+    }
+
+    /// The number of steps after which the present stage ends if it lasts so long, s.
+    fn last_step_of_stage(&self, after: f64) -> u64 {
+        let start = self.state.traffic.stages.last().copied().unwrap_or(0);
+        let steps = (after / self.model.time_step).round();
+        start.saturating_add(steps as u64)
+    }
+
+    /// Enters the next stage, if the present one ends before the next step.
+    pub(super) async fn enter_stage(&mut self, patience: Patience) -> Result<()> {
+        while self.ends(patience).await? {
+            let next = self.state.traffic.stages.len() + 1;
+            self.state.traffic.stages.push(self.steps);
+            let time = self.time_after(self.steps);
+            let model = Arc::clone(&self.model);
+            let stage = &model.stages.list[next];
+            tracing::info!(stage = stage.name, time, "a stage begins");
+            stage.begin(Arc::make_mut(&mut self.model), time);
+
+            let fields = [Field::Bodies, Field::Walls];
+            self.fetch_by(patience, &fields).await?;
+            let mut changed = Vec::new();
+            if stage.gravity.is_some() {
+                self.state.params.gravity = self.model.gravity.as_vec3();
+                self.state.groups = state::groups(&self.model);
+                changed.push(Field::Groups);
+            }
+            for (index, _) in &stage.motions {
+                let wall = self.model.walls[*index].clone();
+                self.state.set_mover(*index, wall, time);
+            }
+            if !stage.motions.is_empty() {
+                self.state.stats[0].stale = 1;
+                changed.push(Field::Walls);
+            }
+            if !stage.pairs.is_empty() {
+                self.state.set_pairs(state::pairs(&self.model));
+                changed.extend([Field::Pairs, Field::Geometry]);
+            }
+            if self.state.params.sleep_steps > 0 {
+                self.state.bodies.iter_mut().for_each(|body| body.still = 0);
+                changed.push(Field::Bodies);
+            }
+            self.engine.write(&changed, &self.state);
+            self.engine.write_params(&self.state);
+            if !stage.motions.is_empty() {
+                self.engine.write_stale(&self.state);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the present stage ends before the next step.
+    async fn ends(&mut self, patience: Patience) -> Result<bool> {
+        let begun = &self.state.traffic.stages;
+        let stage = self.model.stages.list.get(begun.len());
+        let Some(end) = stage.and_then(|stage| stage.end) else {
+            return Ok(false);
+        };
+        if self.steps >= self.last_step_of_stage(end.after) {
+            return Ok(true);
+        }
+        let began = begun.last() == Some(&self.steps) || self.steps == 0;
+        let Some(until) = end
+            .until
+            .filter(|_| !began && self.steps.is_multiple_of(LOOK))
+        else {
+            return Ok(false);
+        };
+        self.fetch_by(patience, &[Field::Bodies]).await?;
+        Ok(match until {
+            Until::SpeedBelow(speed) => {
+                let bodies = self.state.bodies.iter().zip(&self.state.identities);
+                let mut moving = bodies.filter(|(_, identity)| !identity.fixed);
+                moving.all(|(body, _)| body.velocity.as_dvec3().length() < speed)
+            }
+            Until::KineticEnergyBelow(energy) => {
+                Summary::new(&self.model, &self.state).kinetic_energy < energy
+            }
+        })
+    }
+
+    /// Goes back to the first model, and enters those stages again that had begun after `steps` steps.
+    pub(super) fn enter_stages_again(&mut self, steps: u64) {
+        let Some(first) = self.first_model.clone() else {
+            return;
+        };
+        let mut model = Model::clone(&first);
+        let mut moved = Vec::new();
+        for (index, start) in self.state.traffic.stages.iter().enumerate() {
+            let stage = &first.stages.list[index + 1];
+            stage.begin(&mut model, self.time_after(*start));
+            moved.extend(stage.motions.iter().map(|(wall, _)| *wall));
+        }
+        self.model = Arc::new(model);
+        for index in moved {
+            let wall = self.model.walls[index].clone();
+            self.state.set_mover(index, wall, self.time_after(steps));
+        }
+    }
+}

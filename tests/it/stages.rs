@@ -1,0 +1,206 @@
+//! Stages of a run: one file settles a heap and then opens a gate.
+
+use std::path::Path;
+
+use crate::common::{model, on_both, simulate};
+use glam::DVec3;
+use rockfall::model::handle::MaterialHandle;
+use rockfall::simulation::checkpoint::Checkpoint;
+use rockfall::{Simulation, scene};
+
+/// A ball of 1 kg that falls onto a tray, which is pulled away; steps of 1 ms.
+fn tray(stages: &str) -> String {
+    format!(
+        r#"{{ "version": 1, "gravity": [0, -10, 0], "duration": 2,
+        "contact": {{ "law": "hooke", "stiffness": 1e5, "time_step": 0.0005 }},
+        "materials": {{ "stone": {{ "density": 238.732414637843, "restitution": 0.3, "friction": 0 }} }},
+        "shapes": {{ "ball": {{ "sphere": {{ "radius": 0.1 }}, "material": "stone" }} }},
+        "walls": [ {{ "name": "tray", "rectangle": {{ "size": [1, 1] }}, "material": "stone" }} ],
+        "bodies": [ {{ "shape": "ball", "position": [0, 0.11, 0] }} ],
+        "stages": {stages} }}"#
+    )
+}
+
+const PULLED: &str = r#"[ { "name": "rest", "until": { "speed_below": 0.001 }, "duration": 1.5 },
+    { "name": "fall", "motions": { "tray": { "velocity": [20, 0, 0] } } } ]"#;
+
+fn height(simulation: &mut Simulation) -> f64 {
+    simulation.bodies().unwrap()[0].position.y
+}
+
+#[test]
+fn a_stage_begins_when_all_is_at_rest() {
+    on_both(&tray(PULLED), |mut simulation, engine| {
+        assert_eq!(simulation.stage(), Some((0, "rest")), "{engine}");
+        simulation.run_until(1.4).unwrap();
+        let (name, start) = simulation.stages().last().unwrap();
+        assert_eq!(name, "fall", "{engine}");
+        // It rolls out within some bounces, each a third as fast as the one before.
+        assert!((0.1..1.0).contains(&start), "{engine}: {start} s");
+        // The tray is gone after 25 ms; then the ball falls freely.
+        let gone = 1.4 - (start + 0.5 / 20.0);
+        let fallen = 0.1 - height(&mut simulation);
+        let free = 0.5 * 10.0 * gone * gone;
+        assert!(
+            (fallen / free - 1.0).abs() < 0.03,
+            "{engine}: {fallen} m of {free} m"
+        );
+    });
+}
+
+#[test]
+fn a_stage_ends_after_its_duration() {
+    let stages = r#"[ { "duration": 0.5 }, { "gravity": [0, 0, 0], "duration": 0.25 }, { "gravity": [0, 10, 0] } ]"#;
+    let text = tray(stages).replace("[0, 0.11, 0]", "[0, 50, 0]");
+    on_both(&text, |mut simulation, engine| {
+        let mut velocity = |time: f64| {
+            simulation.run_until(time).unwrap();
+            simulation.bodies().unwrap()[0].velocity.y
+        };
+        for (time, expected) in [(0.25, -2.5), (0.5, -5.0), (0.75, -5.0), (1.0, -2.5)] {
+            let found = velocity(time);
+            assert!(
+                (found - expected).abs() < 1e-4,
+                "{engine}, {time} s: {found} m/s"
+            );
+        }
+        let starts: Vec<(&str, f64)> = simulation.stages().collect();
+        let expected = [("stages[0]", 0.0), ("stages[1]", 0.5), ("stages[2]", 0.75)];
+        for ((name, start), (expected_name, expected)) in starts.iter().zip(expected) {
+            assert_eq!(*name, expected_name, "{engine}");
+            assert!((start - expected).abs() < 1e-9, "{engine}: {start} s");
+        }
+    });
+}
+
+#[test]
+fn steps_in_pieces_have_the_bits_of_steps_at_once() {
+    let mut whole = simulate(&tray(PULLED));
+    whole.step(2500).unwrap();
+    let mut pieces = simulate(&tray(PULLED));
+    while pieces.steps() < 2500 {
+        let left = 2500 - pieces.steps();
+        pieces.step(left.min(37)).unwrap();
+    }
+    assert_eq!(whole.stages().count(), 2);
+    assert_eq!(
+        whole.summary().unwrap().state_hash,
+        pieces.summary().unwrap().state_hash
+    );
+}
+
+/// Before the change, right at it, and after it.
+#[test]
+fn a_run_goes_on_in_the_stage_in_which_it_stopped() {
+    on_both(&tray(PULLED), |mut whole, engine| {
+        whole.step(2600).unwrap();
+        let began = whole.state().unwrap().traffic.stages[0];
+        let hash = whole.summary().unwrap().state_hash;
+        for stop in [began - 50, began, began + 1, began + 60] {
+            let fresh = || match engine {
+                "cpu" => simulate(&tray(PULLED)),
+                _ => Simulation::on_gpu(model(&tray(PULLED)), crate::common::device()).unwrap(),
+            };
+            let mut first = fresh();
+            first.step(stop).unwrap();
+            let bytes = first.checkpoint().unwrap();
+            let checkpoint = Checkpoint::decode(bytes, Path::new("tray")).unwrap();
+            // Into a new simulation, and back into one that is past it.
+            let mut past = fresh();
+            past.step(2700).unwrap();
+            for mut second in [fresh(), past] {
+                checkpoint.restore(&mut second, Path::new("tray")).unwrap();
+                second.step(2600 - stop).unwrap();
+                let found = second.summary().unwrap().state_hash;
+                assert_eq!(found, hash, "{engine}, stopped at {stop} of {began}");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_others_tune_is_not_taken_for_a_stage() {
+    let mut tuned = simulate(&tray(PULLED));
+    tuned.step(2600).unwrap();
+    tuned.set_gravity(DVec3::ZERO).unwrap();
+    let checkpoint = Checkpoint::decode(tuned.checkpoint().unwrap(), Path::new("tray")).unwrap();
+    let mut other = simulate(&tray(PULLED));
+    let refused = checkpoint.restore(&mut other, Path::new("tray"));
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("found a state of the scene")
+    );
+}
+
+#[test]
+fn pairs_change_with_a_stage() {
+    let stages = r#"[ { "duration": 0.5 },
+        { "pairs": [ { "between": ["stone", "stone"], "friction": 0.25 } ] } ]"#;
+    let text = tray(stages).replace(
+        "\"position\": [0, 0.11, 0]",
+        "\"position\": [-0.4, 0.1, 0], \"velocity\": [0.5, 0, 0]",
+    );
+    on_both(&text, |mut simulation, engine| {
+        let mut speed = |time: f64| {
+            simulation.run_until(time).unwrap();
+            simulation.bodies().unwrap()[0].velocity.x
+        };
+        let (before, after) = (speed(0.5), speed(0.52));
+        assert!(
+            (before - 0.5).abs() < 1e-5,
+            "{engine}: {before} m/s without friction"
+        );
+        // mu g t
+        assert!(
+            (before - after - 0.05).abs() < 0.003,
+            "{engine}: {after} m/s"
+        );
+        let stone = MaterialHandle::from_index(0);
+        let now = simulation.model();
+        assert_eq!(now.pairs[stone.index()].friction, 0.25);
+        // What a stage does not give of a pair stays: the restitution of the material.
+        let first = model(&text);
+        assert_eq!(now.pairs[0].damping_ratio, first.pairs[0].damping_ratio);
+    });
+}
+
+#[test]
+fn wrong_stages_are_refused_with_their_places() {
+    let cases = [
+        (
+            r#"[ { }, { } ]"#,
+            "stages[0]: found neither \"duration\" nor \"until\"",
+        ),
+        (
+            r#"[ { "duration": 1, "gravity": [0, 0, 0] }, { } ]"#,
+            "stages[0].gravity: found a change at the start of the first stage",
+        ),
+        (
+            r#"[ { "duration": 1 }, { "until": { "speed_below": 1 } } ]"#,
+            "stages[1].until: found an end of the last stage",
+        ),
+        (
+            r#"[ { "until": { } }, { } ]"#,
+            "stages[0].until: found neither \"speed_below\" nor \"kinetic_energy_below\"",
+        ),
+        (
+            r#"[ { "duration": -1 }, { } ]"#,
+            "stages[0].duration: found -1",
+        ),
+        (
+            r#"[ { "duration": 1 }, { "motions": { "tary": { } } } ]"#,
+            "stages[1].motions.tary: found the undefined wall \"tary\"",
+        ),
+        (
+            r#"[ { "duration": 1 }, { "pairs": [ { "between": ["stone", "stone"], "rolling_friction": 0.1, "rolling": "spring" } ] } ]"#,
+            "stages[1].pairs: found contacts that keep more history",
+        ),
+    ];
+    for (stages, expected) in cases {
+        let refused = scene::parse(&tray(stages), Path::new("tray.json")).err();
+        let said = refused.map_or("nothing".to_owned(), |error| error.to_string());
+        assert!(said.contains(expected), "{stages}: {said}");
+    }
+}

@@ -1,0 +1,58 @@
+//! What a release needs: a package that builds by itself, and an interface that keeps its promises.
+
+use std::process::{Command, Stdio};
+
+use crate::{Step, cargo, run};
+
+/// Builds the package from its own files alone.
+pub const PACKAGE: Step = Step {
+    arguments: &[
+        "package",
+        "--package",
+        "rockfall",
+        "--locked",
+        "--allow-dirty",
+    ],
+    variable: None,
+    remedy: "what the build misses is left out by `exclude` in Cargo.toml",
+};
+
+/// Compares the library's interface with that of the last release, if there is one.
+///
+/// # Errors
+/// With a sentence, if the interface breaks what the version number promises, or cargo-semver-checks cannot be had.
+pub fn semver() -> Result<(), String> {
+    let Some(tag) = last_release() else {
+        eprintln!("           there is no tag v* yet, so no interface to compare with");
+        return Ok(());
+    };
+    let mut installed = cargo(["semver-checks", "--version"]);
+    let installed = installed.stdout(Stdio::null()).stderr(Stdio::null());
+    if !installed.status().is_ok_and(|status| status.success()) {
+        run(&Step {
+            arguments: &["install", "cargo-semver-checks", "--locked"],
+            variable: None,
+            remedy: "cargo-semver-checks compares the interface with that of the last release",
+        })?;
+    }
+    run(&Step {
+        arguments: &[
+            "semver-checks",
+            "--package",
+            "rockfall",
+            "--baseline-rev",
+            &tag,
+        ],
+        variable: None,
+        remedy: "raise the version in Cargo.toml, or keep what is public as it was",
+    })
+}
+
+/// The latest tag of a version.
+fn last_release() -> Option<String> {
+    let arguments = ["describe", "--tags", "--abbrev=0", "--match", "v*"];
+    let described = Command::new("git").args(arguments).output().ok()?;
+    let tag = String::from_utf8(described.stdout).ok()?;
+    let found = described.status.success() && !tag.trim().is_empty();
+    found.then(|| tag.trim().to_owned())
+}
