@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rockfall::output::Rounded;
-use rockfall::scene;
 
 use super::failure::{Failure, Outcome};
 use super::terminal;
@@ -32,7 +31,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mut wrong = 0;
     for path in &arguments.scenes {
         let file = path.display();
-        match scene::load(path) {
+        match super::try_load(path) {
             Ok(scene) => {
                 let model = &scene.model;
                 terminal::print(format_args!(

@@ -21,9 +21,10 @@ mod view;
 use std::env;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use rockfall::scene::{self, Scene};
+use rockfall::scene::{self, Inside, Scene, SceneError};
 use rockfall::simulation::{Backend, Options, Precision};
 
 use failure::{Failure, Outcome};
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     quiet_mesa();
     let arguments = Arguments::parse();
     log::start(arguments.verbose);
+    ALLOW_OUTSIDE.store(arguments.allow_outside, Ordering::Relaxed);
     let outcome = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         #[cfg(feature = "view")]
@@ -55,6 +57,10 @@ pub struct Arguments {
     /// Say more of what goes on: -v what is done, -vv in detail, -vvv everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
+
+    /// Let scenes read files that lie outside of their own folders
+    #[arg(long, global = true)]
+    pub allow_outside: bool,
 
     /// What to do.
     #[command(subcommand)]
@@ -187,9 +193,20 @@ impl EngineArguments {
     }
 }
 
+/// Whether scenes may read files that lie outside of their own folders.
+static ALLOW_OUTSIDE: AtomicBool = AtomicBool::new(false);
+
 /// Loads a scene.
 pub fn load(path: &Path) -> Outcome<Scene> {
-    scene::load(path).map_err(Failure::Scene)
+    try_load(path).map_err(Failure::Scene)
+}
+
+/// The same, for those who go on with other scenes.
+pub fn try_load(path: &Path) -> Result<Scene, SceneError> {
+    match ALLOW_OUTSIDE.load(Ordering::Relaxed) {
+        true => scene::load(path),
+        false => scene::load_with(path, &Inside::of(path)),
+    }
 }
 
 /// Keeps Mesa from complaining on standard error that there is no display: its layer that puts the

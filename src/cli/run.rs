@@ -18,6 +18,7 @@ use rockfall::simulation::observe::Observer;
 use rockfall::simulation::watch::Watch;
 use rockfall::simulation::{Backend, Options, Simulation};
 use rockfall::state::trace::{Sample, Trace};
+use rockfall::step::Canceller;
 
 use super::failure::{Failure, Outcome};
 #[cfg(feature = "render")]
@@ -152,6 +153,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let path = match &arguments.resume {
         Some(folder) => {
             let record = Record::read(&folder.join(RunFolder::RECORD))?;
+            // Before the scene is read, which may take long.
+            RunFolder::lock(folder)?;
             if options == Options::default() {
                 options = Options::from(&record.options);
             }
@@ -173,6 +176,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mut simulation = Simulation::new(model.clone(), &options)?;
     // Not before the engine stands: a file of an earlier run survives an adapter that there is not.
     let mut outputs = Outputs::create(arguments, &path)?;
+    catch_interrupts(simulation.canceller());
 
     let engine = simulation.adapter();
     terminal::say(match (simulation.backend(), options.backend) {
@@ -194,7 +198,6 @@ pub fn run(arguments: &Arguments) -> Outcome {
         simulation.set_trace(trace)?;
     }
 
-    catch_interrupts();
     let from = simulation.steps();
     let start = Instant::now();
     let mut beat = Beat::new(&mut outputs, &simulation, steps);
@@ -205,6 +208,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
     };
     drop(beat);
     let wall = start.elapsed();
+    let outcome = match outcome {
+        Err(Error::Cancelled { .. }) => Ok(ControlFlow::Break(())),
+        outcome => outcome,
+    };
     if outcome.is_ok() {
         let samples = simulation.take_samples();
         outputs.add(&simulation, &samples)?;
@@ -312,27 +319,45 @@ fn lost(error: Error, folder: Option<RunFolder>, simulation: &mut Simulation) ->
     }
 }
 
-/// A folder for a run that was stopped and has none: beside nothing else of that name.
+/// A folder for a run that was stopped and has none: where the system keeps the states of programs, beside nothing else of
+/// that name.
 fn stopped_folder(scene: &Path) -> PathBuf {
     let stem = scene.file_stem().unwrap_or_default().to_string_lossy();
-    let mut names = (1..).map(|count| match count {
-        1 => format!("{stem}-stopped"),
-        _ => format!("{stem}-stopped-{count}"),
+    let states = state_folder().unwrap_or_default();
+    let mut paths = (1..).map(|count| match count {
+        1 => states.join(format!("{stem}-stopped")),
+        _ => states.join(format!("{stem}-stopped-{count}")),
     });
-    let free = names.find(|name| !Path::new(name).exists());
-    PathBuf::from(free.unwrap_or_default())
+    paths.find(|path| !path.exists()).unwrap_or_default()
+}
+
+/// The folder of Rockfall's own where the system keeps the states of programs; none if the environment does not say.
+fn state_folder() -> Option<PathBuf> {
+    let named = |name| std::env::var_os(name).map(PathBuf::from);
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let states = if cfg!(windows) {
+        named("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        named("HOME").map(|home| home.join("Library/Application Support"))
+    } else {
+        let own = named("XDG_STATE_HOME").filter(absolute);
+        own.or_else(|| named("HOME").map(|home| home.join(".local/state")))
+    };
+    Some(states.filter(absolute)?.join("rockfall"))
 }
 
 /// Whether the user wants the run to stop.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// From now on, Ctrl-C (or a request to terminate) stops the run after the steps it is at; the second
-/// one ends the program.
-fn catch_interrupts() {
-    let caught = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(Failure::STOPPED.into());
-        }
+/// From now on, Ctrl-C (or a request to terminate) stops the run after the step it is at. Further ones change nothing, since
+/// they may come at once, and a checkpoint that is being written is not to be cut short.
+fn catch_interrupts(canceller: Canceller) {
+    let caught = ctrlc::set_handler(move || {
+        canceller.cancel();
+        terminal::say(match STOP.swap(true, Ordering::Relaxed) {
+            false => "stopping after this step; the checkpoint is being written",
+            true => "still stopping: who kills the program (SIGKILL) goes without the checkpoint",
+        });
     });
     if let Err(error) = caught {
         terminal::warn(format_args!(

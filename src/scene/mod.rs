@@ -52,7 +52,7 @@ use files::{Folder, neighbour};
 pub use build::{DEEP_OVERLAP, MAX_DISTANCE, MAX_MATERIALS, MAX_SPHERES, MAX_SPHERES_OF_SHAPE};
 pub use builder::{SceneBuilder, SpringEnd};
 pub use error::{Problem, SceneError};
-pub use files::{Disk, Files};
+pub use files::{Disk, Files, Inside};
 
 /// Name of the scene in the folder of a run.
 pub const FILE: &str = "scene.json";
@@ -129,6 +129,15 @@ impl Scene {
 ///
 /// If the file cannot be read, or [`parse`] finds something wrong in it.
 pub fn load(path: &Path) -> Result<Scene, SceneError> {
+    load_with(path, &Disk)
+}
+
+/// Reads a scene file whose own files are where `files` has them: with [`Inside`], in its folder and nowhere else.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_with(path: &Path, files: &dyn Files) -> Result<Scene, SceneError> {
     let bytes = Disk
         .read(path)
         .map_err(|error| SceneError::one(path, unreadable(path, &error)))?;
@@ -139,7 +148,7 @@ pub fn load(path: &Path) -> Result<Scene, SceneError> {
         );
         SceneError::one(path, Problem::new("", found, "a scene, in JSON"))
     })?;
-    let scene = parse(&text, path)?;
+    let scene = parse_with(&text, path, files)?;
     let (bodies, spheres) = (scene.model.bodies.len(), scene.model.sphere_count());
     tracing::info!(file = %path.display(), bodies, spheres, "scene loaded");
     Ok(scene)

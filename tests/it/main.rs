@@ -17,6 +17,7 @@ mod docs;
 mod elastic;
 mod energy;
 mod examples;
+mod faults;
 mod flow;
 mod forces;
 mod heat;

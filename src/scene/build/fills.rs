@@ -261,6 +261,19 @@ fn unplaced(index: usize, error: &FillError) -> Problem {
             format!("room for {count} bodies; there was for {placed}"),
         )
         .help("enlarge the region, or reduce \"count\" or \"spacing\""),
+        FillError::Walled {
+            placed,
+            count,
+            blocked,
+        } => Problem::new(
+            format_args!("{path}.region"),
+            format!(
+                "a region nearly all of which is inside or behind walls: {blocked} places were, and {placed} of \
+                 {count} bodies have one"
+            ),
+            "a region about as large as the room for bodies",
+        )
+        .help("narrow the region to where bodies can be"),
         FillError::Crowded {
             placed,
             count,
