@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod compare;
 mod failure;
+mod interrupts;
 mod log;
 #[cfg(feature = "render")]
 mod picture;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log::start(arguments.verbose);
     ALLOW_OUTSIDE.store(arguments.allow_outside, Ordering::Relaxed);
+    terminal::be_quiet(arguments.quiet);
     let outcome = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         #[cfg(feature = "view")]
@@ -57,6 +59,10 @@ pub struct Arguments {
     /// Say more of what goes on: -v what is done, -vv in detail, -vvv everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
+
+    /// Say nothing but results and what is wrong: no warnings, no notes, no progress
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
 
     /// Let scenes read files that lie outside of their own folders
     #[arg(long, global = true)]

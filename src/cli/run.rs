@@ -5,7 +5,6 @@ use std::io::BufWriter;
 use std::num::NonZeroU64;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -18,13 +17,12 @@ use rockfall::simulation::observe::Observer;
 use rockfall::simulation::watch::Watch;
 use rockfall::simulation::{Backend, Options, Simulation};
 use rockfall::state::trace::{Sample, Trace};
-use rockfall::step::Canceller;
 
 use super::failure::{Failure, Outcome};
 #[cfg(feature = "render")]
 use super::picture::{self, PictureArguments, Studio};
 use super::progress::Progress;
-use super::{EngineArguments, terminal};
+use super::{EngineArguments, interrupts, terminal};
 
 /// Steps are taken in slices of about this time, so that progress shows.
 const SLICE: Duration = Duration::from_millis(200);
@@ -176,7 +174,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mut simulation = Simulation::new(model.clone(), &options)?;
     // Not before the engine stands: a file of an earlier run survives an adapter that there is not.
     let mut outputs = Outputs::create(arguments, &path)?;
-    catch_interrupts(simulation.canceller());
+    interrupts::catch(simulation.canceller(), "the checkpoint");
 
     let engine = simulation.adapter();
     terminal::say(match (simulation.backend(), options.backend) {
@@ -346,26 +344,6 @@ fn state_folder() -> Option<PathBuf> {
     Some(states.filter(absolute)?.join("rockfall"))
 }
 
-/// Whether the user wants the run to stop.
-static STOP: AtomicBool = AtomicBool::new(false);
-
-/// From now on, Ctrl-C (or a request to terminate) stops the run after the step it is at. Further ones change nothing, since
-/// they may come at once, and a checkpoint that is being written is not to be cut short.
-fn catch_interrupts(canceller: Canceller) {
-    let caught = ctrlc::set_handler(move || {
-        canceller.cancel();
-        terminal::say(match STOP.swap(true, Ordering::Relaxed) {
-            false => "stopping after this step; the checkpoint is being written",
-            true => "still stopping: who kills the program (SIGKILL) goes without the checkpoint",
-        });
-    });
-    if let Err(error) = caught {
-        terminal::warn(format_args!(
-            "Ctrl-C will end the run without a checkpoint: {error}"
-        ));
-    }
-}
-
 /// Looks at a run a few times a second: shows how far it has come, writes samples as they arrive, stops
 /// when the user wants it to.
 struct Beat<'a> {
@@ -406,7 +384,7 @@ impl Observer for Beat<'_> {
         }
         self.since = Instant::now();
         self.at = simulation.steps() + self.slice;
-        Ok(match STOP.load(Ordering::Relaxed) {
+        Ok(match interrupts::wanted() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         })
@@ -530,9 +508,7 @@ impl Outputs {
         let Some((path, file)) = self.state else {
             return Ok(());
         };
-        let bodies = simulation.bodies()?;
-        let (model, time) = (simulation.model(), simulation.time());
-        write_state(BufWriter::new(file), model, time, &bodies)
+        write_state(BufWriter::new(file), &simulation.snapshot()?)
             .map_err(|error| Error::unwritten(&path, &error).into())
     }
 }

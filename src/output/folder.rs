@@ -224,7 +224,7 @@ impl RunFolder {
         scene.save(&part)?;
         fs::create_dir(part.join("vtk")).map_err(wrong)?;
         fs::create_dir(part.join("states")).map_err(wrong)?;
-        let columns = Statistics::columns(simulation.model()).join(",") + "\n";
+        let columns = Statistics::header(simulation.model());
         fs::write(part.join(Self::STATISTICS), columns).map_err(wrong)?;
         record.write(&part.join(Self::RECORD))?;
         fs::rename(&part, path).map_err(wrong)?;

@@ -296,6 +296,10 @@ impl fmt::Display for RunSummary {
         if self.asleep > 0 {
             writeln!(formatter, "asleep           {} bodies", self.asleep)?;
         }
+        for WallReport { name, force, .. } in &self.walls {
+            let [x, y, z] = force.map(Rounded);
+            writeln!(formatter, "{name:<16} {x}, {y}, {z} N on it")?;
+        }
         for InletReport {
             name,
             amount,

@@ -175,7 +175,8 @@ fn what_loses_its_ground_falls() {
     let bodies = json!([{ "shape": "ball", "position": [0.25, 0.05, 0.25] },
                         { "shape": "ball", "position": [0.25, 0.15, 0.25] }]);
     let outlets = json!([{ "inside": { "min": [-1, 0, -1], "max": [1, 0.1, 1] } }]);
-    let text = scene(json!({ "bodies": bodies, "outlets": outlets, "look_every": 1.5 }));
+    let text =
+        scene(json!({ "bodies": bodies, "outlets": outlets, "look_every": { "seconds": 1.5 } }));
     on_both(&text, |mut simulation, engine| {
         // The first look would take the lower ball at once.
         if simulation.body_count() == 2 {
