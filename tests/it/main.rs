@@ -20,6 +20,7 @@ mod examples;
 mod faults;
 mod flow;
 mod forces;
+mod fuzz;
 mod heat;
 mod json_schema;
 mod layers;
