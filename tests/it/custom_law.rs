@@ -78,7 +78,7 @@ fn a_law_that_no_compiler_could_hold_is_refused() {
     let sum = |terms: usize| format!("    r.force.x = {}1.0;", "1.0 + ".repeat(terms));
     let branches = "if (true) { r.force.x = 1.0; } else ".repeat(3000) + "{ }";
     for (law, line, message) in [
-        (body(&sum(16_000)), 4, "the statement has more signs"),
+        (body(&sum(8_000)), 4, "the statement has more signs"),
         (body(&sum(3_000)), 4, "the statement has more signs"),
         (body(&branches[..60_000]), 4, "more branches"),
         (

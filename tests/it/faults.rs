@@ -125,6 +125,7 @@ fn a_checkpoint_with_contents_that_cannot_be_is_refused_in_a_sentence() {
         ("walls", 16, nan, "at a place that cannot be"),
         ("actions", 28, 5000_u32.to_le_bytes(), "a spring or a push"),
         ("stats", 0, nan, "sums over the run"),
+        ("stats", 4, most, "sums over the run"),
         ("stats", 8, most, "sums over the run"),
         ("stats", 32, most, "sums over the run"),
     ];
@@ -259,6 +260,136 @@ fn who_is_due_at_the_step_that_is_cancelled_still_looks_at_it() {
     assert_eq!(tens.0, [10, 20, 30]);
 }
 
+/// A scene of one material, with balls of some radii.
+fn balls(radii: &[f64], more: Value) -> Value {
+    let mut scene = json!({
+        "version": 1, "duration": 0.1,
+        "contact": { "law": "hooke", "stiffness": 100, "time_step": 2e-5 },
+        "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0.5 } },
+        "shapes": {},
+    });
+    for (index, radius) in radii.iter().enumerate() {
+        let shape = json!({ "sphere": { "radius": radius }, "material": "stone" });
+        scene["shapes"][format!("ball {index}")] = shape;
+    }
+    for (field, value) in more.as_object().unwrap() {
+        scene[field] = value.clone();
+    }
+    scene
+}
+
+fn parse(scene: &Value) -> Result<scene::Scene, String> {
+    scene::parse(&scene.to_string(), "scene.json".as_ref()).map_err(|error| error.to_string())
+}
+
+/// The same scene on both engines.
+fn on_both(scene: &Value, check: impl Fn(Simulation, &str)) {
+    let model = parse(scene).unwrap().model;
+    check(Simulation::on_cpu(model.clone(), Some(1)).unwrap(), "cpu");
+    check(
+        Simulation::on_gpu(model, crate::common::device()).unwrap(),
+        "gpu",
+    );
+}
+
+#[test]
+fn a_grain_lies_on_a_ball_ten_thousand_times_as_large() {
+    let bodies = json!({ "bodies": [
+        { "shape": "ball 0", "position": [0, -10, 0], "fixed": true },
+        { "shape": "ball 1", "position": [0, 0.0011, 0] },
+        { "shape": "ball 1", "position": [0.1, 0.0006, 0] },
+    ] });
+    on_both(
+        &balls(&[10.0, 0.001], bodies.clone()),
+        |mut simulation, engine| {
+            simulation.step(1200).unwrap();
+            let heights: Vec<f64> = simulation
+                .bodies()
+                .unwrap()
+                .iter()
+                .skip(1)
+                .map(|body| (body.position - glam::DVec3::new(0.0, -10.0, 0.0)).length() - 10.0)
+                .collect();
+            let lies = |height: &f64| (height - 0.001).abs() < 5e-5;
+            assert!(heights.iter().all(lies), "{engine}: {heights:?}");
+            assert_eq!(simulation.summary().unwrap().contacts, 2, "{engine}");
+        },
+    );
+    let sentence = parse(&balls(&[20.1, 0.001], bodies)).unwrap_err();
+    assert!(
+        sentence.contains("expected at most 10000 times, for single precision"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn a_floor_of_rectangles_goes_on_over_the_seam() {
+    let scene = |size: [f64; 2]| {
+        balls(
+            &[0.01],
+            json!({
+                "gravity": [0, -9.81, 0],
+                "contact": { "law": "hooke", "stiffness": 1000, "time_step": 1e-4 },
+                "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0 } },
+                "domain": { "min": [0, 0, 0], "max": [0.2, 1, 1], "periodic": [true, false, false] },
+                "walls": [{ "rectangle": { "size": size }, "position": [0.15, 0, 0], "material": "stone" }],
+                "bodies": [{ "shape": "ball 0", "position": [0.1, 0.00998, 0], "velocity": [1, 0, 0] }],
+            }),
+        )
+    };
+    let weight = 9.81 * 2500.0 * 4.0 / 3.0 * std::f64::consts::PI * 1e-6;
+    for length in [0.2, 0.5] {
+        on_both(&scene([length, 0.1]), |mut simulation, engine| {
+            simulation.step(500).unwrap();
+            for _ in 0..60 {
+                simulation.step(50).unwrap();
+                let body = simulation.bodies().unwrap()[0].clone();
+                assert!((body.position.y - 0.01).abs() < 2e-4, "{engine}: {body:?}");
+                assert!((body.velocity.x - 1.0).abs() < 1e-4, "{engine}: {body:?}");
+                let load = simulation.snapshot().unwrap().wall_loads()[0];
+                assert!(
+                    (load.force.y / -weight - 1.0).abs() < 0.05,
+                    "{engine}: {load:?}"
+                );
+            }
+        });
+    }
+    // One that is long across the seam's axis, and short along it.
+    parse(&scene([0.05, 50.0])).unwrap();
+    let sentence = parse(&scene([0.19, 0.1])).unwrap_err();
+    assert!(
+        sentence.contains("as a rectangle is that spans the domain"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn what_would_take_forever_is_said_at_once() {
+    let fill = |min: f64| {
+        json!({
+            "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }],
+            "fills": [{ "count": 40, "shapes": { "ball 0": 1 },
+                        "region": { "min": [-5e4, min, -5e4], "max": [5e4, 5e4, 5e4] } }],
+        })
+    };
+    let sentence = parse(&balls(&[0.01], fill(-5e4))).unwrap_err();
+    assert!(
+        sentence.contains("fills[0].region") && sentence.contains("inside or behind walls"),
+        "{sentence}"
+    );
+    let scene = parse(&balls(&[0.01], fill(0.0))).unwrap();
+    assert_eq!(scene.model.bodies.len(), 40);
+    let bodies =
+        json!({ "duration": 1e7, "bodies": [{ "shape": "ball 0", "position": [0, 0, 0] }] });
+    let warnings = parse(&balls(&[0.01], bodies)).unwrap().warnings;
+    assert!(
+        warnings
+            .iter()
+            .any(|warning| warning.starts_with("duration: ")),
+        "{warnings:?}"
+    );
+}
+
 #[cfg(unix)]
 mod processes {
     use std::fs;
@@ -300,6 +431,58 @@ mod processes {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{said}");
         said
+    }
+
+    #[test]
+    fn the_final_state_has_what_contacts_do_to_each_body() {
+        let place = Place::with(&heap());
+        let told = place.command("run scene.json --backend cpu --quiet --state end.json");
+        let output = { told }.output().unwrap();
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{output:?}"
+        );
+        let state = place.json("end.json");
+        let bodies = state["bodies"].as_array().unwrap();
+        let weight: f64 = bodies
+            .iter()
+            .map(|body| 9.81 * body["mass"].as_f64().unwrap())
+            .sum();
+        let held: f64 = bodies
+            .iter()
+            .map(|body| body["contact_force"][1].as_f64().unwrap())
+            .sum();
+        assert!((held / weight - 1.0).abs() < 0.2, "{held} N of {weight} N");
+        // And the planes bear it, as the summary says.
+        let summary = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = summary
+            .lines()
+            .filter(|line| line.starts_with("planes["))
+            .collect();
+        assert_eq!(lines.len(), 2, "{summary}");
+        assert!(
+            lines.iter().all(|line| line.ends_with(" N on it")),
+            "{summary}"
+        );
+    }
+
+    #[test]
+    fn a_scene_reads_no_files_of_others() {
+        let mut scene = heap();
+        scene["walls"] = json!([{ "mesh": { "file": "../secret.obj" }, "material": "stone" }]);
+        let place = Place::with(&json!({}));
+        fs::create_dir(place.0.path().join("scenes")).unwrap();
+        place.write("scenes/scene.json", &scene);
+        let tetrahedron =
+            "v 0 -9 0\nv 1 -9 0\nv 0 -8 0\nv 0 -9 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+        fs::write(place.0.path().join("secret.obj"), tetrahedron).unwrap();
+        let said = place.fails(2, "check scenes/scene.json");
+        assert!(
+            said.contains("walls[0].mesh.file") && said.contains("--allow-outside"),
+            "{said}"
+        );
+        assert!(!said.contains("-9"), "{said}");
+        place.run("check scenes/scene.json --allow-outside");
     }
 
     fn long() -> Value {

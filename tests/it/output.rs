@@ -1057,21 +1057,21 @@ fn walls_inlets_and_probes_have_their_columns() {
     let (first, last) = (&rows[0], &rows[rows.len() - 1]);
     let at = |name: &str| columns.iter().position(|column| column == name).unwrap();
     for (column, value) in [
-        ("inlet_0_bodies", &summary["inlets"][0]["bodies"]),
-        ("inlet_0_mass_kg", &summary["inlets"][0]["mass"]),
-        ("outlet_0_bodies", &summary["outlets"][0]["bodies"]),
-        ("probe_0_bodies", &summary["probes"][0]["bodies"]),
-        ("probe_0_mass_kg", &summary["probes"][0]["mass"]),
+        ("feed_bodies", &summary["inlets"][0]["bodies"]),
+        ("feed_mass_kg", &summary["inlets"][0]["mass"]),
+        ("below_bodies", &summary["outlets"][0]["bodies"]),
+        ("hopper_bodies", &summary["probes"][0]["bodies"]),
+        ("hopper_mass_kg", &summary["probes"][0]["mass"]),
         (
-            "probe_0_velocity_y_m_per_s",
+            "hopper_velocity_y_m_per_s",
             &summary["probes"][0]["velocity"][1],
         ),
         (
-            "probe_1_forward_mass_kg",
+            "gate_forward_mass_kg",
             &summary["probes"][1]["forward"]["mass"],
         ),
         (
-            "probe_1_backward_mass_kg",
+            "gate_backward_mass_kg",
             &summary["probes"][1]["backward"]["mass"],
         ),
         ("wall_0_force_x_N", &summary["walls"][0]["force"][0]),
@@ -1079,7 +1079,7 @@ fn walls_inlets_and_probes_have_their_columns() {
     ] {
         assert_eq!(last[at(column)], value.as_f64().unwrap(), "{column}");
     }
-    assert!(last[at("probe_0_bodies")] > first[at("probe_0_bodies")]);
+    assert!(last[at("hopper_bodies")] > first[at("hopper_bodies")]);
     let push = at("wall_0_force_x_N");
     assert!(rows.iter().any(|row| row[push].abs() > 0.1));
     assert!(last.len() == columns.len() && rows.iter().all(|row| row.len() == columns.len()));

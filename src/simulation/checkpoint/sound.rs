@@ -305,7 +305,9 @@ impl Checkpoint {
         ];
         let overlap = f32::from_bits(stats.max_overlap_fraction);
         let room = self.section(Field::Neighbours.name()).len() / size_of::<u32>();
+        let bodies = self.section(SHAPES).len() / size_of::<u32>();
         let right = flags.iter().all(|flag| *flag <= 1)
+            && stats.runaway as usize <= bodies
             && overlap.is_finite()
             && overlap >= 0.0
             && stats.first_entry == 0
