@@ -59,6 +59,20 @@ fn find(index: u32, start: u32, write: bool) -> u32 {
     for (var level = 0u; level < params.level_count; level++) {
         let cells = reach(sphere, level, params);
         let period = params.period >> vec3<u32>(level);
+        let rows = vec2<f32>(cells.last.yz - cells.first.yz + 1);
+        if rows.x * rows.y > f32(params.sphere_count) {
+            // A large sphere among the cells of far smaller ones: more rows than spheres.
+            for (var other = 0u; other < params.sphere_count; other++) {
+                let neighbour = spheres[other];
+                if level_of(neighbour.radius, params) == level && are_neighbours(sphere, neighbour) {
+                    if write {
+                        list_at(place_of(start + count), other);
+                    }
+                    count += 1u;
+                }
+            }
+            continue;
+        }
         for (var z = cells.first.z; z <= cells.last.z; z++) {
             for (var y = cells.first.y; y <= cells.last.y; y++) {
                 var first = wrap(vec3<i32>(cells.first.x, y, z), period);

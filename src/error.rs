@@ -46,6 +46,19 @@ pub enum Error {
         /// What stands against it.
         limit: String,
     },
+    /// The machine has no memory for a scene on the CPU engine.
+    #[error(
+        "the scene has {spheres} spheres, which take about {} on the CPU engine, and this machine has {} left; use fewer bodies, a GPU, or a larger machine",
+        gigabytes(*needed), gigabytes(*available)
+    )]
+    NoMemory {
+        /// Number of spheres.
+        spheres: u64,
+        /// Bytes that they take, about.
+        needed: u64,
+        /// Bytes that there are.
+        available: u64,
+    },
     /// A shader does not compile.
     #[error("the shader {name} is wrong; this is a bug in Rockfall:\n{message}")]
     Shader {
@@ -185,6 +198,11 @@ pub enum Error {
         /// What the system answered.
         reason: String,
     },
+}
+
+/// Bytes in words.
+pub(crate) fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
 /// A result whose error is [`enum@Error`].

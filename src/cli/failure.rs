@@ -74,7 +74,8 @@ pub fn exit_code(outcome: Outcome) -> ExitCode {
     match &failure {
         Failure::Usage(sentence) | Failure::Run(sentence) => terminal::error(sentence),
         Failure::Scene(error) => terminal::errors(error),
-        Failure::Stopped(sentence) => terminal::say(sentence),
+        // Said even to those who want to hear little: it says how to go on.
+        Failure::Stopped(sentence) => terminal::tell(sentence),
         Failure::Scenes { of: 1, .. } => (),
         Failure::Scenes { wrong, of } => {
             terminal::error(format_args!("wrong scenes: {wrong} of {of}"));

@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod compare;
 mod failure;
+mod interrupts;
 mod log;
 mod new;
 mod next;
@@ -26,9 +27,10 @@ use std::env;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use rockfall::scene::{self, Change, Scene, SceneError};
+use rockfall::scene::{self, Change, Disk, Files, Inside, Scene, SceneError};
 use rockfall::simulation::{Backend, Options, Precision};
 
 use failure::{Failure, Outcome};
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     terminal::colour(arguments.color);
     log::start(arguments.verbose);
+    ALLOW_OUTSIDE.store(arguments.allow_outside, Ordering::Relaxed);
+    terminal::be_quiet(arguments.quiet);
     let outcome = match arguments.command {
         None => greet(),
         Some(command) => run(command),
@@ -99,6 +103,14 @@ pub struct Arguments {
         hide_possible_values = true
     )]
     pub color: terminal::Color,
+
+    /// Say nothing but results and what is wrong: no warnings, no notes, no progress
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Let scenes read files that lie outside of their own folders
+    #[arg(long, global = true)]
+    pub allow_outside: bool,
 
     /// What to do
     #[command(subcommand)]
@@ -205,7 +217,7 @@ impl ChangeArguments {
 
     /// As [`ChangeArguments::load`], for a command that goes on after a wrong scene.
     pub fn try_load(&self, path: &Path) -> Result<Scene, SceneError> {
-        scene::load_changed(path, &self.changes).map_err(|mut error| {
+        scene::load_changed(path, &self.changes, &*files_of(path)).map_err(|mut error| {
             for problem in &mut error.problems {
                 let mut last_first = self.changes.iter().rev();
                 if let Some(change) = last_first.find(|change| change.concerns(&problem.path)) {
@@ -323,9 +335,20 @@ impl EngineArguments {
     }
 }
 
+/// Whether scenes may read files that lie outside of their own folders.
+static ALLOW_OUTSIDE: AtomicBool = AtomicBool::new(false);
+
+/// Where the files of a scene are read from: its own folder, or anywhere if the user allows it.
+fn files_of(scene: &Path) -> Box<dyn Files> {
+    match ALLOW_OUTSIDE.load(Ordering::Relaxed) {
+        true => Box::new(Disk),
+        false => Box::new(Inside::of(scene)),
+    }
+}
+
 /// Loads a scene.
 pub fn load(path: &Path) -> Outcome<Scene> {
-    scene::load(path).map_err(Failure::Scene)
+    scene::load_with(path, &*files_of(path)).map_err(Failure::Scene)
 }
 
 /// Keeps Mesa from complaining on standard error that there is no display: its layer that puts the

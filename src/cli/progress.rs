@@ -33,7 +33,12 @@ impl Progress {
         let style = ProgressStyle::with_template("{wide_bar} {percent}% {text}")
             .expect("the template is right")
             .with_key("text", text);
-        let bar = ProgressBar::new(steps).with_style(style);
+        let bar = match terminal::is_quiet() {
+            true => ProgressBar::hidden(),
+            false => ProgressBar::new(steps),
+        };
+        bar.set_length(steps);
+        let bar = bar.with_style(style);
         bar.set_position(from);
         bar.reset_eta();
         bar.tick();

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use rockfall::Simulation;
 use rockfall::measure::bench::Spread;
 use rockfall::render::film::{Film, FilmError};
 use rockfall::scene::Scene;
+use rockfall::{Error, Simulation};
 
 use super::failure::{Failure, Outcome};
 use super::picture::{PictureArguments, Studio, save};
 use super::progress::Progress;
-use super::{ChangeArguments, EngineArguments, terminal};
+use super::{ChangeArguments, EngineArguments, interrupts, terminal};
 
 /// Make pictures or a film of a scene, without a window
 ///
@@ -84,6 +84,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let last = step_of(frames - 1, arguments, &simulation);
     let mut progress = Progress::new(0, last, simulation.model().time_step);
     let mut times: [Vec<f64>; 3] = Default::default();
+    let mut made = 0;
+    interrupts::catch(simulation.canceller(), "what there is of the film");
     for frame in 0..frames {
         let mut clock = Instant::now();
         let mut lap = |times: &mut Vec<f64>| {
@@ -91,16 +93,30 @@ pub fn run(arguments: &Arguments) -> Outcome {
             clock = Instant::now();
         };
         let wanted = step_of(frame, arguments, &simulation);
-        simulation.step(wanted - simulation.steps())?;
+        match simulation.step(wanted - simulation.steps()) {
+            Err(Error::Cancelled { .. }) => break,
+            stepped => stepped?,
+        }
+        if interrupts::wanted() {
+            break;
+        }
         lap(&mut times[0]);
         let picture = studio.picture(&simulation)?;
         lap(&mut times[1]);
         outputs.add(frame, &picture)?;
         lap(&mut times[2]);
         progress.update(simulation.steps());
+        made += 1;
     }
     drop(progress);
-    outputs.finish(frames)?;
+    if made > 0 {
+        outputs.finish(made)?;
+    }
+    if made < frames {
+        return Err(Failure::Stopped(format!(
+            "stopped after {made} of {frames} frames, which can be looked at"
+        )));
+    }
     let [simulating, drawing, writing] = times.map(|times| Spread::new(times).median);
     terminal::say(format_args!(
         "a frame takes {simulating:.3} ms of simulation, {drawing:.3} ms of drawing and {writing:.3} ms of writing \

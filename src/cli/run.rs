@@ -6,7 +6,6 @@ use std::io::BufWriter;
 use std::num::NonZeroU64;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -24,7 +23,7 @@ use super::failure::{Failure, Outcome};
 #[cfg(feature = "render")]
 use super::picture::{self, PictureArguments, Studio};
 use super::progress::Progress;
-use super::{ChangeArguments, EngineArguments, next, terminal};
+use super::{ChangeArguments, EngineArguments, interrupts, next, terminal};
 
 /// Steps are taken in slices of about this time, so that progress shows.
 const SLICE: Duration = Duration::from_millis(200);
@@ -163,6 +162,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let path = match &arguments.resume {
         Some(folder) => {
             let record = Record::read(&folder.join(RunFolder::RECORD))?;
+            // Before the scene is read, which may take long.
+            RunFolder::lock(folder)?;
             if options == Options::default() {
                 options = Options::from(&record.options);
             }
@@ -184,6 +185,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mut simulation = Simulation::new(model.clone(), &options)?;
     // Not before the engine stands: a file of an earlier run survives an adapter that there is not.
     let mut outputs = Outputs::create(arguments, &path)?;
+    interrupts::catch(simulation.canceller(), "the checkpoint");
 
     let engine = simulation.adapter();
     terminal::say(match (simulation.backend(), options.backend) {
@@ -205,7 +207,6 @@ pub fn run(arguments: &Arguments) -> Outcome {
         simulation.set_trace(trace)?;
     }
 
-    catch_interrupts();
     let from = simulation.steps();
     let start = Instant::now();
     let mut beat = Beat::new(&mut outputs, &simulation, steps);
@@ -220,6 +221,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
     };
     drop(beat);
     let wall = start.elapsed();
+    let outcome = match outcome {
+        Err(Error::Cancelled { .. }) => Ok(ControlFlow::Break(())),
+        outcome => outcome,
+    };
     if outcome.is_ok() {
         let samples = simulation.take_samples();
         outputs.add(&simulation, &samples)?;
@@ -325,33 +330,31 @@ fn lost(error: Error, folder: Option<RunFolder>, simulation: &mut Simulation) ->
     }
 }
 
-/// A folder for a run that was stopped and has none: beside nothing else of that name.
+/// A folder for a run that was stopped and has none: where the system keeps the states of programs, beside nothing else of
+/// that name.
 fn stopped_folder(scene: &Path) -> PathBuf {
     let stem = scene.file_stem().unwrap_or_default().to_string_lossy();
-    let mut names = (1..).map(|count| match count {
-        1 => format!("{stem}-stopped"),
-        _ => format!("{stem}-stopped-{count}"),
+    let states = state_folder().unwrap_or_default();
+    let mut paths = (1..).map(|count| match count {
+        1 => states.join(format!("{stem}-stopped")),
+        _ => states.join(format!("{stem}-stopped-{count}")),
     });
-    let free = names.find(|name| !Path::new(name).exists());
-    PathBuf::from(free.unwrap_or_default())
+    paths.find(|path| !path.exists()).unwrap_or_default()
 }
 
-/// Whether the user wants the run to stop.
-static STOP: AtomicBool = AtomicBool::new(false);
-
-/// From now on, Ctrl-C (or a request to terminate) stops the run after the steps it is at; the second
-/// one ends the program.
-fn catch_interrupts() {
-    let caught = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(Failure::STOPPED.into());
-        }
-    });
-    if let Err(error) = caught {
-        terminal::warn(format_args!(
-            "Ctrl-C will end the run without a checkpoint: {error}"
-        ));
-    }
+/// The folder of Rockfall's own where the system keeps the states of programs; none if the environment does not say.
+fn state_folder() -> Option<PathBuf> {
+    let named = |name| std::env::var_os(name).map(PathBuf::from);
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let states = if cfg!(windows) {
+        named("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        named("HOME").map(|home| home.join("Library/Application Support"))
+    } else {
+        let own = named("XDG_STATE_HOME").filter(absolute);
+        own.or_else(|| named("HOME").map(|home| home.join(".local/state")))
+    };
+    Some(states.filter(absolute)?.join("rockfall"))
 }
 
 /// Looks at a run a few times a second: shows how far it has come, writes samples as they arrive, stops
@@ -394,7 +397,7 @@ impl Observer for Beat<'_> {
         }
         self.since = Instant::now();
         self.at = simulation.steps() + self.slice;
-        Ok(match STOP.load(Ordering::Relaxed) {
+        Ok(match interrupts::wanted() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         })
@@ -581,9 +584,7 @@ impl Outputs {
         let Some((path, file)) = self.state else {
             return Ok(());
         };
-        let bodies = simulation.bodies()?;
-        let (model, time) = (simulation.model(), simulation.time());
-        write_state(BufWriter::new(file), model, time, &bodies)
+        write_state(BufWriter::new(file), &simulation.snapshot()?)
             .map_err(|error| Error::unwritten(&path, &error).into())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anstream::{ColorChoice, stderr, stdout};
@@ -60,14 +61,31 @@ fn accept(outcome: io::Result<()>) -> Outcome {
     }
 }
 
+/// Whether the user wants to be told of results and errors alone.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on, says less, if `quiet`.
+pub fn be_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Whether the user wants to be told of results and errors alone.
+pub fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
 /// Tells the user something that is no result.
 pub fn say(line: impl Display) {
-    tell(format_args!("{line}"));
+    if !is_quiet() {
+        tell(format_args!("{line}"));
+    }
 }
 
 /// Tells the user of something that may be wrong.
 pub fn warn(sentence: impl Display) {
-    tell(format_args!("{WARNING}warning:{WARNING:#} {sentence}"));
+    if !is_quiet() {
+        tell(format_args!("{WARNING}warning:{WARNING:#} {sentence}"));
+    }
 }
 
 /// Tells the user of something that is wrong.
@@ -89,7 +107,7 @@ pub fn show(bar: Option<ProgressBar>) {
 }
 
 /// Whoever closes standard error does not want to be told, so that a failure to do so is none.
-fn tell(line: impl Display) {
+pub fn tell(line: impl Display) {
     let write = || {
         let _ = writeln!(stderr(), "{line}");
     };

@@ -63,17 +63,22 @@ mod tests {
         let unit = Vec3::new(1.2e-7, 1.2e-7, 6.1e-5);
         for share in [0.01, -0.01, 0.6, -0.2, 2.5] {
             let term = share * unit;
-            let mut sum = start;
+            let (mut sum, mut nearest) = (start, start);
             for step in 0..1_000_000 {
                 sum = add(sum, term, dither(step));
+                nearest += term;
             }
-            let error =
-                (sum.as_dvec3() - start.as_dvec3() - 1e6 * term.as_dvec3()) / unit.as_dvec3();
+            let error = |sum: Vec3| {
+                (sum.as_dvec3() - start.as_dvec3() - 1e6 * term.as_dvec3()) / unit.as_dvec3()
+            };
+            let (error, plain) = (error(sum), error(nearest));
             // Chance leaves it off by some half of the root of a million; rounding to the nearest, by 10,000 and more.
             assert!(
                 error.abs().max_element() < 2000.0,
                 "{share}: off by {error} units"
             );
+            // So each component of each term could fail.
+            assert!(plain.abs().min_element() > 2000.0, "{share}: {plain}");
         }
     }
 

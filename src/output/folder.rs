@@ -1,7 +1,7 @@
 //! The folder of a run: what `rockfall run --out` writes.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -77,6 +77,7 @@ impl Plan {
 /// | `vtk/` | VTK files, with the number of the step in their names |
 /// | `states/` | NPZ files, likewise |
 /// | `run.checkpoint` | the last checkpoint |
+/// | `run.lock` | locked while a run writes to the folder |
 ///
 /// A thread of its own writes; the simulation only copies its state, and waits if the writer is more
 /// than one copy behind. Each file but the statistics is written aside and renamed, so what has a name
@@ -86,6 +87,8 @@ pub struct RunFolder {
     plan: Plan,
     record: Record,
     writer: Option<Writer>,
+    /// Held as long as this writes to the folder.
+    _lock: File,
     /// When the run, the last row of statistics and the last checkpoint were.
     clock: Instant,
     last_row: Row,
@@ -134,6 +137,36 @@ impl RunFolder {
     pub const RECORD: &str = "run.json";
     /// Name of the file of statistics.
     pub const STATISTICS: &str = "statistics.csv";
+    /// Name of the file that is locked while a run writes to the folder.
+    pub const LOCK: &str = "run.lock";
+
+    /// Locks a folder for the one run that may write to it, until the file that it returns is dropped. The system lifts the
+    /// lock of a process that was killed.
+    ///
+    /// # Errors
+    /// If another run has it, or the file of the lock cannot be made.
+    pub fn lock(path: &Path) -> Result<File> {
+        let file = path.join(Self::LOCK);
+        let wrong = |error: std::io::Error| Error::unwritten(&file, &error);
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&file)
+            .map_err(wrong)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(lock),
+            Err(TryLockError::WouldBlock) => Err(Error::Folder {
+                folder: path.to_owned(),
+                problem: "is in use by another run; wait until that has ended, or give another folder",
+            }),
+            Err(TryLockError::Error(error)) => {
+                // Some file systems have no locks.
+                tracing::warn!(folder = %path.display(), %error, "two runs at once would not be noticed here");
+                Ok(lock)
+            }
+        }
+    }
 
     /// Makes the folder, which does not exist or is empty, for a run of `scene` that is at its start, and
     /// writes the first state.
@@ -182,19 +215,22 @@ impl RunFolder {
         part.push(".part");
         let part = PathBuf::from(part);
         if part.exists() {
+            // Unless another run is making it just now.
+            drop(RunFolder::lock(&part)?);
             fs::remove_dir_all(&part).map_err(wrong)?;
         }
         fs::create_dir_all(&part).map_err(wrong)?;
+        let lock = RunFolder::lock(&part)?;
         scene.save(&part)?;
         fs::create_dir(part.join("vtk")).map_err(wrong)?;
         fs::create_dir(part.join("states")).map_err(wrong)?;
-        let columns = Statistics::columns(simulation.model()).join(",") + "\n";
+        let columns = Statistics::header(simulation.model());
         fs::write(part.join(Self::STATISTICS), columns).map_err(wrong)?;
         record.write(&part.join(Self::RECORD))?;
         fs::rename(&part, path).map_err(wrong)?;
 
         let plan = Plan::new(&scene.file.output, &scene.model);
-        RunFolder::start(path, plan, record, simulation)
+        RunFolder::start(path, plan, record, simulation, lock)
     }
 
     /// Goes on with the run in a folder: takes `simulation`, which is of its scene and at its start, to
@@ -202,13 +238,14 @@ impl RunFolder {
     /// written of later steps is taken back, and will be written again.
     ///
     /// # Errors
-    /// If the checkpoint is not whole or not of this scene, or the folder cannot be written.
+    /// If the checkpoint is not whole or not of this scene, another run is writing to the folder, or it cannot be written.
     pub fn resume(
         path: &Path,
         scene: &Scene,
         simulation: &mut Simulation,
         steps: u64,
     ) -> Result<RunFolder> {
+        let lock = RunFolder::lock(path)?;
         let mut record = Record::read(&path.join(Self::RECORD))?;
         record.steps = steps;
         record.error = None;
@@ -227,7 +264,7 @@ impl RunFolder {
         .map_err(wrong)?;
 
         let plan = Plan::new(&scene.file.output, &scene.model);
-        let mut folder = RunFolder::start(path, plan, record, simulation)?;
+        let mut folder = RunFolder::start(path, plan, record, simulation, lock)?;
         if simulation.steps() == 0 {
             let first = rows.lines().count() < 2;
             folder.send(simulation, first, true, false)?;
@@ -240,12 +277,14 @@ impl RunFolder {
         plan: Plan,
         record: Record,
         simulation: &Simulation,
+        lock: File,
     ) -> Result<RunFolder> {
         let mut folder = RunFolder {
             path: path.to_owned(),
             plan,
             record,
             writer: None,
+            _lock: lock,
             clock: Instant::now(),
             last_row: Row::now(simulation),
             last_checkpoint: Instant::now(),

@@ -3,9 +3,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::model::Model;
 use crate::model::quantity::QUANTITIES;
-use crate::simulation::snapshot::BodyState;
+use crate::simulation::snapshot::{BodyState, Snapshot};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -26,6 +25,8 @@ struct Record<'a> {
     orientation: [f64; 4],
     velocity: [f64; 3],
     angular_velocity: [f64; 3],
+    /// What contacts did to it in the last step.
+    contact_force: [f64; 3],
     /// What it carries besides its motion, each by its name.
     #[serde(flatten)]
     quantities: BTreeMap<&'static str, f64>,
@@ -37,9 +38,9 @@ fn known(body: &BodyState) -> impl Iterator<Item = (&'static str, f64)> {
     all.filter_map(|(quantity, number)| Some((quantity.name, number?)))
 }
 
-/// Writes the bodies of `model` as they are at `time` (s) as JSON, one body a line:
+/// Writes the bodies of a snapshot as JSON, one body a line:
 /// `{"version": 1, "time": …, "bodies": [{"index", "id", "shape", "mass", "fixed", "position", "origin",
-/// "orientation", "velocity", "angular_velocity"}, …]}`, and the [quantities](QUANTITIES) that the scene has, such as
+/// "orientation", "velocity", "angular_velocity", "contact_force"}, …]}`, and the [quantities](QUANTITIES) that the scene has, such as
 /// `"temperature"`.
 ///
 /// `position` is the centre of mass, `origin` that of the shape's own axes, and `orientation` (a
@@ -48,16 +49,12 @@ fn known(body: &BodyState) -> impl Iterator<Item = (&'static str, f64)> {
 ///
 /// # Errors
 /// If `writer` fails.
-pub fn write_state(
-    mut writer: impl Write,
-    model: &Model,
-    time: f64,
-    bodies: &[BodyState],
-) -> io::Result<()> {
+pub fn write_state(mut writer: impl Write, snapshot: &Snapshot) -> io::Result<()> {
+    let Snapshot { model, state, .. } = *snapshot;
     write!(writer, "{{\"version\":{VERSION},\"time\":")?;
-    serde_json::to_writer(&mut writer, &time)?;
+    serde_json::to_writer(&mut writer, &snapshot.time())?;
     write!(writer, ",\"bodies\":[")?;
-    for (count, body) in bodies.iter().enumerate() {
+    for (count, body) in snapshot.bodies().enumerate() {
         writer.write_all(if count == 0 { b"\n" } else { b",\n" })?;
         let record = Record {
             index: body.index,
@@ -70,7 +67,8 @@ pub fn write_state(
             orientation: body.orientation.to_array(),
             velocity: body.velocity.to_array(),
             angular_velocity: body.angular_velocity.to_array(),
-            quantities: known(body).collect(),
+            contact_force: state.load(&state.bodies[count]).force.as_dvec3().to_array(),
+            quantities: known(&body).collect(),
         };
         serde_json::to_writer(&mut writer, &record)?;
     }

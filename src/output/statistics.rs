@@ -2,15 +2,39 @@ use std::io::{self, Write};
 
 use crate::model::Model;
 use crate::model::flow::{Amount, Flow};
+use crate::model::wall::Wall;
 use crate::simulation::Seen;
 use crate::simulation::snapshot::Snapshot;
+
+/// What the columns of walls and the like start with: the names that the scene gives, or else the kind and the number.
+struct Names(Vec<String>);
+
+impl Names {
+    fn new<'a>(kind: &str, names: impl Iterator<Item = &'a str> + Clone) -> Names {
+        let label = |(index, name): (usize, &str)| {
+            let twice = names.clone().filter(|other| *other == name).count() > 1;
+            // A wall without a name goes by its place in the scene, and the others by their kind and number.
+            if name.contains('[') || twice || name == format!("{kind} {index}") {
+                format!("{kind}_{index}")
+            } else {
+                name.to_owned()
+            }
+        };
+        Names(names.clone().enumerate().map(label).collect())
+    }
+}
+
+/// Whether the pose of a wall changes.
+fn moves(wall: &Wall) -> bool {
+    wall.motion.is_some() || wall.loaded.is_some()
+}
 
 /// The numbers that sum up a step: the columns of `statistics.csv`, whose names end in their units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
     /// Step, time (s), energies (J), contacts, coordination, bodies asleep, largest overlap so far, sphere-steps a
-    /// second, then force (N) and torque (N m) on each wall, what inlets have brought and outlets taken, and
-    /// what probes see: as [`Statistics::columns`] has them.
+    /// second, then force (N) and torque (N m) on each wall, what inlets have brought and outlets taken,
+    /// what probes see, and the poses of walls that move: as [`Statistics::columns`] has them.
     pub values: Vec<f64>,
 }
 
@@ -34,10 +58,12 @@ impl Statistics {
             "sphere_steps_per_s",
         ];
         let mut columns = fixed.map(str::to_owned).to_vec();
-        for wall in 0..model.walls.len() {
-            let axes = ["x", "y", "z"];
-            columns.extend(axes.map(|axis| format!("wall_{wall}_force_{axis}_N")));
-            columns.extend(axes.map(|axis| format!("wall_{wall}_torque_{axis}_Nm")));
+        let axes = ["x", "y", "z"];
+        let names = model.walls.iter().map(|wall| wall.name.as_str());
+        let names = Names::new("wall", names);
+        for name in &names.0 {
+            columns.extend(axes.map(|axis| format!("{name}_force_{axis}_N")));
+            columns.extend(axes.map(|axis| format!("{name}_torque_{axis}_Nm")));
         }
         let Flow {
             inlets,
@@ -45,13 +71,14 @@ impl Statistics {
             probes,
             ..
         } = &model.flow;
-        for (kind, count) in [("inlet", inlets.len()), ("outlet", outlets.len())] {
-            for index in 0..count {
-                columns.extend(["bodies", "mass_kg"].map(|name| format!("{kind}_{index}_{name}")));
-            }
+        let inlets = Names::new("inlet", inlets.iter().map(|inlet| inlet.name.as_str()));
+        let outlets = Names::new("outlet", outlets.iter().map(|outlet| outlet.name.as_str()));
+        for name in inlets.0.iter().chain(&outlets.0) {
+            columns.extend(["bodies", "mass_kg"].map(|column| format!("{name}_{column}")));
         }
-        for (index, probe) in probes.iter().enumerate() {
-            let names: &[&str] = if probe.region.is_face() {
+        let probe_names = Names::new("probe", probes.iter().map(|probe| probe.name.as_str()));
+        for (name, probe) in probe_names.0.iter().zip(probes) {
+            let numbers: &[&str] = if probe.region.is_face() {
                 &[
                     "forward_bodies",
                     "forward_mass_kg",
@@ -67,9 +94,28 @@ impl Statistics {
                     "velocity_z_m_per_s",
                 ]
             };
-            columns.extend(names.iter().map(|name| format!("probe_{index}_{name}")));
+            columns.extend(numbers.iter().map(|number| format!("{name}_{number}")));
+        }
+        for (name, wall) in names.0.iter().zip(&model.walls) {
+            if moves(wall) {
+                columns.extend(axes.map(|axis| format!("{name}_position_{axis}_m")));
+                columns
+                    .extend(["x", "y", "z", "w"].map(|part| format!("{name}_orientation_{part}")));
+            }
         }
         columns
+    }
+
+    /// The line of a file of statistics that names its columns.
+    pub(super) fn header(model: &Model) -> String {
+        let columns = Statistics::columns(model).into_iter().map(|name| {
+            if name.contains([',', '"', '\n', '\r']) {
+                format!("\"{}\"", name.replace('"', "\"\""))
+            } else {
+                name
+            }
+        });
+        columns.collect::<Vec<_>>().join(",") + "\n"
     }
 
     /// Sums up a snapshot; `rate` is how fast the steps before it were taken, spheres times steps a
@@ -109,6 +155,11 @@ impl Statistics {
                 values.extend([seen.bodies as f64, seen.mass]);
                 values.extend(seen.velocity);
             }
+        }
+        let walls = model.walls.iter().zip(snapshot.walls());
+        for (_, state) in walls.filter(|(wall, _)| moves(wall)) {
+            values.extend(state.moving.pose.position.to_array());
+            values.extend(state.moving.pose.orientation.to_array());
         }
         Statistics { values }
     }

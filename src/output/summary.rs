@@ -319,6 +319,10 @@ impl fmt::Display for RunSummary {
         for StageReport { name, start_s } in &self.stages {
             writeln!(formatter, "{name:<16} began at {} s", Rounded(*start_s))?;
         }
+        for WallReport { name, force, .. } in &self.walls {
+            let [x, y, z] = force.map(Rounded);
+            writeln!(formatter, "{name:<16} {x}, {y}, {z} N on it")?;
+        }
         for InletReport {
             name,
             amount,

@@ -51,7 +51,11 @@ impl Film {
             _ => return Err(FilmError::Format(path.to_owned())),
         };
         let [width, height] = size;
-        let ffmpeg = Command::new("ffmpeg")
+        let mut command = Command::new("ffmpeg");
+        // A Ctrl-C is for us: the film is to be ended in order.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let ffmpeg = command
             .args(["-hide_banner", "-loglevel", "error", "-y"])
             .args(["-f", "rawvideo", "-pixel_format", "rgba"])
             .args(["-video_size", &format!("{width}x{height}")])

@@ -1,9 +1,9 @@
 //! Where the files come from that a scene names: meshes, contact laws, checkpoints.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
 
 use super::error::closest;
 
@@ -39,13 +39,34 @@ pub trait Files {
     fn beside(&self, path: &Path) -> Vec<PathBuf>;
 }
 
+/// Most bytes of what is no file of a disk, such as a pipe: it may have no end.
+const MOST_OF_A_PIPE: u64 = 1 << 26;
+
 /// The files on disk; relative paths start at the current folder.
+///
+/// Of what is no file, such as a pipe, it reads 64 MiB at most.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Disk;
 
+/// Reads all of a file.
+fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    if file.metadata()?.is_file() {
+        file.read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    file.take(MOST_OF_A_PIPE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_OF_A_PIPE {
+        let problem = format!("after {} MiB there is no end of it", MOST_OF_A_PIPE >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    Ok(bytes)
+}
+
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        fs::read(path).map_err(|error| match path.is_dir() {
+        read_whole(path).map_err(|error| match path.is_dir() {
             // Not all systems say so.
             true => io::ErrorKind::IsADirectory.into(),
             false => error,
@@ -62,6 +83,66 @@ impl Files for Disk {
         entries
             .filter_map(|entry| Some(entry.ok()?.path()))
             .collect()
+    }
+}
+
+/// The files on disk that lie in one folder or below it: a scene from elsewhere can read no others.
+#[derive(Clone, Debug)]
+pub struct Inside {
+    folder: PathBuf,
+}
+
+impl Inside {
+    /// The files in the folder of a scene.
+    pub fn of(scene: &Path) -> Inside {
+        let folder = scene.parent().unwrap_or(Path::new(""));
+        let folder = match folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => folder,
+        };
+        Inside {
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// Whether a path stays in the folder, as it is written and as links lead it.
+    fn has(&self, path: &Path) -> bool {
+        let below = path.strip_prefix(&self.folder).unwrap_or(path);
+        let mut depth = 0_i64;
+        for part in below.components() {
+            depth += match part {
+                Component::Normal(_) => 1,
+                Component::CurDir => 0,
+                Component::ParentDir => -1,
+                Component::RootDir | Component::Prefix(_) => i64::MIN / 2,
+            };
+            if depth < 0 {
+                return false;
+            }
+        }
+        match (fs::canonicalize(path), fs::canonicalize(&self.folder)) {
+            (Ok(path), Ok(folder)) => path.starts_with(folder),
+            // What is not there is not read.
+            _ => true,
+        }
+    }
+}
+
+impl Files for Inside {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match self.has(path) {
+            true => Disk.read(path),
+            false => Err(io::Error::other(
+                "it lies outside of the folder of the scene; if you trust the scene, add --allow-outside",
+            )),
+        }
+    }
+
+    fn beside(&self, path: &Path) -> Vec<PathBuf> {
+        match self.has(path) {
+            true => Disk.beside(path),
+            false => Vec::new(),
+        }
     }
 }
 
@@ -116,6 +197,46 @@ pub(super) fn neighbour(files: &dyn Files, missing: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_has_no_end_is_not_read_to_it() {
+        let error = Disk.read("/dev/zero".as_ref()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert!(error.to_string().contains("64 MiB"), "{error}");
+        assert!(Disk.read("/dev/null".as_ref()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_scene_reads_what_lies_in_its_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("scenes");
+        fs::create_dir_all(folder.join("meshes")).unwrap();
+        fs::write(folder.join("meshes/stone.obj"), "inside").unwrap();
+        fs::write(place.path().join("secret"), "outside").unwrap();
+        let files = Inside::of(&folder.join("scene.json"));
+        let read = |name: &str| files.read(&folder.join(name));
+        assert_eq!(read("meshes/stone.obj").unwrap(), b"inside");
+        assert_eq!(read("meshes/../meshes/stone.obj").unwrap(), b"inside");
+        let missing = read("meshes/nothing.obj").unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        let absolute = place.path().join("secret");
+        let mut outside = vec![
+            "../secret",
+            "meshes/../../secret",
+            absolute.to_str().unwrap(),
+        ];
+        if cfg!(unix) {
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(&absolute, folder.join("link.obj")).unwrap();
+            outside.push("link.obj");
+        }
+        for name in outside {
+            let error = read(name).unwrap_err().to_string();
+            assert!(error.contains("--allow-outside"), "{name}: {error}");
+            assert_eq!(files.beside(&folder.join(name)).len(), 0, "{name}");
+        }
+    }
 
     fn files(names: &[&str]) -> BTreeMap<PathBuf, Vec<u8>> {
         let file = |name: &&str| (PathBuf::from(name), name.as_bytes().to_vec());

@@ -181,15 +181,14 @@ pub struct SceneFile {
     /// search for contacts and the time step are made for them, too. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spawn: Vec<String>,
-    /// Time from one look at inlets, outlets and probes to the next, s. Bodies come in and go out, and
+    /// How often inlets, outlets and probes are looked at. Bodies come in and go out, and
     /// what passes a face is counted, at a look only. Default: 200 time steps.
     #[serde(
         default,
         deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub look_every: Option<f64>,
+    pub look_every: Option<Interval>,
 }
 
 fn no_groups(groups: &Table<Group>) -> bool {

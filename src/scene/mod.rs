@@ -55,7 +55,7 @@ pub use build::{DEEP_OVERLAP, MAX_DISTANCE, MAX_MATERIALS, MAX_SPHERES, MAX_SPHE
 pub use builder::{SceneBuilder, SpringEnd};
 pub use change::Change;
 pub use error::{Problem, SceneError};
-pub use files::{Disk, Files};
+pub use files::{Disk, Files, Inside};
 
 /// Name of the scene in the folder of a run.
 pub const FILE: &str = "scene.json";
@@ -132,24 +132,37 @@ impl Scene {
 ///
 /// If the file cannot be read, or [`parse`] finds something wrong in it.
 pub fn load(path: &Path) -> Result<Scene, SceneError> {
-    load_changed(path, &[])
+    load_changed(path, &[], &Disk)
 }
 
-/// Reads a scene file with some of its values changed, before it is checked.
+/// Reads a scene file whose own files are where `files` has them: with [`Inside`], in its folder and nowhere else.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_with(path: &Path, files: &dyn Files) -> Result<Scene, SceneError> {
+    load_changed(path, &[], files)
+}
+
+/// Reads a scene file with some of its values changed, before it is checked. Its own files are where `files` has them.
 ///
 /// ```no_run
-/// use rockfall::scene::{Change, load_changed};
+/// use rockfall::scene::{Change, Disk, load_changed};
 ///
 /// let softer = Change { path: "contact.stiffness".into(), value: 2e5.into() };
 /// let rougher = Change { path: "materials.stone.friction".into(), value: 0.8.into() };
-/// let scene = load_changed("scenes/pile.json".as_ref(), &[softer, rougher])?;
+/// let scene = load_changed("scenes/pile.json".as_ref(), &[softer, rougher], &Disk)?;
 /// # Ok::<(), rockfall::scene::SceneError>(())
 /// ```
 ///
 /// # Errors
 ///
 /// As [`load`], and if the place of a change is not there.
-pub fn load_changed(path: &Path, changes: &[Change]) -> Result<Scene, SceneError> {
+pub fn load_changed(
+    path: &Path,
+    changes: &[Change],
+    files: &dyn Files,
+) -> Result<Scene, SceneError> {
     let bytes = Disk
         .read(path)
         .map_err(|error| SceneError::one(path, unreadable(path, &error)))?;
@@ -160,7 +173,7 @@ pub fn load_changed(path: &Path, changes: &[Change]) -> Result<Scene, SceneError
         );
         SceneError::one(path, Problem::new("", found, "a scene, in JSON"))
     })?;
-    let scene = parse_changed(&text, path, &Disk, changes)?;
+    let scene = parse_changed(&text, path, files, changes)?;
     let (bodies, spheres) = (scene.model.bodies.len(), scene.model.sphere_count());
     tracing::info!(file = %path.display(), bodies, spheres, "scene loaded");
     Ok(scene)

@@ -21,6 +21,8 @@
 //!
 //! A reader checks the hash first, then that the layout of the buffers and the scene are those that it knows.
 
+mod sound;
+
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -296,6 +298,14 @@ pub fn encode(
     writer.write(&hash.to_le_bytes())
 }
 
+/// What is wrong with a checkpoint that is whole, and whose contents cannot be.
+fn damaged(found: String) -> String {
+    format!(
+        "found {found}, expected a state as a run leaves it; the file was damaged before it was written, \
+         or is of another program: take an earlier one, or start the run again"
+    )
+}
+
 /// The error of a checkpoint whose file cannot be read.
 pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Error {
     Error::Checkpoint {
@@ -385,13 +395,16 @@ impl Checkpoint {
         })?;
         let mut starts = Vec::with_capacity(header.sections.len());
         let mut end = header_end;
+        let aligned = |end: usize| end.checked_next_multiple_of(ALIGNMENT).ok_or_else(cut);
         for section in &header.sections {
-            let start = end.next_multiple_of(ALIGNMENT);
+            let start = aligned(end)?;
             starts.push(start);
-            end = start.saturating_add(section.bytes as usize);
+            let bytes = usize::try_from(section.bytes).map_err(|_| cut())?;
+            end = start.checked_add(bytes).ok_or_else(cut)?;
         }
-        end = end.next_multiple_of(ALIGNMENT);
-        let hash = bytes.get(end..end + 8).ok_or_else(cut)?;
+        end = aligned(end)?;
+        let rest = bytes.get(end..).ok_or_else(cut)?;
+        let hash = rest.get(..8).ok_or_else(cut)?;
         if bytes.len() > end + 8 {
             return Err(format!(
                 "found {} bytes after its end, expected none; {NOT_WHOLE}",
@@ -414,11 +427,13 @@ impl Checkpoint {
                 layout()
             ));
         }
-        Ok(Checkpoint {
+        let checkpoint = Checkpoint {
             header,
             bytes,
             starts,
-        })
+        };
+        checkpoint.is_sound().map_err(damaged)?;
+        Ok(checkpoint)
     }
 
     /// The bytes of a section; empty if there is none of that name.
@@ -623,17 +638,26 @@ impl Checkpoint {
                 found.scene, found.scene_hash, model.name
             )));
         }
+        let groups = model.forces.groups.len().max(1);
+        let shapes = self.elements::<u32>(SHAPES);
+        let known = shapes.iter().all(|shape| group_of(*shape) < groups);
+        if found.shapes.len() != model.shapes.len() || !known {
+            let what = "other shapes or groups than those of the scene";
+            return Err(wrong(damaged(what.to_owned())));
+        }
         let mut state = State::new(model);
         let first: Vec<u32> = (0..state.params.body_count).collect();
         state.remove(&first);
-        let shapes = self.elements::<u32>(SHAPES).into_iter();
-        let bodies = shapes.map(|shape| ModelBody {
+        let bodies = shapes.into_iter().map(|shape| ModelBody {
             shape: (shape & SHAPE_BITS) as usize,
             fixed: shape & FIXED != 0,
             group: group_of(shape),
             ..ModelBody::default()
         });
         state.extend(model, self.elements(IDS).into_iter().zip(bodies));
+        let actions = [model.forces.springs.len(), model.forces.pushes.len()];
+        self.fits(&state, actions)
+            .map_err(|found| wrong(damaged(found)))?;
         let places = self.elements::<[f64; 3]>(PLACES).into_iter();
         (state.gone, state.traffic) = (found.gone, found.traffic.clone());
         state.traffic.places = places.map(DVec3::from_array).collect();

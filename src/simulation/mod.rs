@@ -7,6 +7,7 @@ pub mod checkpoint;
 mod clock;
 pub mod events;
 mod flow;
+pub(crate) mod memory;
 pub mod network;
 pub mod observe;
 pub mod query;
@@ -170,11 +171,12 @@ impl Simulation {
     /// Starts a simulation on the CPU engine, on `threads` threads (all cores if `None`).
     ///
     /// # Errors
-    /// If the threads cannot be started, the contact law is a custom one, or a periodic domain is too
-    /// narrow.
+    /// If the threads cannot be started, the contact law is a custom one, a periodic domain is too
+    /// narrow, or the machine has no memory for the model.
     #[cfg(feature = "cpu")]
     pub fn on_cpu(model: Model, threads: Option<usize>) -> Result<Simulation> {
         has_room(&model)?;
+        memory::check(&model)?;
         let engine = CpuEngine::new(&model, threads)?;
         Ok(Self::start(
             State::new(&model),

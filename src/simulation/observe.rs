@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::simulation::Simulation;
 
 /// Looks at a simulation now and then while [`Simulation::run`] steps it: to write results, to show
@@ -69,12 +69,20 @@ impl Simulation {
                 .map(|observer| observer.next(now).max(now + 1))
                 .collect();
             let next = wanted.iter().copied().fold(steps, u64::min);
-            self.step(next - now)?;
+            let stepped = self.step(next - now);
+            if let Err(error) = &stepped
+                && !matches!(error, Error::Cancelled { .. })
+            {
+                return stepped.map(|()| flow);
+            }
+            // Who goes on after a cancelled step does not come by it again.
+            let now = self.steps();
             for (observer, wanted) in observers.iter_mut().zip(wanted) {
-                if wanted == next && observer.observe(self)?.is_break() {
+                if wanted == now && observer.observe(self)?.is_break() {
                     flow = ControlFlow::Break(());
                 }
             }
+            stepped?;
         }
         Ok(flow)
     }

@@ -15,6 +15,8 @@ use crate::simulation::snapshot::Snapshot;
 
 /// Overlap that draws a warning, as a fraction of the smaller radius.
 const DEEP: f64 = 0.05;
+/// What is said once is said again when it has become so many times as bad.
+const WORSE: f64 = 4.0;
 /// Growth of the energy that draws one, as a fraction of what is at work.
 const GROWTH: f64 = 0.05;
 /// How far a body may go from where bodies start, in lengths of the box around them.
@@ -26,7 +28,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// An [`Observer`] that warns, through `tracing`, of overlaps of more than 5 % of a radius, of energy
 /// that grows though nothing drives the bodies, and of bodies that leave the domain; of each again when it
-/// has become twice as bad.
+/// has become four times as bad.
 ///
 /// It looks about once a second by the clock that it is given, or less often where looking takes time.
 #[derive(Debug)]
@@ -59,8 +61,14 @@ struct Energies {
 impl Watch {
     /// Watches a simulation from where it is. `clock` says the time since some moment of its own.
     pub fn new(simulation: &Simulation, clock: fn() -> Duration) -> Watch {
+        // What was deep before is not said again of a run that goes on.
+        let overlap: f64 = f32::from_bits(simulation.stats().max_overlap_fraction).into();
+        let deep = match overlap >= DEEP {
+            true => WORSE * overlap,
+            false => DEEP,
+        };
         Watch {
-            limits: [DEEP, GROWTH, 1.0],
+            limits: [deep, GROWTH, 1.0],
             energy: None,
             bounds: bounds(simulation.model()),
             slice: 1,
@@ -176,11 +184,11 @@ impl Watch {
         })
     }
 
-    /// Whether a number has come up to its limit, which is then moved to twice the number.
+    /// Whether a number has come up to its limit, which is then moved to a multiple of the number.
     fn is_worse(&mut self, index: usize, number: f64) -> bool {
         let worse = number >= self.limits[index];
         if worse {
-            self.limits[index] = 2.0 * number;
+            self.limits[index] = WORSE * number;
         }
         worse
     }

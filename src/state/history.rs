@@ -106,6 +106,11 @@ impl History {
     }
 }
 
+/// Elements that each contact of a model keeps.
+pub(crate) fn history_size(model: &Model) -> u32 {
+    History::size(model)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,6 +22,7 @@ pub use forces::Stretched;
 pub(crate) use forces::groups;
 pub use grid::least_period;
 pub(crate) use grid::{least_length, radii};
+pub(crate) use history::history_size;
 pub(crate) use pairs::pairs;
 pub(crate) use population::SLICES;
 pub use walls::Movers;

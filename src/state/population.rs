@@ -5,8 +5,8 @@ use super::grid::locate;
 use super::kinds::kind;
 use super::layout::*;
 use super::{Identity, State, world_inertia};
-use crate::math::grid::{FRACTION, wrap};
-use crate::math::rotation;
+use crate::math::grid::{FRACTION, metres, settle, wrap};
+use crate::math::rotation::{self, Quaternion};
 use crate::model::heat::Heat;
 use crate::model::{ContactHistory, Model, ModelBody};
 use glam::{DVec3, IVec3, UVec3};
@@ -215,6 +215,40 @@ impl State {
         self.neighbours[..entries.len()].copy_from_slice(entries);
         self.history[..elements.len()].copy_from_slice(elements);
         self.stats[0].neighbours = count;
+        self.place_spheres();
+    }
+
+    /// Puts the spheres where the first step will find them, for those who ask for the contacts before it.
+    fn place_spheres(&mut self) {
+        let Params {
+            cell_size, period, ..
+        } = self.params;
+        for (index, body) in self.bodies.iter().enumerate() {
+            let own = self.spheres_of(body);
+            let properties = *self.properties_of(body);
+            let orientation = Quaternion::of(body.orientation);
+            let spin = rotation::angular_velocity(
+                orientation,
+                body.angular_momentum,
+                properties.inverse_inertia,
+            );
+            let home = metres(body.offset, cell_size);
+            let members = &self.members[properties.first_member as usize..];
+            for (member, sphere) in members.iter().zip(&mut self.spheres[own]) {
+                let arm = orientation.rotate(member.center);
+                let (cell, offset) = settle(body.cell, home + arm, cell_size, period);
+                *sphere = Sphere {
+                    offset,
+                    radius: member.radius,
+                    cell,
+                    body: index as u32,
+                    velocity: body.velocity + spin.cross(arm),
+                    inverse_mass: properties.inverse_mass,
+                    angular_velocity: spin,
+                    tags: member.material | properties.group << GROUP_SHIFT,
+                };
+            }
+        }
     }
 
     /// Gives the neighbour lists room for `capacity` entries.

@@ -68,6 +68,47 @@ fn the_example_scene_runs() {
 }
 
 #[test]
+fn a_law_that_no_compiler_could_hold_is_refused() {
+    let body = |line: &str| {
+        format!(
+            "// {}\n{SIGNATURE} {{\n    var r: Response;\n{line}\n    return r;\n}}\n",
+            "-".repeat(900)
+        )
+    };
+    let sum = |terms: usize| format!("    r.force.x = {}1.0;", "1.0 + ".repeat(terms));
+    let branches = "if (true) { r.force.x = 1.0; } else ".repeat(3000) + "{ }";
+    for (law, line, message) in [
+        (body(&sum(8_000)), 4, "the statement has more signs"),
+        (body(&sum(3_000)), 4, "the statement has more signs"),
+        (body(&branches[..60_000]), 4, "more branches"),
+        (
+            body(&"// \u{fc}\n".repeat(20_000)),
+            0,
+            "at most 65536 can be compiled",
+        ),
+        (
+            body("    var a: array<f32, 100000000>; r.force.x = a[3];"),
+            0,
+            "the variable a has more than",
+        ),
+        (
+            body("    var a: array<array<vec4f, 65536>, 65536>; r.force.x = a[3][1].x;"),
+            0,
+            "",
+        ),
+    ] {
+        let mistake = check_law(&law).unwrap_err();
+        assert!(mistake.message.contains(message), "{mistake:?}");
+        assert!(message.is_empty() || mistake.line == line, "{mistake:?}");
+    }
+    assert_eq!(check_law(&body(&sum(200))), Ok(()));
+    assert_eq!(
+        check_law(&body(&format!("    /* {} */", "+".repeat(900)))),
+        Ok(())
+    );
+}
+
+#[test]
 fn mistakes_are_named_with_line_and_column() {
     let body = |line: &str| {
         format!("// My law.\n{SIGNATURE} {{\n    var r: Response;\n{line}\n    return r;\n}}\n")

@@ -93,6 +93,7 @@ fn every_file_that_is_named_exists() {
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "docs/internals.md",
+        "docs/reliability.md",
         "docs/running.md",
         "docs/scenes.md",
     ] {
@@ -196,6 +197,77 @@ fn the_sizes_of_buffers_are_those_of_their_structs() {
         checked += 1;
     }
     assert!(checked > 5, "{checked} buffers are in the table");
+}
+
+#[test]
+fn each_dependency_has_its_reason() {
+    let manifest = read("Cargo.toml");
+    let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap();
+    let (own, _) = rest.split_once("\n[").unwrap();
+    let names: BTreeSet<&str> = own
+        .lines()
+        .filter_map(|line| Some(line.split_once(" = ")?.0))
+        .collect();
+    let document = read("docs/reliability.md");
+    let (_, table) = document.split_once("\n## Dependencies\n").unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.filter_map(|row| row.split('|').nth(1));
+    let said: BTreeSet<&str> = cells
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect();
+    assert_eq!(said, names);
+}
+
+/// Files whose code may be `unsafe`, as docs/reliability.md lists them.
+const UNSAFE: [&str; 4] = [
+    "src/cli/main.rs",
+    "src/math/grid.rs",
+    "src/step/cpu/contact_rows.rs",
+    "src/step/cpu/lanes.rs",
+];
+
+#[test]
+fn unsafe_code_is_where_it_is_allowed_and_says_why() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    tree(&root.join("src"), &mut files);
+    let mut found = BTreeSet::new();
+    for path in files
+        .iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "rs"))
+    {
+        let text = fs::read_to_string(path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, line) in lines.iter().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            if !code.contains("unsafe {") && !code.contains("unsafe fn") {
+                continue;
+            }
+            let name = path
+                .strip_prefix(root)
+                .unwrap()
+                .to_string_lossy()
+                .replace('\\', "/");
+            let before = &lines[number.saturating_sub(6)..number];
+            let said = before
+                .iter()
+                .any(|line| line.contains("SAFETY") || line.contains("# Safety"));
+            assert!(
+                said || code.contains("unsafe fn"),
+                "{name}:{}: no word on why it is safe",
+                number + 1
+            );
+            found.insert(name);
+        }
+    }
+    assert_eq!(found, UNSAFE.map(str::to_owned).into());
+    let document = read("docs/reliability.md");
+    for name in UNSAFE {
+        assert!(
+            document.contains(&format!("`{name}`")),
+            "docs/reliability.md does not name {name}"
+        );
+    }
 }
 
 /// A recipe has a number of files in its heading, and names each, once, at the start of an item.

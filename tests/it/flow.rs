@@ -20,7 +20,7 @@ fn scene() -> Value {
                       "region": { "min": [-0.2, 0.2, -0.2], "max": [0.2, 0.35, 0.2] },
                       "velocity": [1, -1, 0] } ],
         "outlets": [ { "inside": { "min": [0.3, -5, -5], "max": [5, 5, 5] } } ],
-        "look_every": 5e-3,
+        "look_every": { "seconds": 5e-3 },
     })
 }
 
@@ -80,7 +80,7 @@ fn what_leaves_the_domain_goes_out() {
         json!({ "min": [-1, -1, -1], "max": [1, 1, 1], "periodic": [true, false, false] });
     scene["outlets"] = json!([{ "outside": "domain" }]);
     scene["contact"]["time_step"] = json!(1e-3);
-    scene["look_every"] = json!(0.1);
+    scene["look_every"] = json!({ "seconds": 0.1 });
     let bodies = [[3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, -3.0]];
     scene["bodies"] = json!(
         bodies
@@ -242,7 +242,7 @@ fn a_face_counts_what_passes_and_a_volume_what_it_holds() {
                     { "disc": { "center": [0, 0, 0], "normal": [0, -1, 0], "radius": 0.5 } },
                     { "box": { "min": [-2, 0, -2], "max": [2, 9, 2] } },
                     { "cylinder": { "base": [1, 0, 0], "axis": [0, 2, 0], "height": 3, "radius": 0.2 } } ],
-        "look_every": 0.01,
+        "look_every": { "seconds": 0.01 },
     });
     on_both(&text.to_string(), |mut simulation, engine| {
         simulation.step(2_001).unwrap();
@@ -373,7 +373,18 @@ fn mistakes_get_a_sentence() {
             error(|s| s["probes"] = json!([{ "face": { "min": [0, 0, 0], "max": [1, 1, 1] } }])),
             "probes[0].face",
         ),
-        (error(|s| s["look_every"] = json!(0)), "look_every"),
+        (
+            error(|s| s["look_every"] = json!(0.1)),
+            "look_every: found 0.1",
+        ),
+        (
+            error(|s| s["look_every"] = json!({ "seconds": 0 })),
+            "look_every.seconds: found 0",
+        ),
+        (
+            error(|s| s["look_every"] = json!({ "seconds": 1, "steps": 2 })),
+            "look_every: found both",
+        ),
     ] {
         assert!(error.contains(words), "{words}\n{error}");
     }

@@ -186,9 +186,8 @@ fn files_have_the_temperature_where_there_is_heat_and_only_there() {
     let mut simulation =
         Simulation::on_cpu(model(&scene_with(json!({})).to_string()), None).unwrap();
     let written = |simulation: &mut Simulation| {
-        let bodies = simulation.bodies().unwrap();
         let mut bytes = Vec::new();
-        write_state(&mut bytes, simulation.model(), 0.0, &bodies).unwrap();
+        write_state(&mut bytes, &simulation.snapshot().unwrap()).unwrap();
         let json: Value = serde_json::from_slice(&bytes).unwrap();
         let table = Table::bodies(&simulation.snapshot().unwrap());
         let column = table

@@ -33,7 +33,7 @@ fn engine_arguments(engine: &str) -> Vec<String> {
 }
 
 /// Balls and dumbbells that fall into a trough and come to rest, with friction that remembers.
-fn heap() -> Value {
+pub(crate) fn heap() -> Value {
     json!({
         "version": 1,
         "duration": 0.3,
@@ -77,20 +77,20 @@ fn shaken() -> Value {
     scene
 }
 
-struct Place(TempDir);
+pub(crate) struct Place(pub(crate) TempDir);
 
 impl Place {
-    fn with(scene: &Value) -> Place {
+    pub(crate) fn with(scene: &Value) -> Place {
         let place = Place(tempfile::tempdir().unwrap());
         place.write("scene.json", scene);
         place
     }
 
-    fn write(&self, name: &str, scene: &Value) {
+    pub(crate) fn write(&self, name: &str, scene: &Value) {
         fs::write(self.0.path().join(name), scene.to_string()).unwrap();
     }
 
-    fn command(&self, arguments: &str) -> Command {
+    pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(PROGRAM);
         command
             .current_dir(self.0.path())
@@ -103,7 +103,7 @@ impl Place {
     }
 
     /// Runs the program, which must succeed, and returns what it says on standard error.
-    fn run(&self, arguments: &str) -> String {
+    pub(crate) fn run(&self, arguments: &str) -> String {
         let output = self.output(arguments);
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{arguments}: {said}");
@@ -111,7 +111,7 @@ impl Place {
     }
 
     /// Runs the program, which must fail with `code`, and returns what it says on standard error.
-    fn fails(&self, code: i32, arguments: &str) -> String {
+    pub(crate) fn fails(&self, code: i32, arguments: &str) -> String {
         let output = self.output(arguments);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{arguments}: {said}");
@@ -123,7 +123,7 @@ impl Place {
             .unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    fn json(&self, name: &str) -> Value {
+    pub(crate) fn json(&self, name: &str) -> Value {
         serde_json::from_str(&self.read(name)).unwrap()
     }
 
@@ -712,6 +712,7 @@ fn ctrl_c_writes_a_checkpoint_and_says_how_to_go_on() {
     let interrupt = |arguments: &str| {
         let mut command = place.command(arguments);
         let child = command
+            .env("XDG_STATE_HOME", place.0.path().join("states"))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -746,14 +747,16 @@ fn ctrl_c_writes_a_checkpoint_and_says_how_to_go_on() {
     let hash =
         |name: &str| place.json(&format!("{name}/run.json"))["summary"]["state_hash"].clone();
     assert_eq!(hash("run"), hash("whole"));
-    // Without a folder, one is made.
+    // Without a folder, one is made where the system keeps such things, not here.
     let said = interrupt("run scene.json --backend cpu");
+    let folder = "states/rockfall/scene-stopped";
     assert!(
-        said.contains("rockfall run --resume scene-stopped"),
+        said.contains("rockfall run --resume /") && said.contains(folder),
         "{said}"
     );
-    let step = checkpointed(&place.0.path().join("scene-stopped")).unwrap();
-    place.run(&format!("run --resume scene-stopped --steps {}", step + 1));
+    assert!(!place.0.path().join("scene-stopped").exists());
+    let step = checkpointed(&place.0.path().join(folder)).unwrap();
+    place.run(&format!("run --resume {folder} --steps {}", step + 1));
 }
 
 #[test]
@@ -867,6 +870,25 @@ fn a_scene_starts_from_the_state_of_a_run() {
             assert!((a.velocity - b.velocity).length() < 1e-10);
             assert!((a.angular_velocity - b.angular_velocity).length() < 1e-5);
         }
+        // Before the first step, it has the contacts and the energy of where the other one ended.
+        let elastic = before.energy().unwrap().elastic;
+        let start = after.snapshot().unwrap();
+        assert!(start.contacts().count() > 30);
+        assert!(start.contacts().all(|contact| {
+            let one = start.body(contact.body as usize).position;
+            contact.force.is_finite() && (contact.point - one).length() < 0.2
+        }));
+        let energy = start.energy();
+        assert!(
+            (energy.elastic / elastic - 1.0).abs() < 0.05 && energy.total().is_finite(),
+            "{backend}: {energy:?}, {elastic}"
+        );
+        assert!(
+            start
+                .wall_loads()
+                .iter()
+                .all(|load| load.force.is_finite() && load.torque.is_finite())
+        );
         before.step(200).unwrap();
         after.step(200).unwrap();
         let (a, b) = (before.bodies().unwrap(), after.bodies().unwrap());
@@ -1038,21 +1060,21 @@ fn walls_inlets_and_probes_have_their_columns() {
     let (first, last) = (&rows[0], &rows[rows.len() - 1]);
     let at = |name: &str| columns.iter().position(|column| column == name).unwrap();
     for (column, value) in [
-        ("inlet_0_bodies", &summary["inlets"][0]["bodies"]),
-        ("inlet_0_mass_kg", &summary["inlets"][0]["mass"]),
-        ("outlet_0_bodies", &summary["outlets"][0]["bodies"]),
-        ("probe_0_bodies", &summary["probes"][0]["bodies"]),
-        ("probe_0_mass_kg", &summary["probes"][0]["mass"]),
+        ("feed_bodies", &summary["inlets"][0]["bodies"]),
+        ("feed_mass_kg", &summary["inlets"][0]["mass"]),
+        ("below_bodies", &summary["outlets"][0]["bodies"]),
+        ("hopper_bodies", &summary["probes"][0]["bodies"]),
+        ("hopper_mass_kg", &summary["probes"][0]["mass"]),
         (
-            "probe_0_velocity_y_m_per_s",
+            "hopper_velocity_y_m_per_s",
             &summary["probes"][0]["velocity"][1],
         ),
         (
-            "probe_1_forward_mass_kg",
+            "gate_forward_mass_kg",
             &summary["probes"][1]["forward"]["mass"],
         ),
         (
-            "probe_1_backward_mass_kg",
+            "gate_backward_mass_kg",
             &summary["probes"][1]["backward"]["mass"],
         ),
         ("wall_0_force_x_N", &summary["walls"][0]["force"][0]),
@@ -1060,7 +1082,7 @@ fn walls_inlets_and_probes_have_their_columns() {
     ] {
         assert_eq!(last[at(column)], value.as_f64().unwrap(), "{column}");
     }
-    assert!(last[at("probe_0_bodies")] > first[at("probe_0_bodies")]);
+    assert!(last[at("hopper_bodies")] > first[at("hopper_bodies")]);
     let push = at("wall_0_force_x_N");
     assert!(rows.iter().any(|row| row[push].abs() > 0.1));
     assert!(last.len() == columns.len() && rows.iter().all(|row| row.len() == columns.len()));

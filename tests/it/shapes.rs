@@ -508,7 +508,7 @@ fn bursting_among_others() -> Value {
         "region": { "min": [-2, 1, -2], "max": [2, 2, 2] } }]);
     scene["outlets"] = json!([{ "inside": { "min": [-9, 1.8, -9], "max": [9, 9, 9] } }]);
     scene["probes"] = json!([{ "face": { "min": [-3, 0.9, -3], "max": [3, 0.9, 3] } }]);
-    scene["look_every"] = json!(0.005);
+    scene["look_every"] = json!({ "seconds": 0.005 });
     scene
 }
 
@@ -566,7 +566,7 @@ fn a_run_goes_on_from_a_checkpoint_before_and_after_an_explosion() {
 fn what_is_gone_does_not_burst() {
     let mut scene = bursting(json!("spheres"));
     scene["outlets"] = json!([{ "inside": { "min": [0.5, 1.5, -1.5], "max": [1.5, 2.5, -0.5] } }]);
-    scene["look_every"] = json!(0.01);
+    scene["look_every"] = json!({ "seconds": 0.01 });
     let mut simulation = simulate(&scene.to_string());
     simulation.step(600).unwrap();
     assert_eq!(simulation.bodies().unwrap().len(), 2);

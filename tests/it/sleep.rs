@@ -136,7 +136,7 @@ fn what_is_touched_softly_sleeps_on() {
                     "angular_velocity": [0, 0, speed / RADIUS] })
         };
         let text = scene(json!({
-            "bodies": [ball(0.0, 0.0), ball(2.0 * RADIUS + 0.5 * speed, speed)],
+            "bodies": [ball(0.0, 0.0), ball(2.0 * RADIUS + 0.3 * speed, speed)],
             "sleep": { "speed": 5e-4, "after": 0.1, "wake": 0.5 },
         }));
         on_both(&text, |mut simulation, engine| {
@@ -148,6 +148,11 @@ fn what_is_touched_softly_sleeps_on() {
             let [first, second] = [0, 1].map(|body| bodies[body].position);
             let gap = second.x - first.x - 2.0 * RADIUS;
             assert!(gap > -1e-4, "{engine}: nothing has stopped it, {gap} m");
+            let left = bodies[1].velocity.x;
+            assert!(
+                left > -0.5 * speed,
+                "{engine}: it has touched nothing, {left} m/s"
+            );
             assert_eq!(first != before, wakes, "{engine}");
             assert_eq!(asleep(&mut simulation)[0], !wakes, "{engine}");
         });
@@ -175,7 +180,8 @@ fn what_loses_its_ground_falls() {
     let bodies = json!([{ "shape": "ball", "position": [0.25, 0.05, 0.25] },
                         { "shape": "ball", "position": [0.25, 0.15, 0.25] }]);
     let outlets = json!([{ "inside": { "min": [-1, 0, -1], "max": [1, 0.1, 1] } }]);
-    let text = scene(json!({ "bodies": bodies, "outlets": outlets, "look_every": 1.5 }));
+    let text =
+        scene(json!({ "bodies": bodies, "outlets": outlets, "look_every": { "seconds": 1.5 } }));
     on_both(&text, |mut simulation, engine| {
         // The first look would take the lower ball at once.
         if simulation.body_count() == 2 {

@@ -36,6 +36,8 @@ pub struct Fitted {
     pub spheres: Vec<ClumpSphere>,
     /// The largest distance of a point of the mesh's surface from the nearest sphere, m.
     pub gap: f64,
+    /// Where a tolerance takes more than [`MAX_FITTED`] spheres, a number that it takes at least.
+    pub at_least: Option<usize>,
 }
 
 /// Spheres that a fit has at most.
@@ -43,6 +45,8 @@ pub const MAX_FITTED: usize = 2_000;
 
 /// Points on the surface: at least, and at most for a number of spheres and for a tolerance.
 const POINTS: (usize, usize, usize) = (600, 8_000, 20_000);
+/// Places at which a tolerance is looked at first.
+const SAMPLED: usize = 8_000;
 /// Points for each sphere that is wanted.
 const POINTS_OF_SPHERE: usize = 60;
 /// Distance of points as a part of the tolerance.
@@ -90,6 +94,7 @@ pub fn fit_mesh(mesh: &Mesh, wanted: Fit) -> Fitted {
     Fitted {
         spheres: fitted.spheres.iter().map(whole).collect(),
         gap: size * fitted.gap,
+        at_least: fitted.at_least,
     }
 }
 
@@ -117,8 +122,8 @@ impl Fitting {
         for _ in 0..HALVINGS {
             let tolerance = 0.5 * (low + high);
             match cover(&spheres, &places, tolerance, count) {
-                Some(fewer) => (chosen, high) = (fewer, tolerance),
-                None => low = tolerance,
+                Ok(fewer) => (chosen, high) = (fewer, tolerance),
+                Err(_) => low = tolerance,
             }
         }
         let chosen: Vec<ClumpSphere> = chosen.into_iter().map(|k| spheres[k]).collect();
@@ -137,6 +142,16 @@ impl Fitting {
         let mut best = Fitted::nothing();
         for _ in 0..ROUNDS {
             let spheres = self.touching(&points);
+            if chosen.is_empty() {
+                // A part of the places shows what is far too fine, without a look at all of them.
+                let step = all.len().div_ceil(SAMPLED);
+                let some: Vec<DVec3> = all.iter().step_by(step).copied().collect();
+                let reached = |place: &DVec3| spheres.iter().any(|s| gap(s, *place) <= tolerance);
+                let some: Vec<DVec3> = some.into_par_iter().filter(reached).collect();
+                if let Err(at_least) = cover(&spheres, &some, tolerance, MAX_FITTED) {
+                    return Fitted::too_many(at_least);
+                }
+            }
             let far = far_from(&chosen, &all, tolerance);
             // What nothing reaches stays, and shows in the gap.
             let places: Vec<DVec3> = (0..all.len())
@@ -144,11 +159,13 @@ impl Fitting {
                 .filter(|&k| far[k] && spheres.iter().any(|s| gap(s, all[k]) <= tolerance))
                 .map(|k| all[k])
                 .collect();
-            let room = MAX_FITTED + 1 - chosen.len();
-            let more = cover(&spheres, &places, tolerance, room).unwrap_or_default();
-            chosen.extend(more.into_iter().map(|k| spheres[k]));
+            let room = MAX_FITTED - chosen.len();
+            match cover(&spheres, &places, tolerance, room) {
+                Ok(more) => chosen.extend(more.into_iter().map(|k| spheres[k])),
+                Err(more) => return Fitted::too_many(more.saturating_add(chosen.len())),
+            }
             best = self.measured(chosen.clone(), spread);
-            if best.gap <= tolerance || chosen.len() > MAX_FITTED {
+            if best.gap <= tolerance {
                 break;
             }
             // Spheres that touch the surface where it is still too far from all.
@@ -258,7 +275,11 @@ impl Fitting {
             .map(|place| nearest_gap(&spheres, *place).max(0.0));
         // The largest of some numbers is the same in any order.
         let gap = gaps.reduce(|| 0.0, f64::max);
-        Fitted { spheres, gap }
+        Fitted {
+            spheres,
+            gap,
+            at_least: None,
+        }
     }
 }
 
@@ -267,6 +288,14 @@ impl Fitted {
         Fitted {
             spheres: Vec::new(),
             gap: f64::INFINITY,
+            at_least: None,
+        }
+    }
+
+    fn too_many(at_least: usize) -> Fitted {
+        Fitted {
+            at_least: Some(at_least),
+            ..Fitted::nothing()
         }
     }
 }
@@ -288,14 +317,16 @@ fn far_from(spheres: &[ClumpSphere], places: &[DVec3], tolerance: f64) -> Vec<bo
         .collect()
 }
 
-/// Some of `spheres`, at most `most`, by their indices, that come within `tolerance` of all `places`; None if it
-/// takes more, or all do not.
+/// Some of `spheres`, at most `most`, by their indices, that come within `tolerance` of all `places`.
+///
+/// # Errors
+/// If that takes more, or all do not: a number that it takes at least.
 fn cover(
     spheres: &[ClumpSphere],
     places: &[DVec3],
     tolerance: f64,
     most: usize,
-) -> Option<Vec<usize>> {
+) -> Result<Vec<usize>, usize> {
     let is_near = |sphere: usize, place: &DVec3| {
         let sphere = &spheres[sphere];
         let reach = sphere.radius + tolerance;
@@ -313,7 +344,12 @@ fn cover(
     let mut left = places.to_vec();
     let mut chosen = Vec::new();
     while !left.is_empty() {
-        let (before, Reverse(sphere)) = best.pop()?;
+        let (before, Reverse(sphere)) = best.pop().ok_or(usize::MAX)?;
+        // No sphere adds more than the first one would have added once.
+        let at_least = chosen.len() + left.len().div_ceil(before.max(1));
+        if at_least > most {
+            return Err(at_least);
+        }
         // What a sphere adds only ever gets less, so one that still leads is the best.
         let now = near(sphere, &left);
         if now == 0 {
@@ -327,13 +363,10 @@ fn cover(
             best.push((now, Reverse(sphere)));
             continue;
         }
-        if chosen.len() == most {
-            return None;
-        }
         left.retain(|place| !is_near(sphere, place));
         chosen.push(sphere);
     }
-    Some(chosen)
+    Ok(chosen)
 }
 
 #[cfg(test)]
@@ -394,6 +427,22 @@ mod tests {
         assert!(fitted.spheres.len() < 300, "{}", fitted.spheres.len());
         let gap = in_box(&fitted, size);
         assert!(gap <= 0.051, "{gap}");
+    }
+
+    #[test]
+    fn a_tolerance_that_takes_too_many_spheres_is_not_worked_on_for_long() {
+        let size = DVec3::new(1.0, 0.6, 0.8);
+        let mesh = cuboid(size);
+        let mut before = MAX_FITTED;
+        for tolerance in [2e-3, 1e-3, 1e-9] {
+            let fitted = fit_mesh(&mesh, Fit::Tolerance(tolerance));
+            let at_least = fitted.at_least.unwrap();
+            assert!(
+                at_least > MAX_FITTED && at_least + 100 > before,
+                "{tolerance}: {at_least}"
+            );
+            before = at_least;
+        }
     }
 
     #[test]

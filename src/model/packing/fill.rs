@@ -20,6 +20,9 @@ use crate::model::wall::Probe;
 const TOUCH: f64 = 1e-9;
 /// Random places tried for a body before the fill gives up.
 const TRIES: usize = 10_000;
+/// Places that walls may take before the fill gives up: so many, and so many for each body, so that the work goes with the
+/// bodies and not with the region.
+const BLOCKED: (u64, u64) = (1_000_000, 20);
 /// Gap that the default pitch of a grid leaves, as a fraction of it.
 const GAP: f64 = 1e-3;
 
@@ -155,6 +158,19 @@ pub enum FillError {
         blocked: u64,
         /// Distance between neighbouring sites, m.
         pitch: f64,
+    },
+    /// Nearly all of the region is inside or behind walls.
+    #[error(
+        "placed {placed} of {count} bodies; {blocked} places that were tried are inside or behind walls; \
+         make the region about as large as the room for bodies"
+    )]
+    Walled {
+        /// Bodies placed.
+        placed: usize,
+        /// Bodies wanted.
+        count: usize,
+        /// Places that walls took.
+        blocked: u64,
     },
     /// No free place was found at random.
     #[error(
@@ -393,6 +409,7 @@ impl Fill {
             walls,
             occupied,
             random,
+            blocked: 0,
         };
         match self.placement {
             Placement::Grid { spacing, jitter } => filling.on_grid(&mix, spacing, jitter),
@@ -426,6 +443,7 @@ impl Fill {
             walls,
             occupied,
             random: Random::stream(self.seed, number, attempt + 1),
+            blocked: 0,
         };
         let flat = self.min.cmpge(self.max);
         for _ in 0..tries {
@@ -466,6 +484,8 @@ struct Filling<'a> {
     walls: &'a [Probe],
     occupied: &'a mut Occupied,
     random: Random,
+    /// Places so far that walls took.
+    blocked: u64,
 }
 
 impl Filling<'_> {
@@ -503,6 +523,7 @@ impl Filling<'_> {
                     break;
                 }
                 blocked += 1;
+                self.check_walls(bodies.len(), mix.len())?;
             }
         }
         Ok(bodies)
@@ -584,6 +605,7 @@ impl Filling<'_> {
                 });
             };
             bodies[index] = Some(self.settle(candidate));
+            self.check_walls(placed, mix.len())?;
         }
         Ok(bodies.into_iter().flatten().collect())
     }
@@ -628,12 +650,28 @@ impl Filling<'_> {
         Candidate::at_origin(shape, orientation, self.shapes)
     }
 
-    fn is_free(&self, candidate: &Candidate) -> bool {
+    fn is_free(&mut self, candidate: &Candidate) -> bool {
         let middle = 0.5 * (self.fill.min + self.fill.max);
-        self.walls
-            .iter()
-            .all(|wall| candidate.is_clear_of(wall, middle))
-            && !self.occupied.clashes_with(candidate)
+        let mut walls = self.walls.iter();
+        if !walls.all(|wall| candidate.is_clear_of(wall, middle)) {
+            self.blocked += 1;
+            return false;
+        }
+        !self.occupied.clashes_with(candidate)
+    }
+
+    /// Gives up where walls take nearly all places.
+    fn check_walls(&self, placed: usize, count: usize) -> Result<(), FillError> {
+        let (least, each) = BLOCKED;
+        let blocked = self.blocked;
+        match blocked > least + each * count as u64 {
+            true => Err(FillError::Walled {
+                placed,
+                count,
+                blocked,
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Takes the candidate's space, and sets it going.

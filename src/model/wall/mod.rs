@@ -247,6 +247,15 @@ impl Wall {
         }
     }
 
+    /// The largest distance of a point of it from its origin along `axis`, a unit vector of the world, as it stands at the start, m, or
+    /// a little more.
+    pub(crate) fn extent(&self, axis: DVec3) -> f64 {
+        let own = (self.pose.orientation.conjugate() * axis).abs();
+        let bounds = self.facets(0).bounds.into_iter();
+        let extents = bounds.map(|(min, max)| min.abs().max(max.abs()).as_dvec3().dot(own));
+        extents.fold(0.0, f64::max).min(self.reach())
+    }
+
     /// How far a point of it may move when it goes from one pose to another, m. What only turns about
     /// its own axis goes nowhere.
     pub(crate) fn way(&self, from: &Pose, to: &Pose) -> f64 {

@@ -608,8 +608,24 @@ impl Check {
             );
             return None;
         }
-        let Fitted { spheres, gap } = clump::fit_mesh(&mesh, wanted);
+        let Fitted {
+            spheres,
+            gap,
+            at_least,
+        } = clump::fit_mesh(&mesh, wanted);
         let count = spheres.len();
+        if let (Fit::Tolerance(tolerance), Some(at_least)) = (wanted, at_least) {
+            let spheres = match at_least {
+                usize::MAX => format!("more than {MAX_FITTED} spheres"),
+                _ => format!("{at_least} spheres or more"),
+            };
+            self.problem(
+                format_args!("{path}.tolerance"),
+                format!("{} m, which takes {spheres}", exact(tolerance)),
+                format!("a length that at most {MAX_FITTED} spheres can keep"),
+            );
+            return None;
+        }
         if spheres.is_empty() {
             self.problem(
                 format_args!("{path}.file"),

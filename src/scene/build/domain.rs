@@ -1,6 +1,6 @@
 //! The periodic box.
 
-use glam::DVec3;
+use glam::{DQuat, DVec2, DVec3};
 
 use super::super::error::{exact, rounded};
 use super::super::format::{Outlet, Outside, SceneFile};
@@ -84,8 +84,8 @@ impl Check {
         })
     }
 
-    /// A wall in a periodic box is the same along it, or less than half as long: then a body sees one of
-    /// its images at most.
+    /// A wall in a periodic box is the same along it, or reaches less than half as far: then a body sees one of
+    /// its images at most. A rectangle that spans the box is the same, for its images meet.
     fn wall_in_domain(
         &mut self,
         path: &str,
@@ -96,6 +96,9 @@ impl Check {
         let (Some(sizes), turn) = (sizes, wall.pose.orientation) else {
             return;
         };
+        let motion = wall.motion.as_ref();
+        let turns = wall.loaded.is_some()
+            || motion.is_some_and(|motion| motion.rotation.is_some() || !motion.keys.is_empty());
         for axis in (0..3).filter(|axis| domain.periodic.0[*axis]) {
             let along = DVec3::AXES[axis];
             let length = domain.max.0[axis] - domain.min.0[axis];
@@ -106,7 +109,9 @@ impl Check {
                     let part = (turn * DVec3::Y).dot(along).abs();
                     part > 1.0 - 1e-12 || (part < 1e-12 && bottom <= room)
                 }
-                _ => wall.reach() <= room,
+                Shape::Rectangle { size } if !turns && spans(turn, size, along, length) => true,
+                _ if turns => wall.reach() <= room,
+                _ => wall.extent(along) <= room,
             };
             if !fits {
                 let name = ["x", "y", "z"][axis];
@@ -114,8 +119,9 @@ impl Check {
                     path,
                     format!("a wall across {name}, along which the domain is periodic"),
                     format!(
-                        "one that is the same along {name}, or reaches no farther than {} m from its \
-                         position: half the domain less the largest diameter",
+                        "one that is the same along {name}, as a rectangle is that spans the domain, or that \
+                         reaches no farther than {} m from its position along {name}: half the domain less the \
+                         largest diameter",
                         rounded(room)
                     ),
                 );
@@ -138,6 +144,13 @@ impl Check {
             );
         }
     }
+}
+
+/// Whether a rectangle has a side along `along` that is as long as the domain.
+fn spans(turn: DQuat, size: DVec2, along: DVec3, length: f64) -> bool {
+    let own = turn.conjugate() * along;
+    let as_long = |part: f64, side: f64| part.abs() > 1.0 - 1e-12 && side >= length * (1.0 - 1e-12);
+    as_long(own.x, size.x) || as_long(own.z, size.y)
 }
 
 /// Lengths of what is in use that a periodic box must hold, m.

@@ -9,10 +9,12 @@ use super::super::format::{self, FillOrientation, Placement, Range, SceneFile, T
 use super::MAX_SPHERES;
 use super::check::{Check, Names, Sign, vector};
 use super::clumps::Shapes;
+use crate::error::gigabytes;
 use crate::model::ModelBody;
 use crate::model::clump::Clump;
 use crate::model::packing::fill::{self, FillError, Occupied};
 use crate::model::wall::Probe;
+use crate::simulation::memory;
 
 impl Check {
     /// The fills that are right.
@@ -38,6 +40,7 @@ impl Check {
             self.problem("bodies", found, &scene);
         }
         let mut fills = Vec::new();
+        let memory = memory::available().unwrap_or(u64::MAX);
         for (index, fill) in file.fills.iter().enumerate() {
             let path = format!("fills[{index}]");
             let before = self.problems.len();
@@ -71,6 +74,24 @@ impl Check {
                     format_args!("{path}.count"),
                     format!("{} bodies of {} spheres", fill.count, rounded(spheres)),
                     &scene,
+                );
+            } else if total > memory::FEW as f64 && total * memory::PREPARED as f64 > memory as f64
+            {
+                self.problems.push(
+                    Problem::new(
+                        format_args!("{path}.count"),
+                        format!(
+                            "{} bodies, with which the scene has {} spheres, which take {} to place",
+                            fill.count,
+                            rounded(total),
+                            gigabytes((total * memory::PREPARED as f64) as u64)
+                        ),
+                        format!(
+                            "spheres that fit into the memory that this machine has left, {}",
+                            gigabytes(memory)
+                        ),
+                    )
+                    .help("take fewer bodies, or a larger machine"),
                 );
             }
             if self.problems.len() > before {
@@ -261,6 +282,19 @@ fn unplaced(index: usize, error: &FillError) -> Problem {
             format!("room for {count} bodies; there was for {placed}"),
         )
         .help("enlarge the region, or reduce \"count\" or \"spacing\""),
+        FillError::Walled {
+            placed,
+            count,
+            blocked,
+        } => Problem::new(
+            format_args!("{path}.region"),
+            format!(
+                "a region nearly all of which is inside or behind walls: {blocked} places were, and {placed} of \
+                 {count} bodies have one"
+            ),
+            "a region about as large as the room for bodies",
+        )
+        .help("narrow the region to where bodies can be"),
         FillError::Crowded {
             placed,
             count,

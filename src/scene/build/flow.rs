@@ -282,7 +282,7 @@ impl Check {
         let nothing = file.inlets.is_empty() && file.outlets.is_empty() && file.probes.is_empty();
         match file.look_every {
             Some(every) => {
-                if !self.number("look_every", every, "a time, s", Sign::Positive) {
+                if !self.interval("look_every", every) {
                     return 0;
                 }
                 if nothing {
@@ -291,7 +291,18 @@ impl Check {
                     );
                     return 0;
                 }
-                ((every / time_step).round() as u64).max(1)
+                let steps = |seconds: f64| ((seconds / time_step).round() as u64).max(1);
+                let every = every
+                    .steps
+                    .unwrap_or_else(|| steps(every.seconds.unwrap_or(0.0)));
+                if every as f64 * time_step > file.duration {
+                    self.warnings.push(format!(
+                        "look_every: it is longer than the duration, {} s, so inlets, outlets and probes act at the \
+                         start only",
+                        exact(file.duration)
+                    ));
+                }
+                every
             }
             None if nothing => 0,
             None => LOOK_EVERY,

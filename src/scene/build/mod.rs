@@ -21,7 +21,7 @@ mod walls;
 
 use super::Scene;
 use super::contact::{self, Encounters};
-use super::error::{Problem, rounded};
+use super::error::{Problem, exact, rounded};
 use super::files::Folder;
 use super::format::{self, SceneFile};
 use crate::model::clump::Clump;
@@ -44,6 +44,8 @@ pub const MAX_SPHERES_OF_SHAPE: u64 = 100_000;
 pub const MAX_MATERIALS: usize = 1024;
 /// Overlap at the start, as a fraction of the smaller radius, from which it is too deep.
 pub const DEEP_OVERLAP: f64 = 0.05;
+/// Steps of a run from which on there is a warning: a day and more on most machines.
+const MANY_STEPS: f64 = 1e9;
 /// Places farther from the origin than this times the largest radius have no grid cell.
 pub const MAX_DISTANCE: f64 = 1e9;
 
@@ -179,6 +181,17 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
     check.number("contact.time_step", seconds, "a time, s", Sign::Positive);
     if !check.problems.is_empty() {
         return Err(check.problems);
+    }
+    let steps = file.duration / seconds;
+    if steps > MANY_STEPS {
+        check.warnings.push(format!(
+            "duration: {} s take {} steps of {} s each; at 10,000 of them a second, which few scenes reach, that is {} \
+             days; shorten the duration, or see what makes contact.time_step so short",
+            exact(file.duration),
+            rounded(steps),
+            rounded(seconds),
+            rounded(steps / 1e4 / 86_400.0)
+        ));
     }
     let heat = check.heat_of(file, &shapes, &moving, seconds);
     let every = check.look_every(file, seconds);

@@ -12,27 +12,8 @@ impl Check {
             ("statistics_every", output.statistics_every),
             ("checkpoint_every", output.checkpoint_every),
         ] {
-            let path = format!("output.{field}");
-            let Some(Interval { steps, seconds }) = interval else {
-                continue;
-            };
-            match (steps, seconds) {
-                (Some(0), None) => self.problem(
-                    format_args!("{path}.steps"),
-                    "0",
-                    "a number of steps, 1 or more",
-                ),
-                (Some(_), None) => (),
-                (None, Some(seconds)) => {
-                    let path = format_args!("{path}.seconds");
-                    self.number(path, seconds, "a time, s", Sign::Positive);
-                }
-                (Some(_), Some(_)) => {
-                    self.problem(path, "both \"steps\" and \"seconds\"", "one of them");
-                }
-                (None, None) => {
-                    self.problem(path, "neither \"steps\" nor \"seconds\"", "one of them");
-                }
+            if let Some(interval) = interval {
+                self.interval(&format!("output.{field}"), interval);
             }
         }
         let states = output.states.iter().flatten();
@@ -45,6 +26,30 @@ impl Check {
                 )
                 .help("walls are meshes, for \"vtk\""),
             );
+        }
+    }
+
+    /// Whether an interval is one.
+    pub(super) fn interval(&mut self, path: &str, interval: Interval) -> bool {
+        match (interval.steps, interval.seconds) {
+            (Some(0), None) => {
+                let path = format_args!("{path}.steps");
+                self.problem(path, "0", "a number of steps, 1 or more");
+                false
+            }
+            (Some(_), None) => true,
+            (None, Some(seconds)) => {
+                let path = format_args!("{path}.seconds");
+                self.number(path, seconds, "a time, s", Sign::Positive)
+            }
+            (Some(_), Some(_)) => {
+                self.problem(path, "both \"steps\" and \"seconds\"", "one of them");
+                false
+            }
+            (None, None) => {
+                self.problem(path, "neither \"steps\" nor \"seconds\"", "one of them");
+                false
+            }
         }
     }
 }

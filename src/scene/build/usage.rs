@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
-use super::super::error::{exact, rounded};
+use super::super::error::{Problem, exact, rounded};
 use super::super::format::{SceneFile, Table, Vector};
 use super::MAX_DISTANCE;
 use super::check::{Check, Names};
@@ -11,6 +11,8 @@ use crate::model::clump::Clump;
 
 /// Ratio of the largest to the smallest radius that draws a warning.
 const WIDE_RADIUS_RATIO: f64 = 1000.0;
+/// Most that it may be: single precision cannot tell the surface of the largest from within the smallest any more.
+const MOST_RADIUS_RATIO: f64 = 1e4;
 
 /// Indices of the shapes that bodies and fills have, in increasing order; all of them, if there are bodies
 /// from another run, of which the file says no shape.
@@ -48,7 +50,22 @@ impl Check {
         if largest.0 == 0.0 {
             return;
         }
-        if largest.0 / smallest.0 > WIDE_RADIUS_RATIO {
+        if largest.0 / smallest.0 > MOST_RADIUS_RATIO * (1.0 + 1e-9) {
+            self.problems.push(
+                Problem::new(
+                    format_args!("shapes.{}", names.list[largest.1]),
+                    format!(
+                        "the radius {} m, {} times the smallest ({} m, of shapes.{})",
+                        exact(largest.0),
+                        rounded(largest.0 / smallest.0),
+                        exact(smallest.0),
+                        names.list[smallest.1],
+                    ),
+                    format!("at most {MOST_RADIUS_RATIO} times, for single precision"),
+                )
+                .help("make what is so large a wall, which may have any size"),
+            );
+        } else if largest.0 / smallest.0 > WIDE_RADIUS_RATIO {
             self.warnings.push(format!(
                 "shapes.{}: found the radius {} m, {} times the smallest ({} m, of shapes.{}), \
                  expected at most {WIDE_RADIUS_RATIO} times; the search for contacts will be slow",

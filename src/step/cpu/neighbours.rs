@@ -349,6 +349,25 @@ fn find<const PERIODIC: bool>(grid: &Grid, index: usize, found: &mut Found) {
     for level in 0..params.level_count {
         let (first, last) = reach(sphere, level, params);
         let period = params.period >> level;
+        let rows = (last - first + 1).as_dvec3();
+        if rows.y * rows.z > spheres.len() as f64 {
+            // A large sphere among the cells of far smaller ones: more rows than spheres.
+            let row = CellRow {
+                cells: 0..0,
+                y: 0,
+                z: 0,
+                level,
+            };
+            for some in (0..spheres.len()).step_by(LANES) {
+                let hits = places.near::<PERIODIC, true>(some, sphere, &row, params);
+                let mut hits = hits & bits_below(spheres.len() - some);
+                if choosy {
+                    hits = met(grid, sphere, some, hits);
+                }
+                found.push(places, some, hits);
+            }
+            continue;
+        }
         for z in first.z..=last.z {
             for y in first.y..=last.y {
                 let (row, parts) = if PERIODIC {
@@ -376,7 +395,7 @@ fn find<const PERIODIC: bool>(grid: &Grid, index: usize, found: &mut Found) {
                         let (begin, end) = if k == 0 { ahead } else { wrapped };
                         let (mut some, end) = (begin as usize, end as usize);
                         while some < end {
-                            let hits = places.near::<PERIODIC>(some, sphere, &row, params);
+                            let hits = places.near::<PERIODIC, false>(some, sphere, &row, params);
                             let mut hits = hits & bits_below(end - some);
                             if choosy {
                                 hits = met(grid, sphere, some, hits);
@@ -418,9 +437,10 @@ impl SortedSpheres {
     /// Which of the places from `first` on are those of spheres of other bodies, in the cells of `row`,
     /// whose surfaces are closer to that of `sphere` than their skins: a bit for each.
     ///
-    /// Another cell's spheres, of this level or another, may share the buckets of the row.
+    /// Another cell's spheres, of this level or another, may share the buckets of the row. With `ALL`, any cell of the level
+    /// will do.
     #[inline(always)]
-    fn near<const PERIODIC: bool>(
+    fn near<const PERIODIC: bool, const ALL: bool>(
         &self,
         first: usize,
         sphere: &Sphere,
@@ -447,8 +467,8 @@ impl SortedSpheres {
             let home = cell >> row.level;
             let in_row = (home.y == row.y)
                 & (home.z == row.z)
-                & ((home.x.wrapping_sub(row.cells.start) as u32) < count)
-                & (levels[lane] == row.level);
+                & ((home.x.wrapping_sub(row.cells.start) as u32) < count);
+            let in_row = (in_row | ALL) & (levels[lane] == row.level);
             let near = apart.length_squared() < reach * reach;
             found[lane] = u32::from(near & in_row & (bodies[lane] != sphere.body));
         }

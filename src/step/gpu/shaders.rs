@@ -169,8 +169,93 @@ pub struct LawMistake {
 /// # Errors
 /// The first mistake in it.
 pub fn check_law(law: &str) -> Result<(), LawMistake> {
+    check_size(law)?;
     check_law_in(Pass::Contacts, law)?;
     check_law_in(Pass::Walls, law)
+}
+
+/// Most bytes of a law.
+const LAW_BYTES: usize = 1 << 16;
+/// Most signs (operators, dots, brackets and commas) of a statement of a law, and most branches `else` in all: whoever compiles
+/// it goes as deep into it.
+const LAW_DEPTH: usize = 500;
+/// Most bytes of a variable of a law, of which each thread has its own.
+const LAW_VARIABLE: u32 = 1 << 14;
+
+/// Refuses a law on which a compiler would run out of its stack.
+fn check_size(law: &str) -> Result<(), LawMistake> {
+    let mistake = |line: usize, message: String| LawMistake {
+        line: line as u32,
+        column: u32::from(line > 0),
+        message,
+    };
+    if law.len() > LAW_BYTES {
+        let bytes = law.len();
+        return Err(mistake(
+            0,
+            format!("it has {bytes} bytes, and at most {LAW_BYTES} can be compiled"),
+        ));
+    }
+    let (mut signs, mut branches, mut comments) = (0, 0, 0_usize);
+    for (number, line) in law.lines().enumerate() {
+        let mut rest = line;
+        while let Some(first) = rest.chars().next() {
+            let length = match (comments, rest) {
+                (0, rest) if rest.starts_with("//") => break,
+                (_, rest) if rest.starts_with("/*") => {
+                    comments += 1;
+                    2
+                }
+                (1.., rest) if rest.starts_with("*/") => {
+                    comments -= 1;
+                    2
+                }
+                (1.., _) => first.len_utf8(),
+                (0, rest) if rest.starts_with("else") => {
+                    branches += 1;
+                    4
+                }
+                _ => {
+                    signs = match first {
+                        ';' | '{' | '}' => 0,
+                        _ => signs + usize::from(first.is_ascii_punctuation() && first != '_'),
+                    };
+                    first.len_utf8()
+                }
+            };
+            rest = &rest[length..];
+            if signs > LAW_DEPTH || branches > LAW_DEPTH {
+                let what = match signs > LAW_DEPTH {
+                    true => "the statement has more signs than the",
+                    false => "it has more branches than the",
+                };
+                let message = format!("{what} {LAW_DEPTH} that can be compiled");
+                return Err(mistake(number + 1, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses variables that are too large for a thread.
+fn check_variables(module: &naga::Module) -> Result<(), String> {
+    let of_functions = module.functions.iter().flat_map(|(_, function)| {
+        let locals = function.local_variables.iter();
+        locals.map(|(_, local)| (local.name.as_deref(), local.ty))
+    });
+    let globals = module.global_variables.iter();
+    let own = globals.filter(|(_, global)| global.binding.is_none());
+    let own = own.map(|(_, global)| (global.name.as_deref(), global.ty));
+    for (name, kind) in of_functions.chain(own) {
+        let bytes = module.types[kind].inner.try_size(module.to_ctx());
+        if bytes.is_none_or(|bytes| bytes > LAW_VARIABLE) {
+            let name = name.unwrap_or("of it");
+            return Err(format!(
+                "the variable {name} has more than the {LAW_VARIABLE} bytes that each thread can have"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn check_law_in(pass: Pass, law: &str) -> Result<(), LawMistake> {
@@ -193,6 +278,11 @@ fn check_law_in(pass: Pass, law: &str) -> Result<(), LawMistake> {
     };
     let module = naga::front::wgsl::parse_str(&source)
         .map_err(|error| mistake(error.location(&source), error.message().to_owned()))?;
+    check_variables(&module).map_err(|message| LawMistake {
+        line: 0,
+        column: 0,
+        message,
+    })?;
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
     validator.validate(&module).map_err(|error| {
         let inner = error.as_inner();

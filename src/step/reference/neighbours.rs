@@ -54,6 +54,18 @@ fn find<R: Real>(state: &State<R>, index: usize) -> Vec<u32> {
     for level in 0..params.level_count {
         let (first, last) = reach(sphere, level, params);
         let period = params.period >> level;
+        let rows = (last - first + 1).as_dvec3();
+        if rows.y * rows.z > state.spheres.len() as f64 {
+            // A large sphere among the cells of far smaller ones: more rows than spheres.
+            let all = 0..state.spheres.len();
+            let near = all.filter(|&other| {
+                let neighbour = &state.spheres[other];
+                level_of(neighbour.radius, params) == level
+                    && are_neighbours(state, sphere, neighbour)
+            });
+            found.extend(near.map(|other| other as u32));
+            continue;
+        }
         for z in first.z..=last.z {
             for y in first.y..=last.y {
                 let mut start = wrap(IVec3::new(first.x, y, z), period);

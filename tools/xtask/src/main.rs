@@ -22,6 +22,7 @@ Runs every check of Rockfall.
 
 Usage: cargo xtask test [--long]
        cargo xtask validate
+       cargo xtask fuzz [--minutes N]
 
   test      provides what the tests need, then checks format, lints, documentation and runs every
             test, those of the GPU engine included; stops at the first check that fails
@@ -31,6 +32,7 @@ Usage: cargo xtask test [--long]
             environment with numpy, matplotlib, pandas and vtk from PyPI
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
             measured to docs/validation.md
+  fuzz      damages scenes, meshes and laws at random for N minutes (10), in release mode, and says what it tried
   --help    prints this
 
 The GPU tests take a real GPU if there is one, else the software Vulkan driver of Mesa, which this
@@ -47,6 +49,7 @@ enum Task {
     Help,
     Test { long: bool },
     Validate,
+    Fuzz { minutes: String },
 }
 
 /// A cargo command that must succeed.
@@ -130,6 +133,7 @@ fn main() -> ExitCode {
         }
         Ok(Task::Test { long }) => (test(long), 1),
         Ok(Task::Validate) => (validate(), 1),
+        Ok(Task::Fuzz { minutes }) => (fuzz(&minutes), 1),
         Err(sentence) => (Err(sentence), 2),
     };
     match outcome {
@@ -150,7 +154,18 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
         ["test"] => Ok(Task::Test { long: false }),
         ["test", "--long"] => Ok(Task::Test { long: true }),
         ["validate"] => Ok(Task::Validate),
-        [] => Err("no task given; there are `test` and `validate`".to_owned()),
+        ["fuzz"] => Ok(Task::Fuzz {
+            minutes: "10".to_owned(),
+        }),
+        ["fuzz", "--minutes", minutes] if minutes.parse().is_ok_and(|n: f64| n > 0.0) => {
+            Ok(Task::Fuzz {
+                minutes: (*minutes).to_owned(),
+            })
+        }
+        ["fuzz", ..] => Err(
+            "`fuzz` takes `--minutes` and a number above 0 (see `cargo xtask --help`)".to_owned(),
+        ),
+        [] => Err("no task given; there are `test`, `validate` and `fuzz`".to_owned()),
         ["test", other, ..] => Err(format!(
             "`test` knows no `{other}`; it takes at most one `--long` (see `cargo xtask --help`)"
         )),
@@ -158,7 +173,7 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
             "`validate` knows no `{other}`; it takes nothing (see `cargo xtask --help`)"
         )),
         [other, ..] => Err(format!(
-            "there is no task `{other}`; there are `test` and `validate`"
+            "there is no task `{other}`; there are `test`, `validate` and `fuzz`"
         )),
     }
 }
@@ -192,6 +207,23 @@ fn test(long: bool) -> Result<(), String> {
 fn validate() -> Result<(), String> {
     vulkan::provide()?;
     run(&VALIDATE)
+}
+
+fn fuzz(minutes: &str) -> Result<(), String> {
+    run(&Step {
+        arguments: &[
+            "test",
+            "--release",
+            "--test",
+            "it",
+            "--",
+            "--ignored",
+            "--nocapture",
+            "damaged_input_for_minutes",
+        ],
+        variable: Some(("ROCKFALL_FUZZ_MINUTES", minutes)),
+        remedy: "the number of the input is in the message: the same number gives the same input",
+    })
 }
 
 impl std::fmt::Display for Step<'_> {
@@ -238,6 +270,14 @@ mod tests {
         assert_eq!(parsed("test"), Ok(Task::Test { long: false }));
         assert_eq!(parsed("test --long"), Ok(Task::Test { long: true }));
         assert_eq!(parsed("validate"), Ok(Task::Validate));
+        let fuzz = |minutes: &str| {
+            Ok(Task::Fuzz {
+                minutes: minutes.to_owned(),
+            })
+        };
+        assert_eq!(parsed("fuzz"), fuzz("10"));
+        assert_eq!(parsed("fuzz --minutes 0.5"), fuzz("0.5"));
+        assert!(parsed("fuzz --minutes 0").unwrap_err().contains("above 0"));
         assert_eq!(parsed("--help"), Ok(Task::Help));
         assert_eq!(parsed("test --long -h"), Ok(Task::Help));
     }

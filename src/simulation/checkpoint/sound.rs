@@ -1,0 +1,378 @@
+//! Whether what a checkpoint holds can be: a file may have the right hash and wrong contents, from a fault of memory or of
+//! another program.
+
+use std::ops::Range;
+
+use glam::{IVec4, Vec3, Vec4};
+
+use super::{Checkpoint, FIXED, GROUP_SHIFT, IDS, PLACES, SHAPE_BITS, SHAPES, group_of};
+use crate::state::layout::{
+    APPLIED, Action, Body, BodyForce, BodyHeat, History, Load, LoadedWall, MATERIAL_BITS,
+    MAX_WALLS, NO_WALL, PUSH, SPRING, Sphere, SphereLoad, Stats, THRUST, WALL, Wall,
+};
+use crate::state::{Field, State};
+
+/// Nothing, or what is wrong, in words that follow "found".
+type Sound = Result<(), String>;
+
+/// Most that the square of the length of a quaternion may be off 1.
+const TURNED: f32 = 0.01;
+
+/// An error unless `right`.
+fn expect(right: bool, found: impl FnOnce() -> String) -> Sound {
+    if right { Ok(()) } else { Err(found()) }
+}
+
+fn is_unit(square: f32) -> bool {
+    (square - 1.0).abs() < TURNED
+}
+
+fn is_turn(orientation: IVec4) -> bool {
+    is_unit((orientation.as_vec4() / (1_u32 << 30) as f32).length_squared())
+}
+
+/// Whether all of the numbers are finite.
+fn finite(vectors: &[Vec3], numbers: &[f32]) -> bool {
+    vectors.iter().all(|vector| vector.is_finite()) && numbers.iter().all(|n| n.is_finite())
+}
+
+fn body_is_sound(body: &Body) -> bool {
+    is_turn(body.orientation)
+        && finite(&[body.velocity, body.angular_momentum], &[])
+        && !body.drift.is_nan()
+}
+
+impl Checkpoint {
+    /// Whether its parts fit each other, and all numbers are numbers.
+    pub(super) fn is_sound(&self) -> Sound {
+        self.header_is_sound()?;
+        let spheres = self.bodies_are_sound()?;
+        self.spheres_are_sound(spheres)?;
+        self.lists_are_sound(spheres)?;
+        self.walls_are_sound()?;
+        self.actions_are_sound()?;
+        self.stats_are_sound()
+    }
+
+    /// The elements of a section that must have `count` of them.
+    fn all<T: bytemuck::AnyBitPattern>(
+        &self,
+        name: &str,
+        counts: &[usize],
+    ) -> Result<Vec<T>, String> {
+        let (bytes, size) = (self.section(name).len(), size_of::<T>());
+        let fits = counts
+            .iter()
+            .any(|count| count.checked_mul(size) == Some(bytes));
+        expect(fits, || {
+            format!("{bytes} bytes of {name}, which are too many or too few")
+        })?;
+        Ok(self.elements(name))
+    }
+
+    fn header_is_sound(&self) -> Sound {
+        let header = &self.header;
+        let positive = |number: f64| number > 0.0 && number.is_finite();
+        expect(positive(header.time_step), || {
+            format!("a time step of {} s", header.time_step)
+        })?;
+        expect(
+            header.cell_size.iter().all(|&side| positive(side.into())),
+            || format!("cells of {:?} m", header.cell_size),
+        )?;
+        expect(header.history_size as usize <= History::ELEMENTS, || {
+            format!("histories of {} elements", header.history_size)
+        })?;
+        for shape in &header.shapes {
+            let square = shape
+                .principal_axes
+                .iter()
+                .map(|part| part * part)
+                .sum::<f64>();
+            let right = shape.spheres > 0
+                && shape.inertia.into_iter().all(positive)
+                && is_unit(square as f32);
+            expect(right, || format!("a shape {:?} that cannot be", shape.name))?;
+        }
+        let facets = header.walls.iter().map(|wall| u64::from(wall.facets));
+        let facets = facets.sum::<u64>();
+        expect(
+            header.walls.len() <= MAX_WALLS && facets < u64::from(WALL),
+            || format!("{} walls with {facets} facets", header.walls.len()),
+        )
+    }
+
+    /// Looks at the bodies; returns the number of their spheres.
+    fn bodies_are_sound(&self) -> Result<usize, String> {
+        let count = self.section(SHAPES).len() / size_of::<u32>();
+        let shapes = self.all::<u32>(SHAPES, &[count])?;
+        let bodies = self.all::<Body>(Field::Bodies.name(), &[count])?;
+        let ids = self.all::<u64>(IDS, &[count])?;
+        let places = self.all::<[f64; 3]>(PLACES, &[0, count])?;
+        let mut next = 0_usize;
+        for (index, (body, &shape)) in bodies.iter().zip(&shapes).enumerate() {
+            let own = self.header.shapes.get((shape & SHAPE_BITS) as usize);
+            let Some(own) = own else {
+                return Err(format!(
+                    "body {index} of shape number {}, where there are {}",
+                    shape & SHAPE_BITS,
+                    self.header.shapes.len()
+                ));
+            };
+            // A run of an older version has no names of groups.
+            let groups = self.header.groups.len();
+            expect(groups == 0 || group_of(shape) < groups, || {
+                format!(
+                    "body {index} in group number {}, where there are {groups}",
+                    (shape & !FIXED) >> GROUP_SHIFT
+                )
+            })?;
+            expect(body.first_sphere as usize == next, || {
+                format!(
+                    "body {index} with its first sphere at {}",
+                    body.first_sphere
+                )
+            })?;
+            expect(body_is_sound(body), || {
+                format!("body {index} with a motion or an orientation that cannot be")
+            })?;
+            next = next.saturating_add(own.spheres as usize);
+        }
+        let rises = ids.windows(2).all(|pair| pair[0] < pair[1]);
+        let below = ids
+            .last()
+            .is_none_or(|&last| last < self.header.traffic.next_id);
+        expect(rises && below, || {
+            "bodies whose numbers do not rise".to_owned()
+        })?;
+        let finite = places.iter().flatten().all(|place| place.is_finite());
+        expect(finite, || "bodies that were at no place".to_owned())?;
+        expect(next < WALL as usize, || format!("{next} spheres"))?;
+        self.what_acts_is_sound(count)?;
+        Ok(next)
+    }
+
+    fn what_acts_is_sound(&self, count: usize) -> Sound {
+        for force in self.all::<BodyForce>(Field::BodyForces.name(), &[0, count])? {
+            let vectors = [force.force, force.torque, force.acceleration];
+            let numbers = [force.drag, force.drag_rest, force.displacement];
+            expect(finite(&vectors, &numbers), || {
+                "a force that is no number".to_owned()
+            })?;
+        }
+        for heat in self.all::<BodyHeat>(Field::BodyHeat.name(), &[0, count])? {
+            let numbers = [
+                heat.temperature,
+                heat.rest,
+                heat.flow,
+                heat.inverse_capacity,
+            ];
+            expect(finite(&[], &numbers) && heat.temperature >= 0.0, || {
+                "a temperature that cannot be".to_owned()
+            })?;
+        }
+        Ok(())
+    }
+
+    fn spheres_are_sound(&self, count: usize) -> Sound {
+        for sphere in self.all::<Sphere>(Field::Spheres.name(), &[count])? {
+            let vectors = [sphere.offset, sphere.velocity, sphere.angular_velocity];
+            let right = finite(&vectors, &[sphere.radius, sphere.inverse_mass])
+                && (sphere.body as usize) * size_of::<u32>() < self.section(SHAPES).len();
+            expect(right, || "a sphere that cannot be".to_owned())?;
+        }
+        for load in self.all::<SphereLoad>(Field::SphereLoads.name(), &[count])? {
+            let sums = [
+                load.damping,
+                load.damping_rest,
+                load.friction,
+                load.friction_rest,
+            ];
+            let right = finite(&[load.force, load.torque], &sums) && load.max_overlap.is_finite();
+            expect(right, || "a load on a sphere that is no number".to_owned())?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the neighbour lists: each entry is a sphere that has this one in its own list, or a facet.
+    fn lists_are_sound(&self, spheres: usize) -> Sound {
+        let starts = self.all::<u32>(Field::NeighbourStarts.name(), &[spheres + 1])?;
+        let entries = self.elements::<u32>(Field::Neighbours.name());
+        let rises = starts.windows(2).all(|pair| pair[0] <= pair[1]);
+        let end = starts.last().map_or(0, |&end| end as usize);
+        expect(rises && end <= entries.len(), || {
+            "neighbour lists that start behind their ends".to_owned()
+        })?;
+        let facets = self
+            .header
+            .walls
+            .iter()
+            .map(|wall| wall.facets)
+            .sum::<u32>();
+        let list = |sphere: usize| -> Range<usize> {
+            starts[sphere] as usize..starts[sphere + 1] as usize
+        };
+        let others = |sphere: usize| {
+            let own = &entries[list(sphere)];
+            &own[..own.partition_point(|entry| entry & WALL == 0)]
+        };
+        for sphere in 0..spheres {
+            let right = entries[list(sphere)]
+                .iter()
+                .all(|entry| match entry & WALL {
+                    0 => (*entry as usize) < spheres,
+                    _ => entry & !WALL < facets,
+                });
+            let (own, all) = (others(sphere), &entries[list(sphere)]);
+            let in_order = own.windows(2).all(|pair| pair[0] < pair[1])
+                && all[own.len()..].iter().all(|entry| entry & WALL != 0);
+            expect(right && in_order, || {
+                format!("neighbours of sphere {sphere} that cannot be")
+            })?;
+        }
+        for sphere in 0..spheres {
+            let mutual = |other: &u32| {
+                *other != sphere as u32
+                    && others(*other as usize)
+                        .binary_search(&(sphere as u32))
+                        .is_ok()
+            };
+            expect(others(sphere).iter().all(mutual), || {
+                format!("a neighbour of sphere {sphere} that does not have it as its own")
+            })?;
+        }
+        let history = self.elements::<Vec4>(Field::History.name());
+        let used = end * self.header.history_size as usize;
+        let right = used <= history.len() && history[..used].iter().all(|part| part.is_finite());
+        expect(right, || "a contact history that is no number".to_owned())
+    }
+
+    fn walls_are_sound(&self) -> Sound {
+        let count = self.header.walls.len();
+        let walls = self.all::<Wall>(Field::Walls.name(), &[MAX_WALLS])?;
+        for (index, wall) in walls[..count].iter().enumerate() {
+            let vectors = [wall.offset, wall.velocity, wall.angular_velocity, wall.belt];
+            let right = finite(&vectors, &[wall.drift, wall.inverse_mass])
+                && is_unit(wall.orientation.length_squared());
+            expect(right, || format!("wall {index} at a place that cannot be"))?;
+        }
+        for own in self.elements::<LoadedWall>(Field::LoadedWalls.name()) {
+            let right = own.wall == NO_WALL
+                || (own.wall as usize) < count
+                    && body_is_sound(&own.body)
+                    && finite(
+                        &[own.force, own.torque, own.rail, own.axle],
+                        &[own.servo_force],
+                    );
+            expect(right, || "a wall under load that cannot be".to_owned())?;
+        }
+        for load in self.elements::<Load>(Field::WallLoads.name()) {
+            expect(finite(&[load.force, load.torque], &[]), || {
+                "a load on a wall that is no number".to_owned()
+            })?;
+        }
+        Ok(())
+    }
+
+    fn actions_are_sound(&self) -> Sound {
+        let bodies = self.section(SHAPES).len() / size_of::<u32>();
+        let is_body = |index: u32| (index as usize) < bodies;
+        let actions = self.elements::<Action>(Field::Actions.name());
+        for action in &actions {
+            let vectors = [action.point, action.vector, action.torque];
+            let right = action.kind <= THRUST
+                && is_body(action.body)
+                && (action.kind != SPRING || is_body(action.other))
+                && finite(&vectors, &[action.stiffness, action.damping, action.length])
+                && !action.start.is_nan()
+                && !action.end.is_nan();
+            expect(right, || "a spring or a push that cannot be".to_owned())?;
+        }
+        let in_order = actions.windows(2).all(|pair| pair[0].body <= pair[1].body);
+        expect(in_order, || {
+            "springs and pushes out of their order".to_owned()
+        })
+    }
+
+    fn stats_are_sound(&self) -> Sound {
+        let stats = self.all::<Stats>(Field::Stats.name(), &[1])?[0];
+        let flags = [
+            stats.stale,
+            stats.due,
+            stats.rebuilding,
+            stats.full,
+            stats.halted,
+        ];
+        let overlap = f32::from_bits(stats.max_overlap_fraction);
+        let room = self.section(Field::Neighbours.name()).len() / size_of::<u32>();
+        let bodies = self.section(SHAPES).len() / size_of::<u32>();
+        let right = flags.iter().all(|flag| *flag <= 1)
+            && stats.runaway as usize <= bodies
+            && overlap.is_finite()
+            && overlap >= 0.0
+            && stats.first_entry == 0
+            && stats.neighbours as usize <= room
+            && stats.steps == self.header.steps as u32;
+        expect(right, || "sums over the run that cannot be".to_owned())
+    }
+
+    /// Whether it goes with the state of a model at its start, which has the bodies of this one by now.
+    pub(super) fn fits(&self, state: &State, actions: [usize; 2]) -> Sound {
+        let found = &self.header;
+        let params = &state.params;
+        let same_grid = found.cell_size == params.cell_size.to_array()
+            && found.origin == state.origin.to_array()
+            && found.history_size == params.history_size;
+        expect(same_grid, || {
+            "another grid than that of the scene".to_owned()
+        })?;
+        let bodies = self.elements::<Body>(Field::Bodies.name());
+        let same = |(own, body): (&Body, &Body)| {
+            (own.kind, own.first_sphere) == (body.kind, body.first_sphere)
+        };
+        let same_bodies =
+            bodies.len() == state.bodies.len() && bodies.iter().zip(&state.bodies).all(same);
+        expect(same_bodies, || {
+            "bodies of other shapes than those of the scene".to_owned()
+        })?;
+        let spheres = self.elements::<Sphere>(Field::Spheres.name());
+        let same_spheres = spheres.iter().zip(&state.spheres).all(|(own, sphere)| {
+            own.body == sphere.body && own.tags & MATERIAL_BITS < params.material_count.max(1)
+        });
+        expect(same_spheres, || {
+            "spheres of other bodies than those of the scene".to_owned()
+        })?;
+        let walls = self.elements::<Wall>(Field::Walls.name());
+        let constant = |wall: &Wall| (wall.material, wall.first_node, wall.node_count);
+        let loaded = self.elements::<LoadedWall>(Field::LoadedWalls.name());
+        let same_walls = found.walls.len() == params.wall_count as usize
+            && walls
+                .iter()
+                .map(constant)
+                .eq(state.walls.iter().map(constant))
+            && loaded
+                .iter()
+                .map(|own| own.wall)
+                .eq(state.loaded_walls.iter().map(|own| own.wall));
+        expect(same_walls, || {
+            "other walls than those of the scene".to_owned()
+        })?;
+        let own = self.elements::<Action>(Field::Actions.name());
+        let known = |action: &Action| {
+            let of = actions[usize::from(action.kind >= PUSH)];
+            action.source == APPLIED || (action.source as usize) < of
+        };
+        expect(own.iter().all(known), || {
+            "a spring or a push that the scene does not have".to_owned()
+        })?;
+        let (now, then) = (&state.traffic, &found.traffic);
+        let same_flow = now.inlets.len() == then.inlets.len()
+            && now.waiting.len() == then.waiting.len()
+            && now.outlets.len() == then.outlets.len()
+            && now.passed.len() == then.passed.len()
+            && now.exploded.len() == then.exploded.len();
+        expect(same_flow, || {
+            "inlets, outlets or probes that the scene does not have".to_owned()
+        })
+    }
+}

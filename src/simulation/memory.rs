@@ -1,0 +1,100 @@
+//! How much memory a scene takes on the host, and how much there is: to refuse in time what would be killed later.
+
+use std::fs;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::state::history_size;
+
+/// Bytes of a body in the CPU engine, besides those of its spheres, from runs of 1 to 5 million balls.
+const BODY: u64 = 400;
+/// The same of a sphere, but for its contact history.
+const SPHERE: u64 = 600;
+/// The same for each element of the history of its contacts.
+const HISTORY: u64 = 260;
+/// Bytes of a sphere while a scene is made ready.
+pub(crate) const PREPARED: u64 = 300;
+/// Scenes of fewer spheres are not looked at.
+pub(crate) const FEW: u64 = 100_000;
+
+/// Bytes that the CPU engine takes for a model, about.
+fn needed(model: &Model) -> u64 {
+    let sphere = SPHERE + HISTORY * u64::from(history_size(model));
+    BODY * model.bodies.len() as u64 + sphere * model.sphere_count() as u64
+}
+
+/// Refuses a model that the CPU engine has no memory for on this machine.
+pub(super) fn check(model: &Model) -> Result<()> {
+    let spheres = model.sphere_count() as u64;
+    if spheres < FEW {
+        return Ok(());
+    }
+    let needed = needed(model);
+    match available() {
+        Some(available) if needed > available => Err(Error::NoMemory {
+            spheres,
+            needed,
+            available,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that programs can still take on this machine; None where the system does not say.
+pub(crate) fn available() -> Option<u64> {
+    let of_machine = of_machine(&fs::read_to_string("/proc/meminfo").ok()?)?;
+    let of_group = of_group("/sys/fs/cgroup".as_ref());
+    Some(of_group.map_or(of_machine, |group| group.min(of_machine)))
+}
+
+/// Bytes that `/proc/meminfo` says are available.
+fn of_machine(text: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+/// Bytes that the group of processes may still take, as containers limit it.
+fn of_group(folder: &Path) -> Option<u64> {
+    let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
+    let most: u64 = read("memory.max")?.trim().parse().ok()?;
+    let used: u64 = read("memory.current")?.trim().parse().ok()?;
+    // What is kept of files makes room.
+    let stat = read("memory.stat")?;
+    let files = stat
+        .lines()
+        .find_map(|line| line.strip_prefix("inactive_file "));
+    let files: u64 = files.and_then(|files| files.parse().ok()).unwrap_or(0);
+    Some(most.saturating_sub(used.saturating_sub(files)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_is_read() {
+        let text = "MemTotal:       16384 kB\nMemAvailable:   12288 kB\nBuffers: 1 kB\n";
+        assert_eq!(of_machine(text), Some(12_288 * 1024));
+        assert_eq!(of_machine("MemTotal: 1 kB\n"), None);
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        assert_eq!(of_group(folder.path()), None);
+        write("memory.max", "1000\n");
+        write("memory.current", "700\n");
+        write("memory.stat", "anon 500\ninactive_file 100\n");
+        assert_eq!(of_group(folder.path()), Some(400));
+        write("memory.max", "max\n");
+        assert_eq!(of_group(folder.path()), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_machine_has_some() {
+        let available = available().unwrap();
+        assert!((1 << 20..1 << 50).contains(&available), "{available}");
+    }
+}

@@ -1,0 +1,566 @@
+//! Faults: what is damaged, what is stopped, and two runs on one folder.
+
+use std::collections::BTreeMap;
+use std::ops::{ControlFlow, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use crate::common::Random;
+use crate::output::heap;
+use rockfall::model::Model;
+use rockfall::simulation::checkpoint::Checkpoint;
+use rockfall::simulation::observe::Observer;
+use rockfall::{Error, Simulation, scene};
+use serde_json::{Value, json};
+
+/// Bodies with springs, a push, a wall that turns and one that falls: all that a checkpoint has.
+fn busy() -> Value {
+    let mut scene = heap();
+    scene["walls"] = json!([
+        { "name": "paddle", "box": { "size": [0.1, 0.4, 0.1] }, "side": "outside", "material": "stone",
+          "position": [0, 0.1, 0],
+          "motion": { "rotation": { "axis": [0, 1, 0], "speed": 2 } } },
+    ]);
+    scene["bodies"] = json!([
+        { "name": "bob", "shape": "dumbbell", "position": [0, 1.5, 0] },
+        { "name": "weight", "shape": "ball", "position": [0.3, 1.5, 0] },
+    ]);
+    scene["springs"] = json!([
+        { "from": { "body": "bob" }, "to": { "body": "weight" }, "stiffness": 1000, "length": 0.3 },
+        { "from": { "point": [0, 2, 0] }, "to": { "body": "bob" }, "stiffness": 1000, "length": 0.5 },
+    ]);
+    scene
+}
+
+/// A checkpoint of a scene on the CPU after some steps.
+fn checkpoint(model: &Model, steps: u64) -> Vec<u8> {
+    let mut simulation = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    simulation.step(steps).unwrap();
+    simulation.checkpoint().unwrap()
+}
+
+/// Where each section lies in the bytes of a checkpoint.
+fn sections(bytes: &[u8]) -> BTreeMap<String, Range<usize>> {
+    let length = u32::from_le_bytes(bytes[20..24].try_into().unwrap()) as usize;
+    let header: Value = serde_json::from_slice(&bytes[24..24 + length]).unwrap();
+    let mut end = 24 + length;
+    let sections = header["sections"].as_array().unwrap().iter();
+    sections
+        .map(|section| {
+            let start = end.next_multiple_of(16);
+            end = start + section["bytes"].as_u64().unwrap() as usize;
+            (section["name"].as_str().unwrap().to_owned(), start..end)
+        })
+        .collect()
+}
+
+/// Gives the bytes the hash that goes with them.
+fn rehash(bytes: &mut [u8]) {
+    let end = bytes.len() - 8;
+    let hash = xxhash_rust::xxh3::xxh3_64(&bytes[..end]);
+    bytes[end..].copy_from_slice(&hash.to_le_bytes());
+}
+
+/// What comes of going on from `bytes`: a refusal, or whether all is finite after two steps, unless a body is lost.
+fn go_on(model: &Model, bytes: Vec<u8>) -> Result<bool, String> {
+    let file = Path::new("damaged.checkpoint");
+    let checkpoint = Checkpoint::decode(bytes, file).map_err(|error| error.to_string())?;
+    let mut simulation = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    checkpoint
+        .restore(&mut simulation, file)
+        .map_err(|error| error.to_string())?;
+    if simulation.step(2).is_err() {
+        return Ok(true);
+    }
+    let energy = simulation.energy().unwrap();
+    Ok(energy.total().is_finite() && simulation.contacts().unwrap().all(|c| c.force.is_finite()))
+}
+
+#[test]
+fn a_checkpoint_with_contents_that_cannot_be_is_refused_in_a_sentence() {
+    let model = scene::parse(&busy().to_string(), "busy.json".as_ref())
+        .unwrap()
+        .model;
+    let whole = checkpoint(&model, 900);
+    assert_eq!(go_on(&model, whole.clone()), Ok(true));
+    let places = sections(&whole);
+    let nan = f32::NAN.to_le_bytes();
+    let most = u32::MAX.to_le_bytes();
+    // A section, a byte in it, what is there now, and what is said of it.
+    let damage: &[(&str, usize, [u8; 4], &str)] = &[
+        ("bodies", 48, nan, "a motion or an orientation"),
+        (
+            "bodies",
+            32,
+            i32::MAX.to_le_bytes(),
+            "a motion or an orientation",
+        ),
+        ("bodies", 60, most, "its first sphere at 4294967295"),
+        ("bodies", 28, 7_u32.to_le_bytes(), "bodies of other shapes"),
+        ("shape_of_body", 0, 9_u32.to_le_bytes(), "of shape number 9"),
+        (
+            "shape_of_body",
+            0,
+            (31_u32 << 26).to_le_bytes(),
+            "in group number 31",
+        ),
+        ("ids", 8, [0; 4], "numbers do not rise"),
+        ("spheres", 12, nan, "a sphere that cannot be"),
+        ("spheres", 28, most, "a sphere that cannot be"),
+        ("sphere_loads", 0, nan, "a load on a sphere"),
+        ("neighbour_starts", 8, most, "start behind their ends"),
+        (
+            "neighbours",
+            0,
+            5000_u32.to_le_bytes(),
+            "neighbours of sphere",
+        ),
+        (
+            "neighbours",
+            0,
+            0x8000_4000_u32.to_le_bytes(),
+            "neighbours of sphere",
+        ),
+        ("history", 0, nan, "a contact history"),
+        ("walls", 16, nan, "at a place that cannot be"),
+        ("actions", 28, 5000_u32.to_le_bytes(), "a spring or a push"),
+        ("stats", 0, nan, "sums over the run"),
+        ("stats", 4, most, "sums over the run"),
+        ("stats", 8, most, "sums over the run"),
+        ("stats", 32, most, "sums over the run"),
+    ];
+    for (section, at, found, said) in damage {
+        let mut bytes = whole.clone();
+        let start = places[*section].start + at;
+        bytes[start..start + 4].copy_from_slice(found);
+        rehash(&mut bytes);
+        let sentence = go_on(&model, bytes).expect_err(section);
+        assert!(
+            sentence.contains(said) && sentence.contains("damaged.checkpoint: found"),
+            "{section}, byte {at}: {sentence}"
+        );
+    }
+}
+
+#[test]
+fn no_damage_to_a_checkpoint_is_a_panic_or_a_number_that_is_none() {
+    let text = busy().to_string();
+    let model = scene::parse(&text, "busy.json".as_ref()).unwrap().model;
+    let whole = checkpoint(&model, 900);
+    let mut next = busy();
+    for field in ["fills", "bodies", "springs"] {
+        next.as_object_mut().unwrap().remove(field);
+    }
+    next["start"] = json!({ "from": "run.checkpoint" });
+    let next = next.to_string();
+    let start = |bytes: Vec<u8>| {
+        let files = BTreeMap::from([(PathBuf::from("run.checkpoint"), bytes)]);
+        let Ok(scene) = scene::parse_with(&next, "next.json".as_ref(), &files) else {
+            return true;
+        };
+        let mut simulation = Simulation::on_cpu(scene.model, Some(1)).unwrap();
+        simulation.step(1).is_err() || simulation.energy().unwrap().total().is_finite()
+    };
+    assert!(start(whole.clone()));
+    let places = sections(&whole);
+    let mut random = Random::new(20);
+    let (mut refused, mut accepted) = (0, 0);
+    for round in 0..400_u64 {
+        let mut bytes = whole.clone();
+        // Sections in turns: the long ones would have most of the hits. Their header comes once in a while.
+        let place = match round % 8 {
+            0 => 24..places.values().map(|place| place.start).min().unwrap(),
+            _ => {
+                let long = places.values().filter(|place| !place.is_empty());
+                let all: Vec<_> = long.cloned().collect();
+                all[random.below(all.len() as u64) as usize].clone()
+            }
+        };
+        for _ in 0..=random.below(3) {
+            let at = place.start + random.below(place.len() as u64) as usize;
+            match random.below(3) {
+                0 => bytes[at] ^= 1 << random.below(8),
+                1 => bytes[at] = random.below(256) as u8,
+                _ => {
+                    let start = at / 4 * 4;
+                    let word = [f32::NAN, f32::INFINITY, 1e30, -1.0][random.below(4) as usize];
+                    let end = (start + 4).min(place.end);
+                    bytes[start..end].copy_from_slice(&word.to_le_bytes()[..end - start]);
+                }
+            }
+        }
+        rehash(&mut bytes);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            (go_on(&model, bytes.clone()), start(bytes.clone()))
+        }));
+        let Ok((outcome, started)) = outcome else {
+            panic!("round {round}: a panic");
+        };
+        assert!(
+            started,
+            "round {round}: a run that starts from it has numbers that are none"
+        );
+        match outcome {
+            Ok(finite) => {
+                assert!(finite, "round {round}: numbers that are none");
+                accepted += 1;
+            }
+            Err(sentence) => {
+                assert!(sentence.contains("expected"), "round {round}: {sentence}");
+                refused += 1;
+            }
+        }
+    }
+    // Most bytes are digits of numbers, and another number can be.
+    assert!(
+        refused > 100 && accepted > 20,
+        "{refused} refused, {accepted} accepted"
+    );
+}
+
+/// Cancels the steps after step 9.
+struct Impatient;
+
+impl Observer for Impatient {
+    fn next(&self, step: u64) -> u64 {
+        if step < 9 { 9 } else { u64::MAX }
+    }
+    fn observe(&mut self, simulation: &mut Simulation) -> rockfall::error::Result<ControlFlow<()>> {
+        simulation.canceller().cancel();
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Notes each tenth step.
+struct Tens(Vec<u64>);
+
+impl Observer for Tens {
+    fn next(&self, step: u64) -> u64 {
+        (step / 10 + 1) * 10
+    }
+    fn observe(&mut self, simulation: &mut Simulation) -> rockfall::error::Result<ControlFlow<()>> {
+        self.0.push(simulation.steps());
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[test]
+fn who_is_due_at_the_step_that_is_cancelled_still_looks_at_it() {
+    let model = scene::parse(&heap().to_string(), "heap.json".as_ref())
+        .unwrap()
+        .model;
+    let mut simulation = Simulation::on_cpu(model, Some(1)).unwrap();
+    let mut tens = Tens(Vec::new());
+    let error = simulation
+        .run(100, &mut [&mut Impatient, &mut tens])
+        .unwrap_err();
+    assert!(matches!(error, Error::Cancelled { step: 10 }), "{error}");
+    assert_eq!(tens.0, [10]);
+    let _ = simulation.run(30, &mut [&mut tens]).unwrap();
+    assert_eq!(tens.0, [10, 20, 30]);
+}
+
+/// A scene of one material, with balls of some radii.
+fn balls(radii: &[f64], more: Value) -> Value {
+    let mut scene = json!({
+        "version": 1, "duration": 0.1,
+        "contact": { "law": "hooke", "stiffness": 100, "time_step": 2e-5 },
+        "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0.5 } },
+        "shapes": {},
+    });
+    for (index, radius) in radii.iter().enumerate() {
+        let shape = json!({ "sphere": { "radius": radius }, "material": "stone" });
+        scene["shapes"][format!("ball {index}")] = shape;
+    }
+    for (field, value) in more.as_object().unwrap() {
+        scene[field] = value.clone();
+    }
+    scene
+}
+
+fn parse(scene: &Value) -> Result<scene::Scene, String> {
+    scene::parse(&scene.to_string(), "scene.json".as_ref()).map_err(|error| error.to_string())
+}
+
+/// The same scene on both engines.
+fn on_both(scene: &Value, check: impl Fn(Simulation, &str)) {
+    let model = parse(scene).unwrap().model;
+    check(Simulation::on_cpu(model.clone(), Some(1)).unwrap(), "cpu");
+    check(
+        Simulation::on_gpu(model, crate::common::device()).unwrap(),
+        "gpu",
+    );
+}
+
+#[test]
+fn a_grain_lies_on_a_ball_ten_thousand_times_as_large() {
+    let bodies = json!({ "bodies": [
+        { "shape": "ball 0", "position": [0, -10, 0], "fixed": true },
+        { "shape": "ball 1", "position": [0, 0.0011, 0] },
+        { "shape": "ball 1", "position": [0.1, 0.0006, 0] },
+    ] });
+    on_both(
+        &balls(&[10.0, 0.001], bodies.clone()),
+        |mut simulation, engine| {
+            simulation.step(1200).unwrap();
+            let heights: Vec<f64> = simulation
+                .bodies()
+                .unwrap()
+                .iter()
+                .skip(1)
+                .map(|body| (body.position - glam::DVec3::new(0.0, -10.0, 0.0)).length() - 10.0)
+                .collect();
+            let lies = |height: &f64| (height - 0.001).abs() < 5e-5;
+            assert!(heights.iter().all(lies), "{engine}: {heights:?}");
+            assert_eq!(simulation.summary().unwrap().contacts, 2, "{engine}");
+        },
+    );
+    let sentence = parse(&balls(&[20.1, 0.001], bodies)).unwrap_err();
+    assert!(
+        sentence.contains("expected at most 10000 times, for single precision"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn a_floor_of_rectangles_goes_on_over_the_seam() {
+    let scene = |size: [f64; 2]| {
+        balls(
+            &[0.01],
+            json!({
+                "gravity": [0, -9.81, 0],
+                "contact": { "law": "hooke", "stiffness": 1000, "time_step": 1e-4 },
+                "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0 } },
+                "domain": { "min": [0, 0, 0], "max": [0.2, 1, 1], "periodic": [true, false, false] },
+                "walls": [{ "rectangle": { "size": size }, "position": [0.15, 0, 0], "material": "stone" }],
+                "bodies": [{ "shape": "ball 0", "position": [0.1, 0.00998, 0], "velocity": [1, 0, 0] }],
+            }),
+        )
+    };
+    let weight = 9.81 * 2500.0 * 4.0 / 3.0 * std::f64::consts::PI * 1e-6;
+    for length in [0.2, 0.5] {
+        on_both(&scene([length, 0.1]), |mut simulation, engine| {
+            simulation.step(500).unwrap();
+            for _ in 0..60 {
+                simulation.step(50).unwrap();
+                let body = simulation.bodies().unwrap()[0].clone();
+                assert!((body.position.y - 0.01).abs() < 2e-4, "{engine}: {body:?}");
+                assert!((body.velocity.x - 1.0).abs() < 1e-4, "{engine}: {body:?}");
+                let load = simulation.snapshot().unwrap().wall_loads()[0];
+                assert!(
+                    (load.force.y / -weight - 1.0).abs() < 0.05,
+                    "{engine}: {load:?}"
+                );
+            }
+        });
+    }
+    // One that is long across the seam's axis, and short along it.
+    parse(&scene([0.05, 50.0])).unwrap();
+    let sentence = parse(&scene([0.19, 0.1])).unwrap_err();
+    assert!(
+        sentence.contains("as a rectangle is that spans the domain"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn what_would_take_forever_is_said_at_once() {
+    let fill = |min: f64| {
+        json!({
+            "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }],
+            "fills": [{ "count": 40, "shapes": { "ball 0": 1 },
+                        "region": { "min": [-5e4, min, -5e4], "max": [5e4, 5e4, 5e4] } }],
+        })
+    };
+    let sentence = parse(&balls(&[0.01], fill(-5e4))).unwrap_err();
+    assert!(
+        sentence.contains("fills[0].region") && sentence.contains("inside or behind walls"),
+        "{sentence}"
+    );
+    let scene = parse(&balls(&[0.01], fill(0.0))).unwrap();
+    assert_eq!(scene.model.bodies.len(), 40);
+    let bodies =
+        json!({ "duration": 1e7, "bodies": [{ "shape": "ball 0", "position": [0, 0, 0] }] });
+    let warnings = parse(&balls(&[0.01], bodies)).unwrap().warnings;
+    assert!(
+        warnings
+            .iter()
+            .any(|warning| warning.starts_with("duration: ")),
+        "{warnings:?}"
+    );
+}
+
+#[cfg(unix)]
+mod processes {
+    use std::fs;
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::output::Place;
+
+    fn start(place: &Place, arguments: &str) -> Child {
+        place
+            .command(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    /// Waits for what the program does next.
+    fn until(what: &str, is_so: impl Fn() -> bool) {
+        let clock = Instant::now();
+        while !is_so() {
+            assert!(clock.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Sends several signals at once.
+    fn send(child: &Child, signal: &str, times: usize) {
+        let id = child.id().to_string();
+        let line = vec![format!("kill -{signal} {id}"); times].join("; ");
+        let mut sent = Command::new("sh");
+        sent.args(["-c", &line]).stderr(Stdio::null());
+        sent.status().unwrap();
+    }
+
+    fn said(child: Child, code: i32) -> String {
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        said
+    }
+
+    #[test]
+    fn the_final_state_has_what_contacts_do_to_each_body() {
+        let place = Place::with(&heap());
+        let told = place.command("run scene.json --backend cpu --quiet --state end.json");
+        let output = { told }.output().unwrap();
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{output:?}"
+        );
+        let state = place.json("end.json");
+        let bodies = state["bodies"].as_array().unwrap();
+        let weight: f64 = bodies
+            .iter()
+            .map(|body| 9.81 * body["mass"].as_f64().unwrap())
+            .sum();
+        let held: f64 = bodies
+            .iter()
+            .map(|body| body["contact_force"][1].as_f64().unwrap())
+            .sum();
+        assert!((held / weight - 1.0).abs() < 0.2, "{held} N of {weight} N");
+        // And the planes bear it, as the summary says.
+        let summary = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = summary
+            .lines()
+            .filter(|line| line.starts_with("planes["))
+            .collect();
+        assert_eq!(lines.len(), 2, "{summary}");
+        assert!(
+            lines.iter().all(|line| line.ends_with(" N on it")),
+            "{summary}"
+        );
+    }
+
+    #[test]
+    fn a_scene_reads_no_files_of_others() {
+        let mut scene = heap();
+        scene["walls"] = json!([{ "mesh": { "file": "../secret.obj" }, "material": "stone" }]);
+        let place = Place::with(&json!({}));
+        fs::create_dir(place.0.path().join("scenes")).unwrap();
+        place.write("scenes/scene.json", &scene);
+        let tetrahedron =
+            "v 0 -9 0\nv 1 -9 0\nv 0 -8 0\nv 0 -9 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+        fs::write(place.0.path().join("secret.obj"), tetrahedron).unwrap();
+        let said = place.fails(2, "check scenes/scene.json");
+        assert!(
+            said.contains("walls[0].mesh.file") && said.contains("--allow-outside"),
+            "{said}"
+        );
+        assert!(!said.contains("-9"), "{said}");
+        place.run("check scenes/scene.json --allow-outside");
+    }
+
+    fn long() -> Value {
+        let mut scene = heap();
+        scene["duration"] = json!(60.0);
+        scene
+    }
+
+    #[test]
+    fn several_requests_to_stop_at_once_leave_a_checkpoint() {
+        let place = Place::with(&long());
+        for (round, signal) in ["TERM", "INT", "HUP", "TERM", "TERM", "TERM"]
+            .iter()
+            .enumerate()
+        {
+            let name = format!("run{round}");
+            let child = start(
+                &place,
+                &format!("run scene.json --backend cpu --threads 1 --out {name}"),
+            );
+            let folder = place.0.path().join(&name);
+            until("it starts", || folder.join("bodies.pvd").exists());
+            send(&child, signal, 2 + round % 3);
+            let said = said(child, 130);
+            let file = folder.join("run.checkpoint");
+            let step = Checkpoint::read(&file).unwrap().header.steps;
+            assert!(
+                said.contains(&format!("stopped at step {step} of")),
+                "{said}"
+            );
+            assert!(said.contains("stopping after this step"), "{said}");
+            assert_eq!(place.json(&format!("{name}/run.json"))["status"], "stopped");
+            // Whoever goes on ends as if nothing had happened.
+            if round == 0 {
+                place.run(&format!("run --resume {name} --steps {}", step + 20));
+            }
+        }
+    }
+
+    #[test]
+    fn a_folder_takes_one_run_at_a_time_and_says_so_at_once() {
+        let place = Place::with(&long());
+        let child = start(&place, "run scene.json --backend cpu --threads 1 --out run");
+        let lock = place.0.path().join("run/run.lock");
+        until("it starts", || lock.exists());
+        let clock = Instant::now();
+        let refused = place.fails(2, "run --resume run");
+        assert!(
+            refused.contains("the folder run is in use by another run"),
+            "{refused}"
+        );
+        assert!(
+            clock.elapsed() < Duration::from_secs(20),
+            "{:?}",
+            clock.elapsed()
+        );
+        send(&child, "TERM", 1);
+        said(child, 130);
+        let step = place.json("run/run.json")["parts"][0]["to_step"]
+            .as_u64()
+            .unwrap();
+        place.run(&format!("run --resume run --steps {}", step + 10));
+        // Who is killed leaves no lock.
+        let mut child = start(&place, "run --resume run");
+        until("it goes on", || {
+            place.json("run/run.json")["status"] == "running"
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let step = Checkpoint::read(&place.0.path().join("run/run.checkpoint")).unwrap();
+        place.run(&format!(
+            "run --resume run --steps {}",
+            step.header.steps + 5
+        ));
+        fs::remove_file(lock).unwrap();
+        place.run(&format!(
+            "run --resume run --steps {}",
+            step.header.steps + 9
+        ));
+    }
+}

@@ -1,0 +1,324 @@
+//! Damaged input, at random from a seed: whatever reads it refuses it in a sentence or takes it, and never panics.
+//!
+//! The ordinary tests try thousands, `cargo xtask fuzz --minutes N` as many as fit into the time.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::common::Random;
+use rockfall::model::wall::{Mesh, MeshFormat};
+use rockfall::scene;
+use serde_json::Value;
+
+/// Something that reads input.
+struct Target {
+    name: &'static str,
+    /// Inputs that the ordinary test tries.
+    few: u64,
+    /// Reads the input that a seed gives; whether it was taken, or the sentence with which it was refused.
+    read: fn(&mut Random) -> Result<(), String>,
+}
+
+const TARGETS: [Target; 5] = [
+    Target {
+        name: "scenes",
+        few: 600,
+        read: scene_text,
+    },
+    Target {
+        name: "scenes, byte by byte",
+        few: 600,
+        read: scene_bytes,
+    },
+    Target {
+        name: "OBJ",
+        few: 1500,
+        read: obj,
+    },
+    Target {
+        name: "STL",
+        few: 1500,
+        read: stl,
+    },
+    Target {
+        name: "laws",
+        few: 60,
+        read: law,
+    },
+];
+
+/// Tries the inputs with the numbers `first` and so on; returns how many were taken.
+fn try_some(target: &Target, numbers: impl Iterator<Item = u64>) -> u64 {
+    let mut taken = 0;
+    for number in numbers {
+        let outcome = catch_unwind(AssertUnwindSafe(|| (target.read)(&mut Random::new(number))));
+        match outcome {
+            Ok(Ok(())) => taken += 1,
+            Ok(Err(sentence)) => assert!(
+                sentence.len() > 10 && sentence.len() < 20_000,
+                "{}, number {number}: refused without a sentence: {sentence}",
+                target.name
+            ),
+            Err(_) => panic!("{}, number {number}: a panic", target.name),
+        }
+    }
+    taken
+}
+
+#[test]
+fn damaged_input_is_refused_or_taken() {
+    for target in &TARGETS {
+        let taken = try_some(target, 0..target.few);
+        // Neither all nor none: then it would be no test.
+        assert!(
+            taken > 0 && taken < target.few,
+            "{}: {taken} of {} taken",
+            target.name,
+            target.few
+        );
+    }
+}
+
+#[test]
+#[ignore = "as long as one likes: `cargo xtask fuzz --minutes N`"]
+fn damaged_input_for_minutes() {
+    let minutes = std::env::var("ROCKFALL_FUZZ_MINUTES").ok();
+    let minutes: f64 = minutes.and_then(|text| text.parse().ok()).unwrap_or(1.0);
+    let share = Duration::from_secs_f64(60.0 * minutes / TARGETS.len() as f64);
+    for target in &TARGETS {
+        let clock = Instant::now();
+        let (mut next, mut taken) = (target.few, 0);
+        let mut slowest = Duration::ZERO;
+        while clock.elapsed() < share {
+            let before = clock.elapsed();
+            taken += try_some(target, next..next + 1);
+            slowest = slowest.max(clock.elapsed() - before);
+            next += 1;
+        }
+        println!(
+            "{}: {} inputs, {taken} of them taken, the slowest in {slowest:.1?}",
+            target.name,
+            next - target.few
+        );
+    }
+}
+
+/// One of some.
+fn one<'a, T: ?Sized>(random: &mut Random, some: &[&'a T]) -> &'a T {
+    some[random.below(some.len() as u64) as usize]
+}
+
+/// Changes some bytes: flips, other values, parts left out, parts twice.
+fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
+    for _ in 0..=random.below(4) {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = random.below(bytes.len() as u64) as usize;
+        let end = (at + random.below(20) as usize).min(bytes.len());
+        match random.below(6) {
+            0 => bytes[at] ^= 1 << random.below(8),
+            1 => bytes[at] = random.below(256) as u8,
+            2 => drop(bytes.drain(at..end)),
+            3 => {
+                let part = bytes[at..end].to_vec();
+                bytes.splice(at..at, part);
+            }
+            4 => bytes.truncate(at),
+            _ => {
+                let words = [
+                    "1e999",
+                    "-1",
+                    "0",
+                    "NaN",
+                    "1e18",
+                    "4294967296",
+                    "\0",
+                    "\u{feff}",
+                    "//",
+                ];
+                let word = words[random.below(words.len() as u64) as usize];
+                bytes.splice(at..end, word.bytes());
+            }
+        }
+    }
+}
+
+/// Scenes that have all fields, or many bodies of few.
+const SCENES: [&str; 4] = [
+    include_str!("../data/everything.json"),
+    include_str!("../../scenes/bounce.json"),
+    include_str!("../../scenes/periodic.json"),
+    include_str!("../../scenes/springs.json"),
+];
+
+/// What the scenes name.
+fn files() -> BTreeMap<PathBuf, Vec<u8>> {
+    let file = |name: &str, text: &str| (PathBuf::from(name), text.as_bytes().to_vec());
+    BTreeMap::from([
+        file(
+            "tests/data/tetrahedron.obj",
+            include_str!("../data/tetrahedron.obj"),
+        ),
+        file("tests/data/open.obj", include_str!("../data/open.obj")),
+    ])
+}
+
+fn parse_scene(text: &str) -> Result<(), String> {
+    let scene = scene::parse_with(text, "scene.json".as_ref(), &files());
+    let scene = scene.map_err(|error| {
+        let sentence = error.to_string();
+        assert!(
+            sentence.contains("scene.json"),
+            "no file is named: {sentence}"
+        );
+        sentence
+    })?;
+    let model = &scene.model;
+    let finite = model.bodies.iter().all(|body| {
+        body.position.is_finite() && body.velocity.is_finite() && body.orientation.is_finite()
+    });
+    assert!(
+        finite && model.time_step > 0.0,
+        "a number that is none was taken"
+    );
+    Ok(())
+}
+
+/// A scene with some of its values changed.
+fn scene_text(random: &mut Random) -> Result<(), String> {
+    let mut scene: Value = serde_json::from_str(one(random, &SCENES)).expect("a scene is JSON");
+    // Few bodies, so that many scenes can be tried.
+    for fill in scene["fills"].as_array_mut().into_iter().flatten() {
+        fill["count"] = 20.into();
+    }
+    for _ in 0..=random.below(3) {
+        change(random, &mut scene);
+    }
+    parse_scene(&scene.to_string())
+}
+
+/// Changes one value somewhere in a tree.
+fn change(random: &mut Random, value: &mut Value) {
+    let inside = random.below(8) > 0;
+    match value {
+        Value::Object(fields) if inside && !fields.is_empty() => {
+            let at = random.below(fields.len() as u64) as usize;
+            let key = fields.keys().nth(at).cloned().unwrap_or_default();
+            if random.below(12) == 0 {
+                let own = fields.remove(&key).unwrap_or_default();
+                if random.below(2) == 0 {
+                    fields.insert(format!("{key}x"), own);
+                }
+            } else {
+                change(random, &mut fields[&key]);
+            }
+        }
+        Value::Array(items) if inside && !items.is_empty() => {
+            let at = random.below(items.len() as u64) as usize;
+            match random.below(12) {
+                0 => drop(items.remove(at)),
+                1 => items.insert(at, items[at].clone()),
+                _ => change(random, &mut items[at]),
+            }
+        }
+        _ => {
+            let numbers = [
+                0.0,
+                -1.0,
+                1e-300,
+                1e300,
+                -1e300,
+                1e18,
+                1e-9,
+                0.5,
+                3.0,
+                4_294_967_296.0,
+                1e9,
+            ];
+            *value = match random.below(8) {
+                0 => Value::Null,
+                1 => Value::Bool(true),
+                2 => Value::String("\u{1f4a5}".to_owned()),
+                3 => Value::Array(Vec::new()),
+                4 => serde_json::json!({}),
+                _ => match value.as_f64() {
+                    Some(number) if random.below(2) == 0 => {
+                        serde_json::json!(number * random.range(-3.0, 3.0))
+                    }
+                    _ => serde_json::json!(numbers[random.below(numbers.len() as u64) as usize]),
+                },
+            };
+        }
+    }
+}
+
+/// A scene with some of its bytes changed.
+fn scene_bytes(random: &mut Random) -> Result<(), String> {
+    let mut bytes = one(random, &SCENES[1..]).as_bytes().to_vec();
+    mutate(random, &mut bytes);
+    match String::from_utf8(bytes) {
+        Ok(text) => parse_scene(&text),
+        Err(error) => Err(format!("no text: {error}")),
+    }
+}
+
+fn mesh(bytes: &[u8], format: MeshFormat) -> Result<(), String> {
+    let mesh =
+        Mesh::parse(bytes, format, 1.0).map_err(|mistake| format!("the mesh: {mistake:?}"))?;
+    assert!(mesh.vertices.iter().all(|vertex| vertex.is_finite()));
+    let count = mesh.vertices.len() as u32;
+    assert!(
+        mesh.triangles
+            .iter()
+            .flatten()
+            .all(|corner| *corner < count)
+    );
+    mesh.is_closed();
+    Ok(())
+}
+
+fn obj(random: &mut Random) -> Result<(), String> {
+    let meshes = [
+        include_str!("../data/tetrahedron.obj"),
+        include_str!("../data/open.obj"),
+        "v 0 0 0 1\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvn 0 0 1\nf 1//1 -2//1 3//1 4//1\n# end\n",
+    ];
+    let mut bytes = one(random, &meshes).as_bytes().to_vec();
+    mutate(random, &mut bytes);
+    mesh(&bytes, MeshFormat::Obj)
+}
+
+fn stl(random: &mut Random) -> Result<(), String> {
+    let text = "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\n\
+                endfacet\nendsolid a\n";
+    let mut bytes = match random.below(2) {
+        0 => text.as_bytes().to_vec(),
+        _ => {
+            let mut bytes = vec![0; 80];
+            bytes.extend(4_u32.to_le_bytes());
+            for corner in 0..4_u8 {
+                bytes.extend([0; 12]);
+                for number in 0..9_u8 {
+                    bytes.extend(f32::from(number % (corner + 2)).to_le_bytes());
+                }
+                bytes.extend([0; 2]);
+            }
+            bytes
+        }
+    };
+    mutate(random, &mut bytes);
+    mesh(&bytes, MeshFormat::Stl)
+}
+
+fn law(random: &mut Random) -> Result<(), String> {
+    let mut bytes = include_bytes!("../data/law.wgsl").to_vec();
+    if random.below(4) > 0 {
+        mutate(random, &mut bytes);
+    }
+    let law = String::from_utf8_lossy(&bytes).into_owned();
+    rockfall::step::gpu::shaders::check_law(&law)
+        .map_err(|mistake| format!("the law: {}", mistake.message))
+}
