@@ -21,7 +21,7 @@ use rockfall::state::trace::{Sample, Trace};
 
 use super::failure::{Failure, Outcome};
 #[cfg(feature = "render")]
-use super::picture::{self, PictureArguments, Studio};
+use super::picture::{self, PictureArguments};
 use super::progress::Progress;
 use super::{EngineArguments, terminal};
 
@@ -237,7 +237,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     #[cfg(feature = "render")]
     if let Some(path) = &arguments.snapshot {
         let adapter = arguments.engine.adapter.as_deref();
-        let mut studio = Studio::new(&arguments.picture, &simulation, adapter, false)?;
+        let mut studio = arguments.picture.studio(&simulation, adapter, false)?;
         picture::save(&studio.picture(&simulation)?, path)?;
     }
     if let Some(folder) = folder {
