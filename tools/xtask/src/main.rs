@@ -20,13 +20,16 @@ const HELP: &str = "\
 Runs every check of Rockfall.
 
 Usage: cargo xtask test [--long]
+       cargo xtask wheel
        cargo xtask validate
 
   test      provides what the tests need, then checks format, lints, documentation and runs every
-            test, those of the GPU engine included; stops at the first check that fails
+            test, those of the GPU engine included; stops at the first check that fails. The package for
+            Python is tested as an installed wheel, in an environment with what it needs from PyPI
   --long    afterwards also runs the slow physics tests, in release mode, holds a build without threads to
-            the bits of one with them, and runs the tests of the tools in Python, for which it makes an
-            environment with numpy, matplotlib, pandas and vtk from PyPI
+            the bits of one with them, tests the package for Python in release mode, and runs the tests of
+            the tools in Python, for which it makes an environment with numpy, matplotlib, pandas and vtk
+  wheel     builds the wheel of the package for Python for this platform, in target/wheels
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
             measured to docs/validation.md
   --help    prints this
@@ -44,6 +47,7 @@ Exit code: 0 if all is well, 1 if a check fails, 2 if the arguments are wrong.
 enum Task {
     Help,
     Test { long: bool },
+    Wheel,
     Validate,
 }
 
@@ -56,7 +60,6 @@ struct Step<'a> {
     remedy: &'a str,
 }
 
-/// The tests come last, so that a run that succeeds ends with cargo's own account of them.
 const STEPS: [Step; 4] = [
     Step {
         arguments: &["fmt", "--all", "--check"],
@@ -127,6 +130,7 @@ fn main() -> ExitCode {
             (Ok(()), 0)
         }
         Ok(Task::Test { long }) => (test(long), 1),
+        Ok(Task::Wheel) => (wheel(), 1),
         Ok(Task::Validate) => (validate(), 1),
         Err(sentence) => (Err(sentence), 2),
     };
@@ -147,16 +151,17 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
     match arguments.as_slice() {
         ["test"] => Ok(Task::Test { long: false }),
         ["test", "--long"] => Ok(Task::Test { long: true }),
+        ["wheel"] => Ok(Task::Wheel),
         ["validate"] => Ok(Task::Validate),
-        [] => Err("no task given; there are `test` and `validate`".to_owned()),
+        [] => Err("no task given; there are `test`, `wheel` and `validate`".to_owned()),
         ["test", other, ..] => Err(format!(
             "`test` knows no `{other}`; it takes at most one `--long` (see `cargo xtask --help`)"
         )),
-        ["validate", other, ..] => Err(format!(
-            "`validate` knows no `{other}`; it takes nothing (see `cargo xtask --help`)"
+        [task @ ("wheel" | "validate"), other, ..] => Err(format!(
+            "`{task}` knows no `{other}`; it takes nothing (see `cargo xtask --help`)"
         )),
         [other, ..] => Err(format!(
-            "there is no task `{other}`; there are `test` and `validate`"
+            "there is no task `{other}`; there are `test`, `wheel` and `validate`"
         )),
     }
 }
@@ -172,16 +177,28 @@ fn test(long: bool) -> Result<(), String> {
     tools::provide()?;
     features::check(announce)?;
     wasm::check(announce)?;
-    let longer = [features::SAME_BITS, LONG];
-    let longer = if long { &longer[..] } else { &[] };
-    for step in STEPS.iter().chain(longer) {
+    for step in &STEPS {
         announce(&step.to_string());
         run(step)?;
     }
+    announce("the package for Python, as a wheel that is installed");
+    python::test_package(false)?;
     if long {
+        for step in [features::SAME_BITS, LONG] {
+            announce(&step.to_string());
+            run(&step)?;
+        }
+        announce("the package for Python, in release mode");
+        python::test_package(true)?;
         announce("the tools in Python, and files of runs as numpy, pandas and vtk read them");
         python::test()?;
     }
+    Ok(())
+}
+
+fn wheel() -> Result<(), String> {
+    let wheel = python::wheel()?;
+    println!("{}", wheel.display());
     Ok(())
 }
 
@@ -233,6 +250,7 @@ mod tests {
     fn arguments_are_understood() {
         assert_eq!(parsed("test"), Ok(Task::Test { long: false }));
         assert_eq!(parsed("test --long"), Ok(Task::Test { long: true }));
+        assert_eq!(parsed("wheel"), Ok(Task::Wheel));
         assert_eq!(parsed("validate"), Ok(Task::Validate));
         assert_eq!(parsed("--help"), Ok(Task::Help));
         assert_eq!(parsed("test --long -h"), Ok(Task::Help));
