@@ -14,6 +14,7 @@ from .picture import Film, Picture
 
 Vector = Union[Sequence[float], numpy.ndarray]
 PathLike = Union[str, "os.PathLike[str]"]
+Bodies = Union["Body", Sequence[Union["Body", int]], numpy.ndarray]
 
 CONTACT = numpy.dtype(
     [
@@ -625,14 +626,31 @@ class World:
         )
         return [Body(self, own) for own in numpy.asarray(new).tolist()]
 
-    def despawn(self, bodies: Union[Body, Sequence[Union[Body, int]], numpy.ndarray]) -> None:
+    def despawn(self, bodies: Bodies) -> None:
         """Takes bodies away before the next step: one, several, or an array of their numbers.
 
         Raises BodyGoneError if one of them is not there; then all stay.
         """
-        several = [bodies] if isinstance(bodies, Body) else bodies
-        ids = [own.id if isinstance(own, Body) else int(own) for own in several]
-        self._core.despawn_many(numpy.array(ids, dtype=numpy.int64).tobytes())
+        self._core.despawn_many(_ids(bodies))
+
+    def set_velocities(self, bodies: Bodies, velocities: Any) -> None:
+        """Sets velocities of several bodies, m/s: one for all, or shape (n, 3). `bodies` is as in `despawn`.
+
+        Raises BodyGoneError if one of them is not there; then none is set.
+        """
+        self._core.set_many("velocities", _ids(bodies), _rows("velocities", velocities, 3))
+
+    def set_angular_velocities(self, bodies: Bodies, velocities: Any) -> None:
+        """Sets angular velocities of several bodies in the axes of the world, rad/s, as `set_velocities`."""
+        self._core.set_many("angular_velocities", _ids(bodies), _rows("angular velocities", velocities, 3))
+
+    def apply_impulses(self, bodies: Bodies, impulses: Any) -> None:
+        """Gives several bodies impulses at their centres of mass, N s, as `set_velocities`."""
+        self._core.set_many("impulses", _ids(bodies), _rows("impulses", impulses, 3))
+
+    def set_forces(self, bodies: Bodies, forces: Any) -> None:
+        """Sets the forces that act on several bodies from now on, N, besides all else, as `set_velocities`; zeros end that."""
+        self._core.set_many("forces", _ids(bodies), _rows("forces", forces, 3))
 
     def wake(self) -> None:
         """Wakes all bodies that sleep."""
@@ -926,6 +944,15 @@ def _numbers(name: str, value: Any, count: int) -> List[float]:
 
 def _vector(name: str, value: Any) -> List[float]:
     return _numbers(name, value, 3)
+
+
+def _ids(bodies: Bodies) -> bytes:
+    """The numbers of bodies as bytes."""
+    if isinstance(bodies, numpy.ndarray):
+        return bodies.astype(numpy.int64).tobytes()
+    several = [bodies] if isinstance(bodies, Body) else bodies
+    ids = [own.id if isinstance(own, Body) else int(own) for own in several]
+    return numpy.array(ids, dtype=numpy.int64).tobytes()
 
 
 def _rows(name: str, value: Any, count: int) -> bytes:

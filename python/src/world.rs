@@ -637,6 +637,39 @@ impl World {
         })
     }
 
+    /// Sets, or gives, vectors of several bodies; numbers and vectors come as bytes.
+    fn set_many(&self, py: Python<'_>, what: &str, ids: &[u8], vectors: &[u8]) -> PyResult<()> {
+        let ids: Vec<i64> = numbers(ids);
+        let vectors = rows(what, Some(vectors), ids.len(), [0.0; 3])?;
+        type Set = fn(&mut Simulation, BodyHandle, DVec3) -> rockfall::error::Result<()>;
+        let set: Set = match what {
+            "velocities" => Simulation::set_velocity,
+            "angular_velocities" => Simulation::set_angular_velocity,
+            "impulses" => |simulation, body, impulse| {
+                let point = simulation.body(body)?.position;
+                simulation.apply_impulse(body, impulse, point)
+            },
+            "forces" => {
+                |simulation, body, force| simulation.set_applied_force(body, force, DVec3::ZERO)
+            }
+            other => return Err(refused(format!("bodies have no {other}"))),
+        };
+        self.change(py, |simulation| {
+            let bodies = ids.iter().map(|id| BodyHandle::from_id(*id as u64));
+            // None is set where one is gone.
+            if let Some(gone) = bodies
+                .clone()
+                .find(|own| simulation.index_of(*own).is_none())
+            {
+                return Err(rockfall::Error::BodyGone { id: gone.id() });
+            }
+            for (body, vector) in bodies.zip(&vectors) {
+                set(simulation, body, DVec3::from_array(*vector))?;
+            }
+            Ok(())
+        })
+    }
+
     fn set_fixed(&self, py: Python<'_>, id: u64, fixed: bool) -> PyResult<()> {
         self.change(py, |simulation| {
             simulation.set_fixed(BodyHandle::from_id(id), fixed)

@@ -154,6 +154,22 @@ def test_a_force_lifts_a_body(world):
     assert body.position[1] - before == pytest.approx(0.5 * 9.81 * 0.1**2, rel=0.02)
 
 
+def test_several_bodies_are_set_at_once(world):
+    world.gravity = (0, 0, 0)
+    world.set_velocities(world.ids, numpy.arange(15).reshape(5, 3))
+    assert world.velocities.ravel().tolist() == list(range(15))
+    world.set_velocities(world.bodies[:2], (0, 1, 0))
+    world.apply_impulses([0, 1], (0, world.masses[0], 0))
+    assert world.velocities[:3] == pytest.approx(numpy.array([[0, 2, 0], [0, 2, 0], [6, 7, 8]]))
+    world.set_angular_velocities([4], (0, 0, 1))
+    assert world.angular_velocities[4] == pytest.approx([0, 0, 1], abs=1e-5)
+    with pytest.raises(rockfall.BodyGoneError):
+        world.set_velocities([0, 99], (9, 9, 9))
+    assert world.velocities[0].tolist() == [0, 2, 0]
+    with pytest.raises(ValueError, match="found 3 rows"):
+        world.set_velocities([0, 1], numpy.zeros((3, 3)))
+
+
 def test_gravity_pairs_and_time_step_are_changed(world):
     world.gravity = (0, 0, 0)
     assert world.gravity.tolist() == [0, 0, 0]
