@@ -5,10 +5,8 @@ use std::path::Path;
 use clap::Args;
 use glam::DVec3;
 use image::{RgbImage, RgbaImage, buffer::ConvertBuffer};
-use rockfall::Simulation;
-use rockfall::render::legend::{Legend, Writer};
-use rockfall::render::{self, Camera, ColourBy, Look, MOST_SAMPLES, PICTURE, Renderer};
-use rockfall::step::gpu::Adapter;
+use rockfall::render::{ColourBy, MOST_SAMPLES, Shot, Studio};
+use rockfall::{Error, Simulation};
 
 use super::failure::{Failure, Outcome};
 
@@ -72,88 +70,32 @@ impl Default for PictureArguments {
     }
 }
 
-/// All that it takes to make pictures of a simulation.
-pub struct Studio {
-    renderer: Renderer,
-    camera: Camera,
-    look: Look,
-    size: [u32; 2],
-    /// Who writes the legend and the time, if anyone.
-    writer: Option<Writer>,
-}
-
-impl Studio {
-    /// Sets up for pictures of `simulation`, on the device of its engine or, with the CPU engine, on the
-    /// adapter that `wanted` names or on the best there is.
-    ///
-    /// What fills a single picture is where the bodies are now, what fills a film is also where they
-    /// started.
-    pub fn new(
-        arguments: &PictureArguments,
+impl PictureArguments {
+    /// Sets up for pictures of `simulation`, see [`Studio`].
+    pub fn studio(
+        &self,
         simulation: &Simulation,
         wanted: Option<&str>,
         film: bool,
     ) -> Outcome<Studio> {
-        let context = match simulation.gpu() {
-            Some(engine) => engine.context().clone(),
-            None => Adapter::to_draw(wanted)?.open()?,
+        let [around, above, zoom] = self.camera;
+        let shot = Shot {
+            size: self.size,
+            colour_by: self.colour,
+            top: self.top,
+            around,
+            above,
+            zoom,
+            eye: self.eye,
+            target: self.target,
+            samples: self.samples,
+            plain: self.plain,
         };
-        let mut renderer = Renderer::new(&context, simulation, PICTURE)?;
-        renderer.update(simulation)?;
-        let look = Look {
-            colour_by: arguments.colour,
-            top: arguments.top,
-            supersampling: arguments.samples,
-            ..Look::default()
-        };
-        let mut shown = renderer.survey(&look)?;
-        if let Some(walls) = render::walls_of(simulation.model()) {
-            shown = shown.union(walls);
+        let device = Studio::device(simulation, wanted)?;
+        match Studio::new(&shot, simulation, &device, film) {
+            Err(Error::Tuned(sentence)) => Err(Failure::Usage(format!("--eye: {sentence}"))),
+            studio => Ok(studio?),
         }
-        if film {
-            shown = shown.union(render::start(simulation.model()));
-        }
-        let [width, height] = arguments.size.map(f64::from);
-        let [around, above, zoom] = arguments.camera;
-        let mut camera = Camera {
-            around: around.to_radians(),
-            above: above.to_radians(),
-            ..Camera::default()
-        };
-        camera.fit(shown, width / height);
-        camera.distance /= zoom;
-        camera.target = arguments.target.unwrap_or(camera.target);
-        if let Some(eye) = arguments.eye {
-            if eye == camera.target {
-                return Err(Failure::Usage(
-                    "--eye and what is looked at are the same point; give another one".into(),
-                ));
-            }
-            camera = Camera::at(eye, camera.target);
-        }
-        Ok(Studio {
-            renderer,
-            camera,
-            look,
-            size: arguments.size,
-            writer: (!arguments.plain).then(Writer::default),
-        })
-    }
-
-    /// A picture of the simulation as it is now.
-    pub fn picture(&mut self, simulation: &Simulation) -> Outcome<RgbaImage> {
-        self.renderer.update(simulation)?;
-        self.renderer.survey(&self.look)?;
-        let mut picture = self
-            .renderer
-            .picture(self.size, &self.camera, &self.look, &[])?;
-        if let Some(writer) = &self.writer {
-            let span = self.renderer.span(&self.look);
-            let legend = Legend::new(&self.look, span, simulation.model());
-            let time = format!("t = {:.3} s", simulation.time());
-            writer.annotate(&mut picture, legend.as_ref(), &time);
-        }
-        Ok(picture)
     }
 }
 

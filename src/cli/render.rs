@@ -11,7 +11,7 @@ use rockfall::scene::Scene;
 use rockfall::{Error, Simulation};
 
 use super::failure::{Failure, Outcome};
-use super::picture::{PictureArguments, Studio, save};
+use super::picture::{PictureArguments, save};
 use super::progress::Progress;
 use super::{ChangeArguments, EngineArguments, interrupts, terminal};
 
@@ -72,12 +72,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let duration = arguments.duration.unwrap_or(model.duration);
     let frames = (duration * arguments.fps / arguments.speed + 1e-6).floor() as u64 + 1;
     let mut simulation = Simulation::new(model, &options)?;
-    let mut studio = Studio::new(
-        &arguments.picture,
-        &simulation,
-        arguments.engine.adapter.as_deref(),
-        true,
-    )?;
+    let mut studio =
+        arguments
+            .picture
+            .studio(&simulation, arguments.engine.adapter.as_deref(), true)?;
     let mut outputs = Outputs::create(arguments)?;
     terminal::say(format_args!("engine: {}", simulation.adapter()));
 

@@ -21,7 +21,7 @@ use rockfall::state::trace::{Sample, Trace};
 
 use super::failure::{Failure, Outcome};
 #[cfg(feature = "render")]
-use super::picture::{self, PictureArguments, Studio};
+use super::picture::{self, PictureArguments};
 use super::progress::Progress;
 use super::{ChangeArguments, EngineArguments, interrupts, next, terminal};
 
@@ -422,10 +422,11 @@ impl Arguments {
         #[cfg(feature = "render")]
         if let Some(path) = &self.snapshot {
             let adapter = self.engine.adapter.as_deref();
-            let picture = Studio::new(&self.picture, simulation, adapter, false)
-                .and_then(|mut studio| studio.picture(simulation))
-                .and_then(|picture| picture::save(&picture, path));
-            written = written.and(picture);
+            let save = || -> Outcome {
+                let mut studio = self.picture.studio(simulation, adapter, false)?;
+                picture::save(&studio.picture(simulation)?, path)
+            };
+            written = written.and(save());
         }
         if let Some(folder) = folder {
             let finished = folder.finish(simulation, false, summary.clone());

@@ -28,6 +28,7 @@ mod picture;
 mod programs;
 pub mod shaders;
 mod source;
+mod studio;
 pub mod view;
 mod walls;
 
@@ -46,6 +47,7 @@ pub use picture::PICTURE;
 use programs::{COLOUR, DEPTH, OCCLUSION, Programs, THINGS};
 use shaders::Texts;
 use source::{Source, uniform};
+pub use studio::{Shot, Studio};
 use view::View;
 
 /// Side of the shadow map, texels.

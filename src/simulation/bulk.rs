@@ -5,6 +5,7 @@ use glam::{DQuat, DVec3};
 use super::Simulation;
 use super::snapshot::Snapshot;
 use crate::error::Result;
+use crate::state::layout::Body;
 use crate::state::{Field, angular_velocity, body_orientation};
 
 /// A number of an array: `f32` or `f64`.
@@ -97,5 +98,23 @@ arrays! {
     /// Torques of the contacts on each body about its centre of mass in the last step, N m.
     contact_torques(Bodies, SphereLoads) -> [T; 3] {
         |own: &Snapshot, body: usize| vector(own.state.load(&own.state.bodies[body]).torque.as_dvec3())
+    }
+}
+
+impl Simulation {
+    /// The bodies as the engines have them, in the order of [`Simulation::handles`]: on the CPU engine the memory that it
+    /// works in.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn rows(&mut self) -> Result<&[Body]> {
+        self.fetch(&[Field::Bodies])?;
+        Ok(&self.state.bodies)
+    }
+
+    /// Gives away the memory of [`Simulation::rows`] with what it has now. The simulation goes on in a copy.
+    pub fn give_rows(&mut self) -> Vec<Body> {
+        let copy = self.state.bodies.clone();
+        std::mem::replace(&mut self.state.bodies, copy)
     }
 }

@@ -14,6 +14,11 @@ impl Canceller {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// Has the next steps go on after all, if none were under way when [`Canceller::cancel`] was called.
+    pub fn reset(&self) {
+        self.take();
+    }
+
     /// Whether steps are to end.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)

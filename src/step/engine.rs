@@ -27,13 +27,24 @@ pub(crate) enum Patience {
     Yield,
 }
 
+/// [`Send`], but in a browser, where what belongs to a device stays on one thread.
+#[cfg(not(target_family = "wasm"))]
+pub trait MaybeSend: Send {}
+#[cfg(not(target_family = "wasm"))]
+impl<T: Send> MaybeSend for T {}
+/// [`Send`], but in a browser, where what belongs to a device stays on one thread.
+#[cfg(target_family = "wasm")]
+pub trait MaybeSend {}
+#[cfg(target_family = "wasm")]
+impl<T> MaybeSend for T {}
+
 /// An engine that steps a [`State`].
 ///
 /// The host has a copy of the state, which it gives to each method. For an engine on the host that copy is the
 /// state itself: there is nothing to read or write. An engine on a device has the state in buffers of its own, and
 /// the host's copy has what was last read, but [`State::params`], [`State::stats`] and the numbers of bodies and
 /// spheres, which are right after each call.
-pub trait Engine {
+pub trait Engine: MaybeSend {
     /// Name of the engine, as on the command line: `"cpu"`, `"gpu"`.
     fn name(&self) -> &'static str;
 

@@ -93,6 +93,7 @@ fn every_file_that_is_named_exists() {
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "docs/internals.md",
+        "docs/python.md",
         "docs/reliability.md",
         "docs/running.md",
         "docs/scenes.md",

@@ -21,15 +21,18 @@ const HELP: &str = "\
 Runs every check of Rockfall.
 
 Usage: cargo xtask test [--long]
+       cargo xtask wheel
        cargo xtask validate
        cargo xtask fuzz [--minutes N]
 
   test      provides what the tests need, then checks format, lints, documentation and runs every
-            test, those of the GPU engine included; stops at the first check that fails
+            test, those of the GPU engine included; stops at the first check that fails. The package for
+            Python is tested as an installed wheel, in an environment with what it needs from PyPI
   --long    afterwards also runs the slow physics tests, in release mode, holds a build without threads to
             the bits of one with them, builds the package from its own files, compares the library's interface
-            with that of the last release, and runs the tests of the tools in Python, for which it makes an
-            environment with numpy, matplotlib, pandas and vtk from PyPI
+            with that of the last release, tests the package for Python in release mode, and runs the tests of
+            the tools in Python, for which it makes an environment with numpy, matplotlib, pandas and vtk
+  wheel     builds the wheel of the package for Python for this platform, in target/wheels
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
             measured to docs/validation.md
   fuzz      damages scenes, meshes and laws at random for N minutes (10), in release mode, and says what it tried
@@ -48,6 +51,7 @@ Exit code: 0 if all is well, 1 if a check fails, 2 if the arguments are wrong.
 enum Task {
     Help,
     Test { long: bool },
+    Wheel,
     Validate,
     Fuzz { minutes: String },
 }
@@ -61,7 +65,6 @@ struct Step<'a> {
     remedy: &'a str,
 }
 
-/// The tests come last, so that a run that succeeds ends with cargo's own account of them.
 const STEPS: [Step; 4] = [
     Step {
         arguments: &["fmt", "--all", "--check"],
@@ -132,6 +135,7 @@ fn main() -> ExitCode {
             (Ok(()), 0)
         }
         Ok(Task::Test { long }) => (test(long), 1),
+        Ok(Task::Wheel) => (wheel(), 1),
         Ok(Task::Validate) => (validate(), 1),
         Ok(Task::Fuzz { minutes }) => (fuzz(&minutes), 1),
         Err(sentence) => (Err(sentence), 2),
@@ -153,6 +157,7 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
     match arguments.as_slice() {
         ["test"] => Ok(Task::Test { long: false }),
         ["test", "--long"] => Ok(Task::Test { long: true }),
+        ["wheel"] => Ok(Task::Wheel),
         ["validate"] => Ok(Task::Validate),
         ["fuzz"] => Ok(Task::Fuzz {
             minutes: "10".to_owned(),
@@ -165,15 +170,15 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
         ["fuzz", ..] => Err(
             "`fuzz` takes `--minutes` and a number above 0 (see `cargo xtask --help`)".to_owned(),
         ),
-        [] => Err("no task given; there are `test`, `validate` and `fuzz`".to_owned()),
+        [] => Err("no task given; there are `test`, `wheel`, `validate` and `fuzz`".to_owned()),
         ["test", other, ..] => Err(format!(
             "`test` knows no `{other}`; it takes at most one `--long` (see `cargo xtask --help`)"
         )),
-        ["validate", other, ..] => Err(format!(
-            "`validate` knows no `{other}`; it takes nothing (see `cargo xtask --help`)"
+        [task @ ("wheel" | "validate"), other, ..] => Err(format!(
+            "`{task}` knows no `{other}`; it takes nothing (see `cargo xtask --help`)"
         )),
         [other, ..] => Err(format!(
-            "there is no task `{other}`; there are `test`, `validate` and `fuzz`"
+            "there is no task `{other}`; there are `test`, `wheel`, `validate` and `fuzz`"
         )),
     }
 }
@@ -189,18 +194,30 @@ fn test(long: bool) -> Result<(), String> {
     tools::provide()?;
     features::check(announce)?;
     wasm::check(announce)?;
-    let longer = [features::SAME_BITS, release::PACKAGE, LONG];
-    let longer = if long { &longer[..] } else { &[] };
-    for step in STEPS.iter().chain(longer) {
+    for step in &STEPS {
         announce(&step.to_string());
         run(step)?;
     }
+    announce("the package for Python, as a wheel that is installed");
+    python::test_package(false)?;
     if long {
+        for step in [features::SAME_BITS, release::PACKAGE, LONG] {
+            announce(&step.to_string());
+            run(&step)?;
+        }
         announce("the interface beside that of the last release");
         release::semver()?;
+        announce("the package for Python, in release mode");
+        python::test_package(true)?;
         announce("the tools in Python, and files of runs as numpy, pandas and vtk read them");
         python::test()?;
     }
+    Ok(())
+}
+
+fn wheel() -> Result<(), String> {
+    let wheel = python::wheel()?;
+    println!("{}", wheel.display());
     Ok(())
 }
 
@@ -269,6 +286,7 @@ mod tests {
     fn arguments_are_understood() {
         assert_eq!(parsed("test"), Ok(Task::Test { long: false }));
         assert_eq!(parsed("test --long"), Ok(Task::Test { long: true }));
+        assert_eq!(parsed("wheel"), Ok(Task::Wheel));
         assert_eq!(parsed("validate"), Ok(Task::Validate));
         let fuzz = |minutes: &str| {
             Ok(Task::Fuzz {

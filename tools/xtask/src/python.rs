@@ -1,20 +1,20 @@
-//! An environment of Python in the target folder, for the tools and for the programs that read what
-//! runs write; and the tests that need it.
+//! Environments of Python in the target folder: for the tools and for the programs that read what runs write, and for the
+//! package `rockfall`; and the tests that need them.
 
-use std::env;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs, io};
 
 /// What stands in for a Python that cannot make environments.
 const REMEDY: &str = "install Python 3 with its module venv (on Debian and Ubuntu the packages python3 and \
                       python3-venv)";
 
-/// Makes the environment, if need be, and installs what `tools/requirements.txt` lists.
+/// Makes an environment, if need be, and installs what `requirements` lists.
 ///
 /// # Errors
 /// With a sentence that says what to install, if that is not possible.
-pub fn provide() -> Result<PathBuf, String> {
-    let folder = target().join("python");
+fn provide(name: &str, requirements: &str) -> Result<PathBuf, String> {
+    let folder = target().join(name);
     let python = folder.join(if cfg!(windows) {
         "Scripts/python.exe"
     } else {
@@ -27,7 +27,13 @@ pub fn provide() -> Result<PathBuf, String> {
         venv.args(["-m", "venv"]).arg(&folder);
         succeed(&mut venv).map_err(|reason| format!("{reason}; {REMEDY}"))?;
     }
-    let mut pip = Command::new(&python);
+    succeed(pip(&python).args(["-r", requirements]))
+        .map_err(|reason| format!("{reason}; the packages come from PyPI, is there a network?"))?;
+    Ok(python)
+}
+
+fn pip(python: &Path) -> Command {
+    let mut pip = Command::new(python);
     pip.args([
         "-m",
         "pip",
@@ -35,10 +41,7 @@ pub fn provide() -> Result<PathBuf, String> {
         "--quiet",
         "--disable-pip-version-check",
     ]);
-    pip.args(["-r", "tools/requirements.txt"]);
-    succeed(&mut pip)
-        .map_err(|reason| format!("{reason}; the packages come from PyPI, is there a network?"))?;
-    Ok(python)
+    pip
 }
 
 /// Runs the tests of the tools with the program in release mode.
@@ -46,12 +49,10 @@ pub fn provide() -> Result<PathBuf, String> {
 /// # Errors
 /// If one fails.
 pub fn test() -> Result<(), String> {
-    let python = provide()?;
+    let python = provide("python", "tools/requirements.txt")?;
     let mut build = crate::cargo(["build", "--quiet", "--release", "--bin", "rockfall"]);
     succeed(&mut build)?;
-    let program = target()
-        .join("release/rockfall")
-        .with_extension(env::consts::EXE_EXTENSION);
+    let program = program("release");
     let mut tests = Command::new(python);
     tests
         .args(["-m", "unittest", "test_tools"])
@@ -59,6 +60,132 @@ pub fn test() -> Result<(), String> {
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("ROCKFALL", program);
     succeed(&mut tests)
+}
+
+/// Builds the wheel of this platform, in release mode, with maturin. Returns its path.
+///
+/// # Errors
+/// If it does not build.
+pub fn wheel() -> Result<PathBuf, String> {
+    let python = provide(ENVIRONMENT, REQUIREMENTS)?;
+    let folder = emptied("wheels")?;
+    let mut maturin = Command::new(&python);
+    maturin.args(["-m", "maturin", "build", "--quiet", "--release"]);
+    maturin.args(["--manifest-path", "python/Cargo.toml", "--out"]);
+    // Its rustc looks for Python: without this one, the one on the path, which need not be there.
+    maturin.arg(&folder).args(["--interpreter"]).arg(&python);
+    succeed(&mut maturin)?;
+    only_file(&folder)
+}
+
+/// Tests the package for Python as a wheel that is installed in an environment of its own. The wheel is that of
+/// [`wheel`], in release mode, or one of the library that the tests of the workspace build, so that nothing is
+/// compiled twice.
+///
+/// # Errors
+/// If a test fails, or there is no wheel.
+pub fn test_package(release: bool) -> Result<(), String> {
+    let python = provide(ENVIRONMENT, REQUIREMENTS)?;
+    let wheel = match release {
+        true => wheel()?,
+        false => quick_wheel(&python)?,
+    };
+    succeed(
+        pip(&python)
+            .args(["--force-reinstall", "--no-deps"])
+            .arg(wheel),
+    )?;
+    let profile = if release { "release" } else { "debug" };
+    if release {
+        let mut build = crate::cargo(["build", "--quiet", "--release", "--bin", "rockfall"]);
+        succeed(&mut build)?;
+    }
+    let mut tests = Command::new(python);
+    tests
+        .args(["-m", "pytest", "--quiet", "-c", "python/pyproject.toml"])
+        .arg("python/tests")
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("MPLBACKEND", "agg")
+        .env("ROCKFALL", program(profile));
+    if release {
+        tests.env("ROCKFALL_TIMED", "1");
+    }
+    succeed(&mut tests)
+}
+
+/// The environment in which the package is built and tested, and what is in it.
+const ENVIRONMENT: &str = "python-package";
+const REQUIREMENTS: &str = "python/tests/requirements.txt";
+
+/// A wheel of the library as `cargo test --workspace` has it: with the features that all packages together ask for.
+/// maturin builds the package alone, for which most dependencies would be compiled once more.
+fn quick_wheel(python: &Path) -> Result<PathBuf, String> {
+    // Examples, so that the dependencies have the features that those of tests add.
+    let mut build = crate::cargo(["build", "--quiet", "--workspace", "--lib", "--examples"]);
+    succeed(&mut build)?;
+    let parts = emptied("wheel-parts")?;
+    let mut maturin = Command::new(python);
+    maturin.args([
+        "-m",
+        "maturin",
+        "pep517",
+        "write-dist-info",
+        "--manifest-path",
+        "python/Cargo.toml",
+        "--metadata-directory",
+    ]);
+    maturin.arg(&parts).stdout(Stdio::null());
+    succeed(&mut maturin)?;
+    let package = parts.join("rockfall");
+    let unwritten = |error: io::Error| format!("{} cannot be written: {error}", package.display());
+    fs::create_dir(&package).map_err(unwritten)?;
+    for entry in fs::read_dir("python/rockfall").map_err(unwritten)? {
+        let path = entry.map_err(unwritten)?.path();
+        if let (true, Some(name)) = (path.is_file(), path.file_name()) {
+            fs::copy(&path, package.join(name)).map_err(unwritten)?;
+        }
+    }
+    let library = format!(
+        "{}_core{}",
+        env::consts::DLL_PREFIX,
+        env::consts::DLL_SUFFIX
+    );
+    let module = if cfg!(windows) {
+        "_core.pyd"
+    } else {
+        "_core.abi3.so"
+    };
+    let library = target().join("debug").join(library);
+    fs::copy(library, package.join(module)).map_err(unwritten)?;
+    let wheels = emptied("wheels-of-tests")?;
+    let mut pack = Command::new(python);
+    pack.args(["-m", "wheel", "pack"]).arg(&parts);
+    pack.arg("--dest-dir").arg(&wheels).stdout(Stdio::null());
+    succeed(&mut pack)?;
+    only_file(&wheels)
+}
+
+/// A folder in the target folder, with nothing in it.
+fn emptied(name: &str) -> Result<PathBuf, String> {
+    let folder = target().join(name);
+    let unwritten = |error: io::Error| format!("{} cannot be emptied: {error}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(unwritten)?;
+    }
+    fs::create_dir_all(&folder).map_err(unwritten)?;
+    Ok(folder)
+}
+
+fn only_file(folder: &Path) -> Result<PathBuf, String> {
+    let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let found = entries.next().map(|entry| entry.path());
+    found.ok_or_else(|| format!("there is no wheel in {}", folder.display()))
+}
+
+/// The program, as Cargo has built it.
+fn program(profile: &str) -> PathBuf {
+    let program = target().join(profile).join("rockfall");
+    program.with_extension(env::consts::EXE_EXTENSION)
 }
 
 /// Where Cargo builds.

@@ -1,0 +1,110 @@
+"""Runs on disk, as `rockfall run --out` and `World.record` write them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Union
+
+import numpy
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def read(folder: PathLike) -> Run:
+    """Opens the folder of a run.
+
+        run = rockfall.read("out")
+        run.state()["position_y"].max()
+        run.statistics()["time_s"]
+
+    Raises FileNotFoundError if there is no run in it, and ValueError if it is one of another version.
+    """
+    return Run(folder)
+
+
+class Run:
+    """The folder of a run. Units are SI; names are those of the files.
+
+    Attributes:
+        folder: where it is.
+        record: what the run says of itself, run.json: versions, options, how it stands, its summary.
+    """
+
+    folder: Path
+    record: Dict[str, Any]
+
+    def __init__(self, folder: PathLike):
+        self.folder = Path(folder)
+        expected = "expected a folder that `rockfall run --out` or `World.record` has made"
+        try:
+            text = (self.folder / "run.json").read_text("utf-8")
+        except OSError as error:
+            raise FileNotFoundError(f"{folder}: found no run.json that can be read ({error}), {expected}") from None
+        try:
+            self.record = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"{folder}: found a run.json that is no JSON ({error}), {expected}") from None
+        if self.record.get("version") != 1:
+            raise ValueError(
+                f"{folder}: found version {self.record.get('version')} of run.json, expected 1; take the version of "
+                "Rockfall that wrote it"
+            )
+
+    def __repr__(self) -> str:
+        return f"<Run {str(self.folder)!r}: {self.record['status']}, {len(self.steps())} states of bodies>"
+
+    @property
+    def scene(self) -> Dict[str, Any]:
+        """The scene, as scene.json has it."""
+        return json.loads((self.folder / self.record["scene"]).read_text("utf-8"))
+
+    @property
+    def summary(self) -> Optional[Dict[str, Any]]:
+        """What the run came to; None if it is not over."""
+        return self.record.get("summary")
+
+    def steps(self, kind: str = "bodies") -> List[int]:
+        """The steps of which there is a state of `kind`: bodies, spheres or contacts."""
+        names = (self.folder / "states").glob(f"{kind}_*.npz")
+        numbers = (re.fullmatch(rf"{re.escape(kind)}_(\d+)", name.stem) for name in names)
+        return sorted(int(number[1]) for number in numbers if number)
+
+    def state(self, kind: str = "bodies", step: Optional[int] = None) -> Dict[str, numpy.ndarray]:
+        """The state of `kind` after `step`, the last one by default: one-dimensional arrays by name, all of one length."""
+        steps = self.steps(kind)
+        if not steps:
+            raise ValueError(f"{self.folder}: found no states of {kind}, expected some; run again with states of {kind}")
+        step = steps[-1] if step is None else step
+        if step not in steps:
+            raise ValueError(f"{self.folder}: found no state of step {step}, expected one of {steps}")
+        with numpy.load(self.folder / "states" / f"{kind}_{step:012}.npz") as archive:
+            return dict(archive)
+
+    def vectors(self, name: str, kind: str = "bodies", step: Optional[int] = None) -> numpy.ndarray:
+        """A vector or a quaternion of each row, such as "position": shape (rows, 3 or 4)."""
+        state = self.state(kind, step)
+        parts = [state[f"{name}_{axis}"] for axis in "xyzw" if f"{name}_{axis}" in state]
+        if not parts:
+            raise ValueError(f"{self.folder}: found no vector {name!r} among {', '.join(state)}")
+        return numpy.stack(parts, axis=1)
+
+    def statistics(self) -> Dict[str, numpy.ndarray]:
+        """The rows of statistics.csv: arrays by name. Each name ends in its unit."""
+        with open(self.folder / "statistics.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))
+        cells = [[float(cell) for cell in row] for row in rows[1:]]
+        columns = numpy.array(cells).reshape(-1, len(rows[0]))
+        return {name: columns[:, index] for index, name in enumerate(rows[0])}
+
+    def table(self, kind: str = "bodies", step: Optional[int] = None) -> Any:
+        """A pandas.DataFrame of `state`, or of "statistics". Raises ImportError where pandas is not installed."""
+        import pandas
+
+        rows = self.statistics() if kind == "statistics" else self.state(kind, step)
+        time = {"time_s", "step", "time"} & set(rows)
+        scalars = {name for name in time if numpy.ndim(rows[name]) == 0}
+        return pandas.DataFrame({name: column for name, column in rows.items() if name not in scalars})

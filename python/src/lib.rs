@@ -1,0 +1,30 @@
+//! What `rockfall` for Python is made of in Rust: scenes made ready, worlds, and memory for numpy.
+//!
+//! The package around it, in `python/rockfall`, has what people call.
+
+mod errors;
+mod memory;
+mod pictures;
+mod scene;
+mod world;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = true)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    errors::register(module)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<memory::Memory>()?;
+    module.add_class::<pictures::Film>()?;
+    module.add_class::<scene::Scene>()?;
+    module.add_class::<world::World>()?;
+    module.add_function(wrap_pyfunction!(pictures::png, module)?)?;
+    module.add_function(wrap_pyfunction!(pictures::save, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)
+}
+
+/// The JSON Schema of scene files, as text.
+#[pyfunction]
+fn schema() -> String {
+    rockfall::scene::schema().to_string()
+}

@@ -1,0 +1,151 @@
+//! Memory that numpy looks at without a copy, by its array interface.
+
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
+
+use bytemuck::Pod;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rockfall::Simulation;
+use rockfall::state::layout::Body;
+
+/// The rows of the bodies, while arrays look at them.
+///
+/// They are the simulation's own until it is about to change them; from then on they are here, and the simulation goes on
+/// in a copy. So an array is never of memory that changes or is gone.
+#[derive(Default)]
+pub struct Lent(OnceLock<Vec<Body>>);
+
+/// What a world has lent to arrays.
+#[derive(Default)]
+pub struct Lender(Option<Arc<Lent>>);
+
+impl Lender {
+    /// What arrays of the bodies as they are now keep.
+    fn lend(&mut self) -> Arc<Lent> {
+        Arc::clone(self.0.get_or_insert_default())
+    }
+
+    /// Before the bodies change: leaves them to the arrays that look at them, if any still do.
+    pub fn settle(&mut self, simulation: &mut Simulation) {
+        if let Some(lent) = self.0.take()
+            && Arc::strong_count(&lent) > 1
+        {
+            let _ = lent.0.set(simulation.give_rows());
+        }
+    }
+}
+
+/// A block of memory with the shape of an array; `numpy.asarray` makes one of it that copies nothing.
+#[pyclass(frozen)]
+pub struct Memory {
+    address: usize,
+    is_read_only: bool,
+    shape: Vec<usize>,
+    strides: Option<Vec<usize>>,
+    kind: &'static str,
+    /// Whoever has the memory.
+    _owner: Box<dyn Any + Send + Sync>,
+}
+
+/// A number, as the array interface names it.
+pub trait Number: Pod + Send + Sync {
+    const KIND: &'static str;
+}
+
+impl Number for u8 {
+    const KIND: &'static str = "|u1";
+}
+
+impl Number for i64 {
+    const KIND: &'static str = if cfg!(target_endian = "little") {
+        "<i8"
+    } else {
+        ">i8"
+    };
+}
+
+impl Number for f64 {
+    const KIND: &'static str = if cfg!(target_endian = "little") {
+        "<f8"
+    } else {
+        ">f8"
+    };
+}
+
+const SINGLE: &str = if cfg!(target_endian = "little") {
+    "<f4"
+} else {
+    ">f4"
+};
+
+impl Memory {
+    /// An array of its own, one number a row.
+    pub fn column<T: Number>(mut numbers: Vec<T>) -> Memory {
+        Memory {
+            address: numbers.as_mut_ptr() as usize,
+            is_read_only: false,
+            shape: vec![numbers.len()],
+            strides: None,
+            kind: T::KIND,
+            _owner: Box::new(numbers),
+        }
+    }
+
+    /// An array of its own, `N` numbers a row.
+    pub fn rows<T: Number, const N: usize>(mut rows: Vec<[T; N]>) -> Memory {
+        Memory {
+            address: rows.as_mut_ptr() as usize,
+            is_read_only: false,
+            shape: vec![rows.len(), N],
+            strides: None,
+            kind: T::KIND,
+            _owner: Box::new(rows),
+        }
+    }
+
+    /// The vectors that start at the byte `offset` of each row of the bodies, in single precision.
+    pub fn of_bodies(bodies: &[Body], offset: usize, lender: &mut Lender) -> Memory {
+        Memory {
+            address: bodies.as_ptr() as usize + offset,
+            is_read_only: true,
+            shape: vec![bodies.len(), 3],
+            strides: Some(vec![size_of::<Body>(), size_of::<f32>()]),
+            kind: SINGLE,
+            _owner: Box::new(lender.lend()),
+        }
+    }
+
+    /// An array of another shape.
+    pub fn shaped(mut self, shape: &[usize]) -> Memory {
+        debug_assert_eq!(
+            self.shape.iter().product::<usize>(),
+            shape.iter().product::<usize>()
+        );
+        self.shape = shape.to_vec();
+        self
+    }
+}
+
+#[pymethods]
+impl Memory {
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        use pyo3::types::PyTuple;
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", PyTuple::new(py, &self.shape)?)?;
+        interface.set_item("typestr", self.kind)?;
+        interface.set_item("data", (self.address, self.is_read_only))?;
+        match &self.strides {
+            Some(strides) => interface.set_item("strides", PyTuple::new(py, strides)?)?,
+            None => interface.set_item("strides", py.None())?,
+        }
+        Ok(interface)
+    }
+}
+
+/// Numbers that numpy gave as bytes.
+pub fn numbers<T: Number>(bytes: &[u8]) -> Vec<T> {
+    bytemuck::pod_collect_to_vec(bytes)
+}

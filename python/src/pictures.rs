@@ -1,0 +1,169 @@
+//! Pictures and films, which come from Python as bytes: three a pixel, row by row from the top.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use image::buffer::ConvertBuffer;
+use image::{ImageFormat, RgbImage, RgbaImage};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rockfall::glam::DVec3;
+use rockfall::render::film;
+use rockfall::render::{ColourBy, MOST_SAMPLES, Shot};
+
+use crate::errors;
+
+/// What [`World::picture`](crate::world::World) is told.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Wanted {
+    size: [u32; 2],
+    colour: String,
+    top: Option<f32>,
+    camera: [f64; 3],
+    eye: Option<[f64; 3]>,
+    target: Option<[f64; 3]>,
+    samples: u32,
+    plain: bool,
+}
+
+impl Wanted {
+    /// The same, checked.
+    pub fn shot(self) -> PyResult<Shot> {
+        let wrong = |sentence: String| Err(PyValueError::new_err(sentence));
+        let name = |colour: &ColourBy| format!("{colour:?}").to_lowercase();
+        let Some(colour_by) = ColourBy::ALL
+            .into_iter()
+            .find(|own| name(own) == self.colour)
+        else {
+            let names: Vec<String> = ColourBy::ALL.iter().map(name).collect();
+            return wrong(format!(
+                "colour: found {:?}, expected one of {}",
+                self.colour,
+                names.join(", ")
+            ));
+        };
+        let [around, above, zoom] = self.camera;
+        if !(around.is_finite() && above.abs() <= 88.0 && (1e-3..=1e3).contains(&zoom)) {
+            return wrong(format!(
+                "camera: found {around}, {above}, {zoom}, expected two angles in degrees, the second from -88 to 88, and a \
+                 zoom greater than 0"
+            ));
+        }
+        if !(1..=MOST_SAMPLES).contains(&self.samples) {
+            return wrong(format!(
+                "samples: found {}, expected 1 to {MOST_SAMPLES}",
+                self.samples
+            ));
+        }
+        if self.top.is_some_and(|top| !(top > 0.0 && top.is_finite())) {
+            return wrong("top: expected a number greater than 0".to_owned());
+        }
+        Ok(Shot {
+            size: self.size,
+            colour_by,
+            top: self.top,
+            around,
+            above,
+            zoom,
+            eye: self.eye.map(DVec3::from_array),
+            target: self.target.map(DVec3::from_array),
+            samples: self.samples,
+            plain: self.plain,
+        })
+    }
+}
+
+/// The bytes of a picture, without its fourth channel, and its height and width.
+pub fn opaque(picture: &RgbaImage) -> (Vec<u8>, [usize; 2]) {
+    let opaque: RgbImage = picture.convert();
+    let size = [opaque.height() as usize, opaque.width() as usize];
+    (opaque.into_raw(), size)
+}
+
+fn image(pixels: &[u8], size: [u32; 2]) -> PyResult<RgbImage> {
+    RgbImage::from_raw(size[0], size[1], pixels.to_vec())
+        .ok_or_else(|| PyValueError::new_err("a picture has three bytes for each of its pixels"))
+}
+
+/// A picture as a PNG file in memory.
+#[pyfunction]
+pub fn png<'py>(py: Python<'py>, pixels: &[u8], size: [u32; 2]) -> PyResult<Bound<'py, PyBytes>> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    image(pixels, size)?
+        .write_to(&mut bytes, ImageFormat::Png)
+        .map_err(|error| PyOSError::new_err(error.to_string()))?;
+    Ok(PyBytes::new(py, bytes.get_ref()))
+}
+
+/// Writes a picture to a file, which ends in .png or .jpg.
+#[pyfunction]
+pub fn save(pixels: &[u8], size: [u32; 2], path: PathBuf) -> PyResult<()> {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    if !matches!(
+        ending.map(str::to_lowercase).as_deref(),
+        Some("png" | "jpg" | "jpeg")
+    ) {
+        return Err(PyValueError::new_err(format!(
+            "the file {} has no ending that says which picture it should be; end its name with .png or .jpg",
+            path.display()
+        )));
+    }
+    image(pixels, size)?.save(&path).map_err(|error| {
+        PyOSError::new_err(format!(
+            "the picture {} cannot be written: {error}",
+            path.display()
+        ))
+    })
+}
+
+/// A film that is being written by ffmpeg.
+#[pyclass(frozen)]
+pub struct Film {
+    film: Mutex<Option<film::Film>>,
+    size: [u32; 2],
+}
+
+#[pymethods]
+impl Film {
+    #[new]
+    fn new(path: PathBuf, size: [u32; 2], rate: f64) -> PyResult<Film> {
+        if !(1e-6..=1e6).contains(&rate) {
+            return Err(PyValueError::new_err(format!(
+                "fps: found {rate}, expected a number greater than 0"
+            )));
+        }
+        let film = film::Film::start(&path, size, rate).map_err(errors::of_film)?;
+        Ok(Film {
+            film: Mutex::new(Some(film)),
+            size,
+        })
+    }
+
+    /// Adds a picture.
+    fn add(&self, py: Python<'_>, pixels: &[u8]) -> PyResult<()> {
+        let picture: RgbaImage = image(pixels, self.size)?.convert();
+        let added = py.detach(|| {
+            let mut film = self.film.lock().unwrap_or_else(|held| held.into_inner());
+            film.as_mut().map(|film| film.add(&picture))
+        });
+        match added {
+            Some(added) => added.map_err(errors::of_film),
+            None => Err(PyValueError::new_err("this film is finished")),
+        }
+    }
+
+    /// Ends the film, and waits until it is written.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        let finished = py.detach(|| {
+            let film = self
+                .film
+                .lock()
+                .unwrap_or_else(|held| held.into_inner())
+                .take();
+            film.map(film::Film::finish)
+        });
+        finished.unwrap_or(Ok(())).map_err(errors::of_film)
+    }
+}

@@ -1,0 +1,42 @@
+"""The examples, at small sizes."""
+
+import importlib
+import sys
+
+import pytest
+from conftest import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "python" / "examples"))
+pytest.importorskip("matplotlib")
+pytest.importorskip("scipy")
+
+SMALL = ["--layers", "8", "--length", "10", "--backend", "cpu"]
+
+
+def test_angle_of_repose(tmp_path):
+    example = importlib.import_module("angle_of_repose")
+    degrees = example.main([*SMALL, "--out", str(tmp_path / "plot.png")])
+    assert 10 < degrees < 45
+    assert (tmp_path / "plot.png").stat().st_size > 5000
+
+
+def test_hopper_discharge():
+    example = importlib.import_module("hopper_discharge")
+    measured, expected = example.main(["--grains", "900", "--hole", "0.05", "--backend", "cpu"])
+    assert 0.5 < measured / expected < 1.6
+
+
+def test_drum_mixing(tmp_path):
+    example = importlib.import_module("drum_mixing")
+    plot = str(tmp_path / "plot.png")
+    indices = example.main(
+        ["--grains", "400", "--radius", "0.08", "--seconds", "2", "--speed", "6", "--backend", "cpu", "--out", plot]
+    )
+    assert indices[0] < 0.5 and indices[-1] > indices[0] + 0.2
+    assert (tmp_path / "plot.png").stat().st_size > 5000
+
+
+def test_calibration():
+    example = importlib.import_module("calibrate_friction")
+    friction, degrees = example.main([*SMALL, "--angle", "22", "--seeds", "1", "--most", "4"])
+    assert 0.05 < friction < 0.9 and abs(degrees - 22) < 8

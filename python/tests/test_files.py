@@ -1,0 +1,156 @@
+"""Folders of runs, checkpoints and pictures on disk."""
+
+import json
+import shutil
+
+import numpy
+import pytest
+from conftest import HAS_ADAPTER, program, software, start
+
+import rockfall
+
+needs_adapter = pytest.mark.skipif(not HAS_ADAPTER, reason="nothing draws here")
+needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
+
+
+@pytest.fixture
+def scene(bowl):
+    bowl.fill("ball", count=20, min=(-0.3, 0.06, -0.3), max=(0.3, 1, 0.3), seed=1)
+    return bowl
+
+
+def test_a_run_is_written_and_read(scene, tmp_path):
+    world = start(scene)
+    frames = list(world.run(seconds=0.1, every=0.02, out=tmp_path / "out"))
+    run = rockfall.read(tmp_path / "out")
+    assert run.record["status"] == "finished" and run.summary["state_hash"] == world.state_hash
+    assert run.steps() == [0] + [frame.steps for frame in frames]
+    assert run.vectors("position") == pytest.approx(world.positions)
+    assert run.statistics()["time_s"][-1] == pytest.approx(0.1)
+    assert run.scene["name"] == "bowl"
+    with pytest.raises(ValueError, match="found no state of step 7"):
+        run.state(step=7)
+    with pytest.raises(ValueError, match="found no states of spheres"):
+        run.state("spheres")
+    with pytest.raises(FileExistsError, match="has a run in it"):
+        world.record(tmp_path / "out")
+    with pytest.raises(FileNotFoundError, match="run.json"):
+        rockfall.read(tmp_path)
+
+
+def test_a_run_is_a_table_of_pandas(scene, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    world = start(scene)
+    with world.record(tmp_path / "out", seconds=0.02, states=["bodies", "contacts"]):
+        world.run_for(0.02)
+    table = rockfall.read(tmp_path / "out").table()
+    assert isinstance(table, pandas.DataFrame) and len(table) == 20 and "position_y" in table
+    assert len(rockfall.read(tmp_path / "out").table("statistics")) > 5
+
+
+def test_a_run_of_the_command_line_is_read_and_gone_on_with(scene, tmp_path):
+    scene.save(tmp_path / "bowl.json")
+    program("run", tmp_path / "bowl.json", "--backend", "cpu", "--steps", 300, "--out", tmp_path / "out")
+    world = rockfall.resume(tmp_path / "out", seconds=0.1)
+    assert world.steps == 300
+    world.run_until(0.1)
+    world.finish()
+    straight = start(scene)
+    straight.run_until(0.1)
+    assert rockfall.read(tmp_path / "out").summary["state_hash"] == straight.state_hash
+
+
+def test_a_run_that_is_left_early_is_stopped_and_goes_on(scene, tmp_path):
+    world = start(scene)
+    for frame in world.run(seconds=0.1, every=0.02, out=tmp_path / "out"):
+        if frame.index == 1:
+            break
+    del frame
+    again = rockfall.resume(tmp_path / "out")
+    assert rockfall.read(tmp_path / "out").record["status"] == "running"
+    assert again.time == pytest.approx(0.04)
+    again.run_until(0.1)
+    again.finish()
+    assert rockfall.read(tmp_path / "out").record["status"] == "finished"
+    world.run_until(0.1)
+    assert again.state_hash == world.state_hash
+
+
+def test_what_cannot_be_recorded_is_refused(scene, tmp_path):
+    world = start(scene)
+    with pytest.raises(ValueError, match="every: found -1.0, expected a time greater than 0"):
+        world.record(tmp_path / "out", every=-1)
+    with pytest.raises(ValueError, match='states: found "bodys", expected bodies, spheres'):
+        world.record(tmp_path / "out", states=["bodys"])
+    with world.record(tmp_path / "out"):
+        with pytest.raises(ValueError, match="is being recorded"):
+            world.record(tmp_path / "other")
+
+
+@needs_adapter
+def test_a_picture_is_an_array_that_shows_itself(scene, tmp_path):
+    world = start(scene)
+    world.step(10)
+    picture = world.picture(size=(160, 90), colour="speed", adapter=software())
+    assert picture.shape == (90, 160, 3) and picture.dtype == numpy.uint8
+    assert len(numpy.unique(picture.reshape(-1, 3), axis=0)) > 50
+    assert picture._repr_png_().startswith(b"\x89PNG")
+    assert picture[:, :, 0]._repr_png_() is None
+    picture.save(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").read_bytes() == picture.png()
+    with pytest.raises(ValueError, match=".png or .jpg"):
+        picture.save(tmp_path / "picture.gif")
+    with pytest.raises(ValueError, match='colour: found "red", expected one of body'):
+        world.picture(colour="red")
+    with pytest.raises(ValueError, match="same point"):
+        world.picture(eye=(0, 1, 0), target=(0, 1, 0), adapter=software())
+
+
+@needs_adapter
+@needs_ffmpeg
+def test_a_film_shows_itself(scene, tmp_path):
+    world = start(scene)
+    film = world.film(0.1, fps=50, size=(64, 48), adapter=software(), plain=True)
+    assert len(film) == 6 and world.time == pytest.approx(0.1)
+    assert film[0].shape == (48, 64, 3) and not numpy.array_equal(film[0], film[5])
+    film.save(tmp_path / "film.mp4")
+    assert (tmp_path / "film.mp4").stat().st_size > 500
+    assert "video/mp4" in film._repr_html_()
+    with pytest.raises(ValueError, match=".mp4 or .webm"):
+        film.save(tmp_path / "film.gif")
+
+
+@needs_adapter
+def test_a_law_of_ones_own_in_wgsl(tmp_path):
+    law = """fn contact_law(contact: Contact, pair: Pair, history: History, params: Params) -> Response {
+    return with_history(contact, pair, history, params);
+}
+"""
+    (tmp_path / "own.wgsl").write_text(law)
+
+    def bounce(**contact):
+        scene = rockfall.Scene("bounce", folder=tmp_path)
+        stone = scene.material("stone", density=2600, friction=0.3, restitution=0.8)
+        scene.body(scene.sphere("ball", stone, radius=0.05), (0, 0.051, 0), velocity=(1, -1, 0))
+        scene.plane("floor", stone)
+        scene.contact(stiffness=1e5, time_step=2e-5, **contact)
+        world = start(scene, "gpu")
+        world.step(1000)
+        return world
+
+    own, hooke = bounce(law="custom", file="own.wgsl"), bounce(law="hooke")
+    assert own.state_hash == hooke.state_hash
+    with pytest.raises(ValueError, match="runs on the GPU engine only"):
+        scene = rockfall.Scene("cpu", folder=tmp_path)
+        stone = scene.material("stone", density=2600, friction=0.3, restitution=0.8)
+        scene.body(scene.sphere("ball", stone, radius=0.05), (0, 1, 0))
+        scene.contact(law="custom", file="own.wgsl", stiffness=1e5, time_step=2e-5)
+        scene.world("cpu")
+
+
+def test_record_json_is_json(scene, tmp_path):
+    world = start(scene)
+    with world.record(tmp_path / "out", seconds=0.01):
+        world.run_for(0.01)
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["parts"][0]["backend"] == "cpu"
