@@ -90,17 +90,18 @@ fn greet() -> Outcome {
 #[command(version, long_version = VERSION.as_str(), after_help = EXAMPLES)]
 pub struct Arguments {
     /// Print more about what happens: -v the main steps, -vv details, -vvv everything
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 900)]
     pub verbose: u8,
 
-    /// When messages have colours; NO_COLOR in the environment is heeded, too. What colours bodies have is --colour
+    /// Colour messages: auto, always or never; bodies are coloured by --colour
     #[arg(
         long,
         global = true,
         value_enum,
         value_name = "WHEN",
         default_value_t,
-        hide_possible_values = true
+        hide_possible_values = true,
+        display_order = 901
     )]
     pub color: terminal::Color,
 
@@ -166,6 +167,8 @@ Examples:
   rockfall run pile.json --steps 1000    run 1000 steps of it
   rockfall view pile.json                watch it in a window
   rockfall render pile.json --out frames make pictures of it
+  rockfall sweep pile.json --set contact.stiffness=1e7,2e7 --out sweep
+                                         run it with several stiffnesses
   rockfall bench                         measure how fast this machine is
   rockfall compare pile.json             compare the GPU with the CPU
   rockfall check pile.json               check it for mistakes

@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(long = "set", value_name = "PATH=VALUE,...", required = true, value_parser = Axis::parse)]
     axes: Vec<Axis>,
 
-    /// Folder for the points and their table, which is made
+    /// Folder for the points and their table
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
@@ -57,10 +57,10 @@ const EXAMPLES: &str = "\
 Examples:
   rockfall sweep pile.json --set materials.stone.friction=0.1,0.2,0.4 --out friction
       Three runs, and their table, friction/sweep.csv.
-  rockfall sweep pile.json --set contact.stiffness=1e6,2e6 --set fills[0].seed=1,2,3 --out grid --jobs 2
-      Six runs, two at a time.
-  rockfall sweep pile.json --set gravity=[0,-9.81,0],[0,-1.62,0] --out moon -- --vtk none --backend cpu
-      Two runs without VTK files, on the CPU.
+  rockfall sweep pile.json --set contact.stiffness=1e7,2e7 --set fills[0].seed=1,2 --out grid --jobs 2
+      Four runs, two at a time.
+  rockfall sweep pile.json --set gravity=[0,-9.81,0],[0,-1.62,0] --out moon -- --vtk none
+      Two runs without VTK files.
 
 Exit code 1 if a point failed.";
 
