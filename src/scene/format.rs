@@ -279,7 +279,8 @@ pub struct Domain {
     /// Corner with the largest coordinates, m: larger than those of `min` along the periodic axes.
     pub max: Vector,
     /// Whether the box is periodic along x, y and z. Along the other axes its bounds are no
-    /// walls, and mean nothing but to an outlet that takes what is outside of them.
+    /// walls, and mean nothing but to an outlet that takes what is outside of them. Default: along none.
+    #[serde(default)]
     pub periodic: List<bool, 3>,
 }
 

@@ -1255,6 +1255,16 @@ fn what_is_no_json_is_shown_with_line_and_column() {
 }
 
 #[test]
+fn a_domain_is_periodic_only_where_it_says_so() {
+    let mut scene = ball();
+    scene["domain"] = json!({ "min": [-1, -1, -1], "max": [1, 1, 1] });
+    let left_out = loaded(&scene);
+    scene["domain"]["periodic"] = json!([false, false, false]);
+    assert_eq!(left_out, loaded(&scene));
+    assert!(left_out.warnings[0].starts_with("domain: it is periodic along no axis"));
+}
+
+#[test]
 fn comments_and_commas_after_the_last_entry_change_nothing() {
     let plain = serde_json::to_string_pretty(&ball()).unwrap();
     let mut commented = String::from("\u{feff}// A scene /* with\n");
