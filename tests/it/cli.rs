@@ -688,6 +688,7 @@ fn the_summary_for_people_goes_to_standard_output_and_the_rest_to_standard_error
             "kinetic energy",
             "largest overlap",
             "contacts",
+            "planes[0]",
             "state hash",
         ]
     );
@@ -785,6 +786,7 @@ fn the_final_state_places_centre_of_mass_and_origin() {
             "orientation",
             "velocity",
             "angular_velocity",
+            "contact_force",
         ]
     );
     assert_eq!(body["index"], 0);
