@@ -1,4 +1,4 @@
-// import: layout, dispatch, grid, rotation, opaque, rounding, pull, gathered
+// import: layout, dispatch, grid, rotation, opaque, rounding, pull, gathered, shares
 
 // Sums the spheres of each body and moves it by one time step; and moves walls.
 //
@@ -58,11 +58,15 @@ fn integrate(
     let orientation = quaternion(body.orientation);
     var force = vec3<f32>(0.0);
     var torque = vec3<f32>(0.0);
+    var contacts = 0u;
+    // The bits of `still` that count contacts.
+    let counted = select(0u, SHARES, params.law == IMPULSE);
     for (var k = 0u; k < constant.sphere_count; k++) {
         let load = sphere_loads[body.first_sphere + k];
         let arm = rotate(orientation, members[constant.first_member + k].center);
         force += load.force;
         torque += load.torque + cross(arm, load.force);
+        contacts += (load.contacts & 0xffffu) + ((load.contacts & ~KEPT) >> 16u);
     }
     if params.pulled == index + 1u {
         body = pulled(body, constant, params);
@@ -88,7 +92,11 @@ fn integrate(
             }
             return;
         }
-        body.still = 0u;
+        body.still &= counted;
+    }
+    if counted != 0u {
+        let shares = shared_after(body.still, constant.landing, contacts, gathered.stats.step);
+        body.still = (body.still & ~SHARES) | shares;
     }
     let push = acceleration * params.time_step;
     body.velocity = plus_vector(body.velocity, push, dither, gathered.stats.halted);
@@ -118,9 +126,11 @@ fn integrate(
     if params.sleep_steps > 0u {
         let spin = angular_velocity(quaternion(body.orientation), body.angular_momentum, constant.inverse_inertia);
         let still = length(body.velocity) + farthest * length(spin) <= params.sleep_speed;
-        body.still = select(0u, body.still + 1u, still);
-        if body.still >= params.sleep_steps {
-            body.still = ASLEEP;
+        let shares = body.still & counted;
+        let steps = select(0u, (body.still & ~counted) + 1u, still);
+        body.still = steps | shares;
+        if steps >= params.sleep_steps {
+            body.still = ASLEEP | shares;
             body.velocity = vec3<f32>(0.0);
             body.angular_momentum = vec3<f32>(0.0);
             body.drift = drift;

@@ -1,4 +1,4 @@
-// import: layout, dispatch, grid, rotation
+// import: layout, dispatch, grid, rotation, shares
 
 // Position and velocity of each sphere, from its body; and the word on whether this step builds
 // the neighbour lists. One thread a sphere.
@@ -66,13 +66,17 @@ fn pose(
     let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
     let center = metres(body.offset, params.cell_size) + arm;
     let place = settle(body.cell, center, params.cell_size, params.period);
+    var inverse_mass = constant.inverse_mass;
+    if params.law == IMPULSE && inverse_mass > 0.0 {
+        inverse_mass = shares_of(body.still, constant.landing) * (inverse_mass + member.turning);
+    }
     spheres[index] = Sphere(
         place.offset,
         member.radius,
         place.cell,
         own,
         body.velocity + cross(spin, arm),
-        constant.inverse_mass,
+        inverse_mass,
         spin,
         member.material | (constant.group << GROUP_SHIFT) | asleep | fast,
     );

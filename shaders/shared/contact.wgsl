@@ -19,7 +19,7 @@ struct Contact {
     common_twist: f32,
     // Effective radius, m: R1 R2/(R1 + R2) of two spheres, R on a wall.
     radius: f32,
-    // 1/m_a + 1/m_b of the bodies, 1/kg.
+    // 1/m_a + 1/m_b of the bodies, 1/kg; with the law `impulse` of their shares.
     inverse_mass: f32,
     // Of this sphere and of the other, m; 0 for a wall.
     radii: vec2<f32>,
@@ -83,6 +83,15 @@ fn spring(overlap: f32, radius: f32, pair: Pair) -> Spring {
     return Spring(pair.stiffness * overlap, pair.stiffness);
 }
 
+// The same by the law of the scene.
+fn spring_of(overlap: f32, contact: Contact, pair: Pair) -> Spring {
+    if LAW == IMPULSE {
+        let stiffness = 1.0 / (contact.inverse_mass * contact.time_step * contact.time_step);
+        return Spring(stiffness * overlap, stiffness);
+    }
+    return spring(overlap, contact.radius, pair);
+}
+
 // Spring and dashpot along the normal.
 struct Push {
     // N.
@@ -109,6 +118,30 @@ fn push_of(contact: Contact, pair: Pair) -> Push {
     let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step * contact.inverse_mass);
     let both = spring.force + dashpot * approach;
     return Push(spring.force, spring.tangent, impedance, dashpot, approach, both);
+}
+
+// Speeds of approach that are no impact but come of gravity, as a multiple of what it adds in a step.
+const STILL: f32 = 4.0;
+
+// The same of the law `impulse`: what ends the approach in this step, and the overlap.
+fn impulse_of(contact: Contact, pair: Pair, params: Params) -> Push {
+    let approach = -dot(contact.relative_velocity, contact.normal);
+    let spring = spring_of(max(contact.overlap, 0.0), contact, pair);
+    let dashpot = spring.tangent * contact.time_step;
+    let gap = max(-contact.overlap, 0.0);
+    let slowed = spring.force + dashpot * approach - spring.tangent * gap;
+    let bounced = (1.0 + pair.restitution) * dashpot * approach;
+    let still = STILL * length(params.gravity) * contact.time_step;
+    let both = select(slowed, max(slowed, bounced), approach > still);
+    let meets = contact.overlap + approach * contact.time_step > 0.0;
+    return Push(
+        spring.force,
+        spring.tangent,
+        dashpot,
+        dashpot,
+        approach,
+        select(0.0, max(both, 0.0), meets || contact.overlap > 0.0),
+    );
 }
 
 // Energy that the dashpot takes in a step, J.
@@ -141,10 +174,16 @@ fn linear(contact: Contact, pair: Pair) -> Response {
 
 // The laws hooke and hertz: a tangential spring with a history, resistance to rolling and twisting,
 // cohesion.
-fn with_history(contact: Contact, pair: Pair, history: History, params: Params) -> Response {
-    let normal = contact.normal;
-    let radius = contact.radius;
-    var push = push_of(contact, pair);
+fn with_history(given: Contact, pair: Pair, history: History, params: Params) -> Response {
+    let normal = given.normal;
+    let radius = given.radius;
+    var contact = given;
+    var push: Push;
+    if LAW == IMPULSE {
+        push = impulse_of(contact, pair, params);
+    } else {
+        push = push_of(contact, pair);
+    }
     if params.attraction == 0u {
         push.both = max(push.both, 0.0);
     }
@@ -153,6 +192,10 @@ fn with_history(contact: Contact, pair: Pair, history: History, params: Params) 
     response.force = (cohesion.pull - push.both) * normal;
     response.damping = damping_of(push, contact);
     response.history.bonded = select(0.0, 1.0, cohesion.sticks);
+    if LAW == IMPULSE {
+        // An impulse lasts a step or does not act in it.
+        contact.touch.presence = select(0.0, 1.0, push.both > 0.0);
+    }
 
     let normal_force = max(push.both, 0.0);
     let stiffness = pair.tangential_ratio * push.tangent;
@@ -289,7 +332,7 @@ fn cohesion(contact: Contact, pair: Pair, sticks: bool) -> Cohesion {
     }
     if pair.surface_energy > 0.0 && (sticks || contact.touch.presence > 0.0) {
         let pull_off = 1.5 * PI * pair.surface_energy * contact.radius;
-        let neck = spring(max(-contact.overlap, 0.0), contact.radius, pair).force;
+        let neck = spring_of(max(-contact.overlap, 0.0), contact, pair).force;
         return Cohesion(pull + max(pull_off - neck, 0.0), neck < pull_off);
     }
     return Cohesion(pull, false);

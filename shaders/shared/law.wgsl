@@ -3,5 +3,11 @@ fn contact_law(contact: Contact, pair: Pair, history: History, params: Params) -
     if LAW == LINEAR {
         return linear(contact, pair);
     }
-    return with_history(contact, pair, history, params);
+    var response = with_history(contact, pair, history, params);
+    if LAW == IMPULSE {
+        // What stops two surfaces is no dashpot: all that an impulse takes is counted as friction.
+        response.friction += response.damping;
+        response.damping = 0.0;
+    }
+    return response;
 }

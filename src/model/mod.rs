@@ -49,6 +49,8 @@ pub enum Law {
     Hooke,
     /// Hertz's spring along the normal, Mindlin's across, with a history.
     Hertz,
+    /// Soft contacts that stop what comes together within a step, however long that is; with a history.
+    Impulse,
     /// A law of the user's, in WGSL; on the GPU engine only.
     Custom(CustomLaw),
 }
@@ -60,6 +62,7 @@ impl Law {
             Law::Linear => "linear",
             Law::Hooke => "hooke",
             Law::Hertz => "hertz",
+            Law::Impulse => "impulse",
             Law::Custom(_) => "custom",
         }
     }
@@ -68,7 +71,7 @@ impl Law {
     pub fn custom(&self) -> Option<&CustomLaw> {
         match self {
             Law::Custom(law) => Some(law),
-            Law::Linear | Law::Hooke | Law::Hertz => None,
+            Law::Linear | Law::Hooke | Law::Hertz | Law::Impulse => None,
         }
     }
 
@@ -153,7 +156,8 @@ pub enum Cohesion {
 /// the other sphere or of a wall.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairLaw {
-    /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa, with 1/E* = (1-nu_a²)/E_a + (1-nu_b²)/E_b.
+    /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa, with 1/E* = (1-nu_a²)/E_a + (1-nu_b²)/E_b. Of the law
+    /// `impulse` that of its stiffest contact: each contact has its own.
     pub stiffness: f64,
     /// The same of the first material on a wall, which is rigid: with 1/E* = (1-nu_a²)/E_a for the
     /// law `hertz`, else equal to `stiffness`.
@@ -167,6 +171,8 @@ pub struct PairLaw {
     pub damping_ratio: f64,
     /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
     pub damping: f64,
+    /// Coefficient of restitution, of the law `impulse`; others have it as a dashpot.
+    pub restitution: f64,
     /// Coefficient of friction.
     pub friction: f64,
     /// Coefficient of rolling friction: the torque is at most this times R times the normal force, R
@@ -198,6 +204,7 @@ impl PairLaw {
             wall_tangential_ratio,
             damping_ratio,
             damping,
+            restitution,
             friction,
             rolling_friction,
             twisting_friction,
@@ -212,6 +219,7 @@ impl PairLaw {
             wall_stiffness: self.wall_stiffness,
             tangential_ratio: self.tangential_ratio,
             wall_tangential_ratio: self.wall_tangential_ratio,
+            restitution: 1.0,
             ..PairLaw::default()
         }
     }

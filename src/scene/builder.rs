@@ -341,6 +341,14 @@ impl Contact {
         }
     }
 
+    /// Impulses, in as long steps as can be.
+    pub fn impulse() -> Contact {
+        Contact {
+            law: format::Law::Impulse,
+            ..Contact::default()
+        }
+    }
+
     /// Hertz's spring and Mindlin's, of the elastic moduli of the materials.
     pub fn hertz() -> Contact {
         Contact {

@@ -12,7 +12,7 @@ use glam::DVec3;
 
 use super::error::{Problem, exact, rounded};
 use super::format;
-use crate::model::clump::Clump;
+use crate::model::clump::{Clump, turning};
 use crate::model::wall::Wall;
 use crate::model::{Cohesion, ContactModel, Law, Model, ModelBody, PairLaw, Rolling};
 
@@ -22,6 +22,21 @@ pub const MAX_OVERLAP: f64 = 0.01;
 /// Tangential over normal stiffness unless the scene says otherwise: with it, a solid sphere's
 /// tangential and normal oscillations take the same time in a contact, for 1/m + r²/(2/5 m r²) = 7/2 1/m.
 pub const TANGENTIAL_RATIO: f64 = 2.0 / 7.0;
+/// The same of the law `impulse`, and its tangential over its normal dashpot: together, spring and dashpot stop in one
+/// step what a solid sphere slips.
+pub const IMPULSE_TANGENTIAL_RATIO: f64 = 1.0 / 7.0;
+/// Longest time step of the law `impulse` that is derived, as a part of sqrt(R/g).
+const PART_OF_FALL: f64 = 0.01;
+/// The part of the smallest radius that the fastest body comes in such a time step.
+const PART_OF_RADIUS: f64 = 0.1;
+/// Substeps where neither gravity nor speed say how many.
+const SUBSTEPS: u32 = 8;
+/// Substeps that are derived at most.
+const MOST_SUBSTEPS: f64 = 10_000.0;
+/// Time that all of them take unless the scene says otherwise, s.
+const FRAME: f64 = 1.0 / 60.0;
+/// How many times as long as the derived one a step may be without a warning.
+const LONG: f64 = 3.0;
 /// Time steps in the shortest contact.
 pub const STEPS_PER_CONTACT: f64 = 50.0;
 /// Part of the Rayleigh time that a derived time step may have.
@@ -57,8 +72,11 @@ pub fn restitution(damping_ratio: f64) -> f64 {
 }
 
 /// The longest time step (s) at which all contacts of a model are stable, as the check of scenes has it;
-/// `None` if nothing can touch.
+/// `None` if nothing can touch, or contacts are as stiff as the time step allows.
 pub fn stable_time_step(model: &Model) -> Option<f64> {
+    if model.contact.law == Law::Impulse {
+        return None;
+    }
     let encounters = Encounters::among(
         model.materials.len(),
         &model.shapes,
@@ -111,7 +129,10 @@ pub fn rayleigh_time(radius: f64, density: f64, modulus: f64, poisson_ratio: f64
 /// The least mass that a push along the normal of a contact can meet, kg, since it turns the body too:
 /// 1/m_c = 1/m + max (c x n) I⁻¹ (c x n) over the centres c of the spheres and all directions n.
 pub fn contact_mass(clump: &Clump) -> f64 {
-    let turning = clump.spheres.iter().map(|s| turning(clump, s.center));
+    let turning = clump
+        .spheres
+        .iter()
+        .map(|s| turning(clump.inertia, s.center));
     1.0 / (1.0 / clump.mass + turning.fold(0.0, f64::max))
 }
 
@@ -122,28 +143,10 @@ pub fn contact_mass(clump: &Clump) -> f64 {
 pub fn shear_mass(clump: &Clump) -> f64 {
     let easiest = clump.inertia.min_element();
     let turning = clump.spheres.iter().map(|sphere| {
-        let root = turning(clump, sphere.center).sqrt() + sphere.radius / easiest.sqrt();
+        let root = turning(clump.inertia, sphere.center).sqrt() + sphere.radius / easiest.sqrt();
         root * root
     });
     1.0 / (1.0 / clump.mass + turning.fold(0.0, f64::max))
-}
-
-/// max (c x n) I⁻¹ (c x n) over all directions n, 1/kg.
-///
-/// That quadratic form of n vanishes along c, so its largest eigenvalue solves a quadratic equation,
-/// with the trace of the form and the sum of its principal minors.
-fn turning(clump: &Clump, center: DVec3) -> f64 {
-    let inverse = clump.inertia.recip();
-    let others = DVec3::new(
-        inverse.y * inverse.z,
-        inverse.x * inverse.z,
-        inverse.x * inverse.y,
-    );
-    let squares = center * center;
-    let length_squared = squares.element_sum();
-    let trace = inverse.dot(length_squared - squares);
-    let minors = length_squared * squares.dot(others);
-    0.5 * (trace + (trace * trace - 4.0 * minors).max(0.0).sqrt())
 }
 
 /// A coefficient of contacts with a history: a material may have it (0 if not), a pair of materials may have another
@@ -191,7 +194,9 @@ pub(super) fn mix(
     for a in materials {
         for b in materials {
             let (damping_ratio, damping) = mix_dashpots(a, b);
+            let restitutions = a.restitution.zip(b.restitution);
             let mut law = PairLaw {
+                restitution: restitutions.map_or(0.0, |(a, b)| geometric_mean(a, b)),
                 damping_ratio,
                 damping,
                 friction: geometric_mean(a.friction, b.friction),
@@ -219,6 +224,7 @@ pub(super) fn mix(
             let law = &mut pairs[index];
             if let Some(restitution) = pair.restitution {
                 (law.damping_ratio, law.damping) = (damping_ratio(restitution), 0.0);
+                law.restitution = restitution;
             }
             if let Some(damping) = pair.damping {
                 (law.damping_ratio, law.damping) = (0.0, damping);
@@ -468,6 +474,13 @@ impl Encounters {
         pairs: &mut [PairLaw],
         names: &[String],
     ) -> Result<Vec<String>, Problem> {
+        if contact.law == format::Law::Impulse {
+            for law in pairs {
+                law.tangential_ratio = IMPULSE_TANGENTIAL_RATIO;
+                law.wall_tangential_ratio = IMPULSE_TANGENTIAL_RATIO;
+            }
+            return Ok(Vec::new());
+        }
         if contact.law == format::Law::Hertz {
             elastic(materials, pairs);
             return Ok(self.elastic_notes(pairs, names));
@@ -582,6 +595,75 @@ impl Encounters {
             }
         }
         stiffnesses
+    }
+
+    /// The frame of the law `impulse`, s, its number of substeps, and what to say of them; and sets the stiffnesses of
+    /// the stiffest contacts of all pairs.
+    pub(super) fn substeps(
+        &self,
+        contact: &format::Contact,
+        gravity: DVec3,
+        pairs: &mut [PairLaw],
+    ) -> (f64, u32, TimeStep) {
+        let frame = contact.time_step.unwrap_or(FRAME);
+        let radius = self.radii.iter().copied().fold(f64::INFINITY, f64::min);
+        let of_gravity = PART_OF_FALL * (radius / gravity.length()).sqrt();
+        let of_speed = PART_OF_RADIUS * radius / self.speed;
+        let longest = of_gravity.min(of_speed);
+        let derived = if longest.is_finite() && self.any() {
+            // A little less, so that a whole number stays what it is.
+            ((frame / longest * (1.0 - 1e-9)).ceil()).clamp(1.0, MOST_SUBSTEPS) as u32
+        } else {
+            SUBSTEPS
+        };
+        let substeps = contact.substeps.unwrap_or(derived);
+        let seconds = frame / f64::from(substeps);
+        let reason = if contact.substeps.is_some() {
+            "given"
+        } else if !longest.is_finite() || !self.any() {
+            "nothing says how many"
+        } else if of_gravity <= of_speed {
+            "a hundredth of sqrt(R/g) of the smallest radius"
+        } else {
+            "a tenth of the smallest radius at the fastest speed"
+        };
+        let mut time_step = TimeStep::new(
+            seconds,
+            format!(
+                "time step {} s: {substeps} substeps of {} s; {reason}",
+                rounded(seconds),
+                rounded(frame)
+            ),
+        );
+        if self.any() && seconds > LONG * longest {
+            time_step.warning = Some(format!(
+                "contact.substeps: found {substeps}, expected {derived} or so: bodies in heaps will overlap by \
+                 much, since contacts are as stiff as a step allows"
+            ));
+        }
+        self.stiffen_for(seconds, pairs);
+        (frame, substeps, time_step)
+    }
+
+    /// Sets the stiffnesses of all pairs to those that their stiffest contacts have by the law `impulse` with a time step
+    /// (s).
+    pub(super) fn stiffen_for(&self, seconds: f64, pairs: &mut [PairLaw]) {
+        pairs.iter_mut().for_each(|law| law.stiffness = 0.0);
+        let stiffest = |encounter: &Encounter| encounter.mass / (seconds * seconds);
+        for encounter in &self.list {
+            let (a, b) = (encounter.first, encounter.second);
+            for index in [a * self.materials + b, b * self.materials + a] {
+                let law = &mut pairs[index];
+                law.stiffness = law.stiffness.max(stiffest(encounter));
+            }
+        }
+        let largest = pairs.iter().map(|law| law.stiffness).fold(0.0, f64::max);
+        for law in pairs {
+            if law.stiffness == 0.0 {
+                law.stiffness = largest;
+            }
+            law.wall_stiffness = law.stiffness;
+        }
     }
 
     /// The time step, s, given or derived, with a note on where it comes from, and a warning if it is

@@ -417,12 +417,18 @@ impl Kind {
     "not" = {"required": ["stiffness", "max_overlap"]},
     "oneOf" = [
         {"properties": {"law": {"const": "linear"}, "tangential_damping": false, "attraction": false,
-                        "file": false, "range": false}},
-        {"properties": {"law": {"const": "hooke"}, "file": false, "range": false}, "required": ["law"]},
-        {"properties": {"law": {"const": "hertz"}, "stiffness": false, "max_overlap": false,
-                        "tangential_stiffness": false, "file": false, "range": false},
+                        "file": false, "range": false, "substeps": false}},
+        {"properties": {"law": {"const": "hooke"}, "file": false, "range": false, "substeps": false},
          "required": ["law"]},
-        {"properties": {"law": {"const": "custom"}, "attraction": false}, "required": ["law", "file"]},
+        {"properties": {"law": {"const": "hertz"}, "stiffness": false, "max_overlap": false,
+                        "tangential_stiffness": false, "file": false, "range": false, "substeps": false},
+         "required": ["law"]},
+        {"properties": {"law": {"const": "impulse"}, "stiffness": false, "max_overlap": false,
+                        "tangential_stiffness": false, "tangential_damping": false, "attraction": false,
+                        "elastic": {"const": false}, "file": false, "range": false},
+         "required": ["law"]},
+        {"properties": {"law": {"const": "custom"}, "attraction": false, "substeps": false},
+         "required": ["law", "file"]},
     ],
 ))]
 pub struct Contact {
@@ -502,7 +508,7 @@ pub struct Contact {
     #[schemars(range(min = 0))]
     pub range: Option<f64>,
     /// Time step, s. Default: a fiftieth of the shortest contact, or half of what is stable if that is
-    /// less.
+    /// less. With the law "impulse" it is the time of a picture, 1/60 s by default, which `substeps` divide.
     ///
     /// The shortest contact is that of the smallest effective mass m of two bodies. It takes
     /// t_c = pi / sqrt(k/m - (c/2m)²); by the law "hertz", t_c = 2.87 (m²/(R E*² v))^(1/5) with the
@@ -518,6 +524,18 @@ pub struct Contact {
     )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub time_step: Option<f64>,
+    /// Steps into which the law "impulse" divides `time_step`, and of no other law. Default: as many as make a step no
+    /// longer than a hundredth of sqrt(R/g), with the smallest radius R and the strength of gravity g, and than it
+    /// takes the fastest body to come as far as a tenth of R.
+    ///
+    /// More of them make contacts stiffer: the overlap under a load goes with the square of a step.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub substeps: Option<u32>,
 }
 
 /// Contact law.
@@ -541,6 +559,11 @@ pub enum Law {
     /// Tsuji's dashpot, 2 sqrt(5/6) zeta sqrt(S m) with S = 2 E* sqrt(R d) and the effective mass m, leaves
     /// the restitution given. Friction is capped as by "hooke".
     Hertz,
+    /// Steps as long as can be: contacts have no stiffness of their own, but are as stiff as a step allows. In each
+    /// step, a contact gets the impulse that stops the shares of mass that its two bodies have for it; a body shares
+    /// its mass among its contacts. Restitution, friction, rolling and twisting friction and cohesion are those of the
+    /// materials; overlaps are larger than those of "hooke".
+    Impulse,
     /// A law of the user's: a WGSL function in `file`, on the GPU engine only. It gets the stiffness,
     /// dashpot, friction and so on of the pair as "hooke" would have them, and does with them what it likes.
     Custom,
@@ -553,6 +576,7 @@ impl Law {
             Law::Linear => "linear",
             Law::Hooke => "hooke",
             Law::Hertz => "hertz",
+            Law::Impulse => "impulse",
             Law::Custom => "custom",
         }
     }
@@ -590,7 +614,7 @@ pub struct Material {
     )]
     #[schemars(range(min = 0, max = 1))]
     pub restitution: Option<f64>,
-    /// Normal dashpot, N s/m, given directly.
+    /// Normal dashpot, N s/m, given directly; not with the law "impulse".
     #[serde(
         default,
         deserialize_with = "given",

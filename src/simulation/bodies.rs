@@ -418,7 +418,7 @@ impl Simulation {
     pub fn is_asleep(&mut self, body: BodyHandle) -> Result<bool> {
         let place = self.place_of(body)?;
         self.engine.read_body(place, &mut self.state)?;
-        Ok(self.state.bodies[place].still == ASLEEP)
+        Ok(self.state.bodies[place].still & ASLEEP != 0)
     }
 
     fn change_kind(&mut self, place: usize) -> Result<()> {

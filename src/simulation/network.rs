@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use crate::state::State;
-use crate::state::layout::{CUSTOM, HERTZ, HOOKE, LINEAR, Pair, WALL};
+use crate::state::layout::{CUSTOM, HERTZ, HOOKE, IMPULSE, LINEAR, Pair, WALL};
 use crate::step::contact::{History, Response, before, respond, stored};
 use crate::step::geometry::ContactGeometry;
 
@@ -156,6 +156,7 @@ fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> 
         LINEAR => evaluate::<LINEAR>(state, &geometry, &pair, &history),
         HOOKE => evaluate::<HOOKE>(state, &geometry, &pair, &history),
         HERTZ => evaluate::<HERTZ>(state, &geometry, &pair, &history),
+        IMPULSE => evaluate::<IMPULSE>(state, &geometry, &pair, &history),
         CUSTOM => (Response::default(), 0.0),
         law => unreachable!("there is no contact law {law}"),
     };

@@ -95,13 +95,15 @@ impl Watch {
         let said = self.is_worse(0, overlap);
         said.then(|| {
             let stiffer = match snapshot.model.contact.law {
-                Law::Hertz => "raise \"young_modulus\"",
-                _ => "raise contact.stiffness (or lower contact.max_overlap)",
+                Law::Hertz => "raise \"young_modulus\", with the time step that goes with it,",
+                Law::Impulse => "raise contact.substeps",
+                _ => {
+                    "raise contact.stiffness (or lower contact.max_overlap), with the time step that goes with it,"
+                }
             };
             format!(
                 "by step {}, two surfaces have overlapped by {:.1} % of a radius, more than the 5 % up to \
-                 which contacts are small; {stiffer}, with the time step that goes with it, or start with \
-                 slower bodies",
+                 which contacts are small; {stiffer} or start with slower bodies",
                 snapshot.steps,
                 100.0 * overlap
             )

@@ -75,11 +75,13 @@ impl State {
                     Law::Hooke => HOOKE,
                     Law::Hertz => HERTZ,
                     Law::Custom(_) => CUSTOM,
+                    Law::Impulse => IMPULSE,
                 },
                 history_size: History::size(model),
                 attraction: model.contact.attraction.into(),
                 tangential_damping: model.contact.tangential_damping as f32,
-                cohesive: (range(model) > 0.0).into(),
+                // Impulses stop what would touch before the step is over.
+                cohesive: (range(model) > 0.0 || model.contact.law == Law::Impulse).into(),
                 lookahead: 0.0,
                 facet_start: walls.facet_start as u32,
                 node_start: walls.node_start as u32,
@@ -99,7 +101,7 @@ impl State {
                 heat: model.heat.is_some().into(),
                 temperature_start: walls.temperature_start as u32,
                 sleep_steps: model.sleep.map_or(0, |sleep| {
-                    ((sleep.after / model.time_step).ceil() as u32).max(1)
+                    ((sleep.after / model.time_step).ceil() as u32).clamp(1, longest_rest(model))
                 }),
                 sleep_speed: model.sleep.map_or(0.0, |sleep| sleep.speed as f32),
                 wake_acceleration: model.sleep.map_or(0.0, |sleep| sleep.wake as f32),
@@ -144,5 +146,13 @@ impl State {
             state.start_with(history);
         }
         state
+    }
+}
+
+/// Steps for which a body may be at rest before it falls asleep.
+fn longest_rest(model: &Model) -> u32 {
+    match model.contact.law {
+        Law::Impulse => (1 << SHARES_SHIFT) - 1,
+        _ => u32::MAX,
     }
 }

@@ -4,7 +4,7 @@
 use super::layout::{Params, Sphere, Wall};
 use super::pairs::range;
 use crate::math::grid::{cell_at, nearest};
-use crate::model::Model;
+use crate::model::{Law, Model};
 use glam::{DVec3, IVec3, Vec3};
 
 /// Skin of the neighbour lists of fast bodies as a fraction of the smallest radius, beside the range of cohesion. A
@@ -14,6 +14,11 @@ const SKIN: f64 = 0.3;
 /// The same for others: in a pile that has come to rest few bodies still move, and those that do not need no room
 /// to.
 const SLOW_SKIN: f64 = 0.1;
+
+/// The same three of the law `impulse`, whose steps are long: a body comes much farther in each.
+const IMPULSE_SKIN: f64 = 0.8;
+const IMPULSE_SLOW_SKIN: f64 = 0.25;
+const IMPULSE_TOUCH_MARGIN: f64 = 0.1;
 
 /// A cell is this much larger than the largest diameter and the skin, so that rounding of an offset
 /// to the border of its cell cannot hide a neighbour.
@@ -35,13 +40,19 @@ const MOST_PERIOD: u32 = 1 << 28;
 /// of its largest diameters.
 pub fn least_period(model: &Model) -> f64 {
     let (smallest, largest) = radii(model);
-    least_length(smallest, largest, range(model))
+    let skin = margins(model).skin * smallest + range(model);
+    least_length(largest, skin)
 }
 
-/// The same for spheres of radii from `smallest` to `largest` that act on each other across gaps up to
-/// `range`, m.
-pub(crate) fn least_length(smallest: f64, largest: f64, range: f64) -> f64 {
-    LEAST_PERIOD * cell(largest, SKIN * smallest + range)
+/// The same for spheres of radii up to `largest` and lists with the skin `skin`, m.
+pub(crate) fn least_length(largest: f64, skin: f64) -> f64 {
+    LEAST_PERIOD * cell(largest, skin)
+}
+
+/// The thickest skin of neighbour lists, beside the range of cohesion, as a part of the smallest radius: of the law
+/// `impulse`, or of others.
+pub(crate) fn skin_of(impulse: bool) -> f64 {
+    if impulse { IMPULSE_SKIN } else { SKIN }
 }
 
 /// The grids of a model, from the finest on.
@@ -93,8 +104,8 @@ impl Grid {
             finest,
             level_count,
             skin: skin(model) as f32,
-            touch_margin: (TOUCH_MARGIN * smallest + range(model)) as f32,
-            slow_skin: (SLOW_SKIN * smallest + range(model)) as f32,
+            touch_margin: (margins(model).touch * smallest + range(model)) as f32,
+            slow_skin: (margins(model).slow_skin * smallest + range(model)) as f32,
             cell_size,
             period,
             origin,
@@ -134,7 +145,29 @@ pub(crate) fn radii(model: &Model) -> (f64, f64) {
 
 /// Two spheres of fast bodies are neighbours if their surfaces are closer than this, m.
 pub(super) fn skin(model: &Model) -> f64 {
-    SKIN * radii(model).0 + range(model)
+    margins(model).skin * radii(model).0 + range(model)
+}
+
+/// Distances as fractions of the smallest radius.
+struct Margins {
+    skin: f64,
+    slow_skin: f64,
+    touch: f64,
+}
+
+fn margins(model: &Model) -> Margins {
+    match model.contact.law {
+        Law::Impulse => Margins {
+            skin: IMPULSE_SKIN,
+            slow_skin: IMPULSE_SLOW_SKIN,
+            touch: IMPULSE_TOUCH_MARGIN,
+        },
+        _ => Margins {
+            skin: SKIN,
+            slow_skin: SLOW_SKIN,
+            touch: TOUCH_MARGIN,
+        },
+    }
 }
 
 /// Side of a cell that a sphere fits into, m.

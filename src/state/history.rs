@@ -67,7 +67,9 @@ impl History {
         let size = match model.contact.law {
             Law::Linear => 0,
             Law::Custom(_) => History::ELEMENTS,
-            Law::Hooke | Law::Hertz => model.pairs.iter().map(of_pair).max().unwrap_or(1),
+            Law::Hooke | Law::Hertz | Law::Impulse => {
+                model.pairs.iter().map(of_pair).max().unwrap_or(1)
+            }
         };
         size as u32
     }

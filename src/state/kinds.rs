@@ -2,7 +2,7 @@
 
 use super::layout::*;
 use crate::model::Model;
-use crate::model::clump::{Clump, union_of_spheres};
+use crate::model::clump::{Clump, turning, union_of_spheres};
 
 /// Volume of a shape over that of its spheres one by one.
 pub(super) fn displacement(clump: &Clump) -> f32 {
@@ -26,6 +26,7 @@ pub(super) fn kinds(model: &Model) -> (Vec<BodyProperties>, Vec<Member>) {
             sphere_count: clump.spheres.len() as u32,
             reach: distances.fold(0.0, f64::max) as f32,
             shape: shape as u32,
+            landing: landing(clump.spheres.len()),
             ..BodyProperties::default()
         };
         let free = BodyProperties {
@@ -39,6 +40,7 @@ pub(super) fn kinds(model: &Model) -> (Vec<BodyProperties>, Vec<Member>) {
             center: sphere.center.as_vec3(),
             radius: sphere.radius as f32,
             material: *material as u32,
+            turning: turning(clump.inertia, sphere.center) as f32,
             ..Member::default()
         }));
     }
@@ -51,4 +53,10 @@ pub(super) fn kinds(model: &Model) -> (Vec<BodyProperties>, Vec<Member>) {
         })
     };
     (groups.flat_map(of_group).collect(), members)
+}
+
+/// Spheres of a side of a cube of `spheres` spheres.
+fn landing(spheres: usize) -> u32 {
+    let side = libm::cbrt(spheres as f64);
+    (side * side).round().max(1.0) as u32
 }

@@ -87,6 +87,8 @@ shared_constants! {
     pub const HERTZ: u32 = 2;
     /// `Params::law` of [`crate::model::Law::Custom`].
     pub const CUSTOM: u32 = 3;
+    /// `Params::law` of [`crate::model::Law::Impulse`].
+    pub const IMPULSE: u32 = 4;
 
     /// An entry of a neighbour list is the index of a sphere or, with this bit set, that of a [`Facet`] of a
     /// wall.
@@ -107,6 +109,16 @@ shared_constants! {
     pub const GROUP_SHIFT: u32 = 16;
     /// The bit of [`Sphere::tags`] that is set while the body sleeps.
     pub const ASLEEP: u32 = 1 << 31;
+    /// The bits of [`Body::still`] that count contacts, with the law [`IMPULSE`]: from this one on, up to
+    /// [`ASLEEP`].
+    pub const SHARES_SHIFT: u32 = 20;
+    /// All of those bits.
+    pub const SHARES: u32 = 0x7ff0_0000;
+    /// Contacts among which each sphere with which a body may land shares its mass while they have not been counted.
+    pub const UNCOUNTED_SHARES: u32 = 12;
+    /// Steps after which a body shares its mass among one contact less, with the law [`IMPULSE`], where some have
+    /// ended.
+    pub const SHARE_STEPS: u32 = 8;
     /// Bit of `Sphere::tags` of bodies that are fast: see [`Params::fast_way`].
     pub const FAST: u32 = 1 << 30;
     /// The bit of [`SphereLoad::contacts`] that is set where the load is that of an earlier step, since all that
@@ -194,7 +206,7 @@ shared_structs! {
         pub material_count: u32,
         /// [`SEMI_IMPLICIT`] or [`EXPLICIT`].
         pub integrator: u32,
-        /// Contact law: [`LINEAR`], [`HOOKE`], [`HERTZ`] or [`CUSTOM`].
+        /// Contact law: [`LINEAR`], [`HOOKE`], [`HERTZ`], [`CUSTOM`] or [`IMPULSE`].
         pub law: u32,
         /// Elements of the history of each contact, see [`History`]; 0 if the law has none.
         pub history_size: u32,
@@ -273,6 +285,7 @@ shared_structs! {
         /// Centre of mass within its cell, in units of 2⁻³² of a cell.
         pub offset: UVec3,
         /// Number of steps for which it has been at rest, as long as bodies may sleep; [`ASLEEP`] while it sleeps.
+        /// With the law [`IMPULSE`], [`SHARES`] has the number of contacts among which it shares its mass.
         pub still: u32,
         /// Cell of the centre of mass.
         pub cell: IVec3,
@@ -296,11 +309,36 @@ shared_structs! {
 }
 
 impl Body {
+    /// The number of contacts among which it shares its mass with the law [`IMPULSE`].
+    #[inline(always)]
+    pub(crate) fn shares(&self, landing: u32) -> f32 {
+        shares(self.still, landing)
+    }
+
     /// Whether it is fast: see [`Params::fast_way`].
     #[inline(always)]
     pub fn is_fast(&self) -> bool {
         self.drift.is_sign_negative()
     }
+}
+
+/// The number of contacts among which a body shares its mass, from its [`Body::still`] and
+/// [`BodyProperties::landing`].
+#[inline(always)]
+pub(crate) fn shares(still: u32, landing: u32) -> f32 {
+    let counted = (still & SHARES) >> SHARES_SHIFT;
+    let uncounted = UNCOUNTED_SHARES * landing;
+    (if counted == 0 { uncounted } else { counted }) as f32
+}
+
+/// What [`SHARES`] become after a step in which a body had so many contacts. They grow at once, and shrink slowly: a
+/// contact that comes and goes would have all others of the body come and go with it.
+#[inline(always)]
+pub(crate) fn shared(still: u32, landing: u32, contacts: u32, step: u32) -> u32 {
+    let before = (still & SHARES) >> SHARES_SHIFT;
+    let slower = before.saturating_sub(u32::from(step % SHARE_STEPS == 0));
+    let wanted = if contacts == 0 { landing } else { contacts };
+    wanted.max(slower).min(SHARES >> SHARES_SHIFT) << SHARES_SHIFT
 }
 
 shared_structs! {
@@ -322,8 +360,10 @@ shared_structs! {
         pub shape: u32,
         /// Index of its group.
         pub group: u32,
+        /// Spheres with which it may land at once: as many as a side of a cube of so many spheres has.
+        pub landing: u32,
         /// Zero.
-        pub _pad: [u32; 3],
+        pub _pad: [u32; 2],
     }
 
     /// A sphere of a shape.
@@ -336,8 +376,10 @@ shared_structs! {
         pub radius: f32,
         /// Index of the material.
         pub material: u32,
+        /// How easily a push through its centre turns the body, beyond how easily it moves it, 1/kg.
+        pub turning: f32,
         /// Zero.
-        pub _pad: [u32; 3],
+        pub _pad: [u32; 2],
     }
 
     /// A group of bodies.
@@ -442,7 +484,8 @@ shared_structs! {
         pub body: u32,
         /// Velocity of the centre, m/s.
         pub velocity: Vec3,
-        /// Inverse mass of the body, 1/kg.
+        /// Inverse mass of the body, 1/kg; with the law [`IMPULSE`], that of the share of its mass that a contact of the
+        /// sphere meets.
         pub inverse_mass: f32,
         /// Angular velocity of the body, rad/s.
         pub angular_velocity: Vec3,

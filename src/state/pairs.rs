@@ -40,8 +40,10 @@ shared_structs! {
         pub surface_energy: f32,
         /// Heat flow over temperature difference and radius of the contact: twice the conductivity, W/(m K).
         pub conductance: f32,
+        /// Coefficient of restitution, of the law `impulse`.
+        pub restitution: f32,
         /// Zero.
-        pub _pad: [u32; 2],
+        pub _pad: u32,
     }
 }
 
@@ -97,6 +99,7 @@ pub(super) fn pair(law: &PairLaw) -> Pair {
         wall_tangential_ratio: law.wall_tangential_ratio as f32,
         damping_ratio: law.damping_ratio as f32,
         damping: law.damping as f32,
+        restitution: law.restitution as f32,
         friction: law.friction as f32,
         rolling_friction: law.rolling_friction as f32,
         rolling: match law.rolling {
@@ -130,6 +133,8 @@ pub(super) fn range(model: &Model) -> f64 {
                 let pull_off = 1.5 * std::f64::consts::PI * energy * radius;
                 match model.contact.law {
                     _ if stiffness <= 0.0 => 0.0,
+                    // `stiffness` is that of the stiffest contact.
+                    Law::Impulse => pull_off / (SOFTEST * stiffness),
                     Law::Hertz => {
                         libm::cbrt(pull_off * pull_off / (stiffness * stiffness * radius))
                     }
@@ -145,6 +150,10 @@ pub(super) fn range(model: &Model) -> f64 {
     };
     model.pairs.iter().map(of_pair).fold(of_law, f64::max)
 }
+
+/// Stiffness of a contact of the law `impulse` that a body has among a dozen others, as a part of that of a body's only
+/// one on a wall.
+const SOFTEST: f64 = 1.0 / 24.0;
 
 /// The force of a contact that is as deep as the largest radius, N: a power of two.
 pub(super) fn force_unit(pairs: &[Pair], model: &Model) -> f32 {

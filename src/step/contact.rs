@@ -9,7 +9,7 @@ use std::f32::consts::PI;
 use glam::Vec3;
 
 pub use crate::state::layout::History;
-use crate::state::layout::{HERTZ, LINEAR, Pair, Params, ROLLING_SPRING};
+use crate::state::layout::{HERTZ, IMPULSE, LINEAR, Pair, Params, ROLLING_SPRING};
 
 /// Two surfaces that are close to each other during a step, seen from one of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub struct Contact {
     pub common_twist: f32,
     /// Effective radius, m: R1 R2/(R1 + R2) of two spheres, R on a wall.
     pub radius: f32,
-    /// Inverse of the effective mass: 1/m_a + 1/m_b of the bodies, 1/kg.
+    /// Inverse of the effective mass: 1/m_a + 1/m_b of the bodies, 1/kg; with the law `impulse` of their shares.
     pub inverse_mass: f32,
     /// Time step, s.
     pub time_step: f32,
@@ -118,11 +118,14 @@ struct NormalForce {
 
 impl NormalForce {
     #[inline(always)]
-    fn new<const LAW: u32>(contact: &Contact, pair: &Pair) -> NormalForce {
+    fn new<const LAW: u32>(contact: &Contact, pair: &Pair, params: &Params) -> NormalForce {
+        if LAW == IMPULSE {
+            return NormalForce::of_impulse(contact, pair, params);
+        }
         let approach = -contact.relative_velocity.dot(contact.normal);
         let presence = contact.touch.presence;
         let overlap = contact.overlap.max(0.0);
-        let (spring, tangent) = spring::<LAW>(overlap, contact.radius, pair);
+        let (spring, tangent) = spring::<LAW>(overlap, contact, pair);
         let impedance = presence * (tangent / contact.inverse_mass).sqrt();
         let shape = if LAW == HERTZ { TSUJI } else { 1.0 };
         let nominal = presence * pair.damping + 2.0 * shape * pair.damping_ratio * impedance;
@@ -134,6 +137,41 @@ impl NormalForce {
             dashpot,
             approach,
             total: spring + dashpot * approach,
+        }
+    }
+
+    /// The same of the law `impulse`: the force that ends the approach of the two masses in this step, and with it the
+    /// overlap; see docs/internals.md.
+    ///
+    /// Surfaces that would only touch in this step are slowed so that they just do. Those that come together faster
+    /// than gravity has bodies at rest do, part again with the restitution of the pair.
+    #[inline(always)]
+    fn of_impulse(contact: &Contact, pair: &Pair, params: &Params) -> NormalForce {
+        let approach = -contact.relative_velocity.dot(contact.normal);
+        let overlap = contact.overlap.max(0.0);
+        let (spring, tangent) = spring::<IMPULSE>(overlap, contact, pair);
+        let dashpot = tangent * contact.time_step;
+        let gap = (-contact.overlap).max(0.0);
+        let slowed = spring + dashpot * approach - tangent * gap;
+        let bounced = (1.0 + pair.restitution) * dashpot * approach;
+        let still = STILL * params.gravity.length() * contact.time_step;
+        let total = if approach > still {
+            slowed.max(bounced)
+        } else {
+            slowed
+        };
+        let meets = contact.overlap + approach * contact.time_step > 0.0;
+        NormalForce {
+            spring,
+            tangent,
+            impedance: dashpot,
+            dashpot,
+            approach,
+            total: if meets || contact.overlap > 0.0 {
+                total.max(0.0)
+            } else {
+                0.0
+            },
         }
     }
 
@@ -149,11 +187,20 @@ impl NormalForce {
 /// sqrt(5/6): damping of Hertz's spring over that of a linear one of the same slope.
 const TSUJI: f32 = 0.912_870_9;
 
+/// Speeds of approach that are no impact but come of gravity, as a multiple of what it adds in a step.
+const STILL: f32 = 4.0;
+
 /// Force (N) and slope (N/m) of the normal spring at the overlap `overlap` (m).
+///
+/// The spring of the law `impulse` is as stiff as may be: in one step it would undo its overlap.
 #[inline(always)]
-fn spring<const LAW: u32>(overlap: f32, radius: f32, pair: &Pair) -> (f32, f32) {
-    if LAW == HERTZ {
-        let width = (radius * overlap).sqrt();
+fn spring<const LAW: u32>(overlap: f32, contact: &Contact, pair: &Pair) -> (f32, f32) {
+    if LAW == IMPULSE {
+        let time_step = contact.time_step;
+        let stiffness = 1.0 / (contact.inverse_mass * time_step * time_step);
+        (stiffness * overlap, stiffness)
+    } else if LAW == HERTZ {
+        let width = (contact.radius * overlap).sqrt();
         (
             pair.stiffness * width * overlap,
             1.5 * pair.stiffness * width,
@@ -172,7 +219,15 @@ pub fn respond<const LAW: u32>(
     params: &Params,
 ) -> Response {
     if LAW == LINEAR {
-        linear(contact, pair)
+        linear(contact, pair, params)
+    } else if LAW == IMPULSE {
+        let response = with_history::<LAW>(contact, pair, history, params);
+        // What stops two surfaces is no dashpot: all that an impulse takes is counted as friction.
+        Response {
+            damping: 0.0,
+            friction: response.damping + response.friction,
+            ..response
+        }
     } else {
         with_history::<LAW>(contact, pair, history, params)
     }
@@ -188,11 +243,11 @@ pub fn respond<const LAW: u32>(
 /// contact, `g = k_t sqrt(m / k) = k_t / k sqrt(k m)`: the linear law has no contact history
 /// from which to know the spring's elongation.
 #[inline(always)]
-fn linear(contact: &Contact, pair: &Pair) -> Response {
+fn linear(contact: &Contact, pair: &Pair, params: &Params) -> Response {
     if contact.touch.presence == 0.0 {
         return Response::default();
     }
-    let normal_force = NormalForce::new::<LINEAR>(contact, pair);
+    let normal_force = NormalForce::new::<LINEAR>(contact, pair, params);
     let slip = contact.relative_velocity + normal_force.approach * contact.normal;
     let mut shear = pair.tangential_ratio * normal_force.impedance * slip;
     let cap = pair.friction * normal_force.total.max(0.0);
@@ -228,10 +283,11 @@ fn with_history<const LAW: u32>(
         radius,
         relative_spin,
         time_step,
-        touch: Touch { presence, .. },
+        touch,
         ..
     } = *contact;
-    let mut normal_force = NormalForce::new::<LAW>(contact, pair);
+    let mut normal_force = NormalForce::new::<LAW>(contact, pair, params);
+    let presence = presence::<LAW>(touch, &normal_force);
     if params.attraction == 0 {
         normal_force.total = normal_force.total.max(0.0);
     }
@@ -301,6 +357,16 @@ fn with_history<const LAW: u32>(
     response
 }
 
+/// The part of a step in which a contact has friction. That of the law `impulse` lasts a step or does not act in it.
+#[inline(always)]
+fn presence<const LAW: u32>(touch: Touch, normal_force: &NormalForce) -> f32 {
+    if LAW == IMPULSE {
+        if normal_force.total > 0.0 { 1.0 } else { 0.0 }
+    } else {
+        touch.presence
+    }
+}
+
 impl Response {
     #[inline(always)]
     fn add_losses(&mut self, slid: &Slid) {
@@ -315,13 +381,13 @@ pub fn stored<const LAW: u32>(contact: &Contact, pair: &Pair, history: &History)
     let work = |overlap: f32| {
         // The integral of k d, and of K sqrt(R) d^1.5.
         let part = if LAW == HERTZ { 0.4 } else { 0.5 };
-        part * spring::<LAW>(overlap, contact.radius, pair).0 * overlap
+        part * spring::<LAW>(overlap, contact, pair).0 * overlap
     };
     let overlap = contact.overlap.max(0.0);
     let gap = (-contact.overlap).max(0.0);
     let mut energy = work(overlap);
     if LAW != LINEAR {
-        let (_, tangent) = spring::<LAW>(overlap, contact.radius, pair);
+        let (_, tangent) = spring::<LAW>(overlap, contact, pair);
         let squares = history.tangential_displacement.length_squared()
             + history.twisting_displacement * history.twisting_displacement
             + history.rolling_displacement.length_squared();
@@ -456,7 +522,7 @@ fn cohesion<const LAW: u32>(contact: &Contact, pair: &Pair, sticks: bool) -> (f3
     }
     if pair.surface_energy > 0.0 && (sticks || contact.touch.presence > 0.0) {
         let pull_off = 1.5 * PI * pair.surface_energy * contact.radius;
-        let (neck, _) = spring::<LAW>((-contact.overlap).max(0.0), contact.radius, pair);
+        let (neck, _) = spring::<LAW>((-contact.overlap).max(0.0), contact, pair);
         pull += (pull_off - neck).max(0.0);
         return (pull, neck < pull_off);
     }

@@ -300,6 +300,7 @@ fn contact_parameters(ui: &mut Ui, law: &mut PairLaw) {
     let mut left = restitution(law.damping_ratio);
     if ui.add(slider(&mut left, 1.0, "restitution")).changed() {
         law.damping_ratio = damping_ratio(left);
+        law.restitution = left;
     }
     ui.add(slider(&mut law.friction, 2.0, "friction"));
     ui.add(slider(&mut law.rolling_friction, 1.0, "rolling friction"));

@@ -382,6 +382,9 @@ pub fn crowd_with_history(law: Law, spheres: usize, center: DVec3, seed: u64) ->
             pair.stiffness *= 2.0;
             pair.wall_stiffness *= 3.0;
         }
+        if law == Law::Impulse {
+            pair.restitution = 0.5;
+        }
         pair.rolling_friction = 0.2;
         pair.rolling = if index.is_multiple_of(3) {
             Rolling::Constant

@@ -22,6 +22,7 @@ mod flow;
 mod forces;
 mod fuzz;
 mod heat;
+mod impulse;
 mod json_schema;
 mod layers;
 mod lost;

@@ -1443,7 +1443,7 @@ fn everything() -> Value {
 }
 
 /// The same with the settings of each law that has some of its own.
-fn everything_by_each_law() -> [Value; 3] {
+fn everything_by_each_law() -> [Value; 4] {
     let by = |contact| with(everything(), "/contact", contact);
     [
         everything(),
@@ -1455,7 +1455,26 @@ fn everything_by_each_law() -> [Value; 3] {
             json!({ "law": "custom", "file": "tests/data/law.wgsl", "range": 0.01,
                    "max_overlap": 0.02, "tangential_damping": 0.3, "tangential_stiffness": 10 }),
         ),
+        everything_of_impulses(),
     ]
+}
+
+/// All of it that goes with the law `impulse`.
+fn everything_of_impulses() -> Value {
+    let mut scene = with(
+        everything(),
+        "/contact",
+        json!({ "law": "impulse", "time_step": 1e-2, "substeps": 100 }),
+    );
+    scene["integrator"] = json!("semi-implicit");
+    scene["pairs"][2] = json!({ "between": ["mud", "mud"], "restitution": 0.1 });
+    for name in ["stone", "mud", "glue"] {
+        let material = scene["materials"][name].as_object_mut().unwrap();
+        material.remove("damping");
+        material.remove("conductivity");
+        material.insert("restitution".into(), json!(0.3));
+    }
+    scene
 }
 
 /// Pointers to all values below `value`, itself left out.

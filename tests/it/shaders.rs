@@ -191,7 +191,7 @@ fn a_struct_that_differs_is_seen() {
             "velocity: vec3<f32>,\n    inverse_mass: f32,",
             "inverse_mass: f32,\n    velocity: vec3<f32>,",
         ),
-        ("conductance: f32,\n    _pad0: u32,", "conductance: f32,"),
+        ("restitution: f32,\n    _pad: u32,", "restitution: f32,"),
         ("gravity: vec3<f32>,", "gravity: vec4<f32>,"),
     ] {
         assert!(source.contains(from), "{from}");

@@ -8,6 +8,7 @@ mod gas;
 mod heap;
 mod heat;
 mod impacts;
+mod impulse;
 mod motion;
 mod packing;
 mod resting;
@@ -79,6 +80,11 @@ cases! {
         two_warm_bodies: "heat between two bodies", "Batchelor and O'Brien 1977", heat::two_bodies;
         warm_chain: "heat along a chain", "exact", heat::chain;
         heat_is_kept: "heat of a falling heap", "exact", heat::kept;
+        impulses_of_a_stack: "impulse: heavy ball on a light one", "exact", impulse::heavy_on_light;
+        impulses_of_impacts: "impulse: restitution", "exact", impulse::restitution;
+        impulses_of_sliding: "impulse: sliding to rest and to roll", "exact", impulse::sliding;
+        impulses_on_an_incline: "impulse: cube on an incline", "exact", impulse::incline;
+        impulses_of_a_cluster: "impulse: free cluster", "exact", impulse::cluster;
         cooling_gas: "cooling gas", "Haff 1983; Carnahan and Starling 1969", gas::cooling;
     }
     long {
@@ -87,6 +93,8 @@ cases! {
         isotropic_packing: "isotropic packing", "O'Hern et al. 2003", packing::isotropic;
         janssen: "silo at rest", "Janssen 1895", silo::janssen;
         beverloo: "silo that empties", "Beverloo et al. 1961", silo::beverloo;
+        impulses_of_towers: "impulse: towers of cubes", "exact", impulse::tower, cpu only: "takes long on a software driver";
+        impulses_of_a_heap: "impulse: heap of 10,000", "exact", impulse::weight, cpu only: "takes long on a software driver";
         angle_of_repose: "angle of repose", "trend", heap::angle_of_repose;
     }
 }

@@ -258,6 +258,25 @@ fn inertia_from_second_moment(second_moment: DMat3) -> DMat3 {
     DMat3::from_diagonal(DVec3::splat(trace)) - second_moment
 }
 
+/// How easily a push through the point `center` (m, from the centre of mass) turns a body of the principal moments
+/// `inertia` (kg m²): max (c x n) I⁻¹ (c x n) over all directions n, 1/kg.
+///
+/// That quadratic form of n vanishes along c, so its largest eigenvalue solves a quadratic equation,
+/// with the trace of the form and the sum of its principal minors.
+pub fn turning(inertia: DVec3, center: DVec3) -> f64 {
+    let inverse = inertia.recip();
+    let others = DVec3::new(
+        inverse.y * inverse.z,
+        inverse.x * inverse.z,
+        inverse.x * inverse.y,
+    );
+    let squares = center * center;
+    let length_squared = squares.element_sum();
+    let trace = inverse.dot(length_squared - squares);
+    let minors = length_squared * squares.dot(others);
+    0.5 * (trace + (trace * trace - 4.0 * minors).max(0.0).sqrt())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,13 +3,13 @@
 use glam::{DQuat, DVec2, DVec3};
 
 use super::super::error::{exact, rounded};
-use super::super::format::{Outlet, Outside, SceneFile};
+use super::super::format::{Law, Outlet, Outside, SceneFile};
 use super::check::{Check, Names, list, vector};
 use super::usage::used_shapes;
 use crate::model::clump::Clump;
 use crate::model::wall::{Shape, Wall};
 use crate::model::{Cohesion, Domain, PairLaw};
-use crate::state::least_length;
+use crate::state::{least_length, skin_of};
 
 /// Lengths of the widest body along a periodic axis, so that none meets itself.
 const WIDTHS: f64 = 2.0;
@@ -130,7 +130,8 @@ impl Check {
     }
 
     fn length_of_domain(&mut self, axis: &str, length: f64, sizes: &Sizes) {
-        let cells = least_length(sizes.smallest, sizes.largest, sizes.range);
+        let skin = sizes.skin * sizes.smallest + sizes.range;
+        let cells = least_length(sizes.largest, skin);
         let (least, what) = if cells >= WIDTHS * sizes.widest {
             (cells, "three cells of the grid of the largest spheres")
         } else {
@@ -163,6 +164,8 @@ struct Sizes {
     widest: f64,
     /// Largest gap at which surfaces act on each other.
     range: f64,
+    /// Thickest skin of neighbour lists, as a part of the smallest radius.
+    skin: f64,
 }
 
 impl Sizes {
@@ -181,6 +184,7 @@ impl Sizes {
             smallest: f64::INFINITY,
             largest: 0.0,
             widest: 0.0,
+            skin: skin_of(file.contact.law == Law::Impulse),
             range: ranges.fold(file.contact.range.unwrap_or(0.0), f64::max),
         };
         for clump in used_shapes(file, names).filter_map(|shape| shapes[shape].as_ref()) {

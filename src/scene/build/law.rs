@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::super::contact::IMPULSE_TANGENTIAL_RATIO;
 use super::super::error::{Problem, exact};
 use super::super::files::{Folder, neighbour};
 use super::super::format::{self, Attraction, Law, SceneFile};
@@ -9,6 +10,9 @@ use super::check::{Check, Sign, written};
 use crate::model::{self, ContactModel, CustomLaw};
 #[cfg(feature = "gpu")]
 use crate::step::gpu::shaders::check_law;
+
+/// Steps into which a time step may be divided.
+const MAX_SUBSTEPS: u32 = 10_000;
 
 impl Check {
     /// What all contacts share; None if the file of a custom law cannot be read.
@@ -20,13 +24,14 @@ impl Check {
             Law::Linear => model::Law::Linear,
             Law::Hooke => model::Law::Hooke,
             Law::Hertz => model::Law::Hertz,
+            Law::Impulse => model::Law::Impulse,
             Law::Custom if cfg!(feature = "gpu") => {
                 model::Law::Custom(self.custom_law(contact, folder)?)
             }
             Law::Custom => {
                 let (found, expected) = (
                     "\"custom\"",
-                    "a law that this build of Rockfall has: \"linear\", \"hooke\" or \"hertz\"",
+                    "a law that this build of Rockfall has: \"linear\", \"hooke\", \"hertz\" or \"impulse\"",
                 );
                 self.problems.push(
                     Problem::new("contact.law", found, expected)
@@ -35,12 +40,18 @@ impl Check {
                 return None;
             }
         };
+        let tangential_damping = if law == model::Law::Impulse {
+            // What the spring leaves of the force that stops all slip in a step.
+            IMPULSE_TANGENTIAL_RATIO
+        } else {
+            contact
+                .tangential_damping
+                .unwrap_or(ContactModel::default().tangential_damping)
+        };
         Some(ContactModel {
             law,
             attraction: contact.attraction != Some(Attraction::Clamped),
-            tangential_damping: contact
-                .tangential_damping
-                .unwrap_or(ContactModel::default().tangential_damping),
+            tangential_damping,
         })
     }
 
@@ -85,12 +96,13 @@ impl Check {
 
     /// Each law has its settings, and no others.
     fn of_the_law(&mut self, contact: &format::Contact) {
-        use Law::{Custom, Hertz, Hooke, Linear};
+        use Law::{Custom, Hertz, Hooke, Impulse, Linear};
         const ELASTIC: &str = "\"young_modulus\" and \"poisson_ratio\" of the materials say how stiff \
                                a contact is";
         const HISTORY: &str = "leave it out, or take the law \"hooke\" or \"hertz\"";
         const FILE: &str = "leave it out, or take the law \"custom\"";
-        let without_file: &[Law] = &[Linear, Hooke, Hertz];
+        const SUBSTEPS: &str = "leave it out, or take the law \"impulse\"";
+        let without_file: &[Law] = &[Linear, Hooke, Hertz, Impulse];
         let fields = [
             (
                 "stiffness",
@@ -129,13 +141,108 @@ impl Check {
                 FILE,
             ),
             ("range", contact.range.map(exact), without_file, FILE),
+            (
+                "substeps",
+                contact.substeps.map(|count| count.to_string()),
+                &[Linear, Hooke, Hertz, Custom],
+                SUBSTEPS,
+            ),
+            (
+                "elastic",
+                contact.elastic.then(|| "true".to_owned()),
+                &[Impulse],
+                "set the restitution of the materials to 1",
+            ),
         ];
+        self.not_of_impulses(contact);
         for (field, found, laws_without, help) in fields {
             if let Some(found) = found.filter(|_| laws_without.contains(&contact.law)) {
                 let path = format_args!("contact.{field}");
                 let expected = format!("nothing with the law {:?}", contact.law.keyword());
                 self.problems
                     .push(Problem::new(path, found, expected).help(help));
+            }
+        }
+    }
+
+    /// What says how stiff and damped contacts are, which those of the law `impulse` are by themselves.
+    fn not_of_impulses(&mut self, contact: &format::Contact) {
+        if contact.law != Law::Impulse {
+            return;
+        }
+        let fields = [
+            ("stiffness", contact.stiffness.map(exact)),
+            ("max_overlap", contact.max_overlap.map(exact)),
+            (
+                "tangential_stiffness",
+                contact.tangential_stiffness.map(exact),
+            ),
+            ("tangential_damping", contact.tangential_damping.map(exact)),
+            ("attraction", contact.attraction.map(written)),
+        ];
+        for (field, found) in fields {
+            let Some(found) = found else { continue };
+            let path = format_args!("contact.{field}");
+            let expected = "nothing with the law \"impulse\"";
+            self.problems.push(Problem::new(path, found, expected).help(
+                "its contacts are as stiff as the step allows: raise \"substeps\" for smaller overlaps, \
+                 or take the law \"hooke\"",
+            ));
+        }
+        if let Some(substeps) = contact.substeps
+            && !(1..=MAX_SUBSTEPS).contains(&substeps)
+        {
+            self.problem(
+                "contact.substeps",
+                substeps.to_string(),
+                format!("a whole number from 1 to {MAX_SUBSTEPS}"),
+            );
+        }
+    }
+
+    /// What the law `impulse` has not.
+    pub(super) fn features_of_impulses(&mut self, file: &SceneFile) {
+        if file.contact.law != Law::Impulse {
+            return;
+        }
+        const LAW: &str = "nothing with the law \"impulse\"";
+        let mut refuse = |path: String, found: String, help: &str| {
+            let problem = Problem::new(path, found, LAW);
+            self.problems.push(problem.help(help.to_owned()));
+        };
+        if file.integrator == format::Integrator::Explicit {
+            refuse(
+                "integrator".into(),
+                "\"explicit\"".into(),
+                "leave it out: impulses act on the velocities with which bodies move",
+            );
+        }
+        let damping = "its contacts have no dashpots: give \"restitution\"";
+        for (name, material) in &file.materials.0 {
+            if let Some(given) = material.damping {
+                refuse(format!("materials.{name}.damping"), exact(given), damping);
+            }
+            if let Some(given) = material.conductivity {
+                refuse(
+                    format!("materials.{name}.conductivity"),
+                    exact(given),
+                    "heat flows through the area of contacts, which is that of stiff ones by the law \
+                     \"hooke\" or \"hertz\" only",
+                );
+            }
+        }
+        for (index, pair) in file.pairs.iter().enumerate() {
+            if let Some(given) = pair.damping {
+                refuse(format!("pairs[{index}].damping"), exact(given), damping);
+            }
+        }
+        for (index, wall) in file.walls.iter().enumerate() {
+            if wall.rigid_body.is_some() {
+                refuse(
+                    format!("walls[{index}].rigid_body"),
+                    "a wall that its load moves".into(),
+                    "give it a \"motion\" or a \"servo\", or take the law \"hooke\"",
+                );
             }
         }
     }

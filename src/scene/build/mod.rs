@@ -90,6 +90,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
     check.explosions(file, &named, started_bodies, &shape_names, &shapes.clumps);
     check.elasticity(file, &shape_names, &shapes);
     check.heat(file, &shape_names, &shapes);
+    check.features_of_impulses(file);
     let shapes = shapes.clumps;
     check.extent(file, &shape_names, &shapes);
     let materials: Vec<&format::Material> = file.materials.0.iter().map(|(_, m)| m).collect();
@@ -158,17 +159,24 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
     check.notes.extend(notes);
     stages::staged_laws(file, &mut stages, &staged_pairs, &pairs, &encounters)
         .map_err(|problem| vec![problem])?;
+    let mut frame = None;
+    let time_step = if contact.law == Law::Impulse {
+        let (seconds, substeps, time_step) = encounters.substeps(&file.contact, gravity, &mut laws);
+        frame = Some((seconds, substeps));
+        time_step
+    } else {
+        encounters
+            .time_step(
+                file.contact.time_step,
+                file.duration,
+                &contact,
+                &laws,
+                &names,
+            )
+            .map_err(|problem| vec![problem])?
+    };
     single_precision(&contact.law, &laws)?;
-    let time_step = encounters
-        .time_step(
-            file.contact.time_step,
-            file.duration,
-            &contact,
-            &laws,
-            &names,
-        )
-        .map_err(|problem| vec![problem])?;
-    let given = file.contact.time_step.is_some();
+    let given = file.contact.time_step.is_some() && frame.is_none();
     let mut seconds = time_step.seconds;
     if file.contact.elastic && !given {
         // The energy that a collision is off by goes with the square of it.
@@ -177,7 +185,30 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
             .notes
             .push("half of the time step, so that elastic collisions keep the energy".into());
     }
-    let seconds = check.time_step_of_springs(given, seconds, &springs, &bodies, &shapes);
+    let mut shorter = check.time_step_of_springs(given, seconds, &springs, &bodies, &shapes);
+    if let Some((whole, substeps)) = &mut frame
+        && shorter < seconds
+    {
+        let needed = (*whole / shorter).ceil().min(1e9) as u32;
+        if file.contact.substeps.is_some() {
+            check.problem(
+                "contact.substeps",
+                substeps.to_string(),
+                format!("at least {needed}, to follow the stiffest spring"),
+            );
+        }
+        *substeps = needed;
+        shorter = *whole / f64::from(needed);
+        encounters.stiffen_for(shorter, &mut laws);
+    }
+    let seconds = shorter;
+    if frame.is_some() {
+        let staged = stages.iter_mut().flat_map(|stage| &mut stage.pairs);
+        for (a, b, law) in staged {
+            law.stiffness = laws[*a * names.len() + *b].stiffness;
+            law.wall_stiffness = law.stiffness;
+        }
+    }
     check.number("contact.time_step", seconds, "a time, s", Sign::Positive);
     if !check.problems.is_empty() {
         return Err(check.problems);
@@ -241,6 +272,9 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
     let mut file = file.clone();
     file.name = Some(model.name.clone());
     file.contact.time_step = Some(model.time_step);
+    if let Some((seconds, substeps)) = frame {
+        (file.contact.time_step, file.contact.substeps) = (Some(seconds), Some(substeps));
+    }
     Ok(Scene {
         model,
         file,

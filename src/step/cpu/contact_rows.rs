@@ -14,12 +14,12 @@ use super::history::columns;
 use super::lanes::{Soa4, Soa16, WIDTH, both, gather, of_lane};
 use super::subdomain::{Chunk, LaneGroup, Reaction, Subdomain};
 use crate::state::State;
-use crate::state::layout::{self, MATERIAL_BITS, Params, Sphere};
+use crate::state::layout::{self, IMPULSE, MATERIAL_BITS, Params, Sphere};
 use crate::step::contact::{History, Response, respond};
 use crate::step::geometry::RelativeMotion;
 
 /// Effect of contacts on a sphere in a step: force, N, and energy that dashpots dissipate, J; torque, N m, and energy that
-/// friction dissipates, J.
+/// friction dissipates, J. The law `impulse` has no dashpots, but needs the number of contacts: it is in their place.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C, align(32))]
 pub(super) struct Effect(pub [[f32; 4]; 2]);
@@ -271,6 +271,11 @@ impl ContactRow {
 
             // Both spheres of a pair evaluate the contact, and each has a half of what it costs.
             let (damping, friction) = (0.5 * response.damping, 0.5 * response.friction);
+            let damping = if LAW == IMPULSE {
+                if overlap > 0.0 { 1.0 } else { 0.0 }
+            } else {
+                damping
+            };
             let torque = geometry.arm.cross(response.force) + response.torque;
             let (force_sum, damping_sum) = force_sums.get(lane);
             force_sums.set(lane, force_sum + response.force, damping_sum + damping);

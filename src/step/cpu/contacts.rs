@@ -13,7 +13,7 @@ use super::history::for_law;
 use super::lanes::{WIDTH, read_both};
 use super::subdomain::{Chunk, LaneGroup, Subdomain};
 use crate::state::State;
-use crate::state::layout::{Body, KEPT, SphereLoad};
+use crate::state::layout::{Body, IMPULSE, KEPT, SphereLoad};
 
 /// Contacts of each sphere with others: force, torque, overlap, number, and contact histories.
 ///
@@ -145,7 +145,7 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
             .zip(chunk.spheres.clone().step_by(WIDTH))
         {
             let end = chunk.spheres.end.min(start + WIDTH);
-            load_block(subdomain, index, start..end, &sums);
+            load_block::<LAW>(subdomain, index, start..end, &sums);
         }
         scratch.sums = sums;
         return;
@@ -161,7 +161,11 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         let [force, torque] = effect.0.map(Vec4::from_array);
         load.force = force.truncate();
         load.torque = torque.truncate();
-        add(&mut load.damping, &mut load.damping_rest, force.w);
+        if LAW == IMPULSE {
+            load.contacts = force.w as u32;
+        } else {
+            add(&mut load.damping, &mut load.damping_rest, force.w);
+        }
         add(&mut load.friction, &mut load.friction_rest, torque.w);
     }
     scratch.sums = sums;
@@ -173,7 +177,12 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
 /// Completes the loads of a block but for what [`Subdomain::count`] adds, of the spheres in `places`: `higher` is what contacts
 /// with spheres of higher index do to each.
 #[inline(always)]
-fn load_block(subdomain: &mut Subdomain, block: usize, places: Range<usize>, higher: &SumRing) {
+fn load_block<const LAW: u32>(
+    subdomain: &mut Subdomain,
+    block: usize,
+    places: Range<usize>,
+    higher: &SumRing,
+) {
     let lower = &mut subdomain.sums;
     let mut effects = [Effect::default(); WIDTH];
     for (lane, place) in places.enumerate() {
@@ -186,11 +195,15 @@ fn load_block(subdomain: &mut Subdomain, block: usize, places: Range<usize>, hig
     read_both([&mut *forces, &mut *torques], cast_ref(&effects));
     for lane in 0..WIDTH {
         let [.., damped] = &mut forces.0;
-        add(&mut damping[lane], &mut damping_rest[lane], damped[lane]);
-        damped[lane] = 0.0;
         let [.., rubbed] = &mut torques.0;
         add(&mut friction[lane], &mut friction_rest[lane], rubbed[lane]);
-        rubbed[lane] = 0.0;
+        if LAW == IMPULSE {
+            rubbed[lane] = f32::from_bits(damped[lane] as u32);
+        } else {
+            add(&mut damping[lane], &mut damping_rest[lane], damped[lane]);
+            rubbed[lane] = 0.0;
+        }
+        damped[lane] = 0.0;
     }
 }
 

@@ -12,7 +12,8 @@ use crate::math::parallel::prelude::*;
 use crate::math::rotation::{MOST_TURN, Quaternion, advance, angular_velocity, is_round};
 use crate::math::rounding::{self, dither};
 use crate::state::layout::{
-    ASLEEP, Body, BodyForce, BodyProperties, Load, Member, Params, SEMI_IMPLICIT, SphereLoad,
+    ASLEEP, Body, BodyForce, BodyProperties, IMPULSE, KEPT, Load, Member, Params, SEMI_IMPLICIT,
+    SHARES, SphereLoad, shared,
 };
 use crate::state::{State, load};
 use crate::step::pull::pulled;
@@ -75,6 +76,8 @@ pub(super) fn begin(state: &mut State) -> Step {
     Step {
         params: *params,
         rebuilding: stats[0].rebuilding == 1,
+        step: stats[0].step,
+        shares: if params.law == IMPULSE { SHARES } else { 0 },
         dither: dither(stats[0].step),
     }
 }
@@ -158,6 +161,10 @@ pub(super) struct Step {
     params: Params,
     /// Whether the neighbour lists were built in it.
     rebuilding: bool,
+    /// Its number.
+    step: u32,
+    /// The bits of [`Body::still`] that count contacts; none but with the law [`IMPULSE`].
+    shares: u32,
     /// Where rounding starts to go up.
     dither: f32,
 }
@@ -311,7 +318,11 @@ impl Awake {
             sums[self.places.len()] = sums[place];
             self.places.push(place);
             self.bodies.push(Body {
-                still: if asleep { 0 } else { body.still },
+                still: if asleep {
+                    body.still & step.shares
+                } else {
+                    body.still
+                },
                 ..*body
             });
             self.forces.extend(force);
@@ -448,7 +459,7 @@ struct Marks {
 
 /// Bodies side by side, and what their lanes need to be moved.
 struct BodyLanes<const COUNT: usize> {
-    properties: [Soa4<COUNT>; 2],
+    properties: [Soa4<COUNT>; 3],
     /// The kinds of which these are, and whether all of them have three equal moments.
     kinds: Option<([u32; COUNT], bool)>,
     /// Those of [`BodyForce`], added to the others.
@@ -462,7 +473,7 @@ struct BodyLanes<const COUNT: usize> {
 impl<const COUNT: usize> Default for BodyLanes<COUNT> {
     fn default() -> Self {
         BodyLanes {
-            properties: [Soa4::ZERO; 2],
+            properties: [Soa4::ZERO; 3],
             kinds: None,
             forces: [Soa4::ZERO; 3],
             lost: [0; COUNT],
@@ -535,6 +546,15 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
             let [x, y, z, w] = orientations.bits(lane);
             let [offset_x, offset_y, offset_z, still] = offsets.bits(lane);
             let [cell_x, cell_y, cell_z, kind] = cells.bits(lane);
+            let (inverse_inertia, inverse_mass) = self.properties[0].get(lane);
+            let still = if step.shares == 0 || inverse_mass == 0.0 {
+                still
+            } else {
+                let [.., contacts] = loads[1].bits(lane);
+                let contacts = (contacts & 0xffff) + ((contacts & !KEPT) >> 16);
+                let [_, landing, ..] = self.properties[2].bits(lane);
+                still & !SHARES | shared(still, landing, contacts, step.step)
+            };
             let [.., first_sphere] = velocities.bits(lane);
             let body = Body {
                 offset: UVec3::new(offset_x, offset_y, offset_z),
@@ -547,7 +567,6 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
                 angular_momentum,
                 drift: step.drift_before(drift),
             };
-            let (inverse_inertia, inverse_mass) = self.properties[0].get(lane);
             let reach = self.properties[1].0[2][lane];
             let (moved, lost) = advance_body::<ROUND>(
                 &body,
@@ -635,15 +654,23 @@ fn rest(moved: &Body, kinds: Kinds, step: &Step) -> Body {
     );
     let farthest = properties.reach + members[0].radius;
     let still = moved.velocity.length() + farthest * spin.length() <= params.sleep_speed;
-    let still = if still { moved.still + 1 } else { 0 };
+    let shares = moved.still & step.shares;
+    let still = if still {
+        (moved.still & !step.shares) + 1
+    } else {
+        0
+    };
     if still >= params.sleep_steps {
         return Body {
-            still: ASLEEP,
+            still: ASLEEP | shares,
             velocity: Vec3::ZERO,
             angular_momentum: Vec3::ZERO,
             drift: moved.drift.abs(),
             ..*moved
         };
     }
-    Body { still, ..*moved }
+    Body {
+        still: still | shares,
+        ..*moved
+    }
 }

@@ -12,7 +12,9 @@ use crate::math::grid::{metres, settle};
 use crate::math::parallel::prelude::*;
 use crate::math::rotation::{Quaternion, angular_velocity};
 use crate::state::State;
-use crate::state::layout::{ASLEEP, Body, BodyProperties, FAST, GROUP_SHIFT, Params, Sphere};
+use crate::state::layout::{
+    ASLEEP, Body, BodyProperties, FAST, GROUP_SHIFT, IMPULSE, Params, Sphere, shares,
+};
 
 /// Position and velocity of each sphere, from its body; and the word on whether this step builds
 /// the neighbour lists.
@@ -57,8 +59,10 @@ pub(super) fn pose_some(state: &State, bodies: &[Body], first: usize, spheres: &
             first_member,
             sphere_count,
             group,
+            landing,
             ..
         } = properties[body.kind as usize];
+        let impulses = params.law == IMPULSE && inverse_mass > 0.0;
         let (spheres, others) = rest.split_at_mut(sphere_count as usize);
         rest = others;
         let asleep = body.still & ASLEEP;
@@ -83,7 +87,11 @@ pub(super) fn pose_some(state: &State, bodies: &[Body], first: usize, spheres: &
                 cell,
                 body: (first + index) as u32,
                 velocity: body.velocity + spin.cross(arm),
-                inverse_mass,
+                inverse_mass: if impulses {
+                    body.shares(landing) * (inverse_mass + member.turning)
+                } else {
+                    inverse_mass
+                },
                 angular_velocity: spin,
                 tags: member.material | group << GROUP_SHIFT | asleep | fast(body),
             };
@@ -128,6 +136,8 @@ struct SphereLanes {
     inverse_inertia: [f32; WIDTH],
     radii: [f32; WIDTH],
     inverse_masses: [f32; WIDTH],
+    /// See [`BodyProperties::landing`].
+    landings: [u32; WIDTH],
     /// Tags, but for whether the body is fast.
     tags: [u32; WIDTH],
     spheres: Soa16,
@@ -140,6 +150,7 @@ impl Default for SphereLanes {
             inverse_inertia: [0.0; WIDTH],
             radii: [0.0; WIDTH],
             inverse_masses: [0.0; WIDTH],
+            landings: [1; WIDTH],
             tags: [0; WIDTH],
             spheres: [Soa4::ZERO; 4],
         }
@@ -161,6 +172,7 @@ impl SphereLanes {
             self.inverse_inertia[lane] = properties.inverse_inertia.x;
             self.radii[lane] = member.radius;
             self.inverse_masses[lane] = properties.inverse_mass;
+            self.landings[lane] = properties.landing;
             self.tags[lane] = member.material | properties.group << GROUP_SHIFT;
         }
     }
@@ -174,13 +186,16 @@ impl SphereLanes {
     ) {
         // A copy: compilers cannot know that nothing here changes the original.
         let Params {
-            cell_size, period, ..
+            cell_size,
+            period,
+            law,
+            ..
         } = *params;
         let period = if PERIODIC { period } else { IVec3::ZERO };
         let [offsets, cells, _, velocities, momenta] = bodies;
         let [places, homes, motions, spins] = &mut self.spheres;
         for lane in 0..WIDTH {
-            let [x, y, z, _] = offsets.bits(lane);
+            let [x, y, z, still] = offsets.bits(lane);
             let [i, j, k, _] = cells.bits(lane);
             let home = metres(UVec3::new(x, y, z), cell_size);
             let (cell, offset) = settle(UVec3::new(i, j, k).as_ivec3(), home, cell_size, period);
@@ -190,9 +205,14 @@ impl SphereLanes {
             let velocity = velocities.get(lane).0 + spin.cross(Vec3::ZERO);
             let fast = if drift.is_sign_negative() { FAST } else { 0 };
             let index = (first + lane) as u32;
+            let inverse_mass = if law == IMPULSE {
+                shares(still, self.landings[lane]) * self.inverse_masses[lane]
+            } else {
+                self.inverse_masses[lane]
+            };
             places.set(lane, offset, self.radii[lane]);
             homes.set_bits(lane, cell.as_uvec3().extend(index).to_array());
-            motions.set(lane, velocity, self.inverse_masses[lane]);
+            motions.set(lane, velocity, inverse_mass);
             spins.set(lane, spin, f32::from_bits(self.tags[lane] | fast));
         }
     }

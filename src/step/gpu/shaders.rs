@@ -54,7 +54,7 @@ fn file_of(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 14] = [
+const SHARED: [(&str, &str); 15] = [
     ("tags", include_str!("../../../shaders/shared/tags.wgsl")),
     (
         "dispatch",
@@ -79,6 +79,10 @@ const SHARED: [(&str, &str); 14] = [
         include_str!("../../../shaders/shared/contact.wgsl"),
     ),
     ("law", include_str!("../../../shaders/shared/law.wgsl")),
+    (
+        "shares",
+        include_str!("../../../shaders/shared/shares.wgsl"),
+    ),
     ("sum", include_str!("../../../shaders/shared/sum.wgsl")),
     ("lists", include_str!("../../../shaders/shared/lists.wgsl")),
     (

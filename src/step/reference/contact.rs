@@ -7,7 +7,7 @@ use super::real::Real;
 use super::state::Params;
 use super::vector::Vector;
 use crate::model::{Cohesion, PairLaw};
-use crate::state::layout::{self, CUSTOM, HERTZ, LINEAR, ROLLING_SPRING};
+use crate::state::layout::{self, CUSTOM, HERTZ, IMPULSE, LINEAR, ROLLING_SPRING};
 
 mirrors! {
     Pair {
@@ -25,6 +25,7 @@ mirrors! {
         cohesion_range: R,
         surface_energy: R,
         conductance: R,
+        restitution: R,
     }
     History {
         tangential_displacement: Vector<R>,
@@ -43,6 +44,7 @@ impl<R: Real> Pair<R> {
         self.wall_tangential_ratio = R::of(law.wall_tangential_ratio);
         self.damping_ratio = R::of(law.damping_ratio);
         self.damping = R::of(law.damping);
+        self.restitution = R::of(law.restitution);
         self.friction = R::of(law.friction);
         self.rolling_friction = R::of(law.rolling_friction);
         self.twisting_friction = R::of(law.twisting_friction);
@@ -88,7 +90,7 @@ pub struct Contact<R> {
     pub common_twist: R,
     /// Effective radius, m.
     pub radius: R,
-    /// 1/m_a + 1/m_b of the bodies, 1/kg.
+    /// 1/m_a + 1/m_b of the bodies, 1/kg; with the law `impulse` of their shares.
     pub inverse_mass: R,
     /// s.
     pub time_step: R,
@@ -140,9 +142,14 @@ pub fn touch_of<R: Real>(overlap: R, speed: R, time_step: R) -> Touch<R> {
 }
 
 /// Force (N) and slope (N/m) of the normal spring.
-fn spring<R: Real>(law: u32, overlap: R, radius: R, pair: &Pair<R>) -> (R, R) {
+fn spring<R: Real>(law: u32, overlap: R, contact: &Contact<R>, pair: &Pair<R>) -> (R, R) {
+    if law == IMPULSE {
+        let time_step = contact.time_step;
+        let stiffness = R::ONE / (contact.inverse_mass * time_step * time_step);
+        return (stiffness * overlap, stiffness);
+    }
     if law == HERTZ {
-        let width = (radius * overlap).sqrt();
+        let width = (contact.radius * overlap).sqrt();
         return (
             pair.stiffness * width * overlap,
             R::of(1.5) * pair.stiffness * width,
@@ -170,7 +177,7 @@ struct Push<R> {
 fn push_of<R: Real>(law: u32, contact: &Contact<R>, pair: &Pair<R>) -> Push<R> {
     let approach = -contact.relative_velocity.dot(contact.normal);
     let presence = contact.touch.presence;
-    let (spring, tangent) = spring(law, contact.overlap.max(R::ZERO), contact.radius, pair);
+    let (spring, tangent) = spring(law, contact.overlap.max(R::ZERO), contact, pair);
     let impedance = presence * (tangent / contact.inverse_mass).sqrt();
     // Damping of Hertz's spring over that of a linear one of the same slope.
     let shape = if law == HERTZ { R::TSUJI } else { R::ONE };
@@ -184,6 +191,38 @@ fn push_of<R: Real>(law: u32, contact: &Contact<R>, pair: &Pair<R>) -> Push<R> {
         dashpot,
         approach,
         both: spring + dashpot * approach,
+    }
+}
+
+/// Speeds of approach that are no impact but come of gravity, as a multiple of what it adds in a step.
+const STILL: f64 = 4.0;
+
+/// The same of the law `impulse`: what ends the approach in this step, and the overlap.
+fn impulse_of<R: Real>(contact: &Contact<R>, pair: &Pair<R>, params: &Params<R>) -> Push<R> {
+    let approach = -contact.relative_velocity.dot(contact.normal);
+    let (spring, tangent) = spring(IMPULSE, contact.overlap.max(R::ZERO), contact, pair);
+    let dashpot = tangent * contact.time_step;
+    let gap = (-contact.overlap).max(R::ZERO);
+    let slowed = spring + dashpot * approach - tangent * gap;
+    let bounced = (R::ONE + pair.restitution) * dashpot * approach;
+    let still = R::of(STILL) * params.gravity.length() * contact.time_step;
+    let both = if approach > still {
+        slowed.max(bounced)
+    } else {
+        slowed
+    };
+    let meets = contact.overlap + approach * contact.time_step > R::ZERO;
+    Push {
+        spring,
+        tangent,
+        impedance: dashpot,
+        dashpot,
+        approach,
+        both: if meets || contact.overlap > R::ZERO {
+            both.max(R::ZERO)
+        } else {
+            R::ZERO
+        },
     }
 }
 
@@ -205,6 +244,14 @@ pub fn contact_law<R: Real>(
 ) -> Response<R> {
     match params.law {
         LINEAR => linear(contact, pair),
+        IMPULSE => {
+            let response = with_history(contact, pair, history, params);
+            Response {
+                damping: R::ZERO,
+                friction: response.damping + response.friction,
+                ..response
+            }
+        }
         CUSTOM => panic!("the reference has no custom contact law"),
         _ => with_history(contact, pair, history, params),
     }
@@ -247,7 +294,19 @@ fn with_history<R: Real>(
 ) -> Response<R> {
     let normal = contact.normal;
     let radius = contact.radius;
-    let mut push = push_of(params.law, contact, pair);
+    let is_impulse = params.law == IMPULSE;
+    let mut push = if is_impulse {
+        impulse_of(contact, pair, params)
+    } else {
+        push_of(params.law, contact, pair)
+    };
+    let presence = if !is_impulse {
+        contact.touch.presence
+    } else if push.both > R::ZERO {
+        R::ONE
+    } else {
+        R::ZERO
+    };
     if params.attraction == 0 {
         push.both = push.both.max(R::ZERO);
     }
@@ -261,7 +320,7 @@ fn with_history<R: Real>(
 
     let normal_force = push.both.max(R::ZERO);
     let stiffness = pair.tangential_ratio * push.tangent;
-    if contact.touch.presence == R::ZERO {
+    if presence == R::ZERO {
         // What the springs still held is lost.
         let twist = history.twisting_displacement;
         let held = history.tangential_displacement.square()
@@ -280,7 +339,13 @@ fn with_history<R: Real>(
 
     let slip = contact.relative_velocity + normal * push.approach;
     let start = carried(history.tangential_displacement, normal, angle);
-    let shear = slide(slider(pair.friction), start, slip, contact);
+    let shear = slide(
+        slider(pair.friction),
+        start,
+        slip,
+        presence * contact.time_step,
+        contact,
+    );
     response.force += shear.force;
     response.damping += shear.damping;
     response.friction += shear.friction;
@@ -289,7 +354,13 @@ fn with_history<R: Real>(
         let twist = radius * contact.relative_spin.dot(normal);
         let slider = slider(pair.twisting_friction);
         let start = normal * history.twisting_displacement;
-        let torsion = slide(slider, start, normal * twist, contact);
+        let torsion = slide(
+            slider,
+            start,
+            normal * twist,
+            presence * contact.time_step,
+            contact,
+        );
         response.torque += torsion.force * radius;
         response.damping += torsion.damping;
         response.friction += torsion.friction;
@@ -301,7 +372,13 @@ fn with_history<R: Real>(
         if pair.rolling == ROLLING_SPRING {
             let start = carried(history.rolling_displacement, normal, angle);
             let slider = slider(pair.rolling_friction);
-            let rolling = slide(slider, start, spin * radius, contact);
+            let rolling = slide(
+                slider,
+                start,
+                spin * radius,
+                presence * contact.time_step,
+                contact,
+            );
             response.torque += rolling.force * radius;
             response.damping += rolling.damping;
             response.friction += rolling.friction;
@@ -350,15 +427,16 @@ struct Slid<R> {
     friction: R,
 }
 
-/// A step in which the ends of the spring part with `velocity`.
+/// A step in which the ends of the spring part with `velocity`, for a `time` of it.
 fn slide<R: Real>(
     slider: Slider<R>,
     start: Vector<R>,
     velocity: Vector<R>,
+    time: R,
     contact: &Contact<R>,
 ) -> Slid<R> {
     let before = start.square();
-    let mut elongation = start + velocity * (contact.touch.presence * contact.time_step);
+    let mut elongation = start + velocity * time;
     let mut force = elongation * slider.stiffness + velocity * slider.dashpot;
     let magnitude = force.length();
     let slides = magnitude > slider.cap;
@@ -407,7 +485,7 @@ fn cohesion<R: Real>(law: u32, contact: &Contact<R>, pair: &Pair<R>, sticks: boo
     }
     if pair.surface_energy > R::ZERO && (sticks || contact.touch.presence > R::ZERO) {
         let pull_off = R::of(1.5) * R::of(PI) * pair.surface_energy * contact.radius;
-        let (neck, _) = spring(law, (-contact.overlap).max(R::ZERO), contact.radius, pair);
+        let (neck, _) = spring(law, (-contact.overlap).max(R::ZERO), contact, pair);
         pull += (pull_off - neck).max(R::ZERO);
         return (pull, neck < pull_off);
     }

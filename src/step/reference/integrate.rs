@@ -4,7 +4,7 @@ use super::rotation::{Quaternion, advance, angular_velocity};
 use super::state::{Body, BodyProperties, Load, LoadedWall, Params, State, Wall};
 use super::vector::Vector;
 use crate::math::rounding::dither;
-use crate::state::layout::{ASLEEP, SEMI_IMPLICIT, WALL_DIGITS};
+use crate::state::layout::{ASLEEP, IMPULSE, SEMI_IMPLICIT, SHARES, WALL_DIGITS, shared};
 
 /// Sums the spheres of each body and moves it by one time step; and moves walls.
 pub fn integrate<R: Real>(state: &mut State<R>) {
@@ -47,11 +47,15 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
     let mut force = Vector::ZERO;
     let mut torque = Vector::ZERO;
     let loads = &state.sphere_loads[body.first_sphere as usize..];
+    let mut contacts = 0;
     for (member, load) in members.iter().zip(loads) {
+        contacts += load.touches();
         let arm = orientation.rotate(member.center);
         force += load.force;
         torque += load.torque + arm.cross(load.force);
     }
+    // The bits of `still` that count contacts.
+    let counted = if params.law == IMPULSE { SHARES } else { 0 };
     if params.pulled as usize == index + 1 {
         body = pulled(body, constant, &params);
     }
@@ -74,7 +78,11 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
             state.bodies[index] = body;
             return;
         }
-        body.still = 0;
+        body.still &= counted;
+    }
+    if counted != 0 {
+        let shares = shared(body.still, constant.landing, contacts, state.stats.step);
+        body.still = body.still & !SHARES | shares;
     }
     let before = body;
     body.velocity = body.velocity.plus(acceleration * time_step, dither);
@@ -105,11 +113,13 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
         let orientation = body.orientation.quaternion();
         let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
         let speed = body.velocity.length() + farthest * spin.length();
-        body.still = if speed <= params.sleep_speed {
-            body.still + 1
+        let shares = body.still & counted;
+        let still = if speed <= params.sleep_speed {
+            (body.still & !counted) + 1
         } else {
             0
         };
+        body.still = still | shares;
     }
 
     // Farther than 2²⁰ cells or 3 rad in a step is the end of a simulation, and so is no number.
@@ -121,8 +131,8 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
         && near
         && turn.length() < R::of(3.0);
 
-    if params.sleep_steps > 0 && body.still >= params.sleep_steps {
-        body.still = ASLEEP;
+    if params.sleep_steps > 0 && body.still & !counted >= params.sleep_steps {
+        body.still = ASLEEP | body.still & counted;
         body.velocity = Vector::ZERO;
         body.angular_momentum = Vector::ZERO;
         body.drift = drift;

@@ -232,11 +232,13 @@ mirrors! {
         sphere_count: u32,
         reach: R,
         group: u32,
+        landing: u32,
     }
     Member {
         center: Vector<R>,
         radius: R,
         material: u32,
+        turning: R,
     }
     Group {
         gravity: Vector<R>,

@@ -2,7 +2,7 @@ use super::grid::settle;
 use super::real::Real;
 use super::rotation::angular_velocity;
 use super::state::{Sphere, State};
-use crate::state::layout::{ASLEEP, FAST, GROUP_SHIFT};
+use crate::state::layout::{ASLEEP, FAST, GROUP_SHIFT, IMPULSE, shares};
 
 /// Position and velocity of each sphere, from its body; and the word on whether this step builds the neighbour
 /// lists.
@@ -23,13 +23,18 @@ pub fn pose<R: Real>(state: &mut State<R>) {
         let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
         let center = body.offset.metres(state.params.cell_size) + arm;
         let (cell, offset) = settle(body.cell, center, &state.params);
+        let mut inverse_mass = constant.inverse_mass;
+        if state.params.law == IMPULSE && inverse_mass > R::ZERO {
+            let shares = R::of(shares(body.still, constant.landing).into());
+            inverse_mass = shares * (inverse_mass + member.turning);
+        }
         state.spheres[index] = Sphere {
             offset,
             radius: member.radius,
             cell,
             body: own,
             velocity: body.velocity + spin.cross(arm),
-            inverse_mass: constant.inverse_mass,
+            inverse_mass,
             angular_velocity: spin,
             tags: member.material | constant.group << GROUP_SHIFT | asleep | fast,
         };

@@ -366,6 +366,11 @@ impl<R: Real> Sphere<R> {
 }
 
 impl<R: Real> SphereLoad<R> {
+    /// Number of contacts.
+    pub fn touches(&self) -> u32 {
+        (self.contacts & 0xffff) + ((self.contacts & !KEPT) >> 16)
+    }
+
     /// Whether the load is that of an earlier step.
     pub fn is_kept(&self) -> bool {
         self.contacts & KEPT != 0
