@@ -85,7 +85,7 @@ pub(super) fn end(state: &mut State, moved: Moved) {
     let stats = &mut state.stats[0];
     stats.runaway = stats.runaway.max(moved.runaway);
     stats.stale = (moved.stale || walls_stale).into();
-    stats.steps += 1;
+    stats.steps = stats.steps.wrapping_add(1);
 }
 
 /// Whether bodies have moved too far.
