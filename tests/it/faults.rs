@@ -226,19 +226,16 @@ fn runs_go_on_after_four_thousand_million_steps() {
     scene["bodies"] = json!([{ "shape": "ball", "position": [0, 3, 0] }]);
     scene["fills"] = json!([]);
     scene["planes"] = json!([]);
-    // It turns 250 times meanwhile.
+    // It turns 250 times and a quarter meanwhile.
     let speed = std::f64::consts::TAU / (1e-4 * (1_u64 << 32) as f64);
     scene["walls"] = json!([{ "box": { "size": [1, 1, 1] }, "material": "stone",
-                              "motion": { "rotation": { "axis": [0, 1, 0], "speed": 250.0 * speed } } }]);
+                              "motion": { "rotation": { "axis": [0, 1, 0], "speed": 250.25 * speed } } }]);
     let model = scene::parse(&scene.to_string(), "long.json".as_ref())
         .unwrap()
         .model;
     let late = u64::from(u32::MAX) - 5;
-    let starts: [fn(&Model) -> Simulation; 2] = [
-        |model| Simulation::on_cpu(model.clone(), Some(1)).unwrap(),
-        |model| Simulation::on_gpu(model.clone(), crate::common::device()).unwrap(),
-    ];
-    for start in starts {
+    let start = |model: &Model| Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    {
         let mut simulation = start(&model);
         let mut state = simulation.state().unwrap().clone();
         state.stats[0].steps = late as u32;
