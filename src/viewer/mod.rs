@@ -86,7 +86,9 @@ pub fn run(setup: Setup) -> Result<()> {
 fn no_window(error: &EventLoopError) -> Error {
     let text = error.to_string();
     Error::Window(match text.split_once(": ") {
-        Some((place, reason)) if place.starts_with("os error at ") => reason.to_owned(),
+        Some((place, reason)) if place.starts_with("os error at ") => {
+            reason.trim_end_matches('.').to_owned()
+        }
         _ => text,
     })
 }

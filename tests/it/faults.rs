@@ -235,41 +235,39 @@ fn runs_go_on_after_four_thousand_million_steps() {
         .model;
     let late = u64::from(u32::MAX) - 5;
     let start = |model: &Model| Simulation::on_cpu(model.clone(), Some(1)).unwrap();
-    {
-        let mut simulation = start(&model);
-        let mut state = simulation.state().unwrap().clone();
-        state.stats[0].steps = late as u32;
-        simulation.restore(&state, late).unwrap();
-        simulation.step(16).unwrap();
-        assert_eq!(simulation.steps(), late + 16);
-        let time = simulation.time();
-        assert!((time - 1e-4 * (late + 16) as f64).abs() < 1e-6);
-        // The wall is where that time has it, and the ball has fallen for 16 steps.
-        let pose = simulation.walls().unwrap()[0].moving.pose;
-        let expected = model.walls[0].at(time).pose.orientation;
-        assert!(
-            pose.orientation.dot(expected).abs() > 1.0 - 1e-9,
-            "{pose:?} {expected:?}"
-        );
-        let speed = simulation.bodies().unwrap()[0].velocity.y;
-        assert!(
-            (speed / (-9.81 * 16.0 * 1e-4) - 1.0).abs() < 0.01,
-            "{speed}"
-        );
-        // A checkpoint from there goes on from there.
-        let file = "late.checkpoint".as_ref();
-        let bytes = simulation.checkpoint().unwrap();
-        let mut again = start(&model);
-        Checkpoint::decode(bytes, file)
-            .unwrap()
-            .restore(&mut again, file)
-            .unwrap();
-        for simulation in [&mut again, &mut simulation] {
-            simulation.step(7).unwrap();
-        }
-        assert_eq!(again.walls().unwrap(), simulation.walls().unwrap());
-        assert_eq!(again.summary().unwrap(), simulation.summary().unwrap());
+    let mut simulation = start(&model);
+    let mut state = simulation.state().unwrap().clone();
+    state.stats[0].steps = late as u32;
+    simulation.restore(&state, late).unwrap();
+    simulation.step(16).unwrap();
+    assert_eq!(simulation.steps(), late + 16);
+    let time = simulation.time();
+    assert!((time - 1e-4 * (late + 16) as f64).abs() < 1e-6);
+    // The wall is where that time has it, and the ball has fallen for 16 steps.
+    let pose = simulation.walls().unwrap()[0].moving.pose;
+    let expected = model.walls[0].at(time).pose.orientation;
+    assert!(
+        pose.orientation.dot(expected).abs() > 1.0 - 1e-9,
+        "{pose:?} {expected:?}"
+    );
+    let speed = simulation.bodies().unwrap()[0].velocity.y;
+    assert!(
+        (speed / (-9.81 * 16.0 * 1e-4) - 1.0).abs() < 0.01,
+        "{speed}"
+    );
+    // A checkpoint from there goes on from there.
+    let file = "late.checkpoint".as_ref();
+    let bytes = simulation.checkpoint().unwrap();
+    let mut again = start(&model);
+    Checkpoint::decode(bytes, file)
+        .unwrap()
+        .restore(&mut again, file)
+        .unwrap();
+    for simulation in [&mut again, &mut simulation] {
+        simulation.step(7).unwrap();
     }
+    assert_eq!(again.walls().unwrap(), simulation.walls().unwrap());
+    assert_eq!(again.summary().unwrap(), simulation.summary().unwrap());
 }
 
 /// Cancels the steps after step 9.
