@@ -117,6 +117,9 @@ impl Options {
     }
 }
 
+/// Steps after which the engines' count of them, of 32 bits, starts again from 0.
+const EPOCH: u64 = 1 << 32;
+
 /// A simulation: a model, the engine that steps it, and how far it has come.
 pub struct Simulation {
     model: Arc<Model>,
@@ -346,7 +349,9 @@ impl Simulation {
             let listen = self.ears.next(self.steps);
             let stage = self.next_stage().unwrap_or(end);
             let listen_at = listen.unwrap_or(end);
-            let next = look.min(explosion).min(stage).min(listen_at).min(end);
+            let epoch = (self.steps / EPOCH + 1) * EPOCH;
+            let next = look.min(explosion).min(stage).min(listen_at);
+            let next = next.min(epoch).min(end);
             self.take(patience, next - self.steps).await?;
             if listen == Some(self.steps) {
                 self.listen(patience).await?;
@@ -384,6 +389,10 @@ impl Simulation {
             Patience::Yield => engine.step_async(state, after, steps, samples).await?,
         };
         self.sphere_steps += (self.steps - after) * self.sphere_count() as u64;
+        if self.steps > after && self.steps.is_multiple_of(EPOCH) {
+            self.set_epoch();
+            self.upload_params();
+        }
         for sample in &mut self.samples[before..] {
             sample.identity = self.state.identities[sample.body as usize];
         }
@@ -392,6 +401,12 @@ impl Simulation {
             0 => Ok(()),
             body => Err(self.runaway(patience, body as usize - 1).await?),
         }
+    }
+
+    /// Gives the engine the time that its count of steps leaves out.
+    pub(crate) fn set_epoch(&mut self) {
+        let left_out = (self.steps - self.steps % EPOCH) as f64 * self.model.time_step;
+        self.state.set_left_out(left_out);
     }
 
     fn next_explosion(&self) -> Option<u64> {
@@ -623,6 +638,7 @@ impl Simulation {
             self.state.start_forces();
         }
         self.steps = steps;
+        self.set_epoch();
         self.replace()
     }
 

@@ -118,6 +118,7 @@ impl Simulation {
         self.model_mut().time_step = time_step;
         let earlier = time - self.steps as f64 * time_step;
         self.state.set_time_step(time_step, earlier);
+        self.set_epoch();
         self.upload_params();
         Ok(())
     }
@@ -366,7 +367,7 @@ impl Simulation {
         model
     }
 
-    fn upload_params(&mut self) {
+    pub(super) fn upload_params(&mut self) {
         self.engine.write_params(&self.state);
     }
 }

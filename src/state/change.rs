@@ -125,6 +125,13 @@ impl State {
         self.movers.set_time_step(time_step, earlier);
     }
 
+    /// Sets the time that the engines' count of steps leaves out, s.
+    pub(crate) fn set_left_out(&mut self, left_out: f64) {
+        let earlier = self.earlier + left_out;
+        self.params.earlier = earlier as f32;
+        self.movers.set_time_step(self.movers.time_step, earlier);
+    }
+
     /// Has a body pulled from now on, or none.
     pub(crate) fn set_pull(&mut self, pull: Option<Pull>) {
         let params = &mut self.params;

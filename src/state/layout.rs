@@ -706,6 +706,6 @@ impl Stats {
         self.step = self.steps;
         self.rebuilding = self.stale;
         self.stale = 0;
-        self.rebuilds += self.rebuilding;
+        self.rebuilds = self.rebuilds.wrapping_add(self.rebuilding);
     }
 }

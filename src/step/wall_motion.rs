@@ -19,7 +19,7 @@ pub(crate) fn steps_without_bodies(state: &mut State, count: u64) {
         let stale = move_walls(state);
         let stats = &mut state.stats[0];
         stats.stale = stale.into();
-        stats.steps += 1;
+        stats.steps = stats.steps.wrapping_add(1);
     }
 }
 

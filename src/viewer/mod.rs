@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use winit::application::ApplicationHandler;
+use winit::error::EventLoopError;
 use winit::event::{ElementState, StartCause, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
 use winit::keyboard::Key;
@@ -65,7 +66,7 @@ pub struct Setup {
 pub fn run(setup: Setup) -> Result<()> {
     let events = EventLoop::<Happened>::with_user_event()
         .build()
-        .map_err(|error| Error::Window(error.to_string()))?;
+        .map_err(|error| no_window(&error))?;
     let proxy = events.create_proxy();
     let watch = Watch::new(move |path| {
         // The window may be gone already.
@@ -74,11 +75,22 @@ pub fn run(setup: Setup) -> Result<()> {
     let mut viewer = Viewer::new(setup, watch);
     events
         .run_app(&mut viewer)
-        .map_err(|error| Error::Window(error.to_string()))?;
+        .map_err(|error| no_window(&error))?;
     match viewer.failure {
         None => Ok(()),
         Some(error) => Err(error),
     }
+}
+
+/// Why there is no window, without the place in winit's source at which it says so.
+fn no_window(error: &EventLoopError) -> Error {
+    let text = error.to_string();
+    Error::Window(match text.split_once(": ") {
+        Some((place, reason)) if place.starts_with("os error at ") => {
+            reason.trim_end_matches('.').to_owned()
+        }
+        _ => text,
+    })
 }
 
 /// What other threads tell the window.

@@ -218,6 +218,58 @@ fn no_damage_to_a_checkpoint_is_a_panic_or_a_number_that_is_none() {
     );
 }
 
+/// The count of steps that engines have is of 32 bits: runs go on over its end, and so does time.
+#[test]
+fn runs_go_on_after_four_thousand_million_steps() {
+    let mut scene = heap();
+    scene["contact"]["time_step"] = json!(1e-4);
+    scene["bodies"] = json!([{ "shape": "ball", "position": [0, 3, 0] }]);
+    scene["fills"] = json!([]);
+    scene["planes"] = json!([]);
+    // It turns 250 times and a quarter meanwhile.
+    let speed = std::f64::consts::TAU / (1e-4 * (1_u64 << 32) as f64);
+    scene["walls"] = json!([{ "box": { "size": [1, 1, 1] }, "material": "stone",
+                              "motion": { "rotation": { "axis": [0, 1, 0], "speed": 250.25 * speed } } }]);
+    let model = scene::parse(&scene.to_string(), "long.json".as_ref())
+        .unwrap()
+        .model;
+    let late = u64::from(u32::MAX) - 5;
+    let start = |model: &Model| Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    let mut simulation = start(&model);
+    let mut state = simulation.state().unwrap().clone();
+    state.stats[0].steps = late as u32;
+    simulation.restore(&state, late).unwrap();
+    simulation.step(16).unwrap();
+    assert_eq!(simulation.steps(), late + 16);
+    let time = simulation.time();
+    assert!((time - 1e-4 * (late + 16) as f64).abs() < 1e-6);
+    // The wall is where that time has it, and the ball has fallen for 16 steps.
+    let pose = simulation.walls().unwrap()[0].moving.pose;
+    let expected = model.walls[0].at(time).pose.orientation;
+    assert!(
+        pose.orientation.dot(expected).abs() > 1.0 - 1e-9,
+        "{pose:?} {expected:?}"
+    );
+    let speed = simulation.bodies().unwrap()[0].velocity.y;
+    assert!(
+        (speed / (-9.81 * 16.0 * 1e-4) - 1.0).abs() < 0.01,
+        "{speed}"
+    );
+    // A checkpoint from there goes on from there.
+    let file = "late.checkpoint".as_ref();
+    let bytes = simulation.checkpoint().unwrap();
+    let mut again = start(&model);
+    Checkpoint::decode(bytes, file)
+        .unwrap()
+        .restore(&mut again, file)
+        .unwrap();
+    for simulation in [&mut again, &mut simulation] {
+        simulation.step(7).unwrap();
+    }
+    assert_eq!(again.walls().unwrap(), simulation.walls().unwrap());
+    assert_eq!(again.summary().unwrap(), simulation.summary().unwrap());
+}
+
 /// Cancels the steps after step 9.
 struct Impatient;
 
@@ -363,6 +415,106 @@ fn a_floor_of_rectangles_goes_on_over_the_seam() {
     );
 }
 
+/// Scenes that ask for too much, or for next to nothing: the table of docs/reliability.md.
+#[test]
+fn abuse_is_refused_in_a_sentence() {
+    let ball = |x: f64| json!({ "shape": "ball 0", "position": [x, 1, 0] });
+    let rod = json!({ "rod": { "rod": { "n": 10, "radius": 0.05 }, "material": "stone" } });
+    let grown = |factor: f64| {
+        json!({ "contact": { "law": "hooke", "stiffness": 100, "time_step": factor * 1e-3 },
+                "bodies": [ball(0.0)], "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }] })
+    };
+    for (what, more, said) in [
+        (
+            "no body",
+            json!({ "bodies": [] }),
+            "expected at least one body",
+        ),
+        (
+            "everything at one point",
+            json!({ "bodies": [ball(0.0), ball(0.0), ball(0.0)] }),
+            "found an overlap of 0.02 m (200 % of the smaller radius)",
+        ),
+        (
+            "a time step too large",
+            grown(1e3),
+            "contact.time_step: found 1 s, expected at most",
+        ),
+        (
+            "a body larger than its box",
+            json!({ "shapes": rod, "bodies": [{ "shape": "rod", "position": [0, 0, 0] }],
+                    "domain": { "min": [0, 0, 0], "max": [0.3, 1, 1], "periodic": [true, false, false] } }),
+            "twice the width of the largest body",
+        ),
+        (
+            "more bodies than there can be",
+            json!({ "fills": [{ "count": 1_000_000_000_000_000_000_u64, "shapes": { "ball 0": 1 },
+                                "region": { "min": [0, 0, 0], "max": [1, 1, 1] } }] }),
+            "fills[0].count",
+        ),
+    ] {
+        let sentence = parse(&balls(&[0.01], more)).expect_err(what);
+        assert!(sentence.contains(said), "{what}: {sentence}");
+    }
+}
+
+#[test]
+fn abuse_that_can_be_is_right_on_both_engines() {
+    let plain = json!({ "contact": { "law": "hooke", "stiffness": 100, "time_step": 1e-4 } });
+    let with = |more: Value| {
+        let mut all = plain.clone();
+        for (field, value) in more.as_object().unwrap() {
+            all[field] = value.clone();
+        }
+        balls(&[0.01], all)
+    };
+    // One body falls, and without gravity two stay where they are.
+    let one = json!({ "bodies": [{ "shape": "ball 0", "position": [0, 0, 0] }] });
+    on_both(&with(one), |mut simulation, engine| {
+        simulation.step(200).unwrap();
+        let speed = simulation.bodies().unwrap()[0].velocity.y;
+        assert!(
+            (speed / (-9.81 * 0.02) - 1.0).abs() < 1e-4,
+            "{engine}: {speed}"
+        );
+    });
+    let still = json!({ "gravity": [0, 0, 0], "bodies": [
+        { "shape": "ball 0", "position": [0, 0, 0] }, { "shape": "ball 0", "position": [0.03, 0, 0] } ] });
+    on_both(&with(still), |mut simulation, engine| {
+        simulation.step(200).unwrap();
+        let summary = simulation.summary().unwrap();
+        assert_eq!(
+            (summary.kinetic_energy, summary.contacts),
+            (0.0, 0),
+            "{engine}"
+        );
+    });
+    // A ball of a gram and less meets one of masses over 12 orders: momentum is kept, and the light one turns back.
+    let stone = |density: f64| json!({ "density": density, "restitution": 1, "friction": 0 });
+    let ball = |material: &str| json!({ "sphere": { "radius": 0.01 }, "material": material });
+    let masses = json!({
+        "gravity": [0, 0, 0],
+        "contact": { "law": "hooke", "stiffness": 0.1, "time_step": 1e-5 },
+        "materials": { "stone": stone(2500.0), "heavy": stone(1e9), "light": stone(1e-3) },
+        "shapes": { "heavy": ball("heavy"), "light": ball("light") },
+        "bodies": [
+            { "shape": "heavy", "position": [0, 0, 0] },
+            { "shape": "light", "position": [0.0201, 0, 0], "velocity": [-1, 0, 0] },
+        ],
+    });
+    on_both(&with(masses), |mut simulation, engine| {
+        simulation.step(120).unwrap();
+        let bodies = simulation.bodies().unwrap();
+        let light = bodies[1].velocity.x;
+        assert!((light - 1.0).abs() < 0.02, "{engine}: {light} m/s");
+        assert!(
+            bodies[0].velocity.length() < 1e-11,
+            "{engine}: {:?}",
+            bodies[0].velocity
+        );
+    });
+}
+
 #[test]
 fn what_would_take_forever_is_said_at_once() {
     let fill = |min: f64| {
@@ -463,6 +615,24 @@ mod processes {
         assert!(
             lines.iter().all(|line| line.ends_with(" N on it")),
             "{summary}"
+        );
+    }
+
+    #[cfg(all(target_os = "linux", feature = "view"))]
+    #[test]
+    fn without_a_display_the_window_says_so_in_a_sentence() {
+        let place = Place::with(&heap());
+        let mut command = place.command("view scene.json");
+        for name in ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"] {
+            command.env_remove(name);
+        }
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("no window can be opened: "), "{said}");
+        assert!(
+            !said.contains(".rs") && !said.contains("panicked"),
+            "{said}"
         );
     }
 

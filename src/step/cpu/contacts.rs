@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use bytemuck::cast_ref;
 use glam::{IVec3, Vec4};
+#[cfg(not(simd = "portable"))]
 use multiversion::multiversion;
 
 use super::contact_rows::{ContactScratch, Effect, SumRing, larger, prefetch};
@@ -72,7 +73,11 @@ pub(super) fn kernel(state: &State) -> Kernel {
 
 /// The contacts of the spheres of a chunk, for which there are `loads`. Returns the largest overlap as a fraction of
 /// the smaller radius.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+#[cfg_attr(
+    simd = "avx512",
+    multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))
+)]
+#[cfg_attr(simd = "avx2", multiversion(targets("x86_64+avx2")))]
 fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     state: &State,
     subdomain: &mut Subdomain,

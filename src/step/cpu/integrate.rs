@@ -2,6 +2,7 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use glam::{IVec3, UVec3, UVec4, Vec3};
+#[cfg(not(simd = "portable"))]
 use multiversion::multiversion;
 
 use super::GRAIN;
@@ -88,7 +89,7 @@ pub(super) fn end(state: &mut State, moved: Moved) {
     let stats = &mut state.stats[0];
     stats.runaway = stats.runaway.max(moved.runaway);
     stats.stale = (moved.stale || walls_stale).into();
-    stats.steps += 1;
+    stats.steps = stats.steps.wrapping_add(1);
 }
 
 /// Whether bodies have moved too far.
@@ -196,7 +197,11 @@ pub(super) struct Bodies<'a> {
 }
 
 /// Moves bodies, with what is on their spheres.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+#[cfg_attr(
+    simd = "avx512",
+    multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))
+)]
+#[cfg_attr(simd = "avx2", multiversion(targets("x86_64+avx2")))]
 pub(super) fn integrate_some(
     step: &Step,
     kinds: Kinds,
@@ -258,7 +263,11 @@ pub(super) fn integrate_some(
 }
 
 /// Moves balls, with what is on them: `count` of them, the first of which has the index `first`.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+#[cfg_attr(
+    simd = "avx512",
+    multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))
+)]
+#[cfg_attr(simd = "avx2", multiversion(targets("x86_64+avx2")))]
 pub(super) fn integrate_blocks(
     step: &Step,
     kinds: Kinds,

@@ -22,11 +22,20 @@ pub const WIDTH: usize = 16;
 /// [`WIDTH`] elements of 64 bytes each, value by value.
 pub type Soa16 = [Soa4<WIDTH>; 4];
 
+/// Whether this processor has what the functions of `avx512` need, and the build is not one without it.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn has_avx512() -> bool {
+    cfg!(simd = "avx512")
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512vl")
+}
+
 /// Takes over elements that lie anywhere.
 #[inline(always)]
 pub fn gather<'a, T: Pod>(soa: &mut Soa16, element: impl Fn(usize) -> &'a T) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") {
+    if has_avx512() {
         // SAFETY: this processor has what the function needs.
         return unsafe { avx512::read(&mut soa.each_mut(), 0, element) };
     }
@@ -47,7 +56,7 @@ pub fn read_four<const COUNT: usize, const N: usize>(
     row: usize,
 ) {
     #[cfg(target_arch = "x86_64")]
-    if elements.len().is_multiple_of(WIDTH) && is_x86_feature_detected!("avx512f") {
+    if elements.len().is_multiple_of(WIDTH) && has_avx512() {
         for (group, elements) in elements.as_chunks::<WIDTH>().0.iter().enumerate() {
             let element = |lane: usize| elements[lane][row..].first_chunk::<4>().unwrap();
             // SAFETY: this processor has what the function needs.
@@ -68,7 +77,7 @@ pub fn write_four<const COUNT: usize, const N: usize>(
     row: usize,
 ) {
     #[cfg(target_arch = "x86_64")]
-    if elements.len().is_multiple_of(WIDTH) && is_x86_feature_detected!("avx512f") {
+    if elements.len().is_multiple_of(WIDTH) && has_avx512() {
         for (group, elements) in elements.as_chunks_mut::<WIDTH>().0.iter_mut().enumerate() {
             // SAFETY: this processor has what the function needs.
             let rows = unsafe { avx512::rows(columns, group * WIDTH) };
@@ -87,7 +96,7 @@ pub fn write_four<const COUNT: usize, const N: usize>(
 #[inline(always)]
 pub fn both(a: &Soa4<WIDTH>, b: &Soa4<WIDTH>) -> [[[f32; 4]; 2]; WIDTH] {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") {
+    if has_avx512() {
         // SAFETY: this processor has what the function needs.
         return unsafe { avx512::both(a, b) };
     }
@@ -101,7 +110,7 @@ pub fn both(a: &Soa4<WIDTH>, b: &Soa4<WIDTH>) -> [[[f32; 4]; 2]; WIDTH] {
 #[inline(always)]
 pub fn read_both([a, b]: [&mut Soa4<WIDTH>; 2], elements: &[[[f32; 4]; 2]; WIDTH]) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") {
+    if has_avx512() {
         // SAFETY: this processor has what the function needs.
         let [own, other] = unsafe { avx512::read_both(elements) };
         (*a, *b) = (own, other);
@@ -115,7 +124,7 @@ pub fn read_both([a, b]: [&mut Soa4<WIDTH>; 2], elements: &[[[f32; 4]; 2]; WIDTH
 #[inline(always)]
 pub fn marked(marks: &[u32; 8]) -> u32 {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512vl") {
+    if has_avx512() {
         // SAFETY: this processor has what the function needs.
         return unsafe { avx512::marked(marks) };
     }
@@ -127,7 +136,7 @@ pub fn marked(marks: &[u32; 8]) -> u32 {
 #[inline(always)]
 pub fn compress(values: &[u32; 8], bits: u32, some: &mut [u32; 8]) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512vl") {
+    if has_avx512() {
         // SAFETY: this processor has what the function needs.
         return unsafe { avx512::compress(values, bits, some) };
     }

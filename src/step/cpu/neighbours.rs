@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytemuck::cast_slice;
 use glam::{IVec3, Vec3, Vec4};
+#[cfg(not(simd = "portable"))]
 use multiversion::multiversion;
 
 use super::history::with_size;
@@ -189,7 +190,11 @@ impl SortedSpheres {
 }
 
 /// The lists of some spheres, from `first` on, and where each of them ends.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+#[cfg_attr(
+    simd = "avx512",
+    multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))
+)]
+#[cfg_attr(simd = "avx2", multiversion(targets("x86_64+avx2")))]
 fn find_some<const PERIODIC: bool>(
     grid: &Grid,
     walls: &WallTable,

@@ -2,6 +2,7 @@
 
 use bytemuck::cast_slice_mut;
 use glam::{IVec3, UVec3, Vec3};
+#[cfg(not(simd = "portable"))]
 use multiversion::multiversion;
 
 use super::GRAIN;
@@ -41,7 +42,11 @@ pub(super) fn pose_all(state: &mut State) {
 }
 
 /// The spheres of `bodies`, the first of which has the index `first`, from those of the step before.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+#[cfg_attr(
+    simd = "avx512",
+    multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))
+)]
+#[cfg_attr(simd = "avx2", multiversion(targets("x86_64+avx2")))]
 pub(super) fn pose_some(state: &State, bodies: &[Body], first: usize, spheres: &mut [Sphere]) {
     let State {
         params,
@@ -106,7 +111,11 @@ fn fast(body: &Body) -> u32 {
 }
 
 /// The spheres of balls: of `count` of them, the first of which has the index `first`.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+#[cfg_attr(
+    simd = "avx512",
+    multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))
+)]
+#[cfg_attr(simd = "avx2", multiversion(targets("x86_64+avx2")))]
 pub(super) fn pose_blocks(
     params: &Params,
     kinds: Kinds,

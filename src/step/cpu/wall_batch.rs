@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytemuck::cast_ref;
 use glam::{IVec3, UVec3, Vec3, Vec4};
+#[cfg(not(simd = "portable"))]
 use multiversion::multiversion;
 
 use super::ball_block::ChunkLoads;
@@ -132,7 +133,11 @@ impl WallBatch {
 /// `histories` are those of the contacts with the facets of the subdomain.
 ///
 /// With `PLAIN`, no pair has terms beyond spring, dashpot and friction.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+#[cfg_attr(
+    simd = "avx512",
+    multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))
+)]
+#[cfg_attr(simd = "avx2", multiversion(targets("x86_64+avx2")))]
 pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     batch: &mut WallBatch,
     state: &State,

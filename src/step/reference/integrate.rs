@@ -13,7 +13,7 @@ pub fn integrate<R: Real>(state: &mut State<R>) {
         integrate_body(state, index);
     }
     integrate_walls(state);
-    state.stats.steps += 1;
+    state.stats.steps = state.stats.steps.wrapping_add(1);
 }
 
 /// The drift of a body in a step before it moves, without its sign.

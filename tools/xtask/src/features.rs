@@ -46,6 +46,17 @@ pub const SAME_BITS: Step = Step {
     remedy: "without the feature `parallel` a run gives other bits",
 };
 
+/// The same for builds that use fewer of a processor's vector instructions than it has.
+pub const SAME_BITS_ON_OTHERS: [Step; 2] = [on("avx2"), on("portable")];
+
+const fn on(simd: &'static str) -> Step<'static> {
+    Step {
+        variable: Some(("ROCKFALL_SIMD", simd)),
+        remedy: "with other vector instructions a run gives other bits",
+        ..SAME_BITS
+    }
+}
+
 /// Checks what each combination pulls in, and its lints.
 ///
 /// # Errors

@@ -28,8 +28,8 @@ Usage: cargo xtask test [--long]
   test      provides what the tests need, then checks format, lints, documentation and runs every
             test, those of the GPU engine included; stops at the first check that fails. The package for
             Python is tested as an installed wheel, in an environment with what it needs from PyPI
-  --long    afterwards also runs the slow physics tests, in release mode, holds a build without threads to
-            the bits of one with them, builds the package from its own files, compares the library's interface
+  --long    afterwards also runs the slow physics tests, in release mode, holds builds without threads, with AVX2
+            alone and without vector instructions of x86-64 to the bits of one with them, builds the package from its own files, compares the library's interface
             with that of the last release, tests the package for Python in release mode, and runs the tests of
             the tools in Python, for which it makes an environment with numpy, matplotlib, pandas and vtk
   wheel     builds the wheel of the package for Python for this platform, in target/wheels
@@ -201,7 +201,8 @@ fn test(long: bool) -> Result<(), String> {
     announce("the package for Python, as a wheel that is installed");
     python::test_package(false)?;
     if long {
-        for step in [features::SAME_BITS, release::PACKAGE, LONG] {
+        let [avx2, portable] = features::SAME_BITS_ON_OTHERS;
+        for step in [features::SAME_BITS, avx2, portable, release::PACKAGE, LONG] {
             announce(&step.to_string());
             run(&step)?;
         }
