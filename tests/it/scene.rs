@@ -1261,7 +1261,8 @@ fn a_domain_is_periodic_only_where_it_says_so() {
     let left_out = loaded(&scene);
     scene["domain"]["periodic"] = json!([false, false, false]);
     assert_eq!(left_out, loaded(&scene));
-    assert!(left_out.warnings[0].starts_with("domain: it is periodic along no axis"));
+    let said = |warning: &String| warning.starts_with("domain: it is periodic along no axis");
+    assert!(left_out.warnings.iter().any(said));
 }
 
 #[test]
