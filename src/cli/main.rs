@@ -30,6 +30,12 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+#[cfg(feature = "render")]
+use rockfall::Simulation;
+#[cfg(feature = "render")]
+use rockfall::model::{ContactModel, Model};
+#[cfg(feature = "render")]
+use rockfall::output::{KeptRun, RunFolder};
 use rockfall::scene::{self, Change, Disk, Files, Inside, Scene, SceneError};
 use rockfall::simulation::{Backend, Options, Precision};
 
@@ -349,6 +355,29 @@ fn files_of(scene: &Path) -> Box<dyn Files> {
 /// Loads a scene.
 pub fn load(path: &Path) -> Outcome<Scene> {
     scene::load_with(path, &*files_of(path)).map_err(Failure::Scene)
+}
+
+/// Opens the folder of a run, to be shown, and puts a simulation of its scene into the first state that it has kept.
+#[cfg(feature = "render")]
+pub fn kept(path: &Path, options: &Options) -> Outcome<(Simulation, KeptRun)> {
+    if !KeptRun::is_one(path) {
+        return Err(Failure::Usage(format!(
+            "{}: found a directory, expected a scene file or the folder of a run, which `rockfall run SCENE --out DIR` \
+             makes",
+            path.display()
+        )));
+    }
+    let Scene { model, .. } = load(&path.join(RunFolder::SCENE))?;
+    // Nothing is computed, so that any engine will do, and a law of the user's need not run.
+    let model = Model {
+        contact: ContactModel::default(),
+        history: None,
+        ..model
+    };
+    let kept = KeptRun::open(path, &model)?;
+    let mut simulation = Simulation::on_cpu(model, options.threads)?;
+    kept.show(0, &mut simulation)?;
+    Ok((simulation, kept))
 }
 
 /// Keeps Mesa from complaining on standard error that there is no display: its layer that puts the

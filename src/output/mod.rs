@@ -3,6 +3,7 @@
 mod aside;
 mod checkpoint;
 mod folder;
+mod kept;
 mod npz;
 mod record;
 mod state;
@@ -16,6 +17,7 @@ mod walls;
 pub use crate::math::display::Rounded;
 pub use checkpoint::write_checkpoint;
 pub use folder::{Plan, RunFolder};
+pub use kept::{KeptMoment, KeptRun};
 pub use npz::write_npz;
 pub use record::{Part, Record, RecordedOptions, Status};
 pub use state::write_state;

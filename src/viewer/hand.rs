@@ -344,6 +344,9 @@ mod tests {
             size: [480, 360],
             paused: true,
             look: Look::default(),
+            colour: None,
+            clip: None,
+            up: None,
             panel: false,
         };
         Viewer::new(setup, Watch::new(|_| ()))

@@ -21,6 +21,7 @@ mod watch;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use glam::DVec3;
 use winit::application::ApplicationHandler;
 use winit::event::{ElementState, StartCause, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
@@ -28,8 +29,9 @@ use winit::keyboard::Key;
 use winit::window::WindowId;
 
 use crate::error::{Error, Result};
+use crate::model::view::Clip;
 use crate::render::shaders::Texts;
-use crate::render::{Camera, Look};
+use crate::render::{Camera, ColourBy, Look};
 use crate::simulation::Options;
 use canvas::Canvas;
 use clock::Clock;
@@ -51,8 +53,14 @@ pub struct Setup {
     pub size: [u32; 2],
     /// Whether the simulation waits for the user to start it.
     pub paused: bool,
-    /// How pictures look at first; without it, with as many samples as suit the adapter.
+    /// How pictures look at first, before a scene asks for something else.
     pub look: Look,
+    /// What colours mean, whatever scenes ask for.
+    pub colour: Option<ColourBy>,
+    /// Where bodies and walls are cut, likewise.
+    pub clip: Option<Clip>,
+    /// Unit vector that points up, likewise.
+    pub up: Option<DVec3>,
     /// Whether the panel is shown at first.
     pub panel: bool,
 }
@@ -178,10 +186,47 @@ impl Viewer {
                 self.pair = (0, 0);
                 self.hand.let_go();
                 if !keep_camera {
-                    self.fit();
+                    self.show_as_asked();
                 }
             }
             Err(error) => self.notice = Some(error.to_string()),
+        }
+    }
+
+    /// Shows the scene on stage as it asks to be shown, and as the window was told to.
+    fn show_as_asked(&mut self) {
+        let Some(stage) = &self.stage else { return };
+        let model = stage.simulation.model();
+        let view = model.view.clone();
+        let asked = Look::of(&view);
+        // Not as the scene before was looked at.
+        self.camera = Camera {
+            zenith: self.setup.up.unwrap_or(model.up()),
+            ..Camera::default()
+        };
+        self.look = Look {
+            colour_by: self
+                .setup
+                .colour
+                .or(view.colour)
+                .unwrap_or(self.look.colour_by),
+            map: view.map.unwrap_or(self.look.map),
+            clip: self.setup.clip.or(asked.clip),
+            ..self.look
+        };
+        [self.look.bottom, self.look.top] = match self.setup.colour {
+            Some(by) if by != asked.colour_by => [None; 2],
+            _ => [asked.bottom, asked.top],
+        };
+        if let Some([around, above, _]) = view.camera {
+            self.camera.around = around.to_radians();
+            self.camera.above = above.to_radians();
+        }
+        self.fit();
+        self.camera.distance /= view.camera.map_or(1.0, |[.., zoom]| zoom);
+        self.camera.target = view.target.unwrap_or(self.camera.target);
+        if let Some(eye) = view.eye {
+            self.camera = Camera::upright(eye, self.camera.target, self.camera.zenith);
         }
     }
 
@@ -216,15 +261,10 @@ impl Viewer {
         let aspect = self.aspect();
         let Some(stage) = &mut self.stage else { return };
         match stage.renderer.survey(&self.look) {
-            Ok(bounds) => {
-                // Before anything has moved, with the floor below.
-                let shown = match stage.simulation.steps() {
-                    0 => bounds.union(crate::render::start(stage.simulation.model())),
-                    _ => bounds,
-                };
-                let walls = crate::render::walls_of(stage.simulation.model());
-                let shown = walls.map_or(shown, |walls| walls.union(shown));
-                self.camera.fit(shown, aspect);
+            // Before anything has moved, with the floor below.
+            Ok(_) => {
+                let at_start = stage.simulation.steps() == 0;
+                self.camera.fit(stage.renderer.frame(at_start), aspect);
             }
             Err(error) => self.tell(Err(error)),
         }

@@ -386,11 +386,11 @@ fn legend_over(context: &egui::Context, legend: &Legend) {
                         .rect_filled(place, 0.0, Color32::from_rgb(r, g, b));
                 };
                 match &legend.key {
-                    Key::Map { bottom, top } => {
+                    Key::Map { bottom, top, map } => {
                         ui.spacing_mut().item_spacing = egui::Vec2::ZERO;
                         ui.horizontal(|ui| {
                             for k in 0..100 {
-                                let colour = colour::map(f64::from(k) / 99.0);
+                                let colour = colour::map(*map, f64::from(k) / 99.0);
                                 paint(ui, egui::vec2(2.0, 12.0), colour);
                             }
                         });

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::render::film::Film;
-use crate::render::legend::{Legend, Writer};
+use crate::render::legend::{Legend, Scale, Writer};
 use crate::render::{Camera, Line, Look, PICTURE, Renderer};
 use crate::simulation::Simulation;
 use crate::step::gpu::Context;
@@ -83,7 +83,9 @@ impl Recording {
         let span = self.renderer.span(look);
         let legend = Legend::new(look, span, simulation.model());
         let time = format!("t = {:.3} s", simulation.time());
-        self.writer.annotate(&mut picture, legend.as_ref(), &time);
+        let scale = Scale::new(camera);
+        self.writer
+            .annotate(&mut picture, legend.as_ref(), Some(&scale), &time);
         match &mut self.to {
             To::Film(_, film) => film.add(&picture).map_err(|error| error.to_string())?,
             To::Pictures(folder) => {

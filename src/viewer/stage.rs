@@ -98,7 +98,7 @@ impl Stage {
         let gravity = if self.has_gravity() {
             glam::DVec3::ZERO
         } else if self.written.gravity == glam::DVec3::ZERO {
-            glam::DVec3::new(0.0, -9.81, 0.0)
+            -9.81 * self.written.up()
         } else {
             self.written.gravity
         };
