@@ -142,7 +142,7 @@ fn at_picked(pixel: vec2<i32>, body: u32) -> bool {
     if body == view.picked {
         return false;
     }
-    let reach = i32(2u * view.supersampling);
+    let reach = i32(2u * max(view.supersampling, 1u));
     for (var k = 0; k < 8; k++) {
         let angle = 0.25 * PI * f32(k);
         let way = vec2<i32>(round(f32(reach) * vec2<f32>(cos(angle), sin(angle))));
@@ -177,7 +177,7 @@ fn shade_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
             colour = mix(colour, vec3<f32>(1.0, 0.55, 0.1), 0.35);
         }
     } else if surface.kind == A_PLANE {
-        colour = plane_colour(surface, samples / f32(view.supersampling));
+        colour = plane_colour(surface, samples / f32(max(view.supersampling, 1u)));
     } else {
         colour = wall_looks[triangles[surface.index].wall].xyz;
         gloss = 0.15;

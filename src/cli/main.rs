@@ -4,6 +4,7 @@ mod adapters;
 mod bench;
 mod check;
 mod compare;
+mod export;
 mod failure;
 mod interrupts;
 mod log;
@@ -30,11 +31,8 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-#[cfg(feature = "render")]
 use rockfall::Simulation;
-#[cfg(feature = "render")]
 use rockfall::model::{ContactModel, Model};
-#[cfg(feature = "render")]
 use rockfall::output::{KeptRun, RunFolder};
 use rockfall::scene::{self, Change, Disk, Files, Inside, Scene, SceneError};
 use rockfall::simulation::{Backend, Options, Precision};
@@ -64,6 +62,7 @@ fn run(command: Command) -> Outcome {
         Command::View(arguments) => view::run(&arguments),
         #[cfg(feature = "render")]
         Command::Render(arguments) => render::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
@@ -172,6 +171,8 @@ Examples:
   rockfall run pile.json --steps 1000    run 1000 steps of it
   rockfall view pile.json                watch it in a window
   rockfall render pile.json --out frames make pictures of it
+  rockfall export runs/pile --to pile.usda
+                                         write a kept run for Blender and others
   rockfall bench                         measure how fast this machine is
   rockfall compare pile.json             compare the GPU with the CPU
   rockfall check pile.json               check it for mistakes
@@ -192,6 +193,7 @@ pub enum Command {
     View(view::Arguments),
     #[cfg(feature = "render")]
     Render(render::Arguments),
+    Export(export::Arguments),
     Bench(bench::Arguments),
     Compare(compare::Arguments),
     Check(check::Arguments),
@@ -358,7 +360,6 @@ pub fn load(path: &Path) -> Outcome<Scene> {
 }
 
 /// Opens the folder of a run, to be shown, and puts a simulation of its scene into the first state that it has kept.
-#[cfg(feature = "render")]
 pub fn kept(path: &Path, options: &Options) -> Outcome<(Simulation, KeptRun)> {
     if !KeptRun::is_one(path) {
         return Err(Failure::Usage(format!(

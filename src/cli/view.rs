@@ -12,7 +12,10 @@ use super::EngineArguments;
 use super::failure::Outcome;
 use super::picture::{clip, direction, size};
 
-/// Open a window in which a scene runs
+/// Open a window in which a scene runs, or a kept run is shown
+///
+/// Of the folder of a run, which `rockfall run --out` makes, the window shows the states that it has kept, with a
+/// timeline; nothing is simulated.
 ///
 /// The mouse turns, shifts and zooms the camera, and picks and pulls bodies; the panel changes parameters
 /// while the simulation runs. The key h shows all keys. If there is a mistake in the scene, the window
@@ -20,8 +23,8 @@ use super::picture::{clip, direction, size};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Scene file
-    #[arg(value_name = "SCENE")]
+    /// Scene file, or the folder of a run
+    #[arg(value_name = "SCENE|DIR")]
     scene: PathBuf,
 
     #[command(flatten)]
@@ -56,6 +59,8 @@ const EXAMPLES: &str = "\
 Examples:
   rockfall view pile.json
       Watch a scene run.
+  rockfall view runs/pile
+      Watch what `rockfall run pile.json --out runs/pile` has kept.
   rockfall view pile.json --paused --colour speed
       Start paused, coloured by speed.
   rockfall view pile.json --backend cpu --threads 4

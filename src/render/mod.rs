@@ -38,6 +38,7 @@ use wgpu::{BufferUsages, TextureUsages};
 
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::model::forces::End;
 use crate::model::view::{Clip, SceneView};
 use crate::model::wall::Wall;
 use crate::simulation::Simulation;
@@ -78,6 +79,8 @@ pub struct Look {
     pub clip: Option<Clip>,
     /// Samples of a pixel along each side, from 1 to [`MOST_SAMPLES`].
     pub supersampling: u32,
+    /// Part of the pixels along each side that are drawn, up to 1: less is faster, and blurred.
+    pub sharpness: f32,
     /// The body that is picked.
     pub picked: Option<u32>,
     /// Width of lines, pixels.
@@ -85,6 +88,21 @@ pub struct Look {
 }
 
 impl Look {
+    /// Whether pixels are drawn that are larger than those of the picture.
+    fn is_blurred(&self) -> bool {
+        self.sharpness < 1.0
+    }
+
+    /// Samples of a picture of `size` pixels.
+    fn samples(&self, size: [u32; 2]) -> [u32; 2] {
+        match self.is_blurred() {
+            true => {
+                size.map(|side| ((side as f32 * self.sharpness.max(0.05)).ceil() as u32).max(1))
+            }
+            false => size.map(|side| side * self.supersampling.clamp(1, MOST_SAMPLES)),
+        }
+    }
+
     /// What a scene asks for, and for the rest how pictures look by default.
     pub fn of(view: &SceneView) -> Look {
         let [bottom, top] = match view.range {
@@ -111,6 +129,7 @@ impl Default for Look {
             top: None,
             clip: None,
             supersampling: 2,
+            sharpness: 1.0,
             picked: None,
             line_width: 1.5,
         }
@@ -206,6 +225,8 @@ pub struct Renderer {
     scene: SceneView,
     /// The box of the walls that have an end.
     walls: Option<Bounds>,
+    /// The box of the points of the world that springs hold on to.
+    anchors: Option<Bounds>,
     body_radius: f64,
     cell_size: DVec3,
     origin: DVec3,
@@ -383,6 +404,7 @@ impl Renderer {
                 .iter()
                 .filter_map(bounds_of)
                 .reduce(Bounds::union),
+            anchors: anchors(model),
             model_walls: model.walls.clone(),
             scene: model.view.clone(),
             body_radius: body_radius(simulation.model()),
@@ -522,6 +544,9 @@ impl Renderer {
         /// Times the size of the bulk that walls are shown around it.
         const AROUND: f64 = 3.0;
         let mut shown = self.bulk();
+        if let Some(anchors) = self.anchors {
+            shown = shown.union(anchors);
+        }
         if film {
             shown = shown.union(self.start);
         }
@@ -577,7 +602,7 @@ impl Renderer {
             self.survey(look)?;
         }
         self.upload_looks(look);
-        let samples = size.map(|side| side * look.supersampling.clamp(1, MOST_SAMPLES));
+        let samples = look.samples(size);
         self.provide_targets(size, samples)?;
         self.upload_lines(camera, lines)?;
         let surroundings = self.surroundings(look);
@@ -595,7 +620,12 @@ impl Renderer {
         Ok(())
     }
 
-    /// How the scene is shown: what walls look like can be changed here.
+    /// How the scene is shown.
+    pub fn scene(&self) -> &SceneView {
+        &self.scene
+    }
+
+    /// The same: what walls look like can be changed here.
     pub fn scene_mut(&mut self) -> &mut SceneView {
         &mut self.scene
     }
@@ -608,8 +638,13 @@ impl Renderer {
         let Some(targets) = &self.targets else {
             return Ok(Thing::Nothing);
         };
-        let supersampling = look.supersampling.clamp(1, MOST_SAMPLES);
-        let [x, y] = pixel.map(|place| place * supersampling + supersampling / 2);
+        let [x, y] = match look.is_blurred() {
+            true => pixel.map(|place| (place as f32 * look.sharpness) as u32),
+            false => {
+                let supersampling = look.supersampling.clamp(1, MOST_SAMPLES);
+                pixel.map(|place| place * supersampling + supersampling / 2)
+            }
+        };
         if x >= targets.size[0] || y >= targets.size[1] {
             return Ok(Thing::Nothing);
         }
@@ -943,6 +978,16 @@ fn body_radius(model: &Model) -> f64 {
     }
     radii.sort_by(f64::total_cmp);
     radii.get(radii.len() / 2).copied().unwrap_or(1.0)
+}
+
+/// The box of the points of the world that springs hold on to.
+fn anchors(model: &Model) -> Option<Bounds> {
+    let ends = model.forces.springs.iter().flat_map(|spring| spring.ends);
+    let points = ends.filter_map(|end| match end {
+        End::World(point) => Some(Bounds::of_ball(point, 0.0)),
+        End::Body { .. } => None,
+    });
+    points.reduce(Bounds::union)
 }
 
 /// The box of a wall that has an end, where it is at the start.

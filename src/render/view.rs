@@ -17,7 +17,7 @@ shared_structs! {
         pub near: f32,
         /// The camera within that cell, m.
         pub camera_offset: Vec3,
-        /// Samples of a pixel along each side.
+        /// Samples of a pixel along each side; 0 where pixels are drawn that are larger than those of the picture.
         pub supersampling: u32,
         /// Where the camera looks: a unit vector.
         pub forward: Vec3,
@@ -65,6 +65,8 @@ shared_structs! {
         pub bottom: f32,
         /// Factor of the volume of a sphere over pi 4/3, 1/m³, that gives what a survey counts for it.
         pub survey_weight: f32,
+        /// Where they are, how many of these a pixel of the picture is wide.
+        pub sharpness: f32,
         /// Unit vector that points up.
         pub zenith: Vec3,
         /// The middle of the bulk of the bodies, m.
@@ -122,7 +124,12 @@ impl View {
             // Small against all there is; with reversed depths, nothing is lost by it.
             near: (1e-3 * bounds.radius().min(camera.distance)).max(1e-6) as f32,
             camera_offset: camera_offset.as_vec3(),
-            supersampling: look.supersampling,
+            supersampling: if look.is_blurred() {
+                0
+            } else {
+                look.supersampling
+            },
+            sharpness: look.sharpness,
             forward: axes.forward.as_vec3(),
             picked: look.picked.unwrap_or(u32::MAX),
             right: (slope * width / height * axes.right).as_vec3(),

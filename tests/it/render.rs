@@ -976,6 +976,167 @@ fn a_film_shows_what_its_pictures_show() {
     );
 }
 
+/// `SCENE` with a wall that is turned and one that weights push.
+fn with_walls_that_move() -> String {
+    SCENE.replace(
+        "\"initial_overlap\"",
+        r#""walls": [ { "box": { "size": [0.4, 0.2, 0.4] }, "material": "steel", "position": [1.6, 1.5, -0.5],
+                        "motion": { "rotation": { "axis": [0, 1, 0], "speed": 3 } } },
+                      { "box": { "size": [0.3, 0.3, 0.3] }, "material": "steel", "position": [-1.5, 2, 0],
+                        "rigid_body": { "mass": 5 } } ],
+           "initial_overlap""#,
+    )
+}
+
+#[test]
+fn a_kept_run_is_shown_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("moving.json"), with_walls_that_move()).unwrap();
+    let rockfall = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rockfall"));
+        let output = command
+            .current_dir(folder)
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), said)
+    };
+    let ran = rockfall(&[
+        "run",
+        "moving.json",
+        "--backend",
+        "cpu",
+        "--duration",
+        "0.4",
+        "--out",
+        "kept",
+    ]);
+    assert_eq!(ran.0, Some(0), "{}", ran.1);
+    let like = [
+        "--fps", "10", "--size", "160x120", "--plain", "--colour", "speed", "--range", "0,5",
+    ];
+    let of_scene = [
+        "render",
+        "moving.json",
+        "--backend",
+        "cpu",
+        "--duration",
+        "0.4",
+        "--out",
+        "live",
+    ];
+    let of_run = ["render", "kept", "--out", "shown"];
+    for own in [&of_scene[..], &of_run[..]] {
+        let made = rockfall(&[own, &like[..]].concat());
+        assert_eq!(made.0, Some(0), "{}", made.1);
+    }
+    let frame = |name: &str, index: u32| {
+        let path = folder.join(format!("{name}/frame_{index:05}.png"));
+        image::open(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+            .to_rgba8()
+    };
+    for index in 0..5 {
+        let off = difference(&frame("live", index), &frame("shown", index));
+        assert!(off < 0.01, "frame {index} is off by {off}");
+    }
+    assert!(difference(&frame("shown", 0), &frame("shown", 4)) > 0.02);
+    // What is no run gets a sentence.
+    std::fs::create_dir(folder.join("empty")).unwrap();
+    let (code, said) = rockfall(&["render", "empty", "--out", "x"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("found a directory, expected a scene file or the folder of a run"),
+        "{said}"
+    );
+    std::fs::remove_dir_all(folder.join("kept/states")).unwrap();
+    std::fs::create_dir(folder.join("kept/states")).unwrap();
+    let (code, said) = rockfall(&["render", "kept", "--out", "x"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("has no states of bodies"), "{said}");
+}
+
+#[test]
+fn a_kept_run_is_written_for_other_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("moving.json"), with_walls_that_move()).unwrap();
+    let rockfall = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rockfall"));
+        let output = command
+            .current_dir(folder)
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), said)
+    };
+    let run = [
+        "run",
+        "moving.json",
+        "--backend",
+        "cpu",
+        "--duration",
+        "0.05",
+        "--out",
+        "kept",
+    ];
+    assert_eq!(rockfall(&run).0, Some(0));
+    for file in ["run.usda", "end.glb"] {
+        let (code, said) = rockfall(&["export", "kept", "--to", file]);
+        assert_eq!(code, Some(0), "{said}");
+    }
+    let bytes = std::fs::read(folder.join("end.glb")).unwrap();
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    assert_eq!(
+        (&bytes[..4], word(4), word(8)),
+        (&b"glTF"[..], 2, bytes.len())
+    );
+    let told: serde_json::Value = serde_json::from_slice(&bytes[20..20 + word(12)]).unwrap();
+    // Four bodies, three walls, and what holds them all.
+    assert_eq!(told["nodes"].as_array().unwrap().len(), 8);
+    assert_eq!(
+        told["buffers"][0]["byteLength"].as_u64().unwrap() as usize,
+        word(20 + word(12))
+    );
+    for view in told["bufferViews"].as_array().unwrap() {
+        let [start, length] = ["byteOffset", "byteLength"].map(|name| view[name].as_u64().unwrap());
+        assert!(
+            start % 4 == 0 && start + length <= told["buffers"][0]["byteLength"].as_u64().unwrap()
+        );
+    }
+    let text = std::fs::read_to_string(folder.join("run.usda")).unwrap();
+    for part in [
+        "#usda 1.0",
+        "endTimeCode = 5",
+        "upAxis = \"Y\"",
+        "def Mesh \"Wall_1\"",
+        "quath[] orientations.timeSamples",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+    assert_eq!(text.matches('{').count(), text.matches('}').count());
+    for (arguments, part) in [
+        (
+            &["export", "kept", "--to", "x.stl"][..],
+            "end its name with .glb or .usda",
+        ),
+        (
+            &["export", "kept", "--to", "x.usda", "--time", "0.1"][..],
+            "--time asks for one state",
+        ),
+        (
+            &["export", "moving.json", "--to", "x.glb", "--time", "0.1"][..],
+            "run it with --out DIR first",
+        ),
+    ] {
+        let (code, said) = rockfall(arguments);
+        assert!(code == Some(2) && said.contains(part), "{said}");
+    }
+}
+
 #[test]
 fn without_ffmpeg_there_is_a_sentence_and_no_film() {
     let folder = tempfile::tempdir().unwrap();
