@@ -62,15 +62,14 @@ impl Wanted {
         }
         Ok(Shot {
             size: self.size,
-            colour_by,
+            colour_by: Some(colour_by),
             top: self.top,
-            around,
-            above,
-            zoom,
+            camera: Some([around, above, zoom]),
             eye: self.eye.map(DVec3::from_array),
             target: self.target.map(DVec3::from_array),
             samples: self.samples,
             plain: self.plain,
+            ..Shot::default()
         })
     }
 }

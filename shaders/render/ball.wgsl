@@ -32,13 +32,30 @@ fn ball_at(index: u32) -> Ball {
     return Ball(from_camera(body.cell, offset, params), member.radius, own);
 }
 
-// How far along the unit vector `way` from the camera a sphere is met; less than 0 if it is missed.
-// The distance of the centre from the ray is taken before squares are: so small spheres far away stay
-// round (Haines, Günther and Akenine-Möller, "Precision Improvements for Ray/Sphere Intersection",
-// Ray Tracing Gems, chapter 7).
+// How far along the unit vector `way` from the camera a sphere is met, or what the clipping plane leaves of it; less
+// than 0 if it is missed. The distance of the centre from the ray is taken before squares are: so small spheres far
+// away stay round (Haines, Günther and Akenine-Möller, "Precision Improvements for Ray/Sphere Intersection", Ray
+// Tracing Gems, chapter 7).
 fn meet(way: vec3<f32>, center: vec3<f32>, radius: f32) -> f32 {
     let along = dot(way, center);
     let beside = center - along * way;
     let rest = radius * radius - dot(beside, beside);
-    return select(-1.0, along - sqrt(max(rest, 0.0)), rest >= 0.0);
+    if rest < 0.0 {
+        return -1.0;
+    }
+    let half = sqrt(rest);
+    let rise = dot(view.clip.xyz, way);
+    if rise * (along - half) <= view.clip.w {
+        return along - half;
+    }
+    // Where it enters it is cut away: the ray may come out of that before it leaves the sphere.
+    let cut = view.clip.w / min(rise, -1e-20);
+    return select(-1.0, cut, rise < 0.0 && cut > along - half && cut < along + half);
+}
+
+// The normal of a sphere where a ray meets it, or that of the clipping plane.
+fn normal_of(ball: Ball, place: vec3<f32>) -> vec3<f32> {
+    let from_center = place - ball.center;
+    let is_inside = length(from_center) < 0.998 * ball.radius;
+    return select(normalize(from_center), view.clip.xyz, is_inside);
 }

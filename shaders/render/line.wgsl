@@ -29,7 +29,7 @@ fn line_vertex(first_end: vec3<f32>, last_end: vec3<f32>, colour: vec3<f32>, ver
     let along = select(vec2<f32>(1.0, 0.0), normalize(way), dot(way, way) > 1e-12);
     let place = corner(vertex);
     let clip = select(first, last, place.x > 0.0);
-    let width = view.line_width * f32(view.supersampling) / view.size;
+    let width = view.line_width * f32(max(view.supersampling, 1u)) / view.size;
     let aside = place.y * vec2<f32>(-along.y, along.x) * width;
     out.position = clip + vec4<f32>(aside * clip.w, 0.0, 0.0);
     out.colour = colour;

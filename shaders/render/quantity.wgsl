@@ -14,7 +14,7 @@ fn quantity(index: u32) -> f32 {
             return length(sphere_loads[index].force);
         }
         case BY_OVERLAP: {
-            return sphere_loads[index].max_overlap / spheres[index].radius;
+            return sphere_loads[index].max_overlap / member_at(index, bodies[own]).radius;
         }
         case BY_CONTACTS: {
             return f32(contacts_of(own));
@@ -25,10 +25,31 @@ fn quantity(index: u32) -> f32 {
         case BY_TEMPERATURE: {
             return select(0.0, body_heat[own].temperature, params.heat == 1u);
         }
+        case BY_SPIN: {
+            return length(spin_of(own));
+        }
+        case BY_RADIUS: {
+            return member_at(index, bodies[own]).radius;
+        }
+        case BY_MASS: {
+            // Nobody knows that of a fixed body.
+            let inverse = properties[bodies[own].kind].inverse_mass;
+            return select(1.0 / inverse, 0.0, inverse == 0.0);
+        }
+        case BY_INDEX: {
+            return f32(own);
+        }
         default: {
             return 0.0;
         }
     }
+}
+
+// Angular velocity of a body.
+fn spin_of(index: u32) -> vec3<f32> {
+    let body = bodies[index];
+    let inverse = properties[body.kind].inverse_inertia;
+    return angular_velocity(quaternion(body.orientation), body.angular_momentum, inverse);
 }
 
 // Number of contacts of a body.
@@ -49,7 +70,6 @@ fn kinetic_energy(index: u32) -> f32 {
     if constant.inverse_mass == 0.0 {
         return 0.0;
     }
-    let momentum = body.angular_momentum;
-    let spin = angular_velocity(quaternion(body.orientation), momentum, constant.inverse_inertia);
-    return 0.5 * dot(body.velocity, body.velocity) / constant.inverse_mass + 0.5 * dot(spin, momentum);
+    let turning = dot(spin_of(index), body.angular_momentum);
+    return 0.5 * dot(body.velocity, body.velocity) / constant.inverse_mass + 0.5 * turning;
 }

@@ -21,8 +21,24 @@ fn dither(pixel: vec2<f32>) -> f32 {
     return (fract(52.9829189 * fract(dot(pixel, vec2<f32>(0.06711056, 0.00583715)))) - 0.5) / 255.0;
 }
 
+// The colour at a place in the picture, between the samples around it.
+fn between(place: vec2<f32>) -> vec3<f32> {
+    let last = vec2<i32>(view.size) - 1;
+    let corner = floor(place - 0.5);
+    let part = place - 0.5 - corner;
+    let first = clamp(vec2<i32>(corner), vec2<i32>(0), last);
+    let next = clamp(vec2<i32>(corner) + 1, vec2<i32>(0), last);
+    let above = mix(textureLoad(samples, first, 0).xyz, textureLoad(samples, vec2<i32>(next.x, first.y), 0).xyz, part.x);
+    let below = mix(textureLoad(samples, vec2<i32>(first.x, next.y), 0).xyz, textureLoad(samples, next, 0).xyz, part.x);
+    return min(mix(above, below, part.y), vec3<f32>(1.0));
+}
+
 @fragment
 fn resolve_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
+    if view.supersampling == 0u {
+        let colour = between(position.xy * view.sharpness);
+        return vec4<f32>(encoded(colour) + dither(position.xy), 1.0);
+    }
     let first = vec2<u32>(position.xy) * view.supersampling;
     var sum = vec3<f32>(0.0);
     for (var y = 0u; y < view.supersampling; y++) {

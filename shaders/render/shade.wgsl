@@ -79,13 +79,14 @@ fn plane_colour(surface: Surface, samples: f32) -> vec3<f32> {
     let odd = fract(0.5 * (square.x + square.y)) > 0.25;
     let slant = abs(dot(normalize(surface.place), plane.normal));
     let seen = smoothstep(3.0, 12.0, view.tile * samples * max(slant, 0.02));
-    let light = vec3<f32>(0.45, 0.45, 0.44);
-    let dark = vec3<f32>(0.36, 0.37, 0.38);
+    let colour = wall_looks[planes[surface.index].wall].xyz;
+    let light = colour;
+    let dark = colour * vec3<f32>(0.80, 0.82, 0.86);
     return mix(0.5 * (light + dark), select(light, dark, odd), seen);
 }
 
 fn background(way: vec3<f32>) -> vec3<f32> {
-    let height = normalize(way).y;
+    let height = dot(normalize(way), view.zenith);
     let horizon = vec3<f32>(0.72, 0.76, 0.80);
     let zenith = vec3<f32>(0.36, 0.48, 0.64);
     let below = vec3<f32>(0.58, 0.60, 0.62);
@@ -141,7 +142,7 @@ fn at_picked(pixel: vec2<i32>, body: u32) -> bool {
     if body == view.picked {
         return false;
     }
-    let reach = i32(2u * view.supersampling);
+    let reach = i32(2u * max(view.supersampling, 1u));
     for (var k = 0; k < 8; k++) {
         let angle = 0.25 * PI * f32(k);
         let way = vec2<i32>(round(f32(reach) * vec2<f32>(cos(angle), sin(angle))));
@@ -176,9 +177,9 @@ fn shade_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
             colour = mix(colour, vec3<f32>(1.0, 0.55, 0.1), 0.35);
         }
     } else if surface.kind == A_PLANE {
-        colour = plane_colour(surface, samples / f32(view.supersampling));
+        colour = plane_colour(surface, samples / f32(max(view.supersampling, 1u)));
     } else {
-        colour = vec3<f32>(0.40, 0.46, 0.53);
+        colour = wall_looks[triangles[surface.index].wall].xyz;
         gloss = 0.15;
     }
     let open = openness(pixel);
@@ -187,18 +188,13 @@ fn shade_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     if facing > 0.0 {
         sun = facing * sunlit(surface.place, normal);
     }
-    let sky = 0.5 + 0.5 * normal.y;
+    let sky = 0.5 + 0.5 * dot(normal, view.zenith);
     let around = mix(vec3<f32>(0.30, 0.29, 0.28), vec3<f32>(0.50, 0.54, 0.60), sky);
     var light = colour * (around * open + sun * vec3<f32>(0.98, 0.94, 0.86));
     let half = normalize(view.to_light - normalize(way));
     light += gloss * sun * pow(max(dot(normal, half), 0.0), 40.0);
     if surface.kind == A_PLANE {
-        // Planes have no end; the picture of one fades into the distance.
-        let outside = max(max(view.box_min - surface.place, surface.place - view.box_max),
-            vec3<f32>(0.0));
-        let floor_like = smoothstep(0.3, 0.8, normal.y);
-        let end = mix(0.5, 4.0, floor_like) * view.scene_radius;
-        light = mix(light, behind, smoothstep(0.1 * end, end, length(outside)));
+        light = mix(light, behind, plane_end(surface.place, normal));
     }
     return vec4<f32>(light, 1.0);
 }

@@ -6,8 +6,8 @@ struct BallVertex {
     @builtin(position) position: vec4<f32>,
     // Place in the disc of the sphere, from -1 to 1.
     @location(0) place: vec2<f32>,
-    // How much nearer to the light the sphere's foremost point is than its centre, as a depth.
-    @location(1) @interpolate(flat) bulge: f32,
+    @location(1) @interpolate(flat) center: vec3<f32>,
+    @location(2) @interpolate(flat) radius: f32,
 }
 
 @vertex
@@ -22,7 +22,8 @@ fn shadow_ball(
     var out: BallVertex;
     out.position = vec4<f32>(middle.xy + place * size, middle.z, 1.0);
     out.place = place;
-    out.bulge = 0.5 * ball.radius / view.shadow_depth;
+    out.center = ball.center;
+    out.radius = ball.radius;
     return out;
 }
 
@@ -32,24 +33,46 @@ fn shadow_ball_at(in: BallVertex) -> @builtin(frag_depth) f32 {
     if rest < 0.0 {
         discard;
     }
-    return in.position.z - in.bulge * sqrt(rest);
+    // How much nearer to the light than its centre the sphere's foremost point is, or that of what is left of it, m.
+    let half = in.radius * sqrt(rest);
+    var nearer = half;
+    let aside = in.radius * (in.place.x * view.light_right + in.place.y * view.light_up);
+    let front = in.center + aside + half * view.to_light;
+    let out = dot(view.clip.xyz, front) - view.clip.w;
+    if out > 0.0 {
+        nearer = half - out / max(dot(view.clip.xyz, view.to_light), 1e-20);
+        if nearer <= -half {
+            discard;
+        }
+    }
+    return in.position.z - 0.5 * nearer / view.shadow_depth;
+}
+
+struct TriangleVertex {
+    @builtin(position) position: vec4<f32>,
+    @location(0) place: vec3<f32>,
 }
 
 @vertex
 fn shadow_triangle(
     @builtin(vertex_index) vertex: u32,
     @builtin(instance_index) index: u32,
-) -> @builtin(position) vec4<f32> {
+) -> TriangleVertex {
     let triangle = triangles[index];
     let corners = corners_at(triangle);
-    if !is_shown(corners, triangle.side, -view.to_light) {
-        return vec4<f32>(0.0, 0.0, 0.0, 1.0);
+    let place = nth(corners, vertex);
+    // Light falls into a vessel as looks do.
+    if drawn_as(across(corners), corners.a, triangle.side, triangle.wall, view.to_light) != SOLID {
+        return TriangleVertex(vec4<f32>(0.0, 0.0, 0.0, 1.0), place);
     }
-    let place = in_shadow_map(nth(corners, vertex));
-    return vec4<f32>(place.xy, clamp(place.z, 0.0, 1.0), 1.0);
+    let there = in_shadow_map(place);
+    return TriangleVertex(vec4<f32>(there.xy, clamp(there.z, 0.0, 1.0), 1.0), place);
 }
 
 @fragment
-fn shadow_triangle_at(@builtin(position) position: vec4<f32>) -> @builtin(frag_depth) f32 {
-    return position.z;
+fn shadow_triangle_at(in: TriangleVertex) -> @builtin(frag_depth) f32 {
+    if is_cut(in.place) {
+        discard;
+    }
+    return in.position.z;
 }

@@ -29,7 +29,7 @@ fn surface_at(pixel: vec2<i32>) -> Surface {
     if surface.kind == A_SPHERE {
         let ball = ball_at(surface.index);
         surface.place = max(meet(way, ball.center, ball.radius), 0.0) * way;
-        surface.normal = normalize(surface.place - ball.center);
+        surface.normal = normal_of(ball, surface.place);
         surface.body = ball.body;
     } else if surface.kind == A_PLANE {
         let plane = plane_at(surface.index);

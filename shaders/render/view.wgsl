@@ -64,3 +64,8 @@ fn tangents(normal: vec3<f32>) -> Tangents {
     let first = normalize(cross(other, normal));
     return Tangents(first, cross(normal, first));
 }
+
+// Whether a place is cut away.
+fn is_cut(place: vec3<f32>) -> bool {
+    return dot(view.clip.xyz, place) > view.clip.w;
+}

@@ -1,6 +1,6 @@
 // import: layout, grid, rotation, render/view, render/ball, render/wall
 
-// What each sample of the picture shows, and how far away it is. Surfaces are coloured later, once
+// What each sample of the picture shows that hides what is behind it, and how far away it is. Surfaces are coloured later, once
 // for each sample (shade.wgsl).
 
 struct Fragment {
@@ -60,44 +60,27 @@ struct PlaneVertex {
     @location(1) @interpolate(flat) index: u32,
 }
 
-// A square around the bodies; a plane is drawn on the side where they live, so that walls which
-// stand between them and the camera do not hide them.
 @vertex
 fn visible_plane(
     @builtin(vertex_index) vertex: u32,
     @builtin(instance_index) index: u32,
 ) -> PlaneVertex {
     let plane = plane_at(index);
-    let point = plane.point;
     var out: PlaneVertex;
     out.index = index;
-    if dot(point, plane.normal) >= 0.0 {
+    if !faces_camera(plane) || wall_looks[planes[index].wall].w < 1.0 {
         out.position = vec4<f32>(0.0, 0.0, 0.0, 1.0);
         return out;
     }
-    let middle = 0.5 * (view.box_min + view.box_max);
-    let foot = middle - plane.normal * dot(middle - point, plane.normal);
-    let half = plane_reach() * corner(vertex);
-    let across = tangents(plane.normal);
-    out.way = foot + half.x * across.first + half.y * across.second;
+    out.way = plane_corner(plane, vertex);
     out.position = project(out.way);
     return out;
 }
 
-// How far from the middle of the bodies planes are drawn, m.
-fn plane_reach() -> f32 {
-    return 6.0 * view.scene_radius;
-}
-
 @fragment
 fn visible_plane_at(in: PlaneVertex) -> Fragment {
-    // Behind another plane no body can be: there, a wall is cut off.
-    let margin = 1e-3 * view.scene_radius;
-    for (var k = 0u; k < view.plane_count; k++) {
-        let other = plane_at(k);
-        if dot(in.way - other.point, other.normal) < -margin {
-            discard;
-        }
+    if is_behind_a_plane(in.way) {
+        discard;
     }
     return Fragment((A_PLANE << KIND_SHIFT) | in.index, view.near / dot(in.way, view.forward));
 }
@@ -117,7 +100,7 @@ fn visible_triangle(
     let corners = corners_at(triangle);
     var out: TriangleVertex;
     out.index = index;
-    if !is_shown(corners, triangle.side, corners.a) {
+    if drawn_as(across(corners), corners.a, triangle.side, triangle.wall, -corners.a) != SOLID {
         out.position = vec4<f32>(0.0, 0.0, 0.0, 1.0);
         return out;
     }
@@ -128,5 +111,8 @@ fn visible_triangle(
 
 @fragment
 fn visible_triangle_at(in: TriangleVertex) -> Fragment {
+    if is_cut(in.way) {
+        discard;
+    }
     return Fragment((A_TRIANGLE << KIND_SHIFT) | in.index, view.near / dot(in.way, view.forward));
 }

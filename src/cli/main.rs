@@ -4,6 +4,7 @@ mod adapters;
 mod bench;
 mod check;
 mod compare;
+mod export;
 mod failure;
 mod interrupts;
 mod log;
@@ -30,6 +31,9 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use rockfall::Simulation;
+use rockfall::model::{ContactModel, Model};
+use rockfall::output::{KeptRun, RunFolder};
 use rockfall::scene::{self, Change, Disk, Files, Inside, Scene, SceneError};
 use rockfall::simulation::{Backend, Options, Precision};
 
@@ -58,6 +62,7 @@ fn run(command: Command) -> Outcome {
         Command::View(arguments) => view::run(&arguments),
         #[cfg(feature = "render")]
         Command::Render(arguments) => render::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
@@ -169,6 +174,8 @@ Examples:
   rockfall render pile.json --out frames make pictures of it
   rockfall sweep pile.json --set contact.stiffness=1e7,2e7 --out sweep
                                          run it with several stiffnesses
+  rockfall export runs/pile --to pile.usda
+                                         write a kept run for Blender and others
   rockfall bench                         measure how fast this machine is
   rockfall compare pile.json             compare the GPU with the CPU
   rockfall check pile.json               check it for mistakes
@@ -189,6 +196,7 @@ pub enum Command {
     View(view::Arguments),
     #[cfg(feature = "render")]
     Render(render::Arguments),
+    Export(export::Arguments),
     Bench(bench::Arguments),
     Compare(compare::Arguments),
     Check(check::Arguments),
@@ -352,6 +360,28 @@ fn files_of(scene: &Path) -> Box<dyn Files> {
 /// Loads a scene.
 pub fn load(path: &Path) -> Outcome<Scene> {
     scene::load_with(path, &*files_of(path)).map_err(Failure::Scene)
+}
+
+/// Opens the folder of a run, to be shown, and puts a simulation of its scene into the first state that it has kept.
+pub fn kept(path: &Path, options: &Options) -> Outcome<(Simulation, KeptRun)> {
+    if !KeptRun::is_one(path) {
+        return Err(Failure::Usage(format!(
+            "{}: found a directory, expected a scene file or the folder of a run, which `rockfall run SCENE --out DIR` \
+             makes",
+            path.display()
+        )));
+    }
+    let Scene { model, .. } = load(&path.join(RunFolder::SCENE))?;
+    // Nothing is computed, so that any engine will do, and a law of the user's need not run.
+    let model = Model {
+        contact: ContactModel::default(),
+        history: None,
+        ..model
+    };
+    let kept = KeptRun::open(path, &model)?;
+    let mut simulation = Simulation::on_cpu(model, options.threads)?;
+    kept.show(0, &mut simulation)?;
+    Ok((simulation, kept))
 }
 
 /// Keeps Mesa from complaining on standard error that there is no display: its layer that puts the

@@ -5,7 +5,8 @@ use std::path::Path;
 use clap::Args;
 use glam::DVec3;
 use image::{RgbImage, RgbaImage, buffer::ConvertBuffer};
-use rockfall::render::{ColourBy, MOST_SAMPLES, Shot, Studio};
+use rockfall::model::view::Clip;
+use rockfall::render::{ColourBy, ColourMap, MOST_SAMPLES, Shot, Studio};
 use rockfall::{Error, Simulation};
 
 use super::failure::{Failure, Outcome};
@@ -18,24 +19,39 @@ pub struct PictureArguments {
     #[arg(long, value_name = "WxH", value_parser = size, default_value = "1280x720")]
     pub size: [u32; 2],
 
-    /// What the colours show
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
-    pub colour: ColourBy,
+    /// What the colours show [default: as the scene says, else body]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub colour: Option<ColourBy>,
 
-    /// Value at the end of the colour scale [default: the largest value]
-    #[arg(long, value_name = "VALUE", value_parser = positive)]
+    /// Values at both ends of the colour scale [default: follow the values, but for a few far above all others]
+    #[arg(long, value_name = "LOW,HIGH", value_parser = range, allow_hyphen_values = true)]
+    pub range: Option<[f32; 2]>,
+
+    /// Value at the end of the colour scale alone
+    #[arg(long, value_name = "VALUE", value_parser = positive, conflicts_with = "range")]
     pub top: Option<f32>,
 
+    /// Colours of the scale [default: viridis]
+    #[arg(long, value_enum, value_name = "MAP")]
+    pub map: Option<ColourMap>,
+
+    /// Cut bodies and walls: x=0 takes away what is nearer to the camera than there (m), x<0 and x>0 say what stays
+    #[arg(long, value_name = "PLANE", value_parser = clip, allow_hyphen_values = true)]
+    pub clip: Option<Clip>,
+
+    /// What is up: x, y, z, -x, -y, -z or a direction X,Y,Z [default: against gravity]
+    #[arg(long, value_name = "AXIS", value_parser = direction, allow_hyphen_values = true)]
+    pub up: Option<DVec3>,
+
     /// Direction of view, in degrees around and above the scene, which fills the picture; ZOOM brings it
-    /// nearer by that factor
+    /// nearer by that factor [default: 30,20]
     #[arg(
         long,
         value_name = "AROUND,ABOVE[,ZOOM]",
         value_parser = angles,
-        default_value = "30,20",
         allow_hyphen_values = true
     )]
-    pub camera: [f64; 3],
+    pub camera: Option<[f64; 3]>,
 
     /// Look from this point (m) instead of --camera
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
@@ -50,7 +66,7 @@ pub struct PictureArguments {
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SAMPLES)))]
     pub samples: u32,
 
-    /// Leave out the legend and the time
+    /// Leave out the legend, the time and the scale
     #[arg(long)]
     pub plain: bool,
 }
@@ -59,9 +75,13 @@ impl Default for PictureArguments {
     fn default() -> Self {
         PictureArguments {
             size: [1280, 720],
-            colour: ColourBy::default(),
+            colour: None,
+            range: None,
             top: None,
-            camera: [30.0, 20.0, 1.0],
+            map: None,
+            clip: None,
+            up: None,
+            camera: None,
             eye: None,
             target: None,
             samples: 2,
@@ -78,14 +98,15 @@ impl PictureArguments {
         wanted: Option<&str>,
         film: bool,
     ) -> Outcome<Studio> {
-        let [around, above, zoom] = self.camera;
         let shot = Shot {
             size: self.size,
             colour_by: self.colour,
+            range: self.range,
             top: self.top,
-            around,
-            above,
-            zoom,
+            map: self.map,
+            clip: self.clip,
+            up: self.up,
+            camera: self.camera,
             eye: self.eye,
             target: self.target,
             samples: self.samples,
@@ -123,12 +144,26 @@ pub fn check_ending(flag: &str, path: &Path) -> Outcome {
     }
 }
 
+/// Names of sizes.
+const SIZES: [(&str, [u32; 2]); 5] = [
+    ("720p", [1280, 720]),
+    ("1080p", [1920, 1080]),
+    ("hd", [1920, 1080]),
+    ("4k", [3840, 2160]),
+    ("8k", [7680, 4320]),
+];
+
 pub(super) fn size(text: &str) -> Result<[u32; 2], String> {
+    if let Some((_, size)) = SIZES.iter().find(|(name, _)| *name == text.to_lowercase()) {
+        return Ok(*size);
+    }
     let sides = text.split_once('x').and_then(|(width, height)| {
         let sides = [width.trim().parse().ok()?, height.trim().parse().ok()?];
         sides.iter().all(|&side: &u32| side > 0).then_some(sides)
     });
-    sides.ok_or_else(|| "width and height are expected, in pixels, such as 1280x720".to_owned())
+    sides.ok_or_else(|| {
+        "width and height are expected, in pixels, such as 1280x720, or 4k".to_owned()
+    })
 }
 
 fn positive(text: &str) -> Result<f32, String> {
@@ -136,6 +171,38 @@ fn positive(text: &str) -> Result<f32, String> {
         Ok(value) if value > 0.0 && value < f32::INFINITY => Ok(value),
         _ => Err("a number greater than 0 is expected, such as 2.5".to_owned()),
     }
+}
+
+fn range(text: &str) -> Result<[f32; 2], String> {
+    match numbers(text).as_deref() {
+        Some(&[low, high]) if low < high => Ok([low as f32, high as f32]),
+        _ => {
+            Err("two numbers are expected, of which the second is larger, such as 0,2.5".to_owned())
+        }
+    }
+}
+
+pub(super) fn clip(text: &str) -> Result<Clip, String> {
+    let clip: Result<Clip, &str> = text.parse();
+    clip.map_err(|expected| format!("expected is {expected}"))
+}
+
+pub(super) fn direction(text: &str) -> Result<DVec3, String> {
+    let (sign, name) = match text.strip_prefix('-') {
+        Some(name) => (-1.0, name),
+        None => (1.0, text),
+    };
+    let axis = match name {
+        "x" => Some(DVec3::X),
+        "y" => Some(DVec3::Y),
+        "z" => Some(DVec3::Z),
+        _ => None,
+    };
+    let way = axis.map_or_else(|| point(text).ok(), |axis| Some(sign * axis));
+    let unit = way.and_then(DVec3::try_normalize);
+    unit.ok_or_else(|| {
+        "an axis is expected, such as z or -y, or a direction such as 0,1,1".to_owned()
+    })
 }
 
 fn numbers(text: &str) -> Option<Vec<f64>> {
@@ -185,6 +252,16 @@ mod tests {
         assert_eq!(angles("0,-20,2"), Ok([0.0, -20.0, 2.0]));
         for wrong in ["", "30", "30,90", "30,20,0", "30,20,-1"] {
             assert!(angles(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(size("4k"), Ok([3840, 2160]));
+        assert_eq!(range("-1,2.5"), Ok([-1.0, 2.5]));
+        for wrong in ["", "1", "2,1", "1,1", "1,2,3", "nan,1"] {
+            assert!(range(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(direction("-z"), Ok(-DVec3::Z));
+        assert_eq!(direction("0,3,4"), Ok(DVec3::new(0.0, 0.6, 0.8)));
+        for wrong in ["", "w", "--z", "0,0,0", "1,2"] {
+            assert!(direction(wrong).is_err(), "{wrong}");
         }
         assert_eq!(positive("2"), Ok(2.0));
         for wrong in ["0", "-1", "nan", "inf", "x"] {

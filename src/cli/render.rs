@@ -15,15 +15,17 @@ use super::picture::{PictureArguments, save};
 use super::progress::Progress;
 use super::{ChangeArguments, EngineArguments, interrupts, terminal};
 
-/// Make pictures or a film of a scene, without a window
+/// Make pictures or a film of a scene or of a kept run, without a window
+///
+/// Of the folder of a run, which `rockfall run --out` makes, the states are shown that it has kept; nothing is simulated.
 ///
 /// Pictures are numbered PNG files: frame_00000.png, which shows the start, and so on. Films need the
 /// program ffmpeg. On one adapter, the same scene gives the same pictures, bit for bit.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Scene file
-    #[arg(value_name = "SCENE")]
+    /// Scene file, or the folder of a run
+    #[arg(value_name = "SCENE|DIR")]
     scene: PathBuf,
 
     #[command(flatten)]
@@ -48,7 +50,7 @@ pub struct Arguments {
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = rate)]
     speed: f64,
 
-    /// Simulate this long instead of the duration of the scene: seconds such as 2.5, or 20ms
+    /// Simulate or show this long instead of the duration of the scene: seconds such as 2.5, or 20ms
     #[arg(long, value_name = "TIME", value_parser = super::run::seconds, allow_negative_numbers = true)]
     duration: Option<f64>,
 
@@ -60,6 +62,8 @@ const EXAMPLES: &str = "\
 Examples:
   rockfall render pile.json --out frames --fps 30
       Write 30 pictures per simulated second.
+  rockfall render runs/pile --video pile.mp4
+      Make a film of what `rockfall run pile.json --out runs/pile` has kept.
   rockfall render pile.json --video pile.mp4 --speed 0.25 --colour speed
       Make a film in slow motion, coloured by speed.
   rockfall render pile.json --out frames --camera -60,35,1.5 --size 1920x1080
@@ -68,18 +72,33 @@ Examples:
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
     let options = arguments.engine.options()?;
-    let Scene { model, .. } = arguments.changes.load(&arguments.scene)?;
-    let duration = arguments.duration.unwrap_or(model.duration);
+    let (mut simulation, kept) = if arguments.scene.is_dir() {
+        let (simulation, kept) = super::kept(&arguments.scene, &options)?;
+        (simulation, Some(kept))
+    } else {
+        let Scene { model, .. } = arguments.changes.load(&arguments.scene)?;
+        (Simulation::new(model, &options)?, None)
+    };
+    let start = simulation.time();
+    let last = kept.as_ref().and_then(|kept| kept.moments().last());
+    let whole = last.map_or(simulation.model().duration, |last| last.time - start);
+    let duration = arguments.duration.unwrap_or(whole);
     let frames = (duration * arguments.fps / arguments.speed + 1e-6).floor() as u64 + 1;
-    let mut simulation = Simulation::new(model, &options)?;
     let mut studio =
         arguments
             .picture
             .studio(&simulation, arguments.engine.adapter.as_deref(), true)?;
     let mut outputs = Outputs::create(arguments)?;
-    terminal::say(format_args!("engine: {}", simulation.adapter()));
+    match &kept {
+        Some(kept) => terminal::say(format_args!("states of a run: {}", kept.moments().len())),
+        None => terminal::say(format_args!("engine: {}", simulation.adapter())),
+    }
 
-    let last = step_of(frames - 1, arguments, &simulation);
+    let step_of = |frame: u64, simulation: &Simulation| {
+        let time = frame as f64 * arguments.speed / arguments.fps;
+        (time / simulation.model().time_step).round() as u64
+    };
+    let last = step_of(frames - 1, &simulation);
     let mut progress = Progress::new(0, last, simulation.model().time_step);
     let mut times: [Vec<f64>; 3] = Default::default();
     let mut made = 0;
@@ -90,8 +109,19 @@ pub fn run(arguments: &Arguments) -> Outcome {
             times.push(1e3 * clock.elapsed().as_secs_f64());
             clock = Instant::now();
         };
-        let wanted = step_of(frame, arguments, &simulation);
-        match simulation.step(wanted - simulation.steps()) {
+        let wanted = step_of(frame, &simulation);
+        let stepped = match &kept {
+            Some(kept) => {
+                let time = start + frame as f64 * arguments.speed / arguments.fps;
+                let nearest = kept.nearest(time);
+                match kept.moments()[nearest].steps == simulation.steps() {
+                    true => Ok(()),
+                    false => kept.show(nearest, &mut simulation),
+                }
+            }
+            None => simulation.step(wanted - simulation.steps()),
+        };
+        match stepped {
             Err(Error::Cancelled { .. }) => break,
             stepped => stepped?,
         }
@@ -103,7 +133,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         lap(&mut times[1]);
         outputs.add(frame, &picture)?;
         lap(&mut times[2]);
-        progress.update(simulation.steps());
+        progress.update(wanted);
         made += 1;
     }
     drop(progress);
@@ -121,12 +151,6 @@ pub fn run(arguments: &Arguments) -> Outcome {
          (medians)"
     ));
     Ok(())
-}
-
-/// The step whose end a frame shows.
-fn step_of(frame: u64, arguments: &Arguments, simulation: &Simulation) -> u64 {
-    let time = frame as f64 * arguments.speed / arguments.fps;
-    (time / simulation.model().time_step).round() as u64
 }
 
 /// Where pictures go.

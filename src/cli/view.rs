@@ -3,14 +3,19 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use glam::DVec3;
+use rockfall::model::view::Clip;
 use rockfall::render::{ColourBy, Look};
 use rockfall::viewer::{self, Setup};
 
 use super::EngineArguments;
 use super::failure::Outcome;
-use super::picture::size;
+use super::picture::{clip, direction, size};
 
-/// Open a window in which a scene runs
+/// Open a window in which a scene runs, or a kept run is shown
+///
+/// Of the folder of a run, which `rockfall run --out` makes, the window shows the states that it has kept, with a
+/// timeline; nothing is simulated.
 ///
 /// The mouse turns, shifts and zooms the camera, and picks and pulls bodies; the panel changes parameters
 /// while the simulation runs. The key h shows all keys. If there is a mistake in the scene, the window
@@ -18,8 +23,8 @@ use super::picture::size;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Scene file
-    #[arg(value_name = "SCENE")]
+    /// Scene file, or the folder of a run
+    #[arg(value_name = "SCENE|DIR")]
     scene: PathBuf,
 
     #[command(flatten)]
@@ -33,9 +38,17 @@ pub struct Arguments {
     #[arg(long)]
     paused: bool,
 
-    /// What the colours show
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
-    colour: ColourBy,
+    /// What colours mean [default: as the scene says, else body]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    colour: Option<ColourBy>,
+
+    /// Cut bodies and walls: x=0 takes away what is nearer to the camera than there (m), x<0 and x>0 say what stays
+    #[arg(long, value_name = "PLANE", value_parser = clip, allow_hyphen_values = true)]
+    clip: Option<Clip>,
+
+    /// What is up: x, y, z, -x, -y, -z or a direction X,Y,Z [default: against gravity]
+    #[arg(long, value_name = "AXIS", value_parser = direction, allow_hyphen_values = true)]
+    up: Option<DVec3>,
 
     /// Start without the panel; the key tab shows it
     #[arg(long)]
@@ -46,6 +59,8 @@ const EXAMPLES: &str = "\
 Examples:
   rockfall view pile.json
       Watch a scene run.
+  rockfall view runs/pile
+      Watch what `rockfall run pile.json --out runs/pile` has kept.
   rockfall view pile.json --paused --colour speed
       Start paused, coloured by speed.
   rockfall view pile.json --backend cpu --threads 4
@@ -59,10 +74,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
         options,
         size: arguments.size,
         paused: arguments.paused,
-        look: Look {
-            colour_by: arguments.colour,
-            ..Look::default()
-        },
+        look: Look::default(),
+        colour: arguments.colour,
+        clip: arguments.clip,
+        up: arguments.up,
         panel: !arguments.plain,
     })?;
     Ok(())

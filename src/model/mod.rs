@@ -12,6 +12,7 @@ pub mod packing;
 pub mod pull;
 pub mod quantity;
 pub mod stage;
+pub mod view;
 pub mod wall;
 
 use std::fmt::{self, Write};
@@ -27,6 +28,7 @@ use crate::model::forces::{Forces, Sleep};
 use crate::model::heat::Heat;
 use crate::model::quantity::{QUANTITIES, Quantities};
 use crate::model::stage::Stages;
+use crate::model::view::SceneView;
 use crate::model::wall::Wall;
 
 /// How a body's state is advanced.
@@ -356,6 +358,8 @@ pub struct Model {
     pub heat: Option<Heat>,
     /// The stages of a run.
     pub stages: Stages,
+    /// How it asks to be shown.
+    pub view: SceneView,
 }
 
 impl Model {
@@ -367,8 +371,14 @@ impl Model {
             .sum()
     }
 
+    /// Unit vector that points up: as the scene says, else against gravity, else along y.
+    pub fn up(&self) -> DVec3 {
+        let against = (-self.gravity).try_normalize();
+        self.view.up.or(against).unwrap_or(DVec3::Y)
+    }
+
     /// Hash of all that decides the outcome of a simulation (XXH3): of everything but the name, the
-    /// duration and where the file of a custom law is.
+    /// duration, how it is shown and where the file of a custom law is.
     pub fn hash(&self) -> u64 {
         if let Some(hash) = self.stages.first_hash {
             return hash;
@@ -376,6 +386,7 @@ impl Model {
         let Model {
             name: _,
             duration: _,
+            view: _,
             gravity,
             time_step,
             integrator,

@@ -75,7 +75,7 @@ impl Plan {
 /// | `statistics.csv` | a row now and then, [`Statistics`] |
 /// | `bodies.pvd`, ... | the VTK files of a kind, to be opened in ParaView |
 /// | `vtk/` | VTK files, with the number of the step in their names |
-/// | `states/` | NPZ files, likewise |
+/// | `states/` | NPZ files, likewise; also of walls that forces move |
 /// | `run.checkpoint` | the last checkpoint |
 /// | `run.lock` | locked while a run writes to the folder |
 ///
@@ -553,6 +553,18 @@ impl Files {
 
     fn write_files(&mut self, snapshot: &Snapshot) -> Result<()> {
         let (step, time) = (snapshot.steps, snapshot.time());
+        // Nothing but the run says where they are.
+        if snapshot
+            .model
+            .walls
+            .iter()
+            .any(|wall| wall.loaded.is_some())
+            && !self.plan.states.is_empty()
+        {
+            let table = Table::walls(snapshot);
+            let path = format!("states/walls_{step:012}.npz");
+            self.file(&path, |writer| write_npz(writer, &table, step, time))?;
+        }
         for kind in Kind::ALL {
             let (draw, keep) = (
                 self.plan.vtk.contains(&kind),

@@ -1,6 +1,7 @@
 use glam::{DVec3, Vec3};
 
 use crate::model::quantity::QUANTITIES;
+use crate::model::wall::Pose;
 use crate::simulation::network::Partner;
 use crate::simulation::snapshot::Snapshot;
 
@@ -221,6 +222,23 @@ impl Table {
                         to.to_array()
                     }),
                 ),
+            ],
+        }
+    }
+
+    /// Where the walls of a snapshot are: `position` is that of each wall's own origin, `orientation` turns its own axes
+    /// into the world's.
+    pub fn walls(snapshot: &Snapshot) -> Table {
+        let walls: Vec<_> = snapshot.walls().collect();
+        let of = || walls.iter();
+        let position = |pose: &Pose| pose.position.to_array();
+        let orientation = |pose: &Pose| pose.orientation.to_array();
+        Table {
+            rows: walls.len(),
+            columns: vec![
+                column("wall", "", of().map(|w| w.index as u32)),
+                vectors("position", "m", of().map(|w| position(&w.moving.pose))),
+                vectors("orientation", "", of().map(|w| orientation(&w.moving.pose))),
             ],
         }
     }

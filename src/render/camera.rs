@@ -1,6 +1,6 @@
 //! From where a picture is taken.
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 /// How far a camera tilts at most: at the poles, it would not know which way is up.
 const STEEPEST: f64 = 1.55;
@@ -31,6 +31,13 @@ impl Bounds {
         }
     }
 
+    /// What of it is no farther than `reach` (m) from the middle of another along each axis; `None` if nothing is.
+    pub fn near(self, other: Bounds, reach: f64) -> Option<Bounds> {
+        let min = self.min.max(other.center() - reach);
+        let max = self.max.min(other.center() + reach);
+        min.cmple(max).all().then_some(Bounds { min, max })
+    }
+
     /// Its middle, m.
     pub fn center(self) -> DVec3 {
         0.5 * (self.min + self.max)
@@ -55,14 +62,16 @@ impl Bounds {
     }
 }
 
-/// A camera that looks at a point from around it; y is up.
+/// A camera that looks at a point from around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
     /// What it looks at, m.
     pub target: DVec3,
     /// How far away it is, m.
     pub distance: f64,
-    /// Angle around the target, from z towards x, rad.
+    /// Unit vector that points up.
+    pub zenith: DVec3,
+    /// Angle around the target, from z towards x where y is up, from -y towards x where z is, rad.
     pub around: f64,
     /// Angle above the target, rad.
     pub above: f64,
@@ -75,6 +84,7 @@ impl Default for Camera {
         Camera {
             target: DVec3::ZERO,
             distance: 1.0,
+            zenith: DVec3::Y,
             around: 30_f64.to_radians(),
             above: 20_f64.to_radians(),
             field_of_view: 35_f64.to_radians(),
@@ -94,13 +104,19 @@ pub struct Axes {
 }
 
 impl Camera {
-    /// A camera at `eye` that looks at `target`.
+    /// A camera at `eye` that looks at `target`, with y up.
     pub fn at(eye: DVec3, target: DVec3) -> Camera {
-        let way = eye - target;
+        Camera::upright(eye, target, DVec3::Y)
+    }
+
+    /// A camera at `eye` that looks at `target`, where the unit vector `zenith` points up.
+    pub fn upright(eye: DVec3, target: DVec3, zenith: DVec3) -> Camera {
+        let way = turn(zenith).conjugate() * (eye - target);
         let distance = way.length();
         Camera {
             target,
             distance,
+            zenith,
             around: way.x.atan2(way.z),
             above: (way.y / distance).asin().clamp(-STEEPEST, STEEPEST),
             ..Camera::default()
@@ -113,6 +129,8 @@ impl Camera {
         let (sin_above, cos_above) = self.above.clamp(-STEEPEST, STEEPEST).sin_cos();
         let back = DVec3::new(sin_around * cos_above, sin_above, cos_around * cos_above);
         let right = DVec3::new(cos_around, 0.0, -sin_around);
+        let turn = turn(self.zenith);
+        let (back, right) = (turn * back, turn * right);
         Axes {
             right,
             up: back.cross(right),
@@ -156,6 +174,11 @@ impl Camera {
     }
 }
 
+/// Turns y into `zenith`, a unit vector.
+pub(super) fn turn(zenith: DVec3) -> DQuat {
+    DQuat::from_rotation_arc(DVec3::Y, zenith)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +205,30 @@ mod tests {
         let (eye, target) = (DVec3::new(3.0, 2.0, -1.0), DVec3::new(0.5, 0.0, 1.0));
         let camera = Camera::at(eye, target);
         assert!((camera.eye() - eye).length() < 1e-12, "{}", camera.eye());
+    }
+
+    #[test]
+    fn the_picture_stands_upright_whatever_is_up() {
+        let (eye, target) = (DVec3::new(3.0, 2.0, -1.0), DVec3::new(0.5, 0.0, 1.0));
+        for zenith in [
+            DVec3::Z,
+            -DVec3::Y,
+            DVec3::X,
+            DVec3::new(1.0, 2.0, -2.0) / 3.0,
+        ] {
+            let camera = Camera::upright(eye, target, zenith);
+            assert!((camera.eye() - eye).length() < 1e-12, "{}", camera.eye());
+            let Axes { right, up, .. } = camera.axes();
+            assert!(right.dot(zenith).abs() < 1e-12 && up.dot(zenith) > 0.0);
+        }
+        // Where z is up, the camera stands in front, which is where y is negative.
+        let front = Camera {
+            zenith: DVec3::Z,
+            around: 0.0,
+            above: 0.0,
+            ..Camera::default()
+        };
+        assert!((front.eye() + DVec3::Y).length() < 1e-12, "{}", front.eye());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use glam::Vec4;
 
+pub use crate::model::view::{ColourBy, ColourMap};
+
 /// Colours of the map from the least to the largest value.
 pub(super) const MAP_COLOURS: usize = 64;
 /// Colours of things without an order.
@@ -9,91 +11,37 @@ pub(super) const LIST_COLOURS: usize = 10;
 /// All of them.
 pub(super) const COLOURS: usize = MAP_COLOURS + LIST_COLOURS;
 
-/// What the colour of a sphere means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-#[non_exhaustive]
-pub enum ColourBy {
-    /// Each body has one of its own
-    #[default]
-    Body,
-    /// Shape of the body
-    Shape,
-    /// Material
-    Material,
-    /// Speed of the body's centre of mass
-    Speed,
-    /// Sum of the contact forces on the sphere
-    Force,
-    /// Largest overlap of the sphere's contacts, as a fraction of its radius
-    Overlap,
-    /// Number of the body's contacts
-    Contacts,
-    /// Kinetic energy of the body
-    Energy,
-    /// Temperature of the body, in scenes with heat
-    Temperature,
-}
-
-impl ColourBy {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [ColourBy; 9] = [
-        ColourBy::Body,
-        ColourBy::Shape,
-        ColourBy::Material,
-        ColourBy::Speed,
-        ColourBy::Force,
-        ColourBy::Overlap,
-        ColourBy::Contacts,
-        ColourBy::Energy,
-        ColourBy::Temperature,
-    ];
-
-    /// What a legend calls it, with its unit.
-    pub fn title(self) -> &'static str {
-        match self {
-            ColourBy::Body => "body",
-            ColourBy::Shape => "shape",
-            ColourBy::Material => "material",
-            ColourBy::Speed => "speed (m/s)",
-            ColourBy::Force => "contact force (N)",
-            ColourBy::Overlap => "overlap (of the radius)",
-            ColourBy::Contacts => "contacts of the body",
-            ColourBy::Energy => "kinetic energy (J)",
-            ColourBy::Temperature => "temperature (K)",
-        }
-    }
-
-    /// Whether it is a number, for which there is a map, and not a name.
-    pub fn is_number(self) -> bool {
-        !matches!(self, ColourBy::Body | ColourBy::Shape | ColourBy::Material)
-    }
-
-    /// Whether its values are far from 0, at which the map need not start.
-    pub(super) fn is_far_from_zero(self) -> bool {
-        self == ColourBy::Temperature
-    }
-
-    /// Its name in the shaders.
-    pub(super) fn constant(self) -> &'static str {
-        match self {
-            ColourBy::Body => "BY_BODY",
-            ColourBy::Shape => "BY_SHAPE",
-            ColourBy::Material => "BY_MATERIAL",
-            ColourBy::Speed => "BY_SPEED",
-            ColourBy::Force => "BY_FORCE",
-            ColourBy::Overlap => "BY_OVERLAP",
-            ColourBy::Contacts => "BY_CONTACTS",
-            ColourBy::Energy => "BY_ENERGY",
-            ColourBy::Temperature => "BY_TEMPERATURE",
-        }
+/// The names of what colours mean, in the shaders.
+pub(super) fn constant(by: ColourBy) -> &'static str {
+    match by {
+        ColourBy::Body => "BY_BODY",
+        ColourBy::Shape => "BY_SHAPE",
+        ColourBy::Material => "BY_MATERIAL",
+        ColourBy::Speed => "BY_SPEED",
+        ColourBy::Force => "BY_FORCE",
+        ColourBy::Overlap => "BY_OVERLAP",
+        ColourBy::Contacts => "BY_CONTACTS",
+        ColourBy::Energy => "BY_ENERGY",
+        ColourBy::Temperature => "BY_TEMPERATURE",
+        ColourBy::Spin => "BY_SPIN",
+        ColourBy::Radius => "BY_RADIUS",
+        ColourBy::Mass => "BY_MASS",
+        ColourBy::Index => "BY_INDEX",
     }
 }
 
-/// The colour of the map at `part` (0 to 1), sRGB: viridis, by Nathaniel Smith and Stéfan van der
-/// Walt for matplotlib, in which equal steps look equal.
-pub fn map(part: f64) -> [u8; 3] {
-    let colour = colorous::VIRIDIS.eval_continuous(part.clamp(0.0, 1.0));
+/// The colour of a map at `part` (0 to 1), sRGB. The maps are those of matplotlib, in which equal steps look
+/// equal: by Nathaniel Smith and Stéfan van der Walt, and cividis by Jamie Nuñez, Christopher Anderton and Ryan
+/// Renslow.
+pub fn map(map: ColourMap, part: f64) -> [u8; 3] {
+    let gradient = match map {
+        ColourMap::Viridis => colorous::VIRIDIS,
+        ColourMap::Cividis => colorous::CIVIDIS,
+        ColourMap::Inferno => colorous::INFERNO,
+        ColourMap::Magma => colorous::MAGMA,
+        ColourMap::Plasma => colorous::PLASMA,
+    };
+    let colour = gradient.eval_continuous(part.clamp(0.0, 1.0));
     [colour.r, colour.g, colour.b]
 }
 
@@ -104,10 +52,10 @@ pub fn list(index: usize) -> [u8; 3] {
 }
 
 /// The colours as the shaders read them, linear: the map, then the list.
-pub(super) fn table() -> [Vec4; COLOURS] {
+pub(super) fn table(map: ColourMap) -> [Vec4; COLOURS] {
     std::array::from_fn(|index| {
         let colour = if index < MAP_COLOURS {
-            map(index as f64 / (MAP_COLOURS - 1) as f64)
+            self::map(map, index as f64 / (MAP_COLOURS - 1) as f64)
         } else {
             list(index - MAP_COLOURS)
         };
@@ -145,10 +93,10 @@ impl Default for Span {
 }
 
 impl Span {
-    /// Follows values from 0 to `most`.
+    /// Follows values from 0 to about `most`.
     pub fn follow(&mut self, most: f32) {
         self.bottom = 0.0;
-        let far_below = 0.2 * self.top;
+        let far_below = 0.3 * self.top;
         if most.is_finite() && most > 0.0 && (most > self.top || most < far_below) {
             self.top = round_up(most);
         }
@@ -160,7 +108,8 @@ impl Span {
         let is_inside = least >= self.bottom && most <= self.top;
         let is_narrow = width < 0.2 * (self.top - self.bottom);
         if width.is_finite() && width >= 0.0 && (!is_inside || is_narrow) {
-            let step = round_up((0.1 * width).max(1.0));
+            // Values that are all the same still have a range.
+            let step = round_up((0.1 * width).max(1e-3 * most.abs()).max(f32::MIN_POSITIVE));
             self.bottom = (least / step).floor() * step;
             self.top = ((most / step).ceil() * step).max(self.bottom + step);
         }
@@ -175,6 +124,42 @@ impl Span {
     pub fn top(self) -> f32 {
         self.top
     }
+}
+
+/// Part of the values that lie above the last colour, as they are scattered: one splash does not darken all others.
+const ABOVE: f64 = 0.01;
+
+/// Counts of values from 0 on, each in a bin of its own exponent and the highest bits of its mantissa.
+pub(super) const BINS: usize = 4096;
+/// Bits of a float that do not say which bin it is in.
+pub(super) const BIN_SHIFT: u32 = 19;
+
+/// The ends of the bin that holds the value below which `part` of all values lie.
+fn percentile(counts: &[u32], part: f64) -> [f32; 2] {
+    let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+    let wanted = (part * total as f64).ceil().max(1.0) as u64;
+    let mut sum = 0;
+    let bin = counts.iter().position(|&count| {
+        sum += u64::from(count);
+        sum >= wanted
+    });
+    let value = |bin: usize| f32::from_bits((bin as u32) << BIN_SHIFT);
+    bin.map_or([0.0; 2], |bin| [value(bin), value(bin + 1)])
+}
+
+/// The values between which nearly all lie that matter, of those from `least` to `most` with these counts: the ends
+/// themselves where they are not far out.
+pub(super) fn robust(counts: &[u32], least: f32, most: f32) -> [f32; 2] {
+    // Where most of a heap rests, only what moves counts.
+    let negligible = ((1e-3 * most).to_bits() >> BIN_SHIFT) as usize;
+    let mut moving = counts.to_vec();
+    moving[..negligible.min(counts.len())].fill(0);
+    let [_, high] = percentile(&moving, 1.0 - ABOVE);
+    let [low, _] = percentile(counts, ABOVE);
+    // What is a little above, or the only value of its kind among few, is no splash.
+    let top = if most > 2.0 * high { high } else { most };
+    let bottom = if least < 0.5 * low { low } else { least };
+    [bottom.min(top), top]
 }
 
 /// The least of 1, 2 and 5 times a power of ten that is not less than `value`, which is positive.
@@ -214,9 +199,38 @@ mod tests {
         assert_eq!(after(293.15, 398.0), [280.0, 400.0]);
         assert_eq!(after(330.0, 390.0), [280.0, 400.0]);
         assert_eq!(after(330.0, 401.0), [330.0, 410.0]);
-        assert_eq!(after(350.2, 350.4), [350.0, 351.0]);
-        assert_eq!(after(f32::NAN, 350.4), [350.0, 351.0]);
-        assert_eq!(after(293.0, 293.0), [293.0, 294.0]);
+        let [bottom, top] = after(350.2, 350.4);
+        assert!(bottom <= 350.2 && (350.4..351.0).contains(&top));
+        assert_eq!(after(f32::NAN, 350.4), [bottom, top]);
+        let [bottom, top] = after(293.0, 293.0);
+        assert!(bottom <= 293.0 && top > 293.0 && top - bottom < 1.0);
+        // As for radii.
+        let [bottom, top] = after(1e-3, 2e-3);
+        assert!(bottom <= 1e-3 && (2e-3..2.5e-3).contains(&top), "{top}");
+    }
+
+    #[test]
+    fn a_splash_does_not_darken_all_others() {
+        let mut counts = vec![0_u32; BINS];
+        let mut count = |value: f32, times| {
+            counts[(value.to_bits() >> BIN_SHIFT) as usize] += times;
+        };
+        count(1.0, 500);
+        count(2.0, 480);
+        count(100.0, 3);
+        let [bottom, top] = robust(&counts, 1.0, 100.0);
+        assert_eq!(bottom, 1.0);
+        assert!((2.0..2.3).contains(&top), "{top}");
+        // What is not far out sets the range by itself.
+        assert_eq!(robust(&counts, 1.0, 2.1), [1.0, 2.1]);
+        assert_eq!(percentile(&[0; BINS], 0.5), [0.0; 2]);
+        // Few flow over many that rest, and one is thrown far.
+        let mut counts = vec![0_u32; BINS];
+        for (value, times) in [(1e-6_f32, 100_000), (1.0, 300), (40.0, 1)] {
+            counts[(value.to_bits() >> BIN_SHIFT) as usize] += times;
+        }
+        let [_, top] = robust(&counts, 1e-6, 40.0);
+        assert!((1.0..1.2).contains(&top), "{top}");
     }
 
     #[test]
@@ -235,18 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_of_meanings_are_their_places() {
-        for (place, by) in ColourBy::ALL.into_iter().enumerate() {
-            assert_eq!(by as usize, place);
+    fn the_maps_start_dark_and_end_light() {
+        for own in ColourMap::ALL {
+            let light = |part| map(own, part).map(linear).iter().sum::<f32>();
+            let parts: Vec<f32> = (0..=10).map(|k| light(f64::from(k) / 10.0)).collect();
+            assert!(parts[0] < 0.25 && parts[10] > 0.8, "{own:?} {parts:?}");
+            assert_eq!(map(own, 0.0), map(own, -1.0));
         }
-    }
-
-    #[test]
-    fn the_map_starts_dark_and_ends_light() {
-        let light = |part| map(part).map(linear).iter().sum::<f32>();
-        let parts: Vec<f32> = (0..=10).map(|k| light(f64::from(k) / 10.0)).collect();
-        assert!(parts.is_sorted(), "{parts:?}");
-        assert_eq!(map(0.0), map(-1.0));
-        assert_eq!(map(1.0), [253, 231, 37]);
+        assert_eq!(map(ColourMap::Viridis, 1.0), [253, 231, 37]);
     }
 }

@@ -15,7 +15,6 @@ pub struct Film {
 
 /// Why there is no film; its text is a sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum FilmError {
     /// The name of the file says no format.
     #[error(

@@ -1,10 +1,11 @@
 //! What colours mean, in words beside a picture.
 
 use ab_glyph::{Font, FontRef, PxScaleFont, ScaleFont, point};
+use glam::{DVec2, DVec3};
 use image::RgbaImage;
 
-use super::Look;
-use super::colour::{self, ColourBy};
+use super::colour::{self, ColourBy, ColourMap};
+use super::{Camera, Look};
 use crate::model::Model;
 
 /// Most names that a legend lists.
@@ -28,6 +29,8 @@ pub enum Key {
         bottom: f32,
         /// The value of the last colour.
         top: f32,
+        /// The colours.
+        map: ColourMap,
     },
     /// Colours of things by name, sRGB.
     Names(Vec<(String, [u8; 3])>),
@@ -49,7 +52,11 @@ impl Legend {
             ColourBy::Body => return None,
             ColourBy::Shape => names(&mut model.shapes.iter().map(|shape| &shape.name)),
             ColourBy::Material => names(&mut model.materials.iter()),
-            _ => Key::Map { bottom, top },
+            _ => Key::Map {
+                bottom,
+                top,
+                map: look.map,
+            },
         };
         Some(Legend {
             title: look.colour_by.title(),
@@ -57,6 +64,49 @@ impl Legend {
         })
     }
 }
+
+/// How large things are, and how they lie, in words and lines beside a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scale {
+    /// What a bar is as long as, with its unit.
+    pub text: String,
+    /// Length of the bar, as a part of the picture's height: of what is as far away as what the camera looks at.
+    pub bar: f64,
+    /// The axes x, y and z as they lie in the picture, right and up, of length 1 where they lie across the line of
+    /// sight.
+    pub axes: [DVec2; 3],
+}
+
+impl Scale {
+    /// The scale of pictures from a camera. The bar is a round length, of a twelfth to a fifth of the picture's height.
+    pub fn new(camera: &Camera) -> Scale {
+        let height = 2.0 * camera.slope() * camera.distance;
+        let length = f64::from(colour::round_up((height / 12.0) as f32));
+        let units = [
+            (1e3, "km"),
+            (1.0, "m"),
+            (1e-3, "mm"),
+            (1e-6, "µm"),
+            (1e-9, "nm"),
+        ];
+        let fits = |(unit, _): &&(f64, &str)| length >= 0.999 * unit;
+        let &(unit, name) = units.iter().find(fits).unwrap_or(&units[4]);
+        let number = (length / unit * 1e3).round() / 1e3;
+        let own = camera.axes();
+        Scale {
+            text: format!("{number} {name}"),
+            bar: length / height,
+            axes: DVec3::AXES.map(|axis| DVec2::new(axis.dot(own.right), axis.dot(own.up))),
+        }
+    }
+}
+
+/// Names and colours (sRGB) of the axes, from x to z.
+pub const AXES: [(&str, [u8; 3]); 3] = [
+    ("x", [200, 50, 40]),
+    ("y", [40, 140, 50]),
+    ("z", [40, 80, 200]),
+];
 
 /// The values that stand beside a map: the parts of the way from `bottom` to `top`, and their texts.
 pub fn ticks(bottom: f32, top: f32) -> [(f64, String); 3] {
@@ -91,9 +141,15 @@ const INK: [u8; 3] = [24, 28, 32];
 const PAPER: [u8; 3] = [248, 249, 250];
 
 impl Writer {
-    /// Draws a legend into the lower left corner, and a line of text into the upper left one, both as
-    /// large as suits the picture.
-    pub fn annotate(&self, image: &mut RgbaImage, legend: Option<&Legend>, text: &str) {
+    /// Draws a legend into the lower left corner, a line of text into the upper left one and a scale into the lower
+    /// right one, all as large as suits the picture.
+    pub fn annotate(
+        &self,
+        image: &mut RgbaImage,
+        legend: Option<&Legend>,
+        scale: Option<&Scale>,
+        text: &str,
+    ) {
         let size = (image.height() as f32 / 36.0).clamp(11.0, 40.0);
         let font = self.font.as_scaled(size);
         let margin = (0.8 * size) as i32;
@@ -107,17 +163,89 @@ impl Writer {
         match legend {
             Some(Legend {
                 title,
-                key: Key::Map { bottom, top },
-            }) => self.map(image, size, margin, title, [*bottom, *top]),
+                key: Key::Map { bottom, top, map },
+            }) => self.map(image, size, margin, title, ([*bottom, *top], *map)),
             Some(Legend {
                 title,
                 key: Key::Names(names),
             }) => self.names(image, size, margin, title, names),
             None => (),
         }
+        if let Some(scale) = scale {
+            self.scale(image, size, margin, scale);
+        }
     }
 
-    fn map(&self, image: &mut RgbaImage, size: f32, margin: i32, title: &str, span: [f32; 2]) {
+    /// A bar with its length, and the axes above it.
+    fn scale(&self, image: &mut RgbaImage, size: f32, margin: i32, scale: &Scale) {
+        let font = self.font.as_scaled(size);
+        let [right, bottom] = [image.width(), image.height()].map(|side| side as i32 - margin);
+        let length = (scale.bar * f64::from(image.height())) as i32;
+        let thick = (size / 7.0).max(2.0) as i32;
+        let text = width(&font, &scale.text) as i32;
+        let wide = length.max(text) + margin;
+        let high = (1.5 * size) as i32 + thick;
+        fill(
+            image,
+            [right - wide, bottom - high, wide, high],
+            PAPER,
+            0.75,
+        );
+        let middle = right - wide / 2;
+        let bar = [
+            middle - length / 2,
+            bottom - thick - margin / 4,
+            length,
+            thick,
+        ];
+        fill(image, bar, INK, 1.0);
+        write(
+            image,
+            &font,
+            &scale.text,
+            [middle - text / 2, bottom - high],
+        );
+        let arm = 1.7 * f64::from(size);
+        let center = [
+            f64::from(right) - 1.5 * arm,
+            f64::from(bottom - high) - 1.7 * arm,
+        ];
+        for ((name, colour), way) in AXES.into_iter().zip(scale.axes) {
+            let at = |part: f64| {
+                [
+                    center[0] + part * arm * way.x,
+                    center[1] - part * arm * way.y,
+                ]
+            };
+            let steps = (2.0 * arm) as i32;
+            for step in 0..=steps {
+                let [x, y] = at(f64::from(step) / f64::from(steps));
+                let half = thick / 2;
+                fill(
+                    image,
+                    [x as i32 - half, y as i32 - half, thick, thick],
+                    colour,
+                    1.0,
+                );
+            }
+            // At the end, but away from the others where it points at the viewer.
+            let [x, y] = at(1.35);
+            let corner = [
+                x as i32 - (width(&font, name) / 2.0) as i32,
+                y as i32 - (0.6 * size) as i32,
+            ];
+            write(image, &font, name, corner);
+        }
+    }
+
+    fn map(
+        &self,
+        image: &mut RgbaImage,
+        size: f32,
+        margin: i32,
+        title: &str,
+        (span, map): ([f32; 2], ColourMap),
+    ) {
         let font = self.font.as_scaled(size);
         let inner = margin / 2;
         let bar = [(14.0 * size) as i32, (0.7 * size) as i32];
@@ -132,7 +260,7 @@ impl Writer {
         let [left, above] = [paper[0] + (3 * inner) / 2, paper[1] + inner];
         write(image, &font, title, [left, above]);
         for x in 0..bar[0] {
-            let colour = colour::map(f64::from(x) / f64::from(bar[0] - 1));
+            let colour = colour::map(map, f64::from(x) / f64::from(bar[0] - 1));
             fill(image, [left + x, above + line, 1, bar[1]], colour, 1.0);
         }
         for (part, text) in ticks(span[0], span[1]) {
@@ -239,6 +367,34 @@ mod tests {
     }
 
     #[test]
+    fn the_bar_is_as_long_as_it_says() {
+        for (distance, text) in [
+            (1.0, "100 mm"),
+            (0.01, "1 mm"),
+            (40.0, "5 m"),
+            (5e4, "5 km"),
+        ] {
+            let camera = Camera {
+                distance,
+                ..Camera::default()
+            };
+            let scale = Scale::new(&camera);
+            assert_eq!(scale.text, text, "{distance}");
+            assert!((1.0 / 12.1..0.21).contains(&scale.bar), "{scale:?}");
+        }
+        // A camera that looks along -z from above sees x to the right, y up and z foreshortened and down.
+        let camera = Camera {
+            around: 0.0,
+            above: 0.5,
+            ..Camera::default()
+        };
+        let [x, y, z] = Scale::new(&camera).axes;
+        assert!((x - DVec2::X).length() < 1e-12);
+        assert!((y - DVec2::Y * 0.5_f64.cos()).length() < 1e-12);
+        assert!((z + DVec2::Y * 0.5_f64.sin()).length() < 1e-12);
+    }
+
+    #[test]
     fn an_annotation_changes_its_corners_and_nothing_else() {
         let before = RgbaImage::from_pixel(320, 200, image::Rgba([90, 90, 90, 255]));
         let legend = Legend {
@@ -246,13 +402,16 @@ mod tests {
             key: Key::Map {
                 bottom: 0.0,
                 top: 2.0,
+                map: ColourMap::default(),
             },
         };
         let mut after = before.clone();
-        Writer::default().annotate(&mut after, Some(&legend), "t = 1 s");
+        let scale = Scale::new(&Camera::default());
+        Writer::default().annotate(&mut after, Some(&legend), Some(&scale), "t = 1 s");
         let changed = |x: u32, y: u32| before.get_pixel(x, y) != after.get_pixel(x, y);
-        assert!(changed(20, 15) && changed(20, 180));
-        assert!((200..320).all(|x| (0..200).all(|y| !changed(x, y))));
+        assert!(changed(20, 15) && changed(20, 180) && changed(300, 180));
+        assert!((200..240).all(|x| (0..200).all(|y| !changed(x, y))));
+        assert!((240..320).all(|x| (0..100).all(|y| !changed(x, y))));
         // The map, from dark to light, in the middle of its bar.
         let colours: Vec<u8> = (20..150).map(|x| after.get_pixel(x, 172).0[1]).collect();
         assert!(

@@ -4,14 +4,14 @@
 //! copy of the state (of the CPU engine's, which no shader can read, it keeps one on the device). A
 //! picture is made in these parts, each a file in `shaders/render/`:
 //!
-//! 1. `survey`, now and then: where the bodies are, and the largest value of what colours mean.
+//! 1. `survey`, now and then: where the bodies are, and which values there are of what colours mean.
 //! 2. `shadow`: the depths that the light sees.
 //! 3. `visible`: for each sample, *which* thing it shows (a number) and how far away that is. A
 //!    sphere is a square of two triangles, across the line of sight, in which rays are cast.
 //! 4. `occlusion`: how much of the light from all around reaches each sample.
 //! 5. `shade`: casts the ray of each sample once more, at the one thing that it shows, looks up what
 //!    its colour means, and lights it.
-//! 6. `springs`, `water` and `lines`, over that.
+//! 6. `springs`, `glass` (walls that one can see through), `water` and `lines`, over that.
 //! 7. `resolve`: a pixel is the mean of its samples.
 //!
 //! So whatever a colour means is computed for what is seen alone; what is under the mouse is read
@@ -38,14 +38,18 @@ use wgpu::{BufferUsages, TextureUsages};
 
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::model::forces::End;
+use crate::model::view::{Clip, SceneView};
+use crate::model::wall::Wall;
 use crate::simulation::Simulation;
+use crate::state::layout::MAX_WALLS;
 use crate::step::gpu::{Context, workgroups_for};
 
 pub use camera::{Bounds, Camera};
-pub use colour::ColourBy;
+pub use colour::{ColourBy, ColourMap};
 pub use picture::PICTURE;
 use programs::{COLOUR, DEPTH, OCCLUSION, Programs, THINGS};
-use shaders::Texts;
+use shaders::{SURVEY_SLICES, Texts};
 use source::{Source, uniform};
 pub use studio::{Shot, Studio};
 use view::View;
@@ -65,22 +69,67 @@ pub const MOST_SAMPLES: u32 = 4;
 pub struct Look {
     /// What colours mean.
     pub colour_by: ColourBy,
-    /// The value of the last colour of the map; `None` follows the largest value.
+    /// The colours of what is a number.
+    pub map: ColourMap,
+    /// The value of the first colour of the map; `None` follows the values, from 0 on where they are near it.
+    pub bottom: Option<f32>,
+    /// The value of the last colour of the map; `None` follows the values, but for a few that are far above all others.
     pub top: Option<f32>,
+    /// Where bodies and walls are cut.
+    pub clip: Option<Clip>,
     /// Samples of a pixel along each side, from 1 to [`MOST_SAMPLES`].
     pub supersampling: u32,
+    /// Part of the pixels along each side that are drawn, up to 1: less is faster, and blurred.
+    pub sharpness: f32,
     /// The body that is picked.
     pub picked: Option<u32>,
     /// Width of lines, pixels.
     pub line_width: f32,
 }
 
+impl Look {
+    /// Whether pixels are drawn that are larger than those of the picture.
+    fn is_blurred(&self) -> bool {
+        self.sharpness < 1.0
+    }
+
+    /// Samples of a picture of `size` pixels.
+    fn samples(&self, size: [u32; 2]) -> [u32; 2] {
+        match self.is_blurred() {
+            true => {
+                size.map(|side| ((side as f32 * self.sharpness.max(0.05)).ceil() as u32).max(1))
+            }
+            false => size.map(|side| side * self.supersampling.clamp(1, MOST_SAMPLES)),
+        }
+    }
+
+    /// What a scene asks for, and for the rest how pictures look by default.
+    pub fn of(view: &SceneView) -> Look {
+        let [bottom, top] = match view.range {
+            Some(range) => range.map(|value| Some(value as f32)),
+            None => [None; 2],
+        };
+        Look {
+            colour_by: view.colour.unwrap_or_default(),
+            map: view.map.unwrap_or_default(),
+            bottom,
+            top,
+            clip: view.clip,
+            ..Look::default()
+        }
+    }
+}
+
 impl Default for Look {
     fn default() -> Self {
         Look {
             colour_by: ColourBy::default(),
+            map: ColourMap::default(),
+            bottom: None,
             top: None,
+            clip: None,
             supersampling: 2,
+            sharpness: 1.0,
             picked: None,
             line_width: 1.5,
         }
@@ -134,6 +183,10 @@ struct Surroundings {
     plane_count: u32,
     /// Simulated, s.
     time: f32,
+    /// All bodies, and nearly all of them.
+    bodies: Bounds,
+    bulk: Bounds,
+    survey_weight: f32,
 }
 
 /// Draws pictures of one simulation.
@@ -143,6 +196,8 @@ pub struct Renderer {
     programs: Programs,
     view: wgpu::Buffer,
     colours: wgpu::Buffer,
+    /// The map that is in `colours`.
+    map: ColourMap,
     survey: wgpu::Buffer,
     lines: wgpu::Buffer,
     shadow_map: wgpu::Texture,
@@ -157,17 +212,29 @@ pub struct Renderer {
     time: f64,
     plane_buffer: wgpu::Buffer,
     triangle_buffer: wgpu::Buffer,
+    edge_buffer: wgpu::Buffer,
+    look_buffer: wgpu::Buffer,
+    edge_count: u32,
+    /// The box of each wall that has an end, where it was at the start.
+    wall_bounds: Vec<Option<Bounds>>,
     /// The wall of each plane, and of each triangle.
     planes: Vec<u32>,
     triangles: Vec<u32>,
-    /// The walls that have an end.
+    /// The walls, and how the scene asks to be shown.
+    model_walls: Vec<Wall>,
+    scene: SceneView,
+    /// The box of the walls that have an end.
     walls: Option<Bounds>,
+    /// The box of the points of the world that springs hold on to.
+    anchors: Option<Bounds>,
     body_radius: f64,
     cell_size: DVec3,
     origin: DVec3,
     /// Where the bodies started.
     start: Bounds,
     bounds: Option<Bounds>,
+    /// Where nearly all of them are.
+    bulk: Option<Bounds>,
     /// The largest value of what colours mean.
     most: f32,
     span: colour::Span,
@@ -192,6 +259,8 @@ struct Survey {
     last: IVec3,
     most: u32,
     least: u32,
+    counts: [u32; colour::BINS],
+    slices: [[u32; SURVEY_SLICES]; 3],
 }
 
 impl Survey {
@@ -200,7 +269,43 @@ impl Survey {
         last: IVec3::MIN,
         most: 0,
         least: u32::MAX,
+        counts: [0; colour::BINS],
+        slices: [[0; SURVEY_SLICES]; 3],
     };
+
+    /// The box in which 98 % of the volume of the bodies are along each axis, of all of them in `found` (m), which
+    /// were counted in slices of `sliced`; ends that are not far out stay.
+    fn bulk(&self, found: Bounds, sliced: Bounds) -> Bounds {
+        /// Part of the volume that lies beyond each end.
+        const OUT: f64 = 0.01;
+        /// An end is far out that is farther than this times the length of the rest.
+        const FAR: f64 = 0.25;
+        let mut bulk = found;
+        for (axis, slices) in self.slices.iter().enumerate() {
+            let total: u64 = slices.iter().map(|&slice| u64::from(slice)).sum();
+            let out = (OUT * total as f64) as u64;
+            let step = (sliced.max[axis] - sliced.min[axis]) / SURVEY_SLICES as f64;
+            let inner = |slices: &mut dyn Iterator<Item = &u32>| {
+                let mut sum = 0;
+                let slices = slices.take_while(|&&slice| {
+                    sum += u64::from(slice);
+                    sum <= out
+                });
+                slices.count() as f64 * step
+            };
+            // A slice more, for what reaches out of the last one.
+            let low = sliced.min[axis] + inner(&mut slices.iter()) - step;
+            let high = sliced.max[axis] - inner(&mut slices.iter().rev()) + step;
+            let length = high - low;
+            if low - found.min[axis] > FAR * length {
+                bulk.min[axis] = low;
+            }
+            if found.max[axis] - high > FAR * length {
+                bulk.max[axis] = high;
+            }
+        }
+        bulk
+    }
 }
 
 /// `Line` in `shaders/render/lines.wgsl`.
@@ -232,7 +337,8 @@ impl Renderer {
             context.create_buffer(name, size as u64, usage | BufferUsages::COPY_DST)
         };
         let colours = buffer("colours", 16 * colour::COLOURS, BufferUsages::UNIFORM)?;
-        let table = colour::table();
+        let map = ColourMap::default();
+        let table = colour::table(map);
         context.queue.write_buffer(&colours, 0, cast_slice(&table));
         let view_size = <View as encase::ShaderType>::min_size().get() as usize;
         let (model, state) = (simulation.model(), simulation.on_host());
@@ -250,7 +356,15 @@ impl Renderer {
             cast_slice(&triangles),
             size_of::<walls::Triangle>(),
         )?;
+        let edges = walls::edges(&triangles);
+        let edge_buffer = constant("edges", cast_slice(&edges), size_of::<walls::Edge>())?;
         let renderer = Renderer {
+            edge_buffer,
+            edge_count: edges.len() as u32,
+            look_buffer: buffer("wall_looks", 16 * MAX_WALLS, BufferUsages::UNIFORM)?,
+            wall_bounds: model.walls.iter().map(bounds_of).collect(),
+            map,
+            bulk: None,
             source: Source::new(context, simulation)?,
             programs: Programs::new(context, &Texts::BuiltIn, output)?,
             view: buffer("view", view_size, BufferUsages::UNIFORM)?,
@@ -285,7 +399,14 @@ impl Renderer {
             triangle_buffer,
             planes: planes.iter().map(|plane| plane.wall).collect(),
             triangles: triangles.iter().map(|triangle| triangle.wall).collect(),
-            walls: walls_of(simulation.model()),
+            walls: model
+                .walls
+                .iter()
+                .filter_map(bounds_of)
+                .reduce(Bounds::union),
+            anchors: anchors(model),
+            model_walls: model.walls.clone(),
+            scene: model.view.clone(),
             body_radius: body_radius(simulation.model()),
             cell_size: state.params.cell_size.as_dvec3(),
             origin: state.origin,
@@ -333,14 +454,39 @@ impl Renderer {
         self.source.update(&self.context, simulation)
     }
 
-    /// Finds out where the bodies are, and the largest value of what colours mean. Waits for the
-    /// device.
+    /// Finds out where the bodies are, and which values there are of what colours mean. Returns the box that holds
+    /// all bodies. Waits for the device.
     ///
     /// # Errors
     /// If the device is lost.
     pub fn survey(&mut self, look: &Look) -> Result<Bounds> {
+        if self.bounds.is_none() {
+            // To know which box is to be sliced.
+            self.bounds = Some(self.measure(look)?.0);
+        }
+        let sliced = self.bodies();
+        let (found, survey) = self.measure(look)?;
+        self.most = f32::from_bits(survey.most);
+        let least = f32::from_bits(survey.least);
+        let [bottom, top] = colour::robust(&survey.counts, least, self.most);
+        if look.colour_by.is_far_from_zero() {
+            self.span.follow_both(bottom, top);
+        } else {
+            self.span.follow(top);
+        }
+        // They grow at once and shrink late, so that what depends on them does not tremble.
+        self.bounds = Some(match self.bounds {
+            Some(before) if found.radius() > 0.6 * before.radius() => before.union(found),
+            _ => found,
+        });
+        self.bulk = Some(survey.bulk(found, sliced));
+        Ok(found)
+    }
+
+    /// Runs the survey: the box that holds all bodies, and what was counted.
+    fn measure(&self, look: &Look) -> Result<(Bounds, Survey)> {
         let context = &self.context;
-        // Of the view, only the cell of the camera and what colours mean are read.
+        // Of the view, only the cell of the camera, what is sliced and what colours mean are read.
         let surroundings = self.surroundings(look);
         let camera = Camera {
             target: surroundings.bounds.center(),
@@ -367,13 +513,6 @@ impl Renderer {
         }
         context.queue.submit([encoder.finish()]);
         context.read(&self.survey, 0, bytes_of_mut(&mut survey))?;
-        self.most = f32::from_bits(survey.most);
-        if look.colour_by.is_far_from_zero() {
-            self.span
-                .follow_both(f32::from_bits(survey.least), self.most);
-        } else {
-            self.span.follow(self.most);
-        }
         let place = |parts: IVec3| {
             let cells = view.camera_cell.as_dvec3() + parts.as_dvec3() / SURVEY_PARTS;
             self.origin + cells * self.cell_size
@@ -385,18 +524,41 @@ impl Renderer {
                 max: place(survey.last + IVec3::ONE),
             },
         };
-        // They grow at once and shrink late, so that what depends on them does not tremble.
-        let bounds = match self.bounds {
-            Some(before) if found.radius() > 0.6 * before.radius() => before.union(found),
-            _ => found,
-        };
-        self.bounds = Some(bounds);
-        Ok(found)
+        Ok((found, survey))
+    }
+
+    /// Where the last survey found bodies, or where they start.
+    fn bodies(&self) -> Bounds {
+        self.bounds.unwrap_or(self.start)
+    }
+
+    /// Where the bulk of the bodies is, 98 % of their volume, as the last survey found it: those that have flown far
+    /// away are left out.
+    pub fn bulk(&self) -> Bounds {
+        self.bulk.unwrap_or(self.bodies())
+    }
+
+    /// What a picture should show: the bulk of the bodies, and of the walls what is near them. A `film` also shows
+    /// where they start.
+    pub fn frame(&self, film: bool) -> Bounds {
+        /// Times the size of the bulk that walls are shown around it.
+        const AROUND: f64 = 3.0;
+        let mut shown = self.bulk();
+        if let Some(anchors) = self.anchors {
+            shown = shown.union(anchors);
+        }
+        if film {
+            shown = shown.union(self.start);
+        }
+        let walls = self.wall_bounds.iter().flatten();
+        let near = walls.filter_map(|wall| wall.near(shown, AROUND * shown.radius()));
+        near.fold(shown, Bounds::union)
     }
 
     /// Forgets what surveys found so far: the next one starts from nothing.
     pub fn forget(&mut self) {
         self.bounds = None;
+        self.bulk = None;
         self.span = colour::Span::default();
     }
 
@@ -412,8 +574,11 @@ impl Renderer {
 
     /// The values of the first and the last colour of the map.
     pub fn span(&self, look: &Look) -> [f32; 2] {
-        let (bottom, top) = (self.span.bottom(), self.top(look));
-        [if bottom < top { bottom } else { 0.0 }, top]
+        let top = self.top(look);
+        let bottom = look.bottom.unwrap_or(self.span.bottom());
+        let below = if top > 0.0 { 0.0 } else { top - 1.0 };
+        // One end that is given may be beyond the other one, which follows.
+        [if bottom < top { bottom } else { below }, top]
     }
 
     /// Side of a square of the pattern on planes, m.
@@ -436,7 +601,8 @@ impl Renderer {
         if self.bounds.is_none() {
             self.survey(look)?;
         }
-        let samples = size.map(|side| side * look.supersampling.clamp(1, MOST_SAMPLES));
+        self.upload_looks(look);
+        let samples = look.samples(size);
         self.provide_targets(size, samples)?;
         self.upload_lines(camera, lines)?;
         let surroundings = self.surroundings(look);
@@ -454,6 +620,16 @@ impl Renderer {
         Ok(())
     }
 
+    /// How the scene is shown.
+    pub fn scene(&self) -> &SceneView {
+        &self.scene
+    }
+
+    /// The same: what walls look like can be changed here.
+    pub fn scene_mut(&mut self) -> &mut SceneView {
+        &mut self.scene
+    }
+
     /// What is at a pixel of the picture that was drawn last. Waits for the device.
     ///
     /// # Errors
@@ -462,8 +638,13 @@ impl Renderer {
         let Some(targets) = &self.targets else {
             return Ok(Thing::Nothing);
         };
-        let supersampling = look.supersampling.clamp(1, MOST_SAMPLES);
-        let [x, y] = pixel.map(|place| place * supersampling + supersampling / 2);
+        let [x, y] = match look.is_blurred() {
+            true => pixel.map(|place| (place as f32 * look.sharpness) as u32),
+            false => {
+                let supersampling = look.supersampling.clamp(1, MOST_SAMPLES);
+                pixel.map(|place| place * supersampling + supersampling / 2)
+            }
+        };
         if x >= targets.size[0] || y >= targets.size[1] {
             return Ok(Thing::Nothing);
         }
@@ -509,8 +690,14 @@ impl Renderer {
     }
 
     fn surroundings(&self, look: &Look) -> Surroundings {
-        let bodies = self.bounds.unwrap_or(self.start);
+        let bodies = self.bodies();
+        // What a survey counts, all in all, is less than this: a sum of `u32`.
+        let most = 2_f64.powi(28) / f64::from(self.sphere_count.max(1));
+        let volume = self.body_radius.powi(3).max(f64::from(f32::MIN_POSITIVE));
         Surroundings {
+            bodies,
+            bulk: self.bulk(),
+            survey_weight: (most.clamp(1.0, 1024.0) / volume).min(f64::from(f32::MAX)) as f32,
             bounds: self.walls.map_or(bodies, |walls| walls.union(bodies)),
             plane_count: self.planes.len() as u32,
             body_radius: self.body_radius,
@@ -546,6 +733,23 @@ impl Renderer {
         Ok(())
     }
 
+    fn upload_looks(&mut self, look: &Look) {
+        if self.map != look.map {
+            self.map = look.map;
+            let table = colour::table(look.map);
+            let bytes = cast_slice(&table);
+            self.context.queue.write_buffer(&self.colours, 0, bytes);
+        }
+        let bulk = self.bulk();
+        let bounds = self.wall_bounds.iter();
+        let is_vessel: Vec<bool> = bounds
+            .map(|wall| wall.is_some_and(|wall| walls::holds(wall, bulk)))
+            .collect();
+        let looks = walls::wall_looks(&self.model_walls, &self.scene, &is_vessel);
+        let bytes = cast_slice(&looks);
+        self.context.queue.write_buffer(&self.look_buffer, 0, bytes);
+    }
+
     fn upload_lines(&mut self, camera: &Camera, lines: &[Line]) -> Result<()> {
         let eye = camera.eye();
         let from_camera: Vec<LineFromCamera> = lines
@@ -575,6 +779,8 @@ impl Renderer {
             "lines" => Some(self.lines.as_entire_binding()),
             "planes" => Some(self.plane_buffer.as_entire_binding()),
             "triangles" => Some(self.triangle_buffer.as_entire_binding()),
+            "edges" => Some(self.edge_buffer.as_entire_binding()),
+            "wall_looks" => Some(self.look_buffer.as_entire_binding()),
             "shadow_sampler" => Some(wgpu::BindingResource::Sampler(&self.shadow_sampler)),
             _ => Some(self.source.by_name(name)?.as_entire_binding()),
         }
@@ -615,7 +821,7 @@ impl Renderer {
                     depth_slice: None,
                     resolve_target: None,
                     ops: wgpu::Operations {
-                        load: if matches!(label, "springs" | "water" | "lines") {
+                        load: if matches!(label, "springs" | "glass" | "water" | "lines") {
                             wgpu::LoadOp::Load
                         } else {
                             wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT)
@@ -682,6 +888,18 @@ impl Renderer {
                     4,
                     shaders::SPRING_PIECES * self.action_count,
                 )],
+            );
+        }
+        if planes + triangles > 0 {
+            pass(
+                "glass",
+                Some(&samples),
+                Some(depth(&depths, None)),
+                &[
+                    (&programs.glass_planes, 4, planes),
+                    (&programs.glass_triangles, 3, triangles),
+                    (&programs.glass_edges, 4, self.edge_count),
+                ],
             );
         }
         if self.has_water {
@@ -762,16 +980,27 @@ fn body_radius(model: &Model) -> f64 {
     radii.get(radii.len() / 2).copied().unwrap_or(1.0)
 }
 
-/// The box of the walls of a model that have an end, where they are at the start.
-pub fn walls_of(model: &Model) -> Option<Bounds> {
-    let finite = model.walls.iter().filter(|wall| wall.reach().is_finite());
-    let points = finite.flat_map(|wall| {
-        let surface = wall.surface(16, 0.0);
-        let place = |vertex: [f64; 3]| wall.pose.place(vertex.into());
-        surface.vertices.into_iter().map(place)
+/// The box of the points of the world that springs hold on to.
+fn anchors(model: &Model) -> Option<Bounds> {
+    let ends = model.forces.springs.iter().flat_map(|spring| spring.ends);
+    let points = ends.filter_map(|end| match end {
+        End::World(point) => Some(Bounds::of_ball(point, 0.0)),
+        End::Body { .. } => None,
     });
-    points
-        .map(|point| Bounds::of_ball(point, 0.0))
+    points.reduce(Bounds::union)
+}
+
+/// The box of a wall that has an end, where it is at the start.
+fn bounds_of(wall: &Wall) -> Option<Bounds> {
+    if !wall.reach().is_finite() {
+        return None;
+    }
+    let surface = wall.surface(16, 0.0);
+    let place = |vertex: [f64; 3]| Bounds::of_ball(wall.pose.place(vertex.into()), 0.0);
+    surface
+        .vertices
+        .into_iter()
+        .map(place)
         .reduce(Bounds::union)
 }
 

@@ -45,6 +45,9 @@ pub(super) struct Programs {
     pub occlusion: Program,
     pub shade: Program,
     pub springs: Program,
+    pub glass_triangles: Program,
+    pub glass_planes: Program,
+    pub glass_edges: Program,
     pub water: Program,
     pub lines: Program,
     pub resolve: Program,
@@ -100,6 +103,11 @@ impl Programs {
             depth: Some((Greater, false)),
             ..strip
         };
+        let pane = Target {
+            blends: true,
+            ..line
+        };
+        let glass = shader("glass")?;
         Ok(Programs {
             survey: shader("survey")?.computation(context, "survey_spheres")?,
             shadow_balls: shadow.program(context, ["shadow_ball", "shadow_ball_at"], shadows)?,
@@ -130,6 +138,13 @@ impl Programs {
                 whole(COLOUR),
             )?,
             springs: shader("springs")?.program(context, ["springs_end", "springs_at"], line)?,
+            glass_triangles: glass.program(
+                context,
+                ["glass_triangle", "glass_triangle_at"],
+                pane,
+            )?,
+            glass_planes: glass.program(context, ["glass_plane", "glass_plane_at"], pane)?,
+            glass_edges: glass.program(context, ["glass_edge", "glass_edge_at"], pane)?,
             water: shader("water")?.program(
                 context,
                 ["water_everywhere", "water_at"],

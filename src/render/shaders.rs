@@ -3,11 +3,11 @@
 use std::io;
 
 use super::view::View;
-use crate::render::colour::{COLOURS, ColourBy, LIST_COLOURS, MAP_COLOURS};
+use crate::render::colour::{self, BIN_SHIFT, BINS, COLOURS, ColourBy, LIST_COLOURS, MAP_COLOURS};
 use crate::step::gpu::shaders::{assemble, shared};
 
 /// The files of `shaders/render/`: those that stand for themselves, and those that they import.
-const FILES: [(&str, &str); 15] = [
+const FILES: [(&str, &str); 16] = [
     ("survey", include_str!("../../shaders/render/survey.wgsl")),
     ("shadow", include_str!("../../shaders/render/shadow.wgsl")),
     ("visible", include_str!("../../shaders/render/visible.wgsl")),
@@ -18,6 +18,7 @@ const FILES: [(&str, &str); 15] = [
     ("shade", include_str!("../../shaders/render/shade.wgsl")),
     ("lines", include_str!("../../shaders/render/lines.wgsl")),
     ("springs", include_str!("../../shaders/render/springs.wgsl")),
+    ("glass", include_str!("../../shaders/render/glass.wgsl")),
     ("water", include_str!("../../shaders/render/water.wgsl")),
     ("line", include_str!("../../shaders/render/line.wgsl")),
     ("resolve", include_str!("../../shaders/render/resolve.wgsl")),
@@ -32,13 +33,14 @@ const FILES: [(&str, &str); 15] = [
 ];
 
 /// The shaders of a picture, in the order in which they run.
-pub const NAMES: [&str; 9] = [
+pub const NAMES: [&str; 10] = [
     "survey",
     "shadow",
     "visible",
     "occlusion",
     "shade",
     "springs",
+    "glass",
     "water",
     "lines",
     "resolve",
@@ -46,6 +48,9 @@ pub const NAMES: [&str; 9] = [
 
 /// Straight pieces of which a spring is drawn.
 pub(crate) const SPRING_PIECES: u32 = 18;
+
+/// Parts of the box of the bodies, along each axis, in which a survey counts them.
+pub(super) const SURVEY_SLICES: usize = 256;
 
 /// Where the texts of the shaders come from.
 #[derive(Clone, Debug, Default)]
@@ -134,12 +139,15 @@ fn check_imports(name: &str, text: &str) -> Result<(), String> {
 
 /// The constants of pictures that shaders share with the host.
 fn constants() -> String {
-    let meanings = ColourBy::ALL.map(|by| (by.constant(), by as u32));
+    let meanings = ColourBy::ALL.map(|by| (colour::constant(by), by as u32));
     let sizes = [
         ("MAP_COLOURS", MAP_COLOURS as u32),
         ("LIST_COLOURS", LIST_COLOURS as u32),
         ("COLOURS", COLOURS as u32),
         ("SPRING_PIECES", SPRING_PIECES),
+        ("BINS", BINS as u32),
+        ("BIN_SHIFT", BIN_SHIFT),
+        ("SURVEY_SLICES", SURVEY_SLICES as u32),
     ];
     meanings
         .into_iter()

@@ -3,9 +3,11 @@
 use glam::DVec3;
 use image::RgbaImage;
 
-use super::legend::{Legend, Writer};
-use super::{Camera, ColourBy, Look, PICTURE, Renderer, start, walls_of};
+use super::legend::{Legend, Scale, Writer};
+use super::{Bounds, Camera, ColourBy, ColourMap, Look, PICTURE, Renderer};
 use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::model::view::Clip;
 use crate::simulation::Simulation;
 use crate::step::gpu::{Adapter, Context};
 
@@ -14,16 +16,21 @@ use crate::step::gpu::{Adapter, Context};
 pub struct Shot {
     /// Width and height, pixels.
     pub size: [u32; 2],
-    /// What colours mean.
-    pub colour_by: ColourBy,
-    /// The value of the last colour of the map; `None` follows the largest value.
+    /// What colours mean; `None` is as the scene says, as in all that follows.
+    pub colour_by: Option<ColourBy>,
+    /// The values of the first and of the last colour of the map; without any, they follow the values that there are.
+    pub range: Option<[f32; 2]>,
+    /// The value of the last colour alone, where there is no `range`.
     pub top: Option<f32>,
-    /// Angle around the scene, degrees.
-    pub around: f64,
-    /// Angle above the scene, degrees.
-    pub above: f64,
-    /// How many times nearer than from where the scene fills the picture.
-    pub zoom: f64,
+    /// The colours from the first to the last.
+    pub map: Option<ColourMap>,
+    /// Where bodies and walls are cut.
+    pub clip: Option<Clip>,
+    /// Unit vector that points up; without any, it points against gravity.
+    pub up: Option<DVec3>,
+    /// Degrees around the scene, degrees above it, and how many times nearer than from where it fills the picture;
+    /// without any, 30, 20 and 1.
+    pub camera: Option<[f64; 3]>,
     /// The point from which to look instead of that, m.
     pub eye: Option<DVec3>,
     /// The point to look at instead of the middle of the scene, m.
@@ -38,15 +45,66 @@ impl Default for Shot {
     fn default() -> Self {
         Shot {
             size: [1280, 720],
-            colour_by: ColourBy::default(),
+            colour_by: None,
+            range: None,
             top: None,
-            around: 30.0,
-            above: 20.0,
-            zoom: 1.0,
+            map: None,
+            clip: None,
+            up: None,
+            camera: None,
             eye: None,
             target: None,
             samples: 2,
             plain: false,
+        }
+    }
+}
+
+impl Shot {
+    /// How the picture looks.
+    fn look(&self, model: &Model) -> Look {
+        let scene = Look::of(&model.view);
+        let [bottom, top] = match self.range {
+            Some(range) => range.map(Some),
+            None if self.top.is_some() => [None, self.top],
+            // The range of the scene is that of what its colours mean.
+            None if self.colour_by.is_some_and(|by| by != scene.colour_by) => [None; 2],
+            None => [scene.bottom, scene.top],
+        };
+        Look {
+            colour_by: self.colour_by.unwrap_or(scene.colour_by),
+            map: self.map.unwrap_or(scene.map),
+            clip: self.clip.or(scene.clip),
+            bottom,
+            top,
+            supersampling: self.samples,
+            ..scene
+        }
+    }
+
+    /// From where the picture is taken, which shows the box `shown`.
+    fn camera(&self, model: &Model, shown: Bounds) -> Result<Camera> {
+        let scene = &model.view;
+        let zenith = self.up.unwrap_or(model.up());
+        let [width, height] = self.size.map(f64::from);
+        let [around, above, zoom] = self.camera.or(scene.camera).unwrap_or([30.0, 20.0, 1.0]);
+        let mut camera = Camera {
+            around: around.to_radians(),
+            above: above.to_radians(),
+            zenith,
+            ..Camera::default()
+        };
+        camera.fit(shown, width / height);
+        camera.distance /= zoom;
+        camera.target = self.target.or(scene.target).unwrap_or(camera.target);
+        // Angles that are given are not those of the point that the scene looks from.
+        let of_scene = scene.eye.filter(|_| self.camera.is_none());
+        match self.eye.or(of_scene) {
+            None => Ok(camera),
+            Some(eye) if eye == camera.target => Err(Error::Tuned(
+                "the eye and what is looked at are the same point; give another one".to_owned(),
+            )),
+            Some(eye) => Ok(Camera::upright(eye, camera.target, zenith)),
         }
     }
 }
@@ -87,36 +145,10 @@ impl Studio {
     ) -> Result<Studio> {
         let mut renderer = Renderer::new(device, simulation, PICTURE)?;
         renderer.update(simulation)?;
-        let look = Look {
-            colour_by: shot.colour_by,
-            top: shot.top,
-            supersampling: shot.samples,
-            ..Look::default()
-        };
-        let mut shown = renderer.survey(&look)?;
-        if let Some(walls) = walls_of(simulation.model()) {
-            shown = shown.union(walls);
-        }
-        if film {
-            shown = shown.union(start(simulation.model()));
-        }
-        let [width, height] = shot.size.map(f64::from);
-        let mut camera = Camera {
-            around: shot.around.to_radians(),
-            above: shot.above.to_radians(),
-            ..Camera::default()
-        };
-        camera.fit(shown, width / height);
-        camera.distance /= shot.zoom;
-        camera.target = shot.target.unwrap_or(camera.target);
-        if let Some(eye) = shot.eye {
-            if eye == camera.target {
-                return Err(Error::Tuned(
-                    "the eye and what is looked at are the same point; give another one".to_owned(),
-                ));
-            }
-            camera = Camera::at(eye, camera.target);
-        }
+        let model = simulation.model();
+        let look = shot.look(model);
+        renderer.survey(&look)?;
+        let camera = shot.camera(model, renderer.frame(film))?;
         Ok(Studio {
             renderer,
             camera,
@@ -140,7 +172,8 @@ impl Studio {
             let span = self.renderer.span(&self.look);
             let legend = Legend::new(&self.look, span, simulation.model());
             let time = format!("t = {:.3} s", simulation.time());
-            writer.annotate(&mut picture, legend.as_ref(), &time);
+            let scale = Scale::new(&self.camera);
+            writer.annotate(&mut picture, legend.as_ref(), Some(&scale), &time);
         }
         Ok(picture)
     }

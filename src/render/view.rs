@@ -1,8 +1,8 @@
 //! What shaders know of a picture.
 
-use glam::{DVec3, IVec3, Vec2, Vec3};
+use glam::{DVec3, IVec3, Vec2, Vec3, Vec4};
 
-use super::camera::{Bounds, Camera};
+use super::camera::{Bounds, Camera, turn};
 use super::colour::round_up;
 use super::{Look, Surroundings};
 use crate::math::wgsl::shared_structs;
@@ -17,7 +17,7 @@ shared_structs! {
         pub near: f32,
         /// The camera within that cell, m.
         pub camera_offset: Vec3,
-        /// Samples of a pixel along each side.
+        /// Samples of a pixel along each side; 0 where pixels are drawn that are larger than those of the picture.
         pub supersampling: u32,
         /// Where the camera looks: a unit vector.
         pub forward: Vec3,
@@ -63,10 +63,24 @@ shared_structs! {
         pub time: f32,
         /// The value of the first colour of the map.
         pub bottom: f32,
+        /// Factor of the volume of a sphere over pi 4/3, 1/m³, that gives what a survey counts for it.
+        pub survey_weight: f32,
+        /// Where they are, how many of these a pixel of the picture is wide.
+        pub sharpness: f32,
+        /// Unit vector that points up.
+        pub zenith: Vec3,
+        /// The middle of the bulk of the bodies, m.
+        pub bodies_center: Vec3,
+        /// A corner of the box that held all bodies at the last survey, m.
+        pub bodies_min: Vec3,
+        /// The sides of that box, m.
+        pub bodies_size: Vec3,
+        /// Where bodies and walls are cut: a unit vector to what is cut away, and how far along it that starts, m.
+        pub clip: Vec4,
     }
 }
 
-/// Where the sun stands, seen from the scene.
+/// Where the sun stands, seen from the scene, where y is up.
 const TO_LIGHT: DVec3 = DVec3::new(0.35, 0.85, 0.4);
 
 /// The shadow map shows no more than this many times the way from the camera to what it looks at.
@@ -89,6 +103,9 @@ impl View {
             span: [bottom, top],
             plane_count,
             time,
+            bodies,
+            bulk,
+            survey_weight,
         } = *surroundings;
         let eye = camera.eye();
         let cells = ((eye - origin) / cell_size).floor();
@@ -98,12 +115,21 @@ impl View {
         let slope = camera.slope();
         let [width, height] = size.map(f64::from);
         let shadow = Shadow::new(camera, bounds, shadow_size);
+        let clip = match look.clip.map(|clip| clip.plane(eye)) {
+            Some((normal, at)) => normal.as_vec3().extend((at - normal.dot(eye)) as f32),
+            None => Vec4::new(0.0, 0.0, 0.0, 1e30),
+        };
         View {
             camera_cell: cells.as_ivec3(),
             // Small against all there is; with reversed depths, nothing is lost by it.
             near: (1e-3 * bounds.radius().min(camera.distance)).max(1e-6) as f32,
             camera_offset: camera_offset.as_vec3(),
-            supersampling: look.supersampling,
+            supersampling: if look.is_blurred() {
+                0
+            } else {
+                look.supersampling
+            },
+            sharpness: look.sharpness,
             forward: axes.forward.as_vec3(),
             picked: look.picked.unwrap_or(u32::MAX),
             right: (slope * width / height * axes.right).as_vec3(),
@@ -126,6 +152,12 @@ impl View {
             plane_count,
             time,
             bottom,
+            survey_weight,
+            zenith: camera.zenith.as_vec3(),
+            bodies_center: seen_from(bulk.center()),
+            bodies_min: seen_from(bodies.min),
+            bodies_size: (bodies.max - bodies.min).as_vec3().max(Vec3::splat(1e-12)),
+            clip,
         }
     }
 }
@@ -147,8 +179,9 @@ struct Shadow {
 
 impl Shadow {
     fn new(camera: &Camera, bounds: Bounds, size: u32) -> Shadow {
-        let to_light = TO_LIGHT.normalize();
-        let right = DVec3::Y.cross(to_light).normalize();
+        let turn = turn(camera.zenith);
+        let to_light = turn * TO_LIGHT.normalize();
+        let right = camera.zenith.cross(to_light).normalize();
         let up = to_light.cross(right);
         let radius = bounds.radius().min(SHADOW_REACH * camera.distance);
         let center = if radius < bounds.radius() {

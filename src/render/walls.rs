@@ -1,11 +1,13 @@
 //! What walls look like, as shaders read it: in their own frames, so that it holds for a whole run.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{DVec3, Vec3};
+use glam::{DVec3, Vec3, Vec4};
 
 use super::camera::Bounds;
+use super::colour::linear;
+use crate::model::view::SceneView;
 use crate::model::wall::{Shape, Side, Wall};
-use crate::state::layout::{BACK, BOTH_SIDES, FRONT};
+use crate::state::layout::{BACK, BOTH_SIDES, FRONT, MAX_WALLS};
 
 /// Pieces of a circle.
 const FINENESS: u32 = 96;
@@ -43,6 +45,108 @@ pub(super) struct Triangle {
     pub _pad2: u32,
     pub normal_c: Vec3,
     pub _pad3: u32,
+}
+
+/// An edge of a surface: `Edge` in `shaders/render/wall.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub(super) struct Edge {
+    /// Ends in the frame of the wall, from its anchor, m; beside the first the index of the wall, beside the second the
+    /// side that bodies touch.
+    pub a: Vec3,
+    pub wall: u32,
+    pub b: Vec3,
+    pub side: u32,
+    /// Unit normals of the triangles that meet there: twice the same where there is only one.
+    pub first: Vec3,
+    /// 1 where it is to be seen from everywhere, and not only where it is part of an outline.
+    pub is_sharp: u32,
+    pub last: Vec3,
+    pub _pad0: u32,
+}
+
+/// Edges at which triangles meet at less than this angle (its cosine) are seen where they are part of an outline only.
+const SHARP: f64 = 0.9;
+
+/// The edges of triangles, each once.
+pub(super) fn edges(triangles: &[Triangle]) -> Vec<Edge> {
+    let bits = |place: Vec3| (place + 0.0).to_array().map(f32::to_bits);
+    let mut places = std::collections::HashMap::new();
+    let mut edges: Vec<Edge> = Vec::new();
+    for triangle in triangles {
+        let Triangle {
+            a,
+            b,
+            c,
+            wall,
+            side,
+            ..
+        } = *triangle;
+        let normal = (b - a).cross(c - a).normalize_or_zero();
+        for (start, end) in [(a, b), (b, c), (c, a)] {
+            let ends = [bits(start), bits(end)];
+            let key = (wall, ends.iter().min().copied(), ends.iter().max().copied());
+            match places.entry(key) {
+                std::collections::hash_map::Entry::Occupied(place) => {
+                    let edge: &mut Edge = &mut edges[*place.get()];
+                    edge.last = normal;
+                    let bend = f64::from(edge.first.dot(normal));
+                    edge.is_sharp = u32::from(bend < SHARP);
+                }
+                std::collections::hash_map::Entry::Vacant(place) => {
+                    place.insert(edges.len());
+                    edges.push(Edge {
+                        a: start,
+                        wall,
+                        b: end,
+                        side,
+                        first: normal,
+                        is_sharp: 1,
+                        last: normal,
+                        _pad0: 0,
+                    });
+                }
+            }
+        }
+    }
+    edges
+}
+
+/// What walls look like of which nothing is said, sRGB: planes, and all others.
+const COLOURS: [[u8; 3]; 2] = [[179, 179, 177], [170, 181, 193]];
+
+/// Of each wall its colour, linear, and how much it hides: 0 for one that is not drawn, up to 1 for glass of that
+/// opacity, 2 for one that hides all that is behind it; 1 where nothing is said, and -1 for one that bodies are in.
+pub(super) fn wall_looks(walls: &[Wall], view: &SceneView, is_vessel: &[bool]) -> Vec<Vec4> {
+    let look = |(index, wall): (usize, &Wall)| {
+        let look = view.wall(index);
+        let is_plane = matches!(wall.shape, Shape::Plane { .. });
+        let opacity = match look.opacity {
+            _ if !look.visible => 0.0,
+            Some(1.0) => 2.0,
+            Some(opacity) => opacity as f32,
+            None if is_vessel[index] => -1.0,
+            None => 1.0,
+        };
+        let [r, g, b] = look
+            .colour
+            .unwrap_or(COLOURS[usize::from(!is_plane)])
+            .map(linear);
+        Vec4::new(r, g, b, opacity)
+    };
+    let mut looks: Vec<Vec4> = walls.iter().enumerate().map(look).collect();
+    looks.resize(MAX_WALLS, Vec4::ONE);
+    looks
+}
+
+/// Part of the box of the bodies that a wall reaches around which is a vessel.
+const HELD: f64 = 0.5;
+
+/// Whether the bulk of the bodies, m, is in the box of a wall.
+pub(super) fn holds(wall: Bounds, bodies: Bounds) -> bool {
+    let common = wall.max.min(bodies.max) - wall.min.max(bodies.min);
+    let whole = (bodies.max - bodies.min).max(DVec3::splat(1e-300));
+    common.min_element() > 0.0 && (common / whole).element_product() > HELD
 }
 
 /// The walls that are infinite planes.
@@ -152,6 +256,51 @@ mod tests {
                 .normalize();
             assert!((triangle.normal_a - normal).length() < 1e-6, "{triangle:?}");
         }
+    }
+
+    #[test]
+    fn edges_are_there_once_and_those_inside_a_face_are_not_sharp() {
+        let size = DVec3::ONE;
+        let bounds = Bounds::of_ball(DVec3::ZERO, 1.0);
+        let cube = triangles(&[wall(Shape::Box { size })], &[DVec3::ZERO], bounds);
+        let edges = edges(&cube);
+        // Twelve edges and a diagonal of each face.
+        let sharp = edges.iter().filter(|edge| edge.is_sharp == 1).count();
+        assert_eq!((edges.len(), sharp), (18, 12));
+        let open = super::edges(&cube[..1]);
+        assert!(open.len() == 3 && open.iter().all(|edge| edge.is_sharp == 1));
+        let round = wall(Shape::Sphere { radius: 1.0 });
+        let round = triangles(&[round], &[DVec3::ZERO], bounds);
+        let round = super::edges(&round);
+        assert!(
+            round.iter().all(|edge| edge.is_sharp == 0),
+            "{}",
+            round.len()
+        );
+    }
+
+    #[test]
+    fn what_is_said_of_a_wall_comes_before_what_is_found() {
+        let walls = [(); 5].map(|()| wall(Shape::Box { size: DVec3::ONE }));
+        let mut view = SceneView::default();
+        view.walls.resize(5, Default::default());
+        view.walls[0].visible = false;
+        view.walls[1].opacity = Some(0.25);
+        view.walls[2].opacity = Some(1.0);
+        view.walls[2].colour = Some([255, 0, 0]);
+        let looks = wall_looks(&walls, &view, &[true, true, true, true, false]);
+        let opacities: Vec<f32> = looks[..5].iter().map(|look| look.w).collect();
+        assert_eq!(opacities, [0.0, 0.25, 2.0, -1.0, 1.0]);
+        assert_eq!(looks[2].truncate(), Vec3::X);
+        assert_eq!(looks.len(), MAX_WALLS);
+    }
+
+    #[test]
+    fn a_vessel_has_the_bodies_in_it() {
+        let ball = |x: f64, radius| Bounds::of_ball(DVec3::X * x, radius);
+        assert!(holds(ball(0.0, 2.0), ball(0.5, 1.0)));
+        assert!(!holds(ball(0.0, 0.2), ball(0.0, 1.0)), "a shaft");
+        assert!(!holds(ball(5.0, 2.0), ball(0.0, 1.0)), "beside");
     }
 
     #[test]

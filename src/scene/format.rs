@@ -8,6 +8,7 @@ mod explosion;
 mod forces;
 mod shape;
 mod stage;
+mod view;
 mod wall;
 
 use std::borrow::Cow;
@@ -28,6 +29,7 @@ pub use shape::{
     Sphere, Torus, Volume,
 };
 pub use stage::{Stage, Until};
+pub use view::View;
 pub use wall::{
     BoxShape, ConeShape, CylinderShape, DiscShape, DistanceShape, Key, MeshShape, Motion,
     PlaneShape, RectangleShape, RigidBody, Rotation, Servo, Side, TorusShape, Vibration, Wall,
@@ -189,6 +191,9 @@ pub struct SceneFile {
         skip_serializing_if = "Option::is_none"
     )]
     pub look_every: Option<Interval>,
+    /// How pictures and the window show the scene.
+    #[serde(default, skip_serializing_if = "View::is_default")]
+    pub view: View,
 }
 
 fn no_groups(groups: &Table<Group>) -> bool {
@@ -842,6 +847,29 @@ pub struct Plane {
     )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<f64>,
+    /// Whether pictures show it. Default: true.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub visible: Option<bool>,
+    /// In pictures, how much it hides of what is behind it, from 0 (nothing) to 1 (all). Default: 1.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0, max = 1))]
+    pub opacity: Option<f64>,
+    /// Its colour in pictures: `#` and two hexadecimal digits each for red, green and blue. Default: grey.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("pattern" = "^#[0-9a-fA-F]{6}$"))]
+    pub colour: Option<String>,
 }
 
 /// A body. Its orientation is given by `orientation`, or by `axis` and `angle`; without either, the

@@ -108,6 +108,19 @@ impl From<ExactPose> for WallPose {
 }
 
 impl State {
+    /// Puts a wall to a place, to be looked at: where it moves by itself, it will be elsewhere after the next step.
+    pub(crate) fn put_wall(&mut self, index: usize, moving: &wall::Moving) {
+        let arm = moving.pose.orientation * self.anchors[index];
+        let cell_size = self.params.cell_size.as_dvec3();
+        let cells = (moving.pose.position + arm - self.origin) / cell_size;
+        let own = &mut self.walls[index];
+        own.cell = wrap(cells.floor().as_ivec3(), self.params.period);
+        own.offset = ((cells - cells.floor()) * cell_size).as_vec3();
+        own.orientation = DVec4::from(moving.pose.orientation).as_vec4();
+        own.velocity = (moving.velocity + moving.angular_velocity.cross(arm)).as_vec3();
+        own.angular_velocity = moving.angular_velocity.as_vec3();
+    }
+
     /// Has the wall `index` move by prescription from a time (s) on: as `wall`, which is it with another motion.
     pub(crate) fn set_mover(&mut self, index: usize, wall: wall::Wall, time: f64) {
         let moving = wall.at(time);

@@ -73,6 +73,17 @@ impl Clock {
         Ok(())
     }
 
+    /// Wall time since the picture before, s, of which a film that is shown goes on by as much.
+    pub fn passed(&mut self) -> f64 {
+        /// A window that was hidden does not jump.
+        const LONGEST: f64 = 1.0;
+        let now = Instant::now();
+        let passed = self.last.map_or(0.0, |last| (now - last).as_secs_f64());
+        self.last = Some(now);
+        self.achieved = if self.playing { self.speed } else { 0.0 };
+        passed.min(LONGEST)
+    }
+
     /// Takes steps, and learns how long they take.
     pub fn take(&mut self, simulation: &mut Simulation, steps: u64) -> Result<()> {
         let start = Instant::now();

@@ -8,7 +8,7 @@ use super::Viewer;
 use crate::error::Result;
 use crate::model::handle::WallHandle;
 use crate::model::pull::Pull;
-use crate::render::{Line, Thing};
+use crate::render::{Line, Look, Thing};
 use crate::simulation::snapshot::BodyState;
 
 /// What a drag of the left button does.
@@ -217,7 +217,13 @@ impl Viewer {
         let Some(stage) = &mut self.stage else {
             return Ok(Thing::Nothing);
         };
-        let thing = stage.renderer.thing_at(pixel, &self.look)?;
+        let thing = stage.renderer.thing_at(
+            pixel,
+            &Look {
+                sharpness: self.sharpness,
+                ..self.look
+            },
+        )?;
         self.picked = match thing {
             Thing::Sphere(index) => {
                 let body = stage.simulation.on_host().spheres[index as usize].body;
@@ -334,7 +340,6 @@ mod tests {
     use super::super::watch::Watch;
     use super::super::{Setup, Viewer};
     use super::*;
-    use crate::render::Look;
     use crate::simulation::Options;
 
     fn viewer() -> Viewer {
@@ -344,6 +349,9 @@ mod tests {
             size: [480, 360],
             paused: true,
             look: Look::default(),
+            colour: None,
+            clip: None,
+            up: None,
             panel: false,
         };
         Viewer::new(setup, Watch::new(|_| ()))

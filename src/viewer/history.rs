@@ -67,6 +67,8 @@ impl History {
         self.steps = Some(simulation.steps());
         let moment = Moment::of(simulation)?;
         self.taken += 1;
+        // Somebody went back in time.
+        self.moments.retain(|before| before.time < moment.time);
         if self.taken.is_multiple_of(self.every) || self.moments.is_empty() {
             self.moments.push(moment);
         }

@@ -16,11 +16,13 @@ mod keys;
 mod panel;
 mod record;
 mod stage;
+mod timeline;
 mod watch;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use glam::DVec3;
 use winit::application::ApplicationHandler;
 use winit::error::EventLoopError;
 use winit::event::{ElementState, StartCause, WindowEvent};
@@ -29,8 +31,9 @@ use winit::keyboard::Key;
 use winit::window::WindowId;
 
 use crate::error::{Error, Result};
+use crate::model::view::{Clip, WallLook};
 use crate::render::shaders::Texts;
-use crate::render::{Camera, Look};
+use crate::render::{Camera, ColourBy, Look};
 use crate::simulation::Options;
 use canvas::Canvas;
 use clock::Clock;
@@ -39,12 +42,13 @@ use keys::{Action, action};
 use panel::{WIDTH, Wish};
 use record::{RATE, Recording};
 use stage::Stage;
+use timeline::Timeline;
 use watch::Watch;
 
 /// How a window is opened.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The scene that it shows at first.
+    /// The scene, or the folder of a run, that it shows at first.
     pub scene: PathBuf,
     /// Where simulations run. An adapter that is named also draws.
     pub options: Options,
@@ -52,8 +56,14 @@ pub struct Setup {
     pub size: [u32; 2],
     /// Whether the simulation waits for the user to start it.
     pub paused: bool,
-    /// How pictures look at first; without it, with as many samples as suit the adapter.
+    /// How pictures look at first, before a scene asks for something else.
     pub look: Look,
+    /// What colours mean, whatever scenes ask for.
+    pub colour: Option<ColourBy>,
+    /// Where bodies and walls are cut, likewise.
+    pub clip: Option<Clip>,
+    /// Unit vector that points up, likewise.
+    pub up: Option<DVec3>,
     /// Whether the panel is shown at first.
     pub panel: bool,
 }
@@ -100,6 +110,29 @@ enum Happened {
     Changed(PathBuf),
 }
 
+/// What the user should know.
+#[derive(Clone, Debug, PartialEq)]
+struct Notice {
+    sentence: String,
+    is_error: bool,
+}
+
+impl Notice {
+    fn wrong(sentence: impl ToString) -> Notice {
+        Notice {
+            sentence: sentence.to_string(),
+            is_error: true,
+        }
+    }
+
+    fn told(sentence: String) -> Notice {
+        Notice {
+            sentence,
+            is_error: false,
+        }
+    }
+}
+
 /// How long frames take, on average, s.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timing {
@@ -132,7 +165,14 @@ struct Viewer {
     pair: (usize, usize),
     recording: Option<Recording>,
     /// What the user should know.
-    notice: Option<String>,
+    notice: Option<Notice>,
+    /// Part of the pixels along each side that are drawn: less than 1 while something moves that a software driver is
+    /// slow to draw.
+    sharpness: f32,
+    /// Whether a kept run starts again at its end.
+    looped: bool,
+    /// Where in a kept run the window is, s.
+    cursor: f64,
     panel_shown: bool,
     help_shown: bool,
     timing: Timing,
@@ -160,6 +200,9 @@ impl Viewer {
             pair: (0, 0),
             recording: None,
             notice: None,
+            sharpness: 1.0,
+            looped: true,
+            cursor: 0.0,
             panel_shown: setup.panel,
             help_shown: false,
             timing: Timing::default(),
@@ -184,16 +227,54 @@ impl Viewer {
                 let title = path.file_stem().unwrap_or_default().to_string_lossy();
                 canvas.window.set_title(&format!("{title} - Rockfall"));
                 self.stop_recording();
+                self.cursor = stage.simulation.time();
                 self.stage = Some(stage);
                 self.notice = None;
                 self.picked = None;
                 self.pair = (0, 0);
                 self.hand.let_go();
                 if !keep_camera {
-                    self.fit();
+                    self.show_as_asked();
                 }
             }
-            Err(error) => self.notice = Some(error.to_string()),
+            Err(error) => self.notice = Some(Notice::wrong(error)),
+        }
+    }
+
+    /// Shows the scene on stage as it asks to be shown, and as the window was told to.
+    fn show_as_asked(&mut self) {
+        let Some(stage) = &self.stage else { return };
+        let model = stage.simulation.model();
+        let view = model.view.clone();
+        let asked = Look::of(&view);
+        // Not as the scene before was looked at.
+        self.camera = Camera {
+            zenith: self.setup.up.unwrap_or(model.up()),
+            ..Camera::default()
+        };
+        self.look = Look {
+            colour_by: self
+                .setup
+                .colour
+                .or(view.colour)
+                .unwrap_or(self.look.colour_by),
+            map: view.map.unwrap_or(self.look.map),
+            clip: self.setup.clip.or(asked.clip),
+            ..self.look
+        };
+        [self.look.bottom, self.look.top] = match self.setup.colour {
+            Some(by) if by != asked.colour_by => [None; 2],
+            _ => [asked.bottom, asked.top],
+        };
+        if let Some([around, above, _]) = view.camera {
+            self.camera.around = around.to_radians();
+            self.camera.above = above.to_radians();
+        }
+        self.fit();
+        self.camera.distance /= view.camera.map_or(1.0, |[.., zoom]| zoom);
+        self.camera.target = view.target.unwrap_or(self.camera.target);
+        if let Some(eye) = view.eye {
+            self.camera = Camera::upright(eye, self.camera.target, self.camera.zenith);
         }
     }
 
@@ -201,7 +282,7 @@ impl Viewer {
     fn tell(&mut self, outcome: Result<()>) {
         if let Err(error) = outcome {
             self.clock.playing = false;
-            self.notice = Some(error.to_string());
+            self.notice = Some(Notice::wrong(error));
         }
     }
 
@@ -228,15 +309,10 @@ impl Viewer {
         let aspect = self.aspect();
         let Some(stage) = &mut self.stage else { return };
         match stage.renderer.survey(&self.look) {
-            Ok(bounds) => {
-                // Before anything has moved, with the floor below.
-                let shown = match stage.simulation.steps() {
-                    0 => bounds.union(crate::render::start(stage.simulation.model())),
-                    _ => bounds,
-                };
-                let walls = crate::render::walls_of(stage.simulation.model());
-                let shown = walls.map_or(shown, |walls| walls.union(shown));
-                self.camera.fit(shown, aspect);
+            // Before anything has moved, with the floor below.
+            Ok(_) => {
+                let at_start = stage.simulation.steps() == 0;
+                self.camera.fit(stage.renderer.frame(at_start), aspect);
             }
             Err(error) => self.tell(Err(error)),
         }
@@ -259,6 +335,19 @@ impl Viewer {
             Wish::Drag(drag) => stage.simulation.set_drag(drag),
             Wish::TimeStep(time_step) => stage.simulation.set_time_step(time_step),
             Wish::Pair(a, b, law) => stage.set_pair(a, b, law),
+            Wish::Go(time) => {
+                self.clock.playing = false;
+                self.cursor = time;
+                stage.go(time)
+            }
+            Wish::Wall(index, look) => {
+                let looks = &mut stage.renderer.scene_mut().walls;
+                if looks.len() <= index {
+                    looks.resize(index + 1, WallLook::default());
+                }
+                looks[index] = look;
+                Ok(())
+            }
             Wish::Do(_) | Wish::Open(_) | Wish::Dismiss => Ok(()),
         };
         self.tell(outcome);
@@ -285,6 +374,7 @@ impl Viewer {
                 Some(_) => self.stop_recording(),
                 None => self.start_recording(),
             },
+            Action::Picture => self.save_picture(),
             Action::Quit => {
                 self.stop_recording();
                 event_loop.exit();
@@ -292,12 +382,23 @@ impl Viewer {
             Action::Step => {
                 self.clock.playing = false;
                 let outcome = match &mut self.stage {
+                    Some(Stage {
+                        timeline: Timeline::Kept { run, shown },
+                        simulation,
+                        ..
+                    }) => {
+                        let next = (*shown + 1) % run.moments().len();
+                        *shown = next;
+                        self.cursor = run.moments()[next].time;
+                        run.show(next, simulation)
+                    }
                     Some(stage) => self.clock.take(&mut stage.simulation, 1),
                     None => Ok(()),
                 };
                 self.tell(outcome);
             }
             Action::Reset => {
+                self.cursor = 0.0;
                 let outcome = self.stage.as_mut().map_or(Ok(()), Stage::reset);
                 self.tell(outcome);
             }
@@ -334,40 +435,80 @@ impl Viewer {
         match Recording::start(&canvas.context, &stage.simulation, &stage.path) {
             Ok((recording, notice)) => {
                 self.recording = Some(recording);
-                self.notice = notice;
+                self.notice = notice.map(Notice::told);
             }
-            Err(sentence) => self.notice = Some(sentence),
+            Err(sentence) => self.notice = Some(Notice::wrong(sentence)),
         }
+    }
+
+    fn save_picture(&mut self) {
+        let size = self.picture_size();
+        let (Some(canvas), Some(stage)) = (&self.canvas, &self.stage) else {
+            return;
+        };
+        let saved = record::save_picture(
+            &canvas.context,
+            &stage.simulation,
+            &stage.path,
+            size,
+            &self.camera,
+            &self.look,
+        );
+        self.notice = Some(match saved {
+            Ok(sentence) => Notice::told(sentence),
+            Err(sentence) => Notice::wrong(sentence),
+        });
     }
 
     fn stop_recording(&mut self) {
         if let Some(recording) = self.recording.take() {
-            self.notice = Some(recording.finish().unwrap_or_else(|sentence| sentence));
+            self.notice = Some(match recording.finish() {
+                Ok(sentence) => Notice::told(sentence),
+                Err(sentence) => Notice::wrong(sentence),
+            });
         }
     }
 
-    /// Takes the steps that are due.
+    /// Takes the steps that are due, or goes on in what was kept.
     fn advance(&mut self) -> Result<()> {
         let Some(stage) = &mut self.stage else {
             return Ok(());
         };
-        let Some(recording) = &mut self.recording else {
-            return self.clock.advance(&mut stage.simulation);
-        };
-        if self.clock.playing {
+        let is_filmed = self.recording.is_some();
+        if stage.is_kept() {
+            let passed = self.clock.passed();
+            if self.clock.playing {
+                let [first, last] = stage.timeline.span(0.0);
+                self.cursor += self.clock.speed * if is_filmed { 1.0 / RATE } else { passed };
+                if self.cursor > last {
+                    self.clock.playing = self.looped;
+                    self.cursor = if self.looped { first } else { last };
+                }
+                stage.go(self.cursor)?;
+            }
+        } else if !is_filmed {
+            self.clock.advance(&mut stage.simulation)?;
+        } else if self.clock.playing {
             // A film is as smooth as it should be, however long its frames take.
             let time_step = stage.simulation.model().time_step;
             let steps = (self.clock.speed / RATE / time_step).round().max(1.0);
             self.clock.take(&mut stage.simulation, steps as u64)?;
-            if let Err(sentence) = recording.add(
-                &stage.simulation,
-                &self.camera,
-                &self.look,
-                &self.hand.lines(),
-            ) {
-                self.recording = None;
-                self.notice = Some(sentence);
-            }
+        }
+        if !self.clock.playing {
+            return Ok(());
+        }
+        stage.keep()?;
+        let Some(recording) = &mut self.recording else {
+            return Ok(());
+        };
+        if let Err(sentence) = recording.add(
+            &stage.simulation,
+            &self.camera,
+            &self.look,
+            &self.hand.lines(),
+        ) {
+            self.recording = None;
+            self.notice = Some(Notice::wrong(sentence));
         }
         Ok(())
     }
@@ -389,6 +530,7 @@ impl Viewer {
         };
         let drawing_start = Instant::now();
         let mut look = self.look;
+        look.sharpness = self.sharpness;
         look.picked = match &self.picked {
             Some(Picked::Body { state, .. }) => Some(state.index as u32),
             _ => None,
@@ -430,6 +572,7 @@ impl Viewer {
             self.grant(wish, event_loop);
         }
         self.measure(simulation_time, drawing_time);
+        self.sharpen(drawing_time);
         if self.clock.playing || repaint || changed || self.hand.is_pulling() {
             self.request();
         }
@@ -448,6 +591,27 @@ impl Viewer {
         follow(&mut self.timing.frame, frame);
         follow(&mut self.timing.simulation, simulation.as_secs_f64());
         follow(&mut self.timing.drawing, drawing.as_secs_f64());
+    }
+
+    /// Draws fewer pixels while something moves and pictures take too long, and all of them where nothing does.
+    fn sharpen(&mut self, drawing: Duration) {
+        /// Time for a picture, s: ten in a second, with as much again for the simulation.
+        const WANTED: f64 = 0.05;
+        const LEAST: f32 = 0.3;
+        let is_software = self.canvas.as_ref().is_some_and(|canvas| !canvas.is_gpu);
+        if !self.clock.playing || self.recording.is_some() || !is_software {
+            if self.sharpness < 1.0 {
+                self.sharpness = 1.0;
+                self.request();
+            }
+            return;
+        }
+        // What a picture takes goes with the square of it; what does not, makes it settle a little lower.
+        let factor = (WANTED / drawing.as_secs_f64().max(1e-4)).sqrt() as f32;
+        let wanted = (self.sharpness * factor).clamp(LEAST, 1.0);
+        if !(0.8..1.25).contains(&(wanted / self.sharpness)) {
+            self.sharpness = wanted;
+        }
     }
 
     /// Brings what is known of the picked body up to date.
@@ -506,7 +670,7 @@ impl Viewer {
                     .map_err(|error| error.to_string()),
                 Err(error) => Err(format!("the shaders cannot be read: {error}")),
             };
-            self.notice = outcome.err();
+            self.notice = outcome.err().map(Notice::wrong);
         }
         self.request();
     }

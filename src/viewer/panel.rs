@@ -8,11 +8,12 @@ use egui_plot::{Line as Curve, Plot, PlotPoints};
 
 use super::keys::{Action, KEYS, MOUSE};
 use super::stage::Stage;
-use super::{Mode, Picked, Viewer};
+use super::{Mode, Notice, Picked, Viewer};
 use crate::model::PairLaw;
+use crate::model::view::{Clip, ColourMap, Keep, WallLook};
 use crate::output::Rounded;
-use crate::render::legend::{Key, Legend, ticks};
-use crate::render::{ColourBy, MOST_SAMPLES, colour};
+use crate::render::legend::{AXES, Key, Legend, Scale, ticks};
+use crate::render::{Camera, ColourBy, MOST_SAMPLES, colour};
 use crate::scene::contact::{damping_ratio, restitution};
 
 /// What the user wants of the simulation.
@@ -24,6 +25,10 @@ pub(super) enum Wish {
     Drag(crate::model::forces::Drag),
     TimeStep(f64),
     Pair(usize, usize, PairLaw),
+    /// To the state nearest to a time, s.
+    Go(f64),
+    /// What a wall looks like.
+    Wall(usize, WallLook),
     Dismiss,
 }
 
@@ -49,11 +54,15 @@ impl Viewer {
             let look = &self.look;
             let span = stage.renderer.span(look);
             if let Some(legend) = Legend::new(look, span, stage.simulation.model()) {
-                legend_over(&context, &legend);
+                legend_over(&context, &legend, self.panel_shown);
             }
         }
-        if let Some(sentence) = &self.notice {
-            notice_over(&context, sentence, &mut wishes);
+        if self.panel_shown {
+            self.timeline_over(&context, &mut wishes);
+            scale_over(&context, &self.camera);
+        }
+        if let Some(notice) = &self.notice {
+            notice_over(&context, notice, &mut wishes);
         }
         if self.help_shown {
             help_over(&context, self.stage.as_ref(), &mut wishes);
@@ -79,6 +88,131 @@ impl Viewer {
                 .default_open(true)
                 .show(ui, |ui| picked_section(ui, stage, picked));
         }
+        self.colours_section(ui);
+        let Some(stage) = &self.stage else { return };
+        if !stage.simulation.model().walls.is_empty() {
+            egui::CollapsingHeader::new("Walls").show(ui, |ui| walls_section(ui, stage, wishes));
+        }
+    }
+
+    /// The map, its range, and where the picture is cut.
+    fn colours_section(&mut self, ui: &mut Ui) {
+        let span = self
+            .stage
+            .as_ref()
+            .map(|stage| stage.renderer.span(&self.look));
+        egui::CollapsingHeader::new("Colours and cut").show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.label("map");
+                egui::ComboBox::from_id_salt("map")
+                    .selected_text(self.look.map.name())
+                    .show_ui(ui, |ui| {
+                        for map in ColourMap::ALL {
+                            ui.selectable_value(&mut self.look.map, map, map.name());
+                        }
+                    });
+            });
+            let mut fixed = self.look.top.is_some() && self.look.bottom.is_some();
+            let [bottom, top] = span.unwrap_or([0.0, 1.0]);
+            ui.horizontal(|ui| {
+                if ui.checkbox(&mut fixed, "fixed range").changed() {
+                    [self.look.bottom, self.look.top] = match fixed {
+                        true => [Some(bottom), Some(top)],
+                        false => [None; 2],
+                    };
+                }
+                if let (true, Some(bottom), Some(top)) =
+                    (fixed, &mut self.look.bottom, &mut self.look.top)
+                {
+                    let speed = f64::from(0.01 * (*top - *bottom)).max(1e-9);
+                    ui.add(
+                        egui::DragValue::new(bottom)
+                            .speed(speed)
+                            .range(f32::MIN..=*top),
+                    );
+                    ui.label("to");
+                    ui.add(
+                        egui::DragValue::new(top)
+                            .speed(speed)
+                            .range(*bottom..=f32::MAX),
+                    );
+                }
+            });
+            let mut cut = self.look.clip.is_some();
+            ui.horizontal(|ui| {
+                if ui.checkbox(&mut cut, "cut at").changed() {
+                    let target = self.camera.target;
+                    self.look.clip = cut.then_some(Clip {
+                        axis: 0,
+                        at: target.x,
+                        keep: Keep::Far,
+                    });
+                }
+                let Some(clip) = &mut self.look.clip else {
+                    return;
+                };
+                for (axis, (name, _)) in AXES.into_iter().enumerate() {
+                    if ui.selectable_label(clip.axis == axis, name).clicked() {
+                        clip.axis = axis;
+                        clip.at = self.camera.target[axis];
+                    }
+                }
+                let speed = 2e-3 * self.camera.distance;
+                ui.add(egui::DragValue::new(&mut clip.at).speed(speed).suffix(" m"));
+            });
+            if let Some(clip) = &mut self.look.clip {
+                ui.horizontal(|ui| {
+                    ui.label("stays");
+                    for (keep, text) in [
+                        (Keep::Far, "what is behind"),
+                        (Keep::Below, "below"),
+                        (Keep::Above, "above"),
+                    ] {
+                        ui.selectable_value(&mut clip.keep, keep, text);
+                    }
+                });
+            }
+        });
+    }
+
+    /// Where in time the picture is, below it.
+    fn timeline_over(&mut self, context: &egui::Context, wishes: &mut Vec<Wish>) {
+        let Some(stage) = &self.stage else { return };
+        let now = stage.simulation.time();
+        let [first, last] = stage.timeline.span(now);
+        if stage.timeline.len() < 2 || last <= first {
+            return;
+        }
+        let kept = stage.is_kept();
+        let width = context.content_rect().width() - WIDTH - 24.0;
+        egui::Area::new(egui::Id::unique("timeline"))
+            .anchor(egui::Align2::LEFT_BOTTOM, [12.0, -12.0])
+            .show(context, |ui| {
+                egui::Frame::popup(ui.style()).show(ui, |ui| {
+                    ui.set_width((width - 14.0).max(120.0));
+                    ui.horizontal(|ui| {
+                        let play = if self.clock.playing { "Pause" } else { "Play" };
+                        if ui.button(play).on_hover_text("space").clicked() {
+                            wishes.push(Wish::Do(Action::Play));
+                        }
+                        if kept {
+                            ui.checkbox(&mut self.looped, "loop");
+                        }
+                        ui.spacing_mut().slider_width = (ui.available_width() - 90.0).max(60.0);
+                        let mut time = if kept {
+                            self.cursor.clamp(first, last)
+                        } else {
+                            now
+                        };
+                        let slider = egui::Slider::new(&mut time, first..=last)
+                            .custom_formatter(|time, _| format!("{time:.4}"))
+                            .suffix(" s");
+                        if ui.add(slider).changed() {
+                            wishes.push(Wish::Go(time));
+                        }
+                    });
+                });
+            });
     }
 
     fn run_section(&mut self, ui: &mut Ui, wishes: &mut Vec<Wish>) {
@@ -102,12 +236,13 @@ impl Viewer {
         ui.add(
             egui::Slider::new(&mut self.clock.speed, 1e-3..=10.0)
                 .logarithmic(true)
-                .text("s of it a second"),
+                .suffix(" ×")
+                .text("speed"),
         );
         let Some(stage) = &self.stage else { return };
         let achieved = match &self.recording {
             Some(recording) => format!("{} frames of a film", recording.frames),
-            None if self.clock.playing => format!("achieved {}", Rounded(self.clock.achieved)),
+            None if self.clock.playing => format!("real time × {}", Rounded(self.clock.achieved)),
             None => "paused".to_owned(),
         };
         let time = stage.simulation.time();
@@ -201,7 +336,7 @@ impl Viewer {
                 });
                 ui.add(
                     egui::Slider::new(&mut self.look.supersampling, 1..=MOST_SAMPLES)
-                        .text("samples a side"),
+                        .text("anti-aliasing"),
                 );
             });
     }
@@ -317,8 +452,11 @@ fn plots(ui: &mut Ui, stage: &Stage) {
     };
     let plot = |name: &'static str| {
         Plot::new(name)
-            .height(70.0)
-            .show_axes([false, true])
+            .height(110.0)
+            .show_axes([true, true])
+            .x_axis_label("t (s)")
+            .y_axis_min_width(34.0)
+            .legend(egui_plot::Legend::default().position(egui_plot::Corner::RightTop))
             .allow_drag(false)
             .allow_zoom(false)
             .allow_scroll(false)
@@ -373,9 +511,70 @@ fn picked_section(ui: &mut Ui, stage: &Stage, picked: &Picked) {
     }
 }
 
-fn legend_over(context: &egui::Context, legend: &Legend) {
+/// What a wall looks like, one row each.
+fn walls_section(ui: &mut Ui, stage: &Stage, wishes: &mut Vec<Wish>) {
+    let walls = stage.simulation.model().walls.iter().enumerate();
+    egui::Grid::new("walls").num_columns(4).show(ui, |ui| {
+        for (index, wall) in walls {
+            let before = stage.renderer.scene().wall(index);
+            let mut look = before;
+            ui.checkbox(&mut look.visible, &wall.name);
+            let mut chosen = look.opacity.is_some();
+            ui.checkbox(&mut chosen, "opacity");
+            let mut opacity = look.opacity.unwrap_or(1.0);
+            let drag = egui::DragValue::new(&mut opacity)
+                .range(0.0..=1.0)
+                .speed(0.01);
+            ui.add_enabled(chosen, drag.max_decimals(2));
+            look.opacity = chosen.then_some(opacity);
+            let mut colour = look.colour.unwrap_or([170, 181, 193]);
+            if ui.color_edit_button_srgb(&mut colour).changed() {
+                look.colour = Some(colour);
+            }
+            ui.end_row();
+            if look != before {
+                wishes.push(Wish::Wall(index, look));
+            }
+        }
+    });
+}
+
+/// The length of a bar and the axes, in the corner below, above the timeline.
+fn scale_over(context: &egui::Context, camera: &Camera) {
+    let scale = Scale::new(camera);
+    let whole = context.content_rect();
+    let painter = context.layer_painter(egui::LayerId::background());
+    let ink = Color32::from_rgb(24, 28, 32);
+    let (right, bottom) = (whole.right() - WIDTH - 16.0, whole.bottom() - 66.0);
+    let length = (scale.bar * f64::from(whole.height())) as f32;
+    let place = egui::pos2(right - length, bottom);
+    let line = [place, egui::pos2(right, bottom)];
+    painter.line_segment(line, egui::Stroke::new(2.0, ink));
+    let font = egui::FontId::proportional(13.0);
+    let above = egui::pos2(right - 0.5 * length, bottom - 3.0);
+    painter.text(
+        above,
+        egui::Align2::CENTER_BOTTOM,
+        &scale.text,
+        font.clone(),
+        ink,
+    );
+    let arm = 24.0;
+    let center = egui::pos2(right - 1.4 * arm, bottom - 2.6 * arm);
+    for ((name, [r, g, b]), way) in AXES.into_iter().zip(scale.axes) {
+        let colour = Color32::from_rgb(r, g, b);
+        let way = egui::vec2(way.x as f32, -way.y as f32);
+        painter.line_segment([center, center + arm * way], egui::Stroke::new(2.0, colour));
+        let end = center + 1.3 * arm * way;
+        painter.text(end, egui::Align2::CENTER_CENTER, name, font.clone(), colour);
+    }
+}
+
+fn legend_over(context: &egui::Context, legend: &Legend, raised: bool) {
+    // Above the timeline.
+    let aside = if raised { -60.0 } else { -12.0 };
     egui::Area::new(egui::Id::unique("legend"))
-        .anchor(egui::Align2::LEFT_BOTTOM, [12.0, -12.0])
+        .anchor(egui::Align2::LEFT_BOTTOM, [12.0, aside])
         .interactable(false)
         .show(context, |ui| {
             egui::Frame::popup(ui.style()).show(ui, |ui| {
@@ -387,11 +586,11 @@ fn legend_over(context: &egui::Context, legend: &Legend) {
                         .rect_filled(place, 0.0, Color32::from_rgb(r, g, b));
                 };
                 match &legend.key {
-                    Key::Map { bottom, top } => {
+                    Key::Map { bottom, top, map } => {
                         ui.spacing_mut().item_spacing = egui::Vec2::ZERO;
                         ui.horizontal(|ui| {
                             for k in 0..100 {
-                                let colour = colour::map(f64::from(k) / 99.0);
+                                let colour = colour::map(*map, f64::from(k) / 99.0);
                                 paint(ui, egui::vec2(2.0, 12.0), colour);
                             }
                         });
@@ -417,7 +616,7 @@ fn legend_over(context: &egui::Context, legend: &Legend) {
         });
 }
 
-fn notice_over(context: &egui::Context, sentence: &str, wishes: &mut Vec<Wish>) {
+fn notice_over(context: &egui::Context, notice: &Notice, wishes: &mut Vec<Wish>) {
     egui::Area::new(egui::Id::unique("notice"))
         .anchor(egui::Align2::LEFT_TOP, [12.0, 12.0])
         .show(context, |ui| {
@@ -427,7 +626,11 @@ fn notice_over(context: &egui::Context, sentence: &str, wishes: &mut Vec<Wish>) 
                     if ui.button("x").clicked() {
                         wishes.push(Wish::Dismiss);
                     }
-                    let text = RichText::new(sentence).color(ui.visuals().error_fg_color);
+                    let text = RichText::new(&notice.sentence);
+                    let text = match notice.is_error {
+                        true => text.color(ui.visuals().error_fg_color),
+                        false => text,
+                    };
                     ui.add(egui::Label::new(text).wrap().selectable(true));
                 });
             });

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::render::film::Film;
-use crate::render::legend::{Legend, Writer};
+use crate::render::legend::{Legend, Scale, Writer};
 use crate::render::{Camera, Line, Look, PICTURE, Renderer};
 use crate::simulation::Simulation;
 use crate::step::gpu::Context;
@@ -26,6 +26,47 @@ pub(super) struct Recording {
 enum To {
     Film(PathBuf, Film),
     Pictures(PathBuf),
+}
+
+/// Saves a picture of a scene, as large as it is shown, in the current directory under a name that is not taken, and
+/// says where it is.
+pub(super) fn save_picture(
+    context: &Context,
+    simulation: &Simulation,
+    scene: &Path,
+    size: [u32; 2],
+    camera: &Camera,
+    look: &Look,
+) -> std::result::Result<String, String> {
+    let stem = scene.file_stem().unwrap_or_default().to_string_lossy();
+    let path = (1..)
+        .map(|number| PathBuf::from(format!("{stem}-{number}.png")))
+        .find(|path| !path.exists())
+        .expect("there is a number that is free");
+    let draw = || -> Result<_> {
+        let mut renderer = Renderer::new(context, simulation, PICTURE)?;
+        let look = Look {
+            supersampling: 2,
+            sharpness: 1.0,
+            ..*look
+        };
+        renderer.update(simulation)?;
+        renderer.survey(&look)?;
+        let picture = renderer.picture(size, camera, &look, &[])?;
+        Ok((picture, renderer.span(&look)))
+    };
+    let (mut picture, span) = draw().map_err(|error| error.to_string())?;
+    let legend = Legend::new(look, span, simulation.model());
+    let time = format!("t = {:.3} s", simulation.time());
+    let scale = Scale::new(camera);
+    Writer::default().annotate(&mut picture, legend.as_ref(), Some(&scale), &time);
+    match picture.save(&path) {
+        Ok(()) => Ok(format!("picture {}", path.display())),
+        Err(error) => Err(format!(
+            "the picture {} cannot be written: {error}",
+            path.display()
+        )),
+    }
 }
 
 impl Recording {
@@ -74,6 +115,10 @@ impl Recording {
         look: &Look,
         lines: &[Line],
     ) -> std::result::Result<(), String> {
+        let look = &Look {
+            sharpness: 1.0,
+            ..*look
+        };
         let mut draw = || -> Result<_> {
             self.renderer.update(simulation)?;
             self.renderer.survey(look)?;
@@ -83,7 +128,9 @@ impl Recording {
         let span = self.renderer.span(look);
         let legend = Legend::new(look, span, simulation.model());
         let time = format!("t = {:.3} s", simulation.time());
-        self.writer.annotate(&mut picture, legend.as_ref(), &time);
+        let scale = Scale::new(camera);
+        self.writer
+            .annotate(&mut picture, legend.as_ref(), Some(&scale), &time);
         match &mut self.to {
             To::Film(_, film) => film.add(&picture).map_err(|error| error.to_string())?,
             To::Pictures(folder) => {

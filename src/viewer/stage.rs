@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::history::History;
+use super::timeline::{Ring, Timeline};
 use crate::error::{Error, Result};
 use crate::model::handle::MaterialHandle;
-use crate::model::{Model, PairLaw};
+use crate::model::{ContactModel, Model, PairLaw};
+use crate::output::{KeptRun, RunFolder};
 use crate::render::{Look, Renderer};
 use crate::scene::contact::stable_time_step;
 use crate::scene::{self, SceneError};
@@ -19,6 +21,7 @@ pub(super) struct Stage {
     pub simulation: Simulation,
     pub renderer: Renderer,
     pub history: History,
+    pub timeline: Timeline,
     /// What was derived from the scene, and what is doubtful.
     pub notes: Vec<String>,
     pub warnings: Vec<String>,
@@ -52,10 +55,31 @@ impl Stage {
             warnings,
             notes,
             ..
-        } = scene::load(path)?;
+        } = match path.is_dir() {
+            true => scene::load(&path.join(RunFolder::SCENE))?,
+            false => scene::load(path)?,
+        };
         let written = model.clone();
+        if path.is_dir() {
+            // What is only shown is on the host, and takes no steps, whatever its law.
+            let model = Model {
+                contact: ContactModel::default(),
+                history: None,
+                ..model
+            };
+            let run = Box::new(KeptRun::open(path, &model)?);
+            let mut simulation = Simulation::on_cpu(model, options.threads)?;
+            run.show(0, &mut simulation)?;
+            return Stage::of(path, simulation, context, format, |stage| Stage {
+                notes,
+                warnings,
+                written,
+                timeline: Timeline::Kept { run, shown: 0 },
+                ..stage
+            });
+        }
         // As everywhere: a software adapter computes only if it is asked to by name.
-        let mut simulation = match options.backend {
+        let simulation = match options.backend {
             Backend::Reference(precision) => Simulation::on_reference(model, precision)?,
             Backend::Gpu => Simulation::on_gpu(model, context)?,
             Backend::Auto if is_gpu || options.adapter.is_some() => {
@@ -63,26 +87,67 @@ impl Stage {
             }
             Backend::Auto | Backend::Cpu => Simulation::on_cpu(model, options.threads)?,
         };
-        let start = simulation.state()?.clone();
-        let mut renderer = Renderer::new(context, &simulation, format)?;
-        renderer.update(&simulation)?;
-        renderer.survey(&Look::default())?;
-        Ok(Stage {
-            path: path.to_owned(),
-            simulation,
-            renderer,
-            history: History::new(),
+        Stage::of(path, simulation, context, format, |stage| Stage {
             notes,
             warnings,
             stable: stable_time_step(&written),
             written,
-            start,
+            ..stage
         })
+    }
+
+    fn of(
+        path: &Path,
+        mut simulation: Simulation,
+        context: &Context,
+        format: wgpu::TextureFormat,
+        complete: impl FnOnce(Stage) -> Stage,
+    ) -> std::result::Result<Stage, StageError> {
+        let start = simulation.state()?.clone();
+        let mut renderer = Renderer::new(context, &simulation, format)?;
+        renderer.update(&simulation)?;
+        renderer.survey(&Look::default())?;
+        Ok(complete(Stage {
+            path: path.to_owned(),
+            renderer,
+            history: History::new(),
+            timeline: Timeline::Live(Ring::default()),
+            notes: Vec::new(),
+            warnings: Vec::new(),
+            stable: None,
+            written: simulation.model().clone(),
+            start,
+            simulation,
+        }))
+    }
+
+    /// Whether it is a run that was kept, which takes no steps.
+    pub fn is_kept(&self) -> bool {
+        matches!(self.timeline, Timeline::Kept { .. })
+    }
+
+    /// Goes to the state that is nearest to a time (s), of those that were kept.
+    pub fn go(&mut self, time: f64) -> Result<()> {
+        self.timeline.go(time, &mut self.simulation)
+    }
+
+    /// Keeps the state as it is now, if it is time for that.
+    pub fn keep(&mut self) -> Result<()> {
+        match &mut self.timeline {
+            Timeline::Live(ring) => ring.follow(&mut self.simulation),
+            Timeline::Kept { .. } => Ok(()),
+        }
     }
 
     /// Goes back to the start. What was tuned stays as it is.
     pub fn reset(&mut self) -> Result<()> {
-        self.simulation.restore(&self.start, 0)?;
+        match &mut self.timeline {
+            Timeline::Live(ring) => {
+                self.simulation.restore(&self.start, 0)?;
+                *ring = Ring::default();
+            }
+            Timeline::Kept { .. } => self.go(0.0)?,
+        }
         self.history = History::new();
         self.renderer.forget();
         Ok(())
@@ -98,7 +163,7 @@ impl Stage {
         let gravity = if self.has_gravity() {
             glam::DVec3::ZERO
         } else if self.written.gravity == glam::DVec3::ZERO {
-            glam::DVec3::new(0.0, -9.81, 0.0)
+            -9.81 * self.written.up()
         } else {
             self.written.gravity
         };

@@ -133,6 +133,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         sleep: None,
         heat: None,
         stages: Default::default(),
+        view: rockfall::model::view::SceneView::default(),
         history: None,
         domain: None,
         contact: ContactModel::default(),

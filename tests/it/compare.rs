@@ -14,6 +14,7 @@ use serde_json::Value;
 /// An empty model, of one material, with gravity.
 fn empty(time_step: f64) -> Model {
     Model {
+        view: rockfall::model::view::SceneView::default(),
         flow: rockfall::model::flow::Flow::default(),
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,

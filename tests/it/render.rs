@@ -354,6 +354,19 @@ fn the_survey_finds_the_largest_values_and_where_bodies_are() {
             })),
         );
         check(
+            ColourBy::Spin,
+            most(&mut bodies.iter().map(|body| body.angular_velocity.length())),
+        );
+        check(
+            ColourBy::Radius,
+            most(&mut spheres.iter().map(|(_, _, radius)| *radius)),
+        );
+        check(
+            ColourBy::Mass,
+            most(&mut bodies.iter().map(|body| body.mass)),
+        );
+        check(ColourBy::Index, bodies.len() as f64 - 1.0);
+        check(
             ColourBy::Temperature,
             most(&mut bodies.iter().filter_map(|body| body.quantities.temperature)),
         );
@@ -408,7 +421,8 @@ fn a_wall_is_seen_from_the_side_that_bodies_touch() {
     for (side, middle, near, far) in [
         ("inside", Thing::Sphere(0), 8.7, along(1.0)),
         ("outside", Thing::Wall(0), 7.0, along(-1.0)),
-        ("both", Thing::Wall(0), 7.0, along(-1.0)),
+        // It hides the body in it, so its near side is glass.
+        ("both", Thing::Sphere(0), 8.7, along(1.0)),
     ] {
         let simulation = on_cpu(&in_a_shell(side));
         let mut renderer = renderer(&simulation);
@@ -432,6 +446,161 @@ fn a_wall_is_seen_from_the_side_that_bodies_touch() {
                 "{side}: {found} for {distance}"
             );
         }
+    }
+}
+
+/// Of a shell with a ball in it, what is in the middle and what is beside the ball, and the picture.
+fn seen_in_a_shell(look: &str, clip: &str) -> (Thing, Thing, RgbaImage) {
+    let text = in_a_shell("both").replace(r#""side": "both""#, &format!(r#""side": "both"{look}"#));
+    let simulation = on_cpu(&text);
+    let look = Look {
+        clip: (!clip.is_empty()).then(|| clip.parse().unwrap()),
+        ..Look::default()
+    };
+    let mut renderer = renderer(&simulation);
+    let camera = Camera::at(DVec3::new(0.0, 0.0, 9.0), DVec3::ZERO);
+    let image = renderer.picture(SIZE, &camera, &look, &[]).unwrap();
+    let at = |x| renderer.thing_at([x, 60], &look).unwrap();
+    (at(80), at(105), image)
+}
+
+#[test]
+fn walls_can_be_seen_through_hidden_and_coloured() {
+    let (ball, shell) = (Thing::Sphere(0), Thing::Wall(0));
+    let seen = |look: &str| {
+        let (middle, beside, _) = seen_in_a_shell(look, "");
+        (middle, beside)
+    };
+    // Faint in front of the ball, and solid behind it.
+    assert_eq!(seen(""), (ball, shell));
+    assert_eq!(seen(r#", "opacity": 1"#), (shell, shell));
+    assert_eq!(seen(r#", "opacity": 0.3"#), (ball, Thing::Nothing));
+    assert_eq!(seen(r#", "visible": false"#), (ball, Thing::Nothing));
+    // Glass is seen where nothing is behind it, the more the less one sees through it.
+    let image = |look: &str| seen_in_a_shell(look, "").2;
+    let none = image(r#", "visible": false"#);
+    let [faint, strong] = [0.2, 0.8].map(|opacity| {
+        let shown = image(&format!(r##", "opacity": {opacity}, "colour": "#ff0000""##));
+        let at = |image: &RgbaImage| image.get_pixel(105, 60).0.map(i32::from);
+        let (here, before) = (at(&shown), at(&none));
+        assert!(
+            here[0] - before[0] > here[2] - before[2] + 20,
+            "{here:?} {before:?}"
+        );
+        difference(&shown, &none)
+    });
+    assert!(0.02 < faint && 1.5 * faint < strong, "{faint} {strong}");
+}
+
+#[test]
+fn bodies_and_walls_are_cut() {
+    let (ball, shell) = (Thing::Sphere(0), Thing::Wall(0));
+    let seen = |clip: &str| {
+        let (middle, beside, _) = seen_in_a_shell(r#", "opacity": 1"#, clip);
+        (middle, beside)
+    };
+    // The camera is where z is large: what is nearer than the plane goes away.
+    assert_eq!(seen("z=1"), (ball, shell));
+    assert_eq!(seen("z<1"), (ball, shell));
+    assert_eq!(seen("z=-1"), (shell, shell));
+    assert_eq!(seen("z>1"), (shell, Thing::Nothing));
+    assert_eq!(seen("y<-0.5"), (Thing::Nothing, Thing::Nothing));
+    // Through the middle of the ball: what is seen is where it is cut.
+    let simulation = on_cpu(&in_a_shell("both"));
+    let mut renderer = renderer(&simulation);
+    let look = Look {
+        clip: Some("z=0.1".parse().unwrap()),
+        ..Look::default()
+    };
+    let camera = Camera::at(DVec3::new(0.0, 0.0, 9.0), DVec3::ZERO);
+    renderer.picture(SIZE, &camera, &look, &[]).unwrap();
+    let layers = renderer.layers().unwrap().unwrap();
+    let spheres = layers.things.iter().zip(&layers.distances);
+    let distances: Vec<f32> = spheres
+        .filter(|(thing, _)| **thing == ball)
+        .map(|(_, distance)| *distance)
+        .collect();
+    let flat = distances.iter().filter(|d| (*d - 8.9).abs() < 1e-3).count();
+    assert!(distances.len() > 100 && flat as f64 > 0.9 * distances.len() as f64);
+    // Of a disc whose radius is sqrt(0.3^2 - 0.1^2).
+    let sample = 2.0 * camera.slope() * 8.9 / f64::from(layers.size[1]);
+    let area = std::f64::consts::PI * 0.08 / (sample * sample);
+    assert!((flat as f64 / area - 1.0).abs() < 0.05, "{flat} for {area}");
+}
+
+#[test]
+fn a_picture_with_z_up_is_that_with_y_up_turned() {
+    let upright = picture(&on_cpu(SCENE), &Look::default());
+    // y becomes z, and z becomes -y.
+    let turn = glam::DQuat::from_rotation_arc(DVec3::Y, DVec3::Z);
+    let mut model = model(SCENE);
+    for body in &mut model.bodies {
+        body.position = turn * body.position;
+        body.orientation = turn * body.orientation;
+    }
+    model.walls[0].pose.orientation = turn;
+    model.gravity = turn * model.gravity;
+    assert!((model.up() - DVec3::Z).length() < 1e-12);
+    let simulation = Simulation::on_cpu(model, Some(1)).unwrap();
+    let mut renderer = renderer(&simulation);
+    let own = camera();
+    let camera = Camera::upright(turn * own.eye(), turn * own.target, DVec3::Z);
+    let shown = renderer
+        .picture(SIZE, &camera, &Look::default(), &[])
+        .unwrap();
+    // The pattern of the floor may start at another point.
+    let off = difference(&upright, &shown);
+    assert!(off < 0.02, "{off}");
+    // The sky is above: light at the horizon, blue at the top.
+    let top = shown.get_pixel(80, 0).0;
+    let floor = shown.get_pixel(80, 119).0;
+    assert!(
+        top[2] > top[0] + 10 && floor[2] < floor[0] + 10,
+        "{top:?} {floor:?}"
+    );
+}
+
+#[test]
+fn what_flies_away_is_not_in_the_frame_and_does_not_darken_the_rest() {
+    // Balls on a line, of which one is far away and fast.
+    let bodies: Vec<String> = (0..200)
+        .map(|k| {
+            let (x, speed) = if k == 77 {
+                (500.0, 300.0)
+            } else {
+                (0.1 * k as f64, 1.0)
+            };
+            format!(
+                r#"{{ "shape": "ball", "position": [{x}, 0, 0], "velocity": [0, {speed}, 0] }}"#
+            )
+        })
+        .collect();
+    let text = format!(
+        r#"{{ "version": 1, "gravity": [0, 0, 0], "contact": {{ "stiffness": 1e5 }},
+        "materials": {{ "stone": {{ "density": 1, "restitution": 0.5, "friction": 0.5 }} }},
+        "shapes": {{ "ball": {{ "sphere": {{ "radius": 0.04 }}, "material": "stone" }} }},
+        "bodies": [ {} ] }}"#,
+        bodies.join(",")
+    );
+    for simulation in [on_cpu(&text), on_gpu(&text)] {
+        let mut renderer = renderer(&simulation);
+        let look = Look {
+            colour_by: ColourBy::Speed,
+            ..Look::default()
+        };
+        let all = renderer.survey(&look).unwrap();
+        assert!(all.max.x > 499.0, "{all:?}");
+        let frame = renderer.frame(false);
+        assert!((19.8..30.0).contains(&frame.max.x), "{frame:?}");
+        assert!(frame.min.x > -1.0 && frame.min.x < 0.0, "{frame:?}");
+        assert_eq!(renderer.span(&look), [0.0, 2.0]);
+        assert_eq!(renderer.most(), 300.0);
+        let fixed = Look {
+            bottom: Some(-1.0),
+            top: Some(7.0),
+            ..look
+        };
+        assert_eq!(renderer.span(&fixed), [-1.0, 7.0]);
     }
 }
 
@@ -805,6 +974,167 @@ fn a_film_shows_what_its_pictures_show() {
         said.contains("ffmpeg could not write no/such.mp4"),
         "{said}"
     );
+}
+
+/// `SCENE` with a wall that is turned and one that weights push.
+fn with_walls_that_move() -> String {
+    SCENE.replace(
+        "\"initial_overlap\"",
+        r#""walls": [ { "box": { "size": [0.4, 0.2, 0.4] }, "material": "steel", "position": [1.6, 1.5, -0.5],
+                        "motion": { "rotation": { "axis": [0, 1, 0], "speed": 3 } } },
+                      { "box": { "size": [0.3, 0.3, 0.3] }, "material": "steel", "position": [-1.5, 2, 0],
+                        "rigid_body": { "mass": 5 } } ],
+           "initial_overlap""#,
+    )
+}
+
+#[test]
+fn a_kept_run_is_shown_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("moving.json"), with_walls_that_move()).unwrap();
+    let rockfall = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rockfall"));
+        let output = command
+            .current_dir(folder)
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), said)
+    };
+    let ran = rockfall(&[
+        "run",
+        "moving.json",
+        "--backend",
+        "cpu",
+        "--duration",
+        "0.4",
+        "--out",
+        "kept",
+    ]);
+    assert_eq!(ran.0, Some(0), "{}", ran.1);
+    let like = [
+        "--fps", "10", "--size", "160x120", "--plain", "--colour", "speed", "--range", "0,5",
+    ];
+    let of_scene = [
+        "render",
+        "moving.json",
+        "--backend",
+        "cpu",
+        "--duration",
+        "0.4",
+        "--out",
+        "live",
+    ];
+    let of_run = ["render", "kept", "--out", "shown"];
+    for own in [&of_scene[..], &of_run[..]] {
+        let made = rockfall(&[own, &like[..]].concat());
+        assert_eq!(made.0, Some(0), "{}", made.1);
+    }
+    let frame = |name: &str, index: u32| {
+        let path = folder.join(format!("{name}/frame_{index:05}.png"));
+        image::open(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+            .to_rgba8()
+    };
+    for index in 0..5 {
+        let off = difference(&frame("live", index), &frame("shown", index));
+        assert!(off < 0.01, "frame {index} is off by {off}");
+    }
+    assert!(difference(&frame("shown", 0), &frame("shown", 4)) > 0.02);
+    // What is no run gets a sentence.
+    std::fs::create_dir(folder.join("empty")).unwrap();
+    let (code, said) = rockfall(&["render", "empty", "--out", "x"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("found a directory, expected a scene file or the folder of a run"),
+        "{said}"
+    );
+    std::fs::remove_dir_all(folder.join("kept/states")).unwrap();
+    std::fs::create_dir(folder.join("kept/states")).unwrap();
+    let (code, said) = rockfall(&["render", "kept", "--out", "x"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("has no states of bodies"), "{said}");
+}
+
+#[test]
+fn a_kept_run_is_written_for_other_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("moving.json"), with_walls_that_move()).unwrap();
+    let rockfall = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rockfall"));
+        let output = command
+            .current_dir(folder)
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), said)
+    };
+    let run = [
+        "run",
+        "moving.json",
+        "--backend",
+        "cpu",
+        "--duration",
+        "0.05",
+        "--out",
+        "kept",
+    ];
+    assert_eq!(rockfall(&run).0, Some(0));
+    for file in ["run.usda", "end.glb"] {
+        let (code, said) = rockfall(&["export", "kept", "--to", file]);
+        assert_eq!(code, Some(0), "{said}");
+    }
+    let bytes = std::fs::read(folder.join("end.glb")).unwrap();
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    assert_eq!(
+        (&bytes[..4], word(4), word(8)),
+        (&b"glTF"[..], 2, bytes.len())
+    );
+    let told: serde_json::Value = serde_json::from_slice(&bytes[20..20 + word(12)]).unwrap();
+    // Four bodies, three walls, and what holds them all.
+    assert_eq!(told["nodes"].as_array().unwrap().len(), 8);
+    assert_eq!(
+        told["buffers"][0]["byteLength"].as_u64().unwrap() as usize,
+        word(20 + word(12))
+    );
+    for view in told["bufferViews"].as_array().unwrap() {
+        let [start, length] = ["byteOffset", "byteLength"].map(|name| view[name].as_u64().unwrap());
+        assert!(
+            start % 4 == 0 && start + length <= told["buffers"][0]["byteLength"].as_u64().unwrap()
+        );
+    }
+    let text = std::fs::read_to_string(folder.join("run.usda")).unwrap();
+    for part in [
+        "#usda 1.0",
+        "endTimeCode = 5",
+        "upAxis = \"Y\"",
+        "def Mesh \"Wall_1\"",
+        "quath[] orientations.timeSamples",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+    assert_eq!(text.matches('{').count(), text.matches('}').count());
+    for (arguments, part) in [
+        (
+            &["export", "kept", "--to", "x.stl"][..],
+            "end its name with .glb or .usda",
+        ),
+        (
+            &["export", "kept", "--to", "x.usda", "--time", "0.1"][..],
+            "--time asks for one state",
+        ),
+        (
+            &["export", "moving.json", "--to", "x.glb", "--time", "0.1"][..],
+            "run it with --out DIR first",
+        ),
+    ] {
+        let (code, said) = rockfall(arguments);
+        assert!(code == Some(2) && said.contains(part), "{said}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod overlaps;
 mod stages;
 mod start;
 mod usage;
+mod view;
 mod walls;
 
 use super::Scene;
@@ -82,6 +83,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
     let named = NamedBodies::new(file, started_bodies);
     bodies.extend(check.bodies(file, &shape_names, &materials, &group_names, &mut shapes));
     check.output(file);
+    let view = check.view(file);
     let mut fills = check.fills(file, &shape_names, &materials, &group_names, &mut shapes);
     let mut inlets = check.inlets(file, &shape_names, &materials, &group_names, &mut shapes);
     let outlets = check.outlets(file);
@@ -266,6 +268,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
         sleep,
         heat,
         stages: Stages::new(stages),
+        view,
     };
     stages::check_history(&model)?;
     check.unused_quantities(&model);

@@ -174,6 +174,30 @@ pub struct Wall {
     )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<f64>,
+    /// Whether pictures show it. Default: true.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub visible: Option<bool>,
+    /// In pictures, how much it hides of what is behind it, from 0 (nothing) to 1 (all). Default: 1, but parts
+    /// that stand before bodies are faint glass.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0, max = 1))]
+    pub opacity: Option<f64>,
+    /// Its colour in pictures: `#` and two hexadecimal digits each for red, green and blue. Default: grey.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(extend("pattern" = "^#[0-9a-fA-F]{6}$"))]
+    pub colour: Option<String>,
 }
 
 /// An infinite plane; bodies live on the side to which its normal points.

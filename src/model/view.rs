@@ -1,0 +1,328 @@
+//! How a scene asks to be shown. Nothing here decides the outcome of a simulation.
+
+use std::fmt;
+use std::str::FromStr;
+
+use glam::DVec3;
+
+/// What the colour of a sphere means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(
+    feature = "scene",
+    derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema),
+    serde(remote = "ColourBy", rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum ColourBy {
+    /// Each body has one of its own
+    #[default]
+    Body,
+    /// Shape of the body
+    Shape,
+    /// Material
+    Material,
+    /// Speed of the body's centre of mass
+    Speed,
+    /// Sum of the contact forces on the sphere
+    Force,
+    /// Largest overlap of the sphere's contacts, as a fraction of its radius
+    Overlap,
+    /// Coordination number: how many contacts the body has
+    Contacts,
+    /// Kinetic energy of the body
+    Energy,
+    /// Temperature of the body, in scenes with heat
+    Temperature,
+    /// Angular speed of the body
+    Spin,
+    /// Radius of the sphere
+    Radius,
+    /// Mass of the body
+    Mass,
+    /// Place of the body among all, from 0 on
+    Index,
+}
+
+impl ColourBy {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [ColourBy; 13] = [
+        ColourBy::Body,
+        ColourBy::Shape,
+        ColourBy::Material,
+        ColourBy::Speed,
+        ColourBy::Force,
+        ColourBy::Overlap,
+        ColourBy::Contacts,
+        ColourBy::Energy,
+        ColourBy::Temperature,
+        ColourBy::Spin,
+        ColourBy::Radius,
+        ColourBy::Mass,
+        ColourBy::Index,
+    ];
+
+    /// What a legend calls it, with its unit.
+    pub fn title(self) -> &'static str {
+        match self {
+            ColourBy::Body => "body",
+            ColourBy::Shape => "shape",
+            ColourBy::Material => "material",
+            ColourBy::Speed => "speed (m/s)",
+            ColourBy::Force => "contact force (N)",
+            ColourBy::Overlap => "overlap (of the radius)",
+            ColourBy::Contacts => "coordination number",
+            ColourBy::Energy => "kinetic energy (J)",
+            ColourBy::Temperature => "temperature (K)",
+            ColourBy::Spin => "angular speed (rad/s)",
+            ColourBy::Radius => "radius (m)",
+            ColourBy::Mass => "mass (kg)",
+            ColourBy::Index => "place among the bodies",
+        }
+    }
+
+    /// Whether it is a number, for which there is a map, and not a name.
+    pub fn is_number(self) -> bool {
+        !matches!(self, ColourBy::Body | ColourBy::Shape | ColourBy::Material)
+    }
+
+    /// Whether the first colour need not stand for 0.
+    pub fn is_far_from_zero(self) -> bool {
+        matches!(
+            self,
+            ColourBy::Temperature | ColourBy::Radius | ColourBy::Mass
+        )
+    }
+}
+
+/// Colours from the least to the largest value, in which equal steps look equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(
+    feature = "scene",
+    derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema),
+    serde(remote = "ColourMap", rename_all = "kebab-case")
+)]
+pub enum ColourMap {
+    /// Dark blue to yellow
+    #[default]
+    Viridis,
+    /// Blue to yellow, the same to the colour-blind
+    Cividis,
+    /// Black over red to light yellow
+    Inferno,
+    /// Black over purple to white
+    Magma,
+    /// Blue over red to yellow
+    Plasma,
+}
+
+impl ColourMap {
+    /// All of them.
+    pub const ALL: [ColourMap; 5] = [
+        ColourMap::Viridis,
+        ColourMap::Cividis,
+        ColourMap::Inferno,
+        ColourMap::Magma,
+        ColourMap::Plasma,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            ColourMap::Viridis => "viridis",
+            ColourMap::Cividis => "cividis",
+            ColourMap::Inferno => "inferno",
+            ColourMap::Magma => "magma",
+            ColourMap::Plasma => "plasma",
+        }
+    }
+}
+
+/// Which side of a clipping plane stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// That which is away from the camera.
+    #[default]
+    Far,
+    /// That with the smaller coordinates.
+    Below,
+    /// That with the larger ones.
+    Above,
+}
+
+/// A plane across an axis, on one side of which bodies and walls are cut away: `x=0`, `y<0.5` or `z>-1`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clip {
+    /// The axis: 0 to 2.
+    pub axis: usize,
+    /// Where the plane is on it, m.
+    pub at: f64,
+    /// What stays.
+    pub keep: Keep,
+}
+
+impl Clip {
+    /// The plane, seen from `eye` (m): the unit normal that points to what is cut away, and how far along it the
+    /// plane is from the origin, m.
+    pub fn plane(&self, eye: DVec3) -> (DVec3, f64) {
+        let cuts_above = match self.keep {
+            Keep::Far => eye[self.axis] > self.at,
+            Keep::Below => true,
+            Keep::Above => false,
+        };
+        let sign = if cuts_above { 1.0 } else { -1.0 };
+        (sign * DVec3::AXES[self.axis], sign * self.at)
+    }
+}
+
+/// What is expected where a clipping plane is written.
+pub const CLIP: &str =
+    "an axis, one of =, < and >, and a coordinate (m), such as x=0, y<0.5 or z>-1";
+
+impl FromStr for Clip {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Clip, &'static str> {
+        let text = text.trim();
+        let axis = match text.get(..1) {
+            Some("x") => 0,
+            Some("y") => 1,
+            Some("z") => 2,
+            _ => return Err(CLIP),
+        };
+        let rest = text[1..].trim_start();
+        let keep = match rest.get(..1) {
+            Some("=") => Keep::Far,
+            Some("<") => Keep::Below,
+            Some(">") => Keep::Above,
+            _ => return Err(CLIP),
+        };
+        match rest[1..].trim().parse() {
+            Ok(at) if f64::abs(at) < 1e9 => Ok(Clip { axis, at, keep }),
+            _ => Err(CLIP),
+        }
+    }
+}
+
+impl fmt::Display for Clip {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = match self.keep {
+            Keep::Far => '=',
+            Keep::Below => '<',
+            Keep::Above => '>',
+        };
+        write!(formatter, "{}{sign}{}", ["x", "y", "z"][self.axis], self.at)
+    }
+}
+
+/// What a wall looks like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WallLook {
+    /// Whether it is drawn at all.
+    pub visible: bool,
+    /// 1 hides what is behind it, and 0 nothing; without it, parts of the wall that stand before bodies are faint
+    /// glass, and all others hide.
+    pub opacity: Option<f64>,
+    /// Its colour, sRGB.
+    pub colour: Option<[u8; 3]>,
+}
+
+impl Default for WallLook {
+    fn default() -> WallLook {
+        WallLook {
+            visible: true,
+            opacity: None,
+            colour: None,
+        }
+    }
+}
+
+/// How a scene asks to be shown; what it says nothing about is found by looking.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SceneView {
+    /// Unit vector that points up.
+    pub up: Option<DVec3>,
+    /// Degrees around the scene and above it, and how many times nearer than where it fills the picture.
+    pub camera: Option<[f64; 3]>,
+    /// Where the camera is instead, m.
+    pub eye: Option<DVec3>,
+    /// What it looks at, m.
+    pub target: Option<DVec3>,
+    /// What colours mean.
+    pub colour: Option<ColourBy>,
+    /// The values of the first and of the last colour.
+    pub range: Option<[f64; 2]>,
+    /// The colours from one to the other.
+    pub map: Option<ColourMap>,
+    /// Where bodies and walls are cut.
+    pub clip: Option<Clip>,
+    /// What walls look like, in their order; those behind the last have nothing special.
+    pub walls: Vec<WallLook>,
+}
+
+impl SceneView {
+    /// What a wall looks like.
+    pub fn wall(&self, index: usize) -> WallLook {
+        self.walls.get(index).copied().unwrap_or_default()
+    }
+}
+
+/// Reads a colour: `#` and two hexadecimal digits each for red, green and blue.
+pub fn colour(text: &str) -> Option<[u8; 3]> {
+    let digits = text.strip_prefix('#')?;
+    if digits.len() != 6 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let number = u32::from_str_radix(digits, 16).ok()?;
+    let [_, red, green, blue] = number.to_be_bytes();
+    Some([red, green, blue])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clipping_planes_are_read_and_written() {
+        for (text, axis, at, keep) in [
+            ("x=0", 0, 0.0, Keep::Far),
+            ("y<0.5", 1, 0.5, Keep::Below),
+            (" z > -1e-2 ", 2, -0.01, Keep::Above),
+        ] {
+            let clip: Clip = text.parse().unwrap();
+            assert_eq!(clip, Clip { axis, at, keep });
+            assert_eq!(clip.to_string().parse(), Ok(clip));
+        }
+        for wrong in [
+            "", "x", "x=", "w=0", "x=nan", "x~1", "x=1e300", "é=1", "xé1",
+        ] {
+            assert_eq!(wrong.parse::<Clip>(), Err(CLIP), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_away_lies_where_the_normal_points() {
+        let clip = |text: &str| text.parse::<Clip>().unwrap();
+        let here = DVec3::new(3.0, 0.0, 0.0);
+        assert_eq!(clip("x=1").plane(here), (DVec3::X, 1.0));
+        assert_eq!(clip("x=1").plane(-here), (-DVec3::X, -1.0));
+        assert_eq!(clip("x<1").plane(-here), (DVec3::X, 1.0));
+        assert_eq!(clip("x>1").plane(here), (-DVec3::X, -1.0));
+    }
+
+    #[test]
+    fn the_numbers_of_meanings_are_their_places() {
+        for (place, by) in ColourBy::ALL.into_iter().enumerate() {
+            assert_eq!(by as usize, place);
+        }
+    }
+
+    #[test]
+    fn colours_are_read() {
+        assert_eq!(colour("#10a0ff"), Some([0x10, 0xa0, 0xff]));
+        for wrong in ["", "#", "10a0ff", "#10a0f", "#10a0fg", "#+1a0ff"] {
+            assert_eq!(colour(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What can be gone back to: the states that a run has kept, or those that the window keeps while a simulation runs.
+
+use std::time::{Duration, Instant};
+
+use crate::error::Result;
+use crate::output::KeptRun;
+use crate::simulation::Simulation;
+use crate::state::State;
+
+/// Memory that the states of a simulation take at most, bytes.
+const MOST: u64 = 512 << 20;
+
+/// Part of the time that it may take to keep them.
+const PART: f64 = 0.05;
+
+/// Times, and how to get there.
+pub(super) enum Timeline {
+    /// Of a simulation that goes on.
+    Live(Ring),
+    /// Of a run that was kept, with the one of its states that is shown.
+    Kept { run: Box<KeptRun>, shown: usize },
+}
+
+impl Timeline {
+    /// The first and the last time that can be gone to, s.
+    pub fn span(&self, now: f64) -> [f64; 2] {
+        match self {
+            Timeline::Live(ring) => {
+                let first = ring.past.first().map_or(now, |past| past.time);
+                let last = ring.past.last().map_or(now, |past| past.time);
+                [first.min(now), last.max(now)]
+            }
+            Timeline::Kept { run, .. } => {
+                let moments = run.moments();
+                [moments[0].time, moments[moments.len() - 1].time]
+            }
+        }
+    }
+
+    /// How many states there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Timeline::Live(ring) => ring.past.len(),
+            Timeline::Kept { run, .. } => run.moments().len(),
+        }
+    }
+
+    /// Takes a simulation to the state that is nearest to a time, s.
+    pub fn go(&mut self, time: f64, simulation: &mut Simulation) -> Result<()> {
+        match self {
+            Timeline::Live(ring) => ring.go(time, simulation),
+            Timeline::Kept { run, shown } => {
+                let nearest = run.nearest(time);
+                if nearest != *shown {
+                    run.show(nearest, simulation)?;
+                    *shown = nearest;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// States of a simulation, evenly over its time as far as there is memory.
+pub(super) struct Ring {
+    past: Vec<Past>,
+    /// Time between two of them at least, s.
+    apart: f64,
+    next: Instant,
+    most: u64,
+}
+
+struct Past {
+    steps: u64,
+    time: f64,
+    state: State,
+}
+
+impl Default for Ring {
+    fn default() -> Ring {
+        Ring {
+            past: Vec::new(),
+            apart: 0.0,
+            next: Instant::now(),
+            most: MOST,
+        }
+    }
+}
+
+impl Ring {
+    /// Keeps the state of a simulation that has gone on, if it is time for that. What was kept of later times is no
+    /// longer true.
+    pub fn follow(&mut self, simulation: &mut Simulation) -> Result<()> {
+        let start = Instant::now();
+        let (steps, now) = (simulation.steps(), simulation.time());
+        self.past.retain(|past| past.steps <= steps);
+        let is_due = match self.past.last() {
+            Some(last) => start >= self.next && last.steps < steps && now - last.time >= self.apart,
+            None => true,
+        };
+        if !is_due {
+            return Ok(());
+        }
+        let state = simulation.state()?.clone();
+        self.past.push(Past {
+            steps,
+            time: now,
+            state,
+        });
+        self.thin();
+        let pause = start.elapsed().div_f64(PART);
+        self.next = Instant::now() + pause.max(Duration::from_millis(50));
+        Ok(())
+    }
+
+    /// Drops every second one while they take too much memory; the first stays.
+    fn thin(&mut self) {
+        let size = |past: &[Past]| past.iter().map(|past| past.state.size()).sum::<u64>();
+        while self.past.len() > 2 && size(&self.past) > self.most {
+            let mut index = 0;
+            self.past.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            let apart = self.past.windows(2).map(|two| two[1].time - two[0].time);
+            self.apart = apart.fold(self.apart, f64::max);
+        }
+    }
+
+    fn go(&self, time: f64, simulation: &mut Simulation) -> Result<()> {
+        let off = |past: &&Past| (past.time - time).abs();
+        let nearest = self.past.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
+        match nearest {
+            Some(past) if past.steps != simulation.steps() => {
+                simulation.restore(&past.state, past.steps)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_simulation_goes_back_to_what_was_kept_and_on_from_there() {
+        let scene = crate::scene::load("scenes/stack.json".as_ref()).unwrap();
+        let mut simulation = Simulation::on_cpu(scene.model, Some(1)).unwrap();
+        let mut ring = Ring::default();
+        let mut hashes = Vec::new();
+        for _ in 0..6 {
+            ring.next = Instant::now();
+            ring.follow(&mut simulation).unwrap();
+            hashes.push(simulation.summary().unwrap().state_hash);
+            simulation.step(50).unwrap();
+        }
+        assert_eq!(ring.past.len(), 6);
+        let time = 100.0 * simulation.model().time_step;
+        ring.go(time, &mut simulation).unwrap();
+        assert_eq!(simulation.steps(), 100);
+        assert_eq!(simulation.summary().unwrap().state_hash, hashes[2]);
+        simulation.step(50).unwrap();
+        assert_eq!(simulation.summary().unwrap().state_hash, hashes[3]);
+        // What comes later is forgotten.
+        ring.next = Instant::now();
+        ring.follow(&mut simulation).unwrap();
+        assert_eq!(ring.past.last().unwrap().steps, 150);
+        // With memory for three, the first is among them, and they lie evenly.
+        ring.most = 3 * ring.past[0].state.size();
+        for _ in 0..10 {
+            simulation.step(50).unwrap();
+            ring.next = Instant::now();
+            ring.follow(&mut simulation).unwrap();
+        }
+        let steps: Vec<u64> = ring.past.iter().map(|past| past.steps).collect();
+        assert!(steps.len() <= 3 && steps[0] == 0, "{steps:?}");
+    }
+}
