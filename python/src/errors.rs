@@ -57,12 +57,9 @@ pub fn of(error: Error) -> PyErr {
         Error::NoSuchBody { .. } => PyIndexError::new_err(sentence),
         Error::Tuned(_)
         | Error::NarrowDomain { .. }
+        | Error::Checkpoint { .. }
         | Error::CustomLaw { .. }
         | Error::PictureSize { .. } => PyValueError::new_err(sentence),
-        Error::Checkpoint { file, .. } => match is_missing(&file) {
-            true => PyFileNotFoundError::new_err(sentence),
-            false => PyValueError::new_err(sentence),
-        },
         Error::Folder { problem, .. } if problem.starts_with("has no run.json") => {
             PyFileNotFoundError::new_err(sentence)
         }

@@ -215,6 +215,14 @@ impl World {
         py.detach(|| change(&mut inner.simulation))
             .map_err(errors::of)
     }
+
+    /// A view of the vectors at `offset` of the rows of the bodies.
+    fn view(&self, py: Python<'_>, offset: usize) -> PyResult<Memory> {
+        self.read(py, |simulation| simulation.rows().map(|_| ()))?;
+        let inner = &mut *self.lock()?;
+        let bodies = &inner.simulation.on_host().bodies;
+        Ok(Memory::of_bodies(bodies, offset, &mut inner.lender))
+    }
 }
 
 #[pymethods]
@@ -446,13 +454,6 @@ impl World {
     /// Angular momenta: a view of the rows of the bodies.
     fn angular_momenta(&self, py: Python<'_>) -> PyResult<Memory> {
         self.view(py, std::mem::offset_of!(Body, angular_momentum))
-    }
-
-    fn view(&self, py: Python<'_>, offset: usize) -> PyResult<Memory> {
-        self.read(py, |simulation| simulation.rows().map(|_| ()))?;
-        let inner = &mut *self.lock()?;
-        let bodies = &inner.simulation.on_host().bodies;
-        Ok(Memory::of_bodies(bodies, offset, &mut inner.lender))
     }
 
     /// The contacts of the last step, as bytes.

@@ -25,7 +25,7 @@ def software():
 
 def has_adapter():
     scene = rockfall.Scene("probe", gravity=(0, 0, 0)).contact(stiffness=1e4, time_step=1e-4)
-    ball = scene.sphere("ball", scene.material("m", density=1000, restitution=0.5), radius=0.1)
+    ball = scene.sphere("ball", scene.material("m", density=1000, friction=0, restitution=0.5), radius=0.1)
     scene.body(ball, (0, 0, 0))
     try:
         scene.world("gpu", adapter=software())

@@ -78,7 +78,7 @@ def test_a_run_that_is_left_early_is_stopped_and_goes_on(scene, tmp_path):
 
 def test_what_cannot_be_recorded_is_refused(scene, tmp_path):
     world = start(scene)
-    with pytest.raises(ValueError, match="every: found -1.0, expected a time greater than 0"):
+    with pytest.raises(ValueError, match="every: found -1, expected a time greater than 0"):
         world.record(tmp_path / "out", every=-1)
     with pytest.raises(ValueError, match='states: found "bodys", expected bodies, spheres'):
         world.record(tmp_path / "out", states=["bodys"])

@@ -294,7 +294,7 @@ def test_ctrl_c_ends_a_long_call_and_the_world_goes_on():
     script = """
         import rockfall
         scene = rockfall.Scene("ball", gravity=(0, 0, 0)).contact(stiffness=1e4, time_step=1e-4)
-        scene.body(scene.sphere("ball", scene.material("m", density=1000, restitution=0.5), radius=0.1), (0, 0, 0))
+        scene.body(scene.sphere("ball", scene.material("m", density=1000, friction=0, restitution=0.5), radius=0.1), (0, 0, 0))
         world = scene.world("cpu", threads=1)
         print("ready", flush=True)
         try:
@@ -317,9 +317,9 @@ def test_ctrl_c_ends_a_long_call_and_the_world_goes_on():
 def test_threads_of_python_run_while_a_world_steps(bowl):
     bowl.body("ball", (0, 0.05, 0))
     world, ticks = start(bowl), []
-    stepping = threading.Thread(target=lambda: world.step(200_000))
+    stepping = threading.Thread(target=lambda: world.step(20_000))
     stepping.start()
     while stepping.is_alive():
         ticks.append(1)
         time.sleep(0.001)
-    assert len(ticks) > 10
+    assert len(ticks) > 3
