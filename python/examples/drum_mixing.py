@@ -20,7 +20,7 @@ def drum(grains, radius, backend="auto"):
     scene = rockfall.Scene("drum")
     stone = scene.material("stone", density=2500, friction=0.5, rolling_friction=0.05, restitution=0.3)
     ball = scene.sphere("ball", stone, radius=GRAIN / 2)
-    scene.contact(law="hooke", stiffness=5e3)
+    scene.contact(law="hooke", stiffness=2e3)
     scene.wall(
         "drum", stone, cylinder={"radius": radius, "height": depth, "closed": True}, side="inside",
         axis=(1, 0, 0), angle=numpy.pi / 2,
@@ -31,7 +31,7 @@ def drum(grains, radius, backend="auto"):
         min=(-side, -side, -depth / 2), max=(side, side, depth / 2),
     )
     world = scene.world(backend)
-    world.run_for(0.3)
+    world.run_for(0.2)
     return world
 
 

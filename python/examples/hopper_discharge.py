@@ -21,17 +21,18 @@ def hopper(grains, hole, backend="auto"):
     scene = rockfall.Scene("hopper")
     grain = scene.material("grain", density=1300, friction=0.4, restitution=0.3)
     ball = scene.sphere("ball", grain, radius=GRAIN / 2)
-    scene.contact(law="hooke", stiffness=2e3)
+    scene.contact(law="hooke", stiffness=500)
     scene.wall("hopper", grain, cylinder={"radius": radius, "height": 2}, side="inside", position=(0, 1, 0))
     scene.wall("floor", grain, disc={"radius": radius, "hole": hole / 2})
     scene.wall("gate", grain, disc={"radius": 0.6 * hole}, position=(0, -0.0005, 0))
+    scene.plane("ground", grain, point=(0, -0.4, 0))
     side = radius / 1.5
     scene.fill(
         ball, count=grains, spacing=1.05 * GRAIN, jitter=0.02 * GRAIN,
         min=(-side, 0, -side), max=(side, 1.9, side),
     )
     world = scene.world(backend)
-    world.run_for(0.4)
+    world.run_for(0.25)
     return world, radius
 
 

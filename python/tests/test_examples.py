@@ -10,7 +10,7 @@ sys.path.insert(0, str(REPOSITORY / "python" / "examples"))
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
 
-SMALL = ["--layers", "8", "--length", "10", "--backend", "cpu"]
+SMALL = ["--layers", "6", "--length", "8", "--backend", "cpu"]
 
 
 def test_angle_of_repose(tmp_path):
@@ -22,7 +22,7 @@ def test_angle_of_repose(tmp_path):
 
 def test_hopper_discharge():
     example = importlib.import_module("hopper_discharge")
-    measured, expected = example.main(["--grains", "900", "--hole", "0.05", "--backend", "cpu"])
+    measured, expected = example.main(["--grains", "500", "--hole", "0.05", "--backend", "cpu"])
     assert 0.5 < measured / expected < 1.6
 
 
@@ -30,7 +30,7 @@ def test_drum_mixing(tmp_path):
     example = importlib.import_module("drum_mixing")
     plot = str(tmp_path / "plot.png")
     indices = example.main(
-        ["--grains", "400", "--radius", "0.08", "--seconds", "2", "--speed", "6", "--backend", "cpu", "--out", plot]
+        ["--grains", "300", "--radius", "0.07", "--seconds", "1", "--speed", "8", "--backend", "cpu", "--out", plot]
     )
     assert indices[0] < 0.5 and indices[-1] > indices[0] + 0.2
     assert (tmp_path / "plot.png").stat().st_size > 5000
@@ -38,5 +38,5 @@ def test_drum_mixing(tmp_path):
 
 def test_calibration():
     example = importlib.import_module("calibrate_friction")
-    friction, degrees = example.main([*SMALL, "--angle", "22", "--seeds", "1", "--most", "4"])
+    friction, degrees = example.main([*SMALL, "--angle", "22", "--seeds", "1", "--most", "3"])
     assert 0.05 < friction < 0.9 and abs(degrees - 22) < 8

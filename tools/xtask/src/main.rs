@@ -21,6 +21,7 @@ const HELP: &str = "\
 Runs every check of Rockfall.
 
 Usage: cargo xtask test [--long]
+       cargo xtask python
        cargo xtask wheel
        cargo xtask validate
        cargo xtask fuzz [--minutes N]
@@ -32,6 +33,7 @@ Usage: cargo xtask test [--long]
             alone and without vector instructions of x86-64 to the bits of one with them, builds the package from its own files, compares the library's interface
             with that of the last release, tests the package for Python in release mode, and runs the tests of
             the tools in Python, for which it makes an environment with numpy, matplotlib, pandas and vtk
+  python    of the above, the tests of the package for Python alone
   wheel     builds the wheel of the package for Python for this platform, in target/wheels
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
             measured to docs/validation.md
@@ -51,6 +53,7 @@ Exit code: 0 if all is well, 1 if a check fails, 2 if the arguments are wrong.
 enum Task {
     Help,
     Test { long: bool },
+    Python,
     Wheel,
     Validate,
     Fuzz { minutes: String },
@@ -135,6 +138,7 @@ fn main() -> ExitCode {
             (Ok(()), 0)
         }
         Ok(Task::Test { long }) => (test(long), 1),
+        Ok(Task::Python) => (python::test_package(false), 1),
         Ok(Task::Wheel) => (wheel(), 1),
         Ok(Task::Validate) => (validate(), 1),
         Ok(Task::Fuzz { minutes }) => (fuzz(&minutes), 1),
@@ -157,6 +161,7 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
     match arguments.as_slice() {
         ["test"] => Ok(Task::Test { long: false }),
         ["test", "--long"] => Ok(Task::Test { long: true }),
+        ["python"] => Ok(Task::Python),
         ["wheel"] => Ok(Task::Wheel),
         ["validate"] => Ok(Task::Validate),
         ["fuzz"] => Ok(Task::Fuzz {
@@ -170,15 +175,17 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
         ["fuzz", ..] => Err(
             "`fuzz` takes `--minutes` and a number above 0 (see `cargo xtask --help`)".to_owned(),
         ),
-        [] => Err("no task given; there are `test`, `wheel`, `validate` and `fuzz`".to_owned()),
+        [] => Err(
+            "no task given; there are `test`, `python`, `wheel`, `validate` and `fuzz`".to_owned(),
+        ),
         ["test", other, ..] => Err(format!(
             "`test` knows no `{other}`; it takes at most one `--long` (see `cargo xtask --help`)"
         )),
-        [task @ ("wheel" | "validate"), other, ..] => Err(format!(
+        [task @ ("python" | "wheel" | "validate"), other, ..] => Err(format!(
             "`{task}` knows no `{other}`; it takes nothing (see `cargo xtask --help`)"
         )),
         [other, ..] => Err(format!(
-            "there is no task `{other}`; there are `test`, `wheel`, `validate` and `fuzz`"
+            "there is no task `{other}`; there are `test`, `python`, `wheel`, `validate` and `fuzz`"
         )),
     }
 }
@@ -287,6 +294,7 @@ mod tests {
     fn arguments_are_understood() {
         assert_eq!(parsed("test"), Ok(Task::Test { long: false }));
         assert_eq!(parsed("test --long"), Ok(Task::Test { long: true }));
+        assert_eq!(parsed("python"), Ok(Task::Python));
         assert_eq!(parsed("wheel"), Ok(Task::Wheel));
         assert_eq!(parsed("validate"), Ok(Task::Validate));
         let fuzz = |minutes: &str| {

@@ -121,7 +121,14 @@ const REQUIREMENTS: &str = "python/tests/requirements.txt";
 /// maturin builds the package alone, for which most dependencies would be compiled once more.
 fn quick_wheel(python: &Path) -> Result<PathBuf, String> {
     // Examples, so that the dependencies have the features that those of tests add.
-    let mut build = crate::cargo(["build", "--quiet", "--workspace", "--lib", "--examples"]);
+    let mut build = crate::cargo([
+        "build",
+        "--quiet",
+        "--workspace",
+        "--lib",
+        "--examples",
+        "--bins",
+    ]);
     succeed(&mut build)?;
     let parts = emptied("wheel-parts")?;
     let mut maturin = Command::new(python);
