@@ -12,7 +12,7 @@ import rockfall
 GRAIN = 0.01  # m, the diameter
 
 
-def collapse(friction=0.5, rolling_friction=0.05, layers=16, length=20, seed=1, backend="auto"):
+def collapse(friction=0.5, rolling_friction=0.05, layers=16, length=20, seed=1, backend="auto", threads=None):
     """A column in a slot that is periodic across, on a rough floor; returns the world once the gate is away and all rests.
 
     layers and length: height and length of the column, in diameters.
@@ -37,7 +37,7 @@ def collapse(friction=0.5, rolling_friction=0.05, layers=16, length=20, seed=1, 
         grain, count=layers * length * 4, spacing=1.1 * GRAIN, jitter=0.04 * GRAIN, seed=seed,
         min=(0, GRAIN, 0.02 * GRAIN), max=(length * GRAIN, 1, width - 0.02 * GRAIN),
     )
-    world = scene.world(backend)
+    world = scene.world(backend, threads=threads)
     world.run_for(0.2)
     world.wall("gate").position = (10, 0, 0)
     world.run_for(0.6)
@@ -71,10 +71,14 @@ def main(arguments=None):
     parser.add_argument("--layers", type=int, default=16, help="height of the column, diameters")
     parser.add_argument("--length", type=int, default=20, help="length of the column, diameters")
     parser.add_argument("--backend", default="auto")
+    parser.add_argument("--threads", type=int, help="of the CPU engine; few grains want few")
     parser.add_argument("--out", default="angle_of_repose.png", help="the plot")
     options = parser.parse_args(arguments)
 
-    world = collapse(options.friction, layers=options.layers, length=options.length, backend=options.backend)
+    world = collapse(
+        options.friction, layers=options.layers, length=options.length,
+        backend=options.backend, threads=options.threads,
+    )
     points = surface(world)
     degrees = angle(points)
     print(f"friction {options.friction}: {degrees:.1f} degrees")

@@ -19,6 +19,7 @@ def main(arguments=None):
     parser.add_argument("--seeds", type=int, default=2, help="columns of which the mean is taken")
     parser.add_argument("--most", type=int, default=12, help="most trials")
     parser.add_argument("--backend", default="auto")
+    parser.add_argument("--threads", type=int, help="of the CPU engine; few grains want few")
     options = parser.parse_args(arguments)
     trials = []
 
@@ -26,7 +27,8 @@ def main(arguments=None):
         """Square of how far off the angle is, degrees²."""
         angles = [
             angle(surface(collapse(
-                friction, layers=options.layers, length=options.length, seed=seed, backend=options.backend
+                friction, layers=options.layers, length=options.length, seed=seed,
+                backend=options.backend, threads=options.threads,
             )))
             for seed in range(options.seeds)
         ]

@@ -14,7 +14,7 @@ import rockfall
 GRAIN = 0.01  # m, the diameter
 
 
-def drum(grains, radius, backend="auto"):
+def drum(grains, radius, backend="auto", threads=None):
     """A drum about z, with grains at rest."""
     depth = 5 * GRAIN
     scene = rockfall.Scene("drum")
@@ -30,7 +30,7 @@ def drum(grains, radius, backend="auto"):
         ball, count=grains, spacing=1.1 * GRAIN, jitter=0.04 * GRAIN,
         min=(-side, -side, -depth / 2), max=(side, side, depth / 2),
     )
-    world = scene.world(backend)
+    world = scene.world(backend, threads=threads)
     world.run_for(0.2)
     return world
 
@@ -56,10 +56,11 @@ def main(arguments=None):
     parser.add_argument("--speed", type=float, default=3.0, help="of the drum, rad/s")
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--backend", default="auto")
+    parser.add_argument("--threads", type=int, help="of the CPU engine; few grains want few")
     parser.add_argument("--out", default="drum_mixing.png", help="the plot")
     options = parser.parse_args(arguments)
 
-    world = drum(options.grains, options.radius, options.backend)
+    world = drum(options.grains, options.radius, options.backend, options.threads)
     # Those on the right are red.
     x = world.positions[:, 0]
     is_red = x > numpy.median(x)

@@ -15,9 +15,9 @@ GRAIN = 0.01  # m, the diameter
 C, K, GRAVITY = 0.58, 1.5, 9.81
 
 
-def hopper(grains, hole, backend="auto"):
+def hopper(grains, hole, backend="auto", threads=None):
     """A cylinder full of grains at rest, with a gate below the hole (m) of its floor."""
-    radius = max(1.2 * hole, 0.07)
+    radius = 1.25 * hole
     scene = rockfall.Scene("hopper")
     grain = scene.material("grain", density=1300, friction=0.4, restitution=0.3)
     ball = scene.sphere("ball", grain, radius=GRAIN / 2)
@@ -31,12 +31,12 @@ def hopper(grains, hole, backend="auto"):
         ball, count=grains, spacing=1.05 * GRAIN, jitter=0.02 * GRAIN,
         min=(-side, 0, -side), max=(side, 1.9, side),
     )
-    world = scene.world(backend)
+    world = scene.world(backend, threads=threads)
     world.run_for(0.25)
     return world, radius
 
 
-def discharge(world, every=0.02, most=0.6):
+def discharge(world, every=0.02, most=0.5):
     """Opens the gate; returns times (s) and masses that have left (kg), until `most` of all has."""
     world.wall("gate").position = (0, -10, 0)
     times, masses, all_of_it = [], [], world.masses.sum()
@@ -54,14 +54,14 @@ def main(arguments=None):
     parser.add_argument("--grains", type=int, default=8000)
     parser.add_argument("--hole", type=float, default=0.07, help="diameter of the hole, m")
     parser.add_argument("--backend", default="auto")
+    parser.add_argument("--threads", type=int, help="of the CPU engine; few grains want few")
     options = parser.parse_args(arguments)
 
-    world, radius = hopper(options.grains, options.hole, options.backend)
+    world, radius = hopper(options.grains, options.hole, options.backend, options.threads)
     heights = world.positions[:, 1]
-    # The middle of the fill: the floor and the surface are looser.
-    low, high = 0.2 * heights.max(), 0.7 * heights.max()
-    held = world.masses[(heights > low) & (heights < high)].sum()
-    density = held / (numpy.pi * radius**2 * (high - low))
+    # The half in the middle: the floor and the surface are looser.
+    low, high = numpy.percentile(heights, (20, 70))
+    density = 0.5 * world.masses.sum() / (numpy.pi * radius**2 * (high - low))
     times, masses = discharge(world)
     steady = (masses > 0.15 * masses[-1]) & (masses < 0.95 * masses[-1])
     measured = numpy.polyfit(times[steady], masses[steady], 1)[0]

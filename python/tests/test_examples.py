@@ -10,7 +10,7 @@ sys.path.insert(0, str(REPOSITORY / "python" / "examples"))
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
 
-SMALL = ["--layers", "6", "--length", "8", "--backend", "cpu"]
+SMALL = ["--layers", "6", "--length", "8", "--backend", "cpu", "--threads", "1"]
 
 
 def test_angle_of_repose(tmp_path):
@@ -22,7 +22,8 @@ def test_angle_of_repose(tmp_path):
 
 def test_hopper_discharge():
     example = importlib.import_module("hopper_discharge")
-    measured, expected = example.main(["--grains", "500", "--hole", "0.05", "--backend", "cpu"])
+    small = ["--grains", "800", "--hole", "0.05", "--backend", "cpu", "--threads", "1"]
+    measured, expected = example.main(small)
     assert 0.5 < measured / expected < 1.6
 
 
@@ -30,7 +31,8 @@ def test_drum_mixing(tmp_path):
     example = importlib.import_module("drum_mixing")
     plot = str(tmp_path / "plot.png")
     indices = example.main(
-        ["--grains", "300", "--radius", "0.07", "--seconds", "1", "--speed", "8", "--backend", "cpu", "--out", plot]
+        ["--grains", "200", "--radius", "0.07", "--seconds", "1", "--speed", "8", "--backend", "cpu", "--threads", "1",
+         "--out", plot]
     )
     assert indices[0] < 0.5 and indices[-1] > indices[0] + 0.2
     assert (tmp_path / "plot.png").stat().st_size > 5000
