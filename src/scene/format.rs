@@ -868,7 +868,6 @@ pub struct Plane {
         deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schemars(extend("pattern" = "^#[0-9a-fA-F]{6}$"))]
     pub colour: Option<String>,
 }
 

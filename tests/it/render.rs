@@ -503,7 +503,7 @@ fn bodies_and_walls_are_cut() {
     assert_eq!(seen("z=1"), (ball, shell));
     assert_eq!(seen("z<1"), (ball, shell));
     assert_eq!(seen("z=-1"), (shell, shell));
-    assert_eq!(seen("z>1"), (shell, Thing::Nothing));
+    assert_eq!(seen("z>1.8"), (shell, Thing::Nothing));
     assert_eq!(seen("y<-0.5"), (Thing::Nothing, Thing::Nothing));
     // Through the middle of the ball: what is seen is where it is cut.
     let simulation = on_cpu(&in_a_shell("both"));

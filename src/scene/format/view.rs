@@ -68,7 +68,6 @@ pub struct View {
         deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schemars(extend("pattern" = "^ *[xyz] *[=<>]"))]
     pub clip: Option<String>,
 }
 
