@@ -119,7 +119,7 @@ impl Check {
                     path,
                     format!("a wall across {name}, along which the domain is periodic"),
                     format!(
-                        "one that is the same along {name}, as a rectangle is that spans the domain, or that \
+                        "one that is the same along {name}, as a rectangle is that is twice as long as the domain, or that \
                          reaches no farther than {} m from its position along {name}: half the domain less the \
                          largest diameter",
                         rounded(room)
@@ -147,10 +147,11 @@ impl Check {
     }
 }
 
-/// Whether a rectangle has a side along `along` that is as long as the domain.
+/// Whether a rectangle has a side along `along` that is twice as long as the domain: which of its images is the nearest is
+/// known to a cell only, so that one of the same length would have a gap.
 fn spans(turn: DQuat, size: DVec2, along: DVec3, length: f64) -> bool {
     let own = turn.conjugate() * along;
-    let as_long = |part: f64, side: f64| part.abs() > 1.0 - 1e-12 && side >= length * (1.0 - 1e-12);
+    let as_long = |part: f64, side: f64| part.abs() > 1.0 - 1e-12 && side >= 2.0 * length;
     as_long(own.x, size.x) || as_long(own.z, size.y)
 }
 
