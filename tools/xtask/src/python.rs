@@ -5,9 +5,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs, io};
 
+use crate::apt::{self, Privilege};
+
 /// What stands in for a Python that cannot make environments.
-const REMEDY: &str = "install Python 3 with its module venv (on Debian and Ubuntu the packages python3 and \
+pub const REMEDY: &str = "install Python 3 with its module venv (on Debian and Ubuntu the packages python3 and \
                       python3-venv)";
+
+/// Whether there is a Python that can make environments; where it is missing, it is installed if that can be done without
+/// asking.
+pub fn is_there() -> bool {
+    let there = || {
+        let mut python = Command::new(system());
+        python.args(["-c", "import venv, ensurepip"]);
+        succeed(python.stderr(Stdio::null())).is_ok()
+    };
+    let privilege = Privilege::gather();
+    if !there() && apt::exists() && privilege != Privilege::None {
+        apt::install(privilege == Privilege::Sudo, &["python3", "python3-venv"]);
+    }
+    there()
+}
+
+/// Name of the system's Python.
+fn system() -> &'static str {
+    if cfg!(windows) { "python" } else { "python3" }
+}
 
 /// Makes an environment, if need be, and installs what `requirements` lists.
 ///
@@ -21,9 +43,8 @@ fn provide(name: &str, requirements: &str) -> Result<PathBuf, String> {
         "bin/python"
     });
     if !python.exists() {
-        let system = if cfg!(windows) { "python" } else { "python3" };
-        eprintln!("           {system} -m venv {}", folder.display());
-        let mut venv = Command::new(system);
+        eprintln!("           {} -m venv {}", system(), folder.display());
+        let mut venv = Command::new(system());
         venv.args(["-m", "venv"]).arg(&folder);
         succeed(&mut venv).map_err(|reason| format!("{reason}; {REMEDY}"))?;
     }
