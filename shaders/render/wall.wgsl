@@ -32,9 +32,9 @@ struct Edge {
 @group(0) @binding(3) var<uniform> walls: array<Wall, MAX_WALLS>;
 @group(0) @binding(42) var<storage, read> planes: array<Plane>;
 @group(0) @binding(43) var<storage, read> triangles: array<Triangle>;
-@group(0) @binding(45) var<storage, read> edges: array<Edge>;
+@group(0) @binding(52) var<storage, read> edges: array<Edge>;
 // Of each wall its colour, and what is said of how much it hides: see `wall_looks` in src/render/walls.rs.
-@group(0) @binding(46) var<uniform> wall_looks: array<vec4<f32>, MAX_WALLS>;
+@group(0) @binding(53) var<uniform> wall_looks: array<vec4<f32>, MAX_WALLS>;
 
 struct PlaneHere {
     // A point of it, from the camera, m.

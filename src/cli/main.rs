@@ -195,7 +195,7 @@ pub enum Command {
     #[cfg(feature = "view")]
     View(view::Arguments),
     #[cfg(feature = "render")]
-    Render(render::Arguments),
+    Render(Box<render::Arguments>),
     Export(export::Arguments),
     Bench(bench::Arguments),
     Compare(compare::Arguments),

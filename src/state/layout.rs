@@ -336,7 +336,7 @@ pub(crate) fn shares(still: u32, landing: u32) -> f32 {
 #[inline(always)]
 pub(crate) fn shared(still: u32, landing: u32, contacts: u32, step: u32) -> u32 {
     let before = (still & SHARES) >> SHARES_SHIFT;
-    let slower = before.saturating_sub(u32::from(step % SHARE_STEPS == 0));
+    let slower = before.saturating_sub(u32::from(step.is_multiple_of(SHARE_STEPS)));
     let wanted = if contacts == 0 { landing } else { contacts };
     wanted.max(slower).min(SHARES >> SHARES_SHIFT) << SHARES_SHIFT
 }
