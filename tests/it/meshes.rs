@@ -212,7 +212,12 @@ fn a_plane_of_triangles_is_a_plane() {
             }
             bodies
         };
-        for engine in ["cpu", "gpu"] {
+        // A software adapter takes long; the plane that is turned is the harder one.
+        let engines = match turn == DQuat::IDENTITY {
+            true => &["cpu"][..],
+            false => &["cpu", "gpu"],
+        };
+        for &engine in engines {
             let (expected, got) = (run(&plane, engine), run(&mesh, engine));
             for (expected, got) in expected.iter().flatten().zip(got.iter().flatten()) {
                 let index = got.index;
