@@ -1080,6 +1080,8 @@ fn a_kept_run_is_written_for_other_programs() {
         "cpu",
         "--duration",
         "0.05",
+        "--every",
+        "0.01s",
         "--out",
         "kept",
     ];
