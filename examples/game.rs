@@ -15,7 +15,8 @@ use winit::{dpi::PhysicalSize, event_loop::EventLoop, window::Window};
 
 fn scene() -> SceneBuilder {
     let mut scene = SceneBuilder::new("a heap to throw at");
-    let stone = scene.material("stone", Material::new(2500.0).friction(0.5));
+    let stone = Material::new(2500.0).friction(0.5).restitution(0.3);
+    let stone = scene.material("stone", stone);
     let cube = scene.shape("cube", Shape::cube(2, 0.04), stone);
     scene.shape("ball", Shape::sphere(0.15), stone);
     scene.wall("floor", Wall::plane(DVec3::Y), stone);
@@ -33,12 +34,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let attributes = Window::default_attributes().with_title("Game");
     let attributes = attributes.with_inner_size(PhysicalSize::new(480, 360));
     let window = Arc::new(event_loop.create_window(attributes)?);
-    let size = window.inner_size();
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     let surface = instance.create_surface(window.clone())?;
     let adapter = pollster::block_on(instance.request_adapter(&Default::default()))?;
     let (device, queue) = pollster::block_on(adapter.request_device(&Context::needs(&adapter)))?;
-    let config = surface.get_default_config(&adapter, size.width, size.height);
+    let config = surface.get_default_config(&adapter, 480, 360);
     let config = config.ok_or("the window cannot be drawn on")?;
     surface.configure(&device, &config);
     let context = Context::of(&adapter, device, queue)?;
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 renderer.update(&simulation)?;
                 if let Success(frame) | Suboptimal(frame) = surface.get_current_texture() {
                     let view = frame.texture.create_view(&Default::default());
-                    renderer.draw(&view, size.into(), &camera, &Look::default(), &[])?;
+                    renderer.draw(&view, [480, 360], &camera, &Look::default(), &[])?;
                     context.queue.present(frame);
                 }
                 window.request_redraw();

