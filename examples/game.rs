@@ -21,7 +21,7 @@ fn scene() -> SceneBuilder {
     scene.shape("ball", Shape::sphere(0.15), stone);
     scene.wall("floor", Wall::plane(DVec3::Y), stone);
     let (min, max) = (DVec3::new(-0.5, 0.1, -0.3), DVec3::new(0.5, 1.6, 0.3));
-    let fill = Fill::new(100, min, max);
+    let fill = Fill::new(40, min, max);
     scene
         .fill(&[(cube, 1.0)], fill)
         .contact(Contact::hooke(1e5));
