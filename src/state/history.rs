@@ -87,6 +87,13 @@ impl History {
         elements.copy_from_slice(&own[..elements.len()]);
     }
 
+    /// Its first elements.
+    #[inline(always)]
+    pub(crate) fn elements<const SIZE: usize>(&self) -> [Vec4; SIZE] {
+        let own: [Vec4; History::ELEMENTS] = cast(*self);
+        std::array::from_fn(|k| own[k])
+    }
+
     /// Its numbers, one after the other.
     #[inline(always)]
     pub(crate) fn values(&self) -> [f32; History::VALUES] {

@@ -354,23 +354,10 @@ fn find<const PERIODIC: bool>(grid: &Grid, index: usize, found: &mut Found) {
     for level in 0..params.level_count {
         let (first, last) = reach(sphere, level, params);
         let period = params.period >> level;
-        let rows = (last - first + 1).as_dvec3();
-        if rows.y * rows.z > spheres.len() as f64 {
-            // A large sphere among the cells of far smaller ones: more rows than spheres.
-            let row = CellRow {
-                cells: 0..0,
-                y: 0,
-                z: 0,
-                level,
-            };
-            for some in (0..spheres.len()).step_by(LANES) {
-                let hits = places.near::<PERIODIC, true>(some, sphere, &row, params);
-                let mut hits = hits & bits_below(spheres.len() - some);
-                if choosy {
-                    hits = met(grid, sphere, some, hits);
-                }
-                found.push(places, some, hits);
-            }
+        let rows = (last - first).as_i64vec3() + 1;
+        if rows.y * rows.z > spheres.len() as i64 {
+            let so_far = std::mem::take(found);
+            *found = find_among_all::<PERIODIC>(grid, sphere, level, so_far);
             continue;
         }
         for z in first.z..=last.z {
@@ -413,6 +400,36 @@ fn find<const PERIODIC: bool>(grid: &Grid, index: usize, found: &mut Found) {
             }
         }
     }
+}
+
+/// Finds the neighbours of a sphere that are of a level, where the cells that it reaches have more rows than there are spheres: a
+/// large sphere among far smaller ones.
+///
+/// A function of its own, since in [`find`] it costs all others a tenth of their time. What is found goes in and comes out by
+/// value: lent to a function, its count would be in memory, and not in a register, for all others.
+#[cold]
+#[inline(never)]
+fn find_among_all<const PERIODIC: bool>(
+    grid: &Grid,
+    sphere: &Sphere,
+    level: u32,
+    mut found: Found,
+) -> Found {
+    let row = CellRow {
+        cells: 0..0,
+        y: 0,
+        z: 0,
+        level,
+    };
+    let count = grid.spheres.len();
+    for some in (0..count).step_by(LANES) {
+        let hits = grid
+            .places
+            .near::<PERIODIC, true>(some, sphere, &row, grid.params);
+        let hits = met(grid, sphere, some, hits & bits_below(count - some));
+        found.push(grid.places, some, hits);
+    }
+    found
 }
 
 /// Of the places from `first` on whose bits are set, those of spheres that a sphere meets.

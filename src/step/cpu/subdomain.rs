@@ -11,6 +11,7 @@ use glam::Vec4;
 use super::ball_block::BallBlock;
 use super::contact_rows::{SumRing, larger};
 use super::fill::FillScratch;
+use super::history::with_size;
 use super::lanes::WIDTH;
 use super::wall_batch::WallBatch;
 use crate::state::layout::{Body, Facet, History, PLANE, Params, Sphere, SphereLoad, WALL};
@@ -256,7 +257,19 @@ impl Subdomain {
 
     /// Gives back contact histories to `history`, those of the entries of the subdomain with `size` elements each.
     pub fn write_back(&self, history: &mut [Vec4], size: usize) {
-        let at = |entry: u32| (entry as usize - self.entries.start) * size;
+        with_size!(size, SIZE => self.write_back_rows::<SIZE>(history));
+        for walls in &self.wall_neighbours {
+            let own = &self.facet_histories[walls.first as usize * size..];
+            let own = &own[..walls.count as usize * size];
+            let start = (walls.entry as usize - self.entries.start) * size;
+            history[start..][..own.len()].copy_from_slice(own);
+        }
+    }
+
+    /// The same for contacts with spheres. A size that is no constant would be a call to copy each history.
+    fn write_back_rows<const SIZE: usize>(&self, history: &mut [Vec4]) {
+        let (history, _) = history.as_chunks_mut::<SIZE>();
+        let at = |entry: u32| entry as usize - self.entries.start;
         let rows = self.histories.chunks_exact(self.history_columns);
         for (row, columns) in self.row_entries.iter().zip(rows) {
             for (lane, entries) in row.iter().enumerate() {
@@ -264,15 +277,9 @@ impl Subdomain {
                     continue;
                 }
                 let own = History::of_values(|k| columns.get(k).map_or(0.0, |values| values[lane]));
-                own.reversed()
-                    .write(&mut history[at(entries.other)..][..size]);
-                own.write(&mut history[at(entries.own)..][..size]);
+                history[at(entries.other)] = own.reversed().elements();
+                history[at(entries.own)] = own.elements();
             }
-        }
-        for walls in &self.wall_neighbours {
-            let own = &self.facet_histories[walls.first as usize * size..];
-            let own = &own[..walls.count as usize * size];
-            history[at(walls.entry)..][..own.len()].copy_from_slice(own);
         }
     }
 }
