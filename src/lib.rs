@@ -69,7 +69,8 @@
 //!
 //! # Features
 //!
-//! A package that depends on this one takes `default-features = false` and the parts that it uses.
+//! By default there are `cpu`, `gpu`, `parallel` and `scene`. A package that uses less of it takes
+//! `default-features = false` and its parts; without any there are models, states and their layout, and no engine.
 //!
 //! | feature | what comes with it | what it needs besides |
 //! |---|---|---|
@@ -80,9 +81,8 @@
 //! | `output` | files of results; with it `scene` | csv, zip |
 //! | `render` | pictures and films; with it `gpu` | image |
 //! | `view` | the window; with it `cpu`, `output` and `render` | winit, egui |
-//! | `cli` | the program; with it `cpu`, `gpu`, `output` and `parallel` | clap |
 //!
-//! By default there are `cli` and `view`. Without any there are models, states and their layout, and no engine.
+//! The program is a package of its own, `rockfall-cli`.
 //!
 //! # Interface
 //!
@@ -94,12 +94,12 @@
 #![deny(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // The lower layers have what the upper ones use. The program uses all of them: with it, the lints are on.
-#![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
+#![cfg_attr(not(feature = "measure"), allow(dead_code, unused_imports))]
 
 pub mod error;
 #[doc(hidden)]
 pub mod math;
-#[cfg(feature = "cli")]
+#[cfg(feature = "measure")]
 #[doc(hidden)]
 pub mod measure;
 pub mod model;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the pictures of the README anew, in docs/pictures/. It takes some minutes, most of them for the
+# Makes the pictures and the film of the README anew, in docs/pictures/. It takes some minutes, most of them for the
 # 100,000 bodies of heap_100k. Look at each afterwards.
 #
 # Arguments are the names of the pictures to be made; without any, all are.
@@ -20,7 +20,10 @@ picture() {
     "$rockfall" run "$scene" --snapshot "docs/pictures/$name.jpg" --samples 3 --plain "$@" > /dev/null
 }
 
-picture pile scenes/pile.json --duration 1 --size 1200x640 --camera 35,24
+if [[ $wanted == "  " || $wanted == *" pile "* ]]; then
+    "$rockfall" render scenes/pile.json --video docs/pictures/pile.gif --size 440x280 --fps 15 --speed 0.4 \
+        --duration 0.8 --plain > /dev/null
+fi
 picture falling docs/pictures/falling.json --duration 0.6 --size 800x600 --camera 30,14 --colour shape
 picture heap_100k docs/pictures/heap_100k.json --size 1200x600 --camera 35,17,1.26 --colour shape
 picture drum scenes/drum.json --duration 2.5 --size 800x600 --camera 14,6 --colour speed --top 1.4

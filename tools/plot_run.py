@@ -42,7 +42,7 @@ def plot_coordination(run, figure, _):
     upper, lower = figure.subplots(2, sharex=True)
     upper.plot(statistics["time_s"], statistics["coordination"])
     upper.set(ylabel="contacts of a body")
-    lower.plot(statistics["time_s"], 100 * statistics["largest_overlap_of_radius"])
+    lower.plot(statistics["time_s"], 100 * statistics["largest_overlap_so_far_of_radius"])
     lower.set(xlabel="time (s)", ylabel="largest overlap (% of a radius)")
 
 
@@ -114,7 +114,7 @@ def main():
     try:
         run = Run(arguments.folder)
         PLOTS[arguments.what](run, figure, arguments)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
     figure.suptitle(run.scene.get("name", ""))
     if arguments.out:

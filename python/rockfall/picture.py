@@ -69,7 +69,8 @@ class Film:
         return iter(self.pictures)
 
     def save(self, path: PathLike) -> None:
-        """Writes it to a file, which ends in .mp4 or .webm, by the program ffmpeg; FileNotFoundError if there is none."""
+        """Writes it to a file, which ends in .mp4 or .webm, by the program ffmpeg (FileNotFoundError if there is none),
+        or in .gif, without it."""
         height, width = self.pictures[0].shape[:2]
         film = _core.Film(Path(path), (width, height), self.fps)
         for picture in self.pictures:

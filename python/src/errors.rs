@@ -96,7 +96,7 @@ pub fn of_film(error: FilmError) -> PyErr {
     match error {
         FilmError::Format(_) => PyValueError::new_err(error.to_string()),
         FilmError::NoProgram(_) => PyFileNotFoundError::new_err(
-            "films are made by the program ffmpeg, and it cannot be started; install it (on Debian and Ubuntu: apt-get \
+            "MP4 and WebM films are made by the program ffmpeg, and it cannot be started; install it (on Debian and Ubuntu: apt-get \
              install ffmpeg) and see that it is on the path",
         ),
         FilmError::Failed { .. } => RockfallError::new_err(error.to_string()),

@@ -116,7 +116,7 @@ def test_a_film_shows_itself(scene, tmp_path):
     film.save(tmp_path / "film.mp4")
     assert (tmp_path / "film.mp4").stat().st_size > 500
     assert "video/mp4" in film._repr_html_()
-    with pytest.raises(ValueError, match=".mp4 or .webm"):
+    with pytest.raises(ValueError, match=".mp4, .webm or .gif"):
         film.save(tmp_path / "film.gif")
 
 

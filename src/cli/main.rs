@@ -32,6 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use rockfall::Simulation;
+use rockfall::measure;
 use rockfall::model::{ContactModel, Model};
 use rockfall::output::{KeptRun, RunFolder};
 use rockfall::scene::{self, Change, Disk, Files, Inside, Scene, SceneError};
@@ -92,7 +93,7 @@ fn greet() -> Outcome {
 
 /// Simulate piles of rigid bodies by the discrete element method, on a GPU or on the CPU
 #[derive(Debug, Parser)]
-#[command(version, long_version = VERSION.as_str(), after_help = EXAMPLES)]
+#[command(name = "rockfall", version, long_version = VERSION.as_str(), after_help = EXAMPLES)]
 pub struct Arguments {
     /// Print more about what happens: -v the main steps, -vv details, -vvv everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 900)]
@@ -125,26 +126,12 @@ pub struct Arguments {
 
 /// The version, the commit and the features that the program was built from.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let features = [
-        ("cli", cfg!(feature = "cli")),
-        ("cpu", cfg!(feature = "cpu")),
-        ("gpu", cfg!(feature = "gpu")),
-        ("output", cfg!(feature = "output")),
-        ("parallel", cfg!(feature = "parallel")),
-        ("render", cfg!(feature = "render")),
-        ("scene", cfg!(feature = "scene")),
-        ("view", cfg!(feature = "view")),
-    ];
-    let built = features.iter().filter(|(_, built)| *built);
-    let names: Vec<&str> = built.map(|(name, _)| *name).collect();
-    let commit = match env!("ROCKFALL_COMMIT") {
-        "" => "unknown",
-        commit => commit,
-    };
     let version = env!("CARGO_PKG_VERSION");
+    let commit = measure::bench::commit().unwrap_or("unknown");
+    let features: Vec<&str> = measure::bench::features().collect();
     format!(
         "{version}\ncommit: {commit}\nfeatures: {}",
-        names.join(", ")
+        features.join(", ")
     )
 });
 

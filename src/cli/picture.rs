@@ -71,34 +71,10 @@ pub struct PictureArguments {
     pub plain: bool,
 }
 
-impl Default for PictureArguments {
-    fn default() -> Self {
-        PictureArguments {
-            size: [1280, 720],
-            colour: None,
-            range: None,
-            top: None,
-            map: None,
-            clip: None,
-            up: None,
-            camera: None,
-            eye: None,
-            target: None,
-            samples: 2,
-            plain: false,
-        }
-    }
-}
-
 impl PictureArguments {
-    /// Sets up for pictures of `simulation`, see [`Studio`].
-    pub fn studio(
-        &self,
-        simulation: &Simulation,
-        wanted: Option<&str>,
-        film: bool,
-    ) -> Outcome<Studio> {
-        let shot = Shot {
+    /// The picture that they ask for.
+    pub fn shot(&self) -> Shot {
+        Shot {
             size: self.size,
             colour_by: self.colour,
             range: self.range,
@@ -111,9 +87,18 @@ impl PictureArguments {
             target: self.target,
             samples: self.samples,
             plain: self.plain,
-        };
+        }
+    }
+
+    /// Sets up for pictures of `simulation`, see [`Studio`].
+    pub fn studio(
+        &self,
+        simulation: &Simulation,
+        wanted: Option<&str>,
+        film: bool,
+    ) -> Outcome<Studio> {
         let device = Studio::device(simulation, wanted)?;
-        match Studio::new(&shot, simulation, &device, film) {
+        match Studio::new(&self.shot(), simulation, &device, film) {
             Err(Error::Tuned(sentence)) => Err(Failure::Usage(format!("--eye: {sentence}"))),
             studio => Ok(studio?),
         }

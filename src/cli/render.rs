@@ -19,8 +19,8 @@ use super::{ChangeArguments, EngineArguments, interrupts, terminal};
 ///
 /// Of the folder of a run, which `rockfall run --out` makes, the states are shown that it has kept; nothing is simulated.
 ///
-/// Pictures are numbered PNG files: frame_00000.png, which shows the start, and so on. Films need the
-/// program ffmpeg. On one adapter, the same scene gives the same pictures, bit for bit.
+/// Pictures are numbered PNG files: frame_00000.png, which shows the start, and so on. Films other
+/// than GIF need the program ffmpeg. On one adapter, the same scene gives the same pictures, bit for bit.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -38,7 +38,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", required_unless_present = "video")]
     out: Option<PathBuf>,
 
-    /// Write a film to FILE, which ends in .mp4 or .webm
+    /// Write a film to FILE, which ends in .mp4, .webm or .gif
     #[arg(long, value_name = "FILE")]
     video: Option<PathBuf>,
 

@@ -12,6 +12,8 @@ use clap::Args;
 use rockfall::error::Error;
 use rockfall::model::Model;
 use rockfall::output::{Record, RunFolder, RunSummary, TraceWriter, write_state};
+#[cfg(feature = "render")]
+use rockfall::render::Shot;
 use rockfall::scene::Scene;
 use rockfall::scene::format::{Interval, Kind};
 use rockfall::simulation::observe::Observer;
@@ -464,7 +466,7 @@ impl Arguments {
     fn check_snapshot(&self) -> Outcome {
         match &self.snapshot {
             Some(path) => picture::check_ending("--snapshot", path),
-            None if self.picture == PictureArguments::default() => Ok(()),
+            None if self.picture.shot() == Shot::default() => Ok(()),
             None => Err(Failure::Usage(
                 "some arguments say how a picture looks, but none is made; add --snapshot FILE"
                     .to_owned(),

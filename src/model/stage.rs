@@ -69,6 +69,23 @@ pub enum Until {
     KineticEnergyBelow(f64),
 }
 
+impl Until {
+    /// The time after which bodies that start at rest and fall freely no longer meet it, s; 0 without gravity. Before it, what has
+    /// just been let go looks as if it were at rest.
+    pub fn time_of_fall(self, model: &Model) -> f64 {
+        let speed = match self {
+            Until::SpeedBelow(speed) => speed,
+            Until::KineticEnergyBelow(energy) => {
+                let moving = model.bodies.iter().filter(|body| !body.fixed);
+                let mass: f64 = moving.map(|body| model.shapes[body.shape].mass).sum();
+                (2.0 * energy / mass).sqrt()
+            }
+        };
+        let time = speed / model.gravity.length();
+        if time.is_finite() { time } else { 0.0 }
+    }
+}
+
 impl Stage {
     /// Makes the changes of a stage that begins at `start`, s. The model keeps the [hash](Model::hash) that it had: what is
     /// changed follows from it and from `start`.

@@ -7,7 +7,7 @@ use glam::DVec3;
 
 /// What the colour of a sphere means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[cfg_attr(
     feature = "scene",
     derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema),
@@ -97,7 +97,7 @@ impl ColourBy {
 
 /// Colours from the least to the largest value, in which equal steps look equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[cfg_attr(
     feature = "scene",
     derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema),

@@ -32,7 +32,7 @@ fn moves(wall: &Wall) -> bool {
 /// The numbers that sum up a step: the columns of `statistics.csv`, whose names end in their units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
-    /// Step, time (s), energies (J), contacts, coordination, bodies asleep, largest overlap so far, sphere-steps a
+    /// Step, time (s), energies (J), contacts, coordination, bodies asleep, largest overlap now and so far, sphere-steps a
     /// second, then force (N) and torque (N m) on each wall, what inlets have brought and outlets taken,
     /// what probes see, and the poses of walls that move: as [`Statistics::columns`] has them.
     pub values: Vec<f64>,
@@ -55,6 +55,7 @@ impl Statistics {
             "coordination",
             "bodies_asleep",
             "largest_overlap_of_radius",
+            "largest_overlap_so_far_of_radius",
             "sphere_steps_per_s",
         ];
         let mut columns = fixed.map(str::to_owned).to_vec();
@@ -136,6 +137,7 @@ impl Statistics {
             summary.contacts as f64,
             snapshot.coordination(),
             summary.asleep as f64,
+            snapshot.largest_overlap_fraction(),
             summary.max_overlap_fraction,
             rate,
         ];

@@ -1,16 +1,33 @@
-//! Films, by way of the program ffmpeg.
+//! Films: MP4 and WebM by way of the program ffmpeg, GIF without it.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use image::RgbaImage;
+use image::codecs::gif::{GifEncoder, Repeat};
+use image::{Delay, Frame, ImageResult, RgbaImage};
 
 /// A film that is being written.
 pub struct Film {
     path: PathBuf,
-    ffmpeg: Child,
+    /// What writes it, as long as it is not finished.
+    writer: Option<Writer>,
+}
+
+enum Writer {
+    /// The program, which reads pictures from a pipe.
+    Ffmpeg(Box<Child>),
+    Gif(Box<Gif>),
+}
+
+/// A GIF, whose pictures last whole hundredths of a second.
+struct Gif {
+    encoder: GifEncoder<File>,
+    /// Pictures a second.
+    rate: f64,
+    /// Pictures so far.
+    count: u32,
 }
 
 /// Why there is no film; its text is a sentence with a remedy.
@@ -18,117 +35,172 @@ pub struct Film {
 pub enum FilmError {
     /// The name of the file says no format.
     #[error(
-        "the file {0} has no ending that names a format of films; end its name with .mp4 or .webm"
+        "the file {0} has no ending that names a format of films; end its name with .mp4, .webm or .gif"
     )]
     Format(PathBuf),
     /// There is no ffmpeg.
     #[error(
-        "films are made by the program ffmpeg, and it cannot be started: {0}; install it (on Debian and Ubuntu: apt-get install ffmpeg) and see that it is on the path, or write pictures with --out"
+        "MP4 and WebM films are made by the program ffmpeg, and it cannot be started: {0}; install it (on Debian and Ubuntu: apt-get install ffmpeg) and see that it is on the path, or write a .gif, or pictures with --out"
     )]
     NoProgram(io::Error),
     /// It failed.
-    #[error("ffmpeg could not write {path}: {reason}")]
+    #[error("the film {path} cannot be written: {reason}")]
     Failed {
         /// The film.
         path: PathBuf,
-        /// What ffmpeg said, or its exit code.
+        /// What ffmpeg or the system said.
         reason: String,
     },
 }
 
 impl Film {
     /// Starts a film of pictures of `size` pixels, `rate` of them a second; the ending of the file's
-    /// name says which format it has: `mp4` (H.264) or `webm` (VP9). Of a side of odd length, the film
-    /// leaves out the last pixel.
+    /// name says which format it has: `mp4` (H.264), `webm` (VP9) or `gif` (256 colours a picture, for ever anew). Of a side of odd
+    /// length, ffmpeg leaves out the last pixel.
     ///
     /// # Errors
-    /// If it has another ending, or there is no ffmpeg.
+    /// If it has another ending, or there is no ffmpeg, or the file cannot be made.
     pub fn start(path: &Path, size: [u32; 2], rate: f64) -> Result<Film, FilmError> {
-        let codec: &[&str] = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("mp4") => &["-c:v", "libx264", "-crf", "18", "-movflags", "+faststart"],
-            Some("webm") => &["-c:v", "libvpx-vp9", "-crf", "30", "-b:v", "0"],
+        let writer = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("mp4") => {
+                let codec = ["-c:v", "libx264", "-crf", "18", "-movflags", "+faststart"];
+                Writer::Ffmpeg(Box::new(ffmpeg(path, size, rate, &codec)?))
+            }
+            Some("webm") => {
+                let codec = ["-c:v", "libvpx-vp9", "-crf", "30", "-b:v", "0"];
+                Writer::Ffmpeg(Box::new(ffmpeg(path, size, rate, &codec)?))
+            }
+            Some("gif") => {
+                let gif = Gif::start(path, rate).map_err(|error| failed(path, error))?;
+                Writer::Gif(Box::new(gif))
+            }
             _ => return Err(FilmError::Format(path.to_owned())),
         };
-        let [width, height] = size;
-        let mut command = Command::new("ffmpeg");
-        // A Ctrl-C is for us: the film is to be ended in order.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let ffmpeg = command
-            .args(["-hide_banner", "-loglevel", "error", "-y"])
-            .args(["-f", "rawvideo", "-pixel_format", "rgba"])
-            .args(["-video_size", &format!("{width}x{height}")])
-            .args(["-framerate", &rate.to_string(), "-i", "-"])
-            // Players want sides of even length, and to be told what the numbers mean.
-            .args([
-                "-vf",
-                "crop=floor(iw/2)*2:floor(ih/2)*2:0:0,\
-                 scale=out_color_matrix=bt709:out_range=tv,format=yuv420p",
-            ])
-            .args(["-colorspace", "bt709", "-color_primaries", "bt709"])
-            .args(["-color_trc", "iec61966-2-1", "-color_range", "tv"])
-            .args(codec)
-            .arg(path)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(FilmError::NoProgram)?;
         Ok(Film {
             path: path.to_owned(),
-            ffmpeg,
+            writer: Some(writer),
         })
     }
 
     /// Adds a picture.
     ///
     /// # Errors
-    /// If ffmpeg has given up.
+    /// If it cannot be written.
     pub fn add(&mut self, picture: &RgbaImage) -> Result<(), FilmError> {
-        let pipe = self.ffmpeg.stdin.as_mut().expect("the pipe is open");
-        match pipe.write_all(picture) {
-            Ok(()) => Ok(()),
-            Err(_) => Err(self.end().err().unwrap_or_else(|| FilmError::Failed {
-                path: self.path.clone(),
-                reason: "it wants no more pictures".to_owned(),
-            })),
-        }
+        let reason = match self.writer.as_mut().expect("the film is not finished") {
+            Writer::Gif(gif) => match gif.add(picture) {
+                Ok(()) => return Ok(()),
+                Err(error) => error.to_string(),
+            },
+            Writer::Ffmpeg(child) => {
+                let pipe = child.stdin.as_mut().expect("the pipe is open");
+                if pipe.write_all(picture).is_ok() {
+                    return Ok(());
+                }
+                let said = self.end().err();
+                return Err(said.unwrap_or_else(|| failed(&self.path, "it wants no more pictures")));
+            }
+        };
+        Err(failed(&self.path, reason))
     }
 
     /// Ends the film, and waits until it is written.
     ///
     /// # Errors
-    /// If ffmpeg failed.
+    /// If it cannot be written.
     pub fn finish(mut self) -> Result<(), FilmError> {
         self.end()
     }
 
     fn end(&mut self) -> Result<(), FilmError> {
-        drop(self.ffmpeg.stdin.take());
-        let failed = |reason| FilmError::Failed {
-            path: self.path.clone(),
-            reason,
+        let mut child = match self.writer.take() {
+            // The encoder writes the end as it goes.
+            None | Some(Writer::Gif(_)) => return Ok(()),
+            Some(Writer::Ffmpeg(child)) => child,
         };
+        drop(child.stdin.take());
         let mut said = String::new();
-        if let Some(errors) = &mut self.ffmpeg.stderr {
+        if let Some(errors) = &mut child.stderr {
             let _ = io::Read::read_to_string(errors, &mut said);
         }
-        match self.ffmpeg.wait() {
+        match child.wait() {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) if said.trim().is_empty() => Err(failed(status.to_string())),
-            Ok(_) => Err(failed(said.trim().replace('\n', "; "))),
-            Err(error) => Err(failed(error.to_string())),
+            Ok(status) if said.trim().is_empty() => Err(failed(&self.path, status)),
+            Ok(_) => Err(failed(&self.path, said.trim().replace('\n', "; "))),
+            Err(error) => Err(failed(&self.path, error)),
         }
+    }
+}
+
+fn failed(path: &Path, reason: impl ToString) -> FilmError {
+    FilmError::Failed {
+        path: path.to_owned(),
+        reason: reason.to_string(),
+    }
+}
+
+/// Starts ffmpeg.
+fn ffmpeg(path: &Path, size: [u32; 2], rate: f64, codec: &[&str]) -> Result<Child, FilmError> {
+    let [width, height] = size;
+    let mut command = Command::new("ffmpeg");
+    // A Ctrl-C is for us: the film is to be ended in order.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
+        .args(["-hide_banner", "-loglevel", "error", "-y"])
+        .args(["-f", "rawvideo", "-pixel_format", "rgba"])
+        .args(["-video_size", &format!("{width}x{height}")])
+        .args(["-framerate", &rate.to_string(), "-i", "-"])
+        // Players want sides of even length, and to be told what the numbers mean.
+        .args([
+            "-vf",
+            "crop=floor(iw/2)*2:floor(ih/2)*2:0:0,\
+             scale=out_color_matrix=bt709:out_range=tv,format=yuv420p",
+        ])
+        .args(["-colorspace", "bt709", "-color_primaries", "bt709"])
+        .args(["-color_trc", "iec61966-2-1", "-color_range", "tv"])
+        .args(codec)
+        .arg(path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(FilmError::NoProgram)
+}
+
+impl Gif {
+    fn start(path: &Path, rate: f64) -> ImageResult<Gif> {
+        let mut encoder = GifEncoder::new_with_speed(File::create(path)?, 10);
+        encoder.set_repeat(Repeat::Infinite)?;
+        Ok(Gif {
+            encoder,
+            rate,
+            count: 0,
+        })
+    }
+
+    fn add(&mut self, picture: &RgbaImage) -> ImageResult<()> {
+        let hundredths = |count: u32| (100.0 * f64::from(count) / self.rate).round() as u32;
+        // Of the sum, so that roundings do not add up.
+        let lasts = hundredths(self.count + 1) - hundredths(self.count);
+        let delay = Delay::from_numer_denom_ms(10 * lasts, 1);
+        self.count += 1;
+        self.encoder
+            .encode_frame(Frame::from_parts(picture.clone(), 0, 0, delay))
     }
 }
 
 impl Drop for Film {
     fn drop(&mut self) {
         // A film that was not finished is none.
-        if self.ffmpeg.stdin.is_some() {
-            let _ = self.ffmpeg.kill();
-            let _ = self.ffmpeg.wait();
-            let _ = fs::remove_file(&self.path);
+        match self.writer.take() {
+            None => return,
+            Some(Writer::Gif(_)) => {}
+            Some(Writer::Ffmpeg(mut child)) => {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
         }
+        let _ = fs::remove_file(&self.path);
     }
 }

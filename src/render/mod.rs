@@ -43,6 +43,7 @@ use crate::model::view::{Clip, SceneView};
 use crate::model::wall::Wall;
 use crate::simulation::Simulation;
 use crate::state::layout::MAX_WALLS;
+use crate::step::Patience;
 use crate::step::gpu::{Context, workgroups_for};
 
 pub use camera::{Bounds, Camera};
@@ -460,12 +461,17 @@ impl Renderer {
     /// # Errors
     /// If the device is lost.
     pub fn survey(&mut self, look: &Look) -> Result<Bounds> {
+        pollster::block_on(self.survey_by(Patience::Block, look))
+    }
+
+    /// [`Renderer::survey`] for those who wait as they like.
+    pub(crate) async fn survey_by(&mut self, patience: Patience, look: &Look) -> Result<Bounds> {
         if self.bounds.is_none() {
             // To know which box is to be sliced.
-            self.bounds = Some(self.measure(look)?.0);
+            self.bounds = Some(self.measure(patience, look).await?.0);
         }
         let sliced = self.bodies();
-        let (found, survey) = self.measure(look)?;
+        let (found, survey) = self.measure(patience, look).await?;
         self.most = f32::from_bits(survey.most);
         let least = f32::from_bits(survey.least);
         let [bottom, top] = colour::robust(&survey.counts, least, self.most);
@@ -484,7 +490,7 @@ impl Renderer {
     }
 
     /// Runs the survey: the box that holds all bodies, and what was counted.
-    fn measure(&self, look: &Look) -> Result<(Bounds, Survey)> {
+    async fn measure(&self, patience: Patience, look: &Look) -> Result<(Bounds, Survey)> {
         let context = &self.context;
         // Of the view, only the cell of the camera, what is sliced and what colours mean are read.
         let surroundings = self.surroundings(look);
@@ -512,7 +518,8 @@ impl Renderer {
             compute.dispatch_workgroups(x, y, z);
         }
         context.queue.submit([encoder.finish()]);
-        context.read(&self.survey, 0, bytes_of_mut(&mut survey))?;
+        let bytes = bytes_of_mut(&mut survey);
+        context.read_by(patience, &self.survey, 0, bytes).await?;
         let place = |parts: IVec3| {
             let cells = view.camera_cell.as_dvec3() + parts.as_dvec3() / SURVEY_PARTS;
             self.origin + cells * self.cell_size
@@ -635,6 +642,16 @@ impl Renderer {
     /// # Errors
     /// If the device is lost.
     pub fn thing_at(&self, pixel: [u32; 2], look: &Look) -> Result<Thing> {
+        pollster::block_on(self.thing_at_by(Patience::Block, pixel, look))
+    }
+
+    /// [`Renderer::thing_at`] for those who wait as they like.
+    pub(crate) async fn thing_at_by(
+        &self,
+        patience: Patience,
+        pixel: [u32; 2],
+        look: &Look,
+    ) -> Result<Thing> {
         let Some(targets) = &self.targets else {
             return Ok(Thing::Nothing);
         };
@@ -651,7 +668,8 @@ impl Renderer {
         let mut thing = 0_u32;
         let origin = wgpu::Origin3d { x, y, z: 0 };
         let bytes = bytes_of_mut(&mut thing);
-        picture::read(&self.context, &targets.things, origin, [1, 1], bytes)?;
+        let things = &targets.things;
+        picture::read_by(patience, &self.context, things, origin, [1, 1], bytes).await?;
         Ok(self.thing(thing))
     }
 
@@ -843,6 +861,10 @@ impl Renderer {
             }
             for &(program, vertices, instances) in parts {
                 let program: &programs::Program = program;
+                if instances == 0 {
+                    // A browser remarks upon that.
+                    continue;
+                }
                 let bind_group = program.bind(&self.context, &resources);
                 render.set_pipeline(&program.pipeline);
                 render.set_bind_group(0, &bind_group, &[]);

@@ -5,6 +5,7 @@ use wgpu::{TextureFormat, TextureUsages};
 
 use super::{Camera, Line, Look, Renderer, texture};
 use crate::error::{Error, Result};
+use crate::step::Patience;
 use crate::step::gpu::Context;
 
 /// The format of the target of a renderer whose pictures come back to the host.
@@ -18,6 +19,18 @@ impl Renderer {
     /// If the picture is larger than the device allows, or the device is lost.
     pub fn picture(
         &mut self,
+        size: [u32; 2],
+        camera: &Camera,
+        look: &Look,
+        lines: &[Line],
+    ) -> Result<RgbaImage> {
+        pollster::block_on(self.picture_by(Patience::Block, size, camera, look, lines))
+    }
+
+    /// [`Renderer::picture`] for those who wait as they like; who cannot block has surveyed before.
+    pub(crate) async fn picture_by(
+        &mut self,
+        patience: Patience,
         size: [u32; 2],
         camera: &Camera,
         look: &Look,
@@ -38,13 +51,27 @@ impl Renderer {
         let view = target.create_view(&Default::default());
         self.draw(&view, size, camera, look, lines)?;
         let mut image = RgbaImage::new(size[0], size[1]);
-        read(&context, &target, wgpu::Origin3d::ZERO, size, &mut image)?;
+        let origin = wgpu::Origin3d::ZERO;
+        read_by(patience, &context, &target, origin, size, &mut image).await?;
         Ok(image)
     }
 }
 
 /// Copies a part of a texture whose texels are 4 bytes to the host.
 pub(super) fn read(
+    context: &Context,
+    texture: &wgpu::Texture,
+    origin: wgpu::Origin3d,
+    size: [u32; 2],
+    texels: &mut [u8],
+) -> Result<()> {
+    let read = read_by(Patience::Block, context, texture, origin, size, texels);
+    pollster::block_on(read)
+}
+
+/// The same for those who wait as they like.
+pub(super) async fn read_by(
+    patience: Patience,
     context: &Context,
     texture: &wgpu::Texture,
     origin: wgpu::Origin3d,
@@ -78,7 +105,7 @@ pub(super) fn read(
     );
     context.queue.submit([encoder.finish()]);
     let mut bytes = vec![0; size as usize];
-    context.read(&buffer, 0, &mut bytes)?;
+    context.read_by(patience, &buffer, 0, &mut bytes).await?;
     let rows = bytes.chunks(padded as usize);
     for (to, from) in texels.chunks_mut(row as usize).zip(rows) {
         to.copy_from_slice(&from[..row as usize]);

@@ -188,7 +188,7 @@ pub(super) fn mix(
     materials: &[&format::Material],
     given: &[(usize, usize, &format::Pair)],
 ) -> Vec<PairLaw> {
-    const SPRING: Option<format::Rolling> = Some(format::Rolling::Spring);
+    const CONSTANT: Option<format::Rolling> = Some(format::Rolling::Constant);
     let count = materials.len();
     let mut pairs = Vec::with_capacity(count * count);
     for a in materials {
@@ -200,10 +200,10 @@ pub(super) fn mix(
                 damping_ratio,
                 damping,
                 friction: geometric_mean(a.friction, b.friction),
-                rolling: if a.rolling == SPRING || b.rolling == SPRING {
-                    Rolling::Spring
-                } else {
+                rolling: if [a.rolling, b.rolling] == [CONSTANT; 2] {
                     Rolling::Constant
+                } else {
+                    Rolling::Spring
                 },
                 cohesion: mix_cohesion(
                     cohesion(a.cohesion.as_ref()),

@@ -18,6 +18,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
 
 use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
@@ -41,6 +42,7 @@ pub type Vector = List<f64, 3>;
 /// A scene for Rockfall: materials, shapes made of spheres, bodies, planes, and how they touch.
 ///
 /// SI units throughout (m, kg, s, rad, N); y is up; quaternions are x, y, z, w.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "SceneFile", deny_unknown_fields)]
 #[schemars(title = "Rockfall scene", extend(
@@ -54,28 +56,13 @@ pub type Vector = List<f64, 3>;
 ))]
 pub struct SceneFile {
     /// Address of the JSON Schema, for editors; Rockfall does not read it.
-    #[serde(
-        rename = "$schema",
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// Version of the format: 1.
     pub version: Version,
     /// Name of the scene. Default: the name of the file without its ending.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub name: Option<String>,
     /// What the scene is about; Rockfall does not read it.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub description: Option<String>,
     /// Acceleration of gravity, m/s². Default: 0, -9.81, 0.
     #[serde(default = "earth")]
@@ -91,11 +78,6 @@ pub struct SceneFile {
     #[serde(default)]
     pub initial_overlap: InitialOverlap,
     /// A box that is periodic along some axes. Default: none.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub domain: Option<Domain>,
     /// What a run with `--out` writes, and how often.
     #[serde(default, skip_serializing_if = "Output::is_default")]
@@ -116,18 +98,8 @@ pub struct SceneFile {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forces: Vec<Force>,
     /// Water below a surface. Default: none.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub water: Option<Water>,
     /// When bodies fall asleep: what rests costs less. Default: never.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub sleep: Option<Sleep>,
     /// Materials by name.
     pub materials: Table<Material>,
@@ -137,7 +109,7 @@ pub struct SceneFile {
     /// geometric mean, sqrt(a b); damping by the arithmetic mean, (a + b)/2. Where one material
     /// gives a restitution and the other a damping, the dashpot is the mean of the two dashpots.
     /// Equal values mix to themselves. Rolling and twisting friction mix by the geometric mean; rolling
-    /// is resisted by a spring if either material says so. Cohesion mixes by the geometric mean of the
+    /// is resisted by a constant torque only if both materials say so. Cohesion mixes by the geometric mean of the
     /// works of adhesion, or of the forces, with the arithmetic mean of the ranges; there is none where
     /// only one of the materials has any, and where their kinds differ a pair has to say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -151,11 +123,6 @@ pub struct SceneFile {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub walls: Vec<Wall>,
     /// Bodies that start as they were in another run, before all others.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub start: Option<Start>,
     /// Bodies, one by one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -185,11 +152,6 @@ pub struct SceneFile {
     pub spawn: Vec<String>,
     /// How often inlets, outlets and probes are looked at. Bodies come in and go out, and
     /// what passes a face is counted, at a look only. Default: 200 time steps.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub look_every: Option<Interval>,
     /// How pictures and the window show the scene.
     #[serde(default, skip_serializing_if = "View::is_default")]
@@ -266,6 +228,8 @@ pub enum InitialOverlap {
     Error,
     /// Ease them apart before the first step.
     Relax,
+    /// Start with them, if they are shallower than the smaller radius.
+    Allow,
 }
 
 /// A box that is periodic along some axes: what leaves it on one side comes in on the other, and
@@ -291,43 +255,19 @@ pub struct Domain {
 
 /// What a run with `--out` writes, and how often; the arguments of `rockfall run` come before it. Of
 /// the first and the last step all is written, whatever stands here.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Output", deny_unknown_fields)]
 pub struct Output {
     /// How often VTK files and states are written. Default: a hundredth of the duration.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub every: Option<Interval>,
     /// How often there is a row of statistics. Default: a thousandth of the duration.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub statistics_every: Option<Interval>,
     /// How often there is a checkpoint. Default: every ten minutes of real time.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub checkpoint_every: Option<Interval>,
     /// What is written as VTK files. Default: bodies, spheres, contacts and walls.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub vtk: Option<Vec<Kind>>,
     /// What is written as states, in NPZ files. Default: bodies.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub states: Option<Vec<Kind>>,
 }
 
@@ -338,24 +278,15 @@ impl Output {
 }
 
 /// How often: `{"steps": 1000}` or `{"seconds": 0.01}`, of simulated time.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Interval", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["steps"]}, {"required": ["seconds"]}]))]
 pub struct Interval {
     /// A number of steps.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 1))]
     pub steps: Option<u64>,
     /// Simulated time, s: the nearest whole number of steps, at least one.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub seconds: Option<f64>,
 }
@@ -416,6 +347,7 @@ impl Kind {
 }
 
 /// How bodies touch.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Contact", deny_unknown_fields)]
 #[schemars(extend(
@@ -442,11 +374,6 @@ pub struct Contact {
     pub law: Law,
     /// Normal stiffness, N/m, equal for all pairs of materials; not of the law "hertz", for which the
     /// materials give it. Default: derived from `max_overlap`.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub stiffness: Option<f64>,
     /// Wanted largest overlap as a fraction of the smallest radius, from which the stiffness of
@@ -457,40 +384,20 @@ pub struct Contact {
     /// smallest radius, f this fraction, and v the fastest closing speed to be expected,
     /// v² = v0² + 2 |g| h. v0 is the largest difference of initial velocities, spin included; h is
     /// how deep a body can fall, onto a plane or past the other bodies.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub max_overlap: Option<f64>,
     /// Tangential stiffness k_t, N/m, equal for all pairs of materials; not of the law "hertz", for which
     /// the materials give it. Default: 2/7 of the normal stiffness k of the pair. The linear law has no
     /// contact history: its shear force is viscous, of the coefficient k_t sqrt(m/k) (N s/m) with the
     /// effective mass m of the two bodies, and capped by friction.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub tangential_stiffness: Option<f64>,
     /// Tangential dashpot as a fraction of the normal dashpot of the contact; not of the law "linear".
     /// Default: 0.5.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub tangential_damping: Option<f64>,
     /// Whether the dashpot may pull while a contact ends; of the laws "hooke" and "hertz". Default:
     /// "allowed", as in the law "linear".
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub attraction: Option<Attraction>,
     /// Whether all collisions are perfectly elastic and without friction, whatever the materials say: nothing
     /// dissipates. Default: false.
@@ -498,18 +405,8 @@ pub struct Contact {
     pub elastic: bool,
     /// The WGSL file with the law of the user's, relative to the folder of the scene file; required by
     /// the law "custom", and of no other.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub file: Option<String>,
     /// Largest gap between two surfaces at which the law "custom" still acts, m. Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub range: Option<f64>,
     /// Time step, s. Default: a fiftieth of the shortest contact, or half of what is stable if that is
@@ -522,11 +419,6 @@ pub struct Contact {
     /// material. Stable is what the normal spring and dashpot allow, sqrt(m/k) and m/c; of a law with a
     /// tangential spring, the same of that one, sqrt(m_t/k_t) and m_t/c_t, where m_t is the mass that a
     /// push along the surface meets, since it turns the body too.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub time_step: Option<f64>,
     /// Steps into which the law "impulse" divides `time_step`, and of no other law. Default: as many as make a step no
@@ -534,11 +426,6 @@ pub struct Contact {
     /// takes the fastest body to come as far as a tenth of R.
     ///
     /// More of them make contacts stiffer: the overlap under a load goes with the square of a step.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 1, max = 10_000))]
     pub substeps: Option<u32>,
 }
@@ -601,6 +488,7 @@ pub enum Attraction {
 }
 
 /// A material: its density, and how it touches itself. It gives either `restitution` or `damping`.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Material", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["restitution"]}, {"required": ["damping"]}]))]
@@ -612,19 +500,9 @@ pub struct Material {
     ///
     /// It sets the damping ratio of the dashpot, zeta = -ln e / sqrt(pi² + ln² e); 0 is taken as
     /// critical damping, zeta = 1.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0, max = 1))]
     pub restitution: Option<f64>,
     /// Normal dashpot, N s/m, given directly; not with the law "impulse".
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub damping: Option<f64>,
     /// Coefficient of (Coulomb) friction.
@@ -632,75 +510,36 @@ pub struct Material {
     pub friction: f64,
     /// Young's modulus E, Pa. The law "hertz" needs it of each material that a body is of, and the other
     /// laws do not use it. Planes are rigid, whatever their material.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub young_modulus: Option<f64>,
     /// Poisson's ratio nu, greater than -1 and at most 0.5; needed and used as `young_modulus` is.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = -1, "maximum" = 0.5))]
     pub poisson_ratio: Option<f64>,
     /// Coefficient of rolling friction: the torque against rolling is at most this times R times
     /// the normal force, with R the radius on a plane and R1 R2/(R1 + R2) between two spheres. Not with
     /// the law "linear". Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub rolling_friction: Option<f64>,
-    /// How rolling is resisted; not with the law "linear". Default: "constant".
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    /// How rolling is resisted; not with the law "linear". Default: "spring".
     pub rolling: Option<Rolling>,
     /// Coefficient of twisting friction: the torque about the normal is at most this times R times the
     /// normal force, with the R of rolling friction. Not with the law "linear". Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub twisting_friction: Option<f64>,
     /// Attraction of the surfaces; not with the law "linear". Default: none.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub cohesion: Option<Cohesion>,
     /// Thermal conductivity, W/(m K). A scene in which any material has one has heat: each body has a temperature, and
     /// heat flows through contacts, q = 2 k a ΔT, with k the harmonic mean of the two conductivities and a = sqrt(R δ)
     /// the radius of the contact. Default: the material conducts nothing.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub conductivity: Option<f64>,
     /// Specific heat capacity, J/(kg K); in a scene with heat, all that bodies are made of needs one.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub heat_capacity: Option<f64>,
 }
 
 /// Parameters of a pair of materials. What is left out is mixed from the two materials.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Pair", deny_unknown_fields)]
 #[schemars(extend("not" = {"required": ["restitution", "damping"]}))]
@@ -708,61 +547,26 @@ pub struct Pair {
     /// The two materials; they may be the same one.
     pub between: List<String, 2>,
     /// Coefficient of restitution, 0 to 1; not together with `damping`.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0, max = 1))]
     pub restitution: Option<f64>,
     /// Normal dashpot, N s/m, given directly.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub damping: Option<f64>,
     /// Coefficient of friction.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub friction: Option<f64>,
     /// Coefficient of rolling friction: the torque against rolling is at most this times R times
     /// the normal force, with R the radius on a plane and R1 R2/(R1 + R2) between two spheres. Not with
     /// the law "linear".
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub rolling_friction: Option<f64>,
     /// How rolling is resisted; not with the law "linear".
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub rolling: Option<Rolling>,
     /// Coefficient of twisting friction: the torque about the normal is at most this times R times the
     /// normal force, with the R of rolling friction. Not with the law "linear".
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub twisting_friction: Option<f64>,
     /// Attraction of the surfaces; not with the law "linear". 0 is none.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub cohesion: Option<Cohesion>,
 }
 
@@ -770,10 +574,10 @@ pub struct Pair {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Rolling", rename_all = "kebab-case")]
 pub enum Rolling {
-    /// By a constant torque against the relative spin.
-    #[default]
+    /// By a constant torque against the relative spin, which holds nothing: heaps creep.
     Constant,
     /// By a spring that the rolling of the bodies stretches, with a history, and that yields at the same torque.
+    #[default]
     Spring,
 }
 
@@ -792,6 +596,7 @@ pub enum Cohesion {
 }
 
 /// Attraction of surfaces. It gives either `surface_energy`, or `force` and `range`.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "NamedCohesion", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [
@@ -800,27 +605,12 @@ pub enum Cohesion {
 ]))]
 pub struct NamedCohesion {
     /// Work of adhesion w, J/m²: the pull-off force is 3/2 pi w R.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub surface_energy: Option<f64>,
     /// Force, N, with which two surfaces attract each other while they overlap or are closer than `range`.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub force: Option<f64>,
     /// Largest gap, m, at which `force` acts.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub range: Option<f64>,
 }
@@ -830,6 +620,7 @@ fn origin() -> Vector {
 }
 
 /// An infinite plane; bodies live on the side to which its normal points.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Plane", deny_unknown_fields)]
 pub struct Plane {
@@ -840,39 +631,20 @@ pub struct Plane {
     /// Name of the material.
     pub material: String,
     /// Temperature, K, which it keeps. Default: it conducts nothing.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<f64>,
     /// Whether pictures show it. Default: true.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub visible: Option<bool>,
     /// In pictures, how much it hides of what is behind it, from 0 (nothing) to 1 (all). Default: 1.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0, max = 1))]
     pub opacity: Option<f64>,
     /// Its colour in pictures: `#` and two hexadecimal digits each for red, green and blue. Default: grey.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub colour: Option<String>,
 }
 
 /// A body. Its orientation is given by `orientation`, or by `axis` and `angle`; without either, the
 /// shape's axes are those of the world.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Body", deny_unknown_fields)]
 #[schemars(extend(
@@ -881,45 +653,20 @@ pub struct Plane {
 ))]
 pub struct Body {
     /// Name, by which springs, forces and reports know it. Default: none.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub name: Option<String>,
     /// Name of the shape.
     pub shape: String,
     /// Name of a material, which takes the place of that of the shape, its density included. Default: that of
     /// the shape.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub material: Option<String>,
     /// Where the shape's own origin is, m. Default: 0, 0, 0.
     #[serde(default = "origin")]
     pub position: Vector,
     /// Quaternion x, y, z, w that turns the shape's own axes into the world; it is normalised.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub orientation: Option<List<f64, 4>>,
     /// Axis of rotation, of any length but zero.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub axis: Option<Vector>,
     /// Angle about `axis`, rad.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub angle: Option<f64>,
     /// Velocity of the centre of mass, m/s. Default: 0, 0, 0.
     #[serde(default = "origin")]
@@ -931,18 +678,8 @@ pub struct Body {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed: bool,
     /// Name of its group. Default: none.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub group: Option<String>,
     /// Temperature at the start, K; a fixed body keeps it. Default: 293.15.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<f64>,
 }
@@ -966,6 +703,7 @@ pub struct Start {
 }
 
 /// Many bodies from few lines. The same seed gives the same bodies on every machine.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Fill", deny_unknown_fields)]
 pub struct Fill {
@@ -981,41 +719,21 @@ pub struct Fill {
     pub shapes: Table<f64>,
     /// Name of a material, which takes the place of those of the shapes, their densities included. Default:
     /// those of the shapes.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub material: Option<String>,
     /// How the bodies are placed.
     #[serde(default)]
     pub placement: Placement,
     /// Distance between the points of the grid, m; only with the placement "grid". Default: as wide
     /// as the largest body.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub spacing: Option<f64>,
     /// How far a body may stray from its grid point, m; only with the placement "grid".
     /// Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub jitter: Option<f64>,
     /// The box that holds the bodies, whole bodies and not only their centres.
     pub region: Region,
     /// Sizes of the bodies, as multiples of their shapes. Default: 1 for all.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub sizes: Option<Sizes>,
     /// Orientation of the bodies. Default: "random".
     #[serde(default)]
@@ -1027,51 +745,27 @@ pub struct Fill {
     #[serde(default)]
     pub angular_velocity: Range,
     /// Name of the group of the bodies. Default: none.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub group: Option<String>,
     /// Seed of the random numbers. Default: 0.
     #[serde(default)]
     pub seed: u64,
     /// Temperature at the start, K. Default: 293.15.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<f64>,
 }
 
 /// Where bodies come in, at random places that are free. The same seed brings the same bodies.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Inlet", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["rate"]}, {"required": ["mass_rate"]}]))]
 pub struct Inlet {
     /// Name. Default: "inlet 0" and so on.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub name: Option<String>,
     /// Bodies that come in, 1/s.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub rate: Option<f64>,
     /// Mass that comes in, kg/s.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub mass_rate: Option<f64>,
     /// From when on, s. Default: 0.
@@ -1079,19 +773,9 @@ pub struct Inlet {
     #[schemars(range(min = 0))]
     pub start: f64,
     /// Until when, s. Default: the end of the run.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub end: Option<f64>,
     /// Most bodies that come in. Default: no limit.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 1))]
     pub count: Option<u64>,
     /// Shapes by name, each with its weight in the mix, as in a fill.
@@ -1101,18 +785,8 @@ pub struct Inlet {
     ))]
     pub shapes: Table<f64>,
     /// Name of a material, which takes the place of those of the shapes, as in a fill.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub material: Option<String>,
     /// Sizes of the bodies, as multiples of their shapes. Default: 1 for all.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub sizes: Option<Sizes>,
     /// The box in which bodies appear, whole; or a face, with `min` and `max` equal along one axis, in
     /// which their centres of mass then lie.
@@ -1127,50 +801,26 @@ pub struct Inlet {
     #[serde(default)]
     pub angular_velocity: Range,
     /// Name of the group of the bodies. Default: none.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub group: Option<String>,
     /// Seed of the random numbers. Default: 0.
     #[serde(default)]
     pub seed: u64,
     /// Temperature of the bodies as they come in, K. Default: 293.15.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<f64>,
 }
 
 /// Where bodies go out: those that are not fixed, once their centre of mass is there.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Outlet", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["inside"]}, {"required": ["outside"]}]))]
 pub struct Outlet {
     /// Name. Default: "outlet 0" and so on.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub name: Option<String>,
     /// In this box.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub inside: Option<Region>,
     /// Anywhere but in this box, or in the `domain` of the scene.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub outside: Option<Outside>,
 }
 
@@ -1199,6 +849,7 @@ fn serialize_domain<S: serde::Serializer>(serializer: S) -> Result<S::Ok, S::Err
 
 /// A region that is looked at: number, mass and mean velocity of the bodies in it; or a face: what
 /// passes it. A body is where its centre of mass is; fixed bodies do not count.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Probe", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [
@@ -1206,40 +857,15 @@ fn serialize_domain<S: serde::Serializer>(serializer: S) -> Result<S::Ok, S::Err
 ]))]
 pub struct Probe {
     /// Name. Default: "probe 0" and so on.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub name: Option<String>,
     /// A box.
-    #[serde(
-        rename = "box",
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "box")]
     pub cuboid: Option<Region>,
     /// A cylinder.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub cylinder: Option<Cylinder>,
     /// A rectangle: `min` and `max` are equal along one axis, the direction of which is forward.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub face: Option<Region>,
     /// A disc.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub disc: Option<Disc>,
 }
 
@@ -1274,6 +900,7 @@ pub struct Disc {
 
 /// How sizes are distributed, by number: multiples of the shape as it is written. They are drawn from 32
 /// classes of equal probability, or from those of a table.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Sizes", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [
@@ -1282,32 +909,12 @@ pub struct Disc {
 ]))]
 pub struct Sizes {
     /// Evenly between two sizes.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub uniform: Option<Uniform>,
     /// By a normal distribution, cut off at two sizes.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub normal: Option<Normal>,
     /// By a distribution whose logarithm is normal, cut off at two sizes.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub log_normal: Option<LogNormal>,
     /// Pairs of a size and its weight.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(length(min = 1))]
     pub table: Option<Vec<List<f64, 2>>>,
 }
@@ -1325,6 +932,7 @@ pub struct Uniform {
 }
 
 /// Normally distributed sizes.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Normal", deny_unknown_fields)]
 pub struct Normal {
@@ -1335,24 +943,15 @@ pub struct Normal {
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub deviation: f64,
     /// The smallest. Default: three deviations below the mean.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub min: Option<f64>,
     /// The largest. Default: three deviations above the mean.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub max: Option<f64>,
 }
 
 /// Sizes whose logarithms are normally distributed.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "LogNormal", deny_unknown_fields)]
 pub struct LogNormal {
@@ -1363,19 +962,9 @@ pub struct LogNormal {
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub deviation: f64,
     /// The smallest. Default: three deviations below the median.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub min: Option<f64>,
     /// The largest. Default: three deviations above the median.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub max: Option<f64>,
 }
@@ -1493,7 +1082,7 @@ objects! {
 
 keywords! {
     Integrator: "\"semi-implicit\" or \"explicit\"",
-    InitialOverlap: "\"error\" or \"relax\"",
+    InitialOverlap: "one of \"error\", \"relax\", \"allow\"",
     Kind: "\"bodies\", \"spheres\", \"contacts\" or \"walls\"",
     Law: "\"linear\", \"hooke\", \"hertz\" or \"custom\"",
     Attraction: "\"allowed\" or \"clamped\"",

@@ -36,6 +36,7 @@ pub mod contact;
 mod error;
 mod files;
 pub mod format;
+mod place;
 mod reading;
 mod strict;
 
@@ -56,6 +57,7 @@ pub use builder::{SceneBuilder, SpringEnd};
 pub use change::Change;
 pub use error::{Problem, SceneError};
 pub use files::{Disk, Files, Inside};
+pub use place::line_of;
 
 /// Name of the scene in the folder of a run.
 pub const FILE: &str = "scene.json";

@@ -377,7 +377,7 @@ impl Simulation {
         }
         self.state.apply(place, force.as_vec3(), torque.as_vec3());
         match starts {
-            true => self.restart(),
+            true => pollster::block_on(self.restart_by(Patience::Block)),
             false => self.engine.write_actions(&self.state),
         }
     }

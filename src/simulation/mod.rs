@@ -335,7 +335,7 @@ impl Simulation {
         self.step_by(Patience::Yield, steps).await
     }
 
-    async fn step_by(&mut self, patience: Patience, steps: u64) -> Result<()> {
+    pub(crate) async fn step_by(&mut self, patience: Patience, steps: u64) -> Result<()> {
         let end = self.steps + steps;
         while self.steps < end {
             self.enter_stage(patience).await?;
@@ -523,15 +523,21 @@ impl Simulation {
     }
 
     /// Gives the engine the host's copy of the state, which may have other bodies than before.
-    fn replace(&mut self) -> Result<()> {
-        self.engine.replace(&self.state)?;
+    async fn replace_by(&mut self, patience: Patience) -> Result<()> {
+        match patience {
+            Patience::Block => self.engine.replace(&self.state)?,
+            Patience::Yield => self.engine.replace_async(&self.state).await?,
+        }
         self.aim_again();
         Ok(())
     }
 
     /// Has the engine start anew from the host's copy of the state, with the passes that it needs now.
-    fn restart(&mut self) -> Result<()> {
-        self.engine.restart(&self.state)?;
+    async fn restart_by(&mut self, patience: Patience) -> Result<()> {
+        match patience {
+            Patience::Block => self.engine.restart(&self.state)?,
+            Patience::Yield => self.engine.restart_async(&self.state).await?,
+        }
         self.aim_again();
         Ok(())
     }
@@ -612,7 +618,12 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn state(&mut self) -> Result<&State> {
-        self.fetch(&Field::ALL)?;
+        pollster::block_on(self.state_by(Patience::Block))
+    }
+
+    /// [`Simulation::state`] for those who wait as they like.
+    pub(crate) async fn state_by(&mut self, patience: Patience) -> Result<&State> {
+        self.fetch_by(patience, &Field::ALL).await?;
         Ok(&self.state)
     }
 
@@ -623,6 +634,16 @@ impl Simulation {
     /// If the device has no memory for the state.
     ///
     pub fn restore(&mut self, state: &State, steps: u64) -> Result<()> {
+        pollster::block_on(self.restore_by(Patience::Block, state, steps))
+    }
+
+    /// [`Simulation::restore`] for those who wait as they like.
+    pub(crate) async fn restore_by(
+        &mut self,
+        patience: Patience,
+        state: &State,
+        steps: u64,
+    ) -> Result<()> {
         self.state.clone_from(state);
         self.enter_stages_again(steps);
         self.state.params.gravity = self.model.gravity.as_vec3();
@@ -639,7 +660,7 @@ impl Simulation {
         }
         self.steps = steps;
         self.set_epoch();
-        self.replace()
+        self.replace_by(patience).await
     }
 
     /// All bodies as they are now.
@@ -679,7 +700,13 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn summary(&mut self) -> Result<Summary> {
-        self.fetch(&[Field::Bodies, Field::SphereLoads, Field::Stats])?;
+        pollster::block_on(self.summary_by(Patience::Block))
+    }
+
+    /// [`Simulation::summary`] for those who wait as they like.
+    pub(crate) async fn summary_by(&mut self, patience: Patience) -> Result<Summary> {
+        let fields = [Field::Bodies, Field::SphereLoads, Field::Stats];
+        self.fetch_by(patience, &fields).await?;
         Ok(self.fetched().summary())
     }
 
@@ -759,7 +786,8 @@ impl Simulation {
         self.engine.read(fields, &mut self.state)
     }
 
-    async fn fetch_by(&mut self, patience: Patience, fields: &[Field]) -> Result<()> {
+    /// The same for those who wait as they like.
+    pub(crate) async fn fetch_by(&mut self, patience: Patience, fields: &[Field]) -> Result<()> {
         match patience {
             Patience::Block => self.fetch(fields),
             Patience::Yield => self.engine.read_async(fields, &mut self.state).await,

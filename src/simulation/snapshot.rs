@@ -240,6 +240,14 @@ impl<'a> Snapshot<'a> {
         Summary::new(self.model, self.state)
     }
 
+    /// Largest overlap of all contacts in the last step, as a fraction of the smaller radius; 0 without a contact.
+    pub fn largest_overlap_fraction(&self) -> f64 {
+        let spheres = self.state.spheres.iter().zip(&self.state.sphere_loads);
+        let fractions =
+            spheres.map(|(sphere, load)| f64::from(load.max_overlap) / f64::from(sphere.radius));
+        fractions.fold(0.0, f64::max)
+    }
+
     /// The coordination number: the mean number of contacts of a body that is not fixed.
     pub fn coordination(&self) -> f64 {
         let State {

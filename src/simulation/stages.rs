@@ -113,13 +113,14 @@ impl Simulation {
         if self.steps >= self.last_step_of_stage(end.after) {
             return Ok(true);
         }
-        let began = begun.last() == Some(&self.steps) || self.steps == 0;
-        let Some(until) = end
-            .until
-            .filter(|_| !began && self.steps.is_multiple_of(LOOK))
-        else {
+        let lasted = self.steps - begun.last().copied().unwrap_or(0);
+        let looked_at = lasted > 0 && self.steps.is_multiple_of(LOOK);
+        let Some(until) = end.until.filter(|_| looked_at) else {
             return Ok(false);
         };
+        if self.model.time_step * (lasted as f64) < 2.0 * until.time_of_fall(&self.model) {
+            return Ok(false);
+        }
         self.fetch_by(patience, &[Field::Bodies]).await?;
         Ok(match until {
             Until::SpeedBelow(speed) => {

@@ -15,6 +15,7 @@ use crate::model::{Model, PairLaw};
 use crate::simulation::snapshot::{BodyState, WallLoad};
 use crate::state::layout::{APPLIED, PUSH, THRUST};
 use crate::state::{self, Field};
+use crate::step::Patience;
 
 impl Simulation {
     /// Sets the acceleration of gravity, m/s².
@@ -39,6 +40,11 @@ impl Simulation {
     /// # Errors
     /// If a number makes no sense, or the device is lost or has no memory left.
     pub fn set_drag(&mut self, drag: Drag) -> Result<()> {
+        pollster::block_on(self.set_drag_by(Patience::Block, drag))
+    }
+
+    /// [`Simulation::set_drag`] for those who wait as they like.
+    pub(crate) async fn set_drag_by(&mut self, patience: Patience, drag: Drag) -> Result<()> {
         let sane = |number: f64| number >= 0.0 && number.is_finite();
         if !(sane(drag.linear) && sane(drag.angular)) {
             return Err(Error::Tuned(format!(
@@ -55,9 +61,9 @@ impl Simulation {
         if self.state.params.forces == 1 {
             return Ok(());
         }
-        self.fetch(&Field::ALL)?;
+        self.fetch_by(patience, &Field::ALL).await?;
         self.state.start_forces();
-        self.restart()
+        self.restart_by(patience).await
     }
 
     /// Has a force that is bound to a key act, or not: those of [`Forces::pushes`](crate::model::forces::Forces::pushes) with this key. Returns whether
@@ -87,10 +93,14 @@ impl Simulation {
     /// # Errors
     /// If the device is lost.
     pub fn wake(&mut self) -> Result<()> {
+        pollster::block_on(self.wake_by(Patience::Block))
+    }
+
+    async fn wake_by(&mut self, patience: Patience) -> Result<()> {
         if self.state.params.sleep_steps == 0 {
             return Ok(());
         }
-        self.fetch(&[Field::Bodies])?;
+        self.fetch_by(patience, &[Field::Bodies]).await?;
         for body in &mut self.state.bodies {
             body.still = 0;
         }
@@ -129,6 +139,17 @@ impl Simulation {
     /// If one of them does not exist, a number makes no sense, or the contacts would have to
     /// keep more history, or act farther away, than those with which the simulation was started.
     pub fn set_pair(&mut self, a: MaterialHandle, b: MaterialHandle, law: PairLaw) -> Result<()> {
+        pollster::block_on(self.set_pair_by(Patience::Block, a, b, law))
+    }
+
+    /// [`Simulation::set_pair`] for those who wait as they like.
+    pub(crate) async fn set_pair_by(
+        &mut self,
+        patience: Patience,
+        a: MaterialHandle,
+        b: MaterialHandle,
+        law: PairLaw,
+    ) -> Result<()> {
         let (a, b) = (a.index(), b.index());
         let count = self.model.materials.len();
         if a >= count || b >= count {
@@ -158,7 +179,7 @@ impl Simulation {
         self.model = Arc::new(model);
         self.engine
             .write(&[Field::Pairs, Field::Geometry], &self.state);
-        self.wake()
+        self.wake_by(patience).await
     }
 
     /// Sets the temperature of a wall, K, or has it conduct nothing.
@@ -222,6 +243,16 @@ impl Simulation {
     /// # Errors
     /// If the wall does not exist, or moves by itself, or the way is not finite, or the device is lost.
     pub fn move_wall(&mut self, wall: WallHandle, way: DVec3) -> Result<()> {
+        pollster::block_on(self.move_wall_by(Patience::Block, wall, way))
+    }
+
+    /// [`Simulation::move_wall`] for those who wait as they like.
+    pub(crate) async fn move_wall_by(
+        &mut self,
+        patience: Patience,
+        wall: WallHandle,
+        way: DVec3,
+    ) -> Result<()> {
         let index = self.check_wall(wall)?;
         if !way.is_finite() {
             return Err(Error::Tuned(format!("a wall cannot be moved by {way}")));
@@ -233,7 +264,7 @@ impl Simulation {
                 wall.name
             )));
         }
-        self.fetch(&[Field::Walls])?;
+        self.fetch_by(patience, &[Field::Walls]).await?;
         self.model_mut().walls[index].pose.position += way;
         let size = self.state.params.cell_size.as_dvec3();
         let wall = &mut self.state.walls[index];
@@ -245,7 +276,7 @@ impl Simulation {
         self.state.stats[0].stale = 1;
         self.engine.write(&[Field::Walls], &self.state);
         self.engine.write_stale(&self.state);
-        self.wake()
+        self.wake_by(patience).await
     }
 
     /// Has a wall move at a velocity (m/s), and turn about the origin of its own frame at an angular velocity (rad/s), from
@@ -319,7 +350,7 @@ impl Simulation {
         self.state.set_mover(index, wall, self.time());
         self.state.stats[0].stale = 1;
         if starts {
-            self.restart()?;
+            pollster::block_on(self.restart_by(Patience::Block))?;
         } else {
             self.engine.write(&[Field::Walls], &self.state);
             self.upload_params();
@@ -353,11 +384,16 @@ impl Simulation {
     /// # Errors
     /// If it does not exist, or the device is lost.
     pub fn body_at(&mut self, index: u32) -> Result<BodyState> {
+        pollster::block_on(self.body_at_by(Patience::Block, index))
+    }
+
+    /// [`Simulation::body_at`] for those who wait as they like.
+    pub(crate) async fn body_at_by(&mut self, patience: Patience, index: u32) -> Result<BodyState> {
         let count = self.state.bodies.len();
         if index as usize >= count {
             return Err(Error::NoSuchBody { body: index, count });
         }
-        self.engine.read_body(index as usize, &mut self.state)?;
+        self.fetch_body(patience, index as usize).await?;
         Ok(self.fetched().body(index as usize))
     }
 

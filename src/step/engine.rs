@@ -190,6 +190,11 @@ pub trait Engine: MaybeSend {
         Ok(())
     }
 
+    /// [`Engine::restart`] for those who cannot block.
+    fn restart_async<'a>(&'a mut self, state: &'a State) -> Later<'a, ()> {
+        Box::pin(ready(self.restart(state)))
+    }
+
     /// Size of all buffers, bytes.
     fn memory(&self, state: &State) -> u64;
 

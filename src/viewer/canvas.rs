@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wgpu::CurrentSurfaceTexture as Current;
-use winit::dpi::{LogicalSize, PhysicalSize};
-use winit::event_loop::ActiveEventLoop;
+use winit::dpi::PhysicalSize;
+use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
 use crate::error::{Error, Result};
@@ -57,28 +57,21 @@ pub(super) struct Frame {
 }
 
 impl Canvas {
-    /// Opens a window of `size` (in logical pixels), on the adapter that `wanted` names or the best.
-    pub fn new(
-        event_loop: &ActiveEventLoop,
+    /// Makes a window ready to be drawn onto, on the adapter that `wanted` names or the best.
+    pub async fn new(
+        window: Window,
+        display: OwnedDisplayHandle,
         wanted: Option<&str>,
-        [width, height]: [u32; 2],
     ) -> Result<Canvas> {
-        let attributes = Window::default_attributes()
-            .with_title("Rockfall")
-            .with_inner_size(LogicalSize::new(width, height))
-            .with_min_inner_size(LogicalSize::new(320, 240));
-        let window = event_loop
-            .create_window(attributes)
-            .map_err(|error| Error::Window(error.to_string()))?;
         let window = Arc::new(window);
-        let display = Box::new(event_loop.owned_display_handle());
+        let display = Box::new(display);
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
             flags: wgpu::InstanceFlags::from_build_config().with_env(),
             ..wgpu::InstanceDescriptor::new_with_display_handle(display)
         });
         let surface = create_surface(&instance, &window)?;
-        let adapter = Adapter::for_surface(&instance, &surface, wanted)?;
-        let context = adapter.open()?;
+        let adapter = Adapter::for_surface(&instance, &surface, wanted).await?;
+        let context = adapter.open_async().await?;
         context.can_draw()?;
         let capabilities = adapter.surface_capabilities(&surface);
         let size = window.inner_size();

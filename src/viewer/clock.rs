@@ -1,7 +1,10 @@
 //! How fast simulated time goes.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use web_time::Instant;
+
+use super::PATIENCE;
 use crate::error::Result;
 use crate::simulation::Simulation;
 
@@ -42,7 +45,7 @@ impl Clock {
     }
 
     /// Takes the steps that are due, as far as there is time for them.
-    pub fn advance(&mut self, simulation: &mut Simulation) -> Result<()> {
+    pub async fn advance(&mut self, simulation: &mut Simulation) -> Result<()> {
         let now = Instant::now();
         let passed = self.last.map_or(0.0, |last| (now - last).as_secs_f64());
         self.last = Some(now);
@@ -59,7 +62,7 @@ impl Clock {
             let left = (deadline - Instant::now()).as_secs_f64();
             let affordable = (left / self.step_time).clamp(1.0, 1e6);
             let steps = (self.owed / time_step).floor().min(affordable) as u64;
-            self.take(simulation, steps)?;
+            self.take(simulation, steps).await?;
             self.owed -= steps as f64 * time_step;
         }
         if self.owed >= time_step {
@@ -85,9 +88,9 @@ impl Clock {
     }
 
     /// Takes steps, and learns how long they take.
-    pub fn take(&mut self, simulation: &mut Simulation, steps: u64) -> Result<()> {
+    pub async fn take(&mut self, simulation: &mut Simulation, steps: u64) -> Result<()> {
         let start = Instant::now();
-        simulation.step(steps)?;
+        simulation.step_by(PATIENCE, steps).await?;
         let each = start.elapsed().as_secs_f64() / steps.max(1) as f64;
         self.step_time += NEW * (each - self.step_time);
         Ok(())

@@ -1,10 +1,10 @@
 //! What the mouse does to the camera and to bodies.
 
 use glam::{DVec2, DVec3, Vec3};
-use winit::event::{ElementState, MouseButton, MouseScrollDelta, WindowEvent};
+use winit::event::{ElementState, MouseButton, MouseScrollDelta, Touch, TouchPhase, WindowEvent};
 use winit::keyboard::ModifiersState;
 
-use super::Viewer;
+use super::{PATIENCE, Viewer};
 use crate::error::Result;
 use crate::model::handle::WallHandle;
 use crate::model::pull::Pull;
@@ -57,6 +57,8 @@ pub(super) struct Hand {
     moved: f64,
     /// The line from the body that is pulled to the mouse.
     line: Option<Line>,
+    /// Fingers on a screen, with where they are, pixels.
+    fingers: Vec<(u64, DVec2)>,
 }
 
 /// A press that moves less than this, pixels, is a click.
@@ -92,7 +94,7 @@ impl Hand {
 
 impl Viewer {
     /// What the mouse does; `consumed` where it does it to the panel.
-    pub(super) fn mouse(&mut self, event: &WindowEvent, consumed: bool) {
+    pub(super) async fn mouse(&mut self, event: &WindowEvent, consumed: bool) {
         match *event {
             WindowEvent::ModifiersChanged(modifiers) => {
                 self.hand.modifiers = modifiers.state();
@@ -103,17 +105,17 @@ impl Viewer {
                 self.hand.place = place;
                 self.hand.moved += way.length();
                 if self.hand.drag.is_some() {
-                    self.drag(way);
+                    self.drag(way).await;
                     self.request();
                 }
             }
             WindowEvent::MouseInput { state, button, .. } => match state {
                 ElementState::Pressed if !consumed => {
-                    self.press(button);
+                    self.press(button).await;
                     self.request();
                 }
                 ElementState::Released if self.hand.drag.is_some() => {
-                    self.release(button);
+                    self.release(button).await;
                     self.request();
                 }
                 _ => (),
@@ -141,17 +143,57 @@ impl Viewer {
                 self.camera.distance *= (-delta).exp();
                 self.request();
             }
+            WindowEvent::Touch(touch) => self.touch(&touch, consumed).await,
             // Whatever was held is let go.
-            WindowEvent::Focused(false) => self.release(MouseButton::Left),
+            WindowEvent::Focused(false) => self.release(MouseButton::Left).await,
             _ => (),
         }
     }
 
-    fn press(&mut self, button: MouseButton) {
+    /// One finger is the left button; two shift the camera, and take it nearer and farther.
+    async fn touch(&mut self, touch: &Touch, consumed: bool) {
+        let place = DVec2::new(touch.location.x, touch.location.y);
+        let known = |(id, _): &(u64, DVec2)| *id == touch.id;
+        let index = self.hand.fingers.iter().position(known);
+        match (touch.phase, index) {
+            (TouchPhase::Started, None) if !consumed => {
+                self.hand.fingers.push((touch.id, place));
+                if self.hand.fingers.len() == 1 {
+                    self.hand.place = place;
+                    self.press(MouseButton::Left).await;
+                } else {
+                    // What one finger has begun ends, and was no click.
+                    self.hand.moved = CLICK;
+                    self.release(MouseButton::Left).await;
+                }
+            }
+            (TouchPhase::Moved, Some(index)) => {
+                let before = std::mem::replace(&mut self.hand.fingers[index].1, place);
+                let way = place - before;
+                self.hand.moved += way.length();
+                if let [(_, first), (_, second), ..] = *self.hand.fingers {
+                    let other = if index == 0 { second } else { first };
+                    self.camera.distance *= before.distance(other) / place.distance(other).max(1.0);
+                    self.shift(0.5 * way);
+                } else {
+                    self.hand.place = place;
+                    self.drag(way).await;
+                }
+            }
+            (TouchPhase::Ended | TouchPhase::Cancelled, Some(index)) => {
+                self.hand.fingers.remove(index);
+                self.release(MouseButton::Left).await;
+            }
+            _ => return,
+        }
+        self.request();
+    }
+
+    async fn press(&mut self, button: MouseButton) {
         self.hand.moved = 0.0;
         self.hand.drag = match button {
             MouseButton::Left if self.mode == Mode::Pick => {
-                let outcome = self.grab();
+                let outcome = self.grab().await;
                 self.tell(outcome);
                 self.hand.drag.or(Some(Drag::Turn))
             }
@@ -161,7 +203,7 @@ impl Viewer {
         };
     }
 
-    fn release(&mut self, button: MouseButton) {
+    async fn release(&mut self, button: MouseButton) {
         let clicked = self.hand.moved < CLICK && button == MouseButton::Left;
         if self.hand.is_pulling()
             && let Some(stage) = &mut self.stage
@@ -169,18 +211,18 @@ impl Viewer {
             let outcome = stage.simulation.set_pull(None);
             self.tell(outcome);
         } else if clicked && self.hand.drag.is_some() {
-            let outcome = self.pick().map(|_| ());
+            let outcome = self.pick().await.map(|_| ());
             self.tell(outcome);
         }
         self.hand.let_go();
     }
 
-    fn drag(&mut self, way: DVec2) {
+    async fn drag(&mut self, way: DVec2) {
         match self.hand.drag {
             Some(Drag::Turn) => self.turn(way),
             Some(Drag::Shift) => self.shift(way),
             Some(Drag::Pull { .. }) => self.keep_pulling(),
-            Some(Drag::Plane { index }) => self.push_plane(index, way),
+            Some(Drag::Plane { index }) => self.push_plane(index, way).await,
             None => (),
         }
     }
@@ -211,24 +253,22 @@ impl Viewer {
     }
 
     /// Picks what is under the mouse.
-    fn pick(&mut self) -> Result<Thing> {
+    async fn pick(&mut self) -> Result<Thing> {
         let place = self.hand.place;
         let pixel = [place.x.max(0.0) as u32, place.y.max(0.0) as u32];
         let Some(stage) = &mut self.stage else {
             return Ok(Thing::Nothing);
         };
-        let thing = stage.renderer.thing_at(
-            pixel,
-            &Look {
-                sharpness: self.sharpness,
-                ..self.look
-            },
-        )?;
+        let look = Look {
+            sharpness: self.sharpness,
+            ..self.look
+        };
+        let thing = stage.renderer.thing_at_by(PATIENCE, pixel, &look).await?;
         self.picked = match thing {
             Thing::Sphere(index) => {
                 let body = stage.simulation.on_host().spheres[index as usize].body;
                 Some(Picked::Body {
-                    state: stage.simulation.body_at(body)?,
+                    state: stage.simulation.body_at_by(PATIENCE, body).await?,
                 })
             }
             Thing::Wall(index) => Some(Picked::Wall {
@@ -240,8 +280,8 @@ impl Viewer {
     }
 
     /// Picks what is under the mouse, and takes hold of it.
-    fn grab(&mut self) -> Result<()> {
-        let thing = self.pick()?;
+    async fn grab(&mut self) -> Result<()> {
+        let thing = self.pick().await?;
         let (eye, way) = (self.camera.eye(), self.ray());
         match (&self.picked, thing, &self.stage) {
             (Some(Picked::Body { state }), Thing::Sphere(sphere), Some(stage)) if !state.fixed => {
@@ -302,7 +342,7 @@ impl Viewer {
     }
 
     /// Moves a plane along its normal, as far as the mouse has moved along that in the picture.
-    fn push_plane(&mut self, index: usize, way: DVec2) {
+    async fn push_plane(&mut self, index: usize, way: DVec2) {
         let axes = self.camera.axes();
         let metres = self.metres_of_pixel(self.camera.distance);
         let Some(stage) = &mut self.stage else { return };
@@ -318,7 +358,12 @@ impl Viewer {
         };
         let outcome = stage
             .simulation
-            .move_wall(WallHandle::from_index(index), along * metres * normal);
+            .move_wall_by(
+                PATIENCE,
+                WallHandle::from_index(index),
+                along * metres * normal,
+            )
+            .await;
         self.tell(outcome);
     }
 }
@@ -334,8 +379,9 @@ fn met(center: DVec3, way: DVec3, radius: f64) -> f64 {
 mod tests {
     use std::path::PathBuf;
 
+    use pollster::block_on;
     use winit::dpi::PhysicalPosition;
-    use winit::event::{DeviceId, Modifiers, TouchPhase};
+    use winit::event::{DeviceId, Modifiers};
 
     use super::super::watch::Watch;
     use super::super::{Setup, Viewer};
@@ -359,13 +405,14 @@ mod tests {
 
     /// Two fingers on a trackpad, with keys held.
     fn scroll(viewer: &mut Viewer, keys: ModifiersState, x: f64, y: f64) {
-        viewer.mouse(&WindowEvent::ModifiersChanged(Modifiers::from(keys)), false);
+        let changed = WindowEvent::ModifiersChanged(Modifiers::from(keys));
+        block_on(viewer.mouse(&changed, false));
         let scrolled = WindowEvent::MouseWheel {
             device_id: DeviceId::dummy(),
             delta: MouseScrollDelta::PixelDelta(PhysicalPosition::new(x, y)),
             phase: TouchPhase::Moved,
         };
-        viewer.mouse(&scrolled, false);
+        block_on(viewer.mouse(&scrolled, false));
     }
 
     #[test]
@@ -398,8 +445,42 @@ mod tests {
             delta: 0.3,
             phase: TouchPhase::Moved,
         };
-        viewer.mouse(&pinched, false);
+        block_on(viewer.mouse(&pinched, false));
         assert!(viewer.camera.distance < 0.8 * shifted.distance);
+    }
+
+    fn finger(viewer: &mut Viewer, id: u64, phase: TouchPhase, x: f64, y: f64) {
+        let touch = WindowEvent::Touch(Touch {
+            device_id: DeviceId::dummy(),
+            phase,
+            location: PhysicalPosition::new(x, y),
+            force: None,
+            id,
+        });
+        block_on(viewer.mouse(&touch, false));
+    }
+
+    #[test]
+    fn a_finger_turns_and_two_shift_and_zoom() {
+        let mut viewer = viewer();
+        let before = viewer.camera;
+        finger(&mut viewer, 7, TouchPhase::Started, 10.0, 10.0);
+        finger(&mut viewer, 7, TouchPhase::Moved, 60.0, 30.0);
+        let turned = viewer.camera;
+        assert_eq!(turned.around, before.around - 50.0 * TURN);
+        assert_eq!(turned.above, before.above + 20.0 * TURN);
+        finger(&mut viewer, 8, TouchPhase::Started, 60.0, 130.0);
+        // Twice as far apart.
+        finger(&mut viewer, 8, TouchPhase::Moved, 60.0, 230.0);
+        let zoomed = viewer.camera;
+        assert_eq!(zoomed.distance, 0.5 * turned.distance);
+        assert_ne!(zoomed.target, turned.target);
+        assert_eq!(zoomed.around, turned.around);
+        finger(&mut viewer, 7, TouchPhase::Ended, 60.0, 30.0);
+        finger(&mut viewer, 8, TouchPhase::Ended, 60.0, 230.0);
+        assert_eq!(viewer.camera, zoomed);
+        finger(&mut viewer, 8, TouchPhase::Moved, 90.0, 90.0);
+        assert_eq!(viewer.camera, zoomed);
     }
 
     #[test]
@@ -422,7 +503,7 @@ mod tests {
                 position: PhysicalPosition::new(90.0, 50.0),
             },
         ] {
-            viewer.mouse(&event, true);
+            block_on(viewer.mouse(&event, true));
         }
         assert_eq!(viewer.camera, before);
     }

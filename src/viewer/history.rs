@@ -1,7 +1,10 @@
 //! Statistics over time.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use web_time::Instant;
+
+use super::PATIENCE;
 use crate::error::Result;
 use crate::math::parallel::prelude::*;
 use crate::simulation::Simulation;
@@ -59,13 +62,13 @@ impl History {
     }
 
     /// Takes a moment, if it is time for one.
-    pub fn follow(&mut self, simulation: &mut Simulation) -> Result<()> {
+    pub async fn follow(&mut self, simulation: &mut Simulation) -> Result<()> {
         let start = Instant::now();
         if start < self.next || self.steps == Some(simulation.steps()) {
             return Ok(());
         }
         self.steps = Some(simulation.steps());
-        let moment = Moment::of(simulation)?;
+        let moment = Moment::of(simulation).await?;
         self.taken += 1;
         // Somebody went back in time.
         self.moments.retain(|before| before.time < moment.time);
@@ -87,8 +90,9 @@ impl History {
 }
 
 impl Moment {
-    pub fn of(simulation: &mut Simulation) -> Result<Moment> {
-        simulation.fetch(&[Field::Bodies, Field::SphereLoads])?;
+    pub async fn of(simulation: &mut Simulation) -> Result<Moment> {
+        let fields = [Field::Bodies, Field::SphereLoads];
+        simulation.fetch_by(PATIENCE, &fields).await?;
         let (state, model) = (simulation.on_host(), simulation.model());
         let sums = state
             .bodies

@@ -13,37 +13,41 @@ mod clock;
 mod hand;
 mod history;
 mod keys;
+#[cfg(target_family = "wasm")]
+pub mod page;
 mod panel;
 mod record;
 mod stage;
 mod timeline;
 mod watch;
+#[cfg(not(target_family = "wasm"))]
+mod window;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use glam::DVec3;
-use winit::application::ApplicationHandler;
-use winit::error::EventLoopError;
-use winit::event::{ElementState, StartCause, WindowEvent};
-use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
+use web_time::Instant;
+use winit::event::{ElementState, WindowEvent};
 use winit::keyboard::Key;
-use winit::window::WindowId;
 
 use crate::error::{Error, Result};
 use crate::model::view::{Clip, WallLook};
 use crate::render::shaders::Texts;
 use crate::render::{Camera, ColourBy, Look};
 use crate::simulation::Options;
+use crate::step::Patience;
 use canvas::Canvas;
 use clock::Clock;
 use hand::{Hand, Mode, Picked};
 use keys::{Action, action};
 use panel::{WIDTH, Wish};
 use record::{RATE, Recording};
-use stage::Stage;
+use stage::{Files, Stage};
 use timeline::Timeline;
 use watch::Watch;
+#[cfg(not(target_family = "wasm"))]
+pub use window::run;
 
 /// How a window is opened.
 #[derive(Clone, Debug)]
@@ -68,47 +72,15 @@ pub struct Setup {
     pub panel: bool,
 }
 
-/// Opens a window, and returns when it is closed.
-///
-/// # Errors
-/// If there is no display, or nothing that can draw onto it. A scene that is wrong is shown in the window,
-/// and is no error.
-pub fn run(setup: Setup) -> Result<()> {
-    let events = EventLoop::<Happened>::with_user_event()
-        .build()
-        .map_err(|error| no_window(&error))?;
-    let proxy = events.create_proxy();
-    let watch = Watch::new(move |path| {
-        // The window may be gone already.
-        let _ = proxy.send_event(Happened::Changed(path));
-    });
-    let mut viewer = Viewer::new(setup, watch);
-    events
-        .run_app(&mut viewer)
-        .map_err(|error| no_window(&error))?;
-    match viewer.failure {
-        None => Ok(()),
-        Some(error) => Err(error),
-    }
-}
+/// Whether this is no window but part of a page. What that does without is not compiled in, and need not be sent.
+const IN_PAGE: bool = cfg!(target_family = "wasm");
 
-/// Why there is no window, without the place in winit's source at which it says so.
-fn no_window(error: &EventLoopError) -> Error {
-    let text = error.to_string();
-    Error::Window(match text.split_once(": ") {
-        Some((place, reason)) if place.starts_with("os error at ") => {
-            reason.trim_end_matches('.').to_owned()
-        }
-        _ => text,
-    })
-}
-
-/// What other threads tell the window.
-#[derive(Clone, Debug)]
-enum Happened {
-    /// A file has changed.
-    Changed(PathBuf),
-}
+/// A page has one thread, which must not wait for the device; elsewhere, what is asked for is there when a call returns.
+const PATIENCE: Patience = if IN_PAGE {
+    Patience::Yield
+} else {
+    Patience::Block
+};
 
 /// What the user should know.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,8 +153,17 @@ struct Viewer {
     watch: Watch,
     /// Files that have changed, and when they are to be read again.
     changed: Vec<(PathBuf, Instant)>,
+    /// The files that a page has instead of a disk.
+    files: Option<Files>,
+    /// Where pictures go in a page.
+    deliver: Option<Deliver>,
+    /// Whether the user wants the window to close.
+    closing: bool,
     failure: Option<Error>,
 }
+
+/// Takes the name and the bytes of a file.
+type Deliver = Box<dyn Fn(&str, &[u8])>;
 
 impl Viewer {
     fn new(setup: Setup, watch: Watch) -> Viewer {
@@ -210,19 +191,33 @@ impl Viewer {
             last_survey: None,
             watch,
             changed: Vec::new(),
+            files: None,
+            deliver: None,
+            closing: false,
             failure: None,
             setup,
         }
     }
 
+    /// Shows the scene that is wanted, on a canvas that is ready.
+    async fn start(&mut self, canvas: Canvas) {
+        if !canvas.is_gpu {
+            self.look.supersampling = 1;
+        }
+        self.canvas = Some(canvas);
+        self.open(&self.scene.clone(), false).await;
+        self.request();
+    }
+
     /// Opens a scene. If it is wrong, the one on stage stays, and the window says what is wrong.
-    fn open(&mut self, path: &Path, keep_camera: bool) {
+    async fn open(&mut self, path: &Path, keep_camera: bool) {
         let Some(canvas) = &self.canvas else { return };
         self.scene = path.to_owned();
         self.scenes = stage::neighbours(path);
         self.watch.follow(path);
-        let (options, context) = (&self.setup.options, &canvas.context);
-        match Stage::open(path, options, context, canvas.is_gpu, canvas.format()) {
+        let (files, options) = (self.files.as_ref(), &self.setup.options);
+        let (context, format) = (&canvas.context, canvas.format());
+        match Stage::open(path, files, options, context, canvas.is_gpu, format).await {
             Ok(stage) => {
                 let title = path.file_stem().unwrap_or_default().to_string_lossy();
                 canvas.window.set_title(&format!("{title} - Rockfall"));
@@ -234,7 +229,7 @@ impl Viewer {
                 self.pair = (0, 0);
                 self.hand.let_go();
                 if !keep_camera {
-                    self.show_as_asked();
+                    self.show_as_asked().await;
                 }
             }
             Err(error) => self.notice = Some(Notice::wrong(error)),
@@ -242,7 +237,7 @@ impl Viewer {
     }
 
     /// Shows the scene on stage as it asks to be shown, and as the window was told to.
-    fn show_as_asked(&mut self) {
+    async fn show_as_asked(&mut self) {
         let Some(stage) = &self.stage else { return };
         let model = stage.simulation.model();
         let view = model.view.clone();
@@ -270,7 +265,7 @@ impl Viewer {
             self.camera.around = around.to_radians();
             self.camera.above = above.to_radians();
         }
-        self.fit();
+        self.fit().await;
         self.camera.distance /= view.camera.map_or(1.0, |[.., zoom]| zoom);
         self.camera.target = view.target.unwrap_or(self.camera.target);
         if let Some(eye) = view.eye {
@@ -305,10 +300,10 @@ impl Viewer {
         f64::from(width) / f64::from(height)
     }
 
-    fn fit(&mut self) {
+    async fn fit(&mut self) {
         let aspect = self.aspect();
         let Some(stage) = &mut self.stage else { return };
-        match stage.renderer.survey(&self.look) {
+        match stage.renderer.survey_by(PATIENCE, &self.look).await {
             // Before anything has moved, with the floor below.
             Ok(_) => {
                 let at_start = stage.simulation.steps() == 0;
@@ -318,12 +313,12 @@ impl Viewer {
         }
     }
 
-    fn grant(&mut self, wish: Wish, event_loop: &ActiveEventLoop) {
+    async fn grant(&mut self, wish: Wish) {
         if let Wish::Do(action) = wish {
-            return self.act(action, event_loop);
+            return self.act(action).await;
         }
         if let Wish::Open(path) = wish {
-            return self.open(&path, false);
+            return self.open(&path, false).await;
         }
         if let Wish::Dismiss = wish {
             self.notice = None;
@@ -332,13 +327,13 @@ impl Viewer {
         let Some(stage) = &mut self.stage else { return };
         let outcome = match wish {
             Wish::Gravity(gravity) => stage.simulation.set_gravity(gravity),
-            Wish::Drag(drag) => stage.simulation.set_drag(drag),
+            Wish::Drag(drag) => stage.simulation.set_drag_by(PATIENCE, drag).await,
             Wish::TimeStep(time_step) => stage.simulation.set_time_step(time_step),
-            Wish::Pair(a, b, law) => stage.set_pair(a, b, law),
+            Wish::Pair(a, b, law) => stage.set_pair(a, b, law).await,
             Wish::Go(time) => {
                 self.clock.playing = false;
                 self.cursor = time;
-                stage.go(time)
+                stage.go(time).await
             }
             Wish::Wall(index, look) => {
                 let looks = &mut stage.renderer.scene_mut().walls;
@@ -353,14 +348,14 @@ impl Viewer {
         self.tell(outcome);
     }
 
-    fn act(&mut self, action: Action, event_loop: &ActiveEventLoop) {
+    async fn act(&mut self, action: Action) {
         match action {
             Action::Play => self.clock.playing = !self.clock.playing,
             Action::Faster => self.clock.speed = (2.0 * self.clock.speed).min(1e3),
             Action::Slower => self.clock.speed = (0.5 * self.clock.speed).max(1e-6),
             Action::Pick => self.mode = Mode::Pick,
             Action::Camera => self.mode = Mode::Camera,
-            Action::Fit => self.fit(),
+            Action::Fit => self.fit().await,
             Action::Colour => {
                 let all = crate::render::ColourBy::ALL;
                 self.look.colour_by = all[(self.look.colour_by as usize + 1) % all.len()];
@@ -368,16 +363,16 @@ impl Viewer {
             }
             Action::Panel => self.panel_shown = !self.panel_shown,
             Action::Help => self.help_shown = !self.help_shown,
-            Action::Next => self.open_neighbour(1),
-            Action::Previous => self.open_neighbour(-1),
+            Action::Next => self.open_neighbour(1).await,
+            Action::Previous => self.open_neighbour(-1).await,
             Action::Record => match self.recording {
                 Some(_) => self.stop_recording(),
                 None => self.start_recording(),
             },
-            Action::Picture => self.save_picture(),
+            Action::Picture => self.save_picture().await,
             Action::Quit => {
                 self.stop_recording();
-                event_loop.exit();
+                self.closing = true;
             }
             Action::Step => {
                 self.clock.playing = false;
@@ -392,14 +387,18 @@ impl Viewer {
                         self.cursor = run.moments()[next].time;
                         run.show(next, simulation)
                     }
-                    Some(stage) => self.clock.take(&mut stage.simulation, 1),
+                    Some(stage) => self.clock.take(&mut stage.simulation, 1).await,
                     None => Ok(()),
                 };
                 self.tell(outcome);
             }
             Action::Reset => {
                 self.cursor = 0.0;
-                let outcome = self.stage.as_mut().map_or(Ok(()), Stage::reset);
+                self.last_survey = None;
+                let outcome = match &mut self.stage {
+                    Some(stage) => stage.reset().await,
+                    None => Ok(()),
+                };
                 self.tell(outcome);
             }
             Action::Gravity => {
@@ -417,18 +416,23 @@ impl Viewer {
         stage.simulation.set_key(key, down)
     }
 
-    fn open_neighbour(&mut self, by: isize) {
+    async fn open_neighbour(&mut self, by: isize) {
         // There may be others than when this one was opened.
         self.scenes = stage::neighbours(&self.scene);
         let count = self.scenes.len() as isize;
         let place = self.scenes.iter().position(|path| *path == self.scene);
         if let Some(place) = place {
             let next = (place as isize + by).rem_euclid(count) as usize;
-            self.open(&self.scenes[next].clone(), false);
+            self.open(&self.scenes[next].clone(), false).await;
         }
     }
 
     fn start_recording(&mut self) {
+        if IN_PAGE {
+            let sentence = "a page makes no films; `rockfall view` and `rockfall render` do";
+            self.notice = Some(Notice::wrong(sentence));
+            return;
+        }
         let (Some(canvas), Some(stage)) = (&self.canvas, &self.stage) else {
             return;
         };
@@ -441,19 +445,23 @@ impl Viewer {
         }
     }
 
-    fn save_picture(&mut self) {
+    async fn save_picture(&mut self) {
         let size = self.picture_size();
         let (Some(canvas), Some(stage)) = (&self.canvas, &self.stage) else {
             return;
         };
-        let saved = record::save_picture(
-            &canvas.context,
-            &stage.simulation,
-            &stage.path,
-            size,
-            &self.camera,
-            &self.look,
-        );
+        let (context, simulation) = (&canvas.context, &stage.simulation);
+        let drawn = record::picture(context, simulation, size, &self.camera, &self.look);
+        let saved = match (drawn.await, &self.deliver) {
+            (Err(error), _) => Err(error.to_string()),
+            (Ok(picture), Some(deliver)) => {
+                record::encode(&picture, &stage.path).map(|(name, bytes)| {
+                    deliver(&name, &bytes);
+                    format!("picture {name}")
+                })
+            }
+            (Ok(picture), None) => record::save(&picture, &stage.path),
+        };
         self.notice = Some(match saved {
             Ok(sentence) => Notice::told(sentence),
             Err(sentence) => Notice::wrong(sentence),
@@ -470,7 +478,7 @@ impl Viewer {
     }
 
     /// Takes the steps that are due, or goes on in what was kept.
-    fn advance(&mut self) -> Result<()> {
+    async fn advance(&mut self) -> Result<()> {
         let Some(stage) = &mut self.stage else {
             return Ok(());
         };
@@ -484,20 +492,21 @@ impl Viewer {
                     self.clock.playing = self.looped;
                     self.cursor = if self.looped { first } else { last };
                 }
-                stage.go(self.cursor)?;
+                stage.go(self.cursor).await?;
             }
         } else if !is_filmed {
-            self.clock.advance(&mut stage.simulation)?;
+            self.clock.advance(&mut stage.simulation).await?;
         } else if self.clock.playing {
             // A film is as smooth as it should be, however long its frames take.
             let time_step = stage.simulation.model().time_step;
             let steps = (self.clock.speed / RATE / time_step).round().max(1.0);
-            self.clock.take(&mut stage.simulation, steps as u64)?;
+            let steps = steps as u64;
+            self.clock.take(&mut stage.simulation, steps).await?;
         }
         if !self.clock.playing {
             return Ok(());
         }
-        stage.keep()?;
+        stage.keep().await?;
         let Some(recording) = &mut self.recording else {
             return Ok(());
         };
@@ -514,34 +523,42 @@ impl Viewer {
     }
 
     /// One frame.
-    fn draw(&mut self, event_loop: &ActiveEventLoop) -> Result<()> {
+    async fn draw(&mut self) -> Result<()> {
         let start = Instant::now();
-        let outcome = self.advance();
+        let outcome = self.advance().await;
         self.tell(outcome);
         let simulation_time = start.elapsed();
         let picture_size = self.picture_size();
-        self.follow_picked();
+        self.follow_picked().await;
 
         let Some(canvas) = &mut self.canvas else {
             return Ok(());
         };
-        let Some(frame) = canvas.begin()? else {
-            return Ok(());
-        };
-        let drawing_start = Instant::now();
         let mut look = self.look;
         look.sharpness = self.sharpness;
         look.picked = match &self.picked {
             Some(Picked::Body { state, .. }) => Some(state.index as u32),
             _ => None,
         };
+        let survey_start = Instant::now();
+        if let Some(stage) = &mut self.stage {
+            stage.renderer.update(&stage.simulation)?;
+            if self.last_survey.is_none_or(|last| last.elapsed() > SURVEY) {
+                stage.renderer.survey_by(PATIENCE, &look).await?;
+                self.last_survey = Some(Instant::now());
+            }
+        }
+        let survey_time = survey_start.elapsed();
+        if let Some(stage) = &mut self.stage {
+            stage.history.follow(&mut stage.simulation).await?;
+        }
+        // From here until it is shown, a page that waits for something loses the picture.
+        let Some(frame) = canvas.begin()? else {
+            return Ok(());
+        };
+        let drawing_start = Instant::now();
         match &mut self.stage {
             Some(stage) => {
-                stage.renderer.update(&stage.simulation)?;
-                if self.last_survey.is_none_or(|last| last.elapsed() > SURVEY) {
-                    stage.renderer.survey(&look)?;
-                    self.last_survey = Some(Instant::now());
-                }
                 let lines = self.hand.lines();
                 stage
                     .renderer
@@ -550,11 +567,10 @@ impl Viewer {
             None => canvas.clear(&frame),
         }
         // What was drawn is done when the device says so, and not when it was asked for.
-        canvas.context.wait()?;
-        let drawing_time = drawing_start.elapsed();
-        if let Some(stage) = &mut self.stage {
-            stage.history.follow(&mut stage.simulation)?;
+        if PATIENCE == Patience::Block {
+            canvas.context.wait()?;
         }
+        let mut drawing_time = survey_time + drawing_start.elapsed();
 
         let input = canvas.egui.take_egui_input(&canvas.window);
         let context = canvas.egui.egui_ctx().clone();
@@ -566,10 +582,14 @@ impl Viewer {
             .any(|viewport| viewport.repaint_delay.is_zero());
         if let Some(canvas) = &mut self.canvas {
             canvas.finish(frame, output);
+            if PATIENCE == Patience::Yield {
+                canvas.context.wait_by(PATIENCE).await?;
+                drawing_time = survey_time + drawing_start.elapsed();
+            }
         }
         let changed = !wishes.is_empty();
         for wish in wishes {
-            self.grant(wish, event_loop);
+            self.grant(wish).await;
         }
         self.measure(simulation_time, drawing_time);
         self.sharpen(drawing_time);
@@ -615,7 +635,7 @@ impl Viewer {
     }
 
     /// Brings what is known of the picked body up to date.
-    fn follow_picked(&mut self) {
+    async fn follow_picked(&mut self) {
         let (Some(stage), Some(Picked::Body { state, .. })) = (&mut self.stage, &mut self.picked)
         else {
             return;
@@ -626,7 +646,7 @@ impl Viewer {
             self.picked = None;
             return self.hand.let_go();
         };
-        match stage.simulation.body_at(index as u32) {
+        match stage.simulation.body_at_by(PATIENCE, index as u32).await {
             Ok(now) => *state = now,
             Err(error) => return self.tell(Err(error)),
         }
@@ -640,7 +660,7 @@ impl Viewer {
     }
 
     /// Reads files again that have changed and are quiet now.
-    fn reload(&mut self) {
+    async fn reload(&mut self) {
         let now = Instant::now();
         let due = |(_, when): &(PathBuf, Instant)| *when <= now;
         if !self.changed.iter().any(due) {
@@ -656,7 +676,7 @@ impl Viewer {
                 && path.canonicalize().ok() == self.scene.canonicalize().ok()
         };
         if paths.iter().any(same) {
-            self.open(&self.scene.clone(), true);
+            self.open(&self.scene.clone(), true).await;
         }
         if paths
             .iter()
@@ -674,48 +694,9 @@ impl Viewer {
         }
         self.request();
     }
-}
 
-impl ApplicationHandler<Happened> for Viewer {
-    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
-        if self.canvas.is_some() {
-            return;
-        }
-        let wanted = self.setup.options.adapter.as_deref();
-        match Canvas::new(event_loop, wanted, self.setup.size) {
-            Ok(canvas) => {
-                if !canvas.is_gpu {
-                    self.look.supersampling = 1;
-                }
-                self.canvas = Some(canvas);
-                self.open(&self.scene.clone(), false);
-                self.request();
-            }
-            Err(error) => {
-                self.failure = Some(error);
-                event_loop.exit();
-            }
-        }
-    }
-
-    fn new_events(&mut self, _: &ActiveEventLoop, _: StartCause) {
-        self.reload();
-    }
-
-    fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
-        let next = self.changed.iter().map(|(_, when)| *when).min();
-        event_loop.set_control_flow(match next {
-            Some(when) => ControlFlow::WaitUntil(when),
-            None => ControlFlow::Wait,
-        });
-    }
-
-    fn user_event(&mut self, _: &ActiveEventLoop, Happened::Changed(path): Happened) {
-        self.changed.retain(|(changed, _)| *changed != path);
-        self.changed.push((path, Instant::now() + QUIET));
-    }
-
-    fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+    /// What the window tells.
+    async fn hear(&mut self, event: WindowEvent) {
         let Some(canvas) = &mut self.canvas else {
             return;
         };
@@ -725,20 +706,20 @@ impl ApplicationHandler<Happened> for Viewer {
         }
         let typing = canvas.egui.egui_ctx().text_edit_focused();
         match event {
-            WindowEvent::CloseRequested => self.act(Action::Quit, event_loop),
+            WindowEvent::CloseRequested => self.act(Action::Quit).await,
             WindowEvent::Resized(_) | WindowEvent::ScaleFactorChanged { .. } => {
                 canvas.resize();
                 canvas.window.request_redraw();
             }
             WindowEvent::Occluded(false) => canvas.window.request_redraw(),
             WindowEvent::RedrawRequested => {
-                if let Err(error) = self.draw(event_loop) {
+                if let Err(error) = self.draw().await {
                     self.failure = Some(error);
-                    event_loop.exit();
+                    self.closing = true;
                 }
             }
             WindowEvent::DroppedFile(path) => {
-                self.open(&path, false);
+                self.open(&path, false).await;
                 self.request();
             }
             WindowEvent::KeyboardInput { event, .. } if !typing => {
@@ -746,12 +727,12 @@ impl ApplicationHandler<Happened> for Viewer {
                 if self.push(&event.logical_key, down) {
                     self.request();
                 } else if down && let Some(action) = action(&event.logical_key) {
-                    self.act(action, event_loop);
+                    self.act(action).await;
                     self.request();
                 }
             }
             // The mouse is the panel's where it is over that, and until what was begun there ends.
-            _ => self.mouse(&event, response.consumed),
+            _ => self.mouse(&event, response.consumed).await,
         }
     }
 }

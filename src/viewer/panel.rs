@@ -8,7 +8,7 @@ use egui_plot::{Line as Curve, Plot, PlotPoints};
 
 use super::keys::{Action, KEYS, MOUSE};
 use super::stage::Stage;
-use super::{Mode, Notice, Picked, Viewer};
+use super::{IN_PAGE, Mode, Notice, Picked, Viewer};
 use crate::model::PairLaw;
 use crate::model::view::{Clip, ColourMap, Keep, WallLook};
 use crate::output::Rounded;
@@ -231,7 +231,10 @@ impl Viewer {
             } else {
                 "Film"
             };
-            button(record, "o", Action::Record);
+            // A page makes none.
+            if !IN_PAGE {
+                button(record, "o", Action::Record);
+            }
         });
         ui.add(
             egui::Slider::new(&mut self.clock.speed, 1e-3..=10.0)
@@ -267,6 +270,11 @@ impl Viewer {
             .default_open(true)
             .show(ui, |ui| {
                 ui.horizontal(|ui| {
+                    // A page has a list of its own.
+                    if self.scenes.is_empty() {
+                        ui.label(name(&self.scene));
+                        return;
+                    }
                     egui::ComboBox::from_id_salt("scenes")
                         .selected_text(name(&self.scene))
                         .width(170.0)

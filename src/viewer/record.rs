@@ -1,7 +1,11 @@
 //! Films of what the window shows.
 
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
+use image::{ImageFormat, RgbaImage};
+
+use super::PATIENCE;
 use crate::error::Result;
 use crate::render::film::Film;
 use crate::render::legend::{Legend, Scale, Writer};
@@ -28,38 +32,52 @@ enum To {
     Pictures(PathBuf),
 }
 
-/// Saves a picture of a scene, as large as it is shown, in the current directory under a name that is not taken, and
-/// says where it is.
-pub(super) fn save_picture(
+/// A picture of a scene with its legend, as large as it is shown.
+pub(super) async fn picture(
     context: &Context,
     simulation: &Simulation,
-    scene: &Path,
     size: [u32; 2],
     camera: &Camera,
     look: &Look,
-) -> std::result::Result<String, String> {
+) -> Result<RgbaImage> {
+    let mut renderer = Renderer::new(context, simulation, PICTURE)?;
+    let sharp = Look {
+        supersampling: 2,
+        sharpness: 1.0,
+        ..*look
+    };
+    renderer.update(simulation)?;
+    renderer.survey_by(PATIENCE, &sharp).await?;
+    let drawn = renderer.picture_by(PATIENCE, size, camera, &sharp, &[]);
+    let mut picture = drawn.await?;
+    let span = renderer.span(&sharp);
+    let legend = Legend::new(look, span, simulation.model());
+    let time = format!("t = {:.3} s", simulation.time());
+    let scale = Scale::new(camera);
+    Writer::default().annotate(&mut picture, legend.as_ref(), Some(&scale), &time);
+    Ok(picture)
+}
+
+/// A picture of a scene as a file, with a name for it.
+pub(super) fn encode(
+    picture: &RgbaImage,
+    scene: &Path,
+) -> std::result::Result<(String, Vec<u8>), String> {
+    let mut bytes = Cursor::new(Vec::new());
+    let stem = scene.file_stem().unwrap_or_default().to_string_lossy();
+    match picture.write_to(&mut bytes, ImageFormat::Png) {
+        Ok(()) => Ok((format!("{stem}.png"), bytes.into_inner())),
+        Err(error) => Err(format!("the picture cannot be encoded: {error}")),
+    }
+}
+
+/// Saves a picture of a scene in the current directory under a name that is not taken, and says where it is.
+pub(super) fn save(picture: &RgbaImage, scene: &Path) -> std::result::Result<String, String> {
     let stem = scene.file_stem().unwrap_or_default().to_string_lossy();
     let path = (1..)
         .map(|number| PathBuf::from(format!("{stem}-{number}.png")))
         .find(|path| !path.exists())
         .expect("there is a number that is free");
-    let draw = || -> Result<_> {
-        let mut renderer = Renderer::new(context, simulation, PICTURE)?;
-        let look = Look {
-            supersampling: 2,
-            sharpness: 1.0,
-            ..*look
-        };
-        renderer.update(simulation)?;
-        renderer.survey(&look)?;
-        let picture = renderer.picture(size, camera, &look, &[])?;
-        Ok((picture, renderer.span(&look)))
-    };
-    let (mut picture, span) = draw().map_err(|error| error.to_string())?;
-    let legend = Legend::new(look, span, simulation.model());
-    let time = format!("t = {:.3} s", simulation.time());
-    let scale = Scale::new(camera);
-    Writer::default().annotate(&mut picture, legend.as_ref(), Some(&scale), &time);
     match picture.save(&path) {
         Ok(()) => Ok(format!("picture {}", path.display())),
         Err(error) => Err(format!(

@@ -1,16 +1,18 @@
 //! What is on stage: one scene with its simulation, and the renderer that shows it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::history::History;
 use super::timeline::{Ring, Timeline};
+use super::{IN_PAGE, PATIENCE};
 use crate::error::{Error, Result};
 use crate::model::handle::MaterialHandle;
 use crate::model::{ContactModel, Model, PairLaw};
 use crate::output::{KeptRun, RunFolder};
 use crate::render::{Look, Renderer};
 use crate::scene::contact::stable_time_step;
-use crate::scene::{self, SceneError};
+use crate::scene::{self, Files as _, SceneError};
 use crate::simulation::{Backend, Options, Simulation};
 use crate::state::State;
 use crate::step::gpu::Context;
@@ -42,9 +44,10 @@ pub(super) enum StageError {
 }
 
 impl Stage {
-    /// Reads a scene and sets it up.
-    pub fn open(
+    /// Reads a scene, from `files` if there are some and else from the disk, and sets it up.
+    pub async fn open(
         path: &Path,
+        files: Option<&Files>,
         options: &Options,
         context: &Context,
         is_gpu: bool,
@@ -55,12 +58,16 @@ impl Stage {
             warnings,
             notes,
             ..
-        } = match path.is_dir() {
-            true => scene::load(&path.join(RunFolder::SCENE))?,
-            false => scene::load(path)?,
+        } = match files {
+            Some(files) => {
+                let text = files.read(path).unwrap_or_default();
+                scene::parse_with(&String::from_utf8_lossy(&text), path, files)?
+            }
+            None if !IN_PAGE && path.is_dir() => scene::load(&path.join(RunFolder::SCENE))?,
+            None => scene::load(path)?,
         };
         let written = model.clone();
-        if path.is_dir() {
+        if !IN_PAGE && path.is_dir() {
             // What is only shown is on the host, and takes no steps, whatever its law.
             let model = Model {
                 contact: ContactModel::default(),
@@ -70,7 +77,8 @@ impl Stage {
             let run = Box::new(KeptRun::open(path, &model)?);
             let mut simulation = Simulation::on_cpu(model, options.threads)?;
             run.show(0, &mut simulation)?;
-            return Stage::of(path, simulation, context, format, |stage| Stage {
+            let stage = Stage::of(path, simulation, context, format).await?;
+            return Ok(Stage {
                 notes,
                 warnings,
                 written,
@@ -78,16 +86,18 @@ impl Stage {
                 ..stage
             });
         }
-        // As everywhere: a software adapter computes only if it is asked to by name.
+        // As everywhere: a software adapter computes only if it is asked to by name. A page has the browser's alone.
         let simulation = match options.backend {
+            _ if IN_PAGE => Simulation::on_gpu_async(model, context).await?,
             Backend::Reference(precision) => Simulation::on_reference(model, precision)?,
-            Backend::Gpu => Simulation::on_gpu(model, context)?,
+            Backend::Gpu => Simulation::on_gpu_async(model, context).await?,
             Backend::Auto if is_gpu || options.adapter.is_some() => {
-                Simulation::on_gpu(model, context)?
+                Simulation::on_gpu_async(model, context).await?
             }
             Backend::Auto | Backend::Cpu => Simulation::on_cpu(model, options.threads)?,
         };
-        Stage::of(path, simulation, context, format, |stage| Stage {
+        let stage = Stage::of(path, simulation, context, format).await?;
+        Ok(Stage {
             notes,
             warnings,
             stable: stable_time_step(&written),
@@ -96,18 +106,17 @@ impl Stage {
         })
     }
 
-    fn of(
+    async fn of(
         path: &Path,
         mut simulation: Simulation,
         context: &Context,
         format: wgpu::TextureFormat,
-        complete: impl FnOnce(Stage) -> Stage,
     ) -> std::result::Result<Stage, StageError> {
-        let start = simulation.state()?.clone();
+        let start = simulation.state_by(PATIENCE).await?.clone();
         let mut renderer = Renderer::new(context, &simulation, format)?;
         renderer.update(&simulation)?;
-        renderer.survey(&Look::default())?;
-        Ok(complete(Stage {
+        renderer.survey_by(PATIENCE, &Look::default()).await?;
+        Ok(Stage {
             path: path.to_owned(),
             renderer,
             history: History::new(),
@@ -118,7 +127,7 @@ impl Stage {
             written: simulation.model().clone(),
             start,
             simulation,
-        }))
+        })
     }
 
     /// Whether it is a run that was kept, which takes no steps.
@@ -127,26 +136,27 @@ impl Stage {
     }
 
     /// Goes to the state that is nearest to a time (s), of those that were kept.
-    pub fn go(&mut self, time: f64) -> Result<()> {
-        self.timeline.go(time, &mut self.simulation)
+    pub async fn go(&mut self, time: f64) -> Result<()> {
+        self.timeline.go(time, &mut self.simulation).await
     }
 
     /// Keeps the state as it is now, if it is time for that.
-    pub fn keep(&mut self) -> Result<()> {
+    pub async fn keep(&mut self) -> Result<()> {
         match &mut self.timeline {
-            Timeline::Live(ring) => ring.follow(&mut self.simulation),
+            Timeline::Live(ring) => ring.follow(&mut self.simulation).await,
             Timeline::Kept { .. } => Ok(()),
         }
     }
 
     /// Goes back to the start. What was tuned stays as it is.
-    pub fn reset(&mut self) -> Result<()> {
+    pub async fn reset(&mut self) -> Result<()> {
         match &mut self.timeline {
             Timeline::Live(ring) => {
-                self.simulation.restore(&self.start, 0)?;
+                let start = &self.start;
+                self.simulation.restore_by(PATIENCE, start, 0).await?;
                 *ring = Ring::default();
             }
-            Timeline::Kept { .. } => self.go(0.0)?,
+            Timeline::Kept { .. } => self.go(0.0).await?,
         }
         self.history = History::new();
         self.renderer.forget();
@@ -176,12 +186,9 @@ impl Stage {
     }
 
     /// Sets the parameters of a pair of materials.
-    pub fn set_pair(&mut self, a: usize, b: usize, law: PairLaw) -> Result<()> {
-        self.simulation.set_pair(
-            MaterialHandle::from_index(a),
-            MaterialHandle::from_index(b),
-            law,
-        )?;
+    pub async fn set_pair(&mut self, a: usize, b: usize, law: PairLaw) -> Result<()> {
+        let [a, b] = [a, b].map(MaterialHandle::from_index);
+        self.simulation.set_pair_by(PATIENCE, a, b, law).await?;
         self.stable = stable_time_step(self.simulation.model());
         Ok(())
     }
@@ -192,6 +199,9 @@ impl Stage {
         model.pairs[a * model.materials.len() + b]
     }
 }
+
+/// Files in memory, by their paths.
+pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// The scenes in the folder of one, by name.
 pub(super) fn neighbours(scene: &Path) -> Vec<PathBuf> {

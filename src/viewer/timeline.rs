@@ -1,7 +1,10 @@
 //! What can be gone back to: the states that a run has kept, or those that the window keeps while a simulation runs.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use web_time::Instant;
+
+use super::{IN_PAGE, PATIENCE};
 use crate::error::Result;
 use crate::output::KeptRun;
 use crate::simulation::Simulation;
@@ -46,10 +49,13 @@ impl Timeline {
     }
 
     /// Takes a simulation to the state that is nearest to a time, s.
-    pub fn go(&mut self, time: f64, simulation: &mut Simulation) -> Result<()> {
+    pub async fn go(&mut self, time: f64, simulation: &mut Simulation) -> Result<()> {
         match self {
-            Timeline::Live(ring) => ring.go(time, simulation),
+            Timeline::Live(ring) => ring.go(time, simulation).await,
             Timeline::Kept { run, shown } => {
+                if IN_PAGE {
+                    return Ok(());
+                }
                 let nearest = run.nearest(time);
                 if nearest != *shown {
                     run.show(nearest, simulation)?;
@@ -90,7 +96,7 @@ impl Default for Ring {
 impl Ring {
     /// Keeps the state of a simulation that has gone on, if it is time for that. What was kept of later times is no
     /// longer true.
-    pub fn follow(&mut self, simulation: &mut Simulation) -> Result<()> {
+    pub async fn follow(&mut self, simulation: &mut Simulation) -> Result<()> {
         let start = Instant::now();
         let (steps, now) = (simulation.steps(), simulation.time());
         self.past.retain(|past| past.steps <= steps);
@@ -101,7 +107,7 @@ impl Ring {
         if !is_due {
             return Ok(());
         }
-        let state = simulation.state()?.clone();
+        let state = simulation.state_by(PATIENCE).await?.clone();
         self.past.push(Past {
             steps,
             time: now,
@@ -127,12 +133,13 @@ impl Ring {
         }
     }
 
-    fn go(&self, time: f64, simulation: &mut Simulation) -> Result<()> {
+    async fn go(&self, time: f64, simulation: &mut Simulation) -> Result<()> {
         let off = |past: &&Past| (past.time - time).abs();
         let nearest = self.past.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
         match nearest {
             Some(past) if past.steps != simulation.steps() => {
-                simulation.restore(&past.state, past.steps)
+                let steps = past.steps;
+                simulation.restore_by(PATIENCE, &past.state, steps).await
             }
             _ => Ok(()),
         }
@@ -141,6 +148,8 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
+    use pollster::block_on;
+
     use super::*;
 
     #[test]
@@ -151,27 +160,27 @@ mod tests {
         let mut hashes = Vec::new();
         for _ in 0..6 {
             ring.next = Instant::now();
-            ring.follow(&mut simulation).unwrap();
+            block_on(ring.follow(&mut simulation)).unwrap();
             hashes.push(simulation.summary().unwrap().state_hash);
             simulation.step(50).unwrap();
         }
         assert_eq!(ring.past.len(), 6);
         let time = 100.0 * simulation.model().time_step;
-        ring.go(time, &mut simulation).unwrap();
+        block_on(ring.go(time, &mut simulation)).unwrap();
         assert_eq!(simulation.steps(), 100);
         assert_eq!(simulation.summary().unwrap().state_hash, hashes[2]);
         simulation.step(50).unwrap();
         assert_eq!(simulation.summary().unwrap().state_hash, hashes[3]);
         // What comes later is forgotten.
         ring.next = Instant::now();
-        ring.follow(&mut simulation).unwrap();
+        block_on(ring.follow(&mut simulation)).unwrap();
         assert_eq!(ring.past.last().unwrap().steps, 150);
         // With memory for three, the first is among them, and they lie evenly.
         ring.most = 3 * ring.past[0].state.size();
         for _ in 0..10 {
             simulation.step(50).unwrap();
             ring.next = Instant::now();
-            ring.follow(&mut simulation).unwrap();
+            block_on(ring.follow(&mut simulation)).unwrap();
         }
         let steps: Vec<u64> = ring.past.iter().map(|past| past.steps).collect();
         assert!(steps.len() <= 3 && steps[0] == 0, "{steps:?}");

@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(not(target_family = "wasm"))]
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+
 /// Watches the folder of a scene and, in a development build, those of the shaders.
+#[cfg(not(target_family = "wasm"))]
 pub(super) struct Watch {
     watcher: Option<RecommendedWatcher>,
     folder: Option<PathBuf>,
@@ -16,6 +19,7 @@ pub(super) fn shaders() -> Option<PathBuf> {
     (cfg!(debug_assertions) && folder.is_dir()).then_some(folder)
 }
 
+#[cfg(not(target_family = "wasm"))]
 impl Watch {
     /// Calls `changed` with each file that changes. Where files cannot be watched, it is never called.
     pub fn new(changed: impl Fn(PathBuf) + Send + 'static) -> Watch {
@@ -55,4 +59,13 @@ impl Watch {
             }
         }
     }
+}
+
+/// A page has no files that change.
+#[cfg(target_family = "wasm")]
+pub(super) struct Watch;
+
+#[cfg(target_family = "wasm")]
+impl Watch {
+    pub fn follow(&mut self, _: &Path) {}
 }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use glam::{DQuat, DVec2, DVec3};
@@ -19,6 +20,12 @@ use rockfall::model::{
 use rockfall::state::trace::{Sample, Trace};
 use rockfall::step::gpu::{Adapter, Context};
 use rockfall::{Simulation, scene};
+
+/// A file or a folder of the repository.
+pub fn own(path: &str) -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().nth(2).unwrap().join(path)
+}
 
 /// The device of the GPU tests: a real GPU, or the software adapter, which the test command
 /// installs. There is no third case: without either, the tests fail and say why.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::common::{crowd, device};
+use crate::common::{crowd, device, own};
 use assert_cmd::Command;
 use glam::DVec3;
 use rockfall::Simulation;
@@ -25,7 +25,7 @@ fn json(output: &Output) -> Value {
 }
 
 fn pile() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/pile.json")
+    own("scenes/pile.json")
 }
 
 const SHORT: [&str; 7] = [

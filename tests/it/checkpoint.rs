@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{crowd, crowd_with_history, device, periodic_crowd, walled_crowd};
+use crate::common::{crowd, crowd_with_history, device, own, periodic_crowd, walled_crowd};
 use glam::DVec3;
 use rockfall::model::{Law, Model};
 use rockfall::simulation::checkpoint::Checkpoint;
@@ -98,9 +98,7 @@ fn a_run_that_goes_on_from_a_checkpoint_is_identical() {
 
 #[test]
 fn a_custom_law_goes_on_too() {
-    let model = scene::load("scenes/custom_law.json".as_ref())
-        .unwrap()
-        .model;
+    let model = scene::load(&own("scenes/custom_law.json")).unwrap().model;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.checkpoint");
     let mut whole = Simulation::on_gpu(model.clone(), device()).unwrap();

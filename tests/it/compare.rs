@@ -1,8 +1,6 @@
 //! The CPU engine against the GPU over time, in the library and on the command line.
 
-use std::path::Path;
-
-use crate::common::{Random, device, random_clump};
+use crate::common::{Random, device, own, random_clump};
 use assert_cmd::Command;
 use glam::DVec3;
 use rockfall::measure::compare::{Comparison, TRAJECTORY_TOLERANCE, compare, compare_from};
@@ -211,9 +209,7 @@ fn a_state_that_is_no_number_is_a_difference() {
 }
 
 fn scene(name: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("scenes")
-        .join(name)
+    own("scenes").join(name)
 }
 
 fn command(scene_name: &str, arguments: &[&str]) -> std::process::Output {

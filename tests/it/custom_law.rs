@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{device, trace_of};
+use crate::common::{device, own, trace_of};
 use rockfall::state::trace::Sample;
 use rockfall::step::gpu::shaders::check_law;
 use rockfall::{Simulation, scene};
@@ -28,7 +28,7 @@ fn balls_that_dent_have_one_restitution_at_all_speeds() {
     let contact =
         r#"{ "law": "custom", "file": "walton_braun.wgsl", "stiffness": 1e5, "time_step": 2e-5 }"#;
     for speed in [0.5, 2.0] {
-        let scene = ball("scenes/laws".as_ref(), contact, speed);
+        let scene = ball(&own("scenes/laws"), contact, speed);
         let mut simulation = Simulation::on_gpu(scene.model, device()).unwrap();
         simulation.step(700).unwrap();
         let velocity = simulation.bodies().unwrap()[0].velocity.y;
@@ -61,7 +61,7 @@ fn a_law_built_on_our_functions_gives_what_they_give() {
 
 #[test]
 fn the_example_scene_runs() {
-    let scene = scene::load("scenes/custom_law.json".as_ref()).unwrap();
+    let scene = scene::load(&own("scenes/custom_law.json")).unwrap();
     let mut simulation = Simulation::on_gpu(scene.model, device()).unwrap();
     simulation.step(6000).unwrap();
     assert!(simulation.summary().unwrap().max_overlap_fraction > 0.0);
@@ -143,7 +143,7 @@ fn a_scene_whose_law_is_wrong_names_the_place_in_it() {
     let law = format!("{SIGNATURE} {{\n    return Respons();\n}}\n");
     let file = folder.path().join("own.wgsl");
     fs::write(&file, law).unwrap();
-    let text = fs::read_to_string("scenes/custom_law.json").unwrap();
+    let text = fs::read_to_string(own("scenes/custom_law.json")).unwrap();
     let text = text.replace("laws/walton_braun.wgsl", "own.wgsl");
     let error = scene::parse(&text, &folder.path().join("scene.json")).unwrap_err();
     let expected = format!("contact.file: found {}:2:12: ", file.display());
@@ -152,9 +152,7 @@ fn a_scene_whose_law_is_wrong_names_the_place_in_it() {
 
 #[test]
 fn the_cpu_engine_says_that_it_has_no_custom_laws() {
-    let model = scene::load("scenes/custom_law.json".as_ref())
-        .unwrap()
-        .model;
+    let model = scene::load(&own("scenes/custom_law.json")).unwrap().model;
     let error = Simulation::on_cpu(model, None).err().unwrap().to_string();
     assert!(
         error.contains("walton_braun.wgsl") && error.contains("the GPU engine only"),

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::common::own;
+
 fn read(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name))
-        .unwrap_or_else(|error| panic!("{name}: {error}"))
+    fs::read_to_string(own(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// The code blocks of a language.
@@ -33,6 +34,7 @@ fn the_explained_scene_is_the_one_in_scenes() {
 fn the_readmes_run_is_what_comes_of_its_scene() {
     let shown = blocks(&read("README.md"), "text").swap_remove(0);
     let output = Command::new(env!("CARGO_BIN_EXE_rockfall"))
+        .current_dir(own(""))
         .args(["run", "scenes/pile.json", "--backend", "cpu"])
         .output()
         .unwrap();
@@ -86,12 +88,13 @@ fn tree(directory: &Path, found: &mut Vec<PathBuf>) {
 fn every_file_that_is_named_exists() {
     const ENDINGS: [&str; 6] = [".rs", ".wgsl", ".md", ".json", ".toml", "/"];
     let mut files = Vec::new();
-    tree(Path::new(env!("CARGO_MANIFEST_DIR")), &mut files);
+    tree(&own(""), &mut files);
     let mut named = 0;
     for document in [
         "README.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
+        "docs/browser.md",
         "docs/internals.md",
         "docs/python.md",
         "docs/reliability.md",
@@ -121,7 +124,7 @@ fn every_file_that_is_named_exists() {
 
 /// The text of all files below `src`, `shaders` and `tests`.
 fn sources() -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = own("");
     let mut files = Vec::new();
     tree(&root.join("src"), &mut files);
     tree(&root.join("shaders"), &mut files);
@@ -202,13 +205,16 @@ fn the_sizes_of_buffers_are_those_of_their_structs() {
 
 #[test]
 fn each_dependency_has_its_reason() {
-    let manifest = read("Cargo.toml");
-    let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap();
-    let (own, _) = rest.split_once("\n[").unwrap();
-    let names: BTreeSet<&str> = own
-        .lines()
-        .filter_map(|line| Some(line.split_once(" = ")?.0))
-        .collect();
+    let manifests = [read("Cargo.toml"), read("src/cli/Cargo.toml")];
+    let listed = manifests.iter().flat_map(|manifest| {
+        let tables = manifest.split("\n[").filter(|table| {
+            let name = table.lines().next().unwrap_or_default();
+            name == "dependencies]" || name.starts_with("target.")
+        });
+        let lines = tables.flat_map(|table| table.lines().skip(1));
+        lines.filter_map(|line| Some(line.split_once(" = ")?.0))
+    });
+    let names: BTreeSet<&str> = listed.filter(|name| *name != "rockfall").collect();
     let document = read("docs/reliability.md");
     let (_, table) = document.split_once("\n## Dependencies\n").unwrap();
     let rows = table.lines().filter(|line| line.starts_with("| `"));
@@ -229,7 +235,7 @@ const UNSAFE: [&str; 4] = [
 
 #[test]
 fn unsafe_code_is_where_it_is_allowed_and_says_why() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = own("");
     let mut files = Vec::new();
     tree(&root.join("src"), &mut files);
     let mut found = BTreeSet::new();
@@ -245,7 +251,7 @@ fn unsafe_code_is_where_it_is_allowed_and_says_why() {
                 continue;
             }
             let name = path
-                .strip_prefix(root)
+                .strip_prefix(&root)
                 .unwrap()
                 .to_string_lossy()
                 .replace('\\', "/");
@@ -293,7 +299,7 @@ fn the_recipes_name_as_many_files_as_they_say() {
             .collect();
         assert_eq!(files.len(), promised, "{title}");
         for file in files {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+            let path = own(file);
             assert!(path.is_file(), "{title}: {file} does not exist");
         }
         count += 1;

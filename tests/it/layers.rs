@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::own;
+
 /// The top-level modules, the lowest first.
 const LAYERS: [&str; 11] = [
     "error",
@@ -120,7 +122,7 @@ fn upward(files: &[(String, String)]) -> Vec<String> {
 
 /// The files of the library, by their paths in `src`, with their texts.
 fn library() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let root = own("src");
     let mut paths = Vec::new();
     sources(&root, &mut paths);
     let files = paths.iter().map(|path| {

@@ -1,6 +1,6 @@
 //! Neighbour lists: they hold for many steps, and nothing is missed.
 
-use crate::common::{crowd, crowd_with_history, device, large_among_small, walled_crowd};
+use crate::common::{crowd, crowd_with_history, device, large_among_small, own, walled_crowd};
 use glam::DVec3;
 use rockfall::model::{Law, Model};
 use rockfall::scene;
@@ -179,9 +179,9 @@ fn lists_are_built_slice_by_slice_where_old_ones_were() {
 #[test]
 fn large_piles_need_room_for_few_old_lists() {
     // Buffers of at most 128 MiB, as software adapters allow.
-    let spheres = std::fs::read_to_string("scenes/bench/spheres_1m.json").unwrap();
+    let spheres = std::fs::read_to_string(own("scenes/bench/spheres_1m.json")).unwrap();
     let spheres = spheres.replace("1000000", "800000");
-    let cubes = std::fs::read_to_string("scenes/bench/cubes_100k.json").unwrap();
+    let cubes = std::fs::read_to_string(own("scenes/bench/cubes_100k.json")).unwrap();
     for (name, text, most) in [("spheres", spheres, 400.0), ("cubes", cubes, 325.0)] {
         let model = scene::parse(&text, name.as_ref()).unwrap().model;
         let state = State::new(&model);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::Random;
+use crate::common::{Random, own};
 use glam::{DQuat, DVec3};
 use rockfall::output::{Record, RunFolder};
 use rockfall::step::gpu::Adapter;
@@ -240,12 +240,26 @@ fn a_run_leaves_all_that_was_asked_for() {
         ("contacts", &summary["contacts"]),
         ("coordination", &summary["coordination"]),
         (
-            "largest_overlap_of_radius",
+            "largest_overlap_so_far_of_radius",
             &summary["max_overlap_fraction"],
         ),
     ] {
         assert_eq!(last[at(column)], value.as_f64().unwrap(), "{column}");
     }
+    // It falls when what is pressed together gives way; the largest so far does not.
+    let overlap: Vec<f64> = rows
+        .iter()
+        .map(|row| row[at("largest_overlap_of_radius")])
+        .collect();
+    let so_far = last[at("largest_overlap_so_far_of_radius")];
+    assert!(
+        overlap.iter().all(|overlap| *overlap <= so_far),
+        "{overlap:?} {so_far}"
+    );
+    assert!(
+        0.0 < overlap[15] && overlap[15] < so_far,
+        "{overlap:?} {so_far}"
+    );
     // The floor bears what has come to lie on it.
     let load: f64 = ["wall_0_force_y_N", "wall_1_force_y_N"]
         .map(|wall| last[at(wall)])
@@ -1030,7 +1044,7 @@ fn a_body_starts_with_the_material_and_the_group_that_it_had() {
 fn every_scene_is_the_same_when_it_is_loaded_from_the_folder_of_its_run() {
     let folder = tempfile::tempdir().unwrap();
     let mut seen = 0;
-    for entry in fs::read_dir("scenes").unwrap() {
+    for entry in fs::read_dir(own("scenes")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|ending| ending != "json")
             || path.ends_with("pile_100k.json")
@@ -1050,7 +1064,7 @@ fn every_scene_is_the_same_when_it_is_loaded_from_the_folder_of_its_run() {
 #[test]
 fn walls_inlets_and_probes_have_their_columns() {
     let scene: Value =
-        serde_json::from_str(&fs::read_to_string("scenes/pour.json").unwrap()).unwrap();
+        serde_json::from_str(&fs::read_to_string(own("scenes/pour.json")).unwrap()).unwrap();
     let place = Place::with(&scene);
     let output = place.output(
         "run scene.json --backend cpu --out run --json --duration 0.7 --vtk none --states none",

@@ -1,11 +1,14 @@
-//! What output costs: writing happens beside the simulation, not in its way.
+//! What costs time besides steps: output, which happens beside the simulation, and bodies that come in.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::common::own;
+
+use glam::DVec3;
+use rockfall::model::ModelBody;
 use rockfall::output::{Record, RunFolder};
 use rockfall::scene::format::Interval;
-use rockfall::{Options, Simulation, scene};
+use rockfall::{NewBody, Options, ShapeHandle, Simulation, scene};
 
 /// Steps before the first measurement, so that bodies touch.
 const SETTLE: u64 = 4000;
@@ -19,7 +22,7 @@ const REPEATS: usize = 5;
 #[test]
 #[ignore = "slow: minutes, and meant for a machine with nothing else to do"]
 fn output_every_thousand_steps_costs_less_than_a_twentieth() {
-    let mut scene = scene::load(Path::new("scenes/bench/spheres_10k.json")).unwrap();
+    let mut scene = scene::load(&own("scenes/bench/spheres_10k.json")).unwrap();
     // All that can be written.
     scene.file.output.every = Some(Interval::steps(EVERY));
     scene.file.output.statistics_every = Some(Interval::steps(EVERY));
@@ -67,4 +70,75 @@ fn output_every_thousand_steps_costs_less_than_a_twentieth() {
         with < 1.05 * without,
         "{with} s is more than 5 % over {without} s"
     );
+}
+
+/// Balls on a grid above the heap, which touch nothing.
+fn balls_above(count: usize) -> Vec<NewBody> {
+    let ball = ShapeHandle::from_index(0);
+    let at = |index: usize| {
+        let place =
+            [index % 100, index / 10_000, index / 100 % 100].map(|cell| 0.021 * cell as f64);
+        NewBody::new(ball, DVec3::from_array(place) + 2.0 * DVec3::Y)
+    };
+    (0..count).map(at).collect()
+}
+
+/// A hundred thousand balls come into a world that runs, beside the making of that world with all of them in it; both with the
+/// step after it, which builds the neighbour lists of all.
+#[test]
+#[ignore = "slow: meant for a machine with nothing else to do"]
+fn a_hundred_thousand_bodies_come_in_as_fast_as_a_world_is_made_of_them() {
+    let model = scene::load(&own("scenes/bench/spheres_10k.json"))
+        .unwrap()
+        .model;
+    let balls = balls_above(100_000);
+    let mut fastest = [Duration::MAX; 2];
+    for _ in 0..REPEATS {
+        let mut simulation = Simulation::on_cpu(model.clone(), None).unwrap();
+        simulation.step(10).unwrap();
+        let clock = Instant::now();
+        simulation.spawn_many(&balls).unwrap();
+        simulation.step(1).unwrap();
+        fastest[0] = clock.elapsed().min(fastest[0]);
+        assert_eq!(simulation.body_count(), 110_000);
+
+        let mut whole = model.clone();
+        whole.bodies.extend(balls.iter().map(|ball| ModelBody {
+            position: ball.position,
+            velocity: DVec3::ZERO,
+            ..model.bodies[0]
+        }));
+        let clock = Instant::now();
+        let mut simulation = Simulation::on_cpu(whole, None).unwrap();
+        simulation.step(1).unwrap();
+        fastest[1] = clock.elapsed().min(fastest[1]);
+    }
+    let [spawned, made] = fastest.map(|time| time.as_secs_f64());
+    println!(
+        "100,000 balls come into 10,000 in {spawned:.3} s; a world of 110,000 is made in {made:.3} s"
+    );
+    assert!(spawned < 1.5 * made, "{spawned} s and {made} s");
+}
+
+/// Ten thousand steps of a thousand bodies, ten at a time and all at once.
+#[test]
+#[ignore = "slow: meant for a machine with nothing else to do"]
+fn a_thousand_calls_cost_little_more_than_one() {
+    let mut scene = scene::load(&own("scenes/bench/spheres_10k.json")).unwrap();
+    scene.model.bodies.truncate(1000);
+    let mut simulation = Simulation::on_cpu(scene.model, None).unwrap();
+    simulation.step(1000).unwrap();
+    let mut fastest = [Duration::MAX; 2];
+    for _ in 0..REPEATS {
+        for (calls, fastest) in [1000, 1].into_iter().zip(&mut fastest) {
+            let clock = Instant::now();
+            for _ in 0..calls {
+                simulation.step(10_000 / calls).unwrap();
+            }
+            *fastest = clock.elapsed().min(*fastest);
+        }
+    }
+    let [many, one] = fastest.map(|time| time.as_secs_f64());
+    println!("1,000 calls of 10 steps take {many:.3} s, one of 10,000 {one:.3} s");
+    assert!(many < 1.1 * one, "{many} s and {one} s");
 }

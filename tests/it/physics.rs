@@ -1,7 +1,7 @@
 //! Physics for which there is no number to reproduce (for those see `tests/validation/`), on both
 //! engines.
 
-use crate::common::on_both;
+use crate::common::{on_both, own};
 use rockfall::scene;
 
 #[test]
@@ -81,7 +81,7 @@ fn a_pile_of_a_thousand_clumps_comes_to_rest() {
 
 #[test]
 fn a_scene_file_and_its_text_are_one() {
-    let path = std::path::Path::new("scenes/bounce.json");
+    let path = &own("scenes/bounce.json");
     let text = std::fs::read_to_string(path).unwrap();
     assert_eq!(
         scene::load(path).unwrap().model,

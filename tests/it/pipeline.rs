@@ -1,6 +1,6 @@
 //! The GPU engine has several submissions under way: the host seldom waits, and the outcome does not depend on it.
 
-use crate::common::{device, walled_crowd};
+use crate::common::{device, own, walled_crowd};
 use glam::DVec3;
 use rockfall::model::{Law, Model};
 use rockfall::state::layout::{Body, Wall};
@@ -115,7 +115,7 @@ fn those_who_cannot_block_get_the_same() {
 #[test]
 fn a_simulation_that_cannot_block_takes_the_same_steps() {
     // Bodies come in, so buffers are read and replaced in between.
-    let model = scene::load("scenes/pour.json".as_ref()).unwrap().model;
+    let model = scene::load(&own("scenes/pour.json")).unwrap().model;
     for start in [
         Simulation::on_cpu(model.clone(), Some(1)).unwrap(),
         Simulation::on_gpu(model.clone(), device()).unwrap(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{
-    crowd, crowd_with_history, forced_crowd, large_among_small, periodic_crowd, walled_crowd,
+    crowd, crowd_with_history, forced_crowd, large_among_small, own, periodic_crowd, walled_crowd,
 };
 use glam::DVec3;
 use rockfall::Simulation;
@@ -190,7 +190,7 @@ const FEW: u64 = 20_000;
 
 #[test]
 fn scenes_have_the_same_bits() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = own("");
     let mut paths: Vec<PathBuf> = ["scenes", "scenes/ancestors"]
         .iter()
         .flat_map(|folder| std::fs::read_dir(root.join(folder)).unwrap())
@@ -278,7 +278,7 @@ fn double_precision_keeps_momentum() {
 #[test]
 fn double_precision_survives_a_look() {
     for text in [BALLS, include_str!("../data/everything.json")] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scene.json");
+        let path = own("").join("scene.json");
         let model = scene::parse(text, &path).unwrap().model;
         let [mut at_once, mut in_pieces, mut single] =
             [Precision::Double, Precision::Double, Precision::Single]
@@ -296,7 +296,7 @@ fn double_precision_survives_a_look() {
 
 #[test]
 fn the_engine_has_the_hash_of_the_fast_one() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = own("");
     let everything = include_str!("../data/everything.json");
     let model = scene::parse(everything, &root.join("scene.json"))
         .unwrap()
@@ -312,7 +312,7 @@ fn the_engine_has_the_hash_of_the_fast_one() {
 
 #[test]
 fn a_custom_law_is_refused() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = own("");
     let model = load(&root.join("scenes/custom_law.json"));
     for precision in [Precision::Single, Precision::Double] {
         let refused = Simulation::on_reference(model.clone(), precision).err();

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{device, model};
+use crate::common::{device, model, own};
 use glam::{DVec3, Vec3};
-use image::RgbaImage;
+use image::codecs::gif::GifDecoder;
+use image::{AnimationDecoder, RgbaImage};
 use rockfall::render::shaders::Texts;
 use rockfall::render::{Camera, ColourBy, Line, Look, PICTURE, Renderer, Thing};
 use rockfall::{Simulation, scene};
@@ -689,8 +690,8 @@ fn shadows_are_where_the_way_to_the_sun_is_barred() {
 #[test]
 fn shaders_are_read_again_and_wrong_ones_are_not_taken() {
     let folder = tempfile::tempdir().unwrap();
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/render");
-    for entry in std::fs::read_dir(own).unwrap() {
+    let shaders = own("shaders/render");
+    for entry in std::fs::read_dir(shaders).unwrap() {
         let path = entry.unwrap().path();
         std::fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
     }
@@ -971,7 +972,7 @@ fn a_film_shows_what_its_pictures_show() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("ffmpeg could not write no/such.mp4"),
+        said.contains("the film no/such.mp4 cannot be written"),
         "{said}"
     );
 }
@@ -988,21 +989,24 @@ fn with_walls_that_move() -> String {
     )
 }
 
+/// Runs `rockfall` in a folder: its exit code, and what it said on standard error.
+fn rockfall_in(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rockfall"));
+    let output = command
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    (output.status.code(), said)
+}
+
 #[test]
 fn a_kept_run_is_shown_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("moving.json"), with_walls_that_move()).unwrap();
-    let rockfall = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rockfall"));
-        let output = command
-            .current_dir(folder)
-            .args(arguments)
-            .output()
-            .unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        (output.status.code(), said)
-    };
+    let rockfall = |arguments: &[&str]| rockfall_in(folder, arguments);
     let ran = rockfall(&[
         "run",
         "moving.json",
@@ -1063,16 +1067,7 @@ fn a_kept_run_is_written_for_other_programs() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("moving.json"), with_walls_that_move()).unwrap();
-    let rockfall = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rockfall"));
-        let output = command
-            .current_dir(folder)
-            .args(arguments)
-            .output()
-            .unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        (output.status.code(), said)
-    };
+    let rockfall = |arguments: &[&str]| rockfall_in(folder, arguments);
     let run = [
         "run",
         "moving.json",
@@ -1150,14 +1145,29 @@ fn without_ffmpeg_there_is_a_sentence_and_no_film() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     for part in [
-        "--video: films are made by the program ffmpeg",
+        "--video: MP4 and WebM films are made by the program ffmpeg",
         "install it",
-        "write pictures with --out",
+        "write a .gif, or pictures with --out",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(!folder.path().join("film.mp4").exists());
-    // Pictures need none.
+    // A GIF and pictures need none.
+    let flags = ["--video", "film.gif", "--out", "both", "--size", "160x120"];
+    let output = render(folder.path(), &flags).env("PATH", "").output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let film = std::fs::File::open(folder.path().join("film.gif")).unwrap();
+    let film = GifDecoder::new(std::io::BufReader::new(film)).unwrap();
+    let shown = film.into_frames().collect_frames().unwrap();
+    assert_eq!(shown.len(), 5);
+    for (index, picture) in shown.iter().enumerate() {
+        assert_eq!(picture.delay().numer_denom_ms(), (100, 1));
+        let path = folder.path().join(format!("both/frame_{index:05}.png"));
+        let frame = image::open(path).unwrap().to_rgba8();
+        let off = difference(picture.buffer(), &frame);
+        assert!(off < 0.02, "picture {index} is off by {off}");
+    }
     let output = render(folder.path(), &["--out", "frames", "--size", "32x24"])
         .env("PATH", "")
         .output()
@@ -1173,7 +1183,7 @@ fn without_ffmpeg_there_is_a_sentence_and_no_film() {
 
 /// Pictures that a person has looked at. `ROCKFALL_WRITE_GOLDEN=1` writes them anew: look at them then.
 fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.png"))
+    own(&format!("tests/golden/{name}.png"))
 }
 
 /// What a picture may be off: adapters round differently, and an edge more or less shows little.
@@ -1239,7 +1249,7 @@ fn a_changed_scene_changes_the_picture() {
 
 #[test]
 fn a_scene_of_the_repository_can_be_drawn() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/stack.json");
+    let path = own("scenes/stack.json");
     let model = scene::load(&path).unwrap().model;
     let simulation = Simulation::on_cpu(model, Some(1)).unwrap();
     let mut renderer = renderer(&simulation);

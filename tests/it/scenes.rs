@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::device;
+use crate::common::{device, own};
 use rockfall::Simulation;
 use rockfall::model::{Integrator, Law, Model};
 use rockfall::scene;
@@ -31,7 +31,7 @@ fn scenes(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn all() -> Vec<PathBuf> {
-    let found = scenes(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes"));
+    let found = scenes(&own("scenes"));
     assert!(found.len() > 30, "{}", found.len());
     found
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{device, model, on_both, simulate};
+use crate::common::{device, model, on_both, own, simulate};
 use glam::{DMat3, DQuat, DVec3};
 use rockfall::model::clump::Clump;
 use rockfall::{Simulation, Summary, scene};
@@ -68,7 +68,7 @@ fn assert_same(found: &Clump, expected: &Clump) {
 
 #[test]
 fn a_mesh_has_its_own_mass_and_the_spheres_that_were_wanted() {
-    let mesh = "tests/data/tetrahedron.obj";
+    let mesh = &own("tests/data/tetrahedron.obj");
     let scene_of = |fit: Value| {
         let mut scene = scene(json!({ "corner": { "mesh": fit, "material": "stone" } }));
         scene["bodies"] = json!([{ "shape": "corner" }]);
@@ -111,7 +111,7 @@ fn a_mesh_has_its_own_mass_and_the_spheres_that_were_wanted() {
 #[test]
 fn a_mesh_may_have_the_mass_of_its_spheres_or_any_other() {
     let of = |properties: Value| {
-        let mesh = json!({ "file": "tests/data/tetrahedron.obj", "spheres": 15 });
+        let mesh = json!({ "file": own("tests/data/tetrahedron.obj"), "spheres": 15 });
         let shape = json!({ "mesh": mesh, "material": "stone", "mass_properties": properties });
         shapes(json!({ "a": shape }))("a")
     };
@@ -127,7 +127,7 @@ fn a_saved_scene_has_its_meshes() {
     let folder = tempfile::tempdir().unwrap();
     let other = tempfile::tempdir().unwrap();
     fs::copy(
-        "tests/data/tetrahedron.obj",
+        own("tests/data/tetrahedron.obj"),
         folder.path().join("corner.obj"),
     )
     .unwrap();
@@ -303,7 +303,7 @@ fn a_whole_has_the_mass_of_its_parts() {
 
 #[test]
 fn balls_merged_into_a_cube_keep_their_spin() {
-    let scene = scene::load("scenes/ancestors/spinning_cube.json".as_ref()).unwrap();
+    let scene = scene::load(&own("scenes/ancestors/spinning_cube.json")).unwrap();
     for mut simulation in [
         Simulation::on_cpu(scene.model.clone(), None).unwrap(),
         Simulation::on_gpu(scene.model.clone(), device()).unwrap(),

@@ -48,6 +48,26 @@ fn a_stage_begins_when_all_is_at_rest() {
     });
 }
 
+/// After 100 time steps, 1 ms, it has fallen for so short a time that it is slower than that.
+#[test]
+fn what_has_just_been_let_go_is_not_at_rest() {
+    let text = tray(PULLED)
+        .replace("0.0005", "1e-5")
+        .replace("0.001 }", "0.05 }")
+        .replace("[0, 0.11, 0]", "[0, 0.12, 0]");
+    on_both(&text, |mut simulation, engine| {
+        simulation.step(2000).unwrap();
+        assert_eq!(simulation.stage(), Some((0, "rest")), "{engine}");
+    });
+    let energy = text.replace(
+        r#""speed_below": 0.05"#,
+        r#""kinetic_energy_below": 0.00125"#,
+    );
+    let mut simulation = simulate(&energy);
+    simulation.step(2000).unwrap();
+    assert_eq!(simulation.stage(), Some((0, "rest")));
+}
+
 #[test]
 fn a_stage_ends_after_its_duration() {
     let stages = r#"[ { "duration": 0.5 }, { "gravity": [0, 0, 0], "duration": 0.25 }, { "gravity": [0, 10, 0] } ]"#;

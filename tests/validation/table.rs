@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use crate::common::own;
+
 use rockfall::Simulation;
 use rockfall::model::Model;
 use serde_json::Value;
@@ -255,9 +257,7 @@ fn digits(number: f64) -> String {
 }
 
 fn path() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "docs", "validation.md"]
-        .iter()
-        .collect()
+    own("docs/validation.md")
 }
 
 /// The name of the case in a row of the table.

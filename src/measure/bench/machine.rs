@@ -1,5 +1,3 @@
-use std::path::Path;
-use std::process::Command;
 use std::thread;
 
 use serde::Serialize;
@@ -18,9 +16,8 @@ pub struct Machine {
     pub os: String,
     /// Version of Rockfall.
     pub version: &'static str,
-    /// Commit of its source, if known: that of the build if `ROCKFALL_COMMIT` named it, else that
-    /// of the directory it was built in.
-    pub commit: Option<String>,
+    /// Commit of its source, if known.
+    pub commit: Option<&'static str>,
     /// Whether it was compiled without optimization for speed.
     pub debug: bool,
 }
@@ -40,10 +37,31 @@ impl Machine {
             memory_bytes: system.total_memory(),
             os: System::long_os_version().unwrap_or_else(|| std::env::consts::OS.to_owned()),
             version: env!("CARGO_PKG_VERSION"),
-            commit: option_env!("ROCKFALL_COMMIT").map_or_else(described, |hash| Some(hash.into())),
+            commit: commit(),
             debug: cfg!(debug_assertions),
         }
     }
+}
+
+/// The commit that the library was built from, if known.
+pub fn commit() -> Option<&'static str> {
+    Some(env!("ROCKFALL_COMMIT")).filter(|commit| !commit.is_empty())
+}
+
+/// The features of the interface that the library was built with.
+pub fn features() -> impl Iterator<Item = &'static str> {
+    let features = [
+        ("cpu", cfg!(feature = "cpu")),
+        ("gpu", cfg!(feature = "gpu")),
+        ("output", cfg!(feature = "output")),
+        ("parallel", cfg!(feature = "parallel")),
+        ("render", cfg!(feature = "render")),
+        ("scene", cfg!(feature = "scene")),
+        ("view", cfg!(feature = "view")),
+    ];
+    features
+        .into_iter()
+        .filter_map(|(name, built)| built.then_some(name))
 }
 
 /// Memory that is free for use, bytes; `None` where the system does not tell.
@@ -51,20 +69,4 @@ pub fn available_memory() -> Option<u64> {
     let ram = MemoryRefreshKind::nothing().with_ram();
     let system = System::new_with_specifics(RefreshKind::nothing().with_memory(ram));
     Some(system.available_memory()).filter(|&bytes| bytes > 0)
-}
-
-/// What git says of the source, if it is still where it was compiled.
-fn described() -> Option<String> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"));
-    if !source.join(".git").exists() {
-        return None;
-    }
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(source)
-        .args(["describe", "--always", "--dirty"])
-        .output()
-        .ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    Some(text.trim().to_owned()).filter(|text| output.status.success() && !text.is_empty())
 }

@@ -16,7 +16,7 @@ mod scenes;
 mod settled;
 mod spread;
 
-pub use machine::Machine;
+pub use machine::{Machine, commit, features};
 pub use roofline::{PassRoofline, Roofline};
 pub use scenes::BenchScene;
 pub use settled::Settled;

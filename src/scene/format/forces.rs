@@ -2,30 +2,22 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
 
 use super::super::strict::{given, keywords, objects};
 use super::{Vector, origin};
 
 /// A group of bodies, which bodies, fills and inlets name.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Group", deny_unknown_fields)]
 pub struct Group {
     /// Acceleration of gravity in it, m/s². Default: that of the scene.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub gravity: Option<Vector>,
     /// Names of groups whose bodies its bodies do not touch, and go right through; its own may be one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignores: Vec<String>,
     /// Drag of its bodies. Default: that of the scene.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub drag: Option<Drag>,
 }
 
@@ -52,15 +44,11 @@ impl Drag {
 /// A spring between two bodies, or a body and a point of the world, with a dashpot along it.
 ///
 /// It pulls its ends together by k (d - L) + c ḋ, d the distance between them. It passes through bodies.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Spring", deny_unknown_fields)]
 pub struct Spring {
     /// Name. Default: "spring 0" and so on.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub name: Option<String>,
     /// Where it starts.
     pub from: End,
@@ -74,11 +62,6 @@ pub struct Spring {
     #[schemars(range(min = 0))]
     pub damping: f64,
     /// Length at rest L, m. Default: the distance of its ends at the start.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub length: Option<f64>,
     /// Whether it only pulls, as a rope does. Default: false.
@@ -87,15 +70,11 @@ pub struct Spring {
 }
 
 /// An end of a spring.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "End", deny_unknown_fields)]
 pub struct End {
     /// Name of a body. Default: none, and the end stays in a point of the world.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub body: Option<String>,
     /// The point, m: in the own axes of the body's shape, or in the world. Default: 0, 0, 0.
     #[serde(default = "origin")]
@@ -103,25 +82,16 @@ pub struct End {
 }
 
 /// A force and a torque on a body.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Force", deny_unknown_fields)]
 pub struct Force {
     /// Name. Default: "force 0" and so on.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub name: Option<String>,
     /// Name of the body.
     pub body: String,
     /// The point of the body at which the force acts, in the own axes of its shape, m. Default: its centre of
     /// mass.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub point: Option<Vector>,
     /// Force, N. Default: 0, 0, 0.
     #[serde(default = "origin")]
@@ -137,19 +107,9 @@ pub struct Force {
     #[schemars(range(min = 0))]
     pub start: f64,
     /// Until when, s. Default: the end of the run.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub end: Option<f64>,
     /// A key of the window, one character: the force acts only while that is down; without a window, never.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub key: Option<String>,
 }
 
@@ -207,6 +167,7 @@ fn thin() -> f64 {
 }
 
 /// A train of waves.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Wave", deny_unknown_fields)]
 pub struct Wave {
@@ -220,11 +181,6 @@ pub struct Wave {
     #[schemars(range(min = 0))]
     pub amplitude: f64,
     /// Time from crest to crest, s. Default: that of waves on deep water, sqrt(2 pi length/|g|).
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub period: Option<f64>,
 }
@@ -235,32 +191,18 @@ pub(super) fn along_x() -> Vector {
 
 /// When bodies fall asleep, and when they wake. A body that sleeps is not moved, and contacts among sleepers are not
 /// evaluated again until something near them is awake.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Sleep", deny_unknown_fields)]
 pub struct Sleep {
     /// Speed up to which a body is at rest, m/s: that of its centre and of its surface about that together. Default:
     /// sqrt(|g| R)/100, R the smallest radius.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub speed: Option<f64>,
     /// Time for which it must be at rest to fall asleep, s. Default: 5 sqrt(R/|g|).
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub after: Option<f64>,
     /// It wakes when what acts on it would accelerate it by more than this, m/s². Default: |g|/20.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub wake: Option<f64>,
 }

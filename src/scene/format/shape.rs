@@ -6,12 +6,14 @@ use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
 
 use super::super::strict::{self, given, keywords, objects};
 use super::{List, Vector, origin};
 
 /// A shape: a rigid composite of spheres. It gives exactly one of `sphere`, `cube`, `tetrahedron`, `rod`,
 /// `torus`, `box`, `mesh`, `spheres` and `parts`.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Shape", deny_unknown_fields)]
 #[schemars(extend(
@@ -24,85 +26,30 @@ use super::{List, Vector, origin};
 ))]
 pub struct Shape {
     /// One sphere.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub sphere: Option<Sphere>,
     /// n x n x n spheres on a cubic lattice, centred on the origin.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub cube: Option<Lattice>,
     /// A regular tetrahedron of spheres, n along each edge, centred on the origin.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub tetrahedron: Option<Lattice>,
     /// n spheres in a row along x, centred on the origin.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub rod: Option<Lattice>,
     /// n spheres on a ring around the y axis, centred on the origin.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub torus: Option<Torus>,
     /// A cuboid about the origin, along the axes, with spheres along its faces: smooth enough to be stacked.
-    #[serde(
-        rename = "box",
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "box")]
     pub cuboid: Option<Cuboid>,
     /// Spheres fitted inside a closed mesh.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub mesh: Option<FittedMesh>,
     /// Spheres, one by one, in the shape's own axes.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(length(min = 1))]
     pub spheres: Option<Vec<CenteredSphere>>,
     /// Other shapes of the scene, put together: what overlaps counts for each of them.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(length(min = 1))]
     pub parts: Option<Vec<Part>>,
     /// Name of the material. Of a shape of `parts`, it may be left out: then each part keeps its own.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub material: Option<String>,
     /// Where mass, centre of mass and inertia come from. Default: of a `box`, the solid cuboid; of a `mesh`, what
     /// it is around; of `parts`, their sum; else "spheres".
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub mass_properties: Option<MassProperties>,
 }
 
@@ -116,6 +63,7 @@ pub struct Sphere {
 }
 
 /// Equal spheres in a regular arrangement.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Lattice", deny_unknown_fields)]
 pub struct Lattice {
@@ -127,16 +75,12 @@ pub struct Lattice {
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub radius: f64,
     /// Distance between the centres of neighbours, m. Default: twice the radius, so that they touch.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub spacing: Option<f64>,
 }
 
 /// Equal spheres on a ring.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Torus", deny_unknown_fields)]
 pub struct Torus {
@@ -147,11 +91,6 @@ pub struct Torus {
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub radius: f64,
     /// Radius of the ring on which their centres lie, m. Default: such that neighbours touch.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub ring_radius: Option<f64>,
 }
@@ -168,6 +107,7 @@ pub struct CenteredSphere {
 }
 
 /// A cuboid of equal spheres along its faces, edges and corners, which touch them from inside.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Cuboid", deny_unknown_fields)]
 pub struct Cuboid {
@@ -178,17 +118,13 @@ pub struct Cuboid {
     pub radius: f64,
     /// Largest distance between the centres of neighbours, m; the smaller, the smoother the faces. Along
     /// each side it is divided into equal steps. Default: the radius.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub spacing: Option<f64>,
 }
 
 /// Spheres inside a closed mesh, as many as wanted, or as are needed to come near its surface everywhere.
 /// `rockfall check` says how many there are, and how near they come.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "FittedMesh", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["spheres"]}, {"required": ["tolerance"]}]))]
@@ -197,33 +133,19 @@ pub struct FittedMesh {
     /// anticlockwise seen from outside.
     pub file: String,
     /// What lengths in the file are multiplied by, such as 0.001 for millimetres. Default: 1.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
     /// Number of spheres. They are placed such that the largest gap between the surface of the mesh and theirs
     /// is as small as can be found; should fewer do as well, there are fewer.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 1))]
     pub spheres: Option<u32>,
     /// Largest gap between the surface of the mesh and that of the spheres, m.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub tolerance: Option<f64>,
 }
 
 /// A shape as a part of another one. Its orientation is given as that of a body.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Part", deny_unknown_fields)]
 #[schemars(extend(
@@ -237,25 +159,10 @@ pub struct Part {
     #[serde(default = "origin")]
     pub position: Vector,
     /// Quaternion x, y, z, w that turns the part's own axes into those of the whole; it is normalised.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub orientation: Option<List<f64, 4>>,
     /// Axis of rotation, of any length but zero.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub axis: Option<Vector>,
     /// Angle about `axis`, rad.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub angle: Option<f64>,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
 
 use super::super::strict::{Table, given, objects};
 use super::{Motion, Pair, Vector};
@@ -10,38 +11,19 @@ use super::{Motion, Pair, Vector};
 ///
 /// The first stage begins with the run, and is the scene as it stands. Each later one begins when the one before it ends, and
 /// keeps what it does not change. The last one lasts until the run ends.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Stage", deny_unknown_fields)]
 pub struct Stage {
     /// Name. Default: its place in the list.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub name: Option<String>,
     /// It ends after this time, s; with `until` as well, at the latest. Default: it ends when `until` holds.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub duration: Option<f64>,
-    /// It ends when this holds, at the earliest 100 time steps after it began: it is looked at every 100 time steps. Default: it ends after its
-    /// `duration`.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    /// It ends when this holds: it is looked at every 100 time steps, at the earliest after twice the time in which bodies
+    /// that fall freely from rest would no longer meet it. Default: it ends after its `duration`.
     pub until: Option<Until>,
     /// Acceleration of gravity from its start on, m/s². Default: as before.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub gravity: Option<Vector>,
     /// How walls move from its start on, by their names, from where they are then; times are from the start of the stage.
     #[serde(default, skip_serializing_if = "no_motions")]
@@ -56,24 +38,15 @@ fn no_motions(motions: &Table<Motion>) -> bool {
 }
 
 /// What ends a stage: one of these.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Until", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["speed_below"]}, {"required": ["kinetic_energy_below"]}]))]
 pub struct Until {
     /// No body is faster than this, m/s.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub speed_below: Option<f64>,
     /// All bodies together have less kinetic energy than this, J.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub kinetic_energy_below: Option<f64>,
 }

@@ -2,72 +2,34 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
 
 use super::super::strict::{given, keywords, objects};
 use super::{List, Vector};
 use crate::model::view::{ColourBy, ColourMap};
 
 /// How pictures and the window show the scene, unless the arguments of a command say otherwise.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "View", deny_unknown_fields)]
 pub struct View {
     /// What is up, of any length but zero. Default: against gravity, or along y where there is none.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub up: Option<Vector>,
     /// Degrees around the scene, degrees above it (-88 to 88), and how many times nearer than where it fills the
     /// picture. Default: 30, 20, 1.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub camera: Option<List<f64, 3>>,
     /// Where the camera is instead, m.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub eye: Option<Vector>,
     /// What the camera looks at, m. Default: the middle of the scene.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub target: Option<Vector>,
     /// What colours mean. Default: "body".
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub colour: Option<ColourBy>,
     /// The values of the first and of the last colour. Default: follows the values that there are.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub range: Option<List<f64, 2>>,
     /// The colours from the first to the last. Default: "viridis".
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub map: Option<ColourMap>,
     /// Where bodies and walls are cut: "x=0" takes away what is nearer to the camera, "x<0" and "x>0" say what stays.
     /// Default: nowhere.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub clip: Option<String>,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
 
 use super::super::strict::{given, keywords, objects};
 use super::{List, Sphere, Vector, origin};
@@ -11,6 +12,7 @@ use super::{List, Sphere, Vector, origin};
 ///
 /// A wall is rigid, and flat where a sphere touches it: the effective radius of a contact is that of the
 /// sphere, whatever the curvature of the wall.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Wall", deny_unknown_fields)]
 #[schemars(extend(
@@ -23,92 +25,32 @@ use super::{List, Sphere, Vector, origin};
 ))]
 pub struct Wall {
     /// Name in reports. Default: its place, such as `walls[0]`.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub name: Option<String>,
     /// An infinite plane through the wall's origin.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub plane: Option<PlaneShape>,
     /// A rectangle about the origin, across y.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub rectangle: Option<RectangleShape>,
     /// A disc about the origin, across y.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub disc: Option<DiscShape>,
     /// A box about the origin, along the axes.
-    #[serde(
-        rename = "box",
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "box")]
     pub cuboid: Option<BoxShape>,
     /// A sphere about the origin.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub sphere: Option<Sphere>,
     /// A cylinder about y, half of it above the origin.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub cylinder: Option<CylinderShape>,
     /// A cone about y that is cut off at both ends, half of its height above the origin.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub cone: Option<ConeShape>,
     /// A torus about y.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub torus: Option<TorusShape>,
     /// Triangles from a file.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub mesh: Option<MeshShape>,
     /// The distance from a closed mesh, sampled: as fast with a million triangles as with ten, as smooth as the
     /// samples are far apart, and touched in one place at a time.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub signed_distance: Option<DistanceShape>,
     /// Which side of the surface bodies touch. A wall with one side holds a sphere until it is wholly behind
     /// it (a plane for ever). A plane is
     /// touched from where its normal points to, and has no `side`. Default: "both".
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub side: Option<Side>,
     /// Name of the material.
     pub material: String,
@@ -116,99 +58,40 @@ pub struct Wall {
     #[serde(default = "origin")]
     pub position: Vector,
     /// Quaternion x, y, z, w that turns the wall's own axes into the world; it is normalised.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub orientation: Option<List<f64, 4>>,
     /// Axis of rotation, of any length but zero.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub axis: Option<Vector>,
     /// Angle about `axis`, rad.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub angle: Option<f64>,
     /// How the wall moves, whatever pushes it. Default: it stands still.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub motion: Option<Motion>,
     /// Forces move the wall: it is a rigid body of its own, whose centre of mass is its `position`. Walls do
     /// not touch each other. Default: they do not.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub rigid_body: Option<RigidBody>,
     /// The wall presses with a force that is kept. Default: it does not.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub servo: Option<Servo>,
     /// Velocity of the surface along itself in the wall's own axes, as that of a conveyor belt, m/s: the wall
     /// does not move. What points out of the surface at a contact does not count. Default: 0, 0, 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub surface_velocity: Option<Vector>,
     /// Temperature, K, which it keeps. Default: it conducts nothing.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<f64>,
     /// Whether pictures show it. Default: true.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub visible: Option<bool>,
     /// In pictures, how much it hides of what is behind it, from 0 (nothing) to 1 (all). Default: 1, but parts
     /// that stand before bodies are faint glass.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0, max = 1))]
     pub opacity: Option<f64>,
     /// Its colour in pictures: `#` and two hexadecimal digits each for red, green and blue. Default: grey.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub colour: Option<String>,
 }
 
 /// An infinite plane; bodies live on the side to which its normal points.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "PlaneShape", deny_unknown_fields)]
 pub struct PlaneShape {
     /// Normal of any length but zero, in the wall's own axes. Default: 0, 1, 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub normal: Option<Vector>,
 }
 
@@ -221,6 +104,7 @@ pub struct RectangleShape {
 }
 
 /// A disc across y, or a ring.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "DiscShape", deny_unknown_fields)]
 pub struct DiscShape {
@@ -228,11 +112,6 @@ pub struct DiscShape {
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub radius: f64,
     /// Radius of a hole in its middle, m. Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub hole: Option<f64>,
 }
@@ -246,6 +125,7 @@ pub struct BoxShape {
 }
 
 /// A cylinder about y.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "CylinderShape", deny_unknown_fields)]
 pub struct CylinderShape {
@@ -253,23 +133,14 @@ pub struct CylinderShape {
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub radius: f64,
     /// Length, m. Default: endless.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub height: Option<f64>,
     /// Whether discs close its ends. Default: false.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub closed: Option<bool>,
 }
 
 /// A cone about y, cut off at both ends.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "ConeShape", deny_unknown_fields)]
 pub struct ConeShape {
@@ -283,11 +154,6 @@ pub struct ConeShape {
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub height: f64,
     /// Whether discs close its ends. Default: false.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub closed: Option<bool>,
 }
 
@@ -304,22 +170,19 @@ pub struct TorusShape {
 }
 
 /// Triangles from a file, as large as they are there.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "MeshShape", deny_unknown_fields)]
 pub struct MeshShape {
     /// An OBJ or STL file (text or binary), relative to the folder of the scene file.
     pub file: String,
     /// What lengths in the file are multiplied by, such as 0.001 for millimetres. Default: 1.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
 }
 
 /// The distance from a closed mesh, sampled on a grid.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "DistanceShape", deny_unknown_fields)]
 pub struct DistanceShape {
@@ -327,11 +190,6 @@ pub struct DistanceShape {
     /// two triangles.
     pub file: String,
     /// What lengths in the file are multiplied by, such as 0.001 for millimetres. Default: 1.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
     /// Distance of two samples, m.
@@ -355,22 +213,13 @@ pub enum Side {
 
 /// How a wall moves by prescription: it turns about an axis, and then is shifted by its velocity and its
 /// vibrations. Keys take the place of position and orientation at the start.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Motion", deny_unknown_fields)]
 pub struct Motion {
     /// Constant velocity, m/s. Default: 0, 0, 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub velocity: Option<Vector>,
     /// Turning about an axis. Default: none.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub rotation: Option<Rotation>,
     /// Swings to and fro, all added up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -379,25 +228,16 @@ pub struct Motion {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<Key>,
     /// When velocity, rotation and vibrations start, s. Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub start: Option<f64>,
     /// When they end, s. Default: never.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub end: Option<f64>,
 }
 
 /// A wall as a rigid body under gravity, contacts and what is given here: with a mass it moves, with moments of
 /// inertia it turns.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "RigidBody", deny_unknown_fields)]
 #[schemars(extend(
@@ -408,63 +248,23 @@ pub struct Motion {
 ))]
 pub struct RigidBody {
     /// Mass, kg. Default: its position stays.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub mass: Option<f64>,
     /// Direction of the rails along which alone it moves, of any length but zero. Default: it moves in any
     /// direction.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub rail: Option<Vector>,
     /// Principal moments of inertia about its own axes, kg m2. Default: its orientation stays.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub moments_of_inertia: Option<Vector>,
     /// Direction of the axle through its position about which alone it turns, of any length but zero. Default:
     /// it turns about any axis.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub axle: Option<Vector>,
     /// Force on it besides gravity and contacts, N. Default: 0, 0, 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub force: Option<Vector>,
     /// Torque on it besides that of contacts, N m. Default: 0, 0, 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub torque: Option<Vector>,
     /// Velocity at the start, m/s; along the rail, if there is one. Default: 0, 0, 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub velocity: Option<Vector>,
     /// Angular velocity at the start, rad/s; along the axle, if there is one. Default: 0, 0, 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub angular_velocity: Option<Vector>,
 }
 
@@ -484,58 +284,30 @@ pub struct Servo {
 }
 
 /// Turning about an axis that stands still in the world: steadily, rocking, or both.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Rotation", deny_unknown_fields)]
 pub struct Rotation {
     /// Direction of the axis, of any length but zero.
     pub axis: Vector,
     /// A point of the axis, m. Default: the wall's `position`.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub center: Option<Vector>,
     /// Angular speed, rad/s. Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub speed: Option<f64>,
     /// Amplitude of the rocking, rad. Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub amplitude: Option<f64>,
     /// Frequency of the rocking, 1/s. Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub frequency: Option<f64>,
     /// Phase of the rocking, rad. Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub phase: Option<f64>,
     /// Time in which speed and amplitude grow from 0, evenly, s. Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub ramp: Option<f64>,
 }
 
 /// A swing to and fro: amplitude times sin(2 pi frequency t + phase), less that at its start.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Vibration", deny_unknown_fields)]
 pub struct Vibration {
@@ -545,23 +317,14 @@ pub struct Vibration {
     #[schemars(range(min = 0))]
     pub frequency: f64,
     /// Phase, rad. Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub phase: Option<f64>,
     /// Time in which the amplitude grows from 0, evenly, s. Default: 0.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     #[schemars(range(min = 0))]
     pub ramp: Option<f64>,
 }
 
 /// Where a wall is at a time; what is left out is as the wall has it.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Key", deny_unknown_fields)]
 #[schemars(extend(
@@ -573,32 +336,12 @@ pub struct Key {
     #[schemars(range(min = 0))]
     pub time: f64,
     /// Where the wall's own origin is, m.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub position: Option<Vector>,
     /// Quaternion x, y, z, w that turns the wall's own axes into the world; it is normalised.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub orientation: Option<List<f64, 4>>,
     /// Axis of rotation, of any length but zero.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub axis: Option<Vector>,
     /// Angle about `axis`, rad.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub angle: Option<f64>,
 }
 

@@ -176,6 +176,19 @@ impl Context {
         outcome.map(|_| ()).map_err(|error| self.lost(error))
     }
 
+    /// [`Context::wait`] for those who wait as they like.
+    #[cfg(feature = "view")]
+    pub(crate) async fn wait_by(&self, patience: Patience) -> Result<()> {
+        if patience == Patience::Block {
+            return self.wait();
+        }
+        // What is submitted last is done last.
+        let staging = self.staging(4);
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.clear_buffer(&staging, 0, None);
+        self.submit(encoder, staging, 4).wait(self, patience).await
+    }
+
     fn lost(&self, reason: impl Display) -> Error {
         Error::Lost {
             adapter: self.adapter.clone(),

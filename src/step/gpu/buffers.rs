@@ -504,6 +504,10 @@ impl Context {
         size: u64,
         usage: BufferUsages,
     ) -> Result<wgpu::Buffer> {
+        if cfg!(target_family = "wasm") {
+            // Whether there is memory is told to those who wait.
+            return self.allocate(name, size, usage);
+        }
         pollster::block_on(self.create_buffer_async(name, size, usage))
     }
 
@@ -514,26 +518,33 @@ impl Context {
         size: u64,
         usage: BufferUsages,
     ) -> Result<wgpu::Buffer> {
-        let too_large = |limit: String| Error::TooLarge {
-            buffer: name,
-            needed: size,
-            adapter: self.adapter.clone(),
-            limit,
-        };
+        let scope = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let buffer = self.allocate(name, size, usage);
+        match scope.pop().await {
+            None => buffer,
+            Some(_) => Err(self.too_large(name, size, "has no memory left for it".to_owned())),
+        }
+    }
+
+    fn allocate(&self, name: &'static str, size: u64, usage: BufferUsages) -> Result<wgpu::Buffer> {
         let largest = self.largest_buffer();
         if size > largest {
-            return Err(too_large(format!("allows {largest} at most")));
+            return Err(self.too_large(name, size, format!("allows {largest} at most")));
         }
-        let scope = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+        Ok(self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(name),
             size,
             usage,
             mapped_at_creation: false,
-        });
-        match scope.pop().await {
-            None => Ok(buffer),
-            Some(_) => Err(too_large("has no memory left for it".to_owned())),
+        }))
+    }
+
+    fn too_large(&self, buffer: &'static str, needed: u64, limit: String) -> Error {
+        Error::TooLarge {
+            buffer,
+            needed,
+            adapter: self.adapter.clone(),
+            limit,
         }
     }
 }

@@ -236,12 +236,12 @@ impl Adapter {
     /// # Errors
     /// With a sentence on what there is, if none fits.
     #[cfg(feature = "view")]
-    pub(crate) fn for_surface(
+    pub(crate) async fn for_surface(
         instance: &wgpu::Instance,
-        surface: &wgpu::Surface,
+        surface: &wgpu::Surface<'_>,
         wanted: Option<&str>,
     ) -> Result<Adapter> {
-        let adapters = pollster::block_on(Adapter::seen_by(instance, Backends::all()));
+        let adapters = Adapter::seen_by(instance, Backends::all()).await;
         let seen: Vec<String> = adapters.iter().map(Adapter::describe).collect();
         let suits = |adapter: &Adapter| {
             adapter.lacks().is_empty()

@@ -44,6 +44,14 @@ impl GpuEngine {
         }
         Ok(())
     }
+
+    async fn start_again(&mut self, state: &State) -> Result<()> {
+        let canceller = std::mem::take(&mut self.canceller);
+        let context = self.context().clone();
+        *self = GpuEngine::with_law_async(&context, state, self.law.as_deref()).await?;
+        self.canceller = canceller;
+        Ok(())
+    }
 }
 
 impl Engine for GpuEngine {
@@ -160,10 +168,11 @@ impl Engine for GpuEngine {
     }
 
     fn restart(&mut self, state: &State) -> Result<()> {
-        let canceller = std::mem::take(&mut self.canceller);
-        *self = GpuEngine::with_law(&self.context().clone(), state, self.law.as_deref())?;
-        self.canceller = canceller;
-        Ok(())
+        pollster::block_on(self.start_again(state))
+    }
+
+    fn restart_async<'a>(&'a mut self, state: &'a State) -> Later<'a, ()> {
+        Box::pin(self.start_again(state))
     }
 
     fn memory(&self, _: &State) -> u64 {

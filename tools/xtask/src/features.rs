@@ -2,7 +2,7 @@
 
 use crate::{Step, cargo, run};
 
-/// Combinations that must build without a warning, and do without the packages of the others.
+/// Combinations of the library's features that must build without a warning, and do without the packages of the others.
 const COMBINATIONS: [&str; 8] = [
     "",
     "cpu",
@@ -11,20 +11,20 @@ const COMBINATIONS: [&str; 8] = [
     "cpu,gpu",
     "cpu,scene,output,parallel",
     "render",
-    "cli",
+    "measure",
 ];
 
 /// Packages, each with the features that bring it.
 const PACKAGES: [(&str, &[&str]); 9] = [
-    ("multiversion", &["cpu", "view", "cli"]),
-    ("wgpu", &["gpu", "render", "view", "cli"]),
-    ("naga", &["gpu", "render", "view", "cli"]),
-    ("rayon", &["parallel", "cli"]),
-    ("schemars", &["scene", "output", "view", "cli"]),
-    ("csv", &["output", "view", "cli"]),
+    ("multiversion", &["cpu", "view", "measure"]),
+    ("wgpu", &["gpu", "render", "view", "measure"]),
+    ("naga", &["gpu", "render", "view", "measure"]),
+    ("rayon", &["parallel"]),
+    ("schemars", &["scene", "output", "view", "measure"]),
+    ("csv", &["output", "view", "measure"]),
     ("image", &["render", "view"]),
     ("winit", &["view"]),
-    ("clap", &["cli"]),
+    ("clap", &["clap"]),
 ];
 
 /// Prefixes of the names of the window's packages, of which there are several.
@@ -69,12 +69,14 @@ pub fn check(announce: impl Fn(&str)) -> Result<(), String> {
             return Err(wrong);
         }
     }
-    for features in COMBINATIONS {
+    let library = COMBINATIONS.map(|features| ("rockfall", features));
+    // The program without a window, for machines that only compute.
+    for (package, features) in library.into_iter().chain([("rockfall-cli", "")]) {
         let step = Step {
             arguments: &[
                 "clippy",
                 "--package",
-                "rockfall",
+                package,
                 "--no-default-features",
                 &format!("--features={features}"),
                 "--",

@@ -11,6 +11,7 @@ mod release;
 mod tools;
 mod vulkan;
 mod wasm;
+mod web;
 
 use std::ffi::OsStr;
 use std::io;
@@ -20,9 +21,10 @@ use std::time::Instant;
 const HELP: &str = "\
 Runs every check of Rockfall.
 
-Usage: cargo xtask test [--long]
+Usage: cargo xtask test [--long | --web]
        cargo xtask python
        cargo xtask wheel
+       cargo xtask web --out DIR
        cargo xtask validate
        cargo xtask fuzz [--minutes N]
 
@@ -33,8 +35,11 @@ Usage: cargo xtask test [--long]
             alone and without vector instructions of x86-64 to the bits of one with them, builds the package from its own files, compares the library's interface
             with that of the last release, tests the package for Python in release mode, and runs the tests of
             the tools in Python, for which it makes an environment with numpy, matplotlib, pandas and vtk
+  --web     instead builds the page for browsers, and tests it in Chromium beside the program; installs Chromium on
+            Debian and Ubuntu, and what drives it in an environment of Python
   python    of the above, the tests of the package for Python alone
   wheel     builds the wheel of the package for Python for this platform, in target/wheels
+  web       builds the page for browsers in DIR, and says how large its module is
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
             measured to docs/validation.md
   fuzz      damages scenes, meshes and laws at random for N minutes (10), in release mode, and says what it tried
@@ -54,7 +59,9 @@ enum Task {
     Help,
     Test { long: bool },
     Python,
+    TestWeb,
     Wheel,
+    Web { out: String },
     Validate,
     Fuzz { minutes: String },
 }
@@ -139,7 +146,9 @@ fn main() -> ExitCode {
         }
         Ok(Task::Test { long }) => (test(long), 1),
         Ok(Task::Python) => (python::test_package(false), 1),
+        Ok(Task::TestWeb) => (web::test(), 1),
         Ok(Task::Wheel) => (wheel(), 1),
+        Ok(Task::Web { out }) => (web::build(out.as_ref()), 1),
         Ok(Task::Validate) => (validate(), 1),
         Ok(Task::Fuzz { minutes }) => (fuzz(&minutes), 1),
         Err(sentence) => (Err(sentence), 2),
@@ -161,8 +170,15 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
     match arguments.as_slice() {
         ["test"] => Ok(Task::Test { long: false }),
         ["test", "--long"] => Ok(Task::Test { long: true }),
+        ["test", "--web"] => Ok(Task::TestWeb),
         ["python"] => Ok(Task::Python),
         ["wheel"] => Ok(Task::Wheel),
+        ["web", "--out", out] => Ok(Task::Web {
+            out: (*out).to_owned(),
+        }),
+        ["web", ..] => {
+            Err("`web` takes `--out` and a folder (see `cargo xtask --help`)".to_owned())
+        }
         ["validate"] => Ok(Task::Validate),
         ["fuzz"] => Ok(Task::Fuzz {
             minutes: "10".to_owned(),
@@ -176,16 +192,17 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
             "`fuzz` takes `--minutes` and a number above 0 (see `cargo xtask --help`)".to_owned(),
         ),
         [] => Err(
-            "no task given; there are `test`, `python`, `wheel`, `validate` and `fuzz`".to_owned(),
+            "no task given; there are `test`, `python`, `wheel`, `web`, `validate` and `fuzz`"
+                .to_owned(),
         ),
         ["test", other, ..] => Err(format!(
-            "`test` knows no `{other}`; it takes at most one `--long` (see `cargo xtask --help`)"
+            "`test` knows no `{other}`; it takes at most one of `--long` and `--web` (see `cargo xtask --help`)"
         )),
         [task @ ("python" | "wheel" | "validate"), other, ..] => Err(format!(
             "`{task}` knows no `{other}`; it takes nothing (see `cargo xtask --help`)"
         )),
         [other, ..] => Err(format!(
-            "there is no task `{other}`; there are `test`, `python`, `wheel`, `validate` and `fuzz`"
+            "there is no task `{other}`; there are `test`, `python`, `wheel`, `web`, `validate` and `fuzz`"
         )),
     }
 }
@@ -303,6 +320,10 @@ mod tests {
         assert_eq!(parsed("test --long"), Ok(Task::Test { long: true }));
         assert_eq!(parsed("python"), Ok(Task::Python));
         assert_eq!(parsed("wheel"), Ok(Task::Wheel));
+        assert_eq!(parsed("test --web"), Ok(Task::TestWeb));
+        let out = "folder".to_owned();
+        assert_eq!(parsed("web --out folder"), Ok(Task::Web { out }));
+        assert!(parsed("web").unwrap_err().contains("`--out`"));
         assert_eq!(parsed("validate"), Ok(Task::Validate));
         let fuzz = |minutes: &str| {
             Ok(Task::Fuzz {

@@ -31,11 +31,11 @@ fn system() -> &'static str {
     if cfg!(windows) { "python" } else { "python3" }
 }
 
-/// Makes an environment, if need be, and installs what `requirements` lists.
+/// Makes an environment, if need be, and installs what `requirements` lists. Returns its Python.
 ///
 /// # Errors
 /// With a sentence that says what to install, if that is not possible.
-fn provide(name: &str, requirements: &str) -> Result<PathBuf, String> {
+pub fn provide(name: &str, requirements: &str) -> Result<PathBuf, String> {
     let folder = target().join(name);
     let python = folder.join(if cfg!(windows) {
         "Scripts/python.exe"
@@ -211,18 +211,22 @@ fn only_file(folder: &Path) -> Result<PathBuf, String> {
 }
 
 /// The program, as Cargo has built it.
-fn program(profile: &str) -> PathBuf {
+pub fn program(profile: &str) -> PathBuf {
     let program = target().join(profile).join("rockfall");
     program.with_extension(env::consts::EXE_EXTENSION)
 }
 
 /// Where Cargo builds.
-fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     let named = env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
     std::path::absolute(&named).unwrap_or(named)
 }
 
-fn succeed(command: &mut Command) -> Result<(), String> {
+/// Runs a command that must succeed.
+///
+/// # Errors
+/// With the command as it would be typed, if it does not.
+pub fn succeed(command: &mut Command) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{} ({status})", line(command))),

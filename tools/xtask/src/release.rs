@@ -4,12 +4,14 @@ use std::process::{Command, Stdio};
 
 use crate::{Step, cargo, run};
 
-/// Builds the package from its own files alone.
+/// Builds the packages from their own files alone.
 pub const PACKAGE: Step = Step {
     arguments: &[
         "package",
         "--package",
         "rockfall",
+        "--package",
+        "rockfall-cli",
         "--locked",
         "--allow-dirty",
     ],

@@ -1,4 +1,4 @@
-//! The core of the library for the browser, where the target's standard library is to be had.
+//! The library for the browser, where the target's standard library is to be had.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::{Step, run};
 
 /// The target.
-const TARGET: &str = "wasm32-unknown-unknown";
+pub const TARGET: &str = "wasm32-unknown-unknown";
 
 const CHECK: Step = Step {
     arguments: &[
@@ -15,19 +15,34 @@ const CHECK: Step = Step {
         "rockfall",
         "--lib",
         "--no-default-features",
-        "--features=cpu,scene",
+        "--features=view",
         "--target",
         TARGET,
     ],
     variable: None,
-    remedy: "the core has to do without what a browser lacks",
+    remedy: "in a browser there are no threads, files or clocks, and nobody can wait for a device",
 };
 
-/// Checks that the core builds for the target; says so where it cannot.
+/// Checks that the library, with the window's viewer, builds for the target; says so where it cannot.
 ///
 /// # Errors
 /// If it does not build.
 pub fn check(announce: impl Fn(&str)) -> Result<(), String> {
+    if let Err(sentence) = provide() {
+        announce(&format!(
+            "the library is not checked for {TARGET}: {sentence}"
+        ));
+        return Ok(());
+    }
+    announce(&CHECK.to_string());
+    run(&CHECK)
+}
+
+/// Sees that the target's standard library is there.
+///
+/// # Errors
+/// With a sentence that says how to install it, if it is not and rustup cannot.
+pub fn provide() -> Result<(), String> {
     if !is_installed() {
         let _ = Command::new("rustup")
             .args(["target", "add", TARGET])
@@ -35,15 +50,13 @@ pub fn check(announce: impl Fn(&str)) -> Result<(), String> {
             .stderr(Stdio::null())
             .status();
     }
-    if !is_installed() {
-        announce(&format!(
-            "the core is not checked for {TARGET}: this toolchain lacks its standard library; `rustup target add \
-             {TARGET}` installs it, on Debian and Ubuntu the package libstd-rust-dev-wasm32 that of Debian's own rustc"
-        ));
-        return Ok(());
+    match is_installed() {
+        true => Ok(()),
+        false => Err(format!(
+            "this toolchain lacks the standard library of {TARGET}; `rustup target add {TARGET}` installs it, on Debian \
+             and Ubuntu the package libstd-rust-dev-wasm32 that of Debian's own rustc"
+        )),
     }
-    announce(&CHECK.to_string());
-    run(&CHECK)
 }
 
 /// Whether the compiler that cargo runs has the standard library of the target.

@@ -1,0 +1,326 @@
+//! The window in a page of a browser.
+//!
+//! A page has one thread, which never waits: a task of its own has the viewer, and reads what happens, in its order, from a
+//! mailbox. While the task waits for the device, the page goes on.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use serde::Serialize;
+use wasm_bindgen_futures::spawn_local;
+use web_sys::HtmlCanvasElement;
+use winit::application::ApplicationHandler;
+use winit::event::WindowEvent;
+use winit::event_loop::{ActiveEventLoop, EventLoop, OwnedDisplayHandle};
+use winit::platform::web::{EventLoopExtWebSys, WindowAttributesExtWebSys};
+use winit::window::{Window, WindowId};
+
+use super::canvas::Canvas;
+use super::keys::Action;
+use super::stage::Files;
+use super::watch::Watch;
+use super::{Notice, PATIENCE, Setup, Viewer};
+use crate::error::{Error, Result};
+use crate::simulation::summary::Summary;
+use crate::state::Field;
+
+/// A viewer in a page; a clone is another handle of the same.
+#[derive(Clone)]
+pub struct Page {
+    mail: Mail<Letter>,
+    status: Rc<RefCell<Status>>,
+}
+
+/// How the viewer is, as of its last frame.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// Frames so far.
+    pub frames: u64,
+    /// Simulated time, s.
+    pub time: f64,
+    /// Steps taken.
+    pub steps: u64,
+    /// Spheres times steps so far.
+    pub sphere_steps: u64,
+    /// Bodies that there are.
+    pub bodies: usize,
+    /// Their spheres.
+    pub spheres: usize,
+    /// Whether the simulation goes on.
+    pub playing: bool,
+    /// Time of a frame, on average, s.
+    pub frame: f64,
+    /// What of it steps take.
+    pub simulation: f64,
+    /// What of it the picture takes.
+    pub drawing: f64,
+    /// What it runs on.
+    pub adapter: String,
+    /// What the user should know.
+    pub notice: Option<String>,
+    /// Why there is no viewer any more, or never was one.
+    pub failure: Option<String>,
+}
+
+/// What is to be done with the viewer.
+type Errand = Box<dyn for<'a> FnOnce(&'a mut Viewer) -> Pin<Box<dyn Future<Output = ()> + 'a>>>;
+
+enum Letter {
+    Event(WindowEvent),
+    Errand(Errand),
+}
+
+/// What is sent within the thread, in its order.
+struct Mail<T>(Rc<RefCell<Sent<T>>>);
+
+struct Sent<T> {
+    waiting: VecDeque<T>,
+    reader: Option<Waker>,
+}
+
+impl<T> Clone for Mail<T> {
+    fn clone(&self) -> Mail<T> {
+        Mail(Rc::clone(&self.0))
+    }
+}
+
+impl<T> Mail<T> {
+    fn new() -> Mail<T> {
+        Mail(Rc::new(RefCell::new(Sent {
+            waiting: VecDeque::new(),
+            reader: None,
+        })))
+    }
+
+    fn send(&self, letter: T) {
+        let reader = {
+            let mut sent = self.0.borrow_mut();
+            sent.waiting.push_back(letter);
+            sent.reader.take()
+        };
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
+    async fn next(&self) -> T {
+        poll_fn(|task| {
+            let mut sent = self.0.borrow_mut();
+            match sent.waiting.pop_front() {
+                Some(letter) => Poll::Ready(letter),
+                None => {
+                    sent.reader = Some(task.waker().clone());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+}
+
+impl Page {
+    /// Shows a viewer on a canvas, with a scene of `files`. Pictures that the user saves go to `deliver`, with their
+    /// names.
+    ///
+    /// # Errors
+    /// If there is one already. What else goes wrong is in [`Page::status`].
+    pub fn open(
+        canvas: HtmlCanvasElement,
+        setup: Setup,
+        files: Files,
+        deliver: impl Fn(&str, &[u8]) + 'static,
+    ) -> Result<Page> {
+        let events = EventLoop::new().map_err(|error| Error::Window(error.to_string()))?;
+        let mut viewer = Viewer::new(setup, Watch);
+        viewer.files = Some(files);
+        viewer.deliver = Some(Box::new(deliver));
+        let page = Page {
+            mail: Mail::new(),
+            status: Rc::default(),
+        };
+        events.spawn_app(Opening {
+            page: page.clone(),
+            viewer: Some((viewer, canvas)),
+        });
+        Ok(page)
+    }
+
+    /// How the viewer is.
+    pub fn status(&self) -> Status {
+        self.status.borrow().clone()
+    }
+
+    /// Shows the scene at `path` of `files`; what is wrong with it is a notice in the picture.
+    pub fn show(&self, path: PathBuf, files: Files, keep_camera: bool) {
+        self.send(move |viewer| {
+            Box::pin(async move {
+                viewer.files = Some(files);
+                viewer.open(&path, keep_camera).await;
+                viewer.request();
+            })
+        });
+    }
+
+    /// Has the simulation go on, or not.
+    pub fn play(&self, playing: bool) {
+        self.send(move |viewer| {
+            Box::pin(async move {
+                viewer.clock.playing = playing;
+                viewer.request();
+            })
+        });
+    }
+
+    /// Takes the simulation back to its start.
+    pub fn reset(&self) {
+        self.send(|viewer| {
+            Box::pin(async move {
+                viewer.act(Action::Reset).await;
+                viewer.request();
+            })
+        });
+    }
+
+    /// Saves a picture.
+    pub fn picture(&self) {
+        self.send(|viewer| {
+            Box::pin(async move {
+                viewer.act(Action::Picture).await;
+                viewer.request();
+            })
+        });
+    }
+
+    /// Pauses, takes exactly so many steps, and says how the simulation is afterwards; `None` without one.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`](crate::Simulation::step).
+    pub async fn step(&self, steps: u64) -> Result<Option<Summary>> {
+        let answer = Mail::new();
+        let reply = answer.clone();
+        self.send(move |viewer| {
+            Box::pin(async move {
+                viewer.clock.playing = false;
+                reply.send(step(viewer, steps).await);
+                viewer.request();
+            })
+        });
+        answer.next().await
+    }
+
+    /// The positions of all bodies, m: three numbers each.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub async fn positions(&self) -> Result<Vec<f64>> {
+        let answer = Mail::new();
+        let reply = answer.clone();
+        self.send(move |viewer| Box::pin(async move { reply.send(positions(viewer).await) }));
+        answer.next().await
+    }
+
+    fn send(
+        &self,
+        errand: impl for<'a> FnOnce(&'a mut Viewer) -> Pin<Box<dyn Future<Output = ()> + 'a>> + 'static,
+    ) {
+        self.mail.send(Letter::Errand(Box::new(errand)));
+    }
+
+    /// The task that has the viewer.
+    async fn run(self, mut viewer: Viewer, window: Window, display: OwnedDisplayHandle) {
+        match Canvas::new(window, display, None).await {
+            Ok(canvas) => viewer.start(canvas).await,
+            Err(error) => viewer.failure = Some(error),
+        }
+        let mut frames = 0;
+        while viewer.failure.is_none() {
+            self.publish(&viewer, frames);
+            match self.mail.next().await {
+                Letter::Event(event) => {
+                    frames += u64::from(matches!(event, WindowEvent::RedrawRequested));
+                    viewer.hear(event).await;
+                }
+                Letter::Errand(errand) => errand(&mut viewer).await,
+            }
+        }
+        self.publish(&viewer, frames);
+    }
+
+    fn publish(&self, viewer: &Viewer, frames: u64) {
+        let mut status = Status {
+            frames,
+            playing: viewer.clock.playing,
+            frame: viewer.timing.frame,
+            simulation: viewer.timing.simulation,
+            drawing: viewer.timing.drawing,
+            notice: viewer
+                .notice
+                .as_ref()
+                .map(|Notice { sentence, .. }| sentence.clone()),
+            failure: viewer.failure.as_ref().map(ToString::to_string),
+            ..Status::default()
+        };
+        if let Some(stage) = &viewer.stage {
+            let simulation = &stage.simulation;
+            status.time = simulation.time();
+            status.steps = simulation.steps();
+            status.sphere_steps = simulation.sphere_steps();
+            status.bodies = simulation.body_count();
+            status.spheres = simulation.sphere_count();
+            status.adapter = simulation.adapter();
+        }
+        *self.status.borrow_mut() = status;
+    }
+}
+
+async fn step(viewer: &mut Viewer, steps: u64) -> Result<Option<Summary>> {
+    let Some(stage) = &mut viewer.stage else {
+        return Ok(None);
+    };
+    stage.simulation.step_by(PATIENCE, steps).await?;
+    stage.simulation.summary_by(PATIENCE).await.map(Some)
+}
+
+async fn positions(viewer: &mut Viewer) -> Result<Vec<f64>> {
+    let Some(stage) = &mut viewer.stage else {
+        return Ok(Vec::new());
+    };
+    let simulation = &mut stage.simulation;
+    simulation.fetch_by(PATIENCE, &[Field::Bodies]).await?;
+    let bodies = simulation.fetched().bodies();
+    Ok(bodies.flat_map(|body| body.position.to_array()).collect())
+}
+
+/// What waits for the browser to be ready.
+struct Opening {
+    page: Page,
+    viewer: Option<(Viewer, HtmlCanvasElement)>,
+}
+
+impl ApplicationHandler for Opening {
+    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
+        let Some((viewer, canvas)) = self.viewer.take() else {
+            return;
+        };
+        let attributes = Window::default_attributes().with_canvas(Some(canvas));
+        match event_loop.create_window(attributes) {
+            Ok(window) => {
+                let display = event_loop.owned_display_handle();
+                spawn_local(self.page.clone().run(viewer, window, display));
+            }
+            Err(error) => {
+                self.page.status.borrow_mut().failure = Some(error.to_string());
+            }
+        }
+    }
+
+    fn window_event(&mut self, _: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        self.page.mail.send(Letter::Event(event));
+    }
+}

@@ -1,0 +1,115 @@
+//! The window of a system that has windows.
+
+use std::path::PathBuf;
+
+use pollster::block_on;
+use web_time::Instant;
+use winit::application::ApplicationHandler;
+use winit::dpi::LogicalSize;
+use winit::error::EventLoopError;
+use winit::event::{StartCause, WindowEvent};
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
+use winit::window::{Window, WindowId};
+
+use super::canvas::Canvas;
+use super::watch::Watch;
+use super::{QUIET, Setup, Viewer};
+use crate::error::{Error, Result};
+
+/// Opens a window, and returns when it is closed.
+///
+/// # Errors
+/// If there is no display, or nothing that can draw onto it. A scene that is wrong is shown in the window,
+/// and is no error.
+pub fn run(setup: Setup) -> Result<()> {
+    let events = EventLoop::<Happened>::with_user_event()
+        .build()
+        .map_err(|error| no_window(&error))?;
+    let proxy = events.create_proxy();
+    let watch = Watch::new(move |path| {
+        // The window may be gone already.
+        let _ = proxy.send_event(Happened::Changed(path));
+    });
+    let mut viewer = Viewer::new(setup, watch);
+    events
+        .run_app(&mut viewer)
+        .map_err(|error| no_window(&error))?;
+    match viewer.failure {
+        None => Ok(()),
+        Some(error) => Err(error),
+    }
+}
+
+/// Why there is no window, without the place in winit's source at which it says so.
+fn no_window(error: &EventLoopError) -> Error {
+    let text = error.to_string();
+    Error::Window(match text.split_once(": ") {
+        Some((place, reason)) if place.starts_with("os error at ") => {
+            reason.trim_end_matches('.').to_owned()
+        }
+        _ => text,
+    })
+}
+
+/// What other threads tell the window.
+#[derive(Clone, Debug)]
+enum Happened {
+    /// A file has changed.
+    Changed(PathBuf),
+}
+
+fn open(event_loop: &ActiveEventLoop, setup: &Setup) -> Result<Canvas> {
+    let [width, height] = setup.size;
+    let attributes = Window::default_attributes()
+        .with_title("Rockfall")
+        .with_inner_size(LogicalSize::new(width, height))
+        .with_min_inner_size(LogicalSize::new(320, 240));
+    let window = event_loop
+        .create_window(attributes)
+        .map_err(|error| Error::Window(error.to_string()))?;
+    let wanted = setup.options.adapter.as_deref();
+    block_on(Canvas::new(
+        window,
+        event_loop.owned_display_handle(),
+        wanted,
+    ))
+}
+
+impl ApplicationHandler<Happened> for Viewer {
+    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
+        if self.canvas.is_some() {
+            return;
+        }
+        match open(event_loop, &self.setup) {
+            Ok(canvas) => block_on(self.start(canvas)),
+            Err(error) => {
+                self.failure = Some(error);
+                event_loop.exit();
+            }
+        }
+    }
+
+    fn new_events(&mut self, _: &ActiveEventLoop, _: StartCause) {
+        block_on(self.reload());
+    }
+
+    fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
+        let next = self.changed.iter().map(|(_, when)| *when).min();
+        event_loop.set_control_flow(match next {
+            Some(when) => ControlFlow::WaitUntil(when),
+            None => ControlFlow::Wait,
+        });
+    }
+
+    fn user_event(&mut self, _: &ActiveEventLoop, Happened::Changed(path): Happened) {
+        self.changed.retain(|(changed, _)| *changed != path);
+        self.changed.push((path, Instant::now() + QUIET));
+    }
+
+    fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        block_on(self.hear(event));
+        if self.closing {
+            event_loop.exit();
+        }
+    }
+}

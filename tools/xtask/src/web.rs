@@ -1,0 +1,145 @@
+//! `cargo xtask web`: the page that runs Rockfall in a browser, and its tests in Chromium.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::apt::{self, Privilege};
+use crate::{Step, python, run, wasm};
+
+const BUILD: Step = Step {
+    arguments: &[
+        "build",
+        "--package",
+        "rockfall-web",
+        "--lib",
+        "--profile",
+        "web",
+        "--target",
+        wasm::TARGET,
+    ],
+    variable: None,
+    remedy: "the viewer has to do without what a browser lacks",
+};
+
+/// The most that the module may have, MB as they are, and compressed. Of the former, 2 are egui's letters: the fonts, what shapes
+/// text, and a renderer of vector graphics that draws the glyphs.
+const MOST: [f64; 2] = [7.2, 2.6];
+
+/// What the tests of the page need in Python.
+const REQUIREMENTS: &str = "web/tests/requirements.txt";
+
+/// Builds the page into a folder, which any server of files can offer.
+///
+/// # Errors
+/// If it does not build, is too large, or the folder cannot be written.
+pub fn build(out: &Path) -> Result<(), String> {
+    wasm::provide()?;
+    run(&BUILD)?;
+    let unwritten = |path: &Path, error| format!("{} cannot be written: {error}", path.display());
+    fs::create_dir_all(out).map_err(|error| unwritten(out, error))?;
+    let module = python::target()
+        .join(wasm::TARGET)
+        .join("web/rockfall_web.wasm");
+    let bindings = ["run", "--quiet", "--package", "rockfall-web"];
+    let mut bindings = crate::cargo(bindings);
+    bindings.args(["--features", "bindings", "--bin", "bindings", "--"]);
+    python::succeed(bindings.arg(&module).arg(out))?;
+    for (from, to) in [
+        ("web/page", ""),
+        ("web/page/pictures", "pictures"),
+        ("scenes", "scenes"),
+        ("scenes/laws", "scenes/laws"),
+        ("scenes/meshes", "scenes/meshes"),
+    ] {
+        let to = out.join(to);
+        copy_files(Path::new(from), &to).map_err(|error| unwritten(&to, error))?;
+    }
+    weigh(&out.join("rockfall_web_bg.wasm"))?;
+    println!("{}", out.display());
+    Ok(())
+}
+
+/// Copies the files of a folder, but none of those in it.
+fn copy_files(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        if let (true, Some(name)) = (path.is_file(), path.file_name()) {
+            fs::copy(&path, to.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Says how large the module is.
+fn weigh(module: &Path) -> Result<(), String> {
+    let megabytes = |bytes: usize| bytes as f64 / 1e6;
+    let bytes = fs::read(module).map_err(|error| format!("{}: {error}", module.display()))?;
+    let sizes = [
+        Some(megabytes(bytes.len())),
+        compressed(module).map(megabytes),
+    ];
+    let [plain, packed] = sizes.map(|size| match size {
+        Some(size) => format!("{size:.2} MB"),
+        None => "an unknown size (there is no gzip)".to_owned(),
+    });
+    eprintln!("           the module has {plain}, compressed {packed}");
+    let is_too_large = |(size, most): (Option<f64>, f64)| size.is_some_and(|size| size > most);
+    match sizes.into_iter().zip(MOST).any(is_too_large) {
+        true => Err(format!(
+            "the module is larger than {} MB, or than {} MB compressed: `cargo tree --package rockfall-web --target {}` \
+             shows what is in it",
+            MOST[0],
+            MOST[1],
+            wasm::TARGET
+        )),
+        false => Ok(()),
+    }
+}
+
+/// The size of a file as servers send it, if there is a gzip.
+fn compressed(file: &Path) -> Option<usize> {
+    let mut gzip = Command::new("gzip");
+    let gzip = gzip.args(["-9", "-c"]).stdin(File::open(file).ok()?);
+    Some(gzip.output().ok()?.stdout.len())
+}
+
+/// Builds the page, and tests it in Chromium beside the program.
+///
+/// # Errors
+/// If a test fails, or there is no Chromium.
+pub fn test() -> Result<(), String> {
+    let out = python::target().join("pages");
+    build(&out)?;
+    let browser = chromium().ok_or_else(|| {
+        "the page cannot be tested without Chromium; install it (on Debian and Ubuntu: sudo apt-get install chromium)"
+            .to_owned()
+    })?;
+    let mut program = crate::cargo(["build", "--quiet", "--release", "--bin", "rockfall"]);
+    python::succeed(&mut program)?;
+    let python = python::provide("page", REQUIREMENTS)?;
+    let mut tests = Command::new(python);
+    tests
+        .args(["-m", "unittest", "--verbose", "test_page"])
+        .current_dir("web/tests")
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("ROCKFALL", python::program("release"))
+        .env("ROCKFALL_CHROMIUM", browser)
+        .env("ROCKFALL_PAGE", out);
+    python::succeed(&mut tests)
+}
+
+/// The browser; where it is missing, it is installed if that can be done without asking.
+fn chromium() -> Option<PathBuf> {
+    let there = || {
+        let names = ["chromium", "chromium-browser", "google-chrome"];
+        let answers = |name: &&str| apt::output(name, &["--version"]).is_some();
+        names.into_iter().find(answers).map(PathBuf::from)
+    };
+    let privilege = Privilege::gather();
+    if there().is_none() && apt::exists() && privilege != Privilege::None {
+        apt::install(privilege == Privilege::Sudo, &["chromium"]);
+    }
+    there()
+}
