@@ -119,7 +119,8 @@ fn find(index: u32, start: u32, write: bool) -> u32 {
 // Number of facets of walls near a sphere; written from `start` on if `write`.
 fn find_walls(index: u32, start: u32, write: bool) -> u32 {
     let sphere = spheres[index];
-    let reach = extent(sphere) + 0.5 * params.skin;
+    let ahead = wall_margin(sphere.velocity) - params.touch_margin;
+    let reach = extent(sphere) + 0.5 * params.skin + ahead;
     var count = 0u;
     for (var k = 0u; k < params.wall_count; k++) {
         let wall = walls[k];

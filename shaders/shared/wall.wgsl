@@ -13,6 +13,11 @@ fn sample_at(index: u32) -> f32 {
     return bitcast<f32>(geometry[params.sample_start + (index >> 2u)][index & 3u]);
 }
 
+// Gap between a wall and a sphere that flies at a velocity within which they are looked at closely, m.
+fn wall_margin(velocity: vec3<f32>) -> f32 {
+    return max(params.touch_margin, params.foresight * length(velocity));
+}
+
 // How a point lies to a facet.
 struct Closest {
     // m; negative behind a facet that has a front.

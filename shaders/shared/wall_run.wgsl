@@ -9,6 +9,8 @@ struct Run {
     wall: u32,
     // Of the sphere, m.
     radius: f32,
+    // Gap within which it is looked at closely, m.
+    margin: f32,
     // From the wall's anchor to the centre of the sphere, m, and the same in the frame of the wall.
     from_anchor: vec3<f32>,
     place: vec3<f32>,
@@ -34,7 +36,7 @@ fn run_at(sphere: Sphere, start: u32, end: u32) -> Run {
     let wall = walls[index];
     let from_anchor = from_wall(sphere, wall);
     return Run(
-        start, last, index, sphere.radius, from_anchor, to_wall(wall, from_anchor),
+        start, last, index, sphere.radius, wall_margin(sphere.velocity), from_anchor, to_wall(wall, from_anchor),
         ROUNDING * length(from_anchor));
 }
 
@@ -45,7 +47,7 @@ fn closest_at(run: Run, entry: u32) -> Closest {
 // How the sphere lies to a facet, if it may touch it there; else at a distance of FAR.
 fn touched(run: Run, entry: u32) -> Closest {
     let own = closest_at(run, entry);
-    if own.distance >= run.radius + params.touch_margin {
+    if own.distance >= run.radius + run.margin {
         return far();
     }
     let point = nearest_point(own, run.place);

@@ -57,6 +57,10 @@ impl State {
                 fast_way: 0.5 * (slow_skin - touch_margin) / SLOW_STEPS as f32,
                 drift_limit: 0.499 * (skin - touch_margin),
                 touch_margin,
+                foresight: match model.contact.law {
+                    Law::Impulse => model.time_step as f32,
+                    _ => 0.0,
+                },
                 finest,
                 neighbour_capacity: 0,
                 ring_start: 0,

@@ -203,6 +203,21 @@ pub fn extent(sphere: &Sphere, params: &Params) -> f32 {
     sphere.radius + 0.5 * skin
 }
 
+/// Gap between a sphere and a wall within which they are looked at closely, m.
+#[inline(always)]
+pub fn wall_margin(sphere: &Sphere, params: &Params) -> f32 {
+    let way = params.foresight * sphere.velocity.length();
+    params.touch_margin.max(way)
+}
+
+/// A wall is listed for a sphere whose centre is nearer than this, m: as far as it may come until the lists are built again, and
+/// then be looked at.
+#[inline(always)]
+pub fn wall_extent(sphere: &Sphere, params: &Params) -> f32 {
+    let ahead = wall_margin(sphere, params) - params.touch_margin;
+    extent(sphere, params) + 0.5 * params.skin + ahead
+}
+
 /// Cells of level `level` in which the neighbours of a sphere lie: the first and the last, in each
 /// direction.
 #[inline]

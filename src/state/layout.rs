@@ -196,6 +196,9 @@ shared_structs! {
         pub drift_limit: f32,
         /// Surfaces closer than this, m, are looked at: they may touch at one end of the step.
         pub touch_margin: f32,
+        /// Walls that a sphere may come to within this time, s, are looked at, too: a step with the law [`IMPULSE`], which
+        /// stops what would pass them; else 0.
+        pub foresight: f32,
         /// Number of entries that the neighbour lists have room for.
         pub neighbour_capacity: u32,
         /// On the device, element of `lists` where the ring of their entries starts; else 0.

@@ -7,7 +7,7 @@ use super::geometry::ContactGeometry;
 use crate::math::rotation::Quaternion;
 use crate::model::wall::facet::{Closest, ROUNDING, closest};
 use crate::state::State;
-use crate::state::grid::from_wall;
+use crate::state::grid::{from_wall, wall_margin};
 use crate::state::layout::{BOTH_SIDES, Facet, Pair, Params, Sphere, WALL, Wall};
 use crate::step::contact::{Contact, Touch};
 
@@ -102,7 +102,7 @@ impl<'a> WallRun<'a> {
     pub fn touched(&self, at: usize) -> Option<Closest> {
         let own = self.closest(at);
         let radius = self.sphere.radius;
-        if own.distance >= radius + self.params.touch_margin {
+        if own.distance >= radius + wall_margin(self.sphere, self.params) {
             return None;
         }
         let point = own.to(self.place);

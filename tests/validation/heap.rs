@@ -5,7 +5,7 @@ use rockfall::model::Domain;
 use serde_json::Value;
 
 use crate::motion::line;
-use crate::silo::{ball, balls, layers, material, plane};
+use crate::silo::{ball, balls, hooke, layers, material, plane};
 use crate::table::{Engine, Quantity, absolute, at_least};
 
 const GRAIN: f64 = 0.01;
@@ -16,9 +16,9 @@ const WIDTH: f64 = 9.0;
 
 /// The angle (degrees) of the slope on a rough ground that is left of a column of 5,500 balls when
 /// the wall before it is taken away.
-fn repose(engine: Engine, material: &Value, gravity: f64) -> f64 {
+pub fn repose(engine: Engine, contact: &Value, material: &Value, gravity: f64) -> f64 {
     let radius = 0.5 * GRAIN;
-    let mut model = balls(radius, 5e3, material);
+    let mut model = balls(radius, contact, material);
     model.gravity = gravity * DVec3::NEG_Y;
     model.domain = Some(Domain {
         min: DVec3::new(0.0, 0.0, -0.5 * WIDTH * GRAIN),
@@ -83,16 +83,23 @@ fn repose(engine: Engine, material: &Value, gravity: f64) -> f64 {
     (-line(&slope).1).atan().to_degrees()
 }
 
+/// The contact of these balls by the law `hooke`.
+pub fn stiff(material: &Value) -> Value {
+    hooke(0.5 * GRAIN, 5e3, material)
+}
+
 pub fn angle_of_repose(engine: Engine) -> Vec<Quantity> {
     let g = 9.81;
-    let slick = repose(engine, &material(2500.0, 0.2), g);
-    let rough = repose(engine, &material(2500.0, 0.5), g);
+    let repose =
+        |material: &Value, gravity: f64| repose(engine, &stiff(material), material, gravity);
+    let slick = repose(&material(2500.0, 0.2), g);
+    let rough = repose(&material(2500.0, 0.5), g);
     let mut rolling = material(2500.0, 0.5);
     rolling["rolling_friction"] = 0.2.into();
     rolling["rolling"] = "spring".into();
-    let rolling = repose(engine, &rolling, g);
-    let heavy = repose(engine, &material(10_000.0, 0.5), g);
-    let pressed = repose(engine, &material(2500.0, 0.5), 4.0 * g);
+    let rolling = repose(&rolling, g);
+    let heavy = repose(&material(10_000.0, 0.5), g);
+    let pressed = repose(&material(2500.0, 0.5), 4.0 * g);
     vec![
         at_least("μ 0.5 against 0.2: degrees more", 1.5, rough - slick),
         at_least(

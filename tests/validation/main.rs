@@ -85,6 +85,7 @@ cases! {
         impulses_of_sliding: "impulse: sliding to rest and to roll", "exact", impulse::sliding;
         impulses_on_an_incline: "impulse: cube on an incline", "exact", impulse::incline;
         impulses_of_a_cluster: "impulse: free cluster", "exact", impulse::cluster;
+        impulses_of_a_fast_ball: "impulse: ball of 200 m/s and a thin wall", "exact", impulse::fast_ball;
         cooling_gas: "cooling gas", "Haff 1983; Carnahan and Starling 1969", gas::cooling;
     }
     long {
@@ -95,6 +96,10 @@ cases! {
         beverloo: "silo that empties", "Beverloo et al. 1961", silo::beverloo;
         impulses_of_towers: "impulse: towers of cubes", "exact", impulse::tower, cpu only: "takes long on a software driver";
         impulses_of_a_heap: "impulse: heap of 10,000", "exact", impulse::weight, cpu only: "takes long on a software driver";
+        impulses_of_pyramids: "impulse: 20 pyramids of 20 rows", "exact", impulse::pyramids, cpu only: "takes long on a software driver";
+        impulses_of_what_stands: "impulse: what stands until it is hit", "exact", impulse::what_stands, cpu only: "takes long on a software driver";
+        impulses_of_sleep: "impulse: a heap falls asleep", "exact", impulse::sleep, cpu only: "takes long on a software driver";
+        impulses_beside_springs: "impulse: the same scenes under hooke", "the law hooke", impulse::beside_springs, cpu only: "takes long on a software driver";
         angle_of_repose: "angle of repose", "trend", heap::angle_of_repose;
     }
 }

@@ -17,14 +17,19 @@ use crate::theory::{G, linear_duration, sphere_mass};
 const DENSITY: f64 = 2500.0;
 const RESTITUTION: f64 = 0.3;
 
-/// A model of balls with friction 0.5, without any yet. Its materials: 0 of the balls, 1 of the base.
-pub fn balls(radius: f64, stiffness: f64, material: &Value) -> Model {
+/// A contact of balls by the law `hooke`, in steps of a twentieth of the time that it lasts.
+pub fn hooke(radius: f64, stiffness: f64, material: &Value) -> Value {
     let mass = sphere_mass(material["density"].as_f64().unwrap(), radius);
     let time_step = linear_duration(stiffness, 0.5 * mass, RESTITUTION) / 20.0;
+    json!({ "law": "hooke", "stiffness": stiffness, "time_step": time_step })
+}
+
+/// A model of balls, without any yet. Its materials: 0 of the balls, 1 of the base.
+pub fn balls(radius: f64, contact: &Value, material: &Value) -> Model {
     let mut model = model(
         &json!({
             "version": 1,
-            "contact": { "law": "hooke", "stiffness": stiffness, "time_step": time_step },
+            "contact": contact,
             "materials": { "ball": material, "base": material },
             "shapes": { "ball": { "sphere": { "radius": radius }, "material": "ball" } },
             "bodies": [{ "shape": "ball", "position": [0, 0, 0] }],
@@ -87,7 +92,8 @@ pub fn layers(
 /// what they can, for one fill. Returns the weight of the fill and that force, N.
 fn base_force(engine: Engine, height: f64) -> (f64, f64) {
     let (diameter, radius, stiffness) = (0.1, 0.003, 2e3);
-    let mut model = balls(radius, stiffness, &material(DENSITY, 0.5));
+    let material = material(DENSITY, 0.5);
+    let mut model = balls(radius, &hooke(radius, stiffness, &material), &material);
     model.walls = vec![Wall::plane(DVec3::ZERO, DVec3::Y, 1)];
     model.walls.push(Wall {
         name: "silo".to_owned(),
@@ -172,14 +178,19 @@ pub fn janssen(engine: Engine) -> Vec<Quantity> {
 }
 
 /// Diameter of a ball that flows out of a silo, m.
-const GRAIN: f64 = 0.01;
+pub const GRAIN: f64 = 0.01;
 
 /// Side of that silo, m.
 const SILO: f64 = 30.0 * GRAIN;
 
-fn hopper(count: usize) -> Model {
+/// A contact of the balls that flow out of a silo.
+pub fn grain_contact() -> Value {
+    hooke(0.5 * GRAIN, 2.5e3, &material(DENSITY, 0.5))
+}
+
+fn hopper(count: usize, contact: &Value) -> Model {
     let radius = 0.5 * GRAIN;
-    let mut model = balls(radius, 2.5e3, &material(DENSITY, 0.5));
+    let mut model = balls(radius, contact, &material(DENSITY, 0.5));
     for normal in [DVec3::X, DVec3::NEG_X, DVec3::Z, DVec3::NEG_Z] {
         model.walls.push(plane(-0.5 * SILO * normal, normal));
     }
@@ -224,8 +235,9 @@ fn flow(engine: Engine, bed: &Model, hole: f64) -> f64 {
     line(&points[9..]).1
 }
 
-pub fn beverloo(engine: Engine) -> Vec<Quantity> {
-    let mut model = hopper(20_500);
+/// A silo whose bed has come to rest.
+fn settled(count: usize, contact: &Value) -> Model {
+    let mut model = hopper(count, contact);
     let time_step = model.time_step;
     let mut simulation = Engine::Cpu.start_model(model.clone());
     simulation.step((0.5 / time_step) as u64).unwrap();
@@ -233,6 +245,16 @@ pub fn beverloo(engine: Engine) -> Vec<Quantity> {
         body.position = now.position;
         body.velocity = now.velocity;
     }
+    model
+}
+
+/// Balls that leave a silo through a hole of ten diameters, per second.
+pub fn discharge(engine: Engine, contact: &Value) -> f64 {
+    flow(engine, &settled(12_000, contact), 10.0 * GRAIN)
+}
+
+pub fn beverloo(engine: Engine) -> Vec<Quantity> {
+    let model = settled(20_500, &grain_contact());
     let top = model
         .bodies
         .iter()

@@ -376,16 +376,17 @@ impl Check {
                 }
             }
         };
-        // Contacts of the law `impulse` tremble with what gravity adds in a step, which is as much.
-        let part = match file.contact.law {
-            Law::Impulse => 0.03,
-            _ => 0.01,
+        // Contacts of the law `impulse` tremble with what gravity adds in a step: bodies move about as fast, and what they
+        // do to each other differs from step to step by about their weight.
+        let (part, wake) = match file.contact.law {
+            Law::Impulse => (0.03, 0.5),
+            _ => (0.01, 0.05),
         };
         let speed = part * (gravity * radius).sqrt();
         let after = 5.0 * (radius / gravity).sqrt();
         let speed = value("speed", sleep.speed, speed, "a speed, m/s");
         let after = value("after", sleep.after, after, "a time, s");
-        let wake = value("wake", sleep.wake, 0.05 * gravity, "an acceleration, m/s²");
+        let wake = value("wake", sleep.wake, wake * gravity, "an acceleration, m/s²");
         Some(Sleep {
             speed: speed?,
             after: after?,

@@ -196,13 +196,14 @@ pub(super) fn along_x() -> Vector {
 #[serde(remote = "Sleep", deny_unknown_fields)]
 pub struct Sleep {
     /// Speed up to which a body is at rest, m/s: that of its centre and of its surface about that together. Default:
-    /// sqrt(|g| R)/100, R the smallest radius.
+    /// sqrt(|g| R)/100, R the smallest radius; three times that under the law "impulse".
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub speed: Option<f64>,
     /// Time for which it must be at rest to fall asleep, s. Default: 5 sqrt(R/|g|).
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub after: Option<f64>,
-    /// It wakes when what acts on it would accelerate it by more than this, m/s². Default: |g|/20.
+    /// It wakes when what acts on it would accelerate it by more than this, m/s². Default: |g|/20; |g|/2 under
+    /// the law "impulse".
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub wake: Option<f64>,
 }

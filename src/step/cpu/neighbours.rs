@@ -14,7 +14,7 @@ use crate::math::parallel::prelude::*;
 use crate::model::wall::facet::distance;
 use crate::model::wall::tree::for_each_near;
 use crate::state::State;
-use crate::state::grid::{extent, from_wall, level_of, reach};
+use crate::state::grid::{extent, from_wall, level_of, reach, wall_extent};
 use crate::state::layout::{Facet, Group, Node, Params, Sphere, WALL, Wall};
 use crate::step::wall_run::orientation_of;
 
@@ -261,7 +261,7 @@ impl WallTable<'_> {
     /// Appends the facets near a sphere to `list`.
     #[inline(always)]
     fn find(&self, params: &Params, sphere: &Sphere, list: &mut Vec<u32>) {
-        let reach = extent(sphere, params) + 0.5 * params.skin;
+        let reach = wall_extent(sphere, params);
         for wall in self.walls {
             if sphere.inverse_mass + wall.inverse_mass == 0.0 {
                 continue;

@@ -15,7 +15,7 @@ use super::walls::WallOutcome;
 use crate::math::rotation::Quaternion;
 use crate::model::wall::facet::{Closest, plane};
 use crate::state::State;
-use crate::state::grid::from_wall;
+use crate::state::grid::{from_wall, wall_margin};
 use crate::state::layout::{self, Facet, PLANE, Params, Sphere, WALL, Wall};
 use crate::step::contact::{History, Response, respond};
 use crate::step::wall_load;
@@ -291,7 +291,7 @@ impl WallRow {
             if facet.kind != PLANE {
                 closest = Closest { normal, distance };
             }
-            let is_near = closest.distance < sphere.radius + params.touch_margin;
+            let is_near = closest.distance < sphere.radius + wall_margin(&sphere, params);
             let approach = Approach::new(&sphere, &wall, from_anchor, orientation, &closest);
             let geometry = approach.geometry(params.time_step);
             let mut pair = pair(pairs, lane).against(true);

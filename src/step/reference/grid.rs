@@ -93,6 +93,18 @@ pub fn extent<R: Real>(sphere: &Sphere<R>, params: &Params<R>) -> R {
     sphere.radius + R::of(0.5) * skin
 }
 
+/// Gap between a sphere and a wall within which they are looked at closely, m.
+pub fn wall_margin<R: Real>(sphere: &Sphere<R>, params: &Params<R>) -> R {
+    let way = params.foresight * sphere.velocity.length();
+    params.touch_margin.max(way)
+}
+
+/// A wall is listed for a sphere whose centre is nearer than this, m.
+pub fn wall_extent<R: Real>(sphere: &Sphere<R>, params: &Params<R>) -> R {
+    let ahead = wall_margin(sphere, params) - params.touch_margin;
+    extent(sphere, params) + R::of(0.5) * params.skin + ahead
+}
+
 /// From a place to the nearest image of another, m.
 pub fn between<R: Real>(
     from: (IVec3, Vector<R>),

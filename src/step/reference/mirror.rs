@@ -183,6 +183,7 @@ mirrors! {
         finest: R,
         drift_limit: R,
         touch_margin: R,
+        foresight: R,
         neighbour_capacity: u32,
         material_count: u32,
         integrator: u32,

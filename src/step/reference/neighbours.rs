@@ -1,7 +1,7 @@
 use glam::IVec3;
 
 use super::contact::History;
-use super::grid::{apart, extent, from_wall, level_of, reach};
+use super::grid::{apart, extent, from_wall, level_of, reach, wall_extent};
 use super::real::Real;
 use super::state::{Sphere, State};
 use super::wall::distance_from;
@@ -120,7 +120,7 @@ fn in_row<R: Real>(
 fn find_walls<R: Real>(state: &State<R>, index: usize) -> Vec<u32> {
     let params = &state.params;
     let sphere = &state.spheres[index];
-    let reach = extent(sphere, params) + R::of(0.5) * params.skin;
+    let reach = wall_extent(sphere, params);
     let mut found = Vec::new();
     for wall in &state.walls[..params.wall_count as usize] {
         if sphere.inverse_mass + wall.inverse_mass == R::ZERO {

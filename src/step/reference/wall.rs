@@ -4,7 +4,7 @@
 use glam::IVec3;
 
 use super::contact::{Contact, touch_of};
-use super::grid::from_wall;
+use super::grid::{from_wall, wall_margin};
 use super::real::Real;
 use super::state::{Facet, Sphere, State, Wall};
 use super::vector::Vector;
@@ -297,7 +297,7 @@ impl<R: Real> Run<'_, R> {
     pub fn touched(&self, at: usize) -> Option<Closest<R>> {
         let own = self.closest(at);
         let radius = self.sphere.radius;
-        if own.distance >= radius + self.state.params.touch_margin {
+        if own.distance >= radius + wall_margin(self.sphere, &self.state.params) {
             return None;
         }
         let point = own.to(self.place);
