@@ -31,7 +31,8 @@ struct Arguments {
     #[arg(default_value = "scenes/bench/spheres_10k.json")]
     scene: PathBuf,
 
-    /// Rockfall's engine; with `gpu`, Warp and DEM-Engine run on CUDA, and LAMMPS is left out
+    /// Rockfall's engine; with `gpu`, Warp and DEM-Engine run on CUDA, and LAMMPS is left out. Beside the law "impulse"
+    /// there is rapier alone
     #[arg(long, value_enum, default_value = "cpu")]
     backend: Backend,
 
@@ -47,9 +48,9 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
 
-    /// Steps of a timed run, a multiple of 10 [default: 50 million sphere-steps, but at most 2000
-    /// steps]
-    #[arg(long, value_name = "N", value_parser = tens)]
+    /// Steps of a timed run, a multiple of 100, or of the substeps of a frame [default: 50 million
+    /// sphere-steps, but at most 2000 steps]
+    #[arg(long, value_name = "N")]
     steps: Option<u64>,
 
     /// Untimed steps of the other programs, a multiple of 10, in which the springs of friction fill
@@ -88,6 +89,14 @@ struct Arguments {
     /// A Python that has warp-lang and deme
     #[arg(long, value_name = "FILE", default_value = "python3")]
     python: PathBuf,
+
+    /// The deck of rapier
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "target/rapier/release/rapier-deck"
+    )]
+    rapier: PathBuf,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -123,6 +132,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         lammps: arguments.lammps.clone(),
         mpirun: arguments.mpirun.clone(),
         python: arguments.python.clone(),
+        rapier: arguments.rapier.clone(),
         decks: root.join("tools/peers"),
         folder,
         scene: arguments.scene.clone(),
@@ -133,7 +143,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         steps: 0,
         skin: arguments.skin,
     };
-    let (peers, missing) = peers(arguments, &at);
+    let (peers, missing) = peers(arguments, &at, pile::has_impulses(&scene_text));
     if let [.., sentence] = missing.as_slice()
         && peers.is_empty()
     {
@@ -160,8 +170,11 @@ fn run(arguments: &Arguments) -> Result<(), String> {
 }
 
 /// The programs to time, Rockfall first, and what is not installed.
-fn peers(arguments: &Arguments, at: &Workplace) -> (Vec<Peer>, Vec<String>) {
+fn peers(arguments: &Arguments, at: &Workplace, impulses: bool) -> (Vec<Peer>, Vec<String>) {
     let mut others = match arguments.backend {
+        _ if impulses => vec![Peer::Rapier {
+            threads: at.threads,
+        }],
         Backend::Cpu => vec![
             Peer::Lammps { ranks: at.threads },
             Peer::Lammps { ranks: 1 },
@@ -213,12 +226,16 @@ fn measure(
     let pile = Pile::read(scene, &read(&state)?)
         .map_err(|sentence| format!("{}: {sentence}", arguments.scene.display()))?;
     let spheres = pile.position.len();
+    let unit = match pile.substeps() {
+        1 => 100,
+        substeps => substeps,
+    };
     at.steps = match arguments.steps {
-        None => (50_000_000 / spheres as u64 / 100 * 100).clamp(100, 2000),
-        Some(steps) if steps > 0 && steps.is_multiple_of(100) => steps,
+        None => (50_000_000 / spheres as u64).clamp(100, 2000) / unit * unit,
+        Some(steps) if steps > 0 && steps.is_multiple_of(unit) => steps,
         Some(steps) => {
             return Err(format!(
-                "--steps: found {steps}, expected a multiple of 100"
+                "--steps: found {steps}, expected a multiple of {unit}"
             ));
         }
     };

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value, json};
 
-use crate::pile::Pile;
+use crate::pile::{Law, Pile};
 use crate::{read, write};
 
 /// A program, and how it runs.
@@ -20,6 +20,8 @@ pub enum Peer {
     Warp { device: String },
     /// Chrono's DEM-Engine, on a CUDA device.
     DemEngine { device: String },
+    /// rapier, on some threads.
+    Rapier { threads: usize },
 }
 
 /// Where the programs are, and what they get.
@@ -28,6 +30,7 @@ pub struct Workplace {
     pub lammps: PathBuf,
     pub mpirun: PathBuf,
     pub python: PathBuf,
+    pub rapier: PathBuf,
     /// Folder of the decks.
     pub decks: PathBuf,
     /// Folder for what the programs read.
@@ -69,6 +72,7 @@ impl Peer {
             Peer::Lammps { ranks } => format!("LAMMPS, {ranks} ranks"),
             Peer::Warp { device } => format!("Warp, {device}"),
             Peer::DemEngine { device } => format!("DEM-Engine, {device}"),
+            Peer::Rapier { threads } => format!("rapier, {threads} threads"),
         }
     }
 
@@ -86,6 +90,10 @@ impl Peer {
                 let program = "import deme; deme.DEMSolver([0])";
                 (with(&at.python, &["-c", program]), DEM_ENGINE)
             }
+            // It says nothing without a pile.
+            Peer::Rapier { .. } => {
+                return (!at.rapier.is_file()).then(|| format!("{}: {RAPIER}", self.name()));
+            }
         };
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
         let runs = quiet.status().is_ok_and(|status| status.success());
@@ -99,11 +107,12 @@ impl Peer {
     pub fn visit(&self, at: &Workplace, pile: &Pile) -> Result<Visit, String> {
         let once = || match self {
             Peer::Rockfall { backend } => rockfall(at, &bench(at, backend)?),
-            Peer::Lammps { ranks } => lammps(&said(&mut lammps_command(at, pile, *ranks))?),
+            Peer::Lammps { ranks } => lammps(&said(&mut lammps_command(at, pile, *ranks)?)?),
             Peer::Warp { device } => deck(&said(&mut python_command(at, "warp_dem.py", device))?),
             Peer::DemEngine { device } => {
                 deck(&said(&mut python_command(at, "dem_engine.py", device))?)
             }
+            Peer::Rapier { threads } => deck(&said(&mut rapier_command(at, pile, *threads))?),
         };
         let mut visit = once()?;
         while visit.seconds.len() < REPEATS {
@@ -120,6 +129,9 @@ const WARP: &str =
     "`pip install warp-lang numpy`, and name that Python with --python; it must see the device";
 const DEM_ENGINE: &str = "`pip install deme[cuda12]` for Python 3.12, and name that Python with --python; \
      it must see a CUDA device";
+
+const RAPIER: &str = "build it with `cargo build --release --manifest-path tools/peers/rapier/Cargo.toml --target-dir \
+     target/rapier`, or name it with --rapier";
 
 /// What `rockfall bench --json` prints.
 fn bench(at: &Workplace, backend: &str) -> Result<Value, String> {
@@ -203,7 +215,10 @@ fn rockfall(at: &Workplace, report: &Value) -> Result<Visit, String> {
     })
 }
 
-fn lammps_command(at: &Workplace, pile: &Pile, ranks: usize) -> Command {
+fn lammps_command(at: &Workplace, pile: &Pile, ranks: usize) -> Result<Command, String> {
+    let Law::Springs(springs) = pile.law else {
+        return Err("LAMMPS has no impulses; the law has to be \"hooke\"".to_owned());
+    };
     let mut command = if ranks == 1 {
         Command::new(&at.lammps)
     } else {
@@ -228,12 +243,21 @@ fn lammps_command(at: &Workplace, pile: &Pile, ranks: usize) -> Command {
     let mut variable = |name: &str, value: String| {
         command.args(["-var", name, &value]);
     };
-    for (name, value) in pile.lammps_variables() {
+    for (name, value) in pile.lammps_variables(&springs) {
         variable(name, value.to_string());
     }
     variable("warm", at.warm_up.to_string());
     variable("steps", at.steps.to_string());
     variable("skin", (at.skin * pile.radius).to_string());
+    Ok(command)
+}
+
+fn rapier_command(at: &Workplace, pile: &Pile, threads: usize) -> Command {
+    let mut command = Command::new(&at.rapier);
+    command.arg(at.folder.join("pile.json"));
+    let frames = [at.warm_up, at.steps].map(|steps| steps / pile.substeps());
+    let counts = [threads as u64, frames[0], frames[1], REPEATS as u64];
+    command.args(counts.map(|number| number.to_string()));
     command
 }
 
@@ -251,29 +275,29 @@ fn lammps(text: &str) -> Result<Visit, String> {
     let version = text.lines().find_map(|line| line.strip_prefix("LAMMPS ("));
     visit(
         text,
-        time,
+        time.into_iter().collect(),
         version.map(|version| version.trim_end_matches(')').to_owned()),
     )
 }
 
-/// What a deck in Python says.
+/// What a deck of ours says.
 fn deck(text: &str) -> Result<Visit, String> {
     let version = text
         .lines()
         .find_map(|line| line.strip_prefix("peers: version "));
-    visit(
-        text,
-        after(text, "peers: seconds"),
-        version.map(str::to_owned),
-    )
+    // One that takes long to start runs several times.
+    let runs = text
+        .lines()
+        .filter_map(|line| after(line, "peers: seconds"));
+    visit(text, runs.collect(), version.map(str::to_owned))
 }
 
-fn visit(text: &str, seconds: Option<f64>, version: Option<String>) -> Result<Visit, String> {
+fn visit(text: &str, seconds: Vec<f64>, version: Option<String>) -> Result<Visit, String> {
     let contacts = after(text, "peers: contacts");
     let kinetic_energy = after(text, "peers: kinetic_energy_j");
-    match (seconds, contacts, kinetic_energy) {
-        (Some(seconds), Some(contacts), Some(kinetic_energy)) => Ok(Visit {
-            seconds: vec![seconds],
+    match (contacts, kinetic_energy) {
+        (Some(contacts), Some(kinetic_energy)) if !seconds.is_empty() => Ok(Visit {
+            seconds,
             contacts,
             kinetic_energy,
             version: version.unwrap_or_else(|| "unknown".to_owned()),
@@ -336,5 +360,9 @@ mod tests {
         assert_eq!(visit.version, "29 Sep 2021 - Update 2");
         let sentence = lammps("ERROR: Lost atoms").unwrap_err();
         assert!(sentence.contains("Lost atoms"), "{sentence}");
+        let runs =
+            "peers: seconds 1.5\npeers: seconds 2\npeers: contacts 3\npeers: kinetic_energy_j 0\n";
+        assert_eq!(deck(runs).unwrap().seconds, [1.5, 2.0]);
+        assert!(deck("peers: contacts 3\npeers: kinetic_energy_j 0\n").is_err());
     }
 }

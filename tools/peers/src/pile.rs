@@ -17,14 +17,19 @@ struct Scene {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Contact {
-    law: String,
-    stiffness: f64,
-    time_step: f64,
-    tangential_stiffness: Option<f64>,
-    #[serde(default = "half")]
-    tangential_damping: f64,
+#[serde(tag = "law", rename_all = "lowercase", deny_unknown_fields)]
+enum Contact {
+    Hooke {
+        stiffness: f64,
+        time_step: f64,
+        tangential_stiffness: Option<f64>,
+        #[serde(default = "half")]
+        tangential_damping: f64,
+    },
+    Impulse {
+        time_step: f64,
+        substeps: u64,
+    },
 }
 
 #[derive(Deserialize)]
@@ -65,12 +70,35 @@ struct Body {
     angular_velocity: [f64; 3],
 }
 
-/// Equal spheres in an open box, y up. SI units. A dashpot c is given as gamma = c/m_eff, 1/s.
+/// Equal spheres in an open box, y up. SI units.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pile {
     pub radius: f64,
     pub density: f64,
     pub mass: f64,
+    pub restitution: f64,
+    pub friction: f64,
+    /// m/s², downwards.
+    pub gravity: f64,
+    #[serde(flatten)]
+    pub law: Law,
+    pub planes: [Plane; 5],
+    pub position: Vec<[f64; 3]>,
+    pub velocity: Vec<[f64; 3]>,
+    pub spin: Vec<[f64; 3]>,
+}
+
+/// How the spheres touch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Law {
+    Springs(Springs),
+    Impulses(Impulses),
+}
+
+/// The law `hooke`. A dashpot c is given as gamma = c/m_eff, 1/s.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Springs {
     pub stiffness: f64,
     pub tangential_stiffness: f64,
     /// Dashpot between two spheres.
@@ -79,14 +107,16 @@ pub struct Pile {
     pub wall_gamma: f64,
     /// The dashpot across the normal, as a fraction of that along it.
     pub tangential_damping: f64,
-    pub friction: f64,
-    /// m/s², downwards.
-    pub gravity: f64,
     pub dt: f64,
-    pub planes: [Plane; 5],
-    pub position: Vec<[f64; 3]>,
-    pub velocity: Vec<[f64; 3]>,
-    pub spin: Vec<[f64; 3]>,
+}
+
+/// The law `impulse`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Impulses {
+    /// Time of a frame, s.
+    pub frame: f64,
+    /// Rockfall's steps in a frame.
+    pub substeps: u64,
 }
 
 /// The points x with n · x = offset.
@@ -113,6 +143,12 @@ fn half() -> f64 {
     0.5
 }
 
+/// Whether a scene has the law "impulse".
+pub fn has_impulses(scene: &str) -> bool {
+    let scene: Option<serde_json::Value> = serde_json::from_str(scene).ok();
+    scene.is_some_and(|scene| scene["contact"]["law"] == "impulse")
+}
+
 /// The dashpot over the effective mass (1/s) with which two bodies of the effective mass `mass` (kg)
 /// and a spring of `stiffness` (N/m) rebound with `restitution`: 2 ζ √(k/m), where
 /// ζ = -ln e/√(π² + ln² e).
@@ -126,23 +162,13 @@ impl Pile {
     ///
     /// # Errors
     /// If the scene is none that the other programs can have: one with one material without more
-    /// than friction, one shape that is a sphere, the law "hooke", and five planes that are an open
-    /// box.
+    /// than friction, one shape that is a sphere, the law "hooke" or "impulse", and five planes that are an
+    /// open box.
     pub fn read(scene: &str, state: &str) -> Result<Pile, String> {
         let scene: Scene =
             serde_json::from_str(scene).map_err(|error| format!("the scene: {error}"))?;
         let state: State =
             serde_json::from_str(state).map_err(|error| format!("the state: {error}"))?;
-        let Contact {
-            law,
-            stiffness,
-            time_step,
-            tangential_stiffness,
-            tangential_damping,
-        } = scene.contact;
-        if law != "hooke" {
-            return Err(format!("contact.law: found {law:?}, expected \"hooke\""));
-        }
         let material: Material = only(&scene.materials, "materials")?;
         let shape: Shape = only(&scene.shapes, "shapes")?;
         let [x, y, z] = scene.gravity;
@@ -156,19 +182,39 @@ impl Pile {
             return Err("the state: found no bodies".to_owned());
         };
         let mass = first.mass;
-        let gamma = |effective| gamma(material.restitution, stiffness, effective);
+        let law = match scene.contact {
+            Contact::Hooke {
+                stiffness,
+                time_step,
+                tangential_stiffness,
+                tangential_damping,
+            } => {
+                let gamma = |effective| gamma(material.restitution, stiffness, effective);
+                Law::Springs(Springs {
+                    stiffness,
+                    tangential_stiffness: tangential_stiffness.unwrap_or(2.0 / 7.0 * stiffness),
+                    pair_gamma: gamma(0.5 * mass),
+                    wall_gamma: gamma(mass),
+                    tangential_damping,
+                    dt: time_step,
+                })
+            }
+            Contact::Impulse {
+                time_step,
+                substeps,
+            } => Law::Impulses(Impulses {
+                frame: time_step,
+                substeps,
+            }),
+        };
         Ok(Pile {
             radius: shape.sphere.radius,
             density: material.density,
             mass,
-            stiffness,
-            tangential_stiffness: tangential_stiffness.unwrap_or(2.0 / 7.0 * stiffness),
-            pair_gamma: gamma(0.5 * mass),
-            wall_gamma: gamma(mass),
-            tangential_damping,
+            restitution: material.restitution,
             friction: material.friction,
             gravity: -y,
-            dt: time_step,
+            law,
             planes: open_box(&scene.planes)?,
             position: state.bodies.iter().map(|body| body.position).collect(),
             velocity: state.bodies.iter().map(|body| body.velocity).collect(),
@@ -180,8 +226,16 @@ impl Pile {
         })
     }
 
+    /// Rockfall's steps in a frame, that is, in what the other programs take in one step.
+    pub fn substeps(&self) -> u64 {
+        match self.law {
+            Law::Springs(_) => 1,
+            Law::Impulses(impulses) => impulses.substeps,
+        }
+    }
+
     /// The variables of `lammps.in`, but for those of a run.
-    pub fn lammps_variables(&self) -> Vec<(&'static str, f64)> {
+    pub fn lammps_variables(&self, springs: &Springs) -> Vec<(&'static str, f64)> {
         let [floor, left, right, back, front] = self.planes.map(|plane| plane.offset);
         vec![
             ("ylo", floor),
@@ -190,15 +244,15 @@ impl Pile {
             ("zlo", back),
             ("zhi", -front),
             ("radius", self.radius),
-            ("kn", self.stiffness),
-            ("kt", self.tangential_stiffness),
-            ("pair_gn", self.pair_gamma),
-            ("pair_gt", self.tangential_damping * self.pair_gamma),
-            ("wall_gn", self.wall_gamma),
-            ("wall_gt", self.tangential_damping * self.wall_gamma),
+            ("kn", springs.stiffness),
+            ("kt", springs.tangential_stiffness),
+            ("pair_gn", springs.pair_gamma),
+            ("pair_gt", springs.tangential_damping * springs.pair_gamma),
+            ("wall_gn", springs.wall_gamma),
+            ("wall_gt", springs.tangential_damping * springs.wall_gamma),
             ("mu", self.friction),
             ("gravity", self.gravity),
-            ("dt", self.dt),
+            ("dt", springs.dt),
         ]
     }
 
@@ -315,7 +369,10 @@ pub mod tests {
         let offsets = pile.planes.map(|plane| plane.offset);
         assert_eq!(offsets, [0.0, -0.2288, -0.2288, -0.2288, -0.2288]);
 
-        let variables = pile.lammps_variables();
+        let Law::Springs(springs) = pile.law else {
+            panic!("{:?}", pile.law);
+        };
+        let variables = pile.lammps_variables(&springs);
         let of = |name| {
             variables
                 .iter()
@@ -335,6 +392,16 @@ pub mod tests {
     }
 
     #[test]
+    fn a_frame_of_impulses_has_substeps() {
+        let scene = include_str!("../../../scenes/bench/impulse_spheres_100k.json");
+        let pile = Pile::read(scene, STATE).unwrap();
+        assert_eq!(pile.substeps(), 24);
+        let told = serde_json::to_value(&pile).unwrap();
+        assert!((told["frame"].as_f64().unwrap() - 1.0 / 60.0).abs() < 1e-12);
+        assert_eq!(told["restitution"], 0.5);
+    }
+
+    #[test]
     fn lammps_reads_what_rockfall_wrote() {
         let text = Pile::read(SCENE, STATE).unwrap().lammps_data();
         let expected = "A settled pile, SI units\n\n2 atoms\n1 atom types\n\n\
@@ -350,7 +417,7 @@ pub mod tests {
             assert!(SCENE.contains(from));
             Pile::read(&SCENE.replace(from, to), STATE).unwrap_err()
         };
-        assert!(sentence("\"hooke\"", "\"hertz\"").contains("contact.law"));
+        assert!(sentence("\"hooke\"", "\"hertz\"").contains("hertz"));
         assert!(sentence("\"normal\": [0, 1, 0]", "\"normal\": [1, 0, 0]").contains("planes"));
         let cohesion = sentence("\"friction\"", "\"cohesion\": 1, \"friction\"");
         assert!(cohesion.contains("materials.glass"), "{cohesion}");

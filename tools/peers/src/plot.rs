@@ -27,10 +27,11 @@ pub fn svg(report: &Report) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"13\" \
          fill=\"#222\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
-         <text x=\"16\" y=\"28\" font-size=\"15\">{}, {} spheres: million sphere-steps/s, median, \
+         <text x=\"16\" y=\"28\" font-size=\"15\">{}, {} spheres: million {}/s, median, \
          slowest and fastest run</text>\n",
         escaped(&report.scene),
-        report.spheres
+        report.spheres,
+        report.unit()
     );
     for (index, row) in report.rows.iter().enumerate() {
         let middle = TOP + ROW * (index as f64 + 0.5);
