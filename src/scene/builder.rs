@@ -227,7 +227,7 @@ impl SceneBuilder {
             path: &self.folder,
             files,
         };
-        build::build(&file, &name, folder).map_err(|problems| SceneError {
+        build::build(&file, &name, folder, None).map_err(|problems| SceneError {
             file: PathBuf::from(&name),
             problems,
         })

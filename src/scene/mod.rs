@@ -37,6 +37,7 @@ mod error;
 mod files;
 pub mod format;
 mod place;
+mod placed;
 mod reading;
 mod strict;
 
@@ -58,6 +59,7 @@ pub use change::Change;
 pub use error::{Problem, SceneError};
 pub use files::{Disk, Files, Inside};
 pub use place::line_of;
+pub use placed::Placed;
 
 /// Name of the scene in the folder of a run.
 pub const FILE: &str = "scene.json";
@@ -175,7 +177,7 @@ pub fn load_changed(
         );
         SceneError::one(path, Problem::new("", found, "a scene, in JSON"))
     })?;
-    let scene = parse_changed(&text, path, files, changes)?;
+    let scene = parse_changed(&text, path, files, changes, None)?;
     let (bodies, spheres) = (scene.model.bodies.len(), scene.model.sphere_count());
     tracing::info!(file = %path.display(), bodies, spheres, "scene loaded");
     Ok(scene)
@@ -199,7 +201,22 @@ pub fn parse(text: &str, file: &Path) -> Result<Scene, SceneError> {
 ///
 /// As [`parse`].
 pub fn parse_with(text: &str, file: &Path, files: &dyn Files) -> Result<Scene, SceneError> {
-    parse_changed(text, file, files, &[])
+    parse_changed(text, file, files, &[], None)
+}
+
+/// Reads a scene as [`parse_with`] does, but looks for no places of its bodies: they are as another reader of the same text
+/// and files has found them.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_placed(
+    text: &str,
+    file: &Path,
+    files: &dyn Files,
+    placed: &Placed,
+) -> Result<Scene, SceneError> {
+    parse_changed(text, file, files, &[], Some(placed))
 }
 
 fn parse_changed(
@@ -207,6 +224,7 @@ fn parse_changed(
     file: &Path,
     files: &dyn Files,
     changes: &[Change],
+    placed: Option<&Placed>,
 ) -> Result<Scene, SceneError> {
     let wrong = |problem| SceneError::one(file, problem);
     let mut scene = reading::read(text).map_err(wrong)?;
@@ -216,7 +234,7 @@ fn parse_changed(
     }
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let path = file.parent().unwrap_or(Path::new(""));
-    build::build(&scene, &stem, Folder { path, files }).map_err(|problems| SceneError {
+    build::build(&scene, &stem, Folder { path, files }, placed).map_err(|problems| SceneError {
         file: file.to_owned(),
         problems,
     })

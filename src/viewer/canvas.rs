@@ -59,11 +59,10 @@ pub(super) struct Frame {
 impl Canvas {
     /// Makes a window ready to be drawn onto, on the adapter that `wanted` names or the best.
     pub async fn new(
-        window: Window,
+        window: Arc<Window>,
         display: OwnedDisplayHandle,
         wanted: Option<&str>,
     ) -> Result<Canvas> {
-        let window = Arc::new(window);
         let display = Box::new(display);
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
             flags: wgpu::InstanceFlags::from_build_config().with_env(),
@@ -102,6 +101,7 @@ impl Canvas {
             window.theme(),
             Some(context.device.limits().max_texture_dimension_2d as usize),
         );
+        egui.egui_ctx().set_fonts(letters());
         let painter = egui_wgpu::Renderer::new(
             &context.device,
             format,
@@ -266,6 +266,18 @@ impl Canvas {
             self.resize();
         }
     }
+}
+
+/// One font for all letters, which is that of the legends: egui's own come with a second one, for code.
+fn letters() -> egui::FontDefinitions {
+    const NAME: &str = "Ubuntu-Light";
+    let mut letters = egui::FontDefinitions::empty();
+    let font = egui::FontData::from_static(epaint_default_fonts::UBUNTU_LIGHT);
+    letters.font_data.insert(NAME.to_owned(), Arc::new(font));
+    for fonts in letters.families.values_mut() {
+        fonts.push(NAME.to_owned());
+    }
+    letters
 }
 
 fn create_surface(

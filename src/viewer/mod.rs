@@ -43,7 +43,7 @@ use hand::{Hand, Mode, Picked};
 use keys::{Action, action};
 use panel::{WIDTH, Wish};
 use record::{RATE, Recording};
-use stage::{Files, Stage};
+use stage::{Handed, Stage};
 use timeline::Timeline;
 use watch::Watch;
 #[cfg(not(target_family = "wasm"))]
@@ -153,8 +153,8 @@ struct Viewer {
     watch: Watch,
     /// Files that have changed, and when they are to be read again.
     changed: Vec<(PathBuf, Instant)>,
-    /// The files that a page has instead of a disk.
-    files: Option<Files>,
+    /// What a page has instead of a disk.
+    handed: Option<Handed>,
     /// Where pictures go in a page.
     deliver: Option<Deliver>,
     /// Whether the user wants the window to close.
@@ -191,7 +191,7 @@ impl Viewer {
             last_survey: None,
             watch,
             changed: Vec::new(),
-            files: None,
+            handed: None,
             deliver: None,
             closing: false,
             failure: None,
@@ -205,7 +205,10 @@ impl Viewer {
             self.look.supersampling = 1;
         }
         self.canvas = Some(canvas);
-        self.open(&self.scene.clone(), false).await;
+        // A page is handed its scene later.
+        if !IN_PAGE {
+            self.open(&self.scene.clone(), false).await;
+        }
         self.request();
     }
 
@@ -215,9 +218,9 @@ impl Viewer {
         self.scene = path.to_owned();
         self.scenes = stage::neighbours(path);
         self.watch.follow(path);
-        let (files, options) = (self.files.as_ref(), &self.setup.options);
+        let (handed, options) = (self.handed.as_ref(), &self.setup.options);
         let (context, format) = (&canvas.context, canvas.format());
-        match Stage::open(path, files, options, context, canvas.is_gpu, format).await {
+        match Stage::open(path, handed, options, context, canvas.is_gpu, format).await {
             Ok(stage) => {
                 let title = path.file_stem().unwrap_or_default().to_string_lossy();
                 canvas.window.set_title(&format!("{title} - Rockfall"));
@@ -273,12 +276,21 @@ impl Viewer {
         }
     }
 
-    /// Tells the user of something that went wrong.
+    /// Tells the user of something that went wrong. Without a device, nothing goes on here.
     fn tell(&mut self, outcome: Result<()>) {
-        if let Err(error) = outcome {
-            self.clock.playing = false;
-            self.notice = Some(Notice::wrong(error));
+        match outcome {
+            Ok(()) => {}
+            Err(error @ Error::Lost { .. }) => self.fail(error),
+            Err(error) => {
+                self.clock.playing = false;
+                self.notice = Some(Notice::wrong(error));
+            }
         }
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.failure = Some(error);
+        self.closing = true;
     }
 
     /// Size of the part of the window that the picture takes, pixels.
@@ -714,8 +726,7 @@ impl Viewer {
             WindowEvent::Occluded(false) => canvas.window.request_redraw(),
             WindowEvent::RedrawRequested => {
                 if let Err(error) = self.draw().await {
-                    self.failure = Some(error);
-                    self.closing = true;
+                    self.fail(error);
                 }
             }
             WindowEvent::DroppedFile(path) => {

@@ -9,11 +9,14 @@ use std::future::poll_fn;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use serde::Serialize;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlCanvasElement;
+use web_time::Instant;
 use winit::application::ApplicationHandler;
 use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, EventLoop, OwnedDisplayHandle};
@@ -22,10 +25,13 @@ use winit::window::{Window, WindowId};
 
 use super::canvas::Canvas;
 use super::keys::Action;
-use super::stage::Files;
+use super::stage::{Files, Handed};
 use super::watch::Watch;
-use super::{Notice, PATIENCE, Setup, Viewer};
+use super::{Notice, PATIENCE, Picked, Setup, Viewer};
 use crate::error::{Error, Result};
+use crate::output::write_state;
+use crate::scene::Placed;
+use crate::simulation::snapshot::Snapshot;
 use crate::simulation::summary::Summary;
 use crate::state::Field;
 
@@ -54,12 +60,16 @@ pub struct Status {
     pub spheres: usize,
     /// Whether the simulation goes on.
     pub playing: bool,
+    /// Whether the panel is shown.
+    pub panel: bool,
     /// Time of a frame, on average, s.
     pub frame: f64,
     /// What of it steps take.
     pub simulation: f64,
     /// What of it the picture takes.
     pub drawing: f64,
+    /// The index of the body that is picked.
+    pub picked: Option<usize>,
     /// What it runs on.
     pub adapter: String,
     /// What the user should know.
@@ -125,20 +135,17 @@ impl<T> Mail<T> {
 }
 
 impl Page {
-    /// Shows a viewer on a canvas, with a scene of `files`. Pictures that the user saves go to `deliver`, with their
-    /// names.
+    /// Shows a viewer on a canvas, without a scene. Pictures that the user saves go to `deliver`, with their names.
     ///
     /// # Errors
     /// If there is one already. What else goes wrong is in [`Page::status`].
     pub fn open(
         canvas: HtmlCanvasElement,
         setup: Setup,
-        files: Files,
         deliver: impl Fn(&str, &[u8]) + 'static,
     ) -> Result<Page> {
         let events = EventLoop::new().map_err(|error| Error::Window(error.to_string()))?;
         let mut viewer = Viewer::new(setup, Watch);
-        viewer.files = Some(files);
         viewer.deliver = Some(Box::new(deliver));
         let page = Page {
             mail: Mail::new(),
@@ -156,15 +163,39 @@ impl Page {
         self.status.borrow().clone()
     }
 
-    /// Shows the scene at `path` of `files`; what is wrong with it is a notice in the picture.
-    pub fn show(&self, path: PathBuf, files: Files, keep_camera: bool) {
+    /// Shows the scene at `path` of `files`, whose bodies are `placed` already, if they are.
+    ///
+    /// # Errors
+    /// With a sentence, if the scene is wrong, or too large for the device: then the scene before stays.
+    pub async fn show(
+        &self,
+        path: PathBuf,
+        files: Files,
+        placed: Option<Placed>,
+        keep_camera: bool,
+    ) -> std::result::Result<(), String> {
+        let answer = Mail::new();
+        let reply = answer.clone();
         self.send(move |viewer| {
             Box::pin(async move {
-                viewer.files = Some(files);
+                viewer.handed = Some(Handed { files, placed });
                 viewer.open(&path, keep_camera).await;
+                // They are large, and to start again there is the state.
+                viewer
+                    .handed
+                    .iter_mut()
+                    .for_each(|handed| handed.placed = None);
+                reply.send(match &viewer.notice {
+                    Some(Notice {
+                        sentence,
+                        is_error: true,
+                    }) => Err(sentence.clone()),
+                    _ => Ok(()),
+                });
                 viewer.request();
             })
         });
+        answer.next().await
     }
 
     /// Has the simulation go on, or not.
@@ -172,6 +203,16 @@ impl Page {
         self.send(move |viewer| {
             Box::pin(async move {
                 viewer.clock.playing = playing;
+                viewer.request();
+            })
+        });
+    }
+
+    /// Shows the panel beside the picture, or not.
+    pub fn panel(&self, shown: bool) {
+        self.send(move |viewer| {
+            Box::pin(async move {
+                viewer.panel_shown = shown;
                 viewer.request();
             })
         });
@@ -225,6 +266,17 @@ impl Page {
         answer.next().await
     }
 
+    /// The state of all bodies as a file, as [`write_state`] writes it.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub async fn state(&self) -> Result<Vec<u8>> {
+        let answer = Mail::new();
+        let reply = answer.clone();
+        self.send(move |viewer| Box::pin(async move { reply.send(state(viewer).await) }));
+        answer.next().await
+    }
+
     fn send(
         &self,
         errand: impl for<'a> FnOnce(&'a mut Viewer) -> Pin<Box<dyn Future<Output = ()> + 'a>> + 'static,
@@ -234,12 +286,23 @@ impl Page {
 
     /// The task that has the viewer.
     async fn run(self, mut viewer: Viewer, window: Window, display: OwnedDisplayHandle) {
-        match Canvas::new(window, display, None).await {
+        let window = Arc::new(window);
+        match open(&window, &display).await {
             Ok(canvas) => viewer.start(canvas).await,
             Err(error) => viewer.failure = Some(error),
         }
         let mut frames = 0;
-        while viewer.failure.is_none() {
+        let mut losses = Vec::new();
+        loop {
+            match &viewer.failure {
+                Some(error @ Error::Lost { .. }) if is_bearable(&mut losses) => {
+                    let sentence = error.to_string();
+                    viewer.failure = viewer.take_up(&window, &display, &sentence).await.err();
+                    continue;
+                }
+                Some(_) => break,
+                None => {}
+            }
             self.publish(&viewer, frames);
             match self.mail.next().await {
                 Letter::Event(event) => {
@@ -256,9 +319,14 @@ impl Page {
         let mut status = Status {
             frames,
             playing: viewer.clock.playing,
+            panel: viewer.panel_shown,
             frame: viewer.timing.frame,
             simulation: viewer.timing.simulation,
             drawing: viewer.timing.drawing,
+            picked: match &viewer.picked {
+                Some(Picked::Body { state }) => Some(state.index),
+                _ => None,
+            },
             notice: viewer
                 .notice
                 .as_ref()
@@ -279,6 +347,62 @@ impl Page {
     }
 }
 
+/// A canvas on the window, which asks for a frame when its device is lost: whoever draws that meets the loss.
+async fn open(window: &Arc<Window>, display: &OwnedDisplayHandle) -> Result<Canvas> {
+    let canvas = Canvas::new(Arc::clone(window), display.clone(), None).await?;
+    let told = Arc::clone(window);
+    let lost = move |_, _| told.request_redraw();
+    canvas.context.device.set_device_lost_callback(lost);
+    Ok(canvas)
+}
+
+/// Whether another device may be tried after one more loss: not where a scene is too much for each.
+fn is_bearable(losses: &mut Vec<Instant>) -> bool {
+    /// Losses that are borne within a time.
+    const MOST: usize = 3;
+    const WITHIN: Duration = Duration::from_secs(60);
+    losses.retain(|loss| loss.elapsed() < WITHIN);
+    losses.push(Instant::now());
+    losses.len() <= MOST
+}
+
+impl Viewer {
+    /// Goes on with another device, after one was lost with this `sentence`.
+    async fn take_up(
+        &mut self,
+        window: &Arc<Window>,
+        display: &OwnedDisplayHandle,
+        sentence: &str,
+    ) -> Result<()> {
+        self.closing = false;
+        self.picked = None;
+        self.hand.let_go();
+        let stage = self.stage.take();
+        // What belongs to the lost device goes before there is another.
+        self.canvas = None;
+        let canvas = self.canvas.insert(open(window, display).await?);
+        match stage {
+            Some(stage) => {
+                let stage = stage.taken_up(&canvas.context, canvas.format()).await?;
+                self.cursor = stage.simulation.time();
+                self.stage = Some(stage);
+            }
+            // It was lost before anything was shown, or again.
+            None if self.handed.is_some() => self.open(&self.scene.clone(), true).await,
+            None => {}
+        }
+        let time = self
+            .stage
+            .as_ref()
+            .map_or(0.0, |stage| stage.simulation.time());
+        self.notice = Some(Notice::wrong(format!(
+            "{sentence}. Another device has taken over, from t = {time:.3} s on, with the parameters that the scene has."
+        )));
+        self.request();
+        Ok(())
+    }
+}
+
 async fn step(viewer: &mut Viewer, steps: u64) -> Result<Option<Summary>> {
     let Some(stage) = &mut viewer.stage else {
         return Ok(None);
@@ -295,6 +419,16 @@ async fn positions(viewer: &mut Viewer) -> Result<Vec<f64>> {
     simulation.fetch_by(PATIENCE, &[Field::Bodies]).await?;
     let bodies = simulation.fetched().bodies();
     Ok(bodies.flat_map(|body| body.position.to_array()).collect())
+}
+
+async fn state(viewer: &mut Viewer) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(stage) = &mut viewer.stage {
+        let simulation = &mut stage.simulation;
+        simulation.fetch_by(PATIENCE, &Snapshot::fields()).await?;
+        write_state(&mut bytes, &simulation.fetched()).expect("a vector takes all");
+    }
+    Ok(bytes)
 }
 
 /// What waits for the browser to be ready.

@@ -12,7 +12,7 @@ use crate::model::{ContactModel, Model, PairLaw};
 use crate::output::{KeptRun, RunFolder};
 use crate::render::{Look, Renderer};
 use crate::scene::contact::stable_time_step;
-use crate::scene::{self, Files as _, SceneError};
+use crate::scene::{self, Files as _, Placed, SceneError};
 use crate::simulation::{Backend, Options, Simulation};
 use crate::state::State;
 use crate::step::gpu::Context;
@@ -44,10 +44,10 @@ pub(super) enum StageError {
 }
 
 impl Stage {
-    /// Reads a scene, from `files` if there are some and else from the disk, and sets it up.
+    /// Reads a scene, from what was `handed` over or else from the disk, and sets it up.
     pub async fn open(
         path: &Path,
-        files: Option<&Files>,
+        handed: Option<&Handed>,
         options: &Options,
         context: &Context,
         is_gpu: bool,
@@ -58,10 +58,14 @@ impl Stage {
             warnings,
             notes,
             ..
-        } = match files {
-            Some(files) => {
+        } = match handed {
+            Some(Handed { files, placed }) => {
                 let text = files.read(path).unwrap_or_default();
-                scene::parse_with(&String::from_utf8_lossy(&text), path, files)?
+                let text = String::from_utf8_lossy(&text);
+                match placed {
+                    Some(placed) => scene::parse_placed(&text, path, files, placed)?,
+                    None => scene::parse_with(&text, path, files)?,
+                }
             }
             None if !IN_PAGE && path.is_dir() => scene::load(&path.join(RunFolder::SCENE))?,
             None => scene::load(path)?,
@@ -111,7 +115,7 @@ impl Stage {
         mut simulation: Simulation,
         context: &Context,
         format: wgpu::TextureFormat,
-    ) -> std::result::Result<Stage, StageError> {
+    ) -> Result<Stage> {
         let start = simulation.state_by(PATIENCE).await?.clone();
         let mut renderer = Renderer::new(context, &simulation, format)?;
         renderer.update(&simulation)?;
@@ -127,6 +131,26 @@ impl Stage {
             written: simulation.model().clone(),
             start,
             simulation,
+        })
+    }
+
+    /// The same on another device, after the one before was lost: as it was kept last, and with what was tuned as the scene
+    /// has it.
+    #[cfg(target_family = "wasm")]
+    pub async fn taken_up(self, context: &Context, format: wgpu::TextureFormat) -> Result<Stage> {
+        let simulation = Simulation::on_gpu_async(self.written.clone(), context).await?;
+        let mut stage = Stage::of(&self.path, simulation, context, format).await?;
+        if let Timeline::Live(ring) = &self.timeline {
+            ring.hand_over(&mut stage.simulation).await?;
+        }
+        Ok(Stage {
+            history: self.history,
+            timeline: self.timeline,
+            notes: self.notes,
+            warnings: self.warnings,
+            stable: stable_time_step(&self.written),
+            written: self.written,
+            ..stage
         })
     }
 
@@ -202,6 +226,13 @@ impl Stage {
 
 /// Files in memory, by their paths.
 pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// What a page has instead of a disk.
+pub(super) struct Handed {
+    pub files: Files,
+    /// Where the bodies of the scene start, if that is known already.
+    pub placed: Option<Placed>,
+}
 
 /// The scenes in the folder of one, by name.
 pub(super) fn neighbours(scene: &Path) -> Vec<PathBuf> {

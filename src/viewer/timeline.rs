@@ -133,6 +133,15 @@ impl Ring {
         }
     }
 
+    /// Takes another simulation of the same scene to the state that was kept last, if there is one.
+    #[cfg(target_family = "wasm")]
+    pub async fn hand_over(&self, simulation: &mut Simulation) -> Result<()> {
+        match self.past.last() {
+            Some(Past { steps, state, .. }) => simulation.restore_by(PATIENCE, state, *steps).await,
+            None => Ok(()),
+        }
+    }
+
     async fn go(&self, time: f64, simulation: &mut Simulation) -> Result<()> {
         let off = |past: &&Past| (past.time - time).abs();
         let nearest = self.past.iter().min_by(|a, b| off(a).total_cmp(&off(b)));

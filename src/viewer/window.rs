@@ -1,6 +1,7 @@
 //! The window of a system that has windows.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pollster::block_on;
 use web_time::Instant;
@@ -69,7 +70,7 @@ fn open(event_loop: &ActiveEventLoop, setup: &Setup) -> Result<Canvas> {
         .map_err(|error| Error::Window(error.to_string()))?;
     let wanted = setup.options.adapter.as_deref();
     block_on(Canvas::new(
-        window,
+        Arc::new(window),
         event_loop.owned_display_handle(),
         wanted,
     ))

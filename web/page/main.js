@@ -1,5 +1,5 @@
 // The page around the viewer: scenes from the gallery, the editor, a link or a file; buttons; what is said about speed.
-import init, { Viewer, check } from "./rockfall_web.js";
+import * as rockfall from "./rockfall.js";
 import * as link from "./link.js";
 
 const $ = (id) => document.getElementById(id);
@@ -10,12 +10,33 @@ const decoder = new TextDecoder();
 let scene = { path: "", files: new Map() };
 /** The file that the editor shows. */
 let shown = "";
-let viewer = null;
+/** What is told of the scene as it is edited; null while it is not known. */
+let built = null;
+let simulation = null;
 
 const say = (sentence) => {
   $("message").textContent = sentence;
   $("message").hidden = !sentence;
 };
+
+/** Says what takes a while, and for how long by now, until it is done. */
+let newest = 0;
+async function busy(sentence, work) {
+  const own = ++newest;
+  const start = performance.now();
+  const timer = setInterval(() => {
+    const seconds = (performance.now() - start) / 1000;
+    if (own !== newest) return;
+    $("progress").querySelector("span").textContent = `${sentence} … ${seconds.toFixed(1)} s`;
+    $("progress").hidden = false;
+  }, 100);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    if (own === newest) $("progress").hidden = true;
+  }
+}
 
 async function fetched(path) {
   const response = await fetch(path);
@@ -47,6 +68,7 @@ const isText = (path) => !/\.(stl|sdf)$/.test(path);
 function edit(next) {
   scene = next;
   shown = scene.path;
+  built = null;
   $("file").replaceChildren(...[...scene.files.keys()].filter(isText).map((path) => new Option(path, path)));
   turn();
 }
@@ -56,13 +78,12 @@ function turn() {
   $("file").value = shown;
   $("text").value = decoder.decode(scene.files.get(shown));
   $("text").scrollTop = 0;
-  judge();
+  mark(built?.problems ?? []);
 }
 
-/** Says what is wrong with the scene, at its lines. Returns whether it can be run. */
-function judge() {
-  const said = JSON.parse(check(scene.path, scene.files));
-  const wrong = new Set(said.problems.filter(({ file }) => file === shown).map(({ line }) => line));
+/** Numbers the lines, and marks those with problems. */
+function mark(problems) {
+  const wrong = new Set(problems.filter(({ file }) => file === shown).map(({ line }) => line));
   const count = $("text").value.split("\n").length;
   const lines = Array.from({ length: count }, (_, index) => {
     const line = document.createElement("span");
@@ -72,7 +93,17 @@ function judge() {
   });
   $("lines").replaceChildren(...lines);
   $("lines").scrollTop = $("text").scrollTop;
-  const problems = said.problems.map(({ file, line, sentence }) => {
+}
+
+const number = (count, one, more) => `${count} ${count === 1 ? one : more}`;
+
+/** Builds the scene, and says what is wrong with it, at its lines. What it returns is null if another is built by now. */
+async function judge() {
+  const told = built ?? (await busy(`Building ${scene.path}`, rockfall.build(scene)));
+  if (!told) return null;
+  built = told;
+  mark(told.problems);
+  const problems = told.problems.map(({ file, line, sentence }) => {
     const button = document.createElement("button");
     button.textContent = `line ${line}: ${sentence}`;
     button.onclick = () => goTo(file, line);
@@ -84,10 +115,10 @@ function judge() {
   const right = problems.length === 0;
   $("verdict").className = right ? "" : "wrong";
   $("verdict").textContent = right
-    ? `${said.bodies} bodies, ${said.spheres} spheres`
-    : `${problems.length} ${problems.length === 1 ? "problem" : "problems"}`;
+    ? `${number(told.count, "body", "bodies")}, ${number(told.spheres, "sphere", "spheres")}`
+    : number(problems.length, "problem", "problems");
   $("run").disabled = !right;
-  return right;
+  return told;
 }
 
 function goTo(file, line) {
@@ -103,19 +134,31 @@ function goTo(file, line) {
   text.scrollTop = 18 * (line - 5);
 }
 
-/** Has the viewer show the scene in the editor. */
-function run(keepCamera) {
-  if (judge()) viewer.show(scene.path, scene.files, keepCamera);
+const complain = (error) => {
+  $("verdict").className = "wrong";
+  $("verdict").textContent = error.message ?? String(error);
+};
+
+/** Shows the scene in the editor. */
+async function run(keepCamera) {
+  try {
+    const told = await judge();
+    if (!told || told.problems.length) return;
+    await busy(`Showing ${scene.path}`, simulation.show(scene, { keepCamera, built: told }));
+  } catch (error) {
+    complain(error);
+  } finally {
+    say("");
+  }
 }
 
 async function open(next) {
   try {
     edit(await next);
-    run(false);
-    viewer.play(true);
+    await run(false);
+    simulation.play();
   } catch (error) {
-    $("verdict").className = "wrong";
-    $("verdict").textContent = error.message;
+    complain(error);
   }
 }
 
@@ -127,11 +170,8 @@ function save(name, type, parts) {
   setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
 }
 
-async function savePositions() {
-  const positions = await viewer.positions();
-  const rows = ["x,y,z"];
-  for (let at = 0; at < positions.length; at += 3) rows.push(positions.slice(at, at + 3).join(","));
-  save(`${scene.path.replace(/\.json$/, "")}.csv`, "text/csv", [rows.join("\n"), "\n"]);
+async function saveState() {
+  save(`${scene.path.replace(/\.json$/, "")}.state.json`, "application/json", [await simulation.state()]);
 }
 
 /** The scene among files that were dropped, with the others beside it, in the folders that it names them in. */
@@ -149,18 +189,15 @@ async function dropped(list) {
 
 async function gallery() {
   const list = JSON.parse(decoder.decode(await fetched("gallery.json")));
-  const cards = list.map(({ scene, title, text, picture }) => {
+  const cards = list.map(({ scene, title, text }) => {
     const card = document.createElement("button");
-    if (picture) {
-      const image = document.createElement("img");
-      image.src = `pictures/${scene}.jpg`;
-      image.alt = "";
-      image.loading = "lazy";
-      card.append(image);
-    }
+    const image = document.createElement("img");
+    image.src = `pictures/${scene}.jpg`;
+    image.alt = "";
+    image.loading = "lazy";
     const small = document.createElement("small");
     small.textContent = text;
-    card.append(title, small);
+    card.append(image, title, small);
     card.dataset.scene = scene;
     card.onclick = () => {
       location.hash = `scene=${scene}`;
@@ -182,12 +219,11 @@ const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignif
 /** What is said about speed, twice a second. */
 let before = { at: performance.now(), sphereSteps: 0 };
 function watch() {
-  const status = JSON.parse(viewer.status());
+  const status = simulation.status();
   if (status.failure) {
     say(`${status.failure}\n\nReload the page to start again.`);
     return;
   }
-  if (status.frames > 1) say("");
   const now = performance.now();
   const rate = (1000 * (status.sphereSteps - before.sphereSteps)) / (now - before.at);
   before = { at: now, sphereSteps: status.sphereSteps };
@@ -221,8 +257,10 @@ async function missing() {
 async function start() {
   const lacks = await missing();
   if (lacks) return say(lacks);
-  await init();
   await gallery();
+  const narrow = matchMedia("(max-width: 1100px)");
+  const deliver = (name, png) => save(name, "image/png", [png]);
+  simulation = await rockfall.open($("canvas"), { playing: true, panel: !narrow.matches, deliver });
   let wrong = null;
   try {
     edit(await asked());
@@ -230,19 +268,20 @@ async function start() {
     wrong = error;
     edit(await shipped("drum"));
   }
-  const narrow = innerWidth < 1100;
-  viewer = new Viewer($("canvas"), scene.path, scene.files, true, !narrow, (name, bytes) =>
-    save(name, "image/png", [bytes]),
-  );
-  if (wrong) $("verdict").textContent = `The link leads nowhere: ${wrong.message}`;
+  watch();
+  run(false).then(() => {
+    if (wrong) complain(new Error(`The link leads nowhere: ${wrong.message}`));
+  });
 
   toggle("scenes", "gallery");
   toggle("edit", "editor");
-  $("play").onclick = () => viewer.play(!JSON.parse(viewer.status()).playing);
-  $("step").onclick = () => viewer.step(1);
-  $("reset").onclick = () => viewer.reset();
-  $("picture").onclick = () => viewer.picture();
-  $("state").onclick = savePositions;
+  $("play").onclick = () => (simulation.status().playing ? simulation.pause() : simulation.play());
+  $("step").onclick = () => simulation.step();
+  $("panel").onclick = () => simulation.panel(!simulation.status().panel);
+  narrow.onchange = () => simulation.panel(!narrow.matches);
+  $("reset").onclick = () => simulation.reset();
+  $("picture").onclick = async () => save(`${scene.path.replace(/\.json$/, "")}.png`, "image/png", [await simulation.picture()]);
+  $("state").onclick = saveState;
   $("run").onclick = () => run(true);
   $("link").onclick = async () => {
     const place = new URL(location.href);
@@ -257,8 +296,9 @@ async function start() {
   let pause = 0;
   $("text").oninput = () => {
     scene.files.set(shown, encoder.encode($("text").value));
+    built = null;
     clearTimeout(pause);
-    pause = setTimeout(judge, 150);
+    pause = setTimeout(() => judge().catch(complain), 150);
   };
   $("text").onscroll = () => {
     $("lines").scrollTop = $("text").scrollTop;
@@ -277,9 +317,15 @@ async function start() {
     document.body.classList.remove("dropping");
     if (event.dataTransfer.files.length) open(dropped(event.dataTransfer.files));
   });
+  addEventListener("paste", (event) => {
+    const text = event.clipboardData.getData("text");
+    if (event.clipboardData.files.length) open(dropped(event.clipboardData.files));
+    else if (event.target !== $("text") && text.trimStart().startsWith("{")) {
+      open({ path: "pasted.json", files: new Map([["pasted.json", encoder.encode(text)]]) });
+    }
+  });
   // For whoever drives the page from outside, a test say.
-  window.rockfall = { viewer, check, open, scene: () => scene };
-  watch();
+  window.rockfall = { simulation, build: rockfall.build, scene: () => scene, built: () => built };
 }
 
 start().catch((error) => say(`Rockfall did not start: ${error.message ?? error}`));

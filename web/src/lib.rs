@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use js_sys::{Function, Map, Uint8Array};
 use rockfall::Options;
 use rockfall::render::Look;
-use rockfall::scene::{self, Problem};
+use rockfall::scene::{self, Placed, Problem};
 use rockfall::viewer::Setup;
 use rockfall::viewer::page::Page;
 use serde_json::{Value, json};
@@ -31,19 +31,17 @@ pub struct Viewer {
 
 #[wasm_bindgen]
 impl Viewer {
-    /// Shows the scene at `path` of `files`, a map from paths to bytes. Pictures that the user saves go to `deliver`, which is
-    /// called with their name and bytes.
+    /// Makes a canvas show what [`Viewer::show`] will give it; there is one viewer in a page. Pictures that the user saves go to
+    /// `deliver`, which is called with their name and bytes.
     #[wasm_bindgen(constructor)]
     pub fn new(
         canvas: HtmlCanvasElement,
-        path: &str,
-        files: &Map<JsValue, JsValue>,
         playing: bool,
         panel: bool,
         deliver: Function,
     ) -> Result<Viewer, JsError> {
         let setup = Setup {
-            scene: path.into(),
+            scene: PathBuf::new(),
             options: Options::default(),
             size: [0, 0],
             paused: !playing,
@@ -58,18 +56,34 @@ impl Viewer {
             // What a page does with a picture is no matter of the viewer's.
             let _ = deliver.call2(&JsValue::NULL, &name, &bytes);
         };
-        let page = Page::open(canvas, setup, read(files), deliver)?;
+        let page = Page::open(canvas, setup, deliver)?;
         Ok(Viewer { page })
     }
 
-    /// Shows another scene.
-    pub fn show(&self, path: &str, files: &Map<JsValue, JsValue>, keep_camera: bool) {
-        self.page.show(path.into(), read(files), keep_camera);
+    /// Shows the scene at `path` of `files`, a map from paths to bytes. Its `bodies` are where [`build`] has found them, if it
+    /// has, and `notes` what it has told. Fails with a sentence where something is wrong; then the scene before stays.
+    pub async fn show(
+        &self,
+        path: &str,
+        files: &Map<JsValue, JsValue>,
+        keep_camera: bool,
+        bodies: Option<Vec<f64>>,
+        notes: Option<Vec<String>>,
+    ) -> Result<(), JsError> {
+        let placed = bodies.map(|bodies| Placed::from_numbers(&bodies, notes.unwrap_or_default()));
+        let (page, path, files) = (self.page.clone(), PathBuf::from(path), read(files));
+        let shown = page.show(path, files, placed, keep_camera).await;
+        shown.map_err(|sentence| JsError::new(&sentence))
     }
 
     /// Has the simulation go on, or not.
     pub fn play(&self, playing: bool) {
         self.page.play(playing);
+    }
+
+    /// Shows the panel beside the picture, or not.
+    pub fn panel(&self, shown: bool) {
+        self.page.panel(shown);
     }
 
     /// Takes the simulation back to its start.
@@ -108,29 +122,54 @@ impl Viewer {
         let page = self.page.clone();
         Ok(page.positions().await?)
     }
+
+    /// The state of all bodies, as the bytes of the file that `rockfall run --state` writes: JSON.
+    pub async fn state(&self) -> Result<Vec<u8>, JsError> {
+        let page = self.page.clone();
+        Ok(page.state().await?)
+    }
 }
 
-/// What `rockfall check` says of the scene at `path` of `files`, as JSON.
+/// A scene, read and checked.
+#[wasm_bindgen(getter_with_clone)]
+pub struct Built {
+    /// What `rockfall check` says of it, as JSON.
+    pub told: String,
+    /// Where its bodies start, for [`Viewer::show`]; none if something is wrong.
+    pub bodies: Option<Vec<f64>>,
+}
+
+/// Reads and checks the scene at `path` of `files`, a map from paths to bytes. That can take a while: a worker can do it.
 #[wasm_bindgen]
-pub fn check(path: &str, files: &Map<JsValue, JsValue>) -> String {
+pub fn build(path: &str, files: &Map<JsValue, JsValue>) -> Built {
     let files = read(files);
     let path = Path::new(path);
     let text = files.get(path).map(|bytes| String::from_utf8_lossy(bytes));
     let text = text.unwrap_or_default();
-    let said = match scene::parse_with(&text, path, &files) {
-        Ok(scene) => json!({
-            "problems": [],
-            "bodies": scene.model.bodies.len(),
-            "spheres": scene.model.sphere_count(),
-            "warnings": scene.warnings,
-        }),
+    match scene::parse_with(&text, path, &files) {
+        Ok(scene) => {
+            let told = json!({
+                "problems": [],
+                "count": scene.model.bodies.len(),
+                "spheres": scene.model.sphere_count(),
+                "warnings": scene.warnings,
+                "notes": scene.notes,
+            });
+            Built {
+                told: told.to_string(),
+                bodies: Some(Placed::of(&scene).numbers()),
+            }
+        }
         Err(error) => {
             let problems = error.problems.iter();
             let told = problems.map(|problem| told(path, &files, &text, problem));
-            json!({ "problems": told.collect::<Vec<_>>() })
+            let told = json!({ "problems": told.collect::<Vec<_>>() });
+            Built {
+                told: told.to_string(),
+                bodies: None,
+            }
         }
-    };
-    said.to_string()
+    }
 }
 
 /// A problem of the scene at `path` of `files`, with the file and the line that it is at.

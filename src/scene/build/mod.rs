@@ -25,6 +25,7 @@ use super::contact::{self, Encounters};
 use super::error::{Problem, exact, rounded};
 use super::files::Folder;
 use super::format::{self, SceneFile};
+use super::placed::Placed;
 use crate::model::clump::Clump;
 use crate::model::flow::Flow;
 use crate::model::forces::Forces;
@@ -51,12 +52,17 @@ const MANY_STEPS: f64 = 1e9;
 pub const MAX_DISTANCE: f64 = 1e9;
 
 /// Makes a scene of what the user wrote; `stem` is its name unless it has one, and `folder` that of its
-/// file.
+/// file. Bodies are where they have been `placed`, if they have.
 ///
 /// # Errors
 ///
 /// All that is wrong with it, as far as one thing does not hide another.
-pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scene, Vec<Problem>> {
+pub(super) fn build(
+    file: &SceneFile,
+    stem: &str,
+    folder: Folder,
+    placed: Option<&Placed>,
+) -> Result<Scene, Vec<Problem>> {
     let mut check = Check::default();
     check.settings(file);
     let contact = check.contact(file, folder);
@@ -115,23 +121,27 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
         .iter()
         .map(|wall| Probe::new(wall, domain.as_ref()))
         .collect();
-    let bodies = check.place(bodies, &fills, &shapes, &wall_probes)?;
-    let kept = Kept {
-        bodies: started_bodies,
-        walls: &started.kept_walls,
+    let count = bodies.len() + fills.iter().map(|fill| fill.count).sum::<usize>();
+    let fits = |body: &ModelBody| body.shape < shapes.len() && body.group < groups.len();
+    let placed =
+        placed.filter(|placed| placed.bodies.len() == count && placed.bodies.iter().all(fits));
+    let bodies = match placed {
+        Some(placed) => placed.bodies.clone(),
+        None => {
+            let bodies = check.place(bodies, &fills, &shapes, &wall_probes)?;
+            let kept = Kept {
+                bodies: started_bodies,
+                walls: &started.kept_walls,
+            };
+            let world = World {
+                shapes: &shapes,
+                groups: &groups,
+                walls: &wall_probes,
+                domain: domain.as_ref(),
+            };
+            check.initial_overlap(file, bodies, &fills, world, &kept)?
+        }
     };
-    let bodies = check.initial_overlap(
-        file,
-        bodies,
-        &fills,
-        World {
-            shapes: &shapes,
-            groups: &groups,
-            walls: &wall_probes,
-            domain: domain.as_ref(),
-        },
-        &kept,
-    )?;
     let springs = check.springs(file, &named, &bodies, &shapes);
     let pushes = check.pushes(file, &named, &bodies, &shapes);
     let sleep = check.sleep(file, smallest_radius(&shapes));
@@ -283,7 +293,8 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
         file,
         folder: folder.path.to_owned(),
         warnings: check.readable_warnings(),
-        notes: check.notes,
+        // Some are of where bodies were placed.
+        notes: placed.map_or(check.notes, |placed| placed.notes.clone()),
     })
 }
 

@@ -278,6 +278,8 @@ impl Adapter {
             driver_info,
             ..
         } = &self.info;
+        // Browsers tell no names.
+        let name = if name.is_empty() { "GPU" } else { name };
         let driver = format!("{driver} {driver_info}");
         let driver = match driver.trim() {
             "" => String::new(),

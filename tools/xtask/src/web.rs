@@ -22,9 +22,8 @@ const BUILD: Step = Step {
     remedy: "the viewer has to do without what a browser lacks",
 };
 
-/// The most that the module may have, MB as they are, and compressed. Of the former, 2 are egui's letters: the fonts, what shapes
-/// text, and a renderer of vector graphics that draws the glyphs.
-const MOST: [f64; 2] = [7.2, 2.6];
+/// The most that the module may have, MB as they are, and compressed.
+const MOST: [f64; 2] = [5.2, 1.9];
 
 /// What the tests of the page need in Python.
 const REQUIREMENTS: &str = "web/tests/requirements.txt";
@@ -55,9 +54,29 @@ pub fn build(out: &Path) -> Result<(), String> {
         let to = out.join(to);
         copy_files(Path::new(from), &to).map_err(|error| unwritten(&to, error))?;
     }
+    let package = out.join("package.json");
+    number(&package).map_err(|error| unwritten(&package, error))?;
     weigh(&out.join("rockfall_web_bg.wasm"))?;
     println!("{}", out.display());
     Ok(())
+}
+
+/// Gives a package for npm the version of the library.
+fn number(package: &Path) -> std::io::Result<()> {
+    let manifest = fs::read_to_string("Cargo.toml")?;
+    let line = |line: &str| {
+        Some(
+            line.strip_prefix("version = \"")?
+                .strip_suffix('"')?
+                .to_owned(),
+        )
+    };
+    let version = manifest.lines().find_map(line).unwrap_or_default();
+    let unnumbered = fs::read_to_string(package)?;
+    fs::write(
+        package,
+        unnumbered.replace("\"0.0.0\"", &format!("{version:?}")),
+    )
 }
 
 /// Copies the files of a folder, but none of those in it.

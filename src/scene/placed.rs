@@ -1,0 +1,115 @@
+//! Where the bodies of a scene start, found by one reader of it for another.
+
+use glam::{DQuat, DVec3};
+
+use super::Scene;
+use crate::model::ModelBody;
+use crate::model::quantity::QUANTITIES;
+
+/// Where the bodies of a scene start: what takes the longest to find, above all where fills are eased apart.
+///
+/// A page of a browser finds it beside the thread that draws, which [`parse_placed`](super::parse_placed) then spares the
+/// search. It travels as numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    pub(super) bodies: Vec<ModelBody>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Numbers of a body.
+const LENGTH: usize = 16 + QUANTITIES.len();
+
+impl Placed {
+    /// Where the bodies of `scene` start.
+    pub fn of(scene: &Scene) -> Placed {
+        Placed {
+            bodies: scene.model.bodies.clone(),
+            notes: scene.notes.clone(),
+        }
+    }
+
+    /// The notes of the scene.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The bodies as numbers, for [`Placed::from_numbers`].
+    pub fn numbers(&self) -> Vec<f64> {
+        let mut numbers = Vec::with_capacity(LENGTH * self.bodies.len());
+        for body in &self.bodies {
+            numbers.push(body.shape as f64);
+            numbers.push(body.group as f64);
+            numbers.push(f64::from(u8::from(body.fixed)));
+            numbers.extend(body.position.to_array());
+            numbers.extend(body.orientation.to_array());
+            numbers.extend(body.velocity.to_array());
+            numbers.extend(body.angular_velocity.to_array());
+            numbers.extend(body.quantities.array());
+        }
+        numbers
+    }
+
+    /// What [`Placed::numbers`] and [`Placed::notes`] were made of. What they were not made of gives no bodies, or others.
+    pub fn from_numbers(numbers: &[f64], notes: Vec<String>) -> Placed {
+        let bodies = numbers.as_chunks::<LENGTH>().0.iter().map(|numbers| {
+            let vector = |at| DVec3::from_slice(&numbers[at..]);
+            ModelBody {
+                shape: numbers[0] as usize,
+                group: numbers[1] as usize,
+                fixed: numbers[2] != 0.0,
+                position: vector(3),
+                orientation: DQuat::from_slice(&numbers[6..]),
+                velocity: vector(10),
+                angular_velocity: vector(13),
+                quantities: std::array::from_fn(|index| numbers[16 + index]).into(),
+            }
+        });
+        Placed {
+            bodies: bodies.collect(),
+            notes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::{Disk, parse_placed, parse_with};
+    use super::*;
+
+    /// Bodies that are given, and some that are eased apart.
+    const SCENE: &str = r#"{
+        "version": 1,
+        "initial_overlap": "relax",
+        "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "stone" } },
+        "groups": { "a": {} },
+        "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" } ],
+        "bodies": [ { "shape": "ball", "position": [0, 1, 0], "velocity": [1, 2, 3], "group": "a" },
+                    { "shape": "ball", "position": [0, 1.08, 0], "fixed": true } ],
+        "fills": [ { "count": 20, "shapes": { "ball": 1 }, "placement": "random", "orientation": "random",
+                     "angular_velocity": { "min": [-3, -3, -3], "max": [3, 3, 3] },
+                     "region": { "min": [-0.5, 0.1, -0.5], "max": [0.5, 0.6, 0.5] }, "seed": 3 } ]
+    }"#;
+
+    #[test]
+    fn a_scene_is_the_same_where_its_bodies_are_placed_already() {
+        let path = Path::new("scene.json");
+        let scene = parse_with(SCENE, path, &Disk).unwrap();
+        assert!(scene.notes.iter().any(|note| note.contains("eased")));
+        let placed = Placed::of(&scene);
+        let sent = Placed::from_numbers(&placed.numbers(), placed.notes().to_vec());
+        assert_eq!(sent, placed);
+        let again = parse_placed(SCENE, path, &Disk, &sent).unwrap();
+        assert_eq!(again, scene);
+        // They are taken as they are told.
+        let mut moved = sent.clone();
+        moved.bodies[0].position.y += 1.0;
+        let other = parse_placed(SCENE, path, &Disk, &moved).unwrap();
+        assert_eq!(other.model.bodies, moved.bodies);
+        // Those of another scene are not.
+        moved.bodies.pop();
+        assert_eq!(parse_placed(SCENE, path, &Disk, &moved).unwrap(), scene);
+    }
+}
