@@ -1,12 +1,11 @@
 use std::collections::HashMap;
 
-use naga::valid::{Capabilities, ValidationFlags, Validator};
-
 use super::buffers::Buffers;
 use super::device::Context;
 use super::dispatch::{grid, workgroups_for};
-use super::shaders::{self, Shader};
-use crate::error::{Error, Result};
+use super::entry_point::EntryPoint;
+use super::shaders::Shader;
+use crate::error::Result;
 use crate::state::SLICES;
 use crate::state::layout::{Params, SCAN_BLOCK};
 use crate::step::Pass;
@@ -76,10 +75,10 @@ impl Threads {
 }
 
 /// An entry point of a pass.
-struct Entry {
-    name: &'static str,
+pub(super) struct Entry {
+    pub name: &'static str,
     /// The file it stands in.
-    file: Shader,
+    pub file: Shader,
     threads: Threads,
     object: Object,
 }
@@ -97,7 +96,7 @@ pub(super) enum Object {
 
 /// What a scene needs of the passes.
 #[derive(Clone, Copy)]
-struct Needs {
+pub(super) struct Needs {
     /// Contacts have a history.
     history: bool,
     /// There are walls.
@@ -110,11 +109,23 @@ struct Needs {
     heat: bool,
 }
 
+impl Needs {
+    pub fn of(params: &Params, moving_walls: bool) -> Needs {
+        Needs {
+            history: params.history_size > 0,
+            walls: params.wall_count > 0,
+            moving_walls: params.wall_loads == 1 || moving_walls,
+            forces: params.forces == 1,
+            heat: params.heat == 1,
+        }
+    }
+}
+
 /// The file of the scan, which several others have a use for.
 pub(super) const SCAN: Shader = Shader::Pass(Pass::Scan);
 
 /// The entry points of each pass, in their order.
-fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
+pub(super) fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
     use Threads::{Bodies, BucketBlocks, Buckets, Group, SphereBlocks, Spheres, Walls};
     let Needs { history, .. } = needs;
     let own = |name, threads| Entry {
@@ -367,13 +378,7 @@ impl<'a> Compiler<'a> {
     /// The entry points of a pass with their buffers.
     fn kernels(&mut self, pass: Pass, may_build: bool) -> Result<Vec<Kernel>> {
         let params = &self.buffers.params_value;
-        let needs = Needs {
-            history: params.history_size > 0,
-            walls: params.wall_count > 0,
-            moving_walls: params.wall_loads == 1 || self.buffers.has_moving_walls(),
-            forces: params.forces == 1,
-            heat: params.heat == 1,
-        };
+        let needs = Needs::of(params, self.buffers.has_moving_walls());
         let mut kernels = Vec::new();
         for Entry {
             name,
@@ -404,64 +409,25 @@ impl<'a> Compiler<'a> {
 
     /// Compiles an entry point. Its buffers have the names of the variables that it uses: the shader's own declarations
     /// are the only list of them.
-    pub fn program(&self, name: &str, file: Shader, may_build: bool) -> Result<Program> {
+    pub fn program(&self, name: &'static str, file: Shader, may_build: bool) -> Result<Program> {
         let params = &self.buffers.params_value;
-        let source = match self.law {
-            Some(law) if matches!(file, Shader::Pass(Pass::Contacts | Pass::Walls)) => {
-                shaders::source_with_law(file, law)
-            }
-            _ => shaders::source(file),
-        };
-        let wrong = |message: String| Error::Shader {
-            name: file.name(),
-            message,
-        };
-        let module = naga::front::wgsl::parse_str(&source)
-            .map_err(|error| wrong(error.emit_to_string(&source)))?;
-        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
-            .validate(&module)
-            .map_err(|error| wrong(error.emit_to_string(&source)))?;
+        let entry = EntryPoint::new(name, file, may_build, params, self.law)?;
+        let variables: Vec<(u32, String)> = entry
+            .variables()
+            .filter_map(|variable| Some((variable.binding?.binding, variable.name.clone()?)))
+            .collect();
         let device = &self.context.device;
         let shader = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some(name),
-            source: wgpu::ShaderSource::Wgsl(source.into()),
+            source: wgpu::ShaderSource::Wgsl(entry.source.into()),
         });
-        let index = module
-            .entry_points
-            .iter()
-            .position(|entry| entry.name == name)
-            .ok_or_else(|| wrong(format!("there is no entry point `{name}`")))?;
-        let uses = info.get_entry_point(index);
-        let variables: Vec<(u32, String)> = module
-            .global_variables
-            .iter()
-            .filter(|(handle, _)| !uses[*handle].is_empty())
-            .filter_map(|(_, variable)| {
-                Some((variable.binding.as_ref()?.binding, variable.name.clone()?))
-            })
-            .collect();
-        // The law and the size of contact histories are known when a pipeline is made: the driver's compiler
-        // then leaves out what others need.
-        let wanted = [
-            ("LAW", params.law),
-            ("HISTORY_SIZE", params.history_size),
-            ("MAY_BUILD", may_build.into()),
-        ];
-        let constants: Vec<(&str, f64)> = wanted
-            .into_iter()
-            .filter(|(wanted, _)| {
-                let mut names = module.overrides.iter().map(|(_, o)| o.name.as_deref());
-                names.any(|name| name == Some(wanted))
-            })
-            .map(|(name, value)| (name, value.into()))
-            .collect();
         let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(name),
             layout: None,
             module: &shader,
             entry_point: Some(name),
             compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &constants,
+                constants: &entry.constants,
                 ..Default::default()
             },
             cache: None,

@@ -8,6 +8,7 @@ mod buffers;
 mod device;
 mod dispatch;
 mod engine;
+mod entry_point;
 mod kernels;
 mod population;
 mod removal;
@@ -16,6 +17,7 @@ pub mod shaders;
 
 pub use device::{Adapter, Context};
 pub use dispatch::workgroups_for;
+pub use entry_point::EntryPoint;
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -36,8 +36,8 @@ const ROW: u64 = 16;
 impl Removal {
     pub fn new(context: &Context, buffers: &Buffers) -> Result<Removal> {
         let compiler = Compiler::new(context, buffers, None);
-        let program = |name: &str, file| compiler.program(name, file, false);
-        let own = |name: &str| program(name, Shader::Remove);
+        let program = |name: &'static str, file| compiler.program(name, file, false);
+        let own = |name: &'static str| program(name, Shader::Remove);
         Ok(Removal {
             places: own("remove_places")?,
             count: own("remove_count")?,

@@ -6,6 +6,7 @@
 mod apt;
 mod display;
 mod features;
+mod isa;
 mod python;
 mod release;
 mod tools;
@@ -25,6 +26,7 @@ Usage: cargo xtask test [--long | --web]
        cargo xtask python
        cargo xtask wheel
        cargo xtask web --out DIR
+       cargo xtask isa [--write | --check] [--without CHECK]
        cargo xtask validate
        cargo xtask fuzz [--minutes N]
 
@@ -40,6 +42,8 @@ Usage: cargo xtask test [--long | --web]
   python    of the above, the tests of the package for Python alone
   wheel     builds the wheel of the package for Python for this platform, in target/wheels
   web       builds the page for browsers in DIR, and says how large its module is
+  isa       says what Mesa's compiler for AMD's GPUs makes of every compute pipeline of a step: registers, spills, waves,
+            cycles; no GPU is needed. `--write` keeps that in benches/results/isa, with which `test` compares
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
             measured to docs/validation.md
   fuzz      damages scenes, meshes and laws at random for N minutes (10), in release mode, and says what it tried
@@ -62,6 +66,7 @@ enum Task {
     TestWeb,
     Wheel,
     Web { out: String },
+    Isa { arguments: Vec<String> },
     Validate,
     Fuzz { minutes: String },
 }
@@ -149,6 +154,7 @@ fn main() -> ExitCode {
         Ok(Task::TestWeb) => (web::test(), 1),
         Ok(Task::Wheel) => (wheel(), 1),
         Ok(Task::Web { out }) => (web::build(out.as_ref()), 1),
+        Ok(Task::Isa { arguments }) => (isa::run(&arguments), 1),
         Ok(Task::Validate) => (validate(), 1),
         Ok(Task::Fuzz { minutes }) => (fuzz(&minutes), 1),
         Err(sentence) => (Err(sentence), 2),
@@ -179,6 +185,9 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
         ["web", ..] => {
             Err("`web` takes `--out` and a folder (see `cargo xtask --help`)".to_owned())
         }
+        ["isa", rest @ ..] => Ok(Task::Isa {
+            arguments: rest.iter().map(|&word| word.to_owned()).collect(),
+        }),
         ["validate"] => Ok(Task::Validate),
         ["fuzz"] => Ok(Task::Fuzz {
             minutes: "10".to_owned(),
@@ -192,7 +201,7 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
             "`fuzz` takes `--minutes` and a number above 0 (see `cargo xtask --help`)".to_owned(),
         ),
         [] => Err(
-            "no task given; there are `test`, `python`, `wheel`, `web`, `validate` and `fuzz`"
+            "no task given; there are `test`, `python`, `wheel`, `web`, `isa`, `validate` and `fuzz`"
                 .to_owned(),
         ),
         ["test", other, ..] => Err(format!(
@@ -202,7 +211,7 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
             "`{task}` knows no `{other}`; it takes nothing (see `cargo xtask --help`)"
         )),
         [other, ..] => Err(format!(
-            "there is no task `{other}`; there are `test`, `python`, `wheel`, `web`, `validate` and `fuzz`"
+            "there is no task `{other}`; there are `test`, `python`, `wheel`, `web`, `isa`, `validate` and `fuzz`"
         )),
     }
 }
@@ -325,6 +334,8 @@ mod tests {
         assert_eq!(parsed("web --out folder"), Ok(Task::Web { out }));
         assert!(parsed("web").unwrap_err().contains("`--out`"));
         assert_eq!(parsed("validate"), Ok(Task::Validate));
+        let arguments = vec!["--write".to_owned()];
+        assert_eq!(parsed("isa --write"), Ok(Task::Isa { arguments }));
         let fuzz = |minutes: &str| {
             Ok(Task::Fuzz {
                 minutes: minutes.to_owned(),
