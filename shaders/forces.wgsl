@@ -96,8 +96,8 @@ fn spring(action: Action, body: Body, arm: vec3<f32>, velocity: vec3<f32>) -> Ta
         // Each end has a half of what the dashpot takes, but a fixed one.
         share = select(0.5, 1.0, constant.inverse_mass == 0.0);
     }
-    let cells = vec3<f32>(nearest(cell - body.cell, params.period));
-    let way = cells * params.cell_size + (offset - (metres(body.offset, params.cell_size) + arm));
+    let own = metres(body.offset, params.cell_size) + arm;
+    let way = shortest_way(cell - body.cell, offset - own, params);
     let distance = length(way);
     var sum: Taken;
     if distance == 0.0 || (action.slack == 1u && distance < action.length) {

@@ -79,7 +79,7 @@ pub enum Error {
     },
     /// The domain is too narrow along a periodic axis.
     #[error(
-        "the domain is {length} m long along {axis}, where it is periodic, and its bodies need {least} m: a little more than three of their largest diameters; make it longer, or not periodic along {axis}"
+        "the domain is {length} m long along {axis}, where it is periodic, and its bodies need {least} m: two of their largest diameters, with the range of what acts across gaps; make it longer, or not periodic along {axis}"
     )]
     NarrowDomain {
         /// `x`, `y` or `z`.
@@ -168,6 +168,12 @@ pub enum Error {
     /// There is no window to be had.
     #[error("no window can be opened: {0}")]
     Window(String),
+    /// The display of a window has gone away while it was open.
+    #[error("the display has gone away{}", kept(run.as_deref()))]
+    DisplayGone {
+        /// The folder in which the run that was shown is kept, if it had taken steps.
+        run: Option<PathBuf>,
+    },
     /// A body index that does not exist.
     #[error("there is no body {body}: the scene has {count}, numbered from 0")]
     NoSuchBody {
@@ -203,6 +209,13 @@ pub enum Error {
 /// Bytes in words.
 pub(crate) fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
+/// Where a run is kept, in words.
+fn kept(run: Option<&Path>) -> String {
+    run.map_or_else(String::new, |run| {
+        format!("; the run that it showed is kept in {}", run.display())
+    })
 }
 
 /// A result whose error is [`enum@Error`].

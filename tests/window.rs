@@ -1,6 +1,6 @@
 //! The window, under a virtual display: what it shows, what keys and the mouse do, and that it closes.
 //!
-//! It takes Xvfb, xdotool and an adapter that can draw, which `cargo xtask test` installs. Where they are
+//! It takes Xvfb, xdotool, ffmpeg and an adapter that can draw, which `cargo xtask test` installs. Where they are
 //! missing, the tests are ignored, and say so.
 
 use std::fs;
@@ -45,12 +45,16 @@ const LIST: [u32; 2] = [300, 144];
 const GRAVITY: [u32; 2] = [366, 341];
 
 fn main() {
-    let tests: [(&str, Test); 15] = [
+    let tests: [(&str, Test); 17] = [
         (
             "it_draws_what_pictures_show_and_closes",
             it_draws_and_closes,
         ),
         ("keys_and_mouse_work", keys_and_mouse_work),
+        (
+            "it_says_that_the_display_has_gone_and_keeps_the_run",
+            the_display_goes_away,
+        ),
         (
             "the_camera_zooms_and_shifts_by_what_the_mouse_says",
             the_camera_zooms_and_shifts,
@@ -70,6 +74,10 @@ fn main() {
         ),
         ("what_the_panel_is_told_acts", what_the_panel_is_told_acts),
         ("it_makes_films", it_makes_films),
+        (
+            "without_ffmpeg_it_makes_pictures",
+            without_ffmpeg_it_makes_pictures,
+        ),
         ("it_can_be_resized_and_hidden", it_can_be_resized_and_hidden),
         ("it_gets_over_a_lost_surface", it_gets_over_a_lost_surface),
         (
@@ -107,7 +115,12 @@ fn missing() -> Option<String> {
             .stderr(Stdio::null());
         command.status().is_err()
     };
-    for (program, argument) in [("Xvfb", "-help"), ("xdotool", "version")] {
+    // A film that is not made is no test that passes.
+    for (program, argument) in [
+        ("Xvfb", "-help"),
+        ("xdotool", "version"),
+        ("ffmpeg", "-version"),
+    ] {
         if lacks(program, argument) {
             return Some(format!("needs {program}: cargo xtask test installs it"));
         }
@@ -839,44 +852,81 @@ fn what_the_panel_is_told_acts() -> Outcome {
     stage.close()
 }
 
-fn it_makes_films() -> Outcome {
-    let has_ffmpeg = Command::new("ffmpeg").arg("-version").output().is_ok();
-    // Without ffmpeg, there are pictures.
-    let without: &[(&str, &str)] = &[("PATH", "")];
-    let ways = [(true, &[][..]), (false, without)];
-    for (film, variables) in ways.into_iter().filter(|(film, _)| has_ffmpeg || !film) {
-        let mut stage = Stage::open_with(SCENE, &["--plain"], SIZE, variables)?;
-        let start = stage.still(SIZE)?;
-        stage.key("o")?;
-        stage.key("k")?;
-        stage.wait_for_change("a fall", &start, 0.01)?;
-        stage.key("k")?;
-        stage.key("o")?;
-        let path = match film {
-            true => stage.directory.path().join("two-1.mp4"),
-            false => stage.directory.path().join("two-1/frame_00001.png"),
-        };
-        stage.wait_for("a film", |_| Ok(path.exists()))?;
-        stage.wait_for("a notice that says where it is", |stage| {
-            let above = image::imageops::crop_imm(&stage.shot(SIZE)?, 0, 0, 480, 60).to_image();
-            let before = image::imageops::crop_imm(&start, 0, 0, 480, 60).to_image();
-            Ok(difference(&above, &before) > 0.05)
-        })?;
-        if film {
-            let bytes = fs::read(&path)?;
-            let moves = bytes.windows(4).any(|word| word == b"moov");
-            if bytes.get(4..8) != Some(b"ftyp") || !moves {
-                return Err(format!("{} bytes that are no film", bytes.len()).into());
+fn the_display_goes_away() -> Outcome {
+    let states = tempfile::tempdir()?;
+    let folder = states.path().to_str().ok_or("a path that is no text")?;
+    let variables = [("XDG_STATE_HOME", folder)];
+    let mut stage = Stage::open_with(&thrown(), &["--plain"], SIZE, &variables)?;
+    let before = stage.still(SIZE)?;
+    stage.key("space")?;
+    stage.wait_for_change("a ball that flies", &before, 0.005)?;
+    stage.xvfb.kill()?;
+    stage.xvfb.wait()?;
+    let mut viewer = stage.viewer.take().ok_or("there is no window")?;
+    let clock = Instant::now();
+    let status = loop {
+        match viewer.try_wait()? {
+            Some(status) => break status,
+            None if clock.elapsed() > PATIENCE => {
+                viewer.kill()?;
+                return Err("it does not end".into());
             }
-        } else {
-            let picture = image::open(&path)?;
-            if (picture.width(), picture.height()) != (1280, 720) {
-                return Err("a picture of another size".into());
-            }
+            None => sleep(Duration::from_millis(50)),
         }
-        stage.close()?;
+    };
+    let said = said(&mut viewer);
+    let kept = states.path().join("rockfall/two-stopped");
+    let tells = said.contains("the display has gone away; the run that it showed is kept in ");
+    if status.code() != Some(1) || !tells || said.contains("panicked") {
+        return Err(format!("{status}: {said}").into());
+    }
+    let resumed = Command::new(env!("CARGO_BIN_EXE_rockfall"))
+        .args(["run", "--backend", "cpu", "--steps", "2000", "--resume"])
+        .arg(kept)
+        .output()?;
+    let text = String::from_utf8_lossy(&resumed.stderr);
+    if !resumed.status.success() || !text.contains("going on at step ") {
+        return Err(format!("it cannot go on: {text}").into());
     }
     Ok(())
+}
+
+fn it_makes_films() -> Outcome {
+    let (path, stage) = film(&[], "two-1.mp4")?;
+    let bytes = fs::read(&path)?;
+    let moves = bytes.windows(4).any(|word| word == b"moov");
+    if bytes.get(4..8) != Some(b"ftyp") || !moves {
+        return Err(format!("{} bytes that are no film", bytes.len()).into());
+    }
+    stage.close()
+}
+
+fn without_ffmpeg_it_makes_pictures() -> Outcome {
+    let (path, stage) = film(&[("PATH", "")], "two-1/frame_00001.png")?;
+    let picture = image::open(&path)?;
+    if (picture.width(), picture.height()) != (1280, 720) {
+        return Err("a picture of another size".into());
+    }
+    stage.close()
+}
+
+/// Films a fall; returns where the file is that comes of it, and the window.
+fn film(variables: &[(&str, &str)], name: &str) -> Result<(PathBuf, Stage), Failed> {
+    let mut stage = Stage::open_with(SCENE, &["--plain"], SIZE, variables)?;
+    let start = stage.still(SIZE)?;
+    stage.key("o")?;
+    stage.key("k")?;
+    stage.wait_for_change("a fall", &start, 0.01)?;
+    stage.key("k")?;
+    stage.key("o")?;
+    let path = stage.directory.path().join(name);
+    stage.wait_for("a film", |_| Ok(path.exists()))?;
+    stage.wait_for("a notice that says where it is", |stage| {
+        let above = image::imageops::crop_imm(&stage.shot(SIZE)?, 0, 0, 480, 60).to_image();
+        let before = image::imageops::crop_imm(&start, 0, 0, 480, 60).to_image();
+        Ok(difference(&above, &before) > 0.05)
+    })?;
+    Ok((path, stage))
 }
 
 fn with_two_pixels_a_point() -> Outcome {

@@ -65,10 +65,25 @@ fn nearest(cells: vec3<i32>, period: vec3<i32>) -> vec3<i32> {
         + select(vec3<i32>(0), period, cells < -half);
 }
 
+// From one place in the periodic box to the nearest image of another, m, of which the cell is `cells` away and the offset in it
+// `offset` (m).
+fn shortest_way(cells: vec3<i32>, offset: vec3<f32>, params: Params) -> vec3<f32> {
+    let period = params.period;
+    var near = nearest(cells, period);
+    let so_far = vec3<f32>(near) * params.cell_size + offset;
+    if all(period == vec3<i32>(0)) {
+        return so_far;
+    }
+    // Cells alone do not tell which image is nearest in a box of few.
+    let half = 0.5 * vec3<f32>(period) * params.cell_size;
+    let round = max(period, vec3<i32>(0));
+    near -= select(vec3<i32>(0), round, so_far > half) - select(vec3<i32>(0), round, so_far < -half);
+    return vec3<f32>(near) * params.cell_size + offset;
+}
+
 // From the centre of one sphere to that of another (of its images, the nearest), m.
 fn apart(origin: Sphere, target_sphere: Sphere, params: Params) -> vec3<f32> {
-    let cells = vec3<f32>(nearest(target_sphere.cell - origin.cell, params.period));
-    return cells * params.cell_size + (target_sphere.offset - origin.offset);
+    return shortest_way(target_sphere.cell - origin.cell, target_sphere.offset - origin.offset, params);
 }
 
 // Moves whole cells from `offset` (m) to `cell`, so that the offset lies within its cell again, and

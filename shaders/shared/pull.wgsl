@@ -4,9 +4,8 @@
 fn pulled(body: Body, constant: BodyProperties, params: Params) -> Body {
     let orientation = quaternion(body.orientation);
     let arm = rotate(orientation, params.pull_point);
-    let cells = vec3<f32>(nearest(params.pull_cell - body.cell, params.period));
     let place = metres(body.offset, params.cell_size) + arm;
-    let way = cells * params.cell_size + (params.pull_offset - place);
+    let way = shortest_way(params.pull_cell - body.cell, params.pull_offset - place, params);
     let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
     let velocity = body.velocity + cross(spin, arm);
     let force = params.pull_stiffness * way - params.pull_damping * velocity;

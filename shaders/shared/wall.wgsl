@@ -228,8 +228,7 @@ fn mixed(a: f32, b: f32, t: f32) -> f32 {
 
 // From the anchor of a wall (of its images, the nearest) to the centre of a sphere, m.
 fn from_wall(sphere: Sphere, wall: Wall) -> vec3<f32> {
-    let cells = vec3<f32>(nearest(sphere.cell - wall.cell, params.period));
-    return cells * params.cell_size + (sphere.offset - wall.offset);
+    return shortest_way(sphere.cell - wall.cell, sphere.offset - wall.offset, params);
 }
 
 // A vector of the world in the frame of a wall.

@@ -61,6 +61,9 @@ fn remedy(error: &Error) -> Option<&'static str> {
         Error::CannotDraw { .. } => {
             Some("name another one with --adapter (`rockfall adapters` lists them)")
         }
+        Error::DisplayGone { run: Some(_) } => {
+            Some("`rockfall run --resume`, with that folder, goes on with it")
+        }
         Error::Window(_) => Some("`rockfall render` makes pictures without a display"),
         _ => None,
     }

@@ -218,7 +218,22 @@ pub fn run(arguments: &Arguments) -> Outcome {
         watch.look(&simulation.snapshot()?);
     }
     let outcome = match &mut folder {
-        Some(folder) => simulation.run(steps, &mut [folder, &mut watch, &mut beat]),
+        Some(folder) => {
+            let mut others: [&mut dyn Observer; 2] = [&mut watch, &mut beat];
+            folder.run(
+                &scene,
+                &mut simulation,
+                &options,
+                &mut others,
+                |error, now| {
+                    terminal::warn(format_args!(
+                        "{error}; the run goes on from step {} on {}",
+                        now.steps(),
+                        now.adapter()
+                    ));
+                },
+            )
+        }
         None => simulation.run(steps, &mut [&mut watch, &mut beat]),
     };
     drop(beat);
@@ -313,8 +328,19 @@ fn is_as_cpu(backend: &str, device: &str) -> bool {
 fn lost(error: Error, folder: Option<RunFolder>, simulation: &mut Simulation) -> Failure {
     let sentence = error.to_string();
     let Some(mut folder) = folder else {
-        return Failure::Run(sentence);
+        return Failure::Run(match error {
+            Error::Lost { .. } => format!(
+                "{sentence}; a run that is kept with --out goes on from its last checkpoint by itself"
+            ),
+            _ => sentence,
+        });
     };
+    if let Error::Lost { .. } = error {
+        return Failure::Run(format!(
+            "{sentence}; `rockfall run --resume {}` goes on from the last checkpoint",
+            folder.path().display()
+        ));
+    }
     if !matches!(error, Error::Runaway { .. }) {
         // What was due before is written still; if that is what failed, the sentence says so.
         let _ = folder.wait();
@@ -334,7 +360,7 @@ fn lost(error: Error, folder: Option<RunFolder>, simulation: &mut Simulation) ->
 
 /// A folder for a run that was stopped and has none: where the system keeps the states of programs, beside nothing else of
 /// that name.
-fn stopped_folder(scene: &Path) -> PathBuf {
+pub(super) fn stopped_folder(scene: &Path) -> PathBuf {
     let stem = scene.file_stem().unwrap_or_default().to_string_lossy();
     let states = state_folder().unwrap_or_default();
     let mut paths = (1..).map(|count| match count {
@@ -543,6 +569,8 @@ fn listed(ranges: &[RangeInclusive<u32>], count: usize) -> Outcome<Vec<u32>> {
 struct Outputs {
     state: Option<(PathBuf, File)>,
     trace: Option<(PathBuf, TraceWriter<File>)>,
+    /// The last step of which there are samples: a run that goes back after a fault comes by some of them again.
+    sampled: u64,
 }
 
 impl Outputs {
@@ -569,7 +597,11 @@ impl Outputs {
             let writer = TraceWriter::new(file).map_err(|error| Error::unwritten(path, &error))?;
             trace = Some((path.clone(), writer));
         }
-        Ok(Outputs { state, trace })
+        Ok(Outputs {
+            state,
+            trace,
+            sampled: 0,
+        })
     }
 
     /// Writes samples that were taken.
@@ -577,8 +609,11 @@ impl Outputs {
         let Some((path, writer)) = &mut self.trace else {
             return Ok(());
         };
+        let new = samples.partition_point(|sample| sample.step <= self.sampled);
+        let new = &samples[new..];
+        self.sampled = new.last().map_or(self.sampled, |sample| sample.step);
         writer
-            .write(simulation, samples)
+            .write(simulation, new)
             .map_err(|error| Error::unwritten(path, &error))
     }
 

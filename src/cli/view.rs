@@ -79,6 +79,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         clip: arguments.clip,
         up: arguments.up,
         panel: !arguments.plain,
+        refuge: Some(super::run::stopped_folder(&arguments.scene)),
     })?;
     Ok(())
 }

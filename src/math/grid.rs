@@ -46,7 +46,7 @@ pub fn wrap(cell: IVec3, period: IVec3) -> IVec3 {
 }
 
 /// From one cell in the periodic box to the nearest image of another that is `cells` away. The way
-/// back is the opposite, also where two images are equally near: these are too far to meet.
+/// back is the opposite, also where two images are equally near.
 #[inline(always)]
 pub fn nearest(cells: IVec3, period: IVec3) -> IVec3 {
     if period == IVec3::ZERO {
@@ -55,6 +55,23 @@ pub fn nearest(cells: IVec3, period: IVec3) -> IVec3 {
     let half = period >> 1;
     cells - IVec3::select(cells.cmpgt(half), period, IVec3::ZERO)
         + IVec3::select(cells.cmplt(-half), period, IVec3::ZERO)
+}
+
+/// From one place in the periodic box to the nearest image of another, m, of which the cell is `cells` away and the offset in it
+/// `offset` (m). The way back is the opposite, to the bit.
+#[inline(always)]
+pub fn shortest_way(cells: IVec3, offset: Vec3, cell_size: Vec3, period: IVec3) -> Vec3 {
+    let cells = nearest(cells, period);
+    let way = cells.as_vec3() * cell_size + offset;
+    if period == IVec3::ZERO {
+        return way;
+    }
+    // Cells alone do not tell which image is nearest in a box of few.
+    let half = 0.5 * period.as_vec3() * cell_size;
+    let round = IVec3::select(period.cmpgt(IVec3::ZERO), period, IVec3::ZERO);
+    let cells = cells - IVec3::select(way.cmpgt(half), round, IVec3::ZERO)
+        + IVec3::select(way.cmplt(-half), round, IVec3::ZERO);
+    cells.as_vec3() * cell_size + offset
 }
 
 /// The parts of a row of `count` cells from `first` on, in the periodic box: a row that meets its end

@@ -21,10 +21,10 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::scene::Scene;
 use crate::scene::format::{self, Interval, Kind};
-use crate::simulation::Simulation;
 use crate::simulation::checkpoint::Checkpoint;
 use crate::simulation::observe::Observer;
 use crate::simulation::snapshot::Snapshot;
+use crate::simulation::{Options, Simulation};
 use crate::state::State;
 
 /// Snapshots that wait to be written, at most: then the simulation waits for the writer.
@@ -88,7 +88,7 @@ pub struct RunFolder {
     record: Record,
     writer: Option<Writer>,
     /// Held as long as this writes to the folder.
-    _lock: File,
+    lock: File,
     /// When the run, the last row of statistics and the last checkpoint were.
     clock: Instant,
     last_row: Row,
@@ -129,6 +129,8 @@ struct Job {
 }
 
 impl RunFolder {
+    /// How often a run goes on by itself after its device was lost, at most.
+    pub const LOSSES: u32 = 3;
     /// Name of the file of the last checkpoint.
     pub const CHECKPOINT: &str = crate::simulation::checkpoint::FILE;
     /// Name of the scene's file.
@@ -245,7 +247,17 @@ impl RunFolder {
         simulation: &mut Simulation,
         steps: u64,
     ) -> Result<RunFolder> {
-        let lock = RunFolder::lock(path)?;
+        RunFolder::go_on(path, scene, simulation, steps, RunFolder::lock(path)?)
+    }
+
+    /// [`RunFolder::resume`] with the lock of the folder.
+    fn go_on(
+        path: &Path,
+        scene: &Scene,
+        simulation: &mut Simulation,
+        steps: u64,
+        lock: File,
+    ) -> Result<RunFolder> {
         let mut record = Record::read(&path.join(Self::RECORD))?;
         record.steps = steps;
         record.error = None;
@@ -272,6 +284,43 @@ impl RunFolder {
         Ok(folder)
     }
 
+    /// Runs a simulation of `scene` as [`Simulation::run`] does, with this as the first observer, until it has taken the steps that
+    /// the record names. If the device is lost, opens it anew as `options` say, and goes on from the last checkpoint, or from
+    /// the start if there is none: at most [`RunFolder::LOSSES`] times. `tell` hears of each, and where the run goes on.
+    ///
+    /// # Errors
+    /// As [`Simulation::run`]; the last loss, if there are more of them; what keeps the device from being opened, or the
+    /// checkpoint from being read.
+    pub fn run(
+        &mut self,
+        scene: &Scene,
+        simulation: &mut Simulation,
+        options: &Options,
+        others: &mut [&mut dyn Observer],
+        mut tell: impl FnMut(&Error, &Simulation),
+    ) -> Result<ControlFlow<()>> {
+        let steps = self.record.steps;
+        let mut losses = 0;
+        loop {
+            let mut observers: Vec<&mut dyn Observer> = vec![&mut *self];
+            for other in others.iter_mut() {
+                observers.push(&mut **other);
+            }
+            let lost = match simulation.run(steps, &mut observers) {
+                Err(lost @ Error::Lost { .. }) if losses < Self::LOSSES => lost,
+                outcome => return outcome,
+            };
+            losses += 1;
+            self.wait()?;
+            self.note(simulation, Status::Running)?;
+            let lock = self.lock.try_clone();
+            let lock = lock.map_err(|error| Error::unwritten(&self.path, &error))?;
+            simulation.reopen(options)?;
+            *self = RunFolder::go_on(&self.path, scene, simulation, steps, lock)?;
+            tell(&lost, simulation);
+        }
+    }
+
     fn start(
         path: &Path,
         plan: Plan,
@@ -284,7 +333,7 @@ impl RunFolder {
             plan,
             record,
             writer: None,
-            _lock: lock,
+            lock,
             clock: Instant::now(),
             last_row: Row::now(simulation),
             last_checkpoint: Instant::now(),

@@ -238,17 +238,23 @@ impl Arrays {
             ),
         };
         let file = File::open(path).map_err(|error| unreadable(&error))?;
+        // Entries may overlap, and would come to more than the file has.
+        let mut left = file.metadata().map_err(|error| unreadable(&error))?.len();
         let mut archive = ZipArchive::new(file).map_err(|error| unreadable(&error))?;
         for index in 0..archive.len() {
-            let mut entry = archive
+            let entry = archive
                 .by_index(index)
                 .map_err(|error| unreadable(&error))?;
             let name = entry.name().map_err(|error| unreadable(&error))?;
             let name = name.trim_end_matches(".npy").to_owned();
             let mut bytes = Vec::new();
             entry
+                .take(left + 1)
                 .read_to_end(&mut bytes)
                 .map_err(|error| unreadable(&error))?;
+            left = left
+                .checked_sub(bytes.len() as u64)
+                .ok_or_else(|| unreadable(&"it holds more than it is long"))?;
             let numbers = numbers(&bytes).ok_or_else(|| {
                 arrays.wrong(format!("found an array `{name}` that is none of numbers"))
             })?;

@@ -346,6 +346,8 @@ struct Encounter {
     shear_mass: f64,
     /// Largest effective radius R1 R2/(R1 + R2), m.
     radius: f64,
+    /// Contacts that there are where flat sides meet.
+    flat: usize,
 }
 
 /// Bodies of one shape, where they are of one material.
@@ -357,6 +359,8 @@ struct Kind {
     shear_mass: f64,
     /// Largest radius of its spheres of that material, m.
     radius: f64,
+    /// Spheres that it lies on where it lies flat; see [`lies_on`].
+    flat: usize,
     moving: usize,
 }
 
@@ -434,6 +438,7 @@ impl Encounters {
                 *radius = radius.max(sphere.radius);
             }
             let (contact_mass, shear_mass) = (contact_mass(shape), shear_mass(shape));
+            let flat = lies_on(shape);
             kinds.extend(largest.into_iter().map(|(material, radius)| Kind {
                 shape: index,
                 material,
@@ -441,6 +446,7 @@ impl Encounters {
                 contact_mass,
                 shear_mass,
                 radius,
+                flat,
                 moving,
             }));
         }
@@ -690,6 +696,20 @@ impl Encounters {
         };
         let (stiffest, mass) = (on(limits.shortest_of), rounded(limits.shortest_of.mass));
         let recommended_s = rounded(recommended);
+        let flat = |seconds: f64| {
+            let (longest, encounter) = limits.flat;
+            (seconds > longest).then(|| {
+                format!(
+                    "contact.time_step: found {} s, expected at most {} s: bodies that lie flat touch with {} spheres at \
+                     once ({}), whose springs and dashpots together are stable no longer; take a shorter step, fewer \
+                     spheres, or a restitution nearer to 1",
+                    rounded(seconds),
+                    rounded(longest),
+                    encounter.flat,
+                    on(encounter)
+                )
+            })
+        };
         let Some(given) = given else {
             let note = match reason {
                 Reason::Resolution => format!(
@@ -706,7 +726,10 @@ impl Encounters {
                     names[material]
                 ),
             };
-            return Ok(TimeStep::new(recommended, note));
+            return Ok(TimeStep {
+                warning: flat(recommended),
+                ..TimeStep::new(recommended, note)
+            });
         };
         if given > limits.stable {
             return Err(Problem::new(
@@ -749,6 +772,7 @@ impl Encounters {
                 rounded(time)
             ));
         }
+        time_step.warning = flat(given).or(time_step.warning);
         Ok(time_step)
     }
 
@@ -781,6 +805,7 @@ impl Encounters {
             stable_of: first,
             unstable_by: "",
             rayleigh: self.rayleigh.filter(|_| contact.law == Law::Hertz),
+            flat: (f64::INFINITY, first),
         };
         for encounter in &self.list {
             let law = &pairs[self.pair(encounter)];
@@ -788,6 +813,10 @@ impl Encounters {
             if stiffest.time < limits.shortest {
                 limits.shortest = stiffest.time;
                 limits.shortest_of = encounter;
+            }
+            let flat = stiffest.stable_for(encounter.flat as f64, encounter.mass);
+            if flat < limits.flat.0 {
+                limits.flat = (flat, encounter);
             }
             // In a packing, the fastest oscillation is twice as fast as that of one pair, so
             // explicit integration, stable up to 2 over the frequency, is so up to sqrt(m/k).
@@ -885,6 +914,33 @@ struct Limits<'a> {
     unstable_by: &'static str,
     /// Of the law `hertz`, the shortest Rayleigh time, s, and its material.
     rayleigh: Option<(f64, usize)>,
+    /// The largest stable time step, s, where flat sides meet.
+    flat: (f64, &'a Encounter),
+}
+
+impl Stiffest {
+    /// The largest stable time step, s, of a mass (kg) on `count` such springs and dashpots beside each other.
+    fn stable_for(&self, count: f64, mass: f64) -> f64 {
+        let frequency = (count * self.normal / mass).sqrt();
+        let ratio = 0.5 * count * self.damping / (mass * frequency);
+        2.0 / frequency * ((1.0 + ratio * ratio).sqrt() - ratio)
+    }
+}
+
+/// The most spheres of a shape that touch a plane at once, of the planes across its own axes.
+fn lies_on(clump: &Clump) -> usize {
+    let along = |axis: DVec3| {
+        let ends = || {
+            let spheres = clump.spheres.iter();
+            spheres.map(move |sphere| (sphere.center.dot(axis) + sphere.radius, sphere.radius))
+        };
+        let end = ends().map(|(end, _)| end).fold(f64::MIN, f64::max);
+        ends()
+            .filter(|(own, radius)| end - own < 1e-3 * radius)
+            .count()
+    };
+    let axes = DVec3::AXES.into_iter().flat_map(|axis| [axis, -axis]);
+    axes.map(along).max().unwrap_or(1)
 }
 
 /// What decides on the time step.
@@ -950,6 +1006,7 @@ fn encounters(kinds: &[Kind], obstacles: &[Obstacles]) -> Vec<Encounter> {
                 contact_mass: a.contact_mass,
                 shear_mass: a.shear_mass,
                 radius,
+                flat: a.flat,
             };
             if obstacles.wall {
                 list.push(alone(true, a.radius));
@@ -967,6 +1024,7 @@ fn encounters(kinds: &[Kind], obstacles: &[Obstacles]) -> Vec<Encounter> {
                 contact_mass: 0.5 * a.contact_mass,
                 shear_mass: 0.5 * a.shear_mass,
                 radius: 0.5 * a.radius,
+                flat: a.flat,
             });
         }
         for b in &kinds[index + 1..] {
@@ -982,6 +1040,7 @@ fn encounters(kinds: &[Kind], obstacles: &[Obstacles]) -> Vec<Encounter> {
                 contact_mass: together(a.contact_mass, b.contact_mass),
                 shear_mass: together(a.shear_mass, b.shear_mass),
                 radius: together(a.radius, b.radius),
+                flat: a.flat.min(b.flat),
             });
         }
     }

@@ -236,9 +236,8 @@ pub enum InitialOverlap {
 /// contacts reach across. A body or a region of a fill may lie outside: its bodies are put inside, by
 /// whole lengths of the box.
 ///
-/// Along a periodic axis, the box must be at least 3.003 times as long as the diameter of the largest
-/// sphere, 0.3 of the smallest radius and the range of cohesion or of a custom law together, and
-/// at least twice as long as the largest body is wide. No plane may face along such an axis, not even
+/// Along a periodic axis, the box must be at least twice as long as the largest body is wide, and as the diameter of the
+/// largest sphere and the range of cohesion or of a custom law together. No plane may face along such an axis, not even
 /// a little: bodies would come to it from behind.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Domain", deny_unknown_fields)]

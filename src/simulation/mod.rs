@@ -251,6 +251,25 @@ impl Simulation {
         }
     }
 
+    /// Has a new engine take the place of one whose device was lost ([`Error::Lost`]): it opens the device anew, or another one
+    /// if `options` leave the choice. The simulation stands at its start then; [restore](Simulation::restore) takes it to where
+    /// it was. Its [canceller](Simulation::canceller) and its trace are those of before.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub fn reopen(&mut self, options: &Options) -> Result<()> {
+        let first = self.first_model.as_ref().unwrap_or(&self.model);
+        let mut new = Simulation::new(Model::clone(first), options)?;
+        new.engine.set_canceller(self.canceller.clone());
+        self.engine = new.engine;
+        self.state = new.state;
+        self.model = new.model;
+        self.steps = 0;
+        self.samples.clear();
+        self.aim_again();
+        Ok(())
+    }
+
     /// The model.
     pub fn model(&self) -> &Model {
         &self.model

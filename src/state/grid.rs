@@ -3,7 +3,7 @@
 
 use super::layout::{Params, Sphere, Wall};
 use super::pairs::range;
-use crate::math::grid::{cell_at, nearest};
+use crate::math::grid::{cell_at, shortest_way};
 use crate::model::{Law, Model};
 use glam::{DVec3, IVec3, Vec3};
 
@@ -28,31 +28,24 @@ const CELL_MARGIN: f64 = 1.001;
 /// by what their skins have more than this before the lists are built again, so the lists have all that are as close.
 const TOUCH_MARGIN: f64 = 0.02;
 
-/// Cells of the coarsest grid that a periodic box has at least along a periodic axis, so that a
-/// sphere meets each cell around it once, and of two images of a sphere at most one.
-const LEAST_PERIOD: f64 = 3.0;
+/// Diameters of the largest sphere, with the range of cohesion, that a periodic box has at least along a periodic axis: of two
+/// images of a sphere, another one touches at most the nearest.
+const LEAST_PERIOD: f64 = 2.0;
 
 /// Cells of the finest grid that a periodic box has at most along an axis: sums of a few such numbers
 /// fit into 32 bits.
 const MOST_PERIOD: u32 = 1 << 28;
 
-/// The length that a periodic axis of the domain of `model` has at least, m: a little more than three
-/// of its largest diameters.
+/// The length that a periodic axis of the domain of `model` has at least, m: two of its largest diameters, and of the ranges
+/// in which surfaces act on each other.
 pub fn least_period(model: &Model) -> f64 {
-    let (smallest, largest) = radii(model);
-    let skin = margins(model).skin * smallest + range(model);
-    least_length(largest, skin)
+    least_length(radii(model).1, range(model))
 }
 
-/// The same for spheres of radii up to `largest` and lists with the skin `skin`, m.
-pub(crate) fn least_length(largest: f64, skin: f64) -> f64 {
-    LEAST_PERIOD * cell(largest, skin)
-}
-
-/// The thickest skin of neighbour lists, beside the range of cohesion, as a part of the smallest radius: of the law
-/// `impulse`, or of others.
-pub(crate) fn skin_of(impulse: bool) -> f64 {
-    if impulse { IMPULSE_SKIN } else { SKIN }
+/// The same for spheres of radii up to `largest` that act on each other across gaps up to `range`, m.
+pub(crate) fn least_length(largest: f64, range: f64) -> f64 {
+    // Not more than what rounding adds to a length of two diameters.
+    (1.0 - 1e-9) * LEAST_PERIOD * (2.0 * largest + range)
 }
 
 /// The grids of a model, from the finest on.
@@ -88,7 +81,7 @@ impl Grid {
                 let length = domain.period()[axis];
                 let cells = (length / coarsest).floor();
                 assert!(
-                    cells >= LEAST_PERIOD,
+                    length >= least_period(model),
                     "a period of {length} m is less than {} m",
                     least_period(model)
                 );
@@ -245,13 +238,18 @@ pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
 /// changes the sign and no bit else, so that a contact is the same from both sides.
 #[inline(always)]
 pub fn apart(from: &Sphere, to: &Sphere, params: &Params) -> Vec3 {
-    let cells = nearest(to.cell - from.cell, params.period).as_vec3();
-    cells * params.cell_size + (to.offset - from.offset)
+    let offset = to.offset - from.offset;
+    shortest_way(to.cell - from.cell, offset, params.cell_size, params.period)
 }
 
 /// From the anchor of a wall (of its images, the nearest) to the centre of a sphere, m.
 #[inline(always)]
 pub fn from_wall(sphere: &Sphere, wall: &Wall, params: &Params) -> Vec3 {
-    let cells = nearest(sphere.cell - wall.cell, params.period).as_vec3();
-    cells * params.cell_size + (sphere.offset - wall.offset)
+    let offset = sphere.offset - wall.offset;
+    shortest_way(
+        sphere.cell - wall.cell,
+        offset,
+        params.cell_size,
+        params.period,
+    )
 }

@@ -21,7 +21,7 @@ pub(crate) use change::needs_no_more;
 pub use forces::Stretched;
 pub(crate) use forces::groups;
 pub use grid::least_period;
-pub(crate) use grid::{least_length, radii, skin_of};
+pub(crate) use grid::{least_length, radii};
 pub(crate) use history::history_size;
 pub(crate) use pairs::pairs;
 pub(crate) use population::SLICES;

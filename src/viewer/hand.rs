@@ -399,6 +399,7 @@ mod tests {
             clip: None,
             up: None,
             panel: false,
+            refuge: None,
         };
         Viewer::new(setup, Watch::new(|_| ()))
     }

@@ -70,6 +70,8 @@ pub struct Setup {
     pub up: Option<DVec3>,
     /// Whether the panel is shown at first.
     pub panel: bool,
+    /// A folder that is not there yet, for the run on stage if the display goes away.
+    pub refuge: Option<PathBuf>,
 }
 
 /// Whether this is no window but part of a page. What that does without is not compiled in, and need not be sent.

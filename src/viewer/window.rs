@@ -1,7 +1,10 @@
 //! The window of a system that has windows.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use pollster::block_on;
 use web_time::Instant;
@@ -16,6 +19,8 @@ use super::canvas::Canvas;
 use super::watch::Watch;
 use super::{QUIET, Setup, Viewer};
 use crate::error::{Error, Result};
+use crate::output::{Record, RunFolder, RunSummary};
+use crate::scene;
 
 /// Opens a window, and returns when it is closed.
 ///
@@ -32,12 +37,61 @@ pub fn run(setup: Setup) -> Result<()> {
         let _ = proxy.send_event(Happened::Changed(path));
     });
     let mut viewer = Viewer::new(setup, watch);
-    events
-        .run_app(&mut viewer)
-        .map_err(|error| no_window(&error))?;
+    match without_display(|| events.run_app(&mut viewer)) {
+        Some(outcome) => outcome.map_err(|error| no_window(&error))?,
+        None => return Err(Error::DisplayGone { run: keep(viewer) }),
+    }
     match viewer.failure {
         None => Ok(()),
         Some(error) => Err(error),
+    }
+}
+
+/// What `run` returns; None if it panics because the display has gone away: winit has no error for that.
+fn without_display<T>(run: impl FnOnce() -> T) -> Option<T> {
+    static GONE: AtomicBool = AtomicBool::new(false);
+    GONE.store(false, Ordering::Relaxed);
+    let hook = Arc::new(take_hook());
+    let usual = Arc::clone(&hook);
+    set_hook(Box::new(move |panic| {
+        let is_of = |name| panic.location().is_some_and(|at| at.file().contains(name));
+        match ["winit", "x11", "wayland"].into_iter().any(is_of) {
+            true => GONE.store(true, Ordering::Relaxed),
+            false => usual(panic),
+        }
+    }));
+    let outcome = catch_unwind(AssertUnwindSafe(run));
+    set_hook(Box::new(move |panic| hook(panic)));
+    match outcome {
+        Ok(returned) => Some(returned),
+        Err(_) if GONE.load(Ordering::Relaxed) => None,
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Keeps the run on stage where it was asked to, if it has taken steps; returns the folder, unless that is not to be.
+fn keep(viewer: Viewer) -> Option<PathBuf> {
+    let (setup, mut stage) = (viewer.setup, viewer.stage?);
+    let kept = stage.is_kept();
+    let simulation = &mut stage.simulation;
+    if kept || simulation.steps() == 0 {
+        return None;
+    }
+    let path = setup.refuge?;
+    let keep = || -> Result<()> {
+        let scene = scene::load(&stage.path).map_err(|error| Error::Other(Box::new(error)))?;
+        let steps = scene.model.steps_for(scene.model.duration);
+        let record = Record::new(simulation, &setup.options, Vec::new(), steps);
+        let folder = RunFolder::create_later(&path, &scene, record, simulation)?;
+        let summary = RunSummary::new(simulation, 0, Duration::ZERO)?;
+        folder.finish(simulation, true, summary)
+    };
+    match { keep }() {
+        Ok(()) => Some(path),
+        Err(error) => {
+            tracing::warn!(%error, "the run cannot be kept");
+            None
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use rockfall::model::{
 };
 use rockfall::state::trace::{Sample, Trace};
 use rockfall::step::gpu::{Adapter, Context};
-use rockfall::{Simulation, scene};
+use rockfall::{Backend, Options, Simulation, scene};
 
 /// A file or a folder of the repository.
 pub fn own(path: &str) -> PathBuf {
@@ -42,6 +42,21 @@ pub fn device() -> &'static Context {
         adapter.open().unwrap()
     });
     &DEVICE
+}
+
+/// What opens a device of its own on the adapter of [`device`].
+pub fn gpu_options() -> Options {
+    let wanted = std::env::var("ROCKFALL_TEST_ADAPTER").ok();
+    let software = || {
+        Adapter::choose(None)
+            .is_err()
+            .then(|| "software".to_owned())
+    };
+    Options {
+        backend: Backend::Gpu,
+        adapter: wanted.or_else(software),
+        ..Options::default()
+    }
 }
 
 /// Random numbers for test models.

@@ -19,10 +19,6 @@ fn thrown_together(law: Law) -> Model {
     let mut model = crowd_with_history(law, 300, DVec3::splat(-3.0), 6);
     for pair in &mut model.pairs {
         pair.cohesion = Cohesion::None;
-        if model.contact.law == Law::Hertz {
-            pair.tangential_ratio = 0.0;
-            pair.wall_tangential_ratio = 0.0;
-        }
     }
     model.time_step *= 0.1;
     model

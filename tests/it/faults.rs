@@ -531,6 +531,15 @@ fn what_would_take_forever_is_said_at_once() {
     );
     let scene = parse(&balls(&[0.01], fill(0.0))).unwrap();
     assert_eq!(scene.model.bodies.len(), 40);
+    let mesh =
+        json!({ "file": crate::common::own("tests/data/tetrahedron.obj"), "tolerance": 1e-9 });
+    let fitted = json!({ "shapes": { "rock": { "mesh": mesh, "material": "stone" } },
+                         "bodies": [{ "shape": "rock", "position": [0, 0, 0] }] });
+    let sentence = parse(&balls(&[], fitted)).unwrap_err();
+    assert!(
+        sentence.contains("shapes.rock.mesh.tolerance: found 1e-9 m, expected at least "),
+        "{sentence}"
+    );
     let bodies =
         json!({ "duration": 1e7, "bodies": [{ "shape": "ball 0", "position": [0, 0, 0] }] });
     let warnings = parse(&balls(&[0.01], bodies)).unwrap().warnings;

@@ -1,15 +1,21 @@
 //! Damaged input, at random from a seed: whatever reads it refuses it in a sentence or takes it, and never panics.
 //!
-//! The ordinary tests try thousands, `cargo xtask fuzz --minutes N` as many as fit into the time.
+//! The ordinary tests try thousands, the long ones a million where that takes minutes, and `cargo xtask fuzz --minutes N` as
+//! many as fit into the time.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use crate::common::Random;
+use rockfall::model::Model;
 use rockfall::model::wall::{Mesh, MeshFormat};
-use rockfall::scene;
+use rockfall::output::{KeptRun, Record, RunFolder};
+use rockfall::simulation::checkpoint::Checkpoint;
+use rockfall::{Options, Simulation, scene};
 use serde_json::Value;
 
 /// Something that reads input.
@@ -17,35 +23,54 @@ struct Target {
     name: &'static str,
     /// Inputs that the ordinary test tries.
     few: u64,
+    /// Inputs that the long one tries: a million, or what some minutes allow.
+    many: u64,
     /// Reads the input that a seed gives; whether it was taken, or the sentence with which it was refused.
     read: fn(&mut Random) -> Result<(), String>,
 }
 
-const TARGETS: [Target; 5] = [
+const TARGETS: [Target; 7] = [
     Target {
         name: "scenes",
         few: 600,
+        many: 30_000,
         read: scene_text,
     },
     Target {
         name: "scenes, byte by byte",
         few: 600,
+        many: 1_000_000,
         read: scene_bytes,
     },
     Target {
         name: "OBJ",
         few: 1500,
+        many: 1_000_000,
         read: obj,
     },
     Target {
         name: "STL",
         few: 1500,
+        many: 1_000_000,
         read: stl,
     },
     Target {
         name: "laws",
         few: 60,
+        many: 2_000,
         read: law,
+    },
+    Target {
+        name: "checkpoints",
+        few: 1000,
+        many: 1_000_000,
+        read: checkpoint,
+    },
+    Target {
+        name: "states as NPZ",
+        few: 400,
+        many: 300_000,
+        read: npz,
     },
 ];
 
@@ -77,6 +102,21 @@ fn damaged_input_is_refused_or_taken() {
             "{}: {taken} of {} taken",
             target.name,
             target.few
+        );
+    }
+}
+
+#[test]
+#[ignore = "four million inputs: half an hour in release mode"]
+fn damaged_input_by_the_million() {
+    for target in &TARGETS {
+        let clock = Instant::now();
+        let taken = try_some(target, target.few..target.many);
+        println!(
+            "{}: {} inputs, {taken} of them taken, in {:.0?}",
+            target.name,
+            target.many - target.few,
+            clock.elapsed()
         );
     }
 }
@@ -321,4 +361,101 @@ fn law(random: &mut Random) -> Result<(), String> {
     let law = String::from_utf8_lossy(&bytes).into_owned();
     rockfall::step::gpu::shaders::check_law(&law)
         .map_err(|mistake| format!("the law: {}", mistake.message))
+}
+
+/// A few bodies that are tied together, and what a checkpoint of them is after some steps.
+static TIED: LazyLock<(Model, Vec<u8>)> = LazyLock::new(|| {
+    let ball = |x: f64| serde_json::json!({ "name": format!("ball {x}"), "shape": "ball", "position": [x, 0.099, 0] });
+    let scene = serde_json::json!({
+        "version": 1, "duration": 1,
+        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 1e-4 },
+        "materials": { "stone": { "density": 2500, "restitution": 0.3, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "stone" } },
+        "bodies": [ball(0.0), ball(0.199), ball(0.5)],
+        "springs": [{ "from": { "body": "ball 0" }, "to": { "body": "ball 0.5" }, "stiffness": 100, "length": 0.4 }],
+        "walls": [{ "rectangle": { "size": [2, 2] }, "material": "stone",
+                    "motion": { "velocity": [0.01, 0, 0] } }],
+    });
+    let model = crate::common::model(&scene.to_string());
+    let mut simulation = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    simulation.step(50).unwrap();
+    (model, simulation.checkpoint().unwrap())
+});
+
+/// A checkpoint with some of its bytes changed, and most of the time with the hash that goes with them.
+fn checkpoint(random: &mut Random) -> Result<(), String> {
+    let (model, whole) = &*TIED;
+    let mut bytes = whole.clone();
+    match random.below(4) {
+        0 => mutate(random, &mut bytes),
+        _ => {
+            for _ in 0..=random.below(3) {
+                let at = random.below((bytes.len() / 4) as u64) as usize * 4;
+                let word = match random.below(4) {
+                    0 => f32::NAN.to_bits(),
+                    1 => random.below(1 << 32) as u32,
+                    2 => random.below(40) as u32,
+                    _ => 1e30_f32.to_bits(),
+                };
+                bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+            }
+        }
+    }
+    if bytes.len() > 8 && random.below(8) > 0 {
+        let end = bytes.len() - 8;
+        let hash = xxhash_rust::xxh3::xxh3_64(&bytes[..end]);
+        bytes[end..].copy_from_slice(&hash.to_le_bytes());
+    }
+    let file = Path::new("damaged.checkpoint");
+    let checkpoint = Checkpoint::decode(bytes, file).map_err(|error| error.to_string())?;
+    // The simulation is made once a thread: it is taken to the state of each checkpoint.
+    thread_local! {
+        static SIMULATION: RefCell<Option<Simulation>> = const { RefCell::new(None) };
+    }
+    SIMULATION.with_borrow_mut(|simulation| {
+        let new = || Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+        let simulation = simulation.get_or_insert_with(new);
+        let restored = checkpoint.restore(simulation, file);
+        restored.map_err(|error| error.to_string())?;
+        if simulation.step(1).is_ok() {
+            let energy = simulation.energy().unwrap().total();
+            assert!(energy.is_finite(), "a number that is none was taken");
+        }
+        Ok(())
+    })
+}
+
+/// The folder of a kept run of [`TIED`], and what its state of bodies has in it.
+static KEPT: LazyLock<(tempfile::TempDir, Vec<u8>)> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let text = include_str!("../../scenes/bounce.json");
+    let scene = scene::parse(text, "bounce.json".as_ref()).unwrap();
+    let mut simulation = Simulation::on_cpu(scene.model.clone(), Some(1)).unwrap();
+    let record = Record::new(&simulation, &Options::default(), Vec::new(), 1);
+    let mut run = RunFolder::create(&path, &scene, record, &mut simulation).unwrap();
+    run.wait().unwrap();
+    let bytes = std::fs::read(path.join("states/bodies_000000000000.npz")).unwrap();
+    (folder, bytes)
+});
+
+/// A state of bodies, as NPZ, with some of its bytes changed.
+fn npz(random: &mut Random) -> Result<(), String> {
+    let (folder, whole) = &*KEPT;
+    let mut bytes = whole.clone();
+    mutate(random, &mut bytes);
+    // Each thread has a folder of its own.
+    let path = folder
+        .path()
+        .join(format!("{:?}", std::thread::current().id()));
+    std::fs::create_dir_all(path.join("states")).unwrap();
+    std::fs::write(path.join("states/bodies_000000000000.npz"), bytes).unwrap();
+    let model = crate::common::model(include_str!("../../scenes/bounce.json"));
+    let kept = KeptRun::open(&path, &model).unwrap();
+    let mut simulation = Simulation::on_cpu(model, Some(1)).unwrap();
+    let shown = kept.show(0, &mut simulation);
+    shown.map_err(|error| error.to_string())?;
+    let finite = |body: &rockfall::BodyState| body.position.is_finite();
+    assert!(simulation.bodies().unwrap().iter().all(finite));
+    Ok(())
 }

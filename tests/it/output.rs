@@ -661,10 +661,44 @@ fn quiet(mut command: Command) -> Child {
 
 #[test]
 fn fifty_kills_at_random_times_lose_nothing() {
-    const KILLS: usize = 50;
     let mut scene = heap();
     scene["duration"] = json!(2.0);
-    let place = Place::with(&scene);
+    kill_at_random_times(&scene, 50, 8);
+}
+
+#[test]
+#[ignore = "a hundred kills of each of four runs: some minutes"]
+fn a_hundred_kills_of_every_kind_of_scene_lose_nothing() {
+    let mut walls = shaken();
+    walls["duration"] = json!(1.0);
+    let mut inlets = heap();
+    inlets["duration"] = json!(1.0);
+    inlets["fills"] = json!([]);
+    inlets["inlets"] = json!([{
+        "rate": 100, "shapes": { "ball": 1, "dumbbell": 1 },
+        "region": { "min": [-0.35, 0.25, -0.35], "max": [0.35, 1.0, 0.35] },
+    }]);
+    inlets["outlets"] = json!([{ "inside": { "min": [-0.1, -1, -0.1], "max": [0.1, 0.1, 0.1] } }]);
+    let sleep = {
+        let mut scene = heap();
+        scene["duration"] = json!(2.0);
+        scene["sleep"] = json!({ "speed": 0.02, "after": 0.1 });
+        scene
+    };
+    let mut explosions: Value =
+        serde_json::from_str(include_str!("../../scenes/ancestors/exploding_body.json")).unwrap();
+    explosions["duration"] = json!(0.2);
+    explosions["explosions"][0]["at"] = json!(0.1);
+    for (seed, scene) in [walls, inlets, sleep, explosions].iter().enumerate() {
+        kill_at_random_times(scene, 100, seed as u64);
+    }
+}
+
+/// Kills a run of a scene `kills` times, each time after it has gone on, and holds what it writes in the end to what one that
+/// was left alone writes.
+fn kill_at_random_times(scene: &Value, kills: usize, seed: u64) {
+    let wanted = kills;
+    let place = Place::with(scene);
     let flags = "--backend cpu --threads 1 --every 900 --statistics-every 50 --checkpoint-every 20";
     place.run(&format!("run scene.json {flags} --out whole"));
     let folder = place.0.path().join("killed");
@@ -672,10 +706,10 @@ fn fifty_kills_at_random_times_lose_nothing() {
         true => place.command("run --resume killed"),
         false => place.command(&format!("run scene.json {flags} --out killed")),
     };
-    let mut random = Random::new(8);
+    let mut random = Random::new(seed);
     let (mut kills, mut last, mut within) = (0, 0, 0);
     let clock = Instant::now();
-    while kills < KILLS && clock.elapsed() < Duration::from_secs(60) {
+    while kills < wanted && clock.elapsed() < Duration::from_secs(300) {
         let mut child = quiet(start());
         let wait = random.range(0.0, 0.12);
         std::thread::sleep(Duration::from_secs_f64(wait));
@@ -703,7 +737,7 @@ fn fifty_kills_at_random_times_lose_nothing() {
             }
         }
     }
-    assert_eq!(kills, KILLS);
+    assert_eq!(kills, wanted);
     assert!(
         within > 5,
         "only {within} of the runs came as far as a checkpoint"

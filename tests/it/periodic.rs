@@ -95,6 +95,67 @@ fn many_radii() -> Model {
     model
 }
 
+/// Balls of radius 1 in a box of two diameters along x and two and a half along z.
+fn slab() -> Model {
+    let mut model = lone_ball(DVec3::ZERO, DVec3::ZERO);
+    let size = DVec3::new(4.0, 30.0, 5.0);
+    model.domain = Some(Domain {
+        min: DVec3::ZERO,
+        max: size,
+        periodic: [true; 3],
+    });
+    let mut random = Random::new(12);
+    model.bodies = (0..60)
+        .map(|_| at(0, (random.vector(0.5) + 0.5) * size, random.vector(10.0)))
+        .collect();
+    model
+}
+
+/// A ball has another one on either side of it, and it is the same one: it bounces between two images.
+#[test]
+fn in_a_box_of_two_diameters_a_ball_meets_two_images_of_another() {
+    for length in [4.0, 5.0] {
+        let mut model = lone_ball(DVec3::ZERO, DVec3::ZERO);
+        model.domain = Some(Domain {
+            min: DVec3::splat(-1.0),
+            max: DVec3::splat(length - 1.0),
+            periodic: [true; 3],
+        });
+        for pair in &mut model.pairs {
+            (pair.damping_ratio, pair.damping, pair.friction) = (0.0, 0.0, 0.0);
+            pair.stiffness = 1e8;
+        }
+        let fixed = ModelBody {
+            fixed: true,
+            ..at(0, DVec3::ZERO, DVec3::ZERO)
+        };
+        model.bodies = vec![fixed, at(0, DVec3::X * 2.0, DVec3::X * 10.0)];
+        let on_gpu = Simulation::on_gpu(model.clone(), device()).unwrap();
+        let on_cpu = Simulation::on_cpu(model, Some(1)).unwrap();
+        for (name, mut simulation) in [("cpu", on_cpu), ("gpu", on_gpu)] {
+            let (mut left, mut right, mut turns, mut before) = (0.0_f64, 0.0_f64, 0, 1.0);
+            for _ in 0..100 {
+                simulation.step(50).unwrap();
+                let body = simulation.bodies().unwrap()[1].clone();
+                let x = body.position.x.rem_euclid(length);
+                (left, right) = (left.max(2.0 - x), right.max(x - (length - 2.0)));
+                turns += u32::from(before * body.velocity.x < 0.0);
+                before = body.velocity.x;
+                assert!(simulation.summary().unwrap().contacts <= 1, "{name}");
+            }
+            // v √(m / k) deep on either side, as often as it is looked at, and never through.
+            let deep = 10.0 * (1000.0 * 4.0 / 3.0 * std::f64::consts::PI / 1e8).sqrt();
+            assert!(turns > 3, "{name}, {length}: {turns} turns");
+            for found in [left, right] {
+                assert!(
+                    found > 0.3 * deep && found < 1.05 * deep,
+                    "{name}, {length}: {left} m and {right} m, not {deep} m"
+                );
+            }
+        }
+    }
+}
+
 fn loads_of(state: &State) -> (Vec<SphereLoad>, u32) {
     let contacts = state
         .sphere_loads
@@ -228,7 +289,7 @@ fn contacts_are_those_of_all_pairs_and_their_images() {
     for axes in sets_of_axes() {
         let crowd = periodic_crowd(300, DVec3::new(40.0, -3.0, 0.0), 12, axes);
         cases.push((crowd, format!("{axes:?}")));
-        // As narrow as it may be: three cells.
+        // As narrow as it may be: two diameters, which are a cell.
         let mut narrow = periodic_crowd(60, DVec3::ZERO, 13, axes);
         let least = DVec3::splat(least_period(&narrow) * (1.0 + 1e-12));
         let domain = narrow.domain.as_mut().unwrap();
@@ -275,7 +336,7 @@ fn many_radii_live_on_several_grids() {
 #[test]
 fn lists_find_what_a_rebuild_at_every_step_finds() {
     let crowd = periodic_crowd(600, DVec3::splat(-3.0), 6, [true; 3]);
-    for (model, steps) in [(crowd, 200), (many_radii(), 100)] {
+    for (model, steps) in [(crowd, 200), (many_radii(), 100), (slab(), 300)] {
         for (name, run) in ENGINES {
             let mut always = State::new(&model);
             always.params.drift_limit = -1.0;
@@ -393,10 +454,10 @@ fn a_clump_slides_over_the_seam_of_a_floor() {
 fn a_box_that_is_too_narrow_is_an_error() {
     let mut model = lone_ball(DVec3::ZERO, DVec3::ZERO);
     let domain = model.domain.as_mut().unwrap();
-    domain.max.z = 6.0;
+    domain.max.z = 3.9;
     let error = Simulation::on_cpu(model.clone(), Some(1)).err().unwrap();
     let text = error.to_string();
-    assert!(text.contains("6 m long along z"), "{text}");
+    assert!(text.contains("3.9 m long along z"), "{text}");
     model.domain.as_mut().unwrap().periodic[2] = false;
     assert!(Simulation::on_cpu(model, Some(1)).is_ok());
 }

@@ -997,7 +997,7 @@ fn a_domain_is_long_enough_for_what_is_in_it() {
     );
     assert_eq!(loaded(&ball()).model.domain, None);
 
-    // 3 * 1.001 * (0.1 + 0.3 * 0.05) m.
+    // Two diameters.
     let fits = |scene: &Value, length| {
         let scene = with(scene.clone(), "/domain", domain(length));
         match parse(&scene) {
@@ -1008,18 +1008,20 @@ fn a_domain_is_long_enough_for_what_is_in_it() {
                 .all(|problem| problem.path != "domain"),
         }
     };
-    let cells = 3.003 * 0.115;
-    assert!(fits(&scene, cells + 1e-9) && !fits(&scene, cells - 1e-9));
+    assert!(fits(&scene, 0.2) && !fits(&scene, 0.2 - 1e-6));
 
     // The range of cohesion comes on top, and that of a custom law.
     let mut sticky = with(scene.clone(), "/contact", json!({ "law": "hooke" }));
     sticky["materials"]["stone"]["cohesion"] = json!({ "force": 1e-3, "range": 0.01 });
-    let cells = 3.003 * 0.125;
-    assert!(fits(&sticky, cells + 1e-9) && !fits(&sticky, cells - 1e-9));
+    assert!(fits(&sticky, 0.22) && !fits(&sticky, 0.22 - 1e-6));
+    let said = problem(&with(sticky.clone(), "/domain", domain(0.21))).to_string();
+    assert!(
+        said.ends_with("the range of what acts across gaps"),
+        "{said}"
+    );
     let law = json!({ "law": "custom", "file": own("tests/data/law.wgsl"), "range": 0.02 });
     let custom = with(scene.clone(), "/contact", law);
-    let cells = 3.003 * 0.135;
-    assert!(fits(&custom, cells + 1e-9) && !fits(&custom, cells - 1e-9));
+    assert!(fits(&custom, 0.24) && !fits(&custom, 0.24 - 1e-6));
 
     // Long bodies: twice their width, here 2 * 1 m.
     let mut rods = without(scene, "/shapes/ball/sphere");

@@ -50,6 +50,7 @@ impl Viewer {
             clip: None,
             up: None,
             panel,
+            refuge: None,
         };
         let deliver = move |name: &str, bytes: &[u8]| {
             let (name, bytes) = (JsValue::from(name), JsValue::from(Uint8Array::from(bytes)));

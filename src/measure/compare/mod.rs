@@ -12,7 +12,6 @@ use std::collections::HashMap;
 use glam::{DVec3, Vec3, Vec4};
 use serde::Serialize;
 
-use crate::math::grid::nearest;
 use crate::model::wall::facet::distance;
 use crate::state::grid::{extent, from_wall};
 use crate::state::layout::{Body, BodyForce, HERTZ, Load, SphereLoad, WALL, WALL_DIGITS};
@@ -535,9 +534,9 @@ fn differing_neighbours(a: &State, b: &State) -> usize {
 
 /// Distance of two places, m.
 fn apart(a: (glam::IVec3, Vec3), b: (glam::IVec3, Vec3), state: &State) -> f64 {
-    let cells = nearest(a.0 - b.0, state.params.period).as_dvec3();
-    let between = cells * state.params.cell_size.as_dvec3() + (a.1.as_dvec3() - b.1.as_dvec3());
-    between.length()
+    let cells = (a.0 - b.0).as_dvec3() * state.params.cell_size.as_dvec3();
+    let way = cells + (a.1.as_dvec3() - b.1.as_dvec3());
+    state.nearest(way).length()
 }
 
 /// Largest difference as a fraction of the largest vector.

@@ -43,6 +43,9 @@ pub struct Fitted {
 /// Spheres that a fit has at most.
 pub const MAX_FITTED: usize = 2_000;
 
+/// The finest tolerance, as a part of the size of the mesh: no sphere is closer to a surface of triangles than that.
+pub const FINEST: f64 = 1e-5;
+
 /// Points on the surface: at least, and at most for a number of spheres and for a tolerance.
 const POINTS: (usize, usize, usize) = (600, 8_000, 20_000);
 /// Places at which a tolerance is looked at first.

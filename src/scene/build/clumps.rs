@@ -11,7 +11,7 @@ use super::super::format::{self, Inertia, MassProperties, SceneFile, Volume};
 use super::MAX_SPHERES_OF_SHAPE;
 use super::check::{Check, Names, Sign, rounded_list, vector};
 use crate::model::clump::shapes;
-use crate::model::clump::{self, Clump, ClumpSphere, Fit, Fitted, MAX_FITTED, Unphysical};
+use crate::model::clump::{self, Clump, ClumpSphere, FINEST, Fit, Fitted, MAX_FITTED, Unphysical};
 
 /// What a shape says of its spheres.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -605,6 +605,23 @@ impl Check {
                     "triangles whose corners are anticlockwise seen from outside",
                 )
                 .help("turn its faces around where it was made"),
+            );
+            return None;
+        }
+        let corners = || mesh.vertices.iter().copied();
+        let (min, max) = (corners().reduce(DVec3::min), corners().reduce(DVec3::max));
+        let size = max.unwrap_or_default() - min.unwrap_or_default();
+        let finest = FINEST * size.max_element();
+        if let Fit::Tolerance(tolerance) = wanted
+            && tolerance < finest
+        {
+            self.problem(
+                format_args!("{path}.tolerance"),
+                format!("{} m", exact(tolerance)),
+                format!(
+                    "at least {} m, a hundred-thousandth of the mesh: no sphere keeps less",
+                    rounded(1.001 * finest)
+                ),
             );
             return None;
         }

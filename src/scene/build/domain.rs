@@ -3,13 +3,13 @@
 use glam::{DQuat, DVec2, DVec3};
 
 use super::super::error::{exact, rounded};
-use super::super::format::{Law, Outlet, Outside, SceneFile};
+use super::super::format::{Outlet, Outside, SceneFile};
 use super::check::{Check, Names, list, vector};
 use super::usage::used_shapes;
 use crate::model::clump::Clump;
 use crate::model::wall::{Shape, Wall};
 use crate::model::{Cohesion, Domain, PairLaw};
-use crate::state::{least_length, skin_of};
+use crate::state::least_length;
 
 /// Lengths of the widest body along a periodic axis, so that none meets itself.
 const WIDTHS: f64 = 2.0;
@@ -130,14 +130,17 @@ impl Check {
     }
 
     fn length_of_domain(&mut self, axis: &str, length: f64, sizes: &Sizes) {
-        let skin = sizes.skin * sizes.smallest + sizes.range;
-        let cells = least_length(sizes.largest, skin);
-        let (least, what) = if cells >= WIDTHS * sizes.widest {
-            (cells, "three cells of the grid of the largest spheres")
+        let spheres = least_length(sizes.largest, sizes.range);
+        let (least, what) = if sizes.range > 0.0 && spheres >= WIDTHS * sizes.widest {
+            (
+                spheres,
+                "twice the largest diameter with the range of what acts across gaps",
+            )
         } else {
             (WIDTHS * sizes.widest, "twice the width of the largest body")
         };
-        if length < least {
+        // Not more than what rounding takes from a length of two diameters.
+        if length < (1.0 - 1e-9) * least {
             self.problem(
                 "domain",
                 format!("{} m along {axis}", rounded(length)),
@@ -157,16 +160,12 @@ fn spans(turn: DQuat, size: DVec2, along: DVec3, length: f64) -> bool {
 
 /// Lengths of what is in use that a periodic box must hold, m.
 struct Sizes {
-    /// Smallest radius of a sphere.
-    smallest: f64,
     /// Largest radius of a sphere.
     largest: f64,
     /// Diameter of the largest body about its centre of mass.
     widest: f64,
     /// Largest gap at which surfaces act on each other.
     range: f64,
-    /// Thickest skin of neighbour lists, as a part of the smallest radius.
-    skin: f64,
 }
 
 impl Sizes {
@@ -182,16 +181,13 @@ impl Sizes {
             Cohesion::None | Cohesion::SurfaceEnergy(_) => 0.0,
         });
         let mut sizes = Self {
-            smallest: f64::INFINITY,
             largest: 0.0,
             widest: 0.0,
-            skin: skin_of(file.contact.law == Law::Impulse),
             range: ranges.fold(file.contact.range.unwrap_or(0.0), f64::max),
         };
         for clump in used_shapes(file, names).filter_map(|shape| shapes[shape].as_ref()) {
             sizes.widest = sizes.widest.max(2.0 * clump.bounding_radius());
             for sphere in &clump.spheres {
-                sizes.smallest = sizes.smallest.min(sphere.radius);
                 sizes.largest = sizes.largest.max(sphere.radius);
             }
         }

@@ -6,7 +6,7 @@ use glam::{Vec2, Vec3};
 
 use super::GRAIN;
 use super::contacts::add;
-use crate::math::grid::{metres, nearest};
+use crate::math::grid::{metres, shortest_way};
 use crate::math::parallel::prelude::*;
 use crate::math::rotation::{Quaternion, angular_velocity};
 use crate::state::State;
@@ -208,9 +208,9 @@ fn spring(state: &State, action: &Action, turning: &Turning, arm: Vec3) -> Taken
         (action.cell, action.vector, Vec3::ZERO, 1.0)
     };
     let body = turning.body;
-    let cells = nearest(cell - body.cell, params.period).as_vec3();
     let own = metres(body.offset, params.cell_size) + arm;
-    let way = cells * params.cell_size + (offset - own);
+    let cells = cell - body.cell;
+    let way = shortest_way(cells, offset - own, params.cell_size, params.period);
     let distance = way.length();
     if distance == 0.0 || (action.slack == 1 && distance < action.length) {
         return Taken::default();

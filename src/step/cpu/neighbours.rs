@@ -9,7 +9,7 @@ use multiversion::multiversion;
 
 use super::history::with_size;
 use super::lanes::{compress, marked};
-use crate::math::grid::{nearest, row_parts, row_ranges, wrap};
+use crate::math::grid::{row_parts, row_ranges, shortest_way, wrap};
 use crate::math::parallel::prelude::*;
 use crate::model::wall::facet::distance;
 use crate::model::wall::tree::for_each_near;
@@ -479,12 +479,10 @@ impl SortedSpheres {
         let mut found = [0; LANES];
         for lane in 0..LANES {
             let cell = IVec3::new(i[lane], j[lane], k[lane]);
-            let mut cells = cell.wrapping_sub(sphere.cell);
-            if PERIODIC {
-                cells = nearest(cells, params.period);
-            }
-            let offset = Vec3::new(x[lane], y[lane], z[lane]);
-            let apart = cells.as_vec3() * params.cell_size + (offset - sphere.offset);
+            let cells = cell.wrapping_sub(sphere.cell);
+            let offset = Vec3::new(x[lane], y[lane], z[lane]) - sphere.offset;
+            let period = if PERIODIC { params.period } else { IVec3::ZERO };
+            let apart = shortest_way(cells, offset, params.cell_size, period);
             let reach = own + extents[lane];
             let home = cell >> row.level;
             let in_row = (home.y == row.y)

@@ -111,8 +111,19 @@ pub fn between<R: Real>(
     to: (IVec3, Vector<R>),
     params: &Params<R>,
 ) -> Vector<R> {
-    let cells = Vector::of_cells(nearest(to.0 - from.0, params.period));
-    cells * params.cell_size + (to.1 - from.1)
+    let mut cells = nearest(to.0 - from.0, params.period);
+    let way = |cells| Vector::of_cells(cells) * params.cell_size + (to.1 - from.1);
+    // Cells alone do not tell which image is nearest in a box of few.
+    let (far, sizes) = (way(cells).array(), params.cell_size.array());
+    for axis in (0..3).filter(|axis| params.period[*axis] > 0) {
+        let half = R::of(0.5 * f64::from(params.period[axis])) * sizes[axis];
+        if far[axis] > half {
+            cells[axis] -= params.period[axis];
+        } else if far[axis] < -half {
+            cells[axis] += params.period[axis];
+        }
+    }
+    way(cells)
 }
 
 /// From the centre of one sphere to that of another, m.

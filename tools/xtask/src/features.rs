@@ -1,5 +1,8 @@
 //! Combinations of features: what each of them pulls in, and that it builds.
 
+use std::path::Path;
+use std::process::{Command, Stdio};
+
 use crate::{Step, cargo, run};
 
 /// Combinations of the library's features that must build without a warning, and do without the packages of the others.
@@ -55,6 +58,53 @@ const fn on(simd: &'static str) -> Step<'static> {
         remedy: "with other vector instructions a run gives other bits",
         ..SAME_BITS
     }
+}
+
+/// The same for another kind of processor, which is emulated.
+pub const SAME_BITS_ON_AARCH64: Step = Step {
+    arguments: &[
+        "--config",
+        "target.aarch64-unknown-linux-gnu.linker='aarch64-linux-gnu-gcc'",
+        "--config",
+        "target.aarch64-unknown-linux-gnu.runner='qemu-aarch64 -L /usr/aarch64-linux-gnu'",
+        "test",
+        "--target",
+        "aarch64-unknown-linux-gnu",
+        "--package",
+        "rockfall",
+        "--no-default-features",
+        "--features=cpu,scene",
+        "--lib",
+        "same_bits",
+    ],
+    variable: None,
+    remedy: "a processor of another kind gives other bits",
+};
+
+/// What the emulated processor needs and this machine lacks, if anything.
+pub fn lacks_aarch64() -> Option<&'static str> {
+    let lacks = |program: &str| {
+        let mut command = Command::new(program);
+        command.arg("--version").stdout(Stdio::null());
+        command.stderr(Stdio::null()).status().is_err()
+    };
+    if lacks("qemu-aarch64") || lacks("aarch64-linux-gnu-gcc") {
+        return Some(
+            "on Debian and Ubuntu, `apt-get install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross` brings an emulator \
+             and a linker",
+        );
+    }
+    let mut rustc = Command::new("rustc");
+    rustc.args([
+        "--print",
+        "target-libdir",
+        "--target",
+        "aarch64-unknown-linux-gnu",
+    ]);
+    let folder = rustc.output().ok().map(|output| output.stdout);
+    let folder = String::from_utf8(folder.unwrap_or_default()).unwrap_or_default();
+    (!Path::new(folder.trim()).is_dir())
+        .then_some("`rustup target add aarch64-unknown-linux-gnu` brings the standard library")
 }
 
 /// Checks what each combination pulls in, and its lints.

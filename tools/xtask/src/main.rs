@@ -34,8 +34,8 @@ Usage: cargo xtask test [--long | --web]
             test, those of the GPU engine included; stops at the first check that fails. The package for
             Python is tested as an installed wheel, in an environment with what it needs from PyPI
   --long    afterwards also runs the slow physics tests, in release mode, holds builds without threads, with AVX2
-            alone and without vector instructions of x86-64 to the bits of one with them, builds the package from its own files, compares the library's interface
-            with that of the last release, tests the package for Python in release mode, and runs the tests of
+            alone, without vector instructions of x86-64, and for an emulated aarch64 to the bits of one with them, builds the package from its own files, compares the library's interface
+            with that of the last release, holds the dependencies to deny.toml, tests the package for Python in release mode, and runs the tests of
             the tools in Python, for which it makes an environment with numpy, matplotlib, pandas and vtk
   --web     instead builds the page for browsers, and tests it in Chromium beside the program; installs Chromium on
             Debian and Ubuntu, and what drives it in an environment of Python
@@ -46,7 +46,7 @@ Usage: cargo xtask test [--long | --web]
             cycles; no GPU is needed. `--write` keeps that in benches/results/isa, with which `test` compares
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
             measured to docs/validation.md
-  fuzz      damages scenes, meshes and laws at random for N minutes (10), in release mode, and says what it tried
+  fuzz      damages scenes, meshes, laws, checkpoints and states at random for N minutes (10), in release mode, and says what it tried
   --help    prints this
 
 The GPU tests take a real GPU if there is one, else the software Vulkan driver of Mesa, which this
@@ -246,8 +246,17 @@ fn test(long: bool) -> Result<(), String> {
             announce(&step.to_string());
             run(&step)?;
         }
+        match features::lacks_aarch64() {
+            None => {
+                announce(&features::SAME_BITS_ON_AARCH64.to_string());
+                run(&features::SAME_BITS_ON_AARCH64)?;
+            }
+            Some(remedy) => eprintln!("           ignored: the bits of an aarch64; {remedy}"),
+        }
         announce("the interface beside that of the last release");
         release::semver()?;
+        announce("the dependencies, held to deny.toml");
+        release::deny()?;
         announce("the package for Python, in release mode");
         python::test_package(true)?;
         announce("the tools in Python, and files of runs as numpy, pandas and vtk read them");

@@ -28,15 +28,10 @@ pub fn semver() -> Result<(), String> {
         eprintln!("           there is no tag v* yet, so no interface to compare with");
         return Ok(());
     };
-    let mut installed = cargo(["semver-checks", "--version"]);
-    let installed = installed.stdout(Stdio::null()).stderr(Stdio::null());
-    if !installed.status().is_ok_and(|status| status.success()) {
-        run(&Step {
-            arguments: &["install", "cargo-semver-checks", "--locked"],
-            variable: None,
-            remedy: "cargo-semver-checks compares the interface with that of the last release",
-        })?;
-    }
+    install(
+        "semver-checks",
+        &["install", "cargo-semver-checks", "--locked"],
+    )?;
     run(&Step {
         arguments: &[
             "semver-checks",
@@ -47,6 +42,33 @@ pub fn semver() -> Result<(), String> {
         ],
         variable: None,
         remedy: "raise the version in Cargo.toml, or keep what is public as it was",
+    })
+}
+
+/// Holds the dependencies to `deny.toml`: licences, sources, versions, and what is known against them.
+///
+/// # Errors
+/// With a sentence, if one does not hold, or cargo-deny cannot be had.
+pub fn deny() -> Result<(), String> {
+    install("deny", &["install", "cargo-deny", "--locked"])?;
+    run(&Step {
+        arguments: &["deny", "check"],
+        variable: None,
+        remedy: "deny.toml says what is allowed; the list of what is known against crates is read from the net",
+    })
+}
+
+/// Installs a command of cargo's, unless it is there.
+fn install(command: &str, arguments: &'static [&'static str]) -> Result<(), String> {
+    let mut installed = cargo([command, "--version"]);
+    let installed = installed.stdout(Stdio::null()).stderr(Stdio::null());
+    if installed.status().is_ok_and(|status| status.success()) {
+        return Ok(());
+    }
+    run(&Step {
+        arguments,
+        variable: None,
+        remedy: "it comes from crates.io",
     })
 }
 

@@ -1,0 +1,429 @@
+//! Machines that fail or lack something: devices that are lost or small, disks that are full, runs of days.
+
+use std::ops::ControlFlow;
+
+use crate::common::{device, gpu_options};
+use crate::output::{Place, heap};
+use rockfall::output::{Record, RunFolder};
+use rockfall::simulation::observe::Observer;
+use rockfall::step::gpu::Context;
+use rockfall::{Error, Simulation, scene, wgpu};
+use serde_json::{Value, json};
+
+/// Destroys the device of a simulation after some steps, each once.
+struct Breaker(Vec<u64>);
+
+impl Observer for Breaker {
+    fn next(&self, step: u64) -> u64 {
+        let later = self.0.iter().filter(|at| **at > step);
+        later.min().copied().unwrap_or(u64::MAX)
+    }
+
+    fn observe(&mut self, simulation: &mut Simulation) -> rockfall::error::Result<ControlFlow<()>> {
+        let now = simulation.steps();
+        if let Some(index) = self.0.iter().position(|at| *at == now) {
+            self.0.remove(index);
+            simulation.gpu().unwrap().context().device.destroy();
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Runs a heap with checkpoints at each 400th of 1500 steps, whose device is lost at some of them; returns from which steps it
+/// went on, what came of it, and the hash of its state.
+fn run_with_losses(
+    place: &Place,
+    name: &str,
+    losses: &[u64],
+) -> (Vec<u64>, Result<ControlFlow<()>, Error>, Option<u64>) {
+    let scene = scene::load(&place.0.path().join("scene.json")).unwrap();
+    let options = gpu_options();
+    let mut simulation = Simulation::new(scene.model.clone(), &options).unwrap();
+    let record = Record::new(&simulation, &options, Vec::new(), 1500);
+    let path = place.0.path().join(name);
+    let mut folder = RunFolder::create(&path, &scene, record, &mut simulation).unwrap();
+    let canceller = simulation.canceller();
+    let mut from = Vec::new();
+    let mut breaker = Breaker(losses.to_vec());
+    let outcome = folder.run(
+        &scene,
+        &mut simulation,
+        &options,
+        &mut [&mut breaker],
+        |error, now| {
+            assert!(matches!(error, Error::Lost { .. }), "{error}");
+            from.push(now.steps());
+        },
+    );
+    let hash = outcome.is_ok().then(|| {
+        let summary = simulation.summary().unwrap();
+        summary.state_hash
+    });
+    if outcome.is_ok() {
+        // Who could end its steps before still can.
+        canceller.cancel();
+        let error = simulation.step(10).unwrap_err();
+        assert!(matches!(error, Error::Cancelled { .. }), "{error}");
+    }
+    folder.wait().unwrap();
+    (from, outcome, hash)
+}
+
+fn checkpointed_heap() -> Place {
+    let mut scene = heap();
+    scene["output"] = json!({
+        "every": { "steps": 500 }, "statistics_every": { "steps": 100 }, "checkpoint_every": { "steps": 400 },
+    });
+    Place::with(&scene)
+}
+
+#[test]
+fn a_run_goes_on_by_itself_when_its_device_is_lost() {
+    let place = checkpointed_heap();
+    let (_, outcome, whole) = run_with_losses(&place, "whole", &[]);
+    assert!(outcome.is_ok());
+    // Before the first checkpoint, after the second, and in the very step of one.
+    let (from, outcome, hash) = run_with_losses(&place, "lost", &[250, 950, 1200]);
+    assert!(outcome.is_ok(), "{outcome:?}");
+    assert_eq!(from[..2], [0, 800], "{from:?}");
+    assert!([800, 1200].contains(&from[2]), "{from:?}");
+    assert_eq!(hash, whole);
+    // Each row once, and each part of the run.
+    let rows = |name: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(place.0.path().join(name).join("statistics.csv"));
+        let text = text.unwrap();
+        let cells = text
+            .lines()
+            .map(|row| row.split(',').next().unwrap().to_owned());
+        cells.collect()
+    };
+    assert_eq!(rows("lost"), rows("whole"));
+    let record = place.json("lost/run.json");
+    let parts: Vec<u64> = record["parts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part["from_step"].as_u64().unwrap())
+        .collect();
+    assert_eq!(parts, [0, from[0], from[1], from[2]]);
+}
+
+#[test]
+fn a_run_whose_device_is_lost_again_and_again_ends_with_a_sentence() {
+    let place = checkpointed_heap();
+    let (from, outcome, _) = run_with_losses(&place, "run", &[450, 500, 550, 600]);
+    assert_eq!(from, [400; 3], "{outcome:?}");
+    let sentence = outcome.unwrap_err().to_string();
+    assert!(sentence.contains("was lost during the run"), "{sentence}");
+    // It can still be resumed, here on another engine.
+    place.run("run --resume run --backend cpu");
+    assert_eq!(place.json("run/run.json")["status"], "finished");
+}
+
+/// A device of the tests' adapter with WebGPU's default limits, but for buffers of `largest` bytes at most.
+fn limited(largest: u64) -> Context {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+    let same = |adapter: &wgpu::Adapter| device().adapter.contains(&adapter.get_info().name);
+    let adapter = adapters.into_iter().find(same).unwrap();
+    let needs = wgpu::DeviceDescriptor {
+        required_limits: wgpu::Limits {
+            max_buffer_size: largest,
+            max_storage_buffer_binding_size: largest,
+            ..wgpu::Limits::default()
+        },
+        ..Context::needs(&adapter)
+    };
+    let (device, queue) = pollster::block_on(adapter.request_device(&needs)).unwrap();
+    Context::of(&adapter, device, queue).unwrap()
+}
+
+#[test]
+fn what_webgpu_promises_is_enough_and_buffers_that_are_too_small_are_named() {
+    let model = || {
+        scene::parse(&heap().to_string(), "heap.json".as_ref())
+            .unwrap()
+            .model
+    };
+    let hash = |context: &Context| {
+        let mut simulation = Simulation::on_gpu(model(), context).unwrap();
+        simulation.step(300).unwrap();
+        simulation.summary().unwrap().state_hash
+    };
+    assert_eq!(hash(&limited(64 << 20)), hash(device()));
+    let error = Simulation::on_gpu(model(), &limited(4 << 10))
+        .err()
+        .unwrap();
+    assert!(
+        matches!(error, Error::TooLarge { .. })
+            && error.to_string().contains("allows 4096 at most"),
+        "{error}"
+    );
+}
+
+/// What is said of bodies that are many, or shapes, or materials, and what comes of them.
+#[test]
+fn much_of_anything_is_right_or_refused_on_both_engines() {
+    let scene = |more: Value| {
+        let mut scene = json!({
+            "version": 1, "duration": 0.1,
+            "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 5e-5 },
+            "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0.5 } },
+            "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }],
+        });
+        for (field, value) in more.as_object().unwrap() {
+            scene[field] = value.clone();
+        }
+        scene.to_string()
+    };
+    // What lies on the floor presses on it with its weight.
+    let lies = |text: &str, height: f64, steps: u64| {
+        crate::common::on_both(text, |mut simulation, engine| {
+            let weight: f64 = {
+                let model = simulation.model();
+                let masses = model
+                    .bodies
+                    .iter()
+                    .map(|body| model.shapes[body.shape].mass);
+                9.81 * masses.sum::<f64>()
+            };
+            simulation.step(steps).unwrap();
+            for body in simulation.bodies().unwrap() {
+                let off = (body.position.y - height).abs();
+                assert!(off < 0.01 * height, "{engine}: {body:?}");
+            }
+            let force = simulation.snapshot().unwrap().wall_loads()[0].force.y;
+            assert!(
+                (force / -weight - 1.0).abs() < 0.1,
+                "{engine}: {force} N of {weight} N"
+            );
+        });
+    };
+    // A block of 4,913 spheres.
+    let block = |time_step: f64| {
+        scene(json!({
+            "contact": { "law": "hooke", "stiffness": 1e5, "time_step": time_step },
+            "shapes": { "block": { "cube": { "n": 17, "radius": 0.005 }, "material": "stone" } },
+            "bodies": [{ "shape": "block", "position": [0, 0.085, 0] }],
+        }))
+    };
+    lies(&block(2e-5), 0.085, 1500);
+    // All of a side's springs and dashpots act on the one body.
+    let warned = |time_step| {
+        let scene = scene::parse(&block(time_step), "block.json".as_ref()).unwrap();
+        scene
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("with 289 spheres at once"))
+    };
+    assert!(warned(5e-5) && !warned(4e-5));
+    // 10,000 shapes of two spheres each, of which a few are used.
+    let rods: serde_json::Map<String, Value> = (0..10_000)
+        .map(|index| {
+            let radius = 0.01 + 1e-9 * f64::from(index);
+            let rod = json!({ "rod": { "n": 2, "radius": radius }, "material": "stone" });
+            (format!("rod {index}"), rod)
+        })
+        .collect();
+    let bodies: Vec<Value> = (0..10)
+        .map(|index| {
+            json!({ "shape": format!("rod {}", 999 * index), "position": [0.1 * f64::from(index), 0.01, 0] })
+        })
+        .collect();
+    lies(
+        &scene(json!({ "shapes": rods, "bodies": bodies })),
+        0.01,
+        1500,
+    );
+    // Half a million pairs of materials, and more of them than there can be.
+    let of_materials = |count: usize| {
+        let stone = json!({ "density": 2500, "restitution": 0.1, "friction": 0.5 });
+        let materials: serde_json::Map<String, Value> = (0..count)
+            .map(|index| (format!("stone {index}"), stone.clone()))
+            .collect();
+        let last = format!("stone {}", count - 1);
+        scene(json!({
+            "materials": materials,
+            "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone 0" }],
+            "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": last } },
+            "bodies": [{ "shape": "ball", "position": [0, 0.01, 0] }],
+        }))
+    };
+    lies(&of_materials(1000), 0.01, 400);
+    let error = scene::parse(&of_materials(1414), "materials.json".as_ref()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("found 1414 materials, expected at most 1024"),
+        "{error}"
+    );
+}
+
+/// A thousand balls in a bin, whose floor is shaken for ever.
+fn bin() -> String {
+    json!({
+        "version": 1, "duration": 1e4,
+        "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 1e-4 },
+        "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.4 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": "stone" } },
+        "walls": [{ "box": { "size": [0.22, 0.4, 0.22] }, "side": "inside", "material": "stone",
+                    "position": [0, 0.2, 0],
+                    "motion": { "vibrations": [{ "amplitude": [0, 0.001, 0], "frequency": 10 }] } }],
+        "fills": [{ "count": 1000, "shapes": { "ball": 1 }, "placement": "grid",
+                    "region": { "min": [-0.1, 0.01, -0.1], "max": [0.1, 0.39, 0.1] } }],
+    })
+    .to_string()
+}
+
+/// Bytes of memory that this process has.
+#[cfg(target_os = "linux")]
+fn resident() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = text.split(' ').nth(1).unwrap().parse().unwrap();
+    4096 * pages
+}
+
+/// Takes `steps` steps in ten parts: energy stays within bounds, memory of host and device is what it was after the first part
+/// if nothing else goes on in this process, and bodies stay in the bin. Returns the hash of the state.
+#[cfg(target_os = "linux")]
+fn shake(mut simulation: Simulation, steps: u64, alone: bool) -> u64 {
+    let mass: f64 = simulation.bodies().unwrap().len() as f64
+        * simulation.model().shapes[simulation.model().bodies[0].shape].mass;
+    let mut memory = None;
+    for part in 1..=10 {
+        simulation.step(steps / 10).unwrap();
+        assert_eq!(simulation.steps(), part * (steps / 10));
+        let energy = simulation.energy().unwrap();
+        // The floor moves with 0.063 m/s; balls that it throws are a few times as fast.
+        let speed = (2.0 * energy.kinetic / mass).sqrt();
+        assert!(speed < 2.0, "part {part}: {speed} m/s");
+        let inside = |body: &rockfall::BodyState| {
+            body.position.abs().max_element() < 0.45 && body.position.y > -0.01
+        };
+        assert!(
+            simulation.bodies().unwrap().iter().all(inside),
+            "part {part}"
+        );
+        let now = (simulation.memory(), resident());
+        let before: (u64, u64) = *memory.get_or_insert(now);
+        if alone {
+            assert!(
+                now.0 <= before.0 + before.0 / 4 && now.1 < before.1 + (16 << 20),
+                "part {part}: {now:?} bytes on the device and the host, {before:?} at first"
+            );
+        }
+    }
+    simulation.summary().unwrap().state_hash
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_is_the_same_twice_and_keeps_what_it_has() {
+    let model = || crate::common::model(&bin());
+    let on_cpu = |threads| Simulation::on_cpu(model(), Some(threads)).unwrap();
+    assert_eq!(shake(on_cpu(1), 4000, false), shake(on_cpu(2), 4000, false));
+    let on_gpu = || Simulation::on_gpu(model(), device()).unwrap();
+    assert_eq!(shake(on_gpu(), 400, false), shake(on_gpu(), 400, false));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "ten million steps, twice: an hour"]
+fn ten_million_steps_leave_energy_and_memory_as_they_were() {
+    let model = || crate::common::model(&bin());
+    let on_cpu = |threads| Simulation::on_cpu(model(), Some(threads)).unwrap();
+    let steps = 10_000_000;
+    assert_eq!(shake(on_cpu(1), steps, true), shake(on_cpu(2), steps, true));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "a million steps on a GPU, twice: an hour on a software adapter"]
+fn a_million_steps_on_a_device_leave_energy_and_memory_as_they_were() {
+    let on_gpu = || Simulation::on_gpu(crate::common::model(&bin()), device()).unwrap();
+    let steps = 1_000_000;
+    assert_eq!(shake(on_gpu(), steps, true), shake(on_gpu(), steps, true));
+}
+
+#[cfg(unix)]
+mod disks {
+    use std::fs;
+    use std::process::{Command, Output};
+
+    use super::*;
+
+    /// Runs the program where files can have `blocks` of 512 bytes at most, which is as a disk that is full.
+    fn on_small_disk(place: &Place, blocks: u32, arguments: &str) -> Output {
+        let program = place.command(arguments).get_program().to_owned();
+        let mut shell = Command::new("sh");
+        let line = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {arguments}");
+        shell
+            .current_dir(place.0.path())
+            .args(["-c", &line])
+            .arg(program);
+        shell.output().unwrap()
+    }
+
+    #[test]
+    fn a_disk_that_is_full_ends_a_run_with_a_sentence_and_what_is_there_is_whole() {
+        let place = checkpointed_heap();
+        // Checkpoints are larger than that, statistics and states are not.
+        let output = on_small_disk(
+            &place,
+            40,
+            "run scene.json --backend cpu --threads 1 --out run --vtk none",
+        );
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("run.checkpoint cannot be written: ") && !said.contains("panicked"),
+            "{said}"
+        );
+        assert!(!place.0.path().join("run/run.checkpoint").exists());
+        // With room again, it goes on as if nothing had happened.
+        place.run("run --resume run");
+        place.run("run scene.json --backend cpu --threads 1 --out whole --vtk none");
+        let hash = |name: &str| place.json(name)["summary"]["state_hash"].clone();
+        assert_eq!(hash("run/run.json"), hash("whole/run.json"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_state_that_a_full_disk_does_not_take_leaves_the_summary() {
+        let place = Place::with(&heap());
+        let mut command =
+            place.command("run scene.json --backend cpu --steps 20 --state /dev/full");
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("/dev/full cannot be written: "), "{said}");
+        let summary = String::from_utf8(output.stdout).unwrap();
+        assert!(summary.contains("state hash"), "{summary}");
+    }
+
+    #[test]
+    fn a_folder_that_is_taken_away_ends_a_run_with_a_sentence() {
+        let mut scene = heap();
+        scene["duration"] = json!(60.0);
+        let place = Place::with(&scene);
+        let mut command =
+            place.command("run scene.json --backend cpu --threads 1 --out run --every 50");
+        command.stdout(std::process::Stdio::null());
+        command.stderr(std::process::Stdio::piped());
+        let child = command.spawn().unwrap();
+        let folder = place.0.path().join("run");
+        while !folder.join("bodies.pvd").exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        while folder.exists() {
+            let _ = fs::remove_dir_all(&folder);
+        }
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("cannot be written: ") && !said.contains("panicked"),
+            "{said}"
+        );
+    }
+}
