@@ -505,7 +505,7 @@ pub fn sleep(engine: Engine) -> Vec<Quantity> {
 
 /// The mean angle, degrees, of the surface of balls that a drum turns.
 fn drum(engine: Engine, contact: &Value) -> f64 {
-    let (radius, grain, half) = (0.1, 0.004, 0.012);
+    let (radius, grain, half) = (0.1, 0.004, 0.02);
     let mut material = material(2500.0, 0.5);
     material["rolling_friction"] = json!(0.05);
     let scene = json!({
@@ -513,8 +513,7 @@ fn drum(engine: Engine, contact: &Value) -> f64 {
         "contact": contact,
         "materials": { "glass": material },
         "shapes": { "ball": { "sphere": { "radius": grain }, "material": "glass" } },
-        "domain": { "min": [-1, -1, -half], "max": [1, 1, half], "periodic": [false, false, true] },
-        "walls": [{ "name": "drum", "cylinder": { "radius": radius, "height": 1.0 }, "side": "inside", "material": "glass",
+        "walls": [{ "name": "drum", "cylinder": { "radius": radius, "height": 2.0 * half, "closed": true }, "side": "inside", "material": "glass",
                     "axis": [1, 0, 0], "angle": 0.5 * PI,
                     "motion": { "rotation": { "axis": [0, 0, 1], "speed": 1.0 } } }],
         "fills": [{ "count": 800, "shapes": { "ball": 1 }, "seed": 2, "placement": "grid",
