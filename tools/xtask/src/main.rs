@@ -9,6 +9,7 @@ mod features;
 mod isa;
 mod python;
 mod release;
+mod swiftshader;
 mod tools;
 mod vulkan;
 mod wasm;
@@ -33,7 +34,8 @@ Usage: cargo xtask test [--long | --web]
   test      provides what the tests need, then checks format, lints, documentation and runs every
             test, those of the GPU engine included; stops at the first check that fails. The package for
             Python is tested as an installed wheel, in an environment with what it needs from PyPI
-  --long    afterwards also runs the slow physics tests, in release mode, holds builds without threads, with AVX2
+  --long    afterwards also runs the slow physics tests, in release mode, the GPU tests on a second implementation of
+            Vulkan (SwiftShader; installs Chromium, which brings it, on Debian and Ubuntu), holds builds without threads, with AVX2
             alone and without vector instructions of x86-64 to the bits of one with them, builds the package from its own files, compares the library's interface
             with that of the last release, tests the package for Python in release mode, and runs the tests of
             the tools in Python, for which it makes an environment with numpy, matplotlib, pandas and vtk
@@ -246,6 +248,10 @@ fn test(long: bool) -> Result<(), String> {
             announce(&step.to_string());
             run(&step)?;
         }
+        announce("the GPU tests on a second implementation of Vulkan, SwiftShader");
+        swiftshader::test()?;
+        announce("the tests of the passes on OpenGL");
+        swiftshader::test_open_gl()?;
         announce("the interface beside that of the last release");
         release::semver()?;
         announce("the package for Python, in release mode");
