@@ -69,7 +69,8 @@ fn near_sphere(sphere: Sphere, index: u32, other: u32) -> Near {
 
 // Whether nothing near a sphere moves.
 fn is_undisturbed(index: u32) -> bool {
-    for (var entry = list_start(index); entry < list_start(index + 1u); entry++) {
+    let end = list_start(index + 1u);
+    for (var entry = list_start(index); entry < end; entry++) {
         let other = listed_at(place_of(entry));
         if (other & WALL) != 0u {
             return params.moving_walls == 0u;
@@ -103,7 +104,8 @@ fn contacts(
     var friction = vec2<f32>(sphere_loads[index].friction, sphere_loads[index].friction_rest);
     var max_fraction = 0.0;
 
-    for (var entry = list_start(index); entry < list_start(index + 1u); entry++) {
+    let end = list_start(index + 1u);
+    for (var entry = list_start(index); entry < end; entry++) {
         let place = place_of(entry);
         let other = listed_at(place);
         if (other & WALL) != 0u {
@@ -122,7 +124,8 @@ fn contacts(
         if !touches && !lasts && params.cohesive == 0u {
             continue;
         }
-        let response = contact_law(near.contact, pairs[near.pair], before, params);
+        let pair = select(near.pair, 0u, ONE_MATERIAL);
+        let response = contact_law(near.contact, pairs[pair], before, params);
         write_history(place, response.history);
 
         load.force += response.force;

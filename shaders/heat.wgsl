@@ -46,8 +46,9 @@ fn from_facets(sphere: Sphere, own: BodyHeat, run: Run) -> f32 {
     let conductance = conductance_of(material_of(sphere), walls[run.wall].material);
     var flow = 0.0;
     for (var entry = run.start; entry < run.end; entry++) {
-        let overlap = sphere.radius - touched(run, entry).distance;
-        if overlap > 0.0 {
+        let touch = touched(run, entry);
+        let overlap = sphere.radius - touch.closest.distance;
+        if touch.touches && overlap > 0.0 {
             let width = sqrt(sphere.radius * overlap);
             flow += conductance * width * ((temperature - own.temperature) - own.rest);
         }

@@ -73,9 +73,10 @@ fn find(index: u32, start: u32, write: bool) -> u32 {
             }
             continue;
         }
-        for (var z = cells.first.z; z <= cells.last.z; z++) {
-            for (var y = cells.first.y; y <= cells.last.y; y++) {
-                var first = wrap(vec3<i32>(cells.first.x, y, z), period);
+        let count_of_rows = cells.last.yz - cells.first.yz + 1;
+        for (var z = 0; z < count_of_rows.y; z++) {
+            for (var y = 0; y < count_of_rows.x; y++) {
+                var first = wrap(cells.first + vec3<i32>(0, y, z), period);
                 var left = cells.last.x - cells.first.x + 1;
                 // A row that meets the end of a periodic box goes on at cell 0.
                 while left > 0 {
@@ -236,7 +237,8 @@ fn neighbours_carry(
     let size = params.history_size;
     var old = kept_starts[index];
     let end = kept_starts[index + 1u];
-    for (var k = list_start(index); k < list_start(index + 1u); k++) {
+    let new_end = list_start(index + 1u);
+    for (var k = list_start(index); k < new_end; k++) {
         let place = place_of(k);
         while old < end && listed_at(wrapped(first_old + old)) < listed_at(place) {
             old += 1u;

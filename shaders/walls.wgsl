@@ -50,28 +50,11 @@ const INHERITED: f32 = 0.3;
 // As many contacts as a sphere has with one wall, and more.
 const MOST_ORPHANS: u32 = 4u;
 
-// Histories of contacts that have ended on their facets, with the points where those are nearest now.
+// Contacts that have ended on their facets: where their histories are, and the points where those facets are nearest now.
 struct Orphans {
     count: u32,
+    places: array<u32, MOST_ORPHANS>,
     points: array<vec3<f32>, MOST_ORPHANS>,
-    histories: array<History, MOST_ORPHANS>,
-}
-
-fn gather(run: Run) -> Orphans {
-    var orphans: Orphans;
-    for (var entry = run.start; entry < run.end; entry++) {
-        let own = read_history(place_of(entry));
-        if is_empty(own) || touched(run, entry).distance < FAR {
-            continue;
-        }
-        if orphans.count < MOST_ORPHANS {
-            orphans.points[orphans.count] = nearest_point(closest_at(run, entry), run.place);
-            orphans.histories[orphans.count] = own;
-            orphans.count += 1u;
-        }
-        write_history(place_of(entry), History());
-    }
-    return orphans;
 }
 
 // Digits of a sum of loads, as in src/wall/load.rs.
@@ -133,50 +116,73 @@ fn walls_touch(
         let run = run_at(sphere, first, end);
         first = run.end;
         var orphans: Orphans;
-        if HISTORY_SIZE > 0u {
-            orphans = gather(run);
-        }
-        for (var entry = run.start; entry < run.end; entry++) {
-            let closest = touched(run, entry);
-            if closest.distance == FAR {
-                continue;
-            }
-            let contact = contact_with(sphere, run, closest);
-            var before = read_history(place_of(entry));
-            if is_empty(before) {
-                let point = nearest_point(closest, run.place);
-                var nearest = INHERITED * sphere.radius;
-                var heir = MOST_ORPHANS;
-                for (var k = 0u; k < orphans.count; k++) {
-                    let way = distance(orphans.points[k], point);
-                    if way < nearest {
-                        nearest = way;
-                        heir = k;
+        // First those that have ended, then those that last: two rounds of one loop, for what finds the nearest point
+        // of a facet is much code, and what a compiler repeats it for costs registers.
+        for (var turn = select(1u, 0u, HISTORY_SIZE > 0u); turn < 2u; turn++) {
+            for (var entry = run.start; entry < run.end; entry++) {
+                let place = place_of(entry);
+                var before = read_history(place);
+                if turn == 0u && is_empty(before) {
+                    continue;
+                }
+                let touch = touched(run, entry);
+                let closest = touch.closest;
+                if turn == 0u {
+                    if touch.touches {
+                        continue;
+                    }
+                    if orphans.count < MOST_ORPHANS {
+                        orphans.places[orphans.count] = place;
+                        orphans.points[orphans.count] = nearest_point(closest, run.place);
+                        orphans.count += 1u;
+                    } else {
+                        write_history(place, History());
+                    }
+                    continue;
+                }
+                if !touch.touches {
+                    continue;
+                }
+                let contact = contact_with(sphere, run, closest);
+                if is_empty(before) {
+                    let point = nearest_point(closest, run.place);
+                    var nearest = INHERITED * sphere.radius;
+                    var heir = MOST_ORPHANS;
+                    for (var k = 0u; k < orphans.count; k++) {
+                        let way = distance(orphans.points[k], point);
+                        if way < nearest {
+                            nearest = way;
+                            heir = k;
+                        }
+                    }
+                    if heir < MOST_ORPHANS {
+                        before = read_history(orphans.places[heir]);
+                        orphans.points[heir] = vec3<f32>(FAR);
                     }
                 }
-                if heir < MOST_ORPHANS {
-                    before = orphans.histories[heir];
-                    orphans.points[heir] = vec3<f32>(FAR);
+                let materials = material_of(sphere) * params.material_count + walls[run.wall].material;
+                let pair = pair_at(select(materials, 0u, ONE_MATERIAL));
+                let response = contact_law(contact, pair, before, params);
+                write_history(place, response.history);
+                let arm = sphere.radius * contact.normal;
+                load.force += response.force;
+                load.torque += cross(arm, response.force) + response.torque;
+                damping = plus(damping, response.damping, gathered.stats.halted);
+                friction = plus(friction, response.friction, gathered.stats.halted);
+                if params.wall_loads == 1u {
+                    let torque = cross(run.from_anchor + arm, response.force) + response.torque;
+                    add_loads(run.wall, index, -response.force, -torque);
+                }
+                if contact.touch.presence > 0.0 {
+                    let overlap = contact.touch.mean_overlap;
+                    load.max_overlap = max(load.max_overlap, overlap);
+                    load.contacts += 1u << 16u;
+                    max_fraction = max(max_fraction, overlap / sphere.radius);
                 }
             }
-            let pair = pair_at(material_of(sphere) * params.material_count + walls[run.wall].material);
-            let response = contact_law(contact, pair, before, params);
-            write_history(place_of(entry), response.history);
-            let arm = sphere.radius * contact.normal;
-            load.force += response.force;
-            load.torque += cross(arm, response.force) + response.torque;
-            damping = plus(damping, response.damping, gathered.stats.halted);
-            friction = plus(friction, response.friction, gathered.stats.halted);
-            if params.wall_loads == 1u {
-                let torque = cross(run.from_anchor + arm, response.force) + response.torque;
-                add_loads(run.wall, index, -response.force, -torque);
-            }
-            if contact.touch.presence > 0.0 {
-                let overlap = contact.touch.mean_overlap;
-                load.max_overlap = max(load.max_overlap, overlap);
-                load.contacts += 1u << 16u;
-                max_fraction = max(max_fraction, overlap / sphere.radius);
-            }
+        }
+        for (var k = 0u; k < orphans.count; k++) {
+            write_history(orphans.places[k], History());
         }
     }
 

@@ -3,6 +3,9 @@
 
 override LAW: u32 = LINEAR;
 
+// Whether all is of one material: then what two materials have in common needs no look at the spheres.
+override ONE_MATERIAL: bool = false;
+
 // Two surfaces that are close to each other during a step, seen from one of them.
 struct Contact {
     // m, in the middle of the step; negative while the surfaces are apart.

@@ -50,8 +50,10 @@ fn wrap(cell: vec3<i32>, period: vec3<i32>) -> vec3<i32> {
     if all(period == vec3<i32>(0)) {
         return cell;
     }
-    let rest = cell % max(period, vec3<i32>(1));
-    let inside = rest + select(vec3<i32>(0), period, rest < vec3<i32>(0));
+    // Of a negative number, OpenGL leaves open what remains: -1 - cell is none where the cell is one.
+    let is_negative = cell < vec3<i32>(0);
+    let rest = select(cell, -1 - cell, is_negative) % max(period, vec3<i32>(1));
+    let inside = select(rest, period - 1 - rest, is_negative);
     return select(cell, inside, period > vec3<i32>(0));
 }
 

@@ -44,11 +44,17 @@ fn closest_at(run: Run, entry: u32) -> Closest {
     return closest(facet_at(listed_at(place_of(entry)) & ~WALL), run.place, run.radius);
 }
 
-// How the sphere lies to a facet, if it may touch it there; else at a distance of FAR.
-fn touched(run: Run, entry: u32) -> Closest {
+// How the sphere lies to a facet, and whether it may touch it there.
+struct Touched {
+    closest: Closest,
+    touches: bool,
+}
+
+fn touched(run: Run, entry: u32) -> Touched {
     let own = closest_at(run, entry);
+    let none = Touched(own, false);
     if own.distance >= run.radius + run.margin {
-        return far();
+        return none;
     }
     let point = nearest_point(own, run.place);
     for (var other = run.start; other < run.end; other++) {
@@ -63,17 +69,17 @@ fn touched(run: Run, entry: u32) -> Closest {
             continue;
         }
         if dot(found.normal, own.normal) > SAME_WAY {
-            return far();
+            return none;
         }
         let between = distance(nearest_point(found, run.place), point);
         if between <= SAME_POINT * run.radius + run.rounding {
-            return far();
+            return none;
         }
         facet.side = BOTH_SIDES;
         let off = closest(facet, point, run.radius).distance;
         if off <= ON_FACET * run.radius + run.rounding {
-            return far();
+            return none;
         }
     }
-    return own;
+    return Touched(own, true);
 }

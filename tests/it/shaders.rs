@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use encase::ShaderType;
+use naga::back::pipeline_constants::process_overrides;
+use naga::proc::BoundsCheckPolicies;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use naga::{AddressSpace, Module, TypeInner};
+use naga::{AddressSpace, Module, TypeInner, back};
 use rockfall::math::wgsl::Layout;
 use rockfall::state::layout::{Params, STRUCTS};
 use rockfall::step::Pass;
@@ -43,6 +45,88 @@ fn every_shader_is_valid_with_no_optional_capability() {
             "the entry points of {name}.wgsl start with its name"
         );
     }
+}
+
+/// What wgpu makes of an entry point for Vulkan, Metal, Direct3D 12 and OpenGL ES, or why it cannot.
+fn written(module: &Module, entry: &naga::EntryPoint) -> Result<[String; 3], String> {
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+        .validate(module)
+        .map_err(|error| error.to_string())?;
+    let own = (entry.stage, entry.name.clone());
+    let chosen = Some((entry.stage, entry.name.as_str()));
+    let (module, info) = process_overrides(module, &info, chosen, &Default::default())
+        .map_err(|error| error.to_string())?;
+
+    let options = back::spv::PipelineOptions {
+        shader_stage: own.0,
+        entry_point: own.1.clone(),
+    };
+    back::spv::write_vec(&module, &info, &Default::default(), Some(&options))
+        .map_err(|error| format!("SPIR-V: {error}"))?;
+
+    // The oldest version of Metal that wgpu takes.
+    let options = back::msl::Options {
+        lang_version: (2, 0),
+        ..Default::default()
+    };
+    let chosen = back::msl::PipelineOptions {
+        entry_point: Some(own.clone()),
+        ..Default::default()
+    };
+    let (metal, _) = back::msl::write_string(&module, &info, &options, &chosen)
+        .map_err(|error| format!("MSL: {error}"))?;
+
+    let mut direct3d = String::new();
+    let chosen = back::hlsl::PipelineOptions {
+        entry_point: Some(own.clone()),
+    };
+    back::hlsl::Writer::new(&mut direct3d, &Default::default(), &chosen)
+        .write(&module, &info, None)
+        .map_err(|error| format!("HLSL: {error}"))?;
+
+    let mut open_gl = String::new();
+    let chosen = back::glsl::PipelineOptions {
+        shader_stage: own.0,
+        entry_point: own.1,
+        multiview: None,
+    };
+    let options = back::glsl::Options::default();
+    let checks = BoundsCheckPolicies::default();
+    back::glsl::Writer::new(&mut open_gl, &module, &info, &options, &chosen, checks)
+        .and_then(|mut writer| writer.write())
+        .map_err(|error| format!("GLSL: {error}"))?;
+    Ok([metal, direct3d, open_gl])
+}
+
+#[test]
+fn every_shader_can_be_written_for_every_interface() {
+    for (name, source) in all() {
+        let module = parse(&source);
+        for entry in &module.entry_points {
+            let texts = written(&module, entry)
+                .unwrap_or_else(|why| panic!("{name}, {}: {why}", entry.name));
+            for text in texts {
+                assert!(text.len() > 100, "{name}, {}: {text}", entry.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shader_that_cannot_be_written_for_an_interface_is_seen() {
+    // OpenGL ES 3.1 has no arrays of cube textures.
+    let module = parse(
+        "@group(0) @binding(0) var sky: texture_cube_array<f32>;
+        @group(0) @binding(1) var<storage, read_write> out: vec2<u32>;
+        @compute @workgroup_size(1) fn main() { out = textureDimensions(sky); }",
+    );
+    let capabilities = Capabilities::CUBE_ARRAY_TEXTURES;
+    assert!(
+        Validator::new(ValidationFlags::all(), capabilities)
+            .validate(&module)
+            .is_ok()
+    );
+    assert!(written(&module, &module.entry_points[0]).is_err());
 }
 
 /// WebGPU's default limit of the storage buffers that a shader binds.

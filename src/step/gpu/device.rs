@@ -359,8 +359,23 @@ impl Adapter {
     /// # Errors
     /// If the driver refuses.
     pub async fn open_async(&self) -> Result<Context> {
-        let needs = Context::needs(&self.adapter);
-        let opened = self.adapter.request_device(&needs).await;
+        self.open_with(&Context::needs(&self.adapter)).await
+    }
+
+    /// Opens the adapter with no more than the limits that WebGPU promises everywhere: a buffer has at most 128 MiB.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn open_least(&self) -> Result<Context> {
+        let least = wgpu::DeviceDescriptor {
+            required_limits: Limits::default(),
+            ..Context::needs(&self.adapter)
+        };
+        pollster::block_on(self.open_with(&least))
+    }
+
+    async fn open_with(&self, needs: &wgpu::DeviceDescriptor<'_>) -> Result<Context> {
+        let opened = self.adapter.request_device(needs).await;
         let (device, queue) = opened.map_err(|error| Error::Device {
             adapter: self.describe(),
             reason: error.to_string(),

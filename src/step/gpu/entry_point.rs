@@ -66,11 +66,12 @@ impl EntryPoint {
         if module.entry_points.iter().all(|entry| entry.name != name) {
             return Err(wrong(format!("there is no entry point `{name}`")));
         }
-        // The law and the size of contact histories are known when a pipeline is made: the driver's compiler
+        // The law, the size of contact histories and whether there are several materials are known when a pipeline is made: the driver's compiler
         // then leaves out what others need.
         let wanted = [
             ("LAW", params.law),
             ("HISTORY_SIZE", params.history_size),
+            ("ONE_MATERIAL", (params.material_count == 1).into()),
             ("MAY_BUILD", may_build.into()),
         ];
         let constants = wanted

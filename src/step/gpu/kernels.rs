@@ -417,10 +417,18 @@ impl<'a> Compiler<'a> {
             .filter_map(|variable| Some((variable.binding?.binding, variable.name.clone()?)))
             .collect();
         let device = &self.context.device;
-        let shader = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        let checks = wgpu::ShaderRuntimeChecks {
+            // A law of the user's may go on for ever.
+            force_loop_bounding: self.law.is_some(),
+            ..wgpu::ShaderRuntimeChecks::checked()
+        };
+        let text = wgpu::ShaderModuleDescriptor {
             label: Some(name),
             source: wgpu::ShaderSource::Wgsl(entry.source.into()),
-        });
+        };
+        // SAFETY: each loop of our shaders counts up or down to a number that it does not change, so it ends; all
+        // other checks are made.
+        let shader = unsafe { device.create_shader_module_trusted(text, checks) };
         let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(name),
             layout: None,

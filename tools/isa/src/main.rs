@@ -4,6 +4,7 @@
 //! when it opens it, so the pipelines are made here, of the SPIR-V that wgpu would have naga write.
 
 mod kept;
+mod model;
 mod pipelines;
 mod radv;
 
@@ -16,12 +17,14 @@ use pipelines::{Buffers, Checks};
 const HELP: &str = "\
 Says what Mesa's compiler for AMD's GPUs makes of every compute pipeline of a step.
 
-Usage: cargo xtask isa [--write | --check] [--without CHECK]
+Usage: cargo xtask isa [--write | --check] [--without CHECK] [--with CHECK]
 
-  --write          keeps the numbers in benches/results/isa
+  --write          keeps the numbers in benches/results/isa, and what a model makes of them in docs/gpu.md
   --check          prints nothing but what has become worse than what is kept there: a spill, a lost wave
-  --without CHECK  leaves out what wgpu has checked while a shader runs: `indices`, `loops`, `divisions`, `buffers` or `all`
-  --with naga      has naga check the indices of buffers instead of the driver, as for Metal and Direct3D
+  --without CHECK  leaves out what is checked while a shader runs: `indices`, `divisions`, `buffers` or `all`; or has
+                   sums of products rounded twice, which wgpu cannot ask for: `contraction`
+  --with CHECK     adds one: `loops`, that each ends, or `naga`, which checks the indices of buffers instead of the driver, as
+                   for Metal and Direct3D
   --help           prints this
 
 Exit code: 0 if nothing is worse, 1 if something is, 2 if the arguments are wrong, 3 if there is no such driver or it is
@@ -67,11 +70,10 @@ fn main() -> ExitCode {
 }
 
 fn checks(arguments: &[&str]) -> Result<Checks, String> {
-    let mut checks = Checks::ALL;
+    let mut checks = Checks::OWN;
     for pair in arguments.chunks(2) {
         match pair {
             ["--without", "indices"] => checks.indices = false,
-            ["--without", "loops"] => checks.loops = false,
             ["--without", "divisions"] => checks.divisions = false,
             ["--without", "buffers"] => checks.buffers = Buffers::Nobody,
             ["--without", "all"] => {
@@ -80,8 +82,11 @@ fn checks(arguments: &[&str]) -> Result<Checks, String> {
                     loops: false,
                     divisions: false,
                     buffers: Buffers::Nobody,
+                    ..checks
                 }
             }
+            ["--without", "contraction"] => checks.contraction = false,
+            ["--with", "loops"] => checks.loops = true,
             ["--with", "naga"] => checks.buffers = Buffers::Naga,
             _ => {
                 return Err(format!(
@@ -166,7 +171,9 @@ fn manifest() -> Option<PathBuf> {
 }
 
 fn write() -> Result<(), String> {
-    all_families(&[])?.write()
+    let found = all_families(&[])?;
+    found.write()?;
+    model::write(&found)
 }
 
 fn show(arguments: &[&str]) -> Result<(), String> {

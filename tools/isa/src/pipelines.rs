@@ -29,6 +29,9 @@ pub struct Checks {
     pub divisions: bool,
     /// Indices of buffers: naga does so where the driver does not.
     pub buffers: Buffers,
+    /// Whether the compiler may round a product and the sum that it goes into at once, and reckon as if numbers were
+    /// exact: what wgpu cannot forbid.
+    pub contraction: bool,
 }
 
 /// Who checks the indices of buffers.
@@ -42,31 +45,34 @@ pub enum Buffers {
 }
 
 impl Checks {
-    /// Those of wgpu.
-    pub const ALL: Checks = Checks {
+    /// Those of the engine: all of wgpu's but that each loop ends.
+    pub const OWN: Checks = Checks {
         indices: true,
-        loops: true,
+        loops: false,
         divisions: true,
         buffers: Buffers::Driver,
+        contraction: true,
     };
 }
 
-/// Laws and the elements of their contact histories: without a history; friction; friction and rolling springs.
-const LAWS: [(&str, u32, u32); 4] = [
-    ("linear", LINEAR, 0),
-    ("hooke", HOOKE, 1),
-    ("hertz, rolling", HERTZ, 2),
-    ("impulse", IMPULSE, 1),
+/// Laws, the elements of their contact histories, and how many materials there are.
+const LAWS: [(&str, u32, u32, u32); 5] = [
+    ("linear", LINEAR, 0, 2),
+    ("hooke", HOOKE, 1, 2),
+    ("hooke, one material", HOOKE, 1, 1),
+    ("hertz, rolling", HERTZ, 2, 2),
+    ("impulse", IMPULSE, 1, 2),
 ];
 
 /// All pipelines of a step of scenes with everything that takes a pass of its own, and those that know the law for
 /// several laws.
 pub fn all(checks: Checks) -> Result<Vec<Pipeline>, String> {
     let mut made = Vec::new();
-    for (law_name, law, history_size) in LAWS {
+    for (law_name, law, history_size, material_count) in LAWS {
         let params = Params {
             law,
             history_size,
+            material_count,
             wall_count: 1,
             wall_loads: 1,
             forces: 1,
@@ -110,14 +116,38 @@ fn pipeline(entry: &EntryPoint, name: String, checks: Checks) -> Result<Pipeline
         entry_point: entry.name.to_owned(),
         shader_stage: stage,
     };
-    let code = spv::write_vec(&module, &info, &options, Some(&pipeline))
+    let mut code = spv::write_vec(&module, &info, &options, Some(&pipeline))
         .map_err(|error| wrong(error.to_string()))?;
+    if !checks.contraction {
+        code = without_contraction(&code);
+    }
     Ok(Pipeline {
         entry_point: entry.name.to_owned(),
         name,
         code,
         uniforms: buffers.into_iter().map(|(_, uniform)| uniform).collect(),
     })
+}
+
+/// SPIR-V in which each operation with floats is decorated as `NoContraction`.
+fn without_contraction(code: &[u32]) -> Vec<u32> {
+    const HEADER: usize = 5;
+    const DECORATE: u32 = 71;
+    const NO_CONTRACTION: u32 = 42;
+    // From OpFAdd to OpFDiv, OpVectorTimesScalar, OpDot.
+    const OPERATIONS: [u32; 6] = [129, 131, 133, 136, 142, 148];
+    let (mut decorations, mut first, mut at) = (Vec::new(), code.len(), HEADER);
+    while at < code.len() {
+        let (length, operation) = (code[at] >> 16, code[at] & 0xffff);
+        if operation == DECORATE {
+            first = first.min(at);
+        }
+        if OPERATIONS.contains(&operation) {
+            decorations.extend([3 << 16 | DECORATE, code[at + 2], NO_CONTRACTION]);
+        }
+        at += length as usize;
+    }
+    [&code[..first], &decorations, &code[first..]].concat()
 }
 
 /// The options of wgpu-hal's Vulkan backend in a release build (`device_from_raw` and `compile_stage`).

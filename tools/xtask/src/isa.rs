@@ -9,8 +9,15 @@ use crate::python;
 /// # Errors
 /// With a sentence, if it cannot be built or something is worse than what is kept.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    // With the package alone, what it depends on would be compiled anew with other features.
-    let mut build = crate::cargo(["build", "--quiet", "--workspace", "--bin", "isa"]);
+    // As the tests are built: with the package alone, what it depends on would be compiled anew with other features.
+    let mut build = crate::cargo([
+        "test",
+        "--quiet",
+        "--workspace",
+        "--test",
+        "compare",
+        "--no-run",
+    ]);
     python::succeed(&mut build)?;
     let tool = python::target().join("debug").join("isa");
     python::succeed(Command::new(tool).args(arguments))

@@ -9,6 +9,7 @@ mod features;
 mod isa;
 mod python;
 mod release;
+mod swiftshader;
 mod tools;
 mod vulkan;
 mod wasm;
@@ -33,9 +34,10 @@ Usage: cargo xtask test [--long | --web]
   test      provides what the tests need, then checks format, lints, documentation and runs every
             test, those of the GPU engine included; stops at the first check that fails. The package for
             Python is tested as an installed wheel, in an environment with what it needs from PyPI
-  --long    afterwards also runs the slow physics tests, in release mode, holds builds without threads, with AVX2
-            alone, without vector instructions of x86-64, and for an emulated aarch64 to the bits of one with them, builds the package from its own files, compares the library's interface
-            with that of the last release, holds the dependencies to deny.toml, tests the package for Python in release mode, and runs the tests of
+  --long    afterwards also runs the slow physics tests, in release mode, the GPU tests on a second implementation of
+            Vulkan (SwiftShader; installs Chromium, which brings it, on Debian and Ubuntu), holds builds without threads, with AVX2
+            alone, without vector instructions of x86-64, and for an emulated aarch64 to the bits of one with them, builds the package from its own files,
+            compares the library's interface with that of the last release, holds the dependencies to deny.toml, tests the package for Python in release mode, and runs the tests of
             the tools in Python, for which it makes an environment with numpy, matplotlib, pandas and vtk
   --web     instead builds the page for browsers, and tests it in Chromium beside the program; installs Chromium on
             Debian and Ubuntu, and what drives it in an environment of Python
@@ -253,6 +255,10 @@ fn test(long: bool) -> Result<(), String> {
             }
             Some(remedy) => eprintln!("           ignored: the bits of an aarch64; {remedy}"),
         }
+        announce("the GPU tests on a second implementation of Vulkan, SwiftShader");
+        swiftshader::test()?;
+        announce("the tests of the passes on OpenGL");
+        swiftshader::test_open_gl()?;
         announce("the interface beside that of the last release");
         release::semver()?;
         announce("the dependencies, held to deny.toml");
