@@ -446,7 +446,7 @@ pub enum Law {
     /// Hertz's contact, from `young_modulus` and `poisson_ratio` of the materials: F = 4/3 E* sqrt(R)
     /// d^1.5, and Mindlin's tangential spring k_t = 8 G* sqrt(R d), with a history; R = R1 R2/(R1 + R2),
     /// or the radius on a plane; 1/E* = (1 - nu1²)/E1 + (1 - nu2²)/E2; 1/G* = (2 - nu1)/G1 + (2 - nu2)/G2,
-    /// G = E/(2 (1 + nu)). Planes are rigid: there, only the sphere's terms count.
+    /// G = E/(2 (1 + nu)). On a wall that is rigid, only the sphere's terms count.
     ///
     /// Tsuji's dashpot, 2 sqrt(5/6) zeta sqrt(S m) with S = 2 E* sqrt(R d) and the effective mass m, leaves
     /// the restitution given. Friction is capped as by "hooke".
@@ -509,7 +509,7 @@ pub struct Material {
     #[schemars(range(min = 0))]
     pub friction: f64,
     /// Young's modulus E, Pa. The law "hertz" needs it of each material that a body is of, and the other
-    /// laws do not use it. Planes are rigid, whatever their material.
+    /// laws do not use it. Walls of a material without it are rigid.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub young_modulus: Option<f64>,
     /// Poisson's ratio nu, greater than -1 and at most 0.5; needed and used as `young_modulus` is.
@@ -630,6 +630,9 @@ pub struct Plane {
     pub normal: Vector,
     /// Name of the material.
     pub material: String,
+    /// With the law "hertz", whether it is rigid: of the elastic constants, only those of the sphere count. All walls
+    /// of a material are, or none. Default: false, but true where the material has no `young_modulus`.
+    pub rigid: Option<bool>,
     /// Temperature, K, which it keeps. Default: it conducts nothing.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<f64>,

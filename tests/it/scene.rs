@@ -718,12 +718,18 @@ fn hertz_takes_its_stiffness_from_the_materials() {
         together(modulus_b, modulus_b),
         together(shear_b, shear_b),
     );
-    // On a plane, only the sphere counts: one row of the table is like another.
-    for pair in [0, 1, 2] {
-        assert_close(pairs[pair].wall_stiffness, 4.0 / 3.0 * modulus_a);
-        assert_close(pairs[pair].wall_tangential_ratio, 4.0 * shear_a / modulus_a);
-        assert_close(pairs[3 + pair].wall_stiffness, 4.0 / 3.0 * modulus_b);
+    // A wall of the material of a body gives way as that does.
+    for pair in [0, 1, 3, 4] {
+        assert_eq!(pairs[pair].wall_stiffness, pairs[pair].stiffness);
+        assert_eq!(
+            pairs[pair].wall_tangential_ratio,
+            pairs[pair].tangential_ratio
+        );
     }
+    // A wall of which nothing is known is rigid: only the sphere counts.
+    assert_close(pairs[2].wall_stiffness, 4.0 / 3.0 * modulus_a);
+    assert_close(pairs[2].wall_tangential_ratio, 4.0 * shear_a / modulus_a);
+    assert_close(pairs[5].wall_stiffness, 4.0 / 3.0 * modulus_b);
     // Of the wall, which no sphere is of, nothing is known, nor needed.
     for pair in [2, 5, 6, 7, 8] {
         assert_eq!(
@@ -735,9 +741,9 @@ fn hertz_takes_its_stiffness_from_the_materials() {
     assert_eq!(
         scene.notes[..3],
         [
-            "effective modulus 7.692e10 Pa of a on a wall",
             "effective modulus 9.174e9 Pa of a on b",
-            "effective modulus 1.042e10 Pa of b on a wall",
+            "effective modulus 7.692e10 Pa of a on a rigid wall",
+            "effective modulus 1.042e10 Pa of b on a rigid wall",
         ]
     );
 }
@@ -788,10 +794,13 @@ fn the_time_step_resolves_hertzs_contact_and_waves_through_spheres() {
         );
     }
 
-    // A plane is twice as stiff as another ball, whose half of the radius and mass count.
+    // A plane gives way as another ball does, of which half of the radius and mass count; a rigid one is twice as stiff.
     let mut scene = glass_balls(20.0);
     scene["planes"] = json!([{ "point": [-1, 0, 0], "normal": [1, 0, 0], "material": "stone" }]);
     scene["bodies"].as_array_mut().unwrap().pop();
+    let time = contact::hertz_contact_time(modulus, 0.01, mass, 20.0);
+    assert_close(loaded(&scene).model.time_step, time / 50.0);
+    scene["planes"][0]["rigid"] = json!(true);
     let time = contact::hertz_contact_time(2.0 * modulus, 0.01, mass, 20.0);
     assert_close(loaded(&scene).model.time_step, time / 50.0);
 

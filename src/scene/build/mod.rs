@@ -90,7 +90,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
     let spawn = check.spawn(file, &shape_names);
     let probes = check.probes(file);
     check.explosions(file, &named, started_bodies, &shape_names, &shapes.clumps);
-    check.elasticity(file, &shape_names, &shapes);
+    let rigid = check.elasticity(file, &materials, &shape_names, &shapes);
     check.heat(file, &shape_names, &shapes);
     check.features_of_impulses(file);
     let shapes = shapes.clumps;
@@ -154,7 +154,7 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
         .chain(explosions::flying(&explosions, &bodies))
         .chain(spawn.iter().map(|shape| flow::spawned(*shape)))
         .collect();
-    let encounters = Encounters::new(&materials, &shapes, &walls, &moving, gravity);
+    let encounters = Encounters::new(&materials, rigid, &shapes, &walls, &moving, gravity);
     let notes = encounters
         .stiffen(&file.contact, &materials, &mut laws, &names)
         .map_err(|problem| vec![problem])?;

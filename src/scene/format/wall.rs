@@ -10,7 +10,7 @@ use super::{List, Sphere, Vector, origin};
 /// Something that bodies touch and that is no body. It gives exactly one of `plane`, `rectangle`, `disc`,
 /// `box`, `sphere`, `cylinder`, `cone`, `torus`, `mesh` and `signed_distance`, in its own axes, and has its orientation as a body has.
 ///
-/// A wall is rigid, and flat where a sphere touches it: the effective radius of a contact is that of the
+/// A wall keeps its shape, and is flat where a sphere touches it: the effective radius of a contact is that of the
 /// sphere, whatever the curvature of the wall.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -54,6 +54,9 @@ pub struct Wall {
     pub side: Option<Side>,
     /// Name of the material.
     pub material: String,
+    /// With the law "hertz", whether it is rigid: of the elastic constants, only those of the sphere count. All walls
+    /// of a material are, or none. Default: false, but true where the material has no `young_modulus`.
+    pub rigid: Option<bool>,
     /// Where the wall's own origin is, m. Default: 0, 0, 0.
     #[serde(default = "origin")]
     pub position: Vector,
