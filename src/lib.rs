@@ -122,7 +122,7 @@ pub use simulation::bodies::NewBody;
 pub use simulation::events::Event;
 pub use simulation::network::{Network, NetworkContact, Partner};
 pub use simulation::observe::Observer;
-pub use simulation::snapshot::{BodyState, Snapshot, SphereState, WallLoad, WallState};
+pub use simulation::snapshot::{BodyState, Snapshot, SphereState, WallLoad, WallState, WallWork};
 pub use simulation::summary::{Energy, Summary};
 pub use simulation::watch::Watch;
 pub use simulation::{Backend, Options, Simulation};

@@ -754,7 +754,8 @@ class World:
         return self._core.state_hash()
 
     def energy(self) -> Dict[str, float]:
-        """Where the energy is, J: kinetic, gravitational, elastic; and what was dissipated by damping, friction and drag."""
+        """Where the energy is, J: kinetic, gravitational, elastic; what was dissipated by damping, friction and drag; and
+        the work that walls and forces have done."""
         return self._core.energy()
 
     def summary(self) -> Dict[str, Any]:

@@ -930,6 +930,7 @@ impl World {
         parts.set_item("damping", energy.damping)?;
         parts.set_item("friction", energy.friction)?;
         parts.set_item("drag", energy.drag)?;
+        parts.set_item("work", energy.work)?;
         Ok(parts)
     }
 
