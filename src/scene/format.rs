@@ -33,7 +33,8 @@ pub use stage::{Stage, Until};
 pub use view::View;
 pub use wall::{
     BoxShape, ConeShape, CylinderShape, DiscShape, DistanceShape, Key, MeshShape, Motion,
-    PlaneShape, RectangleShape, RigidBody, Rotation, Servo, Side, TorusShape, Vibration, Wall,
+    PlaneShape, RectangleShape, RigidBody, Rotation, Servo, Side, TorusShape, Units, Vibration,
+    Wall,
 };
 
 /// Three numbers: x, y, z.

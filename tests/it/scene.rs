@@ -748,6 +748,67 @@ fn hertz_takes_its_stiffness_from_the_materials() {
     );
 }
 
+#[test]
+fn two_walls_of_a_name_and_an_inlet_outside_of_the_domain_are_refused() {
+    let mut scene = ball();
+    let wall = json!({ "name": "side", "rectangle": { "size": [1, 1] }, "material": "stone", "position": [3, 0, 0] });
+    scene["walls"] = json!([wall, wall]);
+    assert_eq!(
+        parse(&scene).unwrap_err().problems[0].to_string(),
+        "walls[1].name: found \"side\", as of walls[0], expected a name of its own, by which results tell it from others"
+    );
+    let mut scene = ball();
+    scene["domain"] =
+        json!({ "min": [-1, -1, -1], "max": [1, 1, 1], "periodic": [true, false, false] });
+    scene["inlets"] = json!([{ "rate": 1, "shapes": { "ball": 1 },
+                               "region": { "min": [-0.5, 3, -0.5], "max": [0.5, 4, 0.5] } }]);
+    assert_eq!(
+        parse(&scene).unwrap_err().problems[0].to_string(),
+        "inlets[0].region: found 3 to 4 along y, which is outside of the domain, expected a region within -1 to 1 along y"
+    );
+    scene["inlets"][0]["region"] = json!({ "min": [-0.5, 0.5, -0.5], "max": [0.5, 4, 0.5] });
+    loaded(&scene);
+}
+
+#[test]
+fn walls_of_a_material_are_rigid_or_are_not() {
+    let stiffness = |scene: &Value| loaded(scene).model.pairs[0].wall_stiffness;
+    let soft = hertz();
+    let mut rigid = hertz();
+    for plane in rigid["planes"].as_array_mut().unwrap() {
+        plane["rigid"] = json!(true);
+    }
+    assert_close(stiffness(&rigid), 2.0 * stiffness(&soft));
+
+    let wall = json!({ "sphere": { "radius": 9 }, "material": "stone", "side": "inside" });
+    let mut both = rigid.clone();
+    both["walls"] = json!([wall]);
+    assert_eq!(
+        parse(&both).unwrap_err().problems[0].to_string(),
+        "walls[0].rigid: found false, but planes[0] is of the same material, and true, expected the same for all \
+         walls of a material; give the rigid ones a material of their own"
+    );
+    both["walls"][0]["rigid"] = json!(true);
+    assert_close(stiffness(&both), stiffness(&rigid));
+    both["materials"]["bare"] = json!({ "density": 1000, "restitution": 0.5, "friction": 0.5 });
+    both["walls"][0]["material"] = json!("bare");
+    both["walls"][0]["rigid"] = json!(false);
+    assert_eq!(
+        parse(&both).unwrap_err().problems[0].to_string(),
+        "walls[0].rigid: found false, expected a material with \"young_modulus\" and \"poisson_ratio\", which \
+         \"bare\" does not have"
+    );
+    let mut hooke = with(rigid, "/contact", json!({ "law": "hooke" }));
+    hooke["materials"]["stone"]
+        .as_object_mut()
+        .unwrap()
+        .retain(|name, _| !["young_modulus", "poisson_ratio"].contains(&name.as_str()));
+    assert_eq!(
+        loaded(&hooke).warnings,
+        ["planes[0]: the law \"hooke\" does not use \"rigid\"; the law \"hertz\" does"]
+    );
+}
+
 /// Two equal balls that close at `speed` without gravity, of radius 0.01 m and density 2800 kg/m³,
 /// E 48 GPa, nu 0.2, by Hertz's law.
 fn glass_balls(speed: f64) -> Value {

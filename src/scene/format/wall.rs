@@ -179,9 +179,11 @@ pub struct TorusShape {
 pub struct MeshShape {
     /// An OBJ or STL file (text or binary), relative to the folder of the scene file.
     pub file: String,
-    /// What lengths in the file are multiplied by, such as 0.001 for millimetres. Default: 1.
+    /// What lengths in the file are multiplied by, besides `units`. Default: 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
+    /// The unit of lengths in the file. Default: "m".
+    pub units: Option<Units>,
 }
 
 /// The distance from a closed mesh, sampled on a grid.
@@ -192,12 +194,46 @@ pub struct DistanceShape {
     /// An OBJ or STL file (text or binary), relative to the folder of the scene file. Each of its edges is that of
     /// two triangles.
     pub file: String,
-    /// What lengths in the file are multiplied by, such as 0.001 for millimetres. Default: 1.
+    /// What lengths in the file are multiplied by, besides `units`. Default: 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
+    /// The unit of lengths in the file. Default: "m".
+    pub units: Option<Units>,
     /// Distance of two samples, m.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub spacing: f64,
+}
+
+/// A unit of length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Units", rename_all = "lowercase")]
+pub enum Units {
+    /// Metres.
+    M,
+    /// Centimetres.
+    Cm,
+    /// Millimetres.
+    Mm,
+    /// Micrometres.
+    Um,
+    /// Inches.
+    In,
+    /// Feet.
+    Ft,
+}
+
+impl Units {
+    /// The unit, m.
+    pub fn metres(self) -> f64 {
+        match self {
+            Units::M => 1.0,
+            Units::Cm => 0.01,
+            Units::Mm => 0.001,
+            Units::Um => 1e-6,
+            Units::In => 0.0254,
+            Units::Ft => 0.3048,
+        }
+    }
 }
 
 /// Which side of a wall's surface bodies touch.
@@ -368,5 +404,6 @@ objects! {
 }
 
 keywords! {
+    Units: "one of \"m\", \"cm\", \"mm\", \"um\", \"in\" and \"ft\"",
     Side: "\"both\", \"outside\" or \"inside\"",
 }
