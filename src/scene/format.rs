@@ -4,6 +4,7 @@
 //! Schema that [`schema`](super::schema) gives. They hold what stands in the file, right or wrong;
 //! [`parse`](super::parse) checks it and makes a [`Model`](crate::model::Model) of it.
 
+mod bodies;
 mod explosion;
 mod forces;
 mod shape;
@@ -23,6 +24,7 @@ use serde_with::apply;
 use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
 use crate::model::quantity::Quantities;
+pub use bodies::{Bodies, BodiesFile};
 pub use explosion::Explosion;
 pub use forces::{Axes, Drag, End, Force, Group, Sleep, Spring, Water, Wave};
 pub use shape::{
@@ -125,9 +127,9 @@ pub struct SceneFile {
     pub walls: Vec<Wall>,
     /// Bodies that start as they were in another run, before all others.
     pub start: Option<Start>,
-    /// Bodies, one by one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bodies: Vec<Body>,
+    /// Bodies, one by one, or from a file.
+    #[serde(default, skip_serializing_if = "Bodies::is_none")]
+    pub bodies: Bodies,
     /// Many bodies from few lines. A scene needs at least one body, here, under `bodies` or from
     /// `start`, or one that comes in through an inlet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

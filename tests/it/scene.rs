@@ -1819,3 +1819,121 @@ fn a_scene_and_all_its_files_come_from_memory() {
         "{sentence}"
     );
 }
+
+/// A scene whose bodies are in a file of this text, in memory.
+fn of_file(text: &str, bodies: Value) -> Result<Scene, scene::SceneError> {
+    let files = std::collections::BTreeMap::from([("bed.csv".into(), text.as_bytes().to_vec())]);
+    let mut scene = ball();
+    scene["shapes"]["pair"] = json!({ "rod": { "n": 2, "radius": 0.02 }, "material": "stone" });
+    scene["planes"] = json!([]);
+    scene["contact"] = json!({ "stiffness": 1e5 });
+    scene["bodies"] = bodies;
+    scene::parse_with(&scene.to_string(), Path::new("test.json"), &files)
+}
+
+#[test]
+fn bodies_come_from_a_file() {
+    let csv = "# a bed\nid, x, Y,z,radius,vx,vy,vz,omegax,omegay,omegaz\n\
+               1, 100, 0, 0, 20, 1, 2, 3, 4, 5, 6\n\n2,300,0,0,30,0,0,0,0,0,0\n3,500,0,0,20,0,0,0,0,0,0\n";
+    let wanted = json!({ "file": "bed.csv", "shape": "ball", "units": "mm" });
+    let found = of_file(csv, wanted.clone()).unwrap();
+    let bodies = &found.model.bodies;
+    assert_eq!(bodies.len(), 3);
+    assert!((bodies[1].position - DVec3::new(0.3, 0.0, 0.0)).length() < 1e-12);
+    assert!((bodies[0].velocity - DVec3::new(1e-3, 2e-3, 3e-3)).length() < 1e-12);
+    assert_eq!(bodies[0].angular_velocity, DVec3::new(4.0, 5.0, 6.0));
+    let radius = |body: usize| found.model.shapes[bodies[body].shape].spheres[0].radius;
+    assert!((radius(0) - 0.02).abs() < 1e-12 && (radius(1) - 0.03).abs() < 1e-12);
+    assert_eq!(bodies[0].shape, bodies[2].shape);
+    assert!(
+        found
+            .notes
+            .contains(&"bodies: 3 bodies of \"bed.csv\"; without the columns id".to_owned()),
+        "{:?}",
+        found.notes
+    );
+    // What is kept of the scene has the bodies, and gives the same model.
+    let again = scene::parse(
+        &serde_json::to_string(&found.file).unwrap(),
+        Path::new("test.json"),
+    )
+    .unwrap();
+    assert_eq!(again.model, found.model);
+
+    // The last state of a dump, by types.
+    let dump = "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n1\nITEM: ATOMS id type x y z\n1 1 9 9 9\n\
+                ITEM: TIMESTEP\n100\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp ff\n0 1\n0 1\n0 1\n\
+                ITEM: ATOMS id type x y z quatx quaty quatz quatw\n1 1 0 0 0 0 0 0 1\n2 2 1 0 0 0 0 0.6 0.8\n";
+    let types = json!({ "file": "bed.csv", "types": { "1": "ball", "2": "pair" } });
+    let found = of_file(dump, types).unwrap();
+    let names: Vec<&str> = found
+        .model
+        .bodies
+        .iter()
+        .map(|body| found.model.shapes[body.shape].name.as_str())
+        .collect();
+    assert_eq!(names, ["ball", "pair"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_file_of_bodies_is_told_with_its_line() {
+    let ball = json!({ "file": "bed.csv", "shape": "ball" });
+    for (text, bodies, expected) in [
+        ("", &ball, "found nothing in \"bed.csv\""),
+        (
+            "1,2,3\n",
+            &ball,
+            "found the numbers \"1,2,3\" in \"bed.csv\", line 1",
+        ),
+        (
+            "x,y\n1,2\n",
+            &ball,
+            "bodies: found the columns x, y in \"bed.csv\", expected columns x, y and z",
+        ),
+        (
+            "x,y,z\n1,2\n",
+            &ball,
+            "found 2 columns in \"bed.csv\", line 2",
+        ),
+        (
+            "x,y,z\n1,2,3\n1,two,3\n",
+            &ball,
+            "found no number as a coordinate in \"bed.csv\", line 3",
+        ),
+        ("x,y,z\n", &ball, "found no body in \"bed.csv\""),
+        (
+            "x,y,z,radius\n1,2,3,-4\n",
+            &ball,
+            "found the radius -4 m in \"bed.csv\", line 2",
+        ),
+        (
+            "x,y,z,radius\n1,2,3,4\n",
+            &json!({ "file": "bed.csv", "shape": "pair" }),
+            "found a radius for the shape \"pair\", which is no single sphere in \"bed.csv\", line 2",
+        ),
+        (
+            "type,x,y,z\n7,1,2,3\n",
+            &json!({ "file": "bed.csv", "types": { "1": "ball" } }),
+            "found the type 7 in \"bed.csv\", line 2, expected one of those in \"types\": 1",
+        ),
+        (
+            "x,y,z\n1,2,3\n",
+            &json!({ "file": "bed.csv" }),
+            "bodies: found neither a \"shape\" nor \"types\"",
+        ),
+        (
+            "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n3\nITEM: ATOMS id x y z\n1 0 0 0\n",
+            &ball,
+            "found the end after 1 of 3 atoms in \"bed.csv\", line 6",
+        ),
+        (
+            "x,y,z\n1,2,3\n",
+            &json!({ "file": "bad.csv", "shape": "ball" }),
+            "bodies.file: found \"bad.csv\"",
+        ),
+    ] {
+        let error = of_file(text, bodies.clone()).unwrap_err();
+        let found = error.problems[0].to_string();
+        assert!(found.contains(expected), "{text:?}: {found}");
+    }
+}

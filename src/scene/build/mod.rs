@@ -9,6 +9,7 @@ mod explosions;
 mod fills;
 mod flow;
 mod forces;
+mod from_file;
 mod heat;
 mod law;
 mod materials;
@@ -58,6 +59,11 @@ pub const MAX_DISTANCE: f64 = 1e9;
 /// All that is wrong with it, as far as one thing does not hide another.
 pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scene, Vec<Problem>> {
     let mut check = Check::default();
+    let expanded = from_file::expand(file, folder)?;
+    let file = expanded.as_ref().map_or(file, |(file, _)| file);
+    check
+        .notes
+        .extend(expanded.iter().map(|(_, note)| note.clone()));
     check.settings(file);
     let contact = check.contact(file, folder);
     let materials = check.materials(file);
