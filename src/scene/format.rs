@@ -7,6 +7,7 @@
 mod bodies;
 mod explosion;
 mod forces;
+mod measure;
 mod shape;
 mod stage;
 mod view;
@@ -27,6 +28,7 @@ use crate::model::quantity::Quantities;
 pub use bodies::{Bodies, BodiesFile};
 pub use explosion::Explosion;
 pub use forces::{Axes, Drag, End, Force, Group, Sleep, Spring, Water, Wave};
+pub use measure::{Fields, Measure, Mixing, Property, RunUntil, Slope, Steady};
 pub use shape::{
     CenteredSphere, Cuboid, FittedMesh, GivenMass, Inertia, Lattice, MassProperties, Part, Shape,
     Sphere, Torus, Volume,
@@ -85,6 +87,10 @@ pub struct SceneFile {
     /// What a run with `--out` writes, and how often.
     #[serde(default, skip_serializing_if = "Output::is_default")]
     pub output: Output,
+    /// Measures that a run with `--out` takes. Default: none.
+    pub measure: Option<Measure>,
+    /// What ends a run before its duration. Default: nothing.
+    pub until: Option<RunUntil>,
     /// How bodies touch.
     #[serde(default)]
     pub contact: Contact,

@@ -36,6 +36,7 @@ pub mod contact;
 mod error;
 mod files;
 pub mod format;
+mod measure;
 mod place;
 mod reading;
 mod strict;
@@ -57,6 +58,7 @@ pub use builder::{SceneBuilder, SpringEnd};
 pub use change::Change;
 pub use error::{Problem, SceneError};
 pub use files::{Disk, Files, Inside};
+pub use measure::Ending;
 pub use place::line_of;
 
 /// Name of the scene in the folder of a run.

@@ -26,6 +26,7 @@ mod impulse;
 mod json_schema;
 mod layers;
 mod lost;
+mod measure;
 mod meshes;
 mod neighbours;
 mod output;

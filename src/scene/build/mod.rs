@@ -13,6 +13,7 @@ mod from_file;
 mod heat;
 mod law;
 mod materials;
+mod measure;
 mod output;
 mod overlaps;
 mod stages;
@@ -89,6 +90,8 @@ pub(super) fn build(file: &SceneFile, stem: &str, folder: Folder) -> Result<Scen
     let named = NamedBodies::new(file, started_bodies);
     bodies.extend(check.bodies(file, &shape_names, &materials, &group_names, &mut shapes));
     check.output(file);
+    check.measure(file, &shape_names, &materials);
+    check.run_until(file, &walls);
     let view = check.view(file);
     let mut fills = check.fills(file, &shape_names, &materials, &group_names, &mut shapes);
     let mut inlets = check.inlets(file, &shape_names, &materials, &group_names, &mut shapes);
