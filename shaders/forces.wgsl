@@ -12,11 +12,12 @@
 @group(0) @binding(30) var<storage, read> actions: array<Action>;
 @group(0) @binding(31) var<storage, read_write> body_forces: array<BodyForce>;
 
-// Force, torque about the centre of mass, and the power that it takes, W.
+// Force, torque about the centre of mass, and the powers that it takes and gives, W.
 struct Taken {
     force: vec3<f32>,
     torque: vec3<f32>,
     power: f32,
+    given: f32,
 }
 
 fn position_of(body: Body) -> vec3<f32> {
@@ -70,11 +71,13 @@ fn in_water(body: Body, constant: BodyProperties, orientation: vec4<f32>, spin: 
         let stokes = part * PI * params.water_viscosity * member.radius;
         let resistance =
             6.0 * stokes + part * 0.5 * params.water_drag * params.water_density * PI * square * length(velocity);
-        let force = -resistance * velocity - (params.water_density * volume) * params.gravity;
+        let lift = -(params.water_density * volume) * params.gravity;
+        let force = -resistance * velocity + lift;
         let twist = 8.0 * stokes * square;
         sum.force += force;
         sum.torque += cross(arm, force) - twist * spin;
         sum.power += resistance * dot(velocity, velocity) + twist * dot(spin, spin);
+        sum.given += dot(lift, velocity);
     }
     return sum;
 }
@@ -128,6 +131,7 @@ fn act(action: Action, body: Body, orientation: vec4<f32>, spin: vec3<f32>, time
         torque = rotate(orientation, action.torque);
     }
     sum.torque = cross(arm, sum.force) + torque;
+    sum.given = dot(sum.force, body.velocity + cross(spin, arm)) + dot(torque, spin);
     return sum;
 }
 
@@ -176,6 +180,7 @@ fn forces(
         sum.force += water.force;
         sum.torque += water.torque;
         sum.power += water.power;
+        sum.given += water.given;
     }
     for (var k = first_action(index); k < params.action_count; k++) {
         let action = actions[k];
@@ -186,14 +191,19 @@ fn forces(
         sum.force += taken.force;
         sum.torque += taken.torque;
         sum.power += taken.power;
+        sum.given += taken.given;
     }
 
     own.force = sum.force;
     own.torque = sum.torque;
     own.acceleration = group.gravity;
-    let term = sum.power * params.time_step + own.drag_rest;
-    let total = opaque(own.drag + term, stats.halted);
-    own.drag_rest = term - opaque(total - own.drag, stats.halted);
-    own.drag = total;
+    let taken = sum.power * params.time_step + own.drag_rest;
+    let drag = opaque(own.drag + taken, stats.halted);
+    own.drag_rest = taken - opaque(drag - own.drag, stats.halted);
+    own.drag = drag;
+    let given = sum.given * params.time_step + own.work_rest;
+    let work = opaque(own.work + given, stats.halted);
+    own.work_rest = given - opaque(work - own.work, stats.halted);
+    own.work = work;
     body_forces[index] = own;
 }

@@ -13,7 +13,7 @@
 @group(0) @binding(14) var<storage, read> sphere_loads: array<SphereLoad>;
 @group(0) @binding(31) var<storage, read> body_forces: array<BodyForce>;
 @group(0) @binding(25) var<storage, read_write> gathered: Gathered;
-@group(0) @binding(26) var<storage, read_write> wall_loads: array<Load>;
+@group(0) @binding(26) var<storage, read_write> wall_loads: array<SummedLoad>;
 @group(0) @binding(3) var<storage, read_write> walls: array<Wall>;
 @group(0) @binding(28) var<storage, read_write> loaded_walls: array<LoadedWall>;
 
@@ -158,7 +158,7 @@ fn along(vector: vec3<f32>, axis: vec3<f32>) -> vec3<f32> {
 }
 
 // Moves a wall under its load by one time step. Returns how far a point of it may have come, m.
-fn move_loaded(own: ptr<function, LoadedWall>, load: Load, wall: ptr<function, Wall>, dither: f32) -> f32 {
+fn move_loaded(own: ptr<function, LoadedWall>, load: SummedLoad, wall: ptr<function, Wall>, dither: f32) -> f32 {
     let time_step = params.time_step;
     var body = (*own).body;
     if (*own).servo_speed > 0.0 {
@@ -237,34 +237,47 @@ fn integrate_walls(
         return;
     }
     if index < params.wall_count && params.wall_loads == 1u {
-        var load: Load;
+        var load = wall_loads[index];
         for (var k = 0u; k < 3u; k++) {
             load.force[k] = params.force_unit * take_sum(index, k);
             load.torque[k] = params.torque_unit * take_sum(index, k + 3u);
         }
-        wall_loads[index] = load;
+        var wall = walls[index];
+        let surface = wall.velocity + rotate(wall.orientation, wall.belt);
+        var power = -(dot(load.force, surface) + dot(load.torque, wall.angular_velocity));
         for (var k = 0u; k < arrayLength(&loaded_walls); k++) {
             var own = loaded_walls[k];
             if own.wall != index {
                 continue;
             }
-            var wall = walls[index];
+            if own.servo_speed == 0.0 {
+                power = dot(own.force, wall.velocity) + dot(own.torque, wall.angular_velocity);
+            }
             let farther = move_loaded(&own, load, &wall, dither_of(gathered.stats.step));
             wall.drift = drifted(wall.drift, farther);
             walls[index] = wall;
             loaded_walls[k] = own;
         }
+        let done = power * params.time_step + load.work_rest;
+        let work = opaque(load.work + done, gathered.stats.halted);
+        load.work_rest = done - opaque(work - load.work, gathered.stats.halted);
+        load.work = work;
+        wall_loads[index] = load;
     }
+    // Each wall by its own thread: another one may still read how it moves.
     let movers = arrayLength(&wall_poses) / WALL_STEPS;
-    if index < movers {
-        let pose = wall_poses[movers * ((gathered.stats.step + 1u) % WALL_STEPS) + index];
-        var wall = walls[pose.wall];
+    for (var k = 0u; k < movers; k++) {
+        let pose = wall_poses[movers * ((gathered.stats.step + 1u) % WALL_STEPS) + k];
+        if pose.wall != index {
+            continue;
+        }
+        var wall = walls[index];
         wall.cell = pose.cell;
         wall.offset = pose.offset;
         wall.orientation = pose.orientation;
         wall.velocity = pose.velocity;
         wall.angular_velocity = pose.angular_velocity;
         wall.drift = drifted(wall.drift, pose.way);
-        walls[pose.wall] = wall;
+        walls[index] = wall;
     }
 }

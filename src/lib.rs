@@ -63,6 +63,7 @@
 //! | [`state`] | flat arrays in the [layout](state::layout) that the shaders share |
 //! | [`step`] | the passes of a step, the contact law, and the engines: the CPU and the [GPU](step::gpu) |
 //! | [`simulation`] | a model on an engine: [`Simulation`], [`Snapshot`], [`Observer`], [checkpoints](simulation::checkpoint) |
+//! | [`analysis`] | measures of granular media: fields by coarse graining, mixing, structure, flow |
 //! | [`scene`] | scene files, checked and made ready |
 //! | [`output`] | files of results |
 //! | `render`, `viewer` | pictures and the window |
@@ -96,6 +97,7 @@
 // The lower layers have what the upper ones use. The program uses all of them: with it, the lints are on.
 #![cfg_attr(not(feature = "measure"), allow(dead_code, unused_imports))]
 
+pub mod analysis;
 pub mod error;
 #[doc(hidden)]
 pub mod math;
@@ -122,7 +124,7 @@ pub use simulation::bodies::NewBody;
 pub use simulation::events::Event;
 pub use simulation::network::{Network, NetworkContact, Partner};
 pub use simulation::observe::Observer;
-pub use simulation::snapshot::{BodyState, Snapshot, SphereState, WallLoad, WallState};
+pub use simulation::snapshot::{BodyState, Snapshot, SphereState, WallLoad, WallState, WallWork};
 pub use simulation::summary::{Energy, Summary};
 pub use simulation::watch::Watch;
 pub use simulation::{Backend, Options, Simulation};

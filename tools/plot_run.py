@@ -23,6 +23,7 @@ def plot_energy(run, figure, _):
         ("dissipated_damping_J", "dissipated by dashpots"),
         ("dissipated_friction_J", "dissipated by friction"),
         ("dissipated_drag_J", "dissipated by drag"),
+        ("work_J", "work of walls and forces"),
     ]:
         axes.plot(statistics["time_s"], statistics[name], label=label)
     all_of_it = (
@@ -30,8 +31,9 @@ def plot_energy(run, figure, _):
         + statistics["dissipated_damping_J"]
         + statistics["dissipated_friction_J"]
         + statistics["dissipated_drag_J"]
+        - statistics["work_J"]
     )
-    axes.plot(statistics["time_s"], all_of_it, "k:", label="all of it")
+    axes.plot(statistics["time_s"], all_of_it, "k:", label="all of it, less work")
     axes.set(xlabel="time (s)", ylabel="energy (J)")
     axes.legend()
 

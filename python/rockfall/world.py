@@ -754,8 +754,31 @@ class World:
         return self._core.state_hash()
 
     def energy(self) -> Dict[str, float]:
-        """Where the energy is, J: kinetic, gravitational, elastic; and what was dissipated by damping, friction and drag."""
+        """Where the energy is, J: kinetic, gravitational, elastic; what was dissipated by damping, friction and drag; and
+        the work that walls and forces have done."""
         return self._core.energy()
+
+    def measure(self) -> Dict[str, float]:
+        """Measures of the packing as it is now, the columns of `rockfall measure`: coordination with and without rattlers, clusters,
+        forces, the anisotropy of the fabric."""
+        return self._core.measure()
+
+    def fields(
+        self, cells: Tuple[int, int, int], minimum: Vector, maximum: Vector, width: float
+    ) -> Dict[str, numpy.ndarray]:
+        """Fields by coarse graining (Goldhirsch 2010) in a box of `cells`, by name: density, velocity, temperature, stress.
+
+        Each is an array of the shape `cells`, of vectors with one more axis. Along an axis with one cell, fields are means over it.
+        `width` (m) is that of the Gaussian, at least the longest side of a cell. For means over time, take the means of arrays.
+        """
+        counts = tuple(int(count) for count in cells)
+        found = self._core.fields(counts, _vector("minimum", minimum), _vector("maximum", maximum), float(width))
+        fields = {}
+        for name, components, data in found:
+            shape = counts[::-1] + ((components,) if components > 1 else ())
+            values = numpy.frombuffer(data, dtype="f8").reshape(shape)
+            fields[name] = numpy.moveaxis(values, (2, 1, 0), (0, 1, 2))
+        return fields
 
     def summary(self) -> Dict[str, Any]:
         """What `rockfall run --json` prints: energies, momenta, contacts, loads on walls, what passed probes, the hash."""

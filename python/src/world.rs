@@ -10,10 +10,13 @@ use bytemuck::{Pod, Zeroable};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use rockfall::analysis::Moment;
+use rockfall::analysis::fields::{Fields, Grid};
+use rockfall::analysis::plan::Plan;
 use rockfall::glam::{DQuat, DVec3};
 use rockfall::model::forces::Drag;
 use rockfall::model::quantity::Quantities;
-use rockfall::output::{Record, RunFolder, RunSummary};
+use rockfall::output::{Record, RunFolder, RunSummary, Table};
 use rockfall::render::Studio;
 use rockfall::scene::Scene;
 use rockfall::scene::format::{Interval, Kind};
@@ -930,7 +933,48 @@ impl World {
         parts.set_item("damping", energy.damping)?;
         parts.set_item("friction", energy.friction)?;
         parts.set_item("drag", energy.drag)?;
+        parts.set_item("work", energy.work)?;
         Ok(parts)
+    }
+
+    /// Measures of the contacts, by name.
+    fn measure<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let plan = Plan::default();
+        let values = self.read(py, |simulation| {
+            Ok(plan.values(&Moment::new(&simulation.snapshot()?)))
+        })?;
+        let parts = PyDict::new(py);
+        for (name, value) in plan.columns().into_iter().zip(values) {
+            parts.set_item(name, value)?;
+        }
+        Ok(parts)
+    }
+
+    /// Fields by coarse graining: names, numbers in a cell, and the numbers as bytes; the index along x runs fastest.
+    fn fields<'py>(
+        &self,
+        py: Python<'py>,
+        cells: [usize; 3],
+        min: [f64; 3],
+        max: [f64; 3],
+        width: f64,
+    ) -> PyResult<Vec<(&'static str, usize, Bound<'py, PyBytes>)>> {
+        let grid = Grid {
+            min: DVec3::from_array(min),
+            max: DVec3::from_array(max),
+            cells,
+        };
+        let mut fields = Fields::new(grid, width).map_err(PyValueError::new_err)?;
+        let table = self.read(py, |simulation| {
+            fields.add(&Moment::new(&simulation.snapshot()?));
+            Ok(Table::fields(&fields))
+        })?;
+        let columns = table.columns.iter();
+        let columns = columns.map(|column| {
+            let bytes = PyBytes::new(py, column.values.bytes());
+            (column.name, column.components, bytes)
+        });
+        Ok(columns.collect())
     }
 
     // ---- checkpoints and folders

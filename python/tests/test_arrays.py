@@ -138,4 +138,18 @@ def test_arrays_of_no_bodies_are_empty(bowl):
 def test_energy_and_summary(world):
     energy = world.energy()
     assert energy["kinetic"] == pytest.approx(world.summary()["kinetic_energy_j"])
-    assert set(energy) == {"kinetic", "gravitational", "elastic", "damping", "friction", "drag"}
+    assert set(energy) == {"kinetic", "gravitational", "elastic", "damping", "friction", "drag", "work"}
+
+
+def test_fields_have_the_mass_and_the_measures_are_those_of_the_packing(world):
+    measures = world.measure()
+    assert measures["bodies"] == len(world.bodies)
+    low, high = world.positions.min(axis=0) - 1, world.positions.max(axis=0) + 1
+    cells = (12, 10, 8)
+    width = float(((high - low) / cells).max())
+    fields = world.fields(cells, low - 6 * width, high + 6 * width, 3 * width)
+    assert fields["density"].shape == cells and fields["velocity"].shape == cells + (3,)
+    sides = (high - low + 12 * width) / cells
+    assert fields["density"].sum() * sides.prod() == pytest.approx(measures["mass_kg"], rel=1e-3)
+    with pytest.raises(ValueError, match="expected at least the longest side of a cell"):
+        world.fields(cells, low, high, 1e-9)

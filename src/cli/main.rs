@@ -8,6 +8,7 @@ mod export;
 mod failure;
 mod interrupts;
 mod log;
+mod measure;
 mod new;
 mod next;
 #[cfg(feature = "render")]
@@ -32,7 +33,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use rockfall::Simulation;
-use rockfall::measure;
 use rockfall::model::{ContactModel, Model};
 use rockfall::output::{KeptRun, RunFolder};
 use rockfall::scene::{self, Change, Disk, Files, Inside, Scene, SceneError};
@@ -63,6 +63,7 @@ fn run(command: Command) -> Outcome {
         Command::View(arguments) => view::run(&arguments),
         #[cfg(feature = "render")]
         Command::Render(arguments) => render::run(&arguments),
+        Command::Measure(arguments) => measure::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
@@ -127,8 +128,8 @@ pub struct Arguments {
 /// The version, the commit and the features that the program was built from.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let version = env!("CARGO_PKG_VERSION");
-    let commit = measure::bench::commit().unwrap_or("unknown");
-    let features: Vec<&str> = measure::bench::features().collect();
+    let commit = rockfall::measure::bench::commit().unwrap_or("unknown");
+    let features: Vec<&str> = rockfall::measure::bench::features().collect();
     format!(
         "{version}\ncommit: {commit}\nfeatures: {}",
         features.join(", ")
@@ -161,6 +162,7 @@ Examples:
   rockfall render pile.json --out frames make pictures of it
   rockfall sweep pile.json --set contact.stiffness=1e7,2e7 --out sweep
                                          run it with several stiffnesses
+  rockfall measure runs/drum             measure a kept run: contacts, mixing, flow, fields
   rockfall export runs/pile --to pile.usda
                                          write a kept run for Blender and others
   rockfall bench                         measure how fast this machine is
@@ -183,6 +185,7 @@ pub enum Command {
     View(view::Arguments),
     #[cfg(feature = "render")]
     Render(Box<render::Arguments>),
+    Measure(measure::Arguments),
     Export(export::Arguments),
     Bench(bench::Arguments),
     Compare(compare::Arguments),

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use rockfall::error::Error;
 use rockfall::model::Model;
-use rockfall::output::{Record, RunFolder, RunSummary, TraceWriter, write_state};
+use rockfall::output::{Record, Rounded, RunFolder, RunSummary, TraceWriter, write_state};
 #[cfg(feature = "render")]
 use rockfall::render::Shot;
-use rockfall::scene::Scene;
 use rockfall::scene::format::{Interval, Kind};
+use rockfall::scene::{Ending, Scene};
 use rockfall::simulation::observe::Observer;
 use rockfall::simulation::watch::Watch;
 use rockfall::simulation::{Backend, Options, Simulation};
@@ -217,26 +217,35 @@ pub fn run(arguments: &Arguments) -> Outcome {
         // What there was to say of the state that the run goes on from has been said.
         watch.look(&simulation.snapshot()?);
     }
+    let mut ending = Ending::of(&scene);
+    let mut others: Vec<&mut dyn Observer> = vec![&mut watch, &mut beat];
+    if let Some(ending) = &mut ending {
+        others.push(ending);
+    }
     let outcome = match &mut folder {
-        Some(folder) => {
-            let mut others: [&mut dyn Observer; 2] = [&mut watch, &mut beat];
-            folder.run(
-                &scene,
-                &mut simulation,
-                &options,
-                &mut others,
-                |error, now| {
-                    terminal::warn(format_args!(
-                        "{error}; the run goes on from step {} on {}",
-                        now.steps(),
-                        now.adapter()
-                    ));
-                },
-            )
-        }
-        None => simulation.run(steps, &mut [&mut watch, &mut beat]),
+        Some(folder) => folder.run(
+            &scene,
+            &mut simulation,
+            &options,
+            &mut others,
+            |error, now| {
+                terminal::warn(format_args!(
+                    "{error}; the run goes on from step {} on {}",
+                    now.steps(),
+                    now.adapter()
+                ));
+            },
+        ),
+        None => simulation.run(steps, &mut others),
     };
     drop(beat);
+    let reached = ending.as_ref().and_then(Ending::reached);
+    if let Some(reached) = reached {
+        terminal::say(format_args!(
+            "the run has ended at {} s: {reached}",
+            Rounded(simulation.time())
+        ));
+    }
     let wall = start.elapsed();
     let outcome = match outcome {
         Err(Error::Cancelled { .. }) => Ok(ControlFlow::Break(())),
@@ -249,7 +258,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         watch.look(&last).iter().for_each(terminal::warn);
     }
     let stopped = match outcome {
-        Ok(flow) => flow.is_break() && simulation.steps() < steps,
+        Ok(flow) => flow.is_break() && reached.is_none() && simulation.steps() < steps,
         Err(error) => return Err(lost(error, folder, &mut simulation)),
     };
 

@@ -52,6 +52,15 @@ pub fn add(sum: Vec3, term: Vec3, dither: f32) -> Vec3 {
     )
 }
 
+/// Adds `term` to `sum`; `rest` is what rounding has left out of it (Kahan's summation).
+#[inline(always)]
+pub(crate) fn add_up(sum: &mut f32, rest: &mut f32, term: f32) {
+    let term = term + *rest;
+    let total = *sum + term;
+    *rest = term - (total - *sum);
+    *sum = total;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

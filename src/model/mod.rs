@@ -161,8 +161,8 @@ pub struct PairLaw {
     /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa, with 1/E* = (1-nu_a²)/E_a + (1-nu_b²)/E_b. Of the law
     /// `impulse` that of its stiffest contact: each contact has its own.
     pub stiffness: f64,
-    /// The same of the first material on a wall, which is rigid: with 1/E* = (1-nu_a²)/E_a for the
-    /// law `hertz`, else equal to `stiffness`.
+    /// The same of the first material on a wall of the second: with 1/E* = (1-nu_a²)/E_a for the law `hertz` if walls
+    /// of that material are rigid, else equal to `stiffness`.
     pub wall_stiffness: f64,
     /// Tangential over normal stiffness. Of the law `hertz`, where both are tangents:
     /// 8 G* sqrt(R d) / (2 E* sqrt(R d)) = 4 G*/E*, with 1/G* = (2-nu_a)/G_a + (2-nu_b)/G_b.

@@ -17,6 +17,8 @@ use super::statistics::{Statistics, rows_until};
 use super::table::Table;
 use super::walls::walls;
 use super::{RunSummary, vtk, write_npz};
+use crate::analysis::fields::Fields;
+use crate::analysis::{self, Moment};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::scene::Scene;
@@ -43,18 +45,57 @@ pub struct Plan {
     pub vtk: Vec<Kind>,
     /// What is written as states.
     pub states: Vec<Kind>,
+    /// What is measured.
+    pub measures: Option<Measures>,
+}
+
+/// What a run measures, and every how many steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measures {
+    /// Every how many steps.
+    pub every: u64,
+    /// The numbers of a row.
+    pub plan: analysis::plan::Plan,
+    /// Fields, and every how many steps they are written.
+    pub fields: Option<(Fields, u64)>,
+}
+
+impl Measures {
+    /// What `measure` asks for in a run of `model`.
+    fn new(measure: &format::Measure, model: &Model) -> Measures {
+        let part = |parts: f64| Interval::seconds(model.duration / parts);
+        let every = steps(measure.every.unwrap_or(part(100.0)), model);
+        let fields = measure.fields.as_ref().and_then(|fields| {
+            // That they can be was checked with the scene.
+            let start = fields.start().ok()?;
+            let wanted = steps(fields.every.unwrap_or(part(10.0)), model);
+            // Only when something was measured.
+            Some((start, wanted.next_multiple_of(every)))
+        });
+        Measures {
+            every,
+            plan: measure.plan(model),
+            fields,
+        }
+    }
+}
+
+/// An interval in steps.
+fn steps(interval: Interval, model: &Model) -> u64 {
+    match (interval.steps, interval.seconds) {
+        (Some(steps), _) => steps.max(1),
+        (None, seconds) => model.steps_for(seconds.unwrap_or(0.0)).max(1),
+    }
 }
 
 impl Plan {
     /// Time between checkpoints, if nothing else is said.
     pub const CHECKPOINT: Duration = Duration::from_secs(600);
 
-    /// What `output` asks for in a run of `model`.
-    pub fn new(output: &format::Output, model: &Model) -> Plan {
-        let steps = |interval: Interval| match (interval.steps, interval.seconds) {
-            (Some(steps), _) => steps.max(1),
-            (None, seconds) => model.steps_for(seconds.unwrap_or(0.0)).max(1),
-        };
+    /// What a scene file asks for in a run of `model`.
+    pub fn new(file: &format::SceneFile, model: &Model) -> Plan {
+        let output = &file.output;
+        let steps = |interval: Interval| steps(interval, model);
         let part = |parts: f64| Interval::seconds(model.duration / parts);
         Plan {
             every: steps(output.every.unwrap_or(part(100.0))),
@@ -62,6 +103,10 @@ impl Plan {
             checkpoint_every: output.checkpoint_every.map(steps),
             vtk: output.vtk.clone().unwrap_or(Kind::ALL.to_vec()),
             states: output.states.clone().unwrap_or(vec![Kind::Bodies]),
+            measures: file
+                .measure
+                .as_ref()
+                .map(|measure| Measures::new(measure, model)),
         }
     }
 }
@@ -74,6 +119,8 @@ impl Plan {
 /// | `scene.json` | the scene with all that was settled, and beside it the files that it names |
 /// | `statistics.csv` | a row now and then, [`Statistics`] |
 /// | `bodies.pvd`, ... | the VTK files of a kind, to be opened in ParaView |
+/// | `measures.csv` | what the scene measures |
+/// | `fields/` | fields that the scene measures, as VTK image data and NPZ |
 /// | `vtk/` | VTK files, with the number of the step in their names |
 /// | `states/` | NPZ files, likewise; also of walls that forces move |
 /// | `run.checkpoint` | the last checkpoint |
@@ -126,6 +173,7 @@ struct Job {
     row: Option<f64>,
     files: bool,
     checkpoint: bool,
+    measures: bool,
 }
 
 impl RunFolder {
@@ -139,6 +187,10 @@ impl RunFolder {
     pub const RECORD: &str = "run.json";
     /// Name of the file of statistics.
     pub const STATISTICS: &str = "statistics.csv";
+    /// Name of the file of measures.
+    pub const MEASURES: &str = "measures.csv";
+    /// Name of the folder of fields.
+    pub const FIELDS: &str = "fields";
     /// Name of the file that is locked while a run writes to the folder.
     pub const LOCK: &str = "run.lock";
 
@@ -228,10 +280,15 @@ impl RunFolder {
         fs::create_dir(part.join("states")).map_err(wrong)?;
         let columns = Statistics::header(simulation.model());
         fs::write(part.join(Self::STATISTICS), columns).map_err(wrong)?;
+        if let Some(measures) = Plan::new(&scene.file, &scene.model).measures {
+            let columns = format!("step,{}\n", measures.plan.columns().join(","));
+            fs::write(part.join(Self::MEASURES), columns).map_err(wrong)?;
+            fs::create_dir(part.join(Self::FIELDS)).map_err(wrong)?;
+        }
         record.write(&part.join(Self::RECORD))?;
         fs::rename(&part, path).map_err(wrong)?;
 
-        let plan = Plan::new(&scene.file.output, &scene.model);
+        let plan = Plan::new(&scene.file, &scene.model);
         RunFolder::start(path, plan, record, simulation, lock)
     }
 
@@ -266,19 +323,14 @@ impl RunFolder {
         if file.exists() {
             simulation.read_checkpoint(&file)?;
         }
-        let statistics = path.join(Self::STATISTICS);
-        let wrong = |error: std::io::Error| Error::unwritten(&statistics, &error);
-        let text = fs::read_to_string(&statistics).map_err(wrong)?;
-        let rows = rows_until(&text, simulation.steps());
-        write_aside(&statistics, true, |writer| {
-            writer.write_all(rows.as_bytes())
-        })
-        .map_err(wrong)?;
-
-        let plan = Plan::new(&scene.file.output, &scene.model);
+        let rows = keep_rows(&path.join(Self::STATISTICS), simulation.steps())?;
+        let plan = Plan::new(&scene.file, &scene.model);
+        if plan.measures.is_some() {
+            keep_rows(&path.join(Self::MEASURES), simulation.steps())?;
+        }
         let mut folder = RunFolder::start(path, plan, record, simulation, lock)?;
         if simulation.steps() == 0 {
-            let first = rows.lines().count() < 2;
+            let first = rows < 2;
             folder.send(simulation, first, true, false)?;
         }
         Ok(folder)
@@ -393,12 +445,15 @@ impl RunFolder {
         if checkpoint {
             self.last_checkpoint = Instant::now();
         }
+        let measures = self.plan.measures.as_ref();
+        let measures = measures.is_some_and(|own| steps.is_multiple_of(own.every));
         let job = Job {
             state: simulation.fetch_carried()?.state.clone(),
             steps,
             row,
             files,
             checkpoint,
+            measures,
         };
         let Some(writer) = &self.writer else {
             return Ok(());
@@ -491,11 +546,29 @@ impl RunFolder {
     }
 }
 
+/// Takes back the rows of a file of statistics after a step; returns how many lines are left.
+fn keep_rows(file: &Path, step: u64) -> Result<usize> {
+    let wrong = |error: std::io::Error| Error::unwritten(file, &error);
+    let text = fs::read_to_string(file).map_err(wrong)?;
+    let rows = rows_until(&text, step);
+    write_aside(file, true, |writer| writer.write_all(rows.as_bytes())).map_err(wrong)?;
+    Ok(rows.lines().count())
+}
+
+/// The step of the last row of a file of statistics.
+fn last_step(file: &Path) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    text.lines().last()?.split(',').next()?.parse().ok()
+}
+
 impl Observer for RunFolder {
     fn next(&self, step: u64) -> u64 {
         let after = |every: u64| (step / every + 1).saturating_mul(every);
         let plan = &self.plan;
-        let next = after(plan.every).min(after(plan.statistics_every));
+        let mut next = after(plan.every).min(after(plan.statistics_every));
+        if let Some(measures) = &plan.measures {
+            next = next.min(after(measures.every));
+        }
         plan.checkpoint_every
             .map_or(next, |every| next.min(after(every)))
     }
@@ -525,6 +598,9 @@ struct Files {
     backend: &'static str,
     adapter: String,
     statistics: File,
+    measures: Option<File>,
+    /// The last step that was measured.
+    measured: Option<u64>,
     /// Steps of which there are VTK files, of each kind.
     drawn: HashMap<String, BTreeSet<u64>>,
 }
@@ -534,6 +610,15 @@ impl Files {
         let file = path.join(RunFolder::STATISTICS);
         let statistics = OpenOptions::new().append(true).open(&file);
         let statistics = statistics.map_err(|error| Error::unwritten(&file, &error))?;
+        let file = path.join(RunFolder::MEASURES);
+        let (measures, measured) = match &plan.measures {
+            Some(_) => (
+                OpenOptions::new().append(true).open(&file).map(Some),
+                last_step(&file),
+            ),
+            None => (Ok(None), None),
+        };
+        let measures = measures.map_err(|error| Error::unwritten(&file, &error))?;
         let mut files = Files {
             path: path.to_owned(),
             plan: plan.clone(),
@@ -541,6 +626,8 @@ impl Files {
             backend: simulation.backend(),
             adapter: simulation.adapter(),
             statistics,
+            measures,
+            measured,
             drawn: HashMap::new(),
         };
         files.look(simulation.steps())?;
@@ -550,8 +637,11 @@ impl Files {
     /// Finds what there is up to a step, and removes what is later: it will be written again, and some
     /// of it, such as the last state of a run that goes on for longer, will not.
     fn look(&mut self, until: u64) -> Result<()> {
-        for folder in ["vtk", "states"] {
+        for folder in ["vtk", "states", RunFolder::FIELDS] {
             let folder = self.path.join(folder);
+            if !folder.is_dir() {
+                continue;
+            }
             let wrong = |error: std::io::Error| Error::unwritten(&folder, &error);
             for entry in fs::read_dir(&folder).map_err(wrong)? {
                 let path = entry.map_err(wrong)?.path();
@@ -560,11 +650,11 @@ impl Files {
                 let parts = stem.and_then(|stem| stem.rsplit_once('_'));
                 let numbered = parts.and_then(|(kind, step)| Some((kind, step.parse().ok()?)));
                 match (numbered, ending) {
-                    (Some((kind, step)), Some("vtp")) if step <= until => {
+                    (Some((kind, step)), Some("vtp" | "vti")) if step <= until => {
                         self.drawn.entry(kind.to_owned()).or_default().insert(step);
                     }
                     (Some((_, step)), Some("npz")) if step <= until => (),
-                    (Some(_), Some("vtp" | "npz")) | (_, Some("part")) => {
+                    (Some(_), Some("vtp" | "vti" | "npz")) | (_, Some("part")) => {
                         fs::remove_file(&path).map_err(wrong)?;
                     }
                     // Not one of ours.
@@ -591,6 +681,10 @@ impl Files {
         if job.files {
             self.write_files(&snapshot)?;
         }
+        if job.measures && self.measured != Some(job.steps) {
+            self.measured = Some(job.steps);
+            self.measure(&snapshot)?;
+        }
         if job.checkpoint {
             // What was written before it has to outlast it.
             let _ = self.statistics.sync_data();
@@ -598,6 +692,57 @@ impl Files {
             write_checkpoint(&path, &snapshot, self.backend, &self.adapter)?;
         }
         Ok(())
+    }
+
+    fn measure(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let (Some(measures), Some(file)) = (&mut self.plan.measures, &mut self.measures) else {
+            return Ok(());
+        };
+        let moment = Moment::new(snapshot);
+        let mut row = snapshot.steps.to_string();
+        for value in measures.plan.values(&moment) {
+            row.push(',');
+            if !value.is_nan() {
+                row += &value.to_string();
+            }
+        }
+        let path = self.path.join(RunFolder::MEASURES);
+        file.write_all((row + "\n").as_bytes())
+            .map_err(|error| Error::unwritten(&path, &error))?;
+        let Some((fields, every)) = &mut measures.fields else {
+            return Ok(());
+        };
+        let (step, time) = (snapshot.steps, snapshot.time());
+        fields.add(&moment);
+        if step == 0 || !step.is_multiple_of(*every) {
+            return Ok(());
+        }
+        let done = fields.clone();
+        fields.clear();
+        let stem = format!("{}/fields_{step:012}", RunFolder::FIELDS);
+        self.file(&format!("{stem}.vti"), |writer| {
+            vtk::write_fields(writer, &done, time)
+        })?;
+        self.file(&format!("{stem}.npz"), |writer| {
+            write_npz(writer, &Table::fields(&done), step, time)
+        })?;
+        self.drawn
+            .entry("fields".to_owned())
+            .or_default()
+            .insert(step);
+        self.list("fields", |step| {
+            format!("{}/fields_{step:012}.vti", RunFolder::FIELDS)
+        })
+    }
+
+    /// Writes the list of the files of a kind, to be opened as one.
+    fn list(&self, kind: &str, file: impl Fn(u64) -> String) -> Result<()> {
+        let drawn = self.drawn.get(kind).into_iter().flatten();
+        let of = |step: &u64| (*step as f64 * self.model.time_step, file(*step));
+        let files: Vec<(f64, String)> = drawn.map(of).collect();
+        self.file(&format!("{kind}.pvd"), |writer| {
+            vtk::write_pvd(writer, &files)
+        })
     }
 
     fn write_files(&mut self, snapshot: &Snapshot) -> Result<()> {
@@ -647,14 +792,7 @@ impl Files {
             if draw {
                 let drawn = self.drawn.entry(name.to_owned()).or_default();
                 drawn.insert(step);
-                let of = |step: &u64| {
-                    let time = *step as f64 * snapshot.model.time_step;
-                    (time, format!("vtk/{name}_{step:012}.vtp"))
-                };
-                let files: Vec<(f64, String)> = drawn.iter().map(of).collect();
-                self.file(&format!("{name}.pvd"), |writer| {
-                    vtk::write_pvd(writer, &files)
-                })?;
+                self.list(name, |step| format!("vtk/{name}_{step:012}.vtp"))?;
             }
         }
         tracing::debug!(step, "files written");

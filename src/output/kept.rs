@@ -9,11 +9,13 @@ use glam::{DQuat, DVec3};
 use zip::ZipArchive;
 
 use super::RunFolder;
+use crate::analysis::{self, Grain, Moment};
 use crate::error::{Error, Result};
 use crate::model::quantity::{QUANTITIES, Quantities};
 use crate::model::wall::{Moving, Pose};
 use crate::model::{Model, ModelBody};
 use crate::simulation::Simulation;
+use crate::simulation::network::{Network, NetworkContact, Partner};
 use crate::state::State;
 
 /// A state that a run has kept.
@@ -26,6 +28,7 @@ pub struct KeptMoment {
     bodies: PathBuf,
     spheres: PathBuf,
     walls: PathBuf,
+    contacts: PathBuf,
 }
 
 /// What a run has kept of its bodies and walls over time: the files `states/bodies_*.npz` of its folder.
@@ -71,6 +74,7 @@ impl KeptRun {
                     time: steps as f64 * model.time_step,
                     spheres: other("spheres"),
                     walls: other("walls"),
+                    contacts: other("contacts"),
                     bodies: path.clone(),
                 })
             })
@@ -126,6 +130,46 @@ impl KeptRun {
         let moment = &self.moments[index];
         let state = self.state(moment)?;
         simulation.restore(&state, moment.steps)
+    }
+
+    /// A state as measures take it: with contacts, if the run has kept those.
+    ///
+    /// # Errors
+    /// If its files cannot be read.
+    pub fn moment(&self, index: usize) -> Result<Moment> {
+        let kept = &self.moments[index];
+        let bodies = Arrays::read(&kept.bodies)?;
+        let volumes = analysis::volumes(&self.model);
+        let mut grains = Vec::with_capacity(bodies.rows);
+        for row in 0..bodies.rows {
+            let body = self.body(&bodies, row)?;
+            let clump = &self.model.shapes[body.shape];
+            grains.push(Grain {
+                id: row as u64,
+                shape: body.shape,
+                material: clump.materials[0],
+                mass: clump.mass,
+                volume: volumes[body.shape],
+                position: body.position,
+                velocity: body.velocity,
+                fixed: body.fixed,
+            });
+        }
+        let contacts = match kept.contacts.is_file() {
+            true => Some(network(&Arrays::read(&kept.contacts)?, &grains)?),
+            false => None,
+        };
+        Ok(Moment {
+            time: kept.time,
+            grains,
+            contacts,
+            period: analysis::period(&self.model),
+        })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
     }
 
     fn state(&self, moment: &KeptMoment) -> Result<State> {
@@ -215,6 +259,51 @@ impl KeptRun {
             Err(bodies.wrong(format!("found no number in row {row}, expected numbers")))
         }
     }
+}
+
+/// The contacts of a kept state of `grains`. What is not kept of them is 0.
+fn network(contacts: &Arrays, grains: &[Grain]) -> Result<Network> {
+    let mut all = Vec::with_capacity(contacts.rows);
+    for row in 0..contacts.rows {
+        let number = |name| contacts.number(name, row);
+        let index = |name| -> Result<u32> {
+            let index = number(name)?;
+            let known = index >= 0.0 && (name.contains("sphere") || index < grains.len() as f64);
+            match known {
+                true => Ok(index as u32),
+                false => Err(contacts.wrong(format!(
+                    "found the {name} {index} in row {row}, expected one of the {} bodies of its state",
+                    grains.len()
+                ))),
+            }
+        };
+        let wall = number("wall")?;
+        let partner = if wall >= 0.0 {
+            Partner::Wall(wall as u32)
+        } else {
+            Partner::Sphere {
+                sphere: index("other_sphere")?,
+                body: index("other_body")?,
+            }
+        };
+        let vector = |name| contacts.vector(name, row);
+        all.push(NetworkContact {
+            sphere: index("sphere")?,
+            body: index("body")?,
+            partner,
+            overlap: number("overlap")?,
+            overlap_fraction: 0.0,
+            point: vector("point")?,
+            normal: vector("normal")?,
+            force: vector("force")?,
+            torque: DVec3::ZERO,
+            stored: 0.0,
+        });
+    }
+    Ok(Network {
+        contacts: all,
+        fixed: grains.iter().map(|grain| grain.fixed).collect(),
+    })
 }
 
 /// The columns of an NPZ file, as `f64`.

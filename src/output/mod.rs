@@ -5,6 +5,7 @@ mod checkpoint;
 mod folder;
 mod gltf;
 mod kept;
+mod measures;
 mod meshes;
 mod npz;
 mod record;
@@ -19,7 +20,7 @@ mod walls;
 
 pub use crate::math::display::Rounded;
 pub use checkpoint::write_checkpoint;
-pub use folder::{Plan, RunFolder};
+pub use folder::{Measures, Plan, RunFolder};
 pub use gltf::write_gltf;
 pub use kept::{KeptMoment, KeptRun};
 pub use npz::write_npz;

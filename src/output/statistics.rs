@@ -32,8 +32,8 @@ fn moves(wall: &Wall) -> bool {
 /// The numbers that sum up a step: the columns of `statistics.csv`, whose names end in their units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
-    /// Step, time (s), energies (J), contacts, coordination, bodies asleep, largest overlap now and so far, sphere-steps a
-    /// second, then force (N) and torque (N m) on each wall, what inlets have brought and outlets taken,
+    /// Step, time (s), energies and work (J), contacts, coordination, bodies asleep, largest overlap now and so far, sphere-steps a
+    /// second, then force (N) and torque (N m) on each wall, with power (W) and work (J) if it moves, what inlets have brought and outlets taken,
     /// what probes see, and the poses of walls that move: as [`Statistics::columns`] has them.
     pub values: Vec<f64>,
 }
@@ -51,6 +51,7 @@ impl Statistics {
             "dissipated_damping_J",
             "dissipated_friction_J",
             "dissipated_drag_J",
+            "work_J",
             "contacts",
             "coordination",
             "bodies_asleep",
@@ -62,9 +63,12 @@ impl Statistics {
         let axes = ["x", "y", "z"];
         let names = model.walls.iter().map(|wall| wall.name.as_str());
         let names = Names::new("wall", names);
-        for name in &names.0 {
+        for (name, wall) in names.0.iter().zip(&model.walls) {
             columns.extend(axes.map(|axis| format!("{name}_force_{axis}_N")));
             columns.extend(axes.map(|axis| format!("{name}_torque_{axis}_Nm")));
+            if wall.works() {
+                columns.extend(["power_W", "work_J"].map(|column| format!("{name}_{column}")));
+            }
         }
         let Flow {
             inlets,
@@ -134,6 +138,7 @@ impl Statistics {
             energy.damping,
             energy.friction,
             energy.drag,
+            energy.work,
             summary.contacts as f64,
             snapshot.coordination(),
             summary.asleep as f64,
@@ -141,11 +146,16 @@ impl Statistics {
             summary.max_overlap_fraction,
             rate,
         ];
-        for load in snapshot.wall_loads() {
+        let Snapshot { model, state, .. } = *snapshot;
+        let loads = snapshot.wall_loads();
+        let loads = loads.iter().zip(snapshot.wall_work());
+        for (wall, (load, done)) in model.walls.iter().zip(loads) {
             values.extend(load.force.to_array());
             values.extend(load.torque.to_array());
+            if wall.works() {
+                values.extend([done.power, done.work]);
+            }
         }
-        let Snapshot { model, state, .. } = *snapshot;
         let of = |amount: &Amount| [amount.bodies as f64, amount.mass];
         let traffic = &state.traffic;
         values.extend(traffic.inlets.iter().chain(&traffic.outlets).flat_map(of));

@@ -195,6 +195,8 @@ pub struct EnergyBudget {
     pub friction: f64,
     /// Dissipated by drag, water and the dashpots of springs since the start.
     pub drag: f64,
+    /// Done by walls that move, and by forces on bodies, since the start.
+    pub work: f64,
 }
 
 impl From<Energy> for EnergyBudget {
@@ -207,6 +209,7 @@ impl From<Energy> for EnergyBudget {
             damping: energy.damping,
             friction: energy.friction,
             drag: energy.drag,
+            work: energy.work,
         }
     }
 }

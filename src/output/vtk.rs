@@ -7,6 +7,7 @@ use std::io::{self, BufWriter, Write};
 
 use super::table::{Column, Table, Values};
 use super::walls::WallMesh;
+use crate::analysis::fields::{Fields, Grid};
 
 /// What a VTK file has: points, what they make up, and numbers that belong to either.
 #[derive(Default)]
@@ -91,6 +92,51 @@ pub fn write_walls(writer: &mut BufWriter<File>, walls: &[WallMesh], time: f64) 
     write(writer, &data, time)
 }
 
+/// Writes fields as image data, the numbers in its cells.
+///
+/// # Errors
+/// If `writer` fails.
+pub fn write_fields(writer: &mut BufWriter<File>, fields: &Fields, time: f64) -> io::Result<()> {
+    let table = Table::fields(fields);
+    let mut appended = Appended::default();
+    let text =
+        describe_image(&table, fields.grid(), time, &mut appended).expect("a string takes all");
+    appended.write(writer, &text)
+}
+
+/// The text of image data up to the bytes, which are put into `appended`.
+fn describe_image<'a>(
+    table: &'a Table,
+    grid: &Grid,
+    time: f64,
+    appended: &mut Appended<'a>,
+) -> Result<String, std::fmt::Error> {
+    let [i, j, k] = grid.cells;
+    let (origin, spacing) = (grid.min, grid.spacing());
+    let mut text = String::from("<?xml version=\"1.0\"?>\n");
+    let out = &mut text;
+    writeln!(
+        out,
+        "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"LittleEndian\" \
+         header_type=\"UInt64\">\n  <ImageData WholeExtent=\"0 {i} 0 {j} 0 {k}\" Origin=\"{:?} {:?} {:?}\" \
+         Spacing=\"{:?} {:?} {:?}\">\n    <FieldData>\n      <DataArray type=\"Float64\" \
+         Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">{time:?}</DataArray>\n    </FieldData>",
+        origin.x, origin.y, origin.z, spacing.x, spacing.y, spacing.z
+    )?;
+    writeln!(
+        out,
+        "    <Piece Extent=\"0 {i} 0 {j} 0 {k}\">\n      <CellData>"
+    )?;
+    for column in others(table, &["position"]) {
+        array(out, column, appended.add(column.values.bytes()))?;
+    }
+    write!(
+        out,
+        "      </CellData>\n    </Piece>\n  </ImageData>\n  <AppendedData encoding=\"raw\">\n   _"
+    )?;
+    Ok(text)
+}
+
 /// Writes a list of files, each with its time (s), that ParaView opens as one.
 ///
 /// # Errors
@@ -135,17 +181,22 @@ impl<'a> Appended<'a> {
         self.blocks.push(bytes);
         offset
     }
+
+    /// Writes a file whose text goes up to these bytes.
+    fn write(&self, writer: &mut BufWriter<File>, text: &str) -> io::Result<()> {
+        writer.write_all(text.as_bytes())?;
+        for block in &self.blocks {
+            writer.write_all(&(block.len() as u64).to_le_bytes())?;
+            writer.write_all(block)?;
+        }
+        writer.write_all(b"\n  </AppendedData>\n</VTKFile>\n")
+    }
 }
 
 fn write<'a>(writer: &mut BufWriter<File>, data: &'a PolyData<'a>, time: f64) -> io::Result<()> {
     let mut appended = Appended::default();
     let text = describe(data, time, &mut appended).expect("a string takes all");
-    writer.write_all(text.as_bytes())?;
-    for block in &appended.blocks {
-        writer.write_all(&(block.len() as u64).to_le_bytes())?;
-        writer.write_all(block)?;
-    }
-    writer.write_all(b"\n  </AppendedData>\n</VTKFile>\n")
+    appended.write(writer, &text)
 }
 
 /// The text of a file up to the bytes, which are put into `appended`.

@@ -325,6 +325,8 @@ pub(super) struct Encounters {
     speed: f64,
     /// Largest angular speed of a body at the start, rad/s.
     spin: f64,
+    /// Whether walls of each material are rigid, by the law `hertz`.
+    rigid: Vec<bool>,
     /// The shortest Rayleigh time of the smallest spheres of each material whose elastic constants are
     /// known, s, and that material.
     rayleigh: Option<(f64, usize)>,
@@ -379,12 +381,14 @@ struct Stiffest {
 impl Encounters {
     pub(super) fn new(
         materials: &[&format::Material],
+        rigid: Vec<bool>,
         shapes: &[Clump],
         walls: &[Wall],
         bodies: &[ModelBody],
         gravity: DVec3,
     ) -> Self {
         let mut encounters = Self::among(materials.len(), shapes, walls, bodies, gravity);
+        encounters.rigid = rigid;
         let rayleigh = materials.iter().zip(&encounters.radii).enumerate();
         let rayleigh = rayleigh.filter_map(|(index, (material, radius))| {
             let (modulus, ratio) = material.young_modulus.zip(material.poisson_ratio)?;
@@ -458,6 +462,7 @@ impl Encounters {
                 .iter()
                 .map(|body| body.angular_velocity.length())
                 .fold(0.0, f64::max),
+            rigid: vec![true; materials],
             rayleigh: None,
             radii,
         }
@@ -488,7 +493,7 @@ impl Encounters {
             return Ok(Vec::new());
         }
         if contact.law == format::Law::Hertz {
-            elastic(materials, pairs);
+            elastic(materials, &self.rigid, pairs);
             return Ok(self.elastic_notes(pairs, names));
         }
         let mut notes = Vec::new();
@@ -523,25 +528,27 @@ impl Encounters {
     /// The effective moduli of what can touch.
     fn elastic_notes(&self, pairs: &[PairLaw], names: &[String]) -> Vec<String> {
         let mut notes = Vec::new();
-        let touching: BTreeSet<(usize, Option<usize>)> = self
+        let touching: BTreeSet<(usize, bool, Option<usize>)> = self
             .list
             .iter()
-            .map(
-                |&Encounter {
-                     first,
-                     second,
-                     wall,
-                     ..
-                 }| match wall {
-                    true => (first, None),
-                    false => (first.min(second), Some(first.max(second))),
-                },
-            )
+            .map(|encounter| {
+                let (first, second) = (encounter.first, encounter.second);
+                match encounter.wall {
+                    true if self.rigid[second] => (first, true, None),
+                    true => (first, true, Some(second)),
+                    false => (first.min(second), false, Some(first.max(second))),
+                }
+            })
             .collect();
-        for (a, other) in touching {
-            let (stiffness, other) = match other {
-                Some(b) => (pairs[a * self.materials + b].stiffness, &*names[b]),
-                None => (pairs[a * self.materials + a].wall_stiffness, "a wall"),
+        for (a, wall, other) in touching {
+            // All rigid walls are the same to a sphere.
+            let rigid = || self.rigid.iter().position(|rigid| *rigid);
+            let b = other.or_else(rigid).unwrap_or(a);
+            let pair = &pairs[a * self.materials + b];
+            let (stiffness, other) = match (wall, other) {
+                (false, _) => (pair.stiffness, names[b].clone()),
+                (true, Some(_)) => (pair.wall_stiffness, format!("a wall of {}", names[b])),
+                (true, None) => (pair.wall_stiffness, "a rigid wall".to_owned()),
             };
             notes.push(format!(
                 "effective modulus {} Pa of {} on {other}",
@@ -878,8 +885,8 @@ impl Encounters {
 }
 
 /// Sets the stiffnesses of all pairs by Hertz's and Mindlin's laws; those of a material without elastic
-/// constants, which only walls have, stay 0.
-fn elastic(materials: &[&format::Material], pairs: &mut [PairLaw]) {
+/// constants, which only walls have, stay 0. Walls of some materials are `rigid`.
+fn elastic(materials: &[&format::Material], rigid: &[bool], pairs: &mut [PairLaw]) {
     // (1 - nu²)/E and (2 - nu)/G with G = E/(2 (1 + nu)).
     let compliances: Vec<Option<(f64, f64)>> = materials
         .iter()
@@ -898,6 +905,10 @@ fn elastic(materials: &[&format::Material], pairs: &mut [PairLaw]) {
         }
         if let Some((a, b)) = a.zip(b) {
             (pair.stiffness, pair.tangential_ratio) = springs((a.0 + b.0, a.1 + b.1));
+            if !rigid[index % materials.len()] {
+                pair.wall_stiffness = pair.stiffness;
+                pair.wall_tangential_ratio = pair.tangential_ratio;
+            }
         }
     }
 }

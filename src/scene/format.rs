@@ -4,8 +4,10 @@
 //! Schema that [`schema`](super::schema) gives. They hold what stands in the file, right or wrong;
 //! [`parse`](super::parse) checks it and makes a [`Model`](crate::model::Model) of it.
 
+mod bodies;
 mod explosion;
 mod forces;
+mod measure;
 mod shape;
 mod stage;
 mod view;
@@ -23,8 +25,10 @@ use serde_with::apply;
 use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
 use crate::model::quantity::Quantities;
+pub use bodies::{Bodies, BodiesFile};
 pub use explosion::Explosion;
 pub use forces::{Axes, Drag, End, Force, Group, Sleep, Spring, Water, Wave};
+pub use measure::{Fields, Measure, Mixing, Property, RunUntil, Slope, Steady};
 pub use shape::{
     CenteredSphere, Cuboid, FittedMesh, GivenMass, Inertia, Lattice, MassProperties, Part, Shape,
     Sphere, Torus, Volume,
@@ -33,7 +37,8 @@ pub use stage::{Stage, Until};
 pub use view::View;
 pub use wall::{
     BoxShape, ConeShape, CylinderShape, DiscShape, DistanceShape, Key, MeshShape, Motion,
-    PlaneShape, RectangleShape, RigidBody, Rotation, Servo, Side, TorusShape, Vibration, Wall,
+    PlaneShape, RectangleShape, RigidBody, Rotation, Servo, Side, TorusShape, Units, Vibration,
+    Wall,
 };
 
 /// Three numbers: x, y, z.
@@ -82,6 +87,10 @@ pub struct SceneFile {
     /// What a run with `--out` writes, and how often.
     #[serde(default, skip_serializing_if = "Output::is_default")]
     pub output: Output,
+    /// Measures that a run with `--out` takes. Default: none.
+    pub measure: Option<Measure>,
+    /// What ends a run before its duration. Default: nothing.
+    pub until: Option<RunUntil>,
     /// How bodies touch.
     #[serde(default)]
     pub contact: Contact,
@@ -124,9 +133,9 @@ pub struct SceneFile {
     pub walls: Vec<Wall>,
     /// Bodies that start as they were in another run, before all others.
     pub start: Option<Start>,
-    /// Bodies, one by one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bodies: Vec<Body>,
+    /// Bodies, one by one, or from a file.
+    #[serde(default, skip_serializing_if = "Bodies::is_none")]
+    pub bodies: Bodies,
     /// Many bodies from few lines. A scene needs at least one body, here, under `bodies` or from
     /// `start`, or one that comes in through an inlet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -445,7 +454,7 @@ pub enum Law {
     /// Hertz's contact, from `young_modulus` and `poisson_ratio` of the materials: F = 4/3 E* sqrt(R)
     /// d^1.5, and Mindlin's tangential spring k_t = 8 G* sqrt(R d), with a history; R = R1 R2/(R1 + R2),
     /// or the radius on a plane; 1/E* = (1 - nu1²)/E1 + (1 - nu2²)/E2; 1/G* = (2 - nu1)/G1 + (2 - nu2)/G2,
-    /// G = E/(2 (1 + nu)). Planes are rigid: there, only the sphere's terms count.
+    /// G = E/(2 (1 + nu)). On a wall that is rigid, only the sphere's terms count.
     ///
     /// Tsuji's dashpot, 2 sqrt(5/6) zeta sqrt(S m) with S = 2 E* sqrt(R d) and the effective mass m, leaves
     /// the restitution given. Friction is capped as by "hooke".
@@ -508,7 +517,7 @@ pub struct Material {
     #[schemars(range(min = 0))]
     pub friction: f64,
     /// Young's modulus E, Pa. The law "hertz" needs it of each material that a body is of, and the other
-    /// laws do not use it. Planes are rigid, whatever their material.
+    /// laws do not use it. Walls of a material without it are rigid.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub young_modulus: Option<f64>,
     /// Poisson's ratio nu, greater than -1 and at most 0.5; needed and used as `young_modulus` is.
@@ -629,6 +638,9 @@ pub struct Plane {
     pub normal: Vector,
     /// Name of the material.
     pub material: String,
+    /// With the law "hertz", whether it is rigid: of the elastic constants, only those of the sphere count. All walls
+    /// of a material are, or none. Default: false, but true where the material has no `young_modulus`.
+    pub rigid: Option<bool>,
     /// Temperature, K, which it keeps. Default: it conducts nothing.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<f64>,

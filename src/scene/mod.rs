@@ -36,6 +36,7 @@ pub mod contact;
 mod error;
 mod files;
 pub mod format;
+mod measure;
 mod place;
 mod placed;
 mod reading;
@@ -58,6 +59,7 @@ pub use builder::{SceneBuilder, SpringEnd};
 pub use change::Change;
 pub use error::{Problem, SceneError};
 pub use files::{Disk, Files, Inside};
+pub use measure::Ending;
 pub use place::line_of;
 pub use placed::Placed;
 

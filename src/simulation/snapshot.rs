@@ -5,7 +5,7 @@ use glam::{DMat3, DQuat, DVec3};
 use crate::error::Result;
 use crate::model::Model;
 use crate::model::quantity::Quantities;
-use crate::model::wall::Moving;
+use crate::model::wall::{Loaded, Moving};
 use crate::simulation::Simulation;
 use crate::simulation::network::{Network, NetworkContact, Partner, contacts};
 use crate::simulation::summary::{Energy, Summary};
@@ -86,6 +86,16 @@ pub struct WallLoad {
     pub force: DVec3,
     /// Torque about the wall's position, N m.
     pub torque: DVec3,
+}
+
+/// What a wall does to bodies.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct WallWork {
+    /// Power in the last step, W.
+    pub power: f64,
+    /// Work since the start, J.
+    pub work: f64,
 }
 
 /// A wall, as it is reported; [`Model::walls`] has its shape.
@@ -189,11 +199,11 @@ impl<'a> Snapshot<'a> {
 
     /// What contacts did to each wall in the last step.
     pub fn wall_loads(self) -> Vec<WallLoad> {
-        let State {
-            params, wall_loads, ..
-        } = self.state;
+        let wall_loads = &self.state.wall_loads;
         let count = self.model.walls.len();
-        if params.wall_loads == 1 {
+        // Sums do not have what lies asleep on a wall that stands still.
+        let loaded = self.model.walls.iter().any(|wall| wall.loaded.is_some());
+        if loaded || self.model.contact.law.custom().is_some() {
             let summed = wall_loads[..count].iter().enumerate();
             return summed
                 .map(|(wall, load)| {
@@ -218,6 +228,33 @@ impl<'a> Snapshot<'a> {
             }
         }
         loads
+    }
+
+    /// What each wall that moves does to bodies, W, and has done since the start, J.
+    ///
+    /// A belt is taken to run along its surface. The work of a wall that is a rigid body is that of the force and torque
+    /// on it. Walls that stand still do none.
+    pub fn wall_work(self) -> Vec<WallWork> {
+        let loads = self.wall_loads().into_iter().zip(self.walls());
+        let work = loads.zip(&self.state.wall_loads);
+        work.map(|((load, wall), summed)| {
+            let moving = wall.moving;
+            let own = &self.model.walls[wall.index];
+            let power = match own.loaded {
+                Some(Loaded::Body(rigid)) => {
+                    rigid.force.dot(moving.velocity) + rigid.torque.dot(moving.angular_velocity)
+                }
+                _ => {
+                    let surface = moving.velocity + moving.pose.orientation * own.belt;
+                    -(load.force.dot(surface) + load.torque.dot(moving.angular_velocity))
+                }
+            };
+            WallWork {
+                power,
+                work: f64::from(summed.work) + f64::from(summed.work_rest),
+            }
+        })
+        .collect()
     }
 
     /// The contacts of the last step, one by one; see [`Network::contacts`].

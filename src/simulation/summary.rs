@@ -87,6 +87,9 @@ pub struct Energy {
     pub friction: f64,
     /// Dissipated by drag, water and the dashpots of springs since the start.
     pub drag: f64,
+    /// Done since the start by walls that move, by forces and torques on bodies and by the lift of water. What bodies bring
+    /// that come in, and take along when they go out, is not in it, nor what a hand, a program or another gravity does.
+    pub work: f64,
 }
 
 impl Energy {
@@ -122,19 +125,27 @@ impl Energy {
         energy.elastic += state.springs().map(|spring| spring.energy).sum::<f64>();
         let mut dissipated = state.gone;
         for force in &state.body_forces {
-            dissipated.add_drag(force);
+            dissipated.add_forces(force);
         }
         for load in &state.sphere_loads {
             dissipated.add(load);
         }
         (energy.damping, energy.friction) = (dissipated.damping, dissipated.friction);
         energy.drag = dissipated.drag;
+        let of_walls = state.wall_loads.iter();
+        let of_walls = of_walls.map(|load| f64::from(load.work) + f64::from(load.work_rest));
+        energy.work = dissipated.work + of_walls.sum::<f64>();
         energy
     }
 
     /// What is left: kinetic, gravitational and elastic energy.
     pub fn total(&self) -> f64 {
         self.kinetic + self.gravitational + self.elastic
+    }
+
+    /// What is left and what was dissipated, less the work that was done: it stays as it is.
+    pub fn balance(&self) -> f64 {
+        self.total() + self.damping + self.friction + self.drag - self.work
     }
 }
 

@@ -137,7 +137,7 @@ impl State {
                 period,
             },
             anchors: walls.anchors,
-            wall_loads: vec![Load::default(); model.walls.len().max(1)],
+            wall_loads: vec![SummedLoad::default(); model.walls.len().max(1)],
             stats: vec![Stats::default()],
             properties,
             members,

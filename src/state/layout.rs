@@ -39,7 +39,7 @@ pub const STRUCTS: [Layout; 19] = [
     BodyHeat::LAYOUT,
     Sphere::LAYOUT,
     SphereLoad::LAYOUT,
-    Load::LAYOUT,
+    SummedLoad::LAYOUT,
     Wall::LAYOUT,
     WallPose::LAYOUT,
     LoadedWall::LAYOUT,
@@ -457,6 +457,12 @@ shared_structs! {
         pub acceleration: Vec3,
         /// Volume of the body over that of its spheres one by one: what it displaces where they overlap.
         pub displacement: f32,
+        /// Work that pushes and the lift of water have done on it since the start, J.
+        pub work: f32,
+        /// What rounding has left out of `work` (Kahan's summation), J.
+        pub work_rest: f32,
+        /// Zero.
+        pub _pad: [u32; 2],
     }
 
     /// What a body has of heat.
@@ -587,6 +593,20 @@ shared_structs! {
         pub torque: Vec3,
         /// Number of contacts.
         pub contacts: u32,
+    }
+
+    /// What contacts do to a wall, and what it has done so far.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct SummedLoad {
+        /// Force, N.
+        pub force: Vec3,
+        /// Work that it has done since the start, J; see [`crate::step::wall_load::power`].
+        pub work: f32,
+        /// Torque about the anchor, N m.
+        pub torque: Vec3,
+        /// What rounding has left out of `work` (Kahan's summation), J.
+        pub work_rest: f32,
     }
 
     /// A wall: where it is and how it moves. What it looks like is in its [`Facet`]s, in its own frame.

@@ -42,7 +42,7 @@ use crate::model::nearest_image;
 use crate::model::wall::{self};
 use crate::state::layout::{
     Action, Body, BodyForce, BodyHeat, BodyProperties, Facet, Group, Load, LoadedWall, Member,
-    Node, Pair, Params, Sphere, SphereLoad, Stats, Wall,
+    Node, Pair, Params, Sphere, SphereLoad, Stats, SummedLoad, Wall,
 };
 
 buffers! {
@@ -122,9 +122,9 @@ buffers! {
         /// `walls`: what contacts do to each wall, in digits; `stripes` times [`WALL_DIGITS`](layout::WALL_DIGITS)
         /// for each wall, at least one element. See [`crate::step::wall_load`].
         WallSums = wall_sums: i32, per WallDigit, derived;
-        /// `integrate`: the same in newtons, if it is asked for; at least one element. Torques are about the
-        /// anchor.
-        WallLoads = wall_loads: Load, per Model, carried;
+        /// `integrate`: the same in newtons, if it is asked for, and the work of each wall; at least one element.
+        /// Torques are about the anchor.
+        WallLoads = wall_loads: SummedLoad, per Model, carried;
         /// `forces`: what acts on each body besides contacts and gravity; `body_count` elements, or none if nothing
         /// does.
         BodyForces = body_forces: BodyForce, per BodyUnderForces, carried;
@@ -149,7 +149,7 @@ pub struct Identity {
     pub group: usize,
 }
 
-/// Energy that was dissipated, J.
+/// Energy that was dissipated, and work, J.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dissipated {
     /// By dashpots.
@@ -158,6 +158,9 @@ pub struct Dissipated {
     pub friction: f64,
     /// By drag, water and the dashpots of springs.
     pub drag: f64,
+    /// Not dissipated, but done by pushes and the lift of water.
+    #[serde(default)]
+    pub work: f64,
 }
 
 impl Dissipated {
@@ -167,9 +170,10 @@ impl Dissipated {
         self.friction += f64::from(load.friction) + f64::from(load.friction_rest);
     }
 
-    /// Adds what drag took from a body.
-    pub fn add_drag(&mut self, force: &BodyForce) {
+    /// Adds what drag took from a body, and what pushes did to it.
+    pub fn add_forces(&mut self, force: &BodyForce) {
         self.drag += f64::from(force.drag) + f64::from(force.drag_rest);
+        self.work += f64::from(force.work) + f64::from(force.work_rest);
     }
 }
 

@@ -14,7 +14,7 @@ shared_structs! {
     pub struct Pair {
         /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa.
         pub stiffness: f32,
-        /// The same on a wall, which is rigid.
+        /// The same on a wall.
         pub wall_stiffness: f32,
         /// Tangential stiffness as a fraction of the normal one.
         pub tangential_ratio: f32,

@@ -88,7 +88,7 @@ impl State {
         }
         if !self.body_forces.is_empty() {
             for &body in bodies {
-                self.gone.add_drag(&self.body_forces[body as usize]);
+                self.gone.add_forces(&self.body_forces[body as usize]);
             }
         }
         self.remove_contacts(&spheres);

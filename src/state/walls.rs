@@ -333,17 +333,14 @@ pub(super) fn loaded_wall(
 
 /// Whether a wall may push or rub what lies still on it.
 pub(super) fn moves(wall: &wall::Wall) -> bool {
-    wall.motion.is_some() || wall.loaded.is_some() || wall.belt != DVec3::ZERO
+    wall.works()
 }
 
-/// Whether the engines sum the loads on walls in each step: where they move walls, and under a custom law,
-/// of which contacts do not tell afterwards what they did.
+/// Whether the engines sum the loads on walls in each step: where walls move, for the work that they do, and under a
+/// custom law, of which contacts do not tell afterwards what they did.
 pub(super) fn sums_wall_loads(model: &Model) -> bool {
     let custom = matches!(model.contact.law, Law::Custom(_));
-    model
-        .walls
-        .iter()
-        .any(|wall| custom || wall.loaded.is_some())
+    model.walls.iter().any(|wall| custom || moves(wall))
 }
 
 pub(super) fn center_of(model: &Model) -> DVec3 {

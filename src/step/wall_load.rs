@@ -7,7 +7,8 @@
 
 use glam::Vec3;
 
-use crate::state::layout::{Load, Params, WALL_DIGITS};
+use crate::math::rotation::Quaternion;
+use crate::state::layout::{Params, SummedLoad, WALL_DIGITS, Wall};
 
 /// The digits of a force and a torque on a wall.
 pub type Digits = [i64; WALL_DIGITS];
@@ -59,16 +60,28 @@ pub fn carried(sum: &Digits) -> [i32; WALL_DIGITS] {
 }
 
 /// The load that carried digits stand for.
-pub fn load(digits: &[i32], params: &Params) -> Load {
+pub fn load(digits: &[i32], params: &Params) -> SummedLoad {
     let number = |component: usize| {
         let digit = |k: usize| digits[3 * component + k] as f32;
         (digit(0) + (digit(1) + digit(2) / BASE) / BASE) / BASE
     };
-    Load {
+    SummedLoad {
         force: params.force_unit * Vec3::from_array(std::array::from_fn(number)),
         torque: params.torque_unit * Vec3::from_array(std::array::from_fn(|k| number(k + 3))),
-        ..Load::default()
+        ..SummedLoad::default()
     }
+}
+
+/// The power of a wall, W: what its force and torque do to bodies as it moves, and its belt, which is taken to run along the
+/// surface: where it points out of that, as at the ends of a box, the power is not right. Of a wall that is a rigid body, the engines count what the force and the torque on it do instead: the rest
+/// is in the energy that it has.
+pub fn power(wall: &Wall, load: &SummedLoad) -> f32 {
+    let orientation = Quaternion {
+        xyz: wall.orientation.truncate(),
+        w: wall.orientation.w,
+    };
+    let surface = wall.velocity + orientation.rotate(wall.belt);
+    -(load.force.dot(surface) + load.torque.dot(wall.angular_velocity))
 }
 
 #[cfg(all(test, feature = "scene"))]

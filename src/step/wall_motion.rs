@@ -7,7 +7,7 @@ use crate::math::grid::{metres, travel};
 use crate::math::rotation::{Quaternion, advance, angular_velocity};
 use crate::math::rounding::{self, dither};
 use crate::state::State;
-use crate::state::layout::{Load, LoadedWall, Params, Stats, WALL_DIGITS, Wall, WallPose};
+use crate::state::layout::{LoadedWall, Params, Stats, SummedLoad, WALL_DIGITS, Wall, WallPose};
 use crate::step::wall_load;
 
 /// Takes steps of a state without bodies: walls move, and time goes on.
@@ -28,8 +28,23 @@ pub(crate) fn steps_without_bodies(state: &mut State, count: u64) {
 pub(crate) fn move_walls(state: &mut State) -> bool {
     if state.params.wall_loads == 1 {
         let sums = state.wall_sums.chunks_exact_mut(WALL_DIGITS);
-        for (load, sum) in state.wall_loads.iter_mut().zip(sums) {
-            *load = wall_load::load(sum, &state.params);
+        let walls = state.walls.iter().zip(&mut state.wall_loads);
+        for (index, ((wall, load), sum)) in (0..).zip(walls.zip(sums)) {
+            let SummedLoad {
+                work, work_rest, ..
+            } = *load;
+            *load = SummedLoad {
+                work,
+                work_rest,
+                ..wall_load::load(sum, &state.params)
+            };
+            let mut loaded = state.loaded_walls.iter();
+            let power = match loaded.find(|own| own.wall == index && own.servo_speed == 0.0) {
+                Some(own) => own.force.dot(wall.velocity) + own.torque.dot(wall.angular_velocity),
+                None => wall_load::power(wall, load),
+            };
+            let done = power * state.params.time_step;
+            rounding::add_up(&mut load.work, &mut load.work_rest, done);
             sum.fill(0);
         }
     }
@@ -73,7 +88,7 @@ pub(crate) fn move_walls(state: &mut State) -> bool {
 /// Moves a wall under its load by one time step.
 fn move_loaded(
     own: &mut LoadedWall,
-    load: &Load,
+    load: &SummedLoad,
     wall: &mut Wall,
     params: &Params,
     rebuilding: bool,

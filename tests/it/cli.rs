@@ -642,7 +642,8 @@ fn the_summary_as_json_has_exactly_the_keys_promised() {
             "total",
             "damping",
             "friction",
-            "drag"
+            "drag",
+            "work"
         ]
     );
     assert!(energy["elastic"].as_f64().unwrap() > 0.0, "{energy}");

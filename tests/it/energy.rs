@@ -3,6 +3,7 @@
 use crate::common::{crowd, crowd_with_history, device};
 use glam::DVec3;
 use rockfall::model::{Cohesion, Law, Model, Rolling};
+use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::network::{Network, Partner};
 use rockfall::state::State;
 use rockfall::step::cpu;
@@ -144,4 +145,104 @@ fn a_spring_holds_what_was_put_into_it() {
             );
         });
     }
+}
+
+/// Balls in a box whose parts do work, and what does it.
+fn driven(what: &str) -> serde_json::Value {
+    use serde_json::json;
+    let mut scene = json!({
+        "version": 1, "duration": 1,
+        "contact": { "law": "hooke", "stiffness": 2e4, "time_step": 2e-5 },
+        "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.02 }, "material": "stone" } },
+        "walls": [
+            { "name": "tub", "box": { "size": [0.2, 0.4, 0.2] }, "position": [0, 0.2, 0], "material": "stone",
+              "side": "inside" } ],
+        "bodies": [ { "shape": "ball", "position": [0, 0.19, 0.05], "name": "first" } ],
+        "fills": [ { "count": 27, "shapes": { "ball": 1 }, "placement": "grid", "spacing": 0.045, "jitter": 0.001,
+                     "region": { "min": [-0.07, 0.021, -0.07], "max": [0.07, 0.16, 0.07] } } ],
+    });
+    let tub = &mut scene["walls"][0];
+    match what {
+        "a belt" => {
+            let belt = json!({ "name": "belt", "rectangle": { "size": [0.2, 0.2] }, "material": "stone",
+                               "position": [0, 0.002, 0], "surface_velocity": [1, 0, 0] });
+            scene["walls"].as_array_mut().unwrap().push(belt);
+        }
+        "vibrations" => {
+            tub["motion"] =
+                json!({ "vibrations": [ { "amplitude": [0, 0.003, 0], "frequency": 25 } ] });
+        }
+        "a rotation" => {
+            tub["motion"] = json!({ "rotation": { "axis": [0, 0, 1], "speed": 6 } });
+        }
+        "a servo" | "a lid" => {
+            let mut lid = json!({ "name": "lid", "rectangle": { "size": [0.2, 0.2] }, "material": "stone",
+                                  "position": [0, 0.225, 0] });
+            if what == "a lid" {
+                lid["rigid_body"] = json!({ "mass": 0.5, "rail": [0, 1, 0], "force": [0, -30, 0] });
+            } else {
+                lid["servo"] = json!({ "direction": [0, -1, 0], "force": 100, "max_speed": 0.6 });
+            }
+            scene["walls"].as_array_mut().unwrap().push(lid);
+        }
+        "a push" => {
+            scene["forces"] = json!([
+                { "body": "first", "force": [0, 3, 0], "point": [0.01, 0, 0], "torque": [0, 0.01, 0] },
+            ]);
+        }
+        "water" => scene["water"] = json!({ "level": 0.15, "density": 3000 }),
+        other => panic!("{other}"),
+    }
+    scene
+}
+
+#[test]
+fn what_walls_and_forces_do_closes_the_balance() {
+    for what in [
+        "a belt",
+        "vibrations",
+        "a rotation",
+        "a servo",
+        "a lid",
+        "a push",
+        "water",
+    ] {
+        crate::common::on_both(&driven(what).to_string(), |mut simulation, engine| {
+            simulation.step(1).unwrap();
+            let start = simulation.energy().unwrap();
+            simulation.step(15_000).unwrap();
+            let end = simulation.energy().unwrap();
+            let off = end.balance() - start.balance();
+            let turned_over = end.work.abs() + end.damping + end.friction + end.drag;
+            let said = format!("{what}, {engine}: {off} J of {turned_over} J, {start:?} {end:?}");
+            println!("{said}");
+            assert!(
+                end.work.abs() > 0.03 * turned_over,
+                "little was done: {said}"
+            );
+            assert!(off.abs() < 0.02 * turned_over, "{said}");
+        });
+    }
+}
+
+#[test]
+fn work_so_far_is_kept_in_checkpoints() {
+    let text = driven("a belt").to_string();
+    let mut simulation = crate::common::simulate(&text);
+    simulation.step(8000).unwrap();
+    let kept = simulation.checkpoint().unwrap();
+    let work = simulation.energy().unwrap().work;
+    assert!(work > 0.0, "{work}");
+    simulation.step(2000).unwrap();
+    let further = simulation.energy().unwrap();
+    let mut other = crate::common::simulate(&text);
+    Checkpoint::decode(kept, "kept".as_ref())
+        .unwrap()
+        .restore(&mut other, "kept".as_ref())
+        .unwrap();
+    assert_eq!(other.energy().unwrap().work, work);
+    other.step(2000).unwrap();
+    assert_eq!(other.energy().unwrap(), further);
+    assert!(further.work > work);
 }

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use crate::common::own;
 
 /// The top-level modules, the lowest first.
-const LAYERS: [&str; 11] = [
+const LAYERS: [&str; 12] = [
     "error",
     "math",
     "model",
     "state",
     "step",
     "simulation",
+    "analysis",
     "scene",
     "output",
     "render",
@@ -167,7 +168,15 @@ fn an_import_that_goes_up_is_found() {
 }
 
 /// The layers that run wherever their caller does, in a browser say.
-const CORE: [&str; 6] = ["error", "math", "model", "state", "step", "simulation"];
+const CORE: [&str; 7] = [
+    "error",
+    "math",
+    "model",
+    "state",
+    "step",
+    "simulation",
+    "analysis",
+];
 
 /// What they leave to their caller: clocks, and these modules of the standard library.
 const OUTSIDE: [&str; 5] = ["Instant", "SystemTime", "fs", "thread", "env"];

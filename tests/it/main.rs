@@ -27,6 +27,7 @@ mod json_schema;
 mod layers;
 mod lost;
 mod machines;
+mod measure;
 mod meshes;
 mod neighbours;
 mod output;

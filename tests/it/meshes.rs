@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use crate::common::device;
+use crate::common::{device, own};
 use glam::{DQuat, DVec3};
 use rockfall::model::Model;
 use rockfall::model::wall::{Distance, Mesh, Shape, Side, Wall};
@@ -514,4 +514,46 @@ fn a_mesh_inside_bodies_is_found() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn a_mesh_says_how_large_it_is_and_in_which_unit() {
+    let file = own("tests/data/tetrahedron.obj");
+    let scene = |mesh: serde_json::Value| {
+        let text = serde_json::json!({
+            "version": 1,
+            "materials": { "m": { "density": 1000, "restitution": 0.5, "friction": 0.5 } },
+            "shapes": { "ball": { "sphere": { "radius": 1e-6 }, "material": "m" } },
+            "walls": [{ "mesh": mesh, "material": "m" }],
+            "bodies": [{ "shape": "ball", "position": [5, 5, 5] }],
+        });
+        rockfall::scene::parse(&text.to_string(), "test.json".as_ref()).unwrap()
+    };
+    let metres = scene(serde_json::json!({ "file": file }));
+    assert!(
+        metres.warnings[0].contains("give the unit of the file, such as \"units\": \"mm\""),
+        "{:?}",
+        metres.warnings
+    );
+    let note = |scene: &rockfall::scene::Scene| {
+        let mut notes = scene.notes.iter();
+        notes
+            .find(|note| note.starts_with("walls[0].mesh: "))
+            .unwrap()
+            .clone()
+    };
+    assert!(note(&metres).contains(" 4 triangles from ") && note(&metres).ends_with(", closed"));
+    for meant in [
+        serde_json::json!({ "file": file, "units": "mm" }),
+        serde_json::json!({ "file": file, "units": "m" }),
+        serde_json::json!({ "file": file, "scale": 1 }),
+    ] {
+        assert_eq!(scene(meant).warnings, [""; 0]);
+    }
+    let millimetres = scene(serde_json::json!({ "file": file, "units": "mm" }));
+    let scaled = scene(serde_json::json!({ "file": file, "scale": 0.001 }));
+    assert_eq!(millimetres.model.walls, scaled.model.walls);
+    let inches = scene(serde_json::json!({ "file": file, "units": "in", "scale": 2 }));
+    let scaled = scene(serde_json::json!({ "file": file, "scale": 2.0 * 0.0254 }));
+    assert_eq!(inches.model.walls, scaled.model.walls);
 }

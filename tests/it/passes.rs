@@ -8,7 +8,7 @@ use rockfall::math::grid::bucket;
 use rockfall::measure::compare::{Difference, differences};
 use rockfall::model::Law;
 use rockfall::model::wall::Shape;
-use rockfall::state::layout::{ASLEEP, EXPLICIT, Load, SEMI_IMPLICIT, Sphere};
+use rockfall::state::layout::{ASLEEP, EXPLICIT, SEMI_IMPLICIT, Sphere, SummedLoad};
 use rockfall::state::{Field, State};
 use rockfall::step::Pass;
 use rockfall::step::gpu::GpuEngine;
@@ -301,7 +301,7 @@ fn walls_of_every_kind_agree() {
             cpu::step(&mut state);
         }
         for wall in 0..10 {
-            let touched = |load: &Load| load.force != Vec3::ZERO;
+            let touched = |load: &SummedLoad| load.force != Vec3::ZERO;
             assert!(touched(&state.wall_loads[wall]), "wall {wall}: {law:?}");
         }
         for pass in [Pass::Neighbours, Pass::Walls, Pass::Integrate] {

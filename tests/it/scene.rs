@@ -718,12 +718,18 @@ fn hertz_takes_its_stiffness_from_the_materials() {
         together(modulus_b, modulus_b),
         together(shear_b, shear_b),
     );
-    // On a plane, only the sphere counts: one row of the table is like another.
-    for pair in [0, 1, 2] {
-        assert_close(pairs[pair].wall_stiffness, 4.0 / 3.0 * modulus_a);
-        assert_close(pairs[pair].wall_tangential_ratio, 4.0 * shear_a / modulus_a);
-        assert_close(pairs[3 + pair].wall_stiffness, 4.0 / 3.0 * modulus_b);
+    // A wall of the material of a body gives way as that does.
+    for pair in [0, 1, 3, 4] {
+        assert_eq!(pairs[pair].wall_stiffness, pairs[pair].stiffness);
+        assert_eq!(
+            pairs[pair].wall_tangential_ratio,
+            pairs[pair].tangential_ratio
+        );
     }
+    // A wall of which nothing is known is rigid: only the sphere counts.
+    assert_close(pairs[2].wall_stiffness, 4.0 / 3.0 * modulus_a);
+    assert_close(pairs[2].wall_tangential_ratio, 4.0 * shear_a / modulus_a);
+    assert_close(pairs[5].wall_stiffness, 4.0 / 3.0 * modulus_b);
     // Of the wall, which no sphere is of, nothing is known, nor needed.
     for pair in [2, 5, 6, 7, 8] {
         assert_eq!(
@@ -735,10 +741,71 @@ fn hertz_takes_its_stiffness_from_the_materials() {
     assert_eq!(
         scene.notes[..3],
         [
-            "effective modulus 7.692e10 Pa of a on a wall",
             "effective modulus 9.174e9 Pa of a on b",
-            "effective modulus 1.042e10 Pa of b on a wall",
+            "effective modulus 7.692e10 Pa of a on a rigid wall",
+            "effective modulus 1.042e10 Pa of b on a rigid wall",
         ]
+    );
+}
+
+#[test]
+fn two_walls_of_a_name_and_an_inlet_outside_of_the_domain_are_refused() {
+    let mut scene = ball();
+    let wall = json!({ "name": "side", "rectangle": { "size": [1, 1] }, "material": "stone", "position": [3, 0, 0] });
+    scene["walls"] = json!([wall, wall]);
+    assert_eq!(
+        parse(&scene).unwrap_err().problems[0].to_string(),
+        "walls[1].name: found \"side\", as of walls[0], expected a name of its own, by which results tell it from others"
+    );
+    let mut scene = ball();
+    scene["domain"] =
+        json!({ "min": [-1, -1, -1], "max": [1, 1, 1], "periodic": [true, false, false] });
+    scene["inlets"] = json!([{ "rate": 1, "shapes": { "ball": 1 },
+                               "region": { "min": [-0.5, 3, -0.5], "max": [0.5, 4, 0.5] } }]);
+    assert_eq!(
+        parse(&scene).unwrap_err().problems[0].to_string(),
+        "inlets[0].region: found 3 to 4 along y, which is outside of the domain, expected a region within -1 to 1 along y"
+    );
+    scene["inlets"][0]["region"] = json!({ "min": [-0.5, 0.5, -0.5], "max": [0.5, 4, 0.5] });
+    loaded(&scene);
+}
+
+#[test]
+fn walls_of_a_material_are_rigid_or_are_not() {
+    let stiffness = |scene: &Value| loaded(scene).model.pairs[0].wall_stiffness;
+    let soft = hertz();
+    let mut rigid = hertz();
+    for plane in rigid["planes"].as_array_mut().unwrap() {
+        plane["rigid"] = json!(true);
+    }
+    assert_close(stiffness(&rigid), 2.0 * stiffness(&soft));
+
+    let wall = json!({ "sphere": { "radius": 9 }, "material": "stone", "side": "inside" });
+    let mut both = rigid.clone();
+    both["walls"] = json!([wall]);
+    assert_eq!(
+        parse(&both).unwrap_err().problems[0].to_string(),
+        "walls[0].rigid: found false, but planes[0] is of the same material, and true, expected the same for all \
+         walls of a material; give the rigid ones a material of their own"
+    );
+    both["walls"][0]["rigid"] = json!(true);
+    assert_close(stiffness(&both), stiffness(&rigid));
+    both["materials"]["bare"] = json!({ "density": 1000, "restitution": 0.5, "friction": 0.5 });
+    both["walls"][0]["material"] = json!("bare");
+    both["walls"][0]["rigid"] = json!(false);
+    assert_eq!(
+        parse(&both).unwrap_err().problems[0].to_string(),
+        "walls[0].rigid: found false, expected a material with \"young_modulus\" and \"poisson_ratio\", which \
+         \"bare\" does not have"
+    );
+    let mut hooke = with(rigid, "/contact", json!({ "law": "hooke" }));
+    hooke["materials"]["stone"]
+        .as_object_mut()
+        .unwrap()
+        .retain(|name, _| !["young_modulus", "poisson_ratio"].contains(&name.as_str()));
+    assert_eq!(
+        loaded(&hooke).warnings,
+        ["planes[0]: the law \"hooke\" does not use \"rigid\"; the law \"hertz\" does"]
     );
 }
 
@@ -788,10 +855,13 @@ fn the_time_step_resolves_hertzs_contact_and_waves_through_spheres() {
         );
     }
 
-    // A plane is twice as stiff as another ball, whose half of the radius and mass count.
+    // A plane gives way as another ball does, of which half of the radius and mass count; a rigid one is twice as stiff.
     let mut scene = glass_balls(20.0);
     scene["planes"] = json!([{ "point": [-1, 0, 0], "normal": [1, 0, 0], "material": "stone" }]);
     scene["bodies"].as_array_mut().unwrap().pop();
+    let time = contact::hertz_contact_time(modulus, 0.01, mass, 20.0);
+    assert_close(loaded(&scene).model.time_step, time / 50.0);
+    scene["planes"][0]["rigid"] = json!(true);
     let time = contact::hertz_contact_time(2.0 * modulus, 0.01, mass, 20.0);
     assert_close(loaded(&scene).model.time_step, time / 50.0);
 
@@ -1750,4 +1820,122 @@ fn a_scene_and_all_its_files_come_from_memory() {
         sentence.contains("did you mean in/laws.wgsl?"),
         "{sentence}"
     );
+}
+
+/// A scene whose bodies are in a file of this text, in memory.
+fn of_file(text: &str, bodies: Value) -> Result<Scene, scene::SceneError> {
+    let files = std::collections::BTreeMap::from([("bed.csv".into(), text.as_bytes().to_vec())]);
+    let mut scene = ball();
+    scene["shapes"]["pair"] = json!({ "rod": { "n": 2, "radius": 0.02 }, "material": "stone" });
+    scene["planes"] = json!([]);
+    scene["contact"] = json!({ "stiffness": 1e5 });
+    scene["bodies"] = bodies;
+    scene::parse_with(&scene.to_string(), Path::new("test.json"), &files)
+}
+
+#[test]
+fn bodies_come_from_a_file() {
+    let csv = "# a bed\nid, x, Y,z,radius,vx,vy,vz,omegax,omegay,omegaz\n\
+               1, 100, 0, 0, 20, 1, 2, 3, 4, 5, 6\n\n2,300,0,0,30,0,0,0,0,0,0\n3,500,0,0,20,0,0,0,0,0,0\n";
+    let wanted = json!({ "file": "bed.csv", "shape": "ball", "units": "mm" });
+    let found = of_file(csv, wanted.clone()).unwrap();
+    let bodies = &found.model.bodies;
+    assert_eq!(bodies.len(), 3);
+    assert!((bodies[1].position - DVec3::new(0.3, 0.0, 0.0)).length() < 1e-12);
+    assert!((bodies[0].velocity - DVec3::new(1e-3, 2e-3, 3e-3)).length() < 1e-12);
+    assert_eq!(bodies[0].angular_velocity, DVec3::new(4.0, 5.0, 6.0));
+    let radius = |body: usize| found.model.shapes[bodies[body].shape].spheres[0].radius;
+    assert!((radius(0) - 0.02).abs() < 1e-12 && (radius(1) - 0.03).abs() < 1e-12);
+    assert_eq!(bodies[0].shape, bodies[2].shape);
+    assert!(
+        found
+            .notes
+            .contains(&"bodies: 3 bodies of \"bed.csv\"; without the columns id".to_owned()),
+        "{:?}",
+        found.notes
+    );
+    // What is kept of the scene has the bodies, and gives the same model.
+    let again = scene::parse(
+        &serde_json::to_string(&found.file).unwrap(),
+        Path::new("test.json"),
+    )
+    .unwrap();
+    assert_eq!(again.model, found.model);
+
+    // The last state of a dump, by types.
+    let dump = "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n1\nITEM: ATOMS id type x y z\n1 1 9 9 9\n\
+                ITEM: TIMESTEP\n100\nITEM: NUMBER OF ATOMS\n2\nITEM: BOX BOUNDS pp pp ff\n0 1\n0 1\n0 1\n\
+                ITEM: ATOMS id type x y z quatx quaty quatz quatw\n1 1 0 0 0 0 0 0 1\n2 2 1 0 0 0 0 0.6 0.8\n";
+    let types = json!({ "file": "bed.csv", "types": { "1": "ball", "2": "pair" } });
+    let found = of_file(dump, types).unwrap();
+    let names: Vec<&str> = found
+        .model
+        .bodies
+        .iter()
+        .map(|body| found.model.shapes[body.shape].name.as_str())
+        .collect();
+    assert_eq!(names, ["ball", "pair"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_file_of_bodies_is_told_with_its_line() {
+    let ball = json!({ "file": "bed.csv", "shape": "ball" });
+    for (text, bodies, expected) in [
+        ("", &ball, "found nothing in \"bed.csv\""),
+        (
+            "1,2,3\n",
+            &ball,
+            "found the numbers \"1,2,3\" in \"bed.csv\", line 1",
+        ),
+        (
+            "x,y\n1,2\n",
+            &ball,
+            "bodies: found the columns x, y in \"bed.csv\", expected columns x, y and z",
+        ),
+        (
+            "x,y,z\n1,2\n",
+            &ball,
+            "found 2 columns in \"bed.csv\", line 2",
+        ),
+        (
+            "x,y,z\n1,2,3\n1,two,3\n",
+            &ball,
+            "found no number as a coordinate in \"bed.csv\", line 3",
+        ),
+        ("x,y,z\n", &ball, "found no body in \"bed.csv\""),
+        (
+            "x,y,z,radius\n1,2,3,-4\n",
+            &ball,
+            "found the radius -4 m in \"bed.csv\", line 2",
+        ),
+        (
+            "x,y,z,radius\n1,2,3,4\n",
+            &json!({ "file": "bed.csv", "shape": "pair" }),
+            "found a radius for the shape \"pair\", which is no single sphere in \"bed.csv\", line 2",
+        ),
+        (
+            "type,x,y,z\n7,1,2,3\n",
+            &json!({ "file": "bed.csv", "types": { "1": "ball" } }),
+            "found the type 7 in \"bed.csv\", line 2, expected one of those in \"types\": 1",
+        ),
+        (
+            "x,y,z\n1,2,3\n",
+            &json!({ "file": "bed.csv" }),
+            "bodies: found neither a \"shape\" nor \"types\"",
+        ),
+        (
+            "ITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n3\nITEM: ATOMS id x y z\n1 0 0 0\n",
+            &ball,
+            "found the end after 1 of 3 atoms in \"bed.csv\", line 6",
+        ),
+        (
+            "x,y,z\n1,2,3\n",
+            &json!({ "file": "bad.csv", "shape": "ball" }),
+            "bodies.file: found \"bad.csv\"",
+        ),
+    ] {
+        let error = of_file(text, bodies.clone()).unwrap_err();
+        let found = error.problems[0].to_string();
+        assert!(found.contains(expected), "{text:?}: {found}");
+    }
 }

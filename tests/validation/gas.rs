@@ -16,7 +16,8 @@ fn walls(side: f64) -> Value {
             let (mut point, mut normal) = ([0.0; 3], [0.0; 3]);
             point[axis] = 0.5 * side * sign;
             normal[axis] = -sign;
-            planes.push(json!({ "point": point, "normal": normal, "material": "m" }));
+            planes
+                .push(json!({ "point": point, "normal": normal, "material": "m", "rigid": true }));
         }
     }
     json!(planes)

@@ -18,7 +18,7 @@ fn smooth(density: f64, young: f64, poisson: f64) -> Value {
 }
 
 fn floor(material: &str) -> Value {
-    json!([{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": material }])
+    json!([{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": material, "rigid": true }])
 }
 
 pub fn two_spheres(engine: Engine) -> Vec<Quantity> {

@@ -29,7 +29,7 @@ const YOUNG: f64 = 1e7;
 const POISSON: f64 = 0.25;
 
 fn floor() -> Value {
-    json!([{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "m" }])
+    json!([{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "m", "rigid": true }])
 }
 
 /// Sum of all contact forces on bodies, N: those between bodies cancel, those of planes remain.
@@ -83,7 +83,7 @@ fn stacked(engine: Engine, law: &str, place: DVec3, part: f64) -> Simulation {
     }
     engine.start(&json!({
         "version": 1, "contact": contact(law, STACK_STIFFNESS, 8e-4),
-        "planes": [ { "point": [0, place.y, 0], "normal": [0, 1, 0], "material": "m" } ],
+        "planes": [ { "point": [0, place.y, 0], "normal": [0, 1, 0], "material": "m", "rigid": true } ],
         "materials": { "m": soft(0.4) },
         "shapes": { "ball": { "sphere": { "radius": STACK_RADIUS }, "material": "m" } },
         "bodies": bodies,
@@ -144,7 +144,7 @@ pub fn one_sphere_clump(engine: Engine) -> Vec<Quantity> {
             "version": 1, "contact": contact(law, 1e5, 2e-4),
             "materials": { "m": { "density": 1000, "restitution": 0.6, "friction": 0.4,
                                   "young_modulus": YOUNG, "poisson_ratio": POISSON } },
-            "planes": [ { "point": [0, 0, 0], "normal": [0.1, 1, 0], "material": "m" } ],
+            "planes": [ { "point": [0, 0, 0], "normal": [0.1, 1, 0], "material": "m", "rigid": true } ],
             "shapes": { "ball": { "sphere": { "radius": radius }, "material": "m" },
                         "clump": { "spheres": [ { "center": [0.3, 0, 0], "radius": radius } ],
                                    "material": "m" } },
@@ -246,7 +246,7 @@ pub fn pyramid(engine: Engine) -> Vec<Quantity> {
 
 pub fn settled_bed(engine: Engine) -> Vec<Quantity> {
     let radius = 0.05;
-    let wall = |point: [f64; 3], normal: [f64; 3]| json!({ "point": point, "normal": normal, "material": "m" });
+    let wall = |point: [f64; 3], normal: [f64; 3]| json!({ "point": point, "normal": normal, "material": "m", "rigid": true });
     let mut quantities = Vec::new();
     for law in ["hooke", "hertz"] {
         let mut simulation = engine.start(&json!({

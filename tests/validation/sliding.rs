@@ -30,7 +30,7 @@ fn slope(law: &str, angle: f64, time_step: f64) -> Value {
         "materials": { "floor": material(0.5) },
         "shapes": { SLED: { "material": "floor", "spheres":
             [corner(0.1, 0.1), corner(0.1, -0.1), corner(-0.1, 0.1), corner(-0.1, -0.1)] } },
-        "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "floor" } ],
+        "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "floor", "rigid": true } ],
         "pairs": [], "bodies": [],
     })
 }
@@ -126,7 +126,7 @@ pub fn slide_to_roll(engine: Engine) -> Vec<Quantity> {
             "materials": { "m": { "density": density, "restitution": 0.5, "friction": friction,
                                   "young_modulus": young, "poisson_ratio": poisson } },
             "shapes": { "ball": { "sphere": { "radius": radius }, "material": "m" } },
-            "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "m" } ],
+            "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "m", "rigid": true } ],
             "bodies": [ { "shape": "ball", "position": [0, radius - overlap, 0],
                           "velocity": [start, 0, 0] } ],
         }));
@@ -416,7 +416,7 @@ pub fn pull_off(engine: Engine) -> Vec<Quantity> {
         }
         let mut scene = json!({
             "version": 1, "contact": contact, "shapes": {}, "bodies": [], "materials": {},
-            "planes": [ { "point": [0, 0, 0], "normal": [0, -1, 0], "material": "light" } ],
+            "planes": [ { "point": [0, 0, 0], "normal": [0, -1, 0], "material": "light", "rigid": true } ],
             "pairs": [],
         });
         for (k, (name, load)) in [("light", light), ("heavy", heavy)].into_iter().enumerate() {

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::model::wall::facet::distance;
 use crate::state::grid::{extent, from_wall};
-use crate::state::layout::{Body, BodyForce, HERTZ, Load, SphereLoad, WALL, WALL_DIGITS};
+use crate::state::layout::{Body, BodyForce, HERTZ, SphereLoad, SummedLoad, WALL, WALL_DIGITS};
 use crate::state::{State, body_orientation};
 use crate::step::Pass;
 use crate::step::wall_load::{carried, load};
@@ -357,7 +357,7 @@ fn orientations(a: &State, b: &State) -> f64 {
 }
 
 /// The loads on walls that the sums of a state stand for: of all copies together.
-fn summed(state: &State) -> Vec<Load> {
+fn summed(state: &State) -> Vec<SummedLoad> {
     let walls = state.params.wall_count as usize;
     let mut sums = vec![[0_i64; WALL_DIGITS]; walls];
     for (k, digits) in state.wall_sums.chunks_exact(WALL_DIGITS).enumerate() {
@@ -371,7 +371,7 @@ fn summed(state: &State) -> Vec<Load> {
         .collect()
 }
 
-fn pushed_wall(load: &Load) -> Pushed {
+fn pushed_wall(load: &SummedLoad) -> Pushed {
     (load.force, load.torque, 0.0)
 }
 

@@ -170,6 +170,11 @@ impl Wall {
         }
     }
 
+    /// Whether it may do work on bodies: it moves, or has a belt.
+    pub fn works(&self) -> bool {
+        self.motion.is_some() || self.loaded.is_some() || self.belt != DVec3::ZERO
+    }
+
     /// Hash of its shape and its side.
     pub(crate) fn shape_hash(&self) -> u64 {
         // What `Debug` writes of a number is enough to tell it from every other.

@@ -587,7 +587,7 @@ impl Check {
                 return None;
             }
         };
-        let mesh = self.mesh(path, &shape.file, shape.scale, folder)?;
+        let mesh = self.mesh(path, &shape.file, (shape.scale, shape.units), folder)?;
         if !mesh.is_closed() {
             self.problem(
                 format_args!("{path}.file"),

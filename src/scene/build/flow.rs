@@ -76,6 +76,7 @@ impl Check {
                     "a box, or a face: a box without width along one axis",
                 );
             }
+            self.in_domain(&path, file, min, max);
             if self.problems.len() > before {
                 continue;
             }
@@ -102,6 +103,32 @@ impl Check {
             });
         }
         inlets
+    }
+
+    /// Refuses an inlet whose region, from `min` to `max`, has nothing in common with the domain.
+    fn in_domain(&mut self, path: &str, file: &SceneFile, min: DVec3, max: DVec3) {
+        let Some(domain) = &file.domain else {
+            return;
+        };
+        for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+            let (low, high) = (domain.min.0[axis], domain.max.0[axis]);
+            if min[axis] > high || max[axis] < low {
+                self.problem(
+                    format_args!("{path}.region"),
+                    format!(
+                        "{} to {} along {name}, which is outside of the domain",
+                        exact(min[axis]),
+                        exact(max[axis])
+                    ),
+                    format!(
+                        "a region within {} to {} along {name}",
+                        exact(low),
+                        exact(high)
+                    ),
+                );
+                return;
+            }
+        }
     }
 
     fn rate(&mut self, path: &str, inlet: &format::Inlet) -> Option<Rate> {

@@ -314,10 +314,18 @@ impl Check {
         }
     }
 
-    /// The elastic constants that the law needs: planes are rigid, so those of the materials of bodies.
-    pub(super) fn elasticity(&mut self, file: &SceneFile, names: &Names, shapes: &Shapes) {
+    /// The elastic constants that the law needs, those of the materials of bodies; and whether walls of each material
+    /// are rigid.
+    pub(super) fn elasticity(
+        &mut self,
+        file: &SceneFile,
+        materials: &Names,
+        names: &Names,
+        shapes: &Shapes,
+    ) -> Vec<bool> {
+        let rigid = self.rigid_walls(file, materials);
         if file.contact.law != Law::Hertz {
-            return;
+            return rigid;
         }
         let used = used_shapes(file, names).chain(file.shapes.0.len()..shapes.clumps.len());
         let of_bodies: HashSet<usize> = used
@@ -342,5 +350,63 @@ impl Check {
                 }
             }
         }
+        rigid
+    }
+
+    /// Whether walls of each material are rigid: as the walls say, or else where the elastic constants are not known.
+    fn rigid_walls(&mut self, file: &SceneFile, materials: &Names) -> Vec<bool> {
+        let known = |material: &format::Material| {
+            material.young_modulus.is_some() && material.poisson_ratio.is_some()
+        };
+        let constants: Vec<bool> = file.materials.0.iter().map(|(_, own)| known(own)).collect();
+        let mut rigid: Vec<bool> = constants.iter().map(|known| !known).collect();
+        let planes = file
+            .planes
+            .iter()
+            .enumerate()
+            .map(|(index, plane)| (format!("planes[{index}]"), &plane.material, plane.rigid));
+        let walls = file
+            .walls
+            .iter()
+            .enumerate()
+            .map(|(index, wall)| (format!("walls[{index}]"), &wall.material, wall.rigid));
+        let mut first: HashMap<usize, (String, bool)> = HashMap::new();
+        for (path, name, asked) in planes.chain(walls) {
+            let Some(material) = materials.get(name) else {
+                continue;
+            };
+            if file.contact.law != Law::Hertz {
+                if asked.is_some() {
+                    self.warnings.push(format!(
+                        "{path}: the law {:?} does not use \"rigid\"; the law \"hertz\" does",
+                        file.contact.law.keyword()
+                    ));
+                }
+                continue;
+            }
+            if asked == Some(false) && !constants[material] {
+                self.problem(
+                    format_args!("{path}.rigid"),
+                    "false",
+                    format!(
+                        "a material with \"young_modulus\" and \"poisson_ratio\", which {name:?} does not have"
+                    ),
+                );
+            }
+            let own = asked.unwrap_or(!constants[material]);
+            match first.get(&material) {
+                Some((other, theirs)) if *theirs != own => self.problem(
+                    format_args!("{path}.rigid"),
+                    format!("{own}, but {other} is of the same material, and {theirs}"),
+                    "the same for all walls of a material; give the rigid ones a material of their own",
+                ),
+                Some(_) => (),
+                None => {
+                    rigid[material] = own;
+                    first.insert(material, (path, own));
+                }
+            }
+        }
+        rigid
     }
 }

@@ -9,9 +9,11 @@ mod explosions;
 mod fills;
 mod flow;
 mod forces;
+mod from_file;
 mod heat;
 mod law;
 mod materials;
+mod measure;
 mod output;
 mod overlaps;
 mod stages;
@@ -64,6 +66,11 @@ pub(super) fn build(
     placed: Option<&Placed>,
 ) -> Result<Scene, Vec<Problem>> {
     let mut check = Check::default();
+    let expanded = from_file::expand(file, folder)?;
+    let file = expanded.as_ref().map_or(file, |(file, _)| file);
+    check
+        .notes
+        .extend(expanded.iter().map(|(_, note)| note.clone()));
     check.settings(file);
     let contact = check.contact(file, folder);
     let materials = check.materials(file);
@@ -89,6 +96,8 @@ pub(super) fn build(
     let named = NamedBodies::new(file, started_bodies);
     bodies.extend(check.bodies(file, &shape_names, &materials, &group_names, &mut shapes));
     check.output(file);
+    check.measure(file, &shape_names, &materials);
+    check.run_until(file, &walls);
     let view = check.view(file);
     let mut fills = check.fills(file, &shape_names, &materials, &group_names, &mut shapes);
     let mut inlets = check.inlets(file, &shape_names, &materials, &group_names, &mut shapes);
@@ -96,7 +105,7 @@ pub(super) fn build(
     let spawn = check.spawn(file, &shape_names);
     let probes = check.probes(file);
     check.explosions(file, &named, started_bodies, &shape_names, &shapes.clumps);
-    check.elasticity(file, &shape_names, &shapes);
+    let rigid = check.elasticity(file, &materials, &shape_names, &shapes);
     check.heat(file, &shape_names, &shapes);
     check.features_of_impulses(file);
     let shapes = shapes.clumps;
@@ -164,7 +173,7 @@ pub(super) fn build(
         .chain(explosions::flying(&explosions, &bodies))
         .chain(spawn.iter().map(|shape| flow::spawned(*shape)))
         .collect();
-    let encounters = Encounters::new(&materials, &shapes, &walls, &moving, gravity);
+    let encounters = Encounters::new(&materials, rigid, &shapes, &walls, &moving, gravity);
     let notes = encounters
         .stiffen(&file.contact, &materials, &mut laws, &names)
         .map_err(|problem| vec![problem])?;

@@ -1,11 +1,12 @@
 //! Planes and other walls.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
 use glam::{DVec2, DVec3};
 
-use super::super::error::{Problem, exact};
+use super::super::error::{Problem, exact, rounded};
 use super::super::files::{Folder, neighbour};
 use super::super::format::{self, SceneFile};
 use super::check::{Check, Names, Sign, list, vector};
@@ -31,6 +32,9 @@ const KINDS: [&str; 10] = [
     "mesh",
     "signed_distance",
 ];
+
+/// How many times as large as the largest sphere, or as small, a mesh is not without a doubt.
+const EXTREME: f64 = 1000.0;
 
 impl Check {
     /// The walls that are right: the planes, then all others.
@@ -59,8 +63,18 @@ impl Check {
         for (index, plane) in file.planes.iter().enumerate() {
             walls.extend(self.plane(index, plane, materials));
         }
+        let mut named = HashMap::new();
         for (index, wall) in file.walls.iter().enumerate() {
             walls.extend(self.wall(index, wall, materials, folder, largest));
+            if let Some(name) = &wall.name
+                && let Some(first) = named.insert(name, index)
+            {
+                self.problem(
+                    format_args!("walls[{index}].name"),
+                    format!("{name:?}, as of walls[{first}]"),
+                    "a name of its own, by which results tell it from others",
+                );
+            }
         }
         walls
     }
@@ -303,13 +317,17 @@ impl Check {
         }
         if let Some(mesh) = &wall.mesh {
             let path = format!("{path}.mesh");
-            let mesh = self.mesh(&path, &mesh.file, mesh.scale, folder)?;
+            let given = (mesh.scale, mesh.units);
+            let mesh = self.mesh(&path, &mesh.file, given, folder)?;
+            self.tell_of_mesh(&path, &mesh, given, largest);
             return Some(Shape::Mesh(Arc::new(mesh)));
         }
         if let Some(sampled) = &wall.signed_distance {
             let path = format!("{path}.signed_distance");
             let fits = self.length(format_args!("{path}.spacing"), sampled.spacing);
-            let mesh = self.mesh(&path, &sampled.file, sampled.scale, folder)?;
+            let given = (sampled.scale, sampled.units);
+            let mesh = self.mesh(&path, &sampled.file, given, folder)?;
+            self.tell_of_mesh(&path, &mesh, given, largest);
             if !mesh.is_closed() {
                 self.problem(
                     format_args!("{path}.file"),
@@ -354,15 +372,53 @@ impl Check {
         })
     }
 
+    /// Says what the mesh of a wall is like; and warns if its size is none that spheres of a `largest` radius (m) make sense with,
+    /// and the scene says nothing of its unit.
+    fn tell_of_mesh(
+        &mut self,
+        path: &str,
+        mesh: &Mesh,
+        given: (Option<f64>, Option<format::Units>),
+        largest: f64,
+    ) {
+        let corners = mesh.vertices.iter();
+        let (min, max) = corners.fold(
+            (DVec3::INFINITY, DVec3::NEG_INFINITY),
+            |(min, max), corner| (min.min(*corner), max.max(*corner)),
+        );
+        let place = |corner: DVec3| {
+            let [x, y, z] = corner.to_array().map(rounded);
+            format!("{x}, {y}, {z}")
+        };
+        self.notes.push(format!(
+            "{path}: {} triangles from {} to {} m, {}",
+            mesh.triangles.len(),
+            place(min),
+            place(max),
+            if mesh.is_closed() { "closed" } else { "open" }
+        ));
+        let size = (max - min).length();
+        let ratio = size / (2.0 * largest);
+        let sound = 1.0 / EXTREME..=EXTREME;
+        if largest > 0.0 && given == (None, None) && !sound.contains(&ratio) {
+            self.warnings.push(format!(
+                "{path}: found a mesh of {} m and spheres of {} m or less across; give the unit of the file, such as \
+                 \"units\": \"mm\", or \"units\": \"m\" if it is meant",
+                rounded(size),
+                rounded(2.0 * largest)
+            ));
+        }
+    }
+
     /// The mesh in a file.
     pub(super) fn mesh(
         &mut self,
         path: &str,
         file: &str,
-        scale: Option<f64>,
+        (scale, units): (Option<f64>, Option<format::Units>),
         folder: Folder,
     ) -> Option<Mesh> {
-        let scale = scale.unwrap_or(1.0);
+        let scale = scale.unwrap_or(1.0) * units.map_or(1.0, format::Units::metres);
         let what = "a factor";
         if !self.number(format_args!("{path}.scale"), scale, what, Sign::Positive) {
             return None;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::apply;
 
 use super::super::strict::{self, given, keywords, objects};
-use super::{List, Vector, origin};
+use super::{List, Units, Vector, origin};
 
 /// A shape: a rigid composite of spheres. It gives exactly one of `sphere`, `cube`, `tetrahedron`, `rod`,
 /// `torus`, `box`, `mesh`, `spheres` and `parts`.
@@ -132,9 +132,11 @@ pub struct FittedMesh {
     /// An OBJ or STL file (text or binary), relative to the folder of the scene file; its triangles are
     /// anticlockwise seen from outside.
     pub file: String,
-    /// What lengths in the file are multiplied by, such as 0.001 for millimetres. Default: 1.
+    /// What lengths in the file are multiplied by, besides `units`. Default: 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
+    /// The unit of lengths in the file. Default: "m".
+    pub units: Option<Units>,
     /// Number of spheres. They are placed such that the largest gap between the surface of the mesh and theirs
     /// is as small as can be found; should fewer do as well, there are fewer.
     #[schemars(range(min = 1))]

@@ -10,7 +10,7 @@ use super::{List, Sphere, Vector, origin};
 /// Something that bodies touch and that is no body. It gives exactly one of `plane`, `rectangle`, `disc`,
 /// `box`, `sphere`, `cylinder`, `cone`, `torus`, `mesh` and `signed_distance`, in its own axes, and has its orientation as a body has.
 ///
-/// A wall is rigid, and flat where a sphere touches it: the effective radius of a contact is that of the
+/// A wall keeps its shape, and is flat where a sphere touches it: the effective radius of a contact is that of the
 /// sphere, whatever the curvature of the wall.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -54,6 +54,9 @@ pub struct Wall {
     pub side: Option<Side>,
     /// Name of the material.
     pub material: String,
+    /// With the law "hertz", whether it is rigid: of the elastic constants, only those of the sphere count. All walls
+    /// of a material are, or none. Default: false, but true where the material has no `young_modulus`.
+    pub rigid: Option<bool>,
     /// Where the wall's own origin is, m. Default: 0, 0, 0.
     #[serde(default = "origin")]
     pub position: Vector,
@@ -176,9 +179,11 @@ pub struct TorusShape {
 pub struct MeshShape {
     /// An OBJ or STL file (text or binary), relative to the folder of the scene file.
     pub file: String,
-    /// What lengths in the file are multiplied by, such as 0.001 for millimetres. Default: 1.
+    /// What lengths in the file are multiplied by, besides `units`. Default: 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
+    /// The unit of lengths in the file. Default: "m".
+    pub units: Option<Units>,
 }
 
 /// The distance from a closed mesh, sampled on a grid.
@@ -189,12 +194,46 @@ pub struct DistanceShape {
     /// An OBJ or STL file (text or binary), relative to the folder of the scene file. Each of its edges is that of
     /// two triangles.
     pub file: String,
-    /// What lengths in the file are multiplied by, such as 0.001 for millimetres. Default: 1.
+    /// What lengths in the file are multiplied by, besides `units`. Default: 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
+    /// The unit of lengths in the file. Default: "m".
+    pub units: Option<Units>,
     /// Distance of two samples, m.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub spacing: f64,
+}
+
+/// A unit of length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Units", rename_all = "lowercase")]
+pub enum Units {
+    /// Metres.
+    M,
+    /// Centimetres.
+    Cm,
+    /// Millimetres.
+    Mm,
+    /// Micrometres.
+    Um,
+    /// Inches.
+    In,
+    /// Feet.
+    Ft,
+}
+
+impl Units {
+    /// The unit, m.
+    pub fn metres(self) -> f64 {
+        match self {
+            Units::M => 1.0,
+            Units::Cm => 0.01,
+            Units::Mm => 0.001,
+            Units::Um => 1e-6,
+            Units::In => 0.0254,
+            Units::Ft => 0.3048,
+        }
+    }
 }
 
 /// Which side of a wall's surface bodies touch.
@@ -365,5 +404,6 @@ objects! {
 }
 
 keywords! {
+    Units: "one of \"m\", \"cm\", \"mm\", \"um\", \"in\" and \"ft\"",
     Side: "\"both\", \"outside\" or \"inside\"",
 }

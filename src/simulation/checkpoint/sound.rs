@@ -7,8 +7,8 @@ use glam::{IVec4, Vec3, Vec4};
 
 use super::{Checkpoint, FIXED, GROUP_SHIFT, IDS, PLACES, SHAPE_BITS, SHAPES, group_of};
 use crate::state::layout::{
-    APPLIED, Action, Body, BodyForce, BodyHeat, History, Load, LoadedWall, MATERIAL_BITS,
-    MAX_WALLS, NO_WALL, PUSH, SPRING, Sphere, SphereLoad, Stats, THRUST, WALL, Wall,
+    APPLIED, Action, Body, BodyForce, BodyHeat, History, LoadedWall, MATERIAL_BITS, MAX_WALLS,
+    NO_WALL, PUSH, SPRING, Sphere, SphereLoad, Stats, SummedLoad, THRUST, WALL, Wall,
 };
 use crate::state::{Field, State};
 
@@ -266,7 +266,7 @@ impl Checkpoint {
                     );
             expect(right, || "a wall under load that cannot be".to_owned())?;
         }
-        for load in self.elements::<Load>(Field::WallLoads.name()) {
+        for load in self.elements::<SummedLoad>(Field::WallLoads.name()) {
             expect(finite(&[load.force, load.torque], &[]), || {
                 "a load on a wall that is no number".to_owned()
             })?;

@@ -13,6 +13,7 @@ use super::decomposition::{Decomposition, SubdomainView};
 use super::history::for_law;
 use super::lanes::{WIDTH, read_both};
 use super::subdomain::{Chunk, LaneGroup, Subdomain};
+pub(super) use crate::math::rounding::add_up as add;
 use crate::state::State;
 use crate::state::layout::{Body, IMPULSE, KEPT, SphereLoad};
 
@@ -210,15 +211,6 @@ fn load_block<const LAW: u32>(
         }
         damped[lane] = 0.0;
     }
-}
-
-/// Kahan's summation: `rest` is what rounding has left out of `sum`.
-#[inline(always)]
-pub(super) fn add(sum: &mut f32, rest: &mut f32, term: f32) {
-    let term = term + *rest;
-    let total = *sum + term;
-    *rest = term - (total - *sum);
-    *sum = total;
 }
 
 #[cfg(all(test, feature = "scene"))]

@@ -31,12 +31,13 @@ pub fn forces(state: &mut State) {
     state.body_forces = forces;
 }
 
-/// Force, torque about the centre of mass, and the power that it takes, W.
+/// Force, torque about the centre of mass, and the powers that it takes and gives, W.
 #[derive(Default)]
 struct Taken {
     force: Vec3,
     torque: Vec3,
     power: f32,
+    given: f32,
 }
 
 impl Taken {
@@ -44,6 +45,7 @@ impl Taken {
         self.force += other.force;
         self.torque += other.torque;
         self.power += other.power;
+        self.given += other.given;
     }
 }
 
@@ -82,6 +84,7 @@ fn act_on(state: &State, index: usize, time: f32, own: &mut BodyForce) {
         force: -group.drag * velocity,
         torque: -group.angular_drag * spin,
         power: group.drag * velocity.length_squared() + group.angular_drag * spin.length_squared(),
+        given: 0.0,
     };
     if params.water_density > 0.0 {
         sum.add(in_water(state, &turning, own.displacement, time));
@@ -99,6 +102,11 @@ fn act_on(state: &State, index: usize, time: f32, own: &mut BodyForce) {
         &mut own.drag,
         &mut own.drag_rest,
         sum.power * params.time_step,
+    );
+    add(
+        &mut own.work,
+        &mut own.work_rest,
+        sum.given * params.time_step,
     );
 }
 
@@ -154,12 +162,14 @@ fn in_water(state: &State, turning: &Turning, displacement: f32, time: f32) -> T
         let stokes = part * PI * params.water_viscosity * member.radius;
         let inertial = part * 0.5 * params.water_drag * params.water_density * PI * square;
         let resistance = 6.0 * stokes + inertial * velocity.length();
-        let force = -resistance * velocity - (params.water_density * volume) * params.gravity;
+        let lift = -(params.water_density * volume) * params.gravity;
+        let force = -resistance * velocity + lift;
         let twist = 8.0 * stokes * square;
         sum.add(Taken {
             force,
             torque: arm.cross(force) - twist * turning.spin,
             power: resistance * velocity.length_squared() + twist * turning.spin.length_squared(),
+            given: lift.dot(velocity),
         });
     }
     sum
@@ -182,6 +192,7 @@ fn act(state: &State, action: &Action, turning: &Turning, time: f32) -> Taken {
         force,
         torque: arm.cross(force) + torque,
         power: 0.0,
+        given: force.dot(turning.velocity_at(arm)) + torque.dot(turning.spin),
     }
 }
 
@@ -222,5 +233,6 @@ fn spring(state: &State, action: &Action, turning: &Turning, arm: Vec3) -> Taken
         force,
         torque: arm.cross(force),
         power: share * action.damping * speed * speed,
+        given: 0.0,
     }
 }

@@ -445,7 +445,7 @@ impl Gathered {
         for (row, columns) in self.loads.iter_mut().enumerate() {
             columns.read(loads, row);
         }
-        let forces = cast_slice::<_, [[f32; 4]; 3]>(forces);
+        let forces = cast_slice::<_, [[f32; 4]; 4]>(forces);
         for (row, columns) in lanes.forces.iter_mut().enumerate() {
             columns.read(forces, row);
         }

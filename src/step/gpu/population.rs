@@ -72,7 +72,7 @@ impl GpuEngine {
             state.gone.add(&load);
         }
         for force in pod_collect_to_vec::<u8, BodyForce>(forces) {
-            state.gone.add_drag(&force);
+            state.gone.add_forces(&force);
         }
         state.remove_elements(bodies);
         state.stats[0] = pod_read_unaligned(stats);

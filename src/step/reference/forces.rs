@@ -29,6 +29,7 @@ pub fn forces<R: Real>(state: &mut State<R>) {
             force: body.velocity * -group.drag,
             torque: spin * -group.angular_drag,
             power: group.drag * body.velocity.square() + group.angular_drag * spin.square(),
+            given: R::ZERO,
         };
         if state.params.water_density > R::ZERO {
             sum.add(in_water(state, &turning, own.displacement, time));
@@ -42,16 +43,19 @@ pub fn forces<R: Real>(state: &mut State<R>) {
         own.acceleration = group.gravity;
         let term = sum.power * state.params.time_step;
         add(&mut own.drag, &mut own.drag_rest, term);
+        let term = sum.given * state.params.time_step;
+        add(&mut own.work, &mut own.work_rest, term);
         state.body_forces[index] = own;
     }
 }
 
-/// Force, torque about the centre of mass, and the power that it takes, W.
+/// Force, torque about the centre of mass, and the powers that it takes and gives, W.
 #[derive(Default)]
 struct Taken<R> {
     force: Vector<R>,
     torque: Vector<R>,
     power: R,
+    given: R,
 }
 
 impl<R: Real> Taken<R> {
@@ -59,6 +63,7 @@ impl<R: Real> Taken<R> {
         self.force += other.force;
         self.torque += other.torque;
         self.power += other.power;
+        self.given += other.given;
     }
 }
 
@@ -131,12 +136,14 @@ fn in_water<R: Real>(state: &State<R>, turning: &Turning<R>, displacement: R, ti
         let stokes = part * pi * params.water_viscosity * member.radius;
         let inertial = part * R::of(0.5) * params.water_drag * params.water_density * pi * square;
         let resistance = R::of(6.0) * stokes + inertial * velocity.length();
-        let force = velocity * -resistance - params.gravity * (params.water_density * volume);
+        let lift = params.gravity * -(params.water_density * volume);
+        let force = velocity * -resistance + lift;
         let twist = R::of(8.0) * stokes * square;
         sum.add(Taken {
             force,
             torque: arm.cross(force) - spin * twist,
             power: resistance * velocity.square() + twist * spin.square(),
+            given: lift.dot(velocity),
         });
     }
     sum
@@ -178,6 +185,7 @@ fn spring<R: Real>(
         force,
         torque: arm.cross(force),
         power: share * action.damping * speed * speed,
+        given: R::ZERO,
     }
 }
 
@@ -199,5 +207,6 @@ fn act<R: Real>(state: &State<R>, action: &Action<R>, turning: &Turning<R>, time
         force,
         torque: arm.cross(force) + torque,
         power: R::ZERO,
+        given: force.dot(turning.velocity_at(arm)) + torque.dot(turning.spin),
     }
 }

@@ -1,7 +1,8 @@
+use super::contacts::add;
 use super::grid::{between, travel};
 use super::real::Real;
 use super::rotation::{Quaternion, advance, angular_velocity};
-use super::state::{Body, BodyProperties, Load, LoadedWall, Params, State, Wall};
+use super::state::{Body, BodyProperties, LoadedWall, Params, State, SummedLoad, Wall};
 use super::vector::Vector;
 use crate::math::rounding::dither;
 use crate::state::layout::{ASLEEP, IMPULSE, SEMI_IMPLICIT, SHARES, WALL_DIGITS, shared};
@@ -176,7 +177,7 @@ fn along<R: Real>(vector: Vector<R>, axis: Vector<R>) -> Vector<R> {
 /// Moves a wall under its load by one time step. Returns how far a point of it may have come, m.
 fn move_loaded<R: Real>(
     own: &mut LoadedWall<R>,
-    load: &Load<R>,
+    load: &SummedLoad<R>,
     wall: &mut Wall<R>,
     params: &Params<R>,
     dither: R,
@@ -240,14 +241,23 @@ fn integrate_walls<R: Real>(state: &mut State<R>) {
     let dither = dither_of(state);
     if params.wall_loads == 1 {
         let sums = state.wall_sums.chunks_exact_mut(WALL_DIGITS);
-        for (load, sum) in state.wall_loads.iter_mut().zip(sums) {
+        let walls = state.walls.iter().zip(&mut state.wall_loads);
+        for (index, ((wall, load), sum)) in walls.zip(sums).enumerate() {
             let number = |k: usize| sum_of(&sum[3 * k..]);
-            *load = Load {
-                force: Vector::from([0, 1, 2].map(number)) * params.force_unit,
-                torque: Vector::from([3, 4, 5].map(number)) * params.torque_unit,
-                ..Load::default()
-            };
+            load.force = Vector::from([0, 1, 2].map(number)) * params.force_unit;
+            load.torque = Vector::from([3, 4, 5].map(number)) * params.torque_unit;
             sum.fill(0);
+            let mut loaded = state.loaded_walls.iter();
+            let own = loaded.find(|own| own.wall as usize == index && own.servo_speed == R::ZERO);
+            let power = match own {
+                Some(own) => own.force.dot(wall.velocity) + own.torque.dot(wall.angular_velocity),
+                None => {
+                    let surface = wall.velocity + wall.orientation.rotate(wall.belt);
+                    -(load.force.dot(surface) + load.torque.dot(wall.angular_velocity))
+                }
+            };
+            let done = power * params.time_step;
+            add(&mut load.work, &mut load.work_rest, done);
         }
     }
     for k in 0..state.loaded_walls.len() {

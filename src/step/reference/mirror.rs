@@ -271,6 +271,8 @@ mirrors! {
         drag_rest: R,
         acceleration: Vector<R>,
         displacement: R,
+        work: R,
+        work_rest: R,
     }
     Sphere {
         offset: Vector<R>,
@@ -292,11 +294,11 @@ mirrors! {
         friction: R,
         friction_rest: R,
     }
-    Load {
+    SummedLoad {
         force: Vector<R>,
-        max_overlap: R,
+        work: R,
         torque: Vector<R>,
-        contacts: u32,
+        work_rest: R,
     }
     Wall {
         cell: IVec3,

@@ -6,8 +6,8 @@ pub use super::contact::{History, Pair};
 use super::grid::Place;
 pub use super::heat::BodyHeat;
 pub use super::mirror::{
-    Action, Body, BodyForce, BodyProperties, Facet, Group, Load, LoadedWall, Member, Node, Params,
-    Sphere, SphereLoad, Wall,
+    Action, Body, BodyForce, BodyProperties, Facet, Group, LoadedWall, Member, Node, Params,
+    Sphere, SphereLoad, SummedLoad, Wall,
 };
 use super::mirror::{Mirror, TakeAll};
 use super::real::Real;
@@ -76,7 +76,7 @@ state! {
         loaded_walls: LoadedWall,
         spheres: Sphere,
         sphere_loads: SphereLoad,
-        wall_loads: Load,
+        wall_loads: SummedLoad,
         body_forces: BodyForce,
         body_heat: BodyHeat,
     }

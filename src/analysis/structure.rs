@@ -1,0 +1,187 @@
+//! The structure of a packing: how many contacts, which way they point, how forces are spread, what hangs together.
+
+use glam::{DMat3, DVec3};
+
+use crate::simulation::network::{Histogram, Network, NetworkContact, Partner};
+
+/// What the contacts of a moment come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Structure {
+    /// Number of contacts: surfaces that overlap.
+    pub contacts: usize,
+    /// Mean number of contacts of a body that is not fixed.
+    pub coordination: f64,
+    /// The same without rattlers: bodies with fewer than four contacts, and those that only such bodies hold.
+    pub coordination_without_rattlers: f64,
+    /// Number of rattlers.
+    pub rattlers: usize,
+    /// Fabric tensor: the mean of n n over contacts, whose trace is 1; 0 without contacts.
+    pub fabric: DMat3,
+    /// How far the fabric is from isotropic: 0 if contacts point everywhere alike, 1 if all along one line.
+    pub anisotropy: f64,
+    /// Mean size of the forces, N.
+    pub mean_force: f64,
+    /// The largest, N.
+    pub largest_force: f64,
+    /// Sizes of forces over their mean.
+    pub forces: Histogram,
+    /// Numbers of bodies of the clusters, the largest first: bodies that are not fixed and touch, one another or by others. A body
+    /// alone is one.
+    pub clusters: Vec<usize>,
+}
+
+/// Intervals of the histogram of forces.
+const BINS: usize = 50;
+
+impl Structure {
+    /// That of a network.
+    pub fn new(network: &Network) -> Structure {
+        let touching = || network.contacts.iter().filter(|contact| touches(contact));
+        let count = touching().count();
+        let sizes = || touching().map(|contact| contact.force.length());
+        let (sum, largest) = sizes().fold((0.0, 0.0_f64), |(sum, largest), size| {
+            (sum + size, largest.max(size))
+        });
+        let mean = if count > 0 { sum / count as f64 } else { 0.0 };
+        let fabric = fabric(touching().map(|contact| contact.normal));
+        let (coordination_without_rattlers, rattlers) = network.coordination_without_rattlers();
+        let scale = if mean > 0.0 { mean } else { 1.0 };
+        Structure {
+            contacts: count,
+            coordination: network.coordination(),
+            coordination_without_rattlers,
+            rattlers,
+            fabric,
+            anisotropy: anisotropy(&fabric),
+            mean_force: mean,
+            largest_force: largest,
+            forces: Histogram::new(sizes().map(move |size| size / scale), BINS),
+            clusters: clusters(network),
+        }
+    }
+}
+
+fn touches(contact: &NetworkContact) -> bool {
+    contact.overlap > 0.0
+}
+
+/// The mean of n n over unit vectors; 0 without any.
+pub fn fabric(normals: impl Iterator<Item = DVec3>) -> DMat3 {
+    let (mut sum, mut count) = (DMat3::ZERO, 0.0);
+    for normal in normals {
+        sum += DMat3::from_cols(normal * normal.x, normal * normal.y, normal * normal.z);
+        count += 1.0;
+    }
+    if count > 0.0 {
+        sum * (1.0 / count)
+    } else {
+        sum
+    }
+}
+
+/// sqrt(3/2 D : D) of the deviator D of a fabric tensor: 0 if it is isotropic, 1 if all normals are along one line.
+pub fn anisotropy(fabric: &DMat3) -> f64 {
+    let third = (fabric.x_axis.x + fabric.y_axis.y + fabric.z_axis.z) / 3.0;
+    let deviator = *fabric - DMat3::from_diagonal(DVec3::splat(third));
+    let squares: f64 = deviator.to_cols_array().iter().map(|x| x * x).sum();
+    (1.5 * squares).sqrt()
+}
+
+/// Numbers of bodies of the clusters of touching bodies that are not fixed, the largest first.
+pub fn clusters(network: &Network) -> Vec<usize> {
+    // Each body points to another of its cluster, and the first of it to itself.
+    let mut parents: Vec<usize> = (0..network.fixed.len()).collect();
+    fn first(parents: &mut [usize], mut body: usize) -> usize {
+        while parents[body] != body {
+            parents[body] = parents[parents[body]];
+            body = parents[body];
+        }
+        body
+    }
+    for contact in network.contacts.iter().filter(|contact| touches(contact)) {
+        let Partner::Sphere { body: other, .. } = contact.partner else {
+            continue;
+        };
+        let (one, other) = (contact.body as usize, other as usize);
+        if network.fixed[one] || network.fixed[other] {
+            continue;
+        }
+        let (one, other) = (first(&mut parents, one), first(&mut parents, other));
+        let (low, high) = (one.min(other), one.max(other));
+        parents[high] = low;
+    }
+    let mut sizes = vec![0; parents.len()];
+    for body in 0..parents.len() {
+        if !network.fixed[body] {
+            sizes[first(&mut parents, body)] += 1;
+        }
+    }
+    sizes.retain(|size| *size > 0);
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contact(body: u32, partner: Partner, normal: DVec3, force: f64) -> NetworkContact {
+        NetworkContact {
+            sphere: body,
+            body,
+            partner,
+            overlap: 1e-3,
+            overlap_fraction: 1e-3,
+            point: DVec3::ZERO,
+            normal,
+            force: -force * normal,
+            torque: DVec3::ZERO,
+            stored: 0.0,
+        }
+    }
+
+    #[test]
+    fn the_structure_of_a_few_contacts() {
+        let pair = |a: u32, b: u32, force| {
+            contact(a, Partner::Sphere { sphere: b, body: b }, DVec3::X, force)
+        };
+        let mut across = pair(4, 5, 9.0);
+        across.overlap = 0.0;
+        let network = Network {
+            contacts: vec![
+                pair(0, 1, 1.0),
+                pair(1, 2, 2.0),
+                pair(3, 6, 3.0),
+                across,
+                contact(4, Partner::Wall(0), DVec3::Y, 6.0),
+            ],
+            // The last body is fixed, and joins nothing.
+            fixed: vec![false, false, false, false, false, false, true],
+        };
+        let structure = Structure::new(&network);
+        assert_eq!(structure.contacts, 4);
+        assert_eq!(structure.clusters, [3, 1, 1, 1]);
+        assert!((structure.mean_force - 3.0).abs() < 1e-12);
+        assert_eq!(structure.largest_force, 6.0);
+        assert_eq!(structure.forces.counts.iter().sum::<u64>(), 4);
+        assert!((structure.fabric.x_axis.x - 0.75).abs() < 1e-12);
+        assert!((structure.fabric.y_axis.y - 0.25).abs() < 1e-12);
+        assert_eq!(structure.rattlers, 6);
+        assert!((structure.coordination - 6.0 / 6.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_anisotropy_is_from_0_to_1() {
+        let line = fabric([DVec3::X, -DVec3::X].into_iter());
+        assert!((anisotropy(&line) - 1.0).abs() < 1e-12);
+        let all = fabric([DVec3::X, DVec3::Y, DVec3::Z].into_iter());
+        assert!(anisotropy(&all) < 1e-12);
+        assert_eq!(fabric(std::iter::empty()), DMat3::ZERO);
+        let nothing = Structure::new(&Network {
+            contacts: Vec::new(),
+            fixed: vec![false; 2],
+        });
+        assert_eq!((nothing.contacts, nothing.mean_force), (0, 0.0));
+        assert_eq!(nothing.clusters, [1, 1]);
+    }
+}

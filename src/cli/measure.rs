@@ -1,0 +1,561 @@
+//! `rockfall measure`.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use glam::DVec3;
+use rockfall::analysis::Moment;
+use rockfall::analysis::fields::{Fields, Grid};
+use rockfall::analysis::flow::{Rate, arches};
+use rockfall::analysis::plan::{MixingPlan, Plan, Property, SlopePlan, mean_diameter};
+use rockfall::error::Error;
+use rockfall::model::Model;
+use rockfall::output::{KeptRun, Rounded, RunFolder, Table, vtk, write_npz};
+use serde_json::{Map, Value, json};
+
+use super::failure::{Failure, Outcome};
+use super::table::table;
+use super::terminal;
+
+/// Measure a kept run: contacts, mixing, slopes, flow, and fields by coarse graining
+///
+/// DIR is what `rockfall run SCENE --out DIR` has made. A table has a row for each state that it has kept: bodies, coordination with
+/// and without rattlers, clusters, forces, the anisotropy of the fabric; with --mixing Lacey's index, with --slope the angle of
+/// the free surface. Measures of contacts need states of contacts: run with --states bodies,contacts. Below it stand, from
+/// statistics.csv, the mass flow of outlets and faces, fitted, with the times in which nothing flowed, and the mean power of
+/// walls that move.
+///
+/// With --fields, density, solid fraction, velocity, granular temperature and stress on a grid, averaged over all states from
+/// --from to --until, are written to the file --to.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Folder of a run
+    #[arg(value_name = "DIR")]
+    run: PathBuf,
+
+    /// Leave out what was before this time (s)
+    #[arg(long, value_name = "TIME", value_parser = super::run::seconds, allow_negative_numbers = true)]
+    from: Option<f64>,
+
+    /// Leave out what was after this time (s)
+    #[arg(long, value_name = "TIME", value_parser = super::run::seconds, allow_negative_numbers = true)]
+    until: Option<f64>,
+
+    /// How well this is mixed: the name of a shape or of a material, `mass` or `volume`
+    #[arg(long, value_name = "WHAT")]
+    mixing: Option<String>,
+
+    /// Side of the cells in which mixing is measured, m [default: four mean diameters]
+    #[arg(long, value_name = "M", requires = "mixing")]
+    cell: Option<f64>,
+
+    /// Angle of the free surface: the axis upwards and that along which it may rise, such as y,x or z,-x
+    #[arg(long, value_name = "UP,ALONG", value_parser = slope, allow_hyphen_values = true)]
+    slope: Option<SlopePlan>,
+
+    /// Tell of times without flow from this long on (s)
+    #[arg(long, value_name = "TIME", default_value = "0.2", value_parser = super::run::seconds)]
+    still: f64,
+
+    /// Cells of a grid of fields along x, y and z; along an axis with one cell, fields are means over it
+    #[arg(long, value_name = "NX,NY,NZ", value_parser = cells, requires = "to")]
+    fields: Option<[usize; 3]>,
+
+    /// File of the fields, which ends in .vti (ParaView), .npz (numpy) or .csv
+    #[arg(long, value_name = "FILE", requires = "fields")]
+    to: Option<PathBuf>,
+
+    /// Width of the Gaussian, m [default: a mean diameter or the longest side of a cell, whichever is more]
+    #[arg(long, value_name = "M", requires = "fields")]
+    width: Option<f64>,
+
+    /// Region of the grid, m: the least x, y and z, then the largest [default: the bodies, or the periodic box]
+    #[arg(long, value_name = "X,Y,Z,X,Y,Z", value_parser = region, requires = "fields", allow_hyphen_values = true)]
+    region: Option<[DVec3; 2]>,
+
+    /// Write the table to FILE as CSV, too
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// Print all as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  rockfall run drum.json --out runs/drum --states bodies,contacts
+  rockfall measure runs/drum --mixing pair --slope y,x
+      How the pairs mix, and how steep the surface is, over time.
+  rockfall measure runs/drum --from 2s --fields 40,40,1 --to drum.vti
+      Fields across the drum, averaged along its axis and from 2 s on, for ParaView.
+  rockfall measure runs/silo --fields 1,60,1 --width 0.01 --to profile.csv
+      Density and stress along a line, averaged over the cross-section.";
+
+fn numbers<const N: usize>(text: &str) -> Result<[f64; N], String> {
+    let expected = || format!("found {text:?}, expected {N} numbers with commas between them");
+    let parsed = text
+        .split(',')
+        .map(|part| part.trim().parse::<f64>().ok().filter(|x| x.is_finite()));
+    let numbers: Option<Vec<f64>> = parsed.collect();
+    numbers
+        .and_then(|list| list.try_into().ok())
+        .ok_or_else(expected)
+}
+
+fn cells(text: &str) -> Result<[usize; 3], String> {
+    let expected =
+        || format!("found {text:?}, expected three whole numbers from 1 on, such as 40,40,1");
+    let numbers = numbers::<3>(text).map_err(|_| expected())?;
+    let whole = numbers
+        .iter()
+        .all(|number| *number >= 1.0 && number.fract() == 0.0 && *number < 1e9);
+    if !whole {
+        return Err(expected());
+    }
+    Ok(numbers.map(|number| number as usize))
+}
+
+fn region(text: &str) -> Result<[DVec3; 2], String> {
+    let [x, y, z, right, top, front] = numbers::<6>(text)?;
+    Ok([DVec3::new(x, y, z), DVec3::new(right, top, front)])
+}
+
+fn slope(text: &str) -> Result<SlopePlan, String> {
+    let expected = || format!("found {text:?}, expected two different axes, such as y,x or z,-x");
+    let axis = |text: &str| {
+        let (sign, name) = match text.trim().strip_prefix('-') {
+            Some(rest) => (-1.0, rest),
+            None => (1.0, text.trim()),
+        };
+        let axis = match name {
+            "x" => DVec3::X,
+            "y" => DVec3::Y,
+            "z" => DVec3::Z,
+            _ => return None,
+        };
+        Some(sign * axis)
+    };
+    let (up, along) = text.split_once(',').ok_or_else(expected)?;
+    let axes = axis(up).zip(axis(along));
+    let (up, along) = axes.ok_or_else(expected)?;
+    if up.dot(along) != 0.0 {
+        return Err(expected());
+    }
+    Ok(SlopePlan { up, along })
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let kept = open(&arguments.run)?;
+    let plan = Plan {
+        mixing: arguments.mixing(kept.model())?,
+        slope: arguments.slope,
+    };
+    let (from, until) = (
+        arguments.from.unwrap_or(f64::NEG_INFINITY),
+        arguments.until.unwrap_or(f64::INFINITY),
+    );
+    let chosen: Vec<usize> = (0..kept.moments().len())
+        .filter(|index| (from..=until).contains(&kept.moments()[*index].time))
+        .collect();
+    if chosen.is_empty() {
+        let [first, last] = [kept.moments().first(), kept.moments().last()];
+        let time = |moment: Option<&rockfall::output::KeptMoment>| moment.map_or(0.0, |m| m.time);
+        return Err(Failure::Usage(format!(
+            "--from and --until leave no state out of those from {} to {} s; give others",
+            Rounded(time(first)),
+            Rounded(time(last))
+        )));
+    }
+    if let Some(to) = &arguments.to {
+        // Before anything is computed.
+        format_of(to)?;
+    }
+    let mut fields = None;
+    let mut rows = Vec::new();
+    let mut any_contacts = false;
+    for index in &chosen {
+        let moment = kept.moment(*index)?;
+        any_contacts |= moment.contacts.is_some();
+        if let Some(cells) = arguments.fields {
+            let fields = match &mut fields {
+                Some(fields) => fields,
+                none => none.insert(arguments.start_fields(&kept, &moment, cells)?),
+            };
+            fields.add(&moment);
+        }
+        rows.push(plan.values(&moment));
+    }
+    if !any_contacts {
+        terminal::warn(format_args!(
+            "{}: has no states of contacts, so nothing is known of contacts and stresses; run its scene again with \
+             --states bodies,contacts",
+            arguments.run.display()
+        ));
+    }
+    let columns = plan.columns();
+    if let Some(file) = &arguments.csv {
+        write_rows(file, &columns, &rows)?;
+    }
+    let mut written = None;
+    if let (Some(fields), Some(to)) = (&fields, &arguments.to) {
+        let last = chosen[chosen.len() - 1];
+        let moment = &kept.moments()[last];
+        write_fields(to, fields, moment.steps, moment.time)?;
+        written = Some(to);
+    }
+    let series = Series::read(&arguments.run.join(RunFolder::STATISTICS), from, until)?;
+    let flows = series.flows(kept.model(), arguments.still);
+    let powers = series.powers();
+    if arguments.json {
+        let row = |values: &Vec<f64>| -> Value {
+            let cells = columns.iter().zip(values);
+            let cells = cells.map(|(name, value)| ((*name).to_owned(), number(*value)));
+            Value::Object(cells.collect::<Map<String, Value>>())
+        };
+        return terminal::print_json(&json!({
+            "moments": rows.iter().map(row).collect::<Vec<_>>(),
+            "flows": flows.iter().map(Flow::json).collect::<Vec<_>>(),
+            "walls": powers.iter().map(Power::json).collect::<Vec<_>>(),
+            "fields": written.map(|file| file.display().to_string()),
+        }));
+    }
+    print_rows(&columns, &rows)?;
+    for flow in &flows {
+        terminal::print(flow.line())?;
+    }
+    for power in &powers {
+        terminal::print(power.line())?;
+    }
+    if let Some(file) = written {
+        terminal::print(format_args!(
+            "{} (fields of {} states)",
+            file.display(),
+            chosen.len()
+        ))?;
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> Outcome<KeptRun> {
+    if !KeptRun::is_one(path) {
+        return Err(Failure::Usage(format!(
+            "{}: expected the folder of a run, which `rockfall run SCENE --out DIR` makes",
+            path.display()
+        )));
+    }
+    let scene = super::load(&path.join(RunFolder::SCENE))?;
+    Ok(KeptRun::open(path, &scene.model)?)
+}
+
+impl Arguments {
+    fn mixing(&self, model: &Model) -> Outcome<Option<MixingPlan>> {
+        let Some(name) = &self.mixing else {
+            return Ok(None);
+        };
+        if self
+            .cell
+            .is_some_and(|side| !(side.is_finite() && side > 0.0))
+        {
+            return Err(Failure::Usage(
+                "--cell: expected a length greater than 0, m".to_owned(),
+            ));
+        }
+        let is_shape = model.shapes.iter().any(|shape| shape.name == *name);
+        let material = || model.materials.iter().position(|own| own == name);
+        let property = match name.as_str() {
+            "mass" => Some(Property::Mass),
+            "volume" => Some(Property::Volume),
+            _ if is_shape => Some(Property::shapes_named(model, name)),
+            _ => material().map(Property::Material),
+        };
+        let Some(property) = property else {
+            let shapes = model.shapes.iter().map(|shape| shape.name.as_str());
+            let mut names: Vec<&str> = shapes
+                .chain(model.materials.iter().map(String::as_str))
+                .collect();
+            names.dedup();
+            return Err(Failure::Usage(format!(
+                "--mixing: found {name:?}, expected mass, volume, or a shape or material of the scene: {}",
+                names.join(", ")
+            )));
+        };
+        Ok(Some(MixingPlan {
+            property,
+            side: self.cell,
+        }))
+    }
+
+    fn start_fields(&self, kept: &KeptRun, moment: &Moment, cells: [usize; 3]) -> Outcome<Fields> {
+        let diameter = mean_diameter(moment);
+        let [min, max] = match self.region {
+            Some(region) => region,
+            None => {
+                let Some([min, max]) = moment.bounds() else {
+                    return Err(Failure::Usage(
+                        "--fields: there are no bodies in the first state, around which the grid could be; give --region"
+                            .to_owned(),
+                    ));
+                };
+                // Mass is not to be lost beyond the edges.
+                let (mut min, mut max) = (min - diameter, max + diameter);
+                if let Some(domain) = &kept.model().domain {
+                    for axis in 0..3 {
+                        if domain.periodic[axis] {
+                            (min[axis], max[axis]) = (domain.min[axis], domain.max[axis]);
+                        }
+                    }
+                }
+                [min, max]
+            }
+        };
+        let grid = Grid { min, max, cells };
+        let spacing = grid.spacing();
+        let longest = (0..3)
+            .filter(|axis| cells[*axis] > 1)
+            .map(|axis| spacing[axis])
+            .fold(0.0, f64::max);
+        let width = self.width.unwrap_or(diameter.max(longest));
+        Fields::new(grid, width).map_err(|wrong| Failure::Usage(format!("--fields: {wrong}")))
+    }
+}
+
+/// A number, or null where there is none.
+fn number(value: f64) -> Value {
+    serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+/// A number for people.
+fn cell(value: f64) -> String {
+    match value.is_nan() {
+        true => "-".to_owned(),
+        false => Rounded(value).to_string(),
+    }
+}
+
+/// Prints a table with a row for each state, without the columns of which nothing is known.
+fn print_rows(columns: &[&str], rows: &[Vec<f64>]) -> Outcome {
+    let known: Vec<usize> = (0..columns.len())
+        .filter(|column| rows.iter().any(|row| !row[*column].is_nan()))
+        .collect();
+    let pick = |cells: Vec<String>| known.iter().map(|column| cells[*column].clone()).collect();
+    let mut lines: Vec<Vec<String>> = vec![pick(
+        columns.iter().map(|name| (*name).to_owned()).collect(),
+    )];
+    lines.extend(
+        rows.iter()
+            .map(|row| pick(row.iter().map(|value| cell(*value)).collect())),
+    );
+    terminal::print(table(&lines))
+}
+
+fn write_rows(file: &Path, columns: &[&str], rows: &[Vec<f64>]) -> Outcome {
+    let mut text = columns.join(",") + "\n";
+    for row in rows {
+        let cells = row.iter().map(|value| match value.is_nan() {
+            true => String::new(),
+            false => value.to_string(),
+        });
+        text += &(cells.collect::<Vec<_>>().join(",") + "\n");
+    }
+    std::fs::write(file, text).map_err(|error| Error::unwritten(file, &error).into())
+}
+
+/// A format of fields.
+enum Format {
+    Vti,
+    Npz,
+    Csv,
+}
+
+fn format_of(file: &Path) -> Outcome<Format> {
+    match file.extension().and_then(|ending| ending.to_str()) {
+        Some("vti") => Ok(Format::Vti),
+        Some("npz") => Ok(Format::Npz),
+        Some("csv") => Ok(Format::Csv),
+        _ => Err(Failure::Usage(format!(
+            "--to: the file {} has no ending that says what it should be; end its name with .vti, .npz or .csv",
+            file.display()
+        ))),
+    }
+}
+
+fn write_fields(file: &Path, fields: &Fields, steps: u64, time: f64) -> Outcome {
+    let format = format_of(file)?;
+    let unwritten = |error: std::io::Error| Failure::from(Error::unwritten(file, &error));
+    let mut writer = BufWriter::new(File::create(file).map_err(unwritten)?);
+    match format {
+        Format::Vti => vtk::write_fields(&mut writer, fields, time),
+        Format::Npz => write_npz(&mut writer, &Table::fields(fields), steps, time),
+        Format::Csv => Table::fields(fields).write_csv(&mut writer),
+    }
+    .and_then(|()| writer.flush())
+    .map_err(unwritten)
+}
+
+/// The rows of `statistics.csv` of some time.
+struct Series {
+    names: Vec<String>,
+    times: Vec<f64>,
+    rows: Vec<Vec<f64>>,
+}
+
+impl Series {
+    fn read(file: &Path, from: f64, until: f64) -> Outcome<Series> {
+        let wrong = |error: csv::Error| Failure::Run(format!("{}: {error}", file.display()));
+        let mut reader = csv::Reader::from_path(file).map_err(wrong)?;
+        let names: Vec<String> = reader
+            .headers()
+            .map_err(wrong)?
+            .iter()
+            .map(str::to_owned)
+            .collect();
+        let Some(time) = names.iter().position(|name| name == "time_s") else {
+            return Err(Failure::Run(format!(
+                "{}: found no column time_s, expected the statistics of a run",
+                file.display()
+            )));
+        };
+        let (mut times, mut rows) = (Vec::new(), Vec::new());
+        for record in reader.records() {
+            let record = record.map_err(wrong)?;
+            let row: Vec<f64> = record
+                .iter()
+                .map(|cell| cell.parse().unwrap_or(f64::NAN))
+                .collect();
+            if row.len() == names.len() && (from..=until).contains(&row[time]) {
+                times.push(row[time]);
+                rows.push(row);
+            }
+        }
+        Ok(Series { names, times, rows })
+    }
+
+    fn column(&self, name: &str) -> Option<Vec<f64>> {
+        let index = self.names.iter().position(|own| own == name)?;
+        Some(self.rows.iter().map(|row| row[index]).collect())
+    }
+
+    /// What has passed the outlets and faces of a model.
+    fn flows(&self, model: &Model, still: f64) -> Vec<Flow> {
+        // What inlets bring is what the scene says; an outlet has no more columns than they.
+        let inlets = model.flow.inlets.len();
+        let counted = self.names.windows(2).filter_map(|pair| {
+            let name = pair[1].strip_suffix("_mass_kg")?;
+            let bodies = pair[0].strip_suffix("_bodies")?;
+            (name == bodies).then_some(name)
+        });
+        let total = inlets + model.flow.outlets.len();
+        let outlets: Vec<&str> = counted.clone().take(total).skip(inlets).collect();
+        let faces = counted.filter(|name| name.ends_with("_forward"));
+        let names = outlets.iter().copied().chain(faces);
+        names
+            .filter_map(|name| {
+                let amounts = self.column(&format!("{name}_mass_kg"))?;
+                Some(Flow {
+                    name: name.to_owned(),
+                    mass: amounts.last()? - amounts.first()?,
+                    rate: Rate::new(&self.times, &amounts),
+                    arches: arches(&self.times, &amounts, still),
+                })
+            })
+            .collect()
+    }
+
+    /// Mean powers of the walls that do work.
+    fn powers(&self) -> Vec<Power> {
+        let walls = self.names.windows(2).filter_map(|pair| {
+            let name = pair[1].strip_suffix("_work_J")?;
+            (pair[0].strip_suffix("_power_W") == Some(name)).then_some(name)
+        });
+        walls
+            .filter_map(|name| {
+                let work = self.column(&format!("{name}_work_J"))?;
+                let mean = |axis: &str| -> Option<f64> {
+                    let torque = self.column(&format!("{name}_torque_{axis}_Nm"))?;
+                    Some(torque.iter().sum::<f64>() / torque.len() as f64)
+                };
+                let time = self.times.last()? - self.times.first()?;
+                let done = work.last()? - work.first()?;
+                Some(Power {
+                    name: name.to_owned(),
+                    work: done,
+                    power: done / time,
+                    torque: [mean("x")?, mean("y")?, mean("z")?],
+                })
+            })
+            .collect()
+    }
+}
+
+/// A mass flow over time.
+struct Flow {
+    name: String,
+    /// kg.
+    mass: f64,
+    rate: Option<Rate>,
+    arches: Vec<(f64, f64)>,
+}
+
+impl Flow {
+    fn line(&self) -> String {
+        let mut line = format!("{}: {} kg passed", self.name, Rounded(self.mass));
+        if let Some(rate) = &self.rate {
+            line += &format!(
+                ", {} kg/s (standard error {})",
+                Rounded(rate.rate),
+                Rounded(rate.error)
+            );
+        }
+        for (start, end) in &self.arches {
+            line += &format!("; nothing from {} to {} s", Rounded(*start), Rounded(*end));
+        }
+        line
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "mass_kg": number(self.mass),
+            "rate_kg_per_s": self.rate.map_or(Value::Null, |rate| number(rate.rate)),
+            "error_kg_per_s": self.rate.map_or(Value::Null, |rate| number(rate.error)),
+            "without_flow_s": self.arches.iter().map(|(start, end)| json!([start, end])).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What a wall has done over time.
+struct Power {
+    name: String,
+    /// J.
+    work: f64,
+    /// Mean, W.
+    power: f64,
+    /// Mean torque on it, N m.
+    torque: [f64; 3],
+}
+
+impl Power {
+    fn line(&self) -> String {
+        let [x, y, z] = self.torque.map(Rounded);
+        format!(
+            "{}: {} J of work, {} W on average; mean torque on it {x}, {y}, {z} N m",
+            self.name,
+            Rounded(self.work),
+            Rounded(self.power)
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "work_J": number(self.work),
+            "power_W": number(self.power),
+            "torque_Nm": self.torque.map(number),
+        })
+    }
+}

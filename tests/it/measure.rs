@@ -1,0 +1,402 @@
+//! Measures of runs: while they go on, and of those that were kept; and what ends a run.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::Command;
+
+use rockfall::analysis::Moment;
+use rockfall::analysis::fields::{Fields, Grid};
+use rockfall::analysis::structure::Structure;
+use rockfall::glam::DVec3;
+use rockfall::scene::{self, Ending};
+use rockfall::{Observer, Simulation};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Eight balls, one on the other, at rest but for a small fall. The contact with the floor is of a rigid one.
+fn stack() -> Value {
+    let bodies: Vec<Value> = (0..8)
+        .map(|k| json!({ "shape": "ball", "position": [0, 0.05 + 0.1 * f64::from(k), 0] }))
+        .collect();
+    json!({
+        "version": 1, "duration": 4,
+        "contact": { "law": "hooke", "stiffness": 2e5, "time_step": 2e-4 },
+        "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "stone" } },
+        "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" } ],
+        "bodies": bodies,
+    })
+}
+
+struct Ran {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+fn rockfall(folder: &Path, arguments: &[&str]) -> Ran {
+    let output = Command::new(env!("CARGO_BIN_EXE_rockfall"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A folder with a scene in it.
+fn with_scene(scene: &Value) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("scene.json"), scene.to_string()).unwrap();
+    folder
+}
+
+/// The rows of a CSV file, by the names of its columns.
+fn rows(file: &Path) -> (Vec<String>, Vec<Vec<f64>>) {
+    let text = fs::read_to_string(file).unwrap();
+    let mut lines = text.lines();
+    let names = lines
+        .next()
+        .unwrap()
+        .split(',')
+        .map(str::to_owned)
+        .collect();
+    let cell = |cell: &str| cell.parse().unwrap_or(f64::NAN);
+    let rows = lines.map(|line| line.split(',').map(cell).collect());
+    (names, rows.collect())
+}
+
+#[test]
+fn a_stack_at_rest_bears_the_weight_above_in_a_kept_run() {
+    let mut scene = stack();
+    scene["until"] = json!({ "kinetic_energy_below": 1e-12 });
+    let folder = with_scene(&scene);
+    let path = folder.path();
+    let run = [
+        "run",
+        "scene.json",
+        "--backend",
+        "cpu",
+        "--out",
+        "kept",
+        "--states",
+        "bodies,contacts",
+    ];
+    let ran = rockfall(path, &run);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("the kinetic energy is less than 0.000000000001 J"),
+        "{}",
+        ran.err
+    );
+    let record: Value =
+        serde_json::from_str(&fs::read_to_string(path.join("kept/run.json")).unwrap()).unwrap();
+    assert_eq!(record["status"], "finished");
+    let ended = record["summary"]["simulated_s"].as_f64().unwrap();
+    assert!(ended > 0.1 && ended < 3.9, "{ended}");
+
+    // The last state alone: the mean over time would have the fall in it.
+    let from = format!("{}", ended - 1e-6);
+    let measure = [
+        "measure",
+        "kept",
+        "--from",
+        &from,
+        "--fields",
+        "1,160,1",
+        "--width",
+        "0.05",
+        "--region",
+        "-0.5,-0.5,-0.5,0.5,1.5,0.5",
+        "--to",
+        "line.csv",
+        "--json",
+    ];
+    let ran = rockfall(path, &measure);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let said: Value = serde_json::from_str(&ran.out).unwrap();
+    let last = said["moments"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["bodies"], 8.0);
+    assert_eq!(last["clusters"], 1.0);
+    assert_eq!(last["contacts"], 8.0);
+    assert!((last["fabric_anisotropy"].as_f64().unwrap() - 1.0).abs() < 1e-6);
+
+    let (names, cells) = rows(&path.join("line.csv"));
+    let column = |name: &str| names.iter().position(|own| own == name).unwrap();
+    let (y, density) = (column("position_y_m"), column("density_kg/m3"));
+    let stress = column("contact_stress_yy_Pa");
+    let spacing = 2.0 / 160.0;
+    let mass: f64 = cells.iter().map(|cell| cell[density] * spacing).sum();
+    let expected = last["mass_kg"].as_f64().unwrap();
+    assert!((mass / expected - 1.0).abs() < 1e-6, "{mass} {expected}");
+    let whole = 9.81 * expected;
+    for (index, cell) in cells.iter().enumerate().filter(|(_, cell)| cell[y] > 0.25) {
+        let above: f64 = cells[index + 1..].iter().map(|cell| cell[density]).sum();
+        let weight = 9.81 * spacing * (above + 0.5 * cell[density]);
+        assert!(
+            (cell[stress] - weight).abs() < 0.01 * whole,
+            "{}: {} {weight}",
+            cell[y],
+            cell[stress]
+        );
+    }
+
+    // The other formats, and a picture of the fields for ParaView.
+    for file in ["space.vti", "space.npz"] {
+        let measure = [
+            "measure", "kept", "--fields", "8,16,8", "--to", file, "--mixing", "mass",
+        ];
+        let ran = rockfall(path, &measure);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        assert!(ran.out.contains(file), "{}", ran.out);
+        assert!(fs::metadata(path.join(file)).unwrap().len() > 8 * 1024);
+    }
+    let text = fs::read(path.join("space.vti")).unwrap();
+    let text = String::from_utf8_lossy(&text[..600]);
+    assert!(text.contains("WholeExtent=\"0 8 0 16 0 8\""), "{text}");
+}
+
+#[test]
+fn what_cannot_be_measured_gets_a_sentence() {
+    let folder = with_scene(&stack());
+    let path = folder.path();
+    let run = [
+        "run",
+        "scene.json",
+        "--backend",
+        "cpu",
+        "--steps",
+        "20",
+        "--out",
+        "kept",
+        "--vtk",
+        "none",
+    ];
+    assert_eq!(rockfall(path, &run).code, Some(0));
+    let ran = rockfall(path, &["measure", "kept"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(
+        ran.err
+            .contains("run its scene again with --states bodies,contacts"),
+        "{}",
+        ran.err
+    );
+    for (arguments, expected) in [
+        (vec!["--fields", "1,9,1"], "--to"),
+        (
+            vec!["--fields", "1,9", "--to", "a.csv"],
+            "three whole numbers",
+        ),
+        (
+            vec!["--fields", "1,9,1", "--to", "a.txt"],
+            "end its name with .vti, .npz or .csv",
+        ),
+        (
+            vec!["--fields", "1,9,1", "--to", "a.csv", "--width", "0.001"],
+            "expected at least the longest side of a cell",
+        ),
+        (
+            vec!["--mixing", "bell"],
+            "a shape or material of the scene: ball, stone",
+        ),
+        (vec!["--slope", "y,-y"], "two different axes"),
+        (vec!["--from", "99s"], "leave no state"),
+    ] {
+        let ran = rockfall(path, &[&["measure", "kept"][..], &arguments].concat());
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
+        let plain = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(plain.contains(expected), "{arguments:?}: {plain}");
+    }
+    let ran = rockfall(path, &["measure", "."]);
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.err.contains("expected the folder of a run"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_run_measures_while_it_goes_on_and_goes_on_with_it() {
+    let mut scene = stack();
+    scene["duration"] = json!(0.1);
+    scene["measure"] = json!({
+        "every": { "steps": 50 },
+        "slope": { "along": [1, 0, 0] },
+        "mixing": { "shape": "ball" },
+        "fields": { "cells": [1, 20, 1], "width": 0.1, "every": { "steps": 200 },
+                    "region": { "min": [-0.5, -0.5, -0.5], "max": [0.5, 1.5, 0.5] } },
+    });
+    let folder = with_scene(&scene);
+    let path = folder.path();
+    let options = ["--backend", "cpu", "--vtk", "none", "--states", "none"];
+    let run = |arguments: &[&str]| {
+        let ran = rockfall(path, &[&["run"][..], arguments].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+    };
+    run(&[
+        &["scene.json", "--out", "whole", "--duration", "0.2"][..],
+        &options,
+    ]
+    .concat());
+    run(&[&["scene.json", "--out", "parts"][..], &options].concat());
+    run(&["--resume", "parts", "--duration", "0.2"]);
+    let of = |run: &str| fs::read_to_string(path.join(run).join("measures.csv")).unwrap();
+    assert_eq!(of("whole"), of("parts"));
+    let (names, lines) = rows(&path.join("whole/measures.csv"));
+    assert_eq!(lines.len(), 21);
+    assert_eq!(names[0], "step");
+    assert!(
+        names.contains(&"lacey_index".to_owned()) && names.contains(&"slope_degrees".to_owned())
+    );
+    assert_eq!(lines[20][0], 1000.0);
+    let files: Vec<_> = fs::read_dir(path.join("whole/fields")).unwrap().collect();
+    assert_eq!(files.len(), 10, "{files:?}");
+    let list = fs::read_to_string(path.join("whole/fields.pvd")).unwrap();
+    assert_eq!(list.matches("fields/fields_").count(), 5, "{list}");
+}
+
+#[test]
+fn a_snapshot_is_measured_without_files() {
+    let mut scene = stack();
+    scene["domain"] =
+        json!({ "min": [-0.5, 0, -0.5], "max": [0.5, 1, 0.5], "periodic": [true, false, true] });
+    let mut simulation = crate::common::simulate(&scene.to_string());
+    simulation.step(8000).unwrap();
+    let moment = Moment::new(&simulation.snapshot().unwrap());
+    let structure = Structure::new(moment.contacts.as_ref().unwrap());
+    assert_eq!(
+        (structure.contacts, structure.clusters.as_slice()),
+        (8, &[8][..])
+    );
+    let weight = 9.81 * moment.free().map(|grain| grain.mass).sum::<f64>();
+    assert!(
+        (structure.largest_force / weight - 1.0).abs() < 0.01,
+        "{structure:?} {weight}"
+    );
+    let grid = Grid {
+        min: DVec3::new(-0.5, -0.4, -0.5),
+        max: DVec3::new(0.5, 1.2, 0.5),
+        cells: [16, 32, 16],
+    };
+    let mut fields = Fields::new(grid, 0.07).unwrap();
+    fields.add(&moment);
+    let mass =
+        fields.cells().map(|cell| cell.density).sum::<f64>() * grid.spacing().element_product();
+    assert!((9.81 * mass / weight - 1.0).abs() < 1e-6, "{mass}");
+}
+
+/// Runs a scene until something ends it, and says what did, and when.
+fn ended(scene: &Value) -> (Option<String>, f64) {
+    let scene = scene::parse(&scene.to_string(), Path::new("test.json")).unwrap();
+    let mut ending = Ending::of(&scene).unwrap();
+    let steps = scene.model.steps_for(scene.model.duration);
+    let mut simulation = Simulation::on_cpu(scene.model, None).unwrap();
+    let flow = simulation
+        .run(steps, &mut [&mut ending as &mut dyn Observer])
+        .unwrap();
+    assert_eq!(flow == ControlFlow::Break(()), ending.reached().is_some());
+    (ending.reached().map(str::to_owned), simulation.time())
+}
+
+#[test]
+fn what_comes_to_pass_ends_a_run() {
+    // A block on a belt, held by a wall: the power settles.
+    let mut belt = stack();
+    belt["shapes"]["block"] = json!({ "cube": { "n": 2, "radius": 0.025 }, "material": "stone" });
+    belt["walls"] = json!([
+        { "name": "belt", "rectangle": { "size": [2, 2] }, "material": "stone", "surface_velocity": [1, 0, 0] },
+        { "rectangle": { "size": [2, 2] }, "material": "stone", "position": [0.051, 0, 0], "axis": [0, 0, 1],
+          "angle": std::f64::consts::FRAC_PI_2 },
+    ]);
+    belt["planes"] = json!([]);
+    belt["bodies"] = json!([{ "shape": "block", "position": [0, 0.05, 0] }]);
+    belt["until"] = json!({ "steady": { "wall": "belt", "window": 0.2, "within": 0.01 } });
+    let (reached, time) = ended(&belt);
+    assert!(reached.unwrap().starts_with("the power of belt is steady"));
+    assert!((0.5..3.0).contains(&time), "{time}");
+    belt["until"]["not_before"] = json!(3);
+    assert!(ended(&belt).1 >= 3.0);
+
+    // A ball in flight is no ball at rest, though it stops for a moment.
+    let mut thrown = stack();
+    thrown["bodies"] = json!([{ "shape": "ball", "position": [0, 0.5, 0], "velocity": [0, 3, 0] }]);
+    thrown["until"] = json!({ "speed_below": 0.05 });
+    let (reached, time) = ended(&thrown);
+    assert_eq!(reached.as_deref(), Some("no body is faster than 0.05 m/s"));
+    assert!(time > 0.9, "{time}");
+
+    // What falls out.
+    let mut falling = stack();
+    falling["planes"] = json!([]);
+    falling["outlets"] = json!([{ "outside": { "min": [-1, -1, -1], "max": [1, 2, 1] } }]);
+    falling["until"] = json!({ "mass_out": 5 });
+    let (reached, time) = ended(&falling);
+    assert!(reached.unwrap().ends_with("kg have gone out"));
+    assert!(time < 1.0, "{time}");
+
+    // And nothing.
+    falling["until"] = json!({ "mass_out": 500 });
+    assert_eq!(ended(&falling).0, None);
+}
+
+#[test]
+fn measures_and_ends_that_make_no_sense_are_refused() {
+    let refused = |field: &str, value: Value| -> String {
+        let mut scene = stack();
+        scene[field] = value;
+        let error = scene::parse(&scene.to_string(), Path::new("test.json")).unwrap_err();
+        error.problems[0].to_string()
+    };
+    for (field, value, expected) in [
+        (
+            "measure",
+            json!({ "mixing": {} }),
+            "measure.mixing: found 0 of",
+        ),
+        (
+            "measure",
+            json!({ "mixing": { "shape": "bell" } }),
+            "measure.mixing.shape: found the undefined shape",
+        ),
+        (
+            "measure",
+            json!({ "slope": { "along": [0, 2, 0] } }),
+            "measure.slope.along: found the direction upwards",
+        ),
+        (
+            "measure",
+            json!({ "fields": { "cells": [1, 10, 1], "width": 0.05,
+                                "region": { "min": [0, 0, 0], "max": [1, 1, 1] } } }),
+            "measure.fields: found a width of 0.05 m, expected at least the longest side of a cell, 0.1 m",
+        ),
+        (
+            "until",
+            json!({}),
+            "until: found nothing that could come to pass",
+        ),
+        (
+            "until",
+            json!({ "mass_out": 3 }),
+            "until.mass_out: found a mass in a scene without outlets",
+        ),
+        (
+            "until",
+            json!({ "steady": { "wall": "drum", "window": 1, "within": 0.1 } }),
+            "until.steady.wall: found the undefined wall \"drum\"",
+        ),
+        (
+            "until",
+            json!({ "steady": { "wall": "planes[0]", "window": 1, "within": 0.1 } }),
+            "until.steady.wall: found \"planes[0]\", which stands still",
+        ),
+    ] {
+        let found = refused(field, value.clone());
+        assert!(found.starts_with(expected), "{value}: {found}");
+    }
+}
