@@ -66,7 +66,7 @@ impl Grid {
 pub const COMPONENTS: [&str; 9] = ["xx", "xy", "xz", "yx", "yy", "yz", "zx", "zy", "zz"];
 
 /// The fields in a cell.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Field {
     /// kg/m³.
     pub density: f64,
@@ -99,7 +99,7 @@ pub struct Fields {
     sums: Vec<Sums>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Sums {
     mass: f64,
     volume: f64,
@@ -155,7 +155,7 @@ impl Fields {
             grid,
             width,
             moments: 0,
-            sums: vec![Sums::default(); grid.len()],
+            sums: vec![Sums::NONE; grid.len()],
         })
     }
 
@@ -177,7 +177,7 @@ impl Fields {
     /// Forgets all moments.
     pub fn clear(&mut self) {
         self.moments = 0;
-        self.sums.fill(Sums::default());
+        self.sums.fill(Sums::NONE);
     }
 
     /// Adds a moment.
@@ -388,6 +388,15 @@ impl Fields {
 }
 
 impl Sums {
+    // What glam has as the default of a matrix is 1.
+    const NONE: Sums = Sums {
+        mass: 0.0,
+        volume: 0.0,
+        momentum: DVec3::ZERO,
+        kinetic: DMat3::ZERO,
+        contact: DMat3::ZERO,
+    };
+
     fn add(&mut self, own: &Sums, weight: f64) {
         self.mass += weight * own.mass;
         self.volume += weight * own.volume;

@@ -139,7 +139,7 @@ fn a_stack_at_rest_bears_the_weight_above_in_a_kept_run() {
         let above: f64 = cells[index + 1..].iter().map(|cell| cell[density]).sum();
         let weight = 9.81 * spacing * (above + 0.5 * cell[density]);
         assert!(
-            (cell[stress] - weight).abs() < 0.01 * whole,
+            (cell[stress] - weight).abs() < 0.001 * whole,
             "{}: {} {weight}",
             cell[y],
             cell[stress]
@@ -319,7 +319,7 @@ fn what_comes_to_pass_ends_a_run() {
     belt["until"] = json!({ "steady": { "wall": "belt", "window": 0.2, "within": 0.01 } });
     let (reached, time) = ended(&belt);
     assert!(reached.unwrap().starts_with("the power of belt is steady"));
-    assert!((0.5..3.0).contains(&time), "{time}");
+    assert!((0.3..3.0).contains(&time), "{time}");
     belt["until"]["not_before"] = json!(3);
     assert!(ended(&belt).1 >= 3.0);
 
@@ -329,7 +329,7 @@ fn what_comes_to_pass_ends_a_run() {
     thrown["until"] = json!({ "speed_below": 0.05 });
     let (reached, time) = ended(&thrown);
     assert_eq!(reached.as_deref(), Some("no body is faster than 0.05 m/s"));
-    assert!(time > 0.9, "{time}");
+    assert!(time > 0.7, "{time}");
 
     // What falls out.
     let mut falling = stack();

@@ -523,7 +523,8 @@ fn a_mesh_says_how_large_it_is_and_in_which_unit() {
         let text = serde_json::json!({
             "version": 1,
             "materials": { "m": { "density": 1000, "restitution": 0.5, "friction": 0.5 } },
-            "shapes": { "ball": { "sphere": { "radius": 1e-6 }, "material": "m" } },
+            "duration": 1e-3,
+            "shapes": { "ball": { "sphere": { "radius": 1e-5 }, "material": "m" } },
             "walls": [{ "mesh": mesh, "material": "m" }],
             "bodies": [{ "shape": "ball", "position": [5, 5, 5] }],
         });
