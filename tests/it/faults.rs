@@ -95,6 +95,12 @@ fn a_checkpoint_with_contents_that_cannot_be_is_refused_in_a_sentence() {
             i32::MAX.to_le_bytes(),
             "a motion or an orientation",
         ),
+        (
+            "bodies",
+            16,
+            i32::MIN.to_le_bytes(),
+            "a motion or an orientation",
+        ),
         ("bodies", 60, most, "its first sphere at 4294967295"),
         ("bodies", 28, 7_u32.to_le_bytes(), "bodies of other shapes"),
         ("shape_of_body", 0, 9_u32.to_le_bytes(), "of shape number 9"),

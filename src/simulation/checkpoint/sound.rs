@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use glam::{IVec4, Vec3, Vec4};
+use glam::{IVec3, IVec4, Vec3, Vec4};
 
 use super::{Checkpoint, FIXED, GROUP_SHIFT, IDS, PLACES, SHAPE_BITS, SHAPES, group_of};
 use crate::state::layout::{
@@ -36,8 +36,15 @@ fn finite(vectors: &[Vec3], numbers: &[f32]) -> bool {
     vectors.iter().all(|vector| vector.is_finite()) && numbers.iter().all(|n| n.is_finite())
 }
 
+/// Whether a cell is so near that the way to another one is a number of cells.
+fn is_near(cell: IVec3) -> bool {
+    let far = IVec3::splat(1 << 30);
+    (cell.cmplt(far) & cell.cmpgt(-far)).all()
+}
+
 fn body_is_sound(body: &Body) -> bool {
     is_turn(body.orientation)
+        && is_near(body.cell)
         && finite(&[body.velocity, body.angular_momentum], &[])
         && !body.drift.is_nan()
 }
@@ -178,6 +185,7 @@ impl Checkpoint {
         for sphere in self.all::<Sphere>(Field::Spheres.name(), &[count])? {
             let vectors = [sphere.offset, sphere.velocity, sphere.angular_velocity];
             let right = finite(&vectors, &[sphere.radius, sphere.inverse_mass])
+                && is_near(sphere.cell)
                 && (sphere.body as usize) * size_of::<u32>() < self.section(SHAPES).len();
             expect(right, || "a sphere that cannot be".to_owned())?;
         }
@@ -253,6 +261,7 @@ impl Checkpoint {
         for (index, wall) in walls[..count].iter().enumerate() {
             let vectors = [wall.offset, wall.velocity, wall.angular_velocity, wall.belt];
             let right = finite(&vectors, &[wall.drift, wall.inverse_mass])
+                && is_near(wall.cell)
                 && is_unit(wall.orientation.length_squared());
             expect(right, || format!("wall {index} at a place that cannot be"))?;
         }
@@ -284,6 +293,7 @@ impl Checkpoint {
                 && is_body(action.body)
                 && (action.kind != SPRING || is_body(action.other))
                 && finite(&vectors, &[action.stiffness, action.damping, action.length])
+                && is_near(action.cell)
                 && !action.start.is_nan()
                 && !action.end.is_nan();
             expect(right, || "a spring or a push that cannot be".to_owned())?;
