@@ -39,7 +39,7 @@ Usage: cargo xtask test [--long | --web]
             Debian and Ubuntu, and what drives it in an environment of Python
   python    of the above, the tests of the package for Python alone
   wheel     builds the wheel of the package for Python for this platform, in target/wheels
-  web       builds the page for browsers in DIR, and says how large its module is
+  web       builds the page for browsers in DIR, which is a package for npm, too, and says how large its module is
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
             measured to docs/validation.md
   fuzz      damages scenes, meshes and laws at random for N minutes (10), in release mode, and says what it tried
