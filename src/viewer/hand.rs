@@ -260,7 +260,7 @@ impl Viewer {
             return Ok(Thing::Nothing);
         };
         let look = Look {
-            sharpness: self.sharpness,
+            sharpness: self.shown_sharpness,
             ..self.look
         };
         let thing = stage.renderer.thing_at_by(PATIENCE, pixel, &look).await?;

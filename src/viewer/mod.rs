@@ -143,6 +143,8 @@ struct Viewer {
     /// Part of the pixels along each side that are drawn: less than 1 while something moves that a software driver is
     /// slow to draw.
     sharpness: f32,
+    /// The same of the picture that is shown, in which the mouse picks.
+    shown_sharpness: f32,
     /// Whether a kept run starts again at its end.
     looped: bool,
     /// Where in a kept run the window is, s.
@@ -184,6 +186,7 @@ impl Viewer {
             recording: None,
             notice: None,
             sharpness: 1.0,
+            shown_sharpness: 1.0,
             looped: true,
             cursor: 0.0,
             panel_shown: setup.panel,
@@ -577,6 +580,7 @@ impl Viewer {
                 stage
                     .renderer
                     .draw(&frame.view, picture_size, &self.camera, &look, &lines)?;
+                self.shown_sharpness = look.sharpness;
             }
             None => canvas.clear(&frame),
         }

@@ -43,7 +43,7 @@ Usage: cargo xtask test [--long | --web]
             Debian and Ubuntu, and what drives it in an environment of Python
   python    of the above, the tests of the package for Python alone
   wheel     builds the wheel of the package for Python for this platform, in target/wheels
-  web       builds the page for browsers in DIR, and says how large its module is
+  web       builds the page for browsers in DIR, which is a package for npm, too, and says how large its module is
   isa       says what Mesa's compiler for AMD's GPUs makes of every compute pipeline of a step: registers, spills, waves,
             cycles; no GPU is needed. `--write` keeps that in benches/results/isa, with which `test` compares
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
