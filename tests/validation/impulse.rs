@@ -558,7 +558,9 @@ pub fn beside_springs(engine: Engine) -> Vec<Quantity> {
             let what = format!("{what} (hooke took {long:.0} s, impulse {short:.0} s)");
             quantities.push(absolute(what, expected, got, within(expected)));
         };
-    let degrees = |_| 3.0;
+    // Forces at rest tremble about their means, and friction is capped by what they are in a step: heaps are flatter, and flow
+    // more easily, than under springs.
+    let degrees = |_| 8.0;
     for friction in [0.2, 0.5] {
         let grain = material(2500.0, friction);
         beside(
@@ -571,7 +573,7 @@ pub fn beside_springs(engine: Engine) -> Vec<Quantity> {
     beside(
         "balls out of a silo, 1/s",
         &grain_contact(),
-        &|flow| 0.08 * flow,
+        &|flow| 0.4 * flow,
         &|contact| discharge(engine, contact),
     );
     let glass = material(2500.0, 0.5);
