@@ -42,7 +42,7 @@ impl Slope {
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (x, _)| {
                 (low.min(x), high.max(x))
             });
-        if !(high > low) || columns < FEWEST {
+        if high <= low || columns < FEWEST {
             return None;
         }
         let mut tops: Vec<Option<(f64, f64)>> = vec![None; columns];

@@ -352,7 +352,7 @@ impl<'a> Bodies<'a> {
                 "a \"sphere\" as the shape, or no column of radii".to_owned(),
             ));
         };
-        if !(radius > 0.0) {
+        if radius <= 0.0 {
             return Err((
                 format!("the radius {} m", exact(radius)),
                 "a length greater than 0 (m)".to_owned(),
