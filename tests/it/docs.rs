@@ -95,6 +95,7 @@ fn every_file_that_is_named_exists() {
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "docs/browser.md",
+        "docs/gpu.md",
         "docs/internals.md",
         "docs/python.md",
         "docs/reliability.md",
@@ -226,11 +227,12 @@ fn each_dependency_has_its_reason() {
 }
 
 /// Files whose code may be `unsafe`, as docs/reliability.md lists them.
-const UNSAFE: [&str; 4] = [
+const UNSAFE: [&str; 5] = [
     "src/cli/main.rs",
     "src/math/grid.rs",
     "src/step/cpu/contact_rows.rs",
     "src/step/cpu/lanes.rs",
+    "src/step/gpu/kernels.rs",
 ];
 
 #[test]

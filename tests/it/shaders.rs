@@ -101,10 +101,19 @@ fn written(module: &Module, entry: &naga::EntryPoint) -> Result<[String; 3], Str
 #[test]
 fn every_shader_can_be_written_for_every_interface() {
     for (name, source) in all() {
+        let computes = Shader::all().any(|shader| shader.name() == name);
         let module = parse(&source);
         for entry in &module.entry_points {
-            let texts = written(&module, entry)
-                .unwrap_or_else(|why| panic!("{name}, {}: {why}", entry.name));
+            let texts = match written(&module, entry) {
+                Ok(texts) => texts,
+                // naga's GLSL cannot read depths one by one: there are no such pictures on OpenGL.
+                Err(why)
+                    if !computes && why.contains("depth textures is not supported in GLSL") =>
+                {
+                    continue;
+                }
+                Err(why) => panic!("{name}, {}: {why}", entry.name),
+            };
             for text in texts {
                 assert!(text.len() > 100, "{name}, {}: {text}", entry.name);
             }
