@@ -185,7 +185,7 @@ pub enum Command {
     View(view::Arguments),
     #[cfg(feature = "render")]
     Render(Box<render::Arguments>),
-    Measure(measure::Arguments),
+    Measure(Box<measure::Arguments>),
     Export(export::Arguments),
     Bench(bench::Arguments),
     Compare(compare::Arguments),

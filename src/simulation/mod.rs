@@ -782,6 +782,7 @@ impl Simulation {
         let fields = [
             Field::Bodies,
             Field::Walls,
+            Field::WallLoads,
             Field::Spheres,
             Field::NeighbourStarts,
             Field::Neighbours,
