@@ -39,14 +39,14 @@ fn yard() -> Yard {
 /// A heap to be, between four walls: some of each shape, close together.
 fn heap(yard: &mut Yard, count: u64, seed: u64) -> Vec<NewBody> {
     let stone = rockfall::MaterialHandle::from_index(0);
-    for (normal, place) in [
-        (DVec3::X, -0.11),
-        (DVec3::NEG_X, 0.3),
-        (DVec3::Z, -0.11),
-        (DVec3::NEG_Z, 0.3),
+    for (name, normal, place) in [
+        ("left", DVec3::X, -0.11),
+        ("right", DVec3::NEG_X, 0.3),
+        ("back", DVec3::Z, -0.11),
+        ("front", DVec3::NEG_Z, 0.3),
     ] {
         let side = Wall::plane(normal).at(place * normal.abs());
-        yard.scene.wall("side", side, stone);
+        yard.scene.wall(name, side, stone);
     }
     let mut random = Random::new(seed);
     (0..count)
