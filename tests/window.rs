@@ -695,7 +695,8 @@ fn steps_and_gravity() -> Outcome {
     stage.key("r")?;
     stage.wait_for_ball("a ball that is gone", |now| now.pixels == 0.0)?;
     let floating = Seen::cube(&stage.shot(SIZE)?);
-    if floating.from(cube).iter().any(|way| way.abs() > 1.0) {
+    // What moves is drawn the more coarsely the busier the machine is: its middle is right to two pixels.
+    if floating.from(cube).iter().any(|way| way.abs() > 2.0) {
         return Err(format!("the cube went from {cube:?} to {floating:?}").into());
     }
     stage.key("g")?;

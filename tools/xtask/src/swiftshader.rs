@@ -9,7 +9,7 @@ use crate::python;
 const MANIFEST: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
 
 /// The tests that open a device, by module.
-const TESTS: [&str; 23] = [
+const TESTS: [&str; 24] = [
     "bench::",
     "checkpoint::",
     "compare::",
@@ -20,6 +20,7 @@ const TESTS: [&str; 23] = [
     "flow::",
     "heat::",
     "lost::",
+    "machines::",
     "meshes::",
     "neighbours::",
     "output::",
