@@ -145,11 +145,12 @@ def test_fields_have_the_mass_and_the_measures_are_those_of_the_packing(world):
     measures = world.measure()
     assert measures["bodies"] == len(world.bodies)
     low, high = world.positions.min(axis=0) - 1, world.positions.max(axis=0) + 1
-    cells = (12, 10, 8)
-    width = float(((high - low) / cells).max())
-    fields = world.fields(cells, low - 6 * width, high + 6 * width, 3 * width)
+    cells = (24, 20, 16)
+    width = float((high - low).max()) / 12
+    # Four widths around all bodies: nothing to speak of is farther out.
+    fields = world.fields(cells, low - 12 * width, high + 12 * width, 3 * width)
     assert fields["density"].shape == cells and fields["velocity"].shape == cells + (3,)
-    sides = (high - low + 12 * width) / cells
+    sides = (high - low + 24 * width) / cells
     assert fields["density"].sum() * sides.prod() == pytest.approx(measures["mass_kg"], rel=1e-3)
     with pytest.raises(ValueError, match="expected at least the longest side of a cell"):
         world.fields(cells, low, high, 1e-9)

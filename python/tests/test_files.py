@@ -116,8 +116,10 @@ def test_a_film_shows_itself(scene, tmp_path):
     film.save(tmp_path / "film.mp4")
     assert (tmp_path / "film.mp4").stat().st_size > 500
     assert "video/mp4" in film._repr_html_()
+    film.save(tmp_path / "film.gif")
+    assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF89a")
     with pytest.raises(ValueError, match=".mp4, .webm or .gif"):
-        film.save(tmp_path / "film.gif")
+        film.save(tmp_path / "film.avi")
 
 
 @needs_adapter
