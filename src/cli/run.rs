@@ -459,7 +459,7 @@ impl Arguments {
         #[cfg(feature = "render")]
         if let Some(path) = &self.snapshot {
             let adapter = self.engine.adapter.as_deref();
-            let save = || -> Outcome {
+            let mut save = || -> Outcome {
                 let mut studio = self.picture.studio(simulation, adapter, false)?;
                 picture::save(&studio.picture(simulation)?, path)
             };
@@ -500,7 +500,7 @@ impl Arguments {
     #[cfg(feature = "render")]
     fn check_snapshot(&self) -> Outcome {
         match &self.snapshot {
-            Some(path) => picture::check_ending("--snapshot", path),
+            Some(path) => picture::check_ending("--snapshot", path, self.picture.background),
             None if self.picture.shot() == Shot::default() => Ok(()),
             None => Err(Failure::Usage(
                 "some arguments say how a picture looks, but none is made; add --snapshot FILE"

@@ -216,6 +216,93 @@ impl fmt::Display for Clip {
     }
 }
 
+/// What is behind all things.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Background {
+    /// A sky.
+    #[default]
+    Sky,
+    /// Nothing: pictures can be laid over others.
+    Transparent,
+    /// One colour, sRGB.
+    Colour([u8; 3]),
+}
+
+/// What is expected where a background is written.
+pub const BACKGROUND: &str = "sky, white, black, transparent or a colour such as #f0f4f8: two hexadecimal digits each for red, green and blue";
+
+impl FromStr for Background {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Background, &'static str> {
+        match text {
+            "sky" => Ok(Background::Sky),
+            "transparent" => Ok(Background::Transparent),
+            "white" => Ok(Background::Colour([255; 3])),
+            "black" => Ok(Background::Colour([0; 3])),
+            _ => colour(text).map(Background::Colour).ok_or(BACKGROUND),
+        }
+    }
+}
+
+/// What walls that are planes look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[cfg_attr(
+    feature = "scene",
+    derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema),
+    serde(remote = "Ground", rename_all = "kebab-case")
+)]
+pub enum Ground {
+    /// Tiles of a round length
+    #[default]
+    Tiles,
+    /// One colour
+    Plain,
+    /// They are not drawn
+    None,
+}
+
+/// What is drawn as lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[cfg_attr(
+    feature = "scene",
+    derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema),
+    serde(remote = "Lines", rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum Lines {
+    /// An arrow at each body along its velocity
+    Velocity,
+    /// An arrow at each body along the sum of its contact forces
+    Force,
+    /// The contact network: from centre to centre of bodies that touch, the wider the larger the force, instead of the bodies
+    Contacts,
+}
+
+impl Lines {
+    /// All of them.
+    pub const ALL: [Lines; 3] = [Lines::Velocity, Lines::Force, Lines::Contacts];
+
+    /// What a legend calls them.
+    pub fn title(self) -> &'static str {
+        match self {
+            Lines::Velocity => "velocity",
+            Lines::Force => "sum of contact forces",
+            Lines::Contacts => "contact force (N)",
+        }
+    }
+
+    /// Their unit.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Lines::Velocity => "m/s",
+            Lines::Force | Lines::Contacts => "N",
+        }
+    }
+}
+
 /// What a wall looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WallLook {
@@ -257,6 +344,12 @@ pub struct SceneView {
     pub map: Option<ColourMap>,
     /// Where bodies and walls are cut.
     pub clip: Option<Clip>,
+    /// What is behind all things.
+    pub background: Option<Background>,
+    /// What walls that are planes look like.
+    pub ground: Option<Ground>,
+    /// What is drawn as lines.
+    pub lines: Option<Lines>,
     /// What walls look like, in their order; those behind the last have nothing special.
     pub walls: Vec<WallLook>,
 }
@@ -316,6 +409,14 @@ mod tests {
         for (place, by) in ColourBy::ALL.into_iter().enumerate() {
             assert_eq!(by as usize, place);
         }
+    }
+
+    #[test]
+    fn backgrounds_are_read() {
+        assert_eq!("sky".parse(), Ok(Background::Sky));
+        assert_eq!("white".parse(), Ok(Background::Colour([255; 3])));
+        assert_eq!("#0a0b0c".parse(), Ok(Background::Colour([10, 11, 12])));
+        assert_eq!("grey".parse::<Background>(), Err(BACKGROUND));
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod camera;
 pub mod colour;
 pub mod film;
 pub mod legend;
+pub mod overlay;
 mod picture;
 mod programs;
 pub mod shaders;
@@ -39,7 +40,7 @@ use wgpu::{BufferUsages, TextureUsages};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::model::forces::End;
-use crate::model::view::{Clip, SceneView};
+use crate::model::view::{Background, Clip, Ground, Lines, SceneView};
 use crate::model::wall::Wall;
 use crate::simulation::Simulation;
 use crate::state::layout::MAX_WALLS;
@@ -48,6 +49,7 @@ use crate::step::gpu::{Context, workgroups_for};
 
 pub use camera::{Bounds, Camera};
 pub use colour::{ColourBy, ColourMap};
+pub use overlay::Overlay;
 pub use picture::PICTURE;
 use programs::{COLOUR, DEPTH, OCCLUSION, Programs, THINGS};
 use shaders::{SURVEY_SLICES, Texts};
@@ -78,6 +80,12 @@ pub struct Look {
     pub top: Option<f32>,
     /// Where bodies and walls are cut.
     pub clip: Option<Clip>,
+    /// What is behind all things.
+    pub background: Background,
+    /// What walls that are planes look like.
+    pub ground: Ground,
+    /// What the lines of a picture are; instead of the bodies, if they are the network of contacts.
+    pub lines: Option<Lines>,
     /// Samples of a pixel along each side, from 1 to [`MOST_SAMPLES`].
     pub supersampling: u32,
     /// Part of the pixels along each side that are drawn, up to 1: less is faster, and blurred.
@@ -116,6 +124,9 @@ impl Look {
             bottom,
             top,
             clip: view.clip,
+            background: view.background.unwrap_or_default(),
+            ground: view.ground.unwrap_or_default(),
+            lines: view.lines,
             ..Look::default()
         }
     }
@@ -129,6 +140,9 @@ impl Default for Look {
             bottom: None,
             top: None,
             clip: None,
+            background: Background::default(),
+            ground: Ground::default(),
+            lines: None,
             supersampling: 2,
             sharpness: 1.0,
             picked: None,
@@ -146,6 +160,8 @@ pub struct Line {
     pub end: DVec3,
     /// Linear red, green and blue.
     pub colour: Vec3,
+    /// How many times as wide as [`Look::line_width`].
+    pub width: f32,
 }
 
 /// What is at a point of a picture.
@@ -314,7 +330,7 @@ impl Survey {
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 struct LineFromCamera {
     start: Vec3,
-    _pad0: u32,
+    width: f32,
     end: Vec3,
     _pad1: u32,
     colour: Vec3,
@@ -622,9 +638,38 @@ impl Renderer {
             .context
             .device
             .create_command_encoder(&Default::default());
-        self.encode(&mut encoder, target, size, lines.len() as u32);
+        self.encode(&mut encoder, target, size, look, lines.len() as u32);
         self.context.queue.submit([encoder.finish()]);
         Ok(())
+    }
+
+    /// What `look` asks to be drawn as lines, to be handed to [`Renderer::draw`]; fetches the state for it.
+    ///
+    /// # Errors
+    /// If the device of the simulation is lost.
+    pub fn overlay(
+        &self,
+        simulation: &mut Simulation,
+        camera: &Camera,
+        look: &Look,
+    ) -> Result<Option<Overlay>> {
+        pollster::block_on(self.overlay_by(Patience::Block, simulation, camera, look))
+    }
+
+    /// [`Renderer::overlay`] for those who wait as they like.
+    pub(crate) async fn overlay_by(
+        &self,
+        patience: Patience,
+        simulation: &mut Simulation,
+        camera: &Camera,
+        look: &Look,
+    ) -> Result<Option<Overlay>> {
+        if look.lines.is_none() {
+            return Ok(None);
+        }
+        let model = simulation.shared_model();
+        let state = simulation.state_by(patience).await?;
+        Ok(Overlay::new(state, &model, look, camera, self.body_radius))
     }
 
     /// How the scene is shown.
@@ -776,6 +821,7 @@ impl Renderer {
                 start: (line.start - eye).as_vec3(),
                 end: (line.end - eye).as_vec3(),
                 colour: line.colour,
+                width: line.width,
                 ..Default::default()
             })
             .collect();
@@ -809,6 +855,7 @@ impl Renderer {
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         size: [u32; 2],
+        look: &Look,
         lines: u32,
     ) {
         let targets = self.targets.as_ref().expect("targets were provided");
@@ -872,7 +919,14 @@ impl Renderer {
             }
         };
         let programs = &self.programs;
-        let (balls, planes) = (self.sphere_count, self.planes.len() as u32);
+        let balls = match look.lines {
+            Some(Lines::Contacts) => 0,
+            _ => self.sphere_count,
+        };
+        let planes = match look.ground {
+            Ground::None => 0,
+            _ => self.planes.len() as u32,
+        };
         let triangles = self.triangles.len() as u32;
         pass(
             "shadow",

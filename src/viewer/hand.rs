@@ -336,6 +336,7 @@ impl Viewer {
             start: state.position + turn * pull.point,
             end: pull.target,
             colour: LINE_COLOUR,
+            width: 1.0,
         });
         let outcome = stage.simulation.set_pull(Some(pull));
         self.tell(outcome);

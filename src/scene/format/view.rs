@@ -6,7 +6,7 @@ use serde_with::apply;
 
 use super::super::strict::{given, keywords, objects};
 use super::{List, Vector};
-use crate::model::view::{ColourBy, ColourMap};
+use crate::model::view::{ColourBy, ColourMap, Ground, Lines};
 
 /// How pictures and the window show the scene, unless the arguments of a command say otherwise.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
@@ -31,6 +31,13 @@ pub struct View {
     /// Where bodies and walls are cut: "x=0" takes away what is nearer to the camera, "x<0" and "x>0" say what stays.
     /// Default: nowhere.
     pub clip: Option<String>,
+    /// What is behind all things: "sky", "white", "black", "transparent", or a colour such as "#f0f4f8". Default: "sky".
+    pub background: Option<String>,
+    /// What planes look like: "tiles", "plain", or "none" to leave them out. Default: "tiles".
+    pub ground: Option<Ground>,
+    /// What is drawn as lines: arrows along the "velocity" of bodies or the "force" of their contacts, or the network of
+    /// "contacts" instead of the bodies. Default: nothing.
+    pub lines: Option<Lines>,
 }
 
 impl View {
@@ -45,5 +52,7 @@ objects! {
 
 keywords! {
     ColourBy: "what colours mean, such as \"speed\"",
+    Ground: "\"tiles\", \"plain\" or \"none\"",
+    Lines: "\"velocity\", \"force\" or \"contacts\"",
     ColourMap: "\"viridis\", \"cividis\", \"inferno\", \"magma\" or \"plasma\"",
 }
