@@ -68,7 +68,7 @@ pub const MOST_SAMPLES: u32 = 4;
 /// How a picture looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// What colours mean.
+    /// Meaning of colours.
     pub colour_by: ColourBy,
     /// The colours of what is a number.
     pub map: ColourMap,
@@ -104,7 +104,7 @@ impl Look {
         }
     }
 
-    /// What a scene asks for, and for the rest how pictures look by default.
+    /// Look that a scene asks for, with defaults for the rest.
     pub fn of(view: &SceneView) -> Look {
         let [bottom, top] = match view.range {
             Some(range) => range.map(|value| Some(value as f32)),
@@ -148,7 +148,7 @@ pub struct Line {
     pub colour: Vec3,
 }
 
-/// What is at a point of a picture.
+/// Thing at a point of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Thing {
@@ -160,12 +160,12 @@ pub enum Thing {
     Wall(u32),
 }
 
-/// What each sample of a picture shows, row by row.
+/// Samples of a picture, row by row: the thing that each shows, and how far away it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
     /// Width and height, samples.
     pub size: [u32; 2],
-    /// What a sample shows.
+    /// Thing that each sample shows.
     pub things: Vec<Thing>,
     /// How far in front of the camera that is, m: along the middle of the picture, not along the ray.
     pub distances: Vec<f32>,
@@ -545,7 +545,7 @@ impl Renderer {
         self.bulk.unwrap_or(self.bodies())
     }
 
-    /// What a picture should show: the bulk of the bodies, and of the walls what is near them. A `film` also shows
+    /// Bounds that a picture should show: the bulk of the bodies, and of the walls what is near them. A `film` also shows
     /// where they start.
     pub fn frame(&self, film: bool) -> Bounds {
         /// Times the size of the bulk that walls are shown around it.
@@ -632,12 +632,12 @@ impl Renderer {
         &self.scene
     }
 
-    /// The same: what walls look like can be changed here.
+    /// The model as pictures have it: looks of walls can be changed here.
     pub fn scene_mut(&mut self) -> &mut SceneView {
         &mut self.scene
     }
 
-    /// What is at a pixel of the picture that was drawn last. Waits for the device.
+    /// Thing at a pixel of the picture that was drawn last. Waits for the device.
     ///
     /// # Errors
     /// If the device is lost.
@@ -673,7 +673,7 @@ impl Renderer {
         Ok(self.thing(thing))
     }
 
-    /// What each sample of the picture that was drawn last shows; `None` before the first. Waits for
+    /// Samples of the picture that was drawn last; `None` before the first. Waits for
     /// the device.
     ///
     /// # Errors

@@ -11,12 +11,12 @@ use crate::model::view::Clip;
 use crate::simulation::Simulation;
 use crate::step::gpu::{Adapter, Context};
 
-/// What a picture shows, and from where.
+/// Settings of a picture: what it shows, and from where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shot {
     /// Width and height, pixels.
     pub size: [u32; 2],
-    /// What colours mean; `None` is as the scene says, as in all that follows.
+    /// Meaning of colours; `None` is as the scene says, as in all that follows.
     pub colour_by: Option<ColourBy>,
     /// The values of the first and of the last colour of the map; without any, they follow the values that there are.
     pub range: Option<[f32; 2]>,

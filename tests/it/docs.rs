@@ -204,6 +204,39 @@ fn the_sizes_of_buffers_are_those_of_their_structs() {
     assert!(checked > 5, "{checked} buffers are in the table");
 }
 
+/// rustdoc's lists show the first line alone: it says what an item is, and not "what" or "the same".
+#[test]
+fn first_lines_of_documentation_stand_alone() {
+    let mut files = Vec::new();
+    tree(&own("src"), &mut files);
+    let is_rust = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "rs");
+    let mut read = 0;
+    for path in files.iter().filter(is_rust) {
+        let text = fs::read_to_string(path).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+        for (number, line) in lines.iter().enumerate() {
+            let follows = number > 0 && lines[number - 1].starts_with("///");
+            if follows || !line.starts_with("/// ") {
+                continue;
+            }
+            read += 1;
+            let rest = lines[number..].iter();
+            let is_code = |line: &&str| !line.starts_with("///") && !line.starts_with("#[");
+            let item = rest.copied().find(is_code).unwrap_or("");
+            let stands_alone = !line.starts_with("/// What ") && !line.starts_with("/// The same");
+            // Arguments of the command line are no part of rustdoc.
+            let is_argument = path.starts_with(own("src/cli"));
+            assert!(
+                stands_alone || is_argument || !item.starts_with("pub "),
+                "{}:{}: {line}",
+                path.display(),
+                number + 1
+            );
+        }
+    }
+    assert!(read > 1000, "{read}");
+}
+
 #[test]
 fn each_dependency_has_its_reason() {
     let manifests = [read("Cargo.toml"), read("src/cli/Cargo.toml")];
