@@ -35,6 +35,19 @@ picture explosion scenes/ancestors/exploding_body.json --duration 0.95 --size 80
 picture hopper scenes/hopper.json --duration 1.1 --size 800x600 --camera 20,14,2 --target 0,0.27,0.03 \
     --colour speed --top 1.6
 
+# shown PAGE LANGUAGE FILE: a file that a page of the handbook shows.
+shown() {
+    sed -n "/^\`\`\`$2 $3\$/,/^\`\`\`\$/p" "docs/book/src/tutorials/$1.md" | sed '1d;$d' > "$files/$3"
+}
+
+files=$(mktemp -d)
+trap 'rm -r "$files"' EXIT
+shown heap json heap.json
+shown drum json drum.json
+shown drum obj drum.obj
+picture tutorial_heap "$files/heap.json" --size 720x400 --camera 30,18,1.1 --colour body
+picture tutorial_drum "$files/drum.json" --size 720x400 --camera 0,5,1.1 --colour speed
+
 # small SCENE ARGUMENTS...: a scene of the gallery, as one can tell it from the others.
 small() {
     local scene=$1
