@@ -45,7 +45,7 @@ def schema() -> Dict[str, Any]:
 class Scene:
     """A scene that is put together in Python: what a scene file says, by keyword.
 
-    Keywords have the names, units and defaults of the fields of a scene file, which `schema()` and docs/scenes.md list;
+    Keywords have the names, units and defaults of the fields of a scene file, which `schema()` and docs/book/src/scenes.md list;
     what is wrong with them is said by `check`, `save` and `world`, with its place. Each part gives back a handle: its
     name, which later calls take.
 

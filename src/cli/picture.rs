@@ -39,11 +39,11 @@ pub struct PictureArguments {
     #[arg(long, value_name = "PLANE", value_parser = clip, allow_hyphen_values = true)]
     pub clip: Option<Clip>,
 
-    /// What is behind all things: sky, white, black, transparent or a colour such as #f0f4f8 [default: as the scene says, else sky]
+    /// Background: sky, white, black, transparent or a colour such as #f0f4f8 [default: as the scene says, else sky]
     #[arg(long, value_name = "COLOUR", value_parser = background)]
     pub background: Option<Background>,
 
-    /// What planes look like [default: as the scene says, else tiles]
+    /// Look of planes [default: as the scene says, else tiles]
     #[arg(long, value_enum, value_name = "LOOK")]
     pub ground: Option<Ground>,
 

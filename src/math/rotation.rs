@@ -15,7 +15,7 @@ pub struct Quaternion {
 }
 
 impl Quaternion {
-    /// What a body's `orientation` stands for.
+    /// Unit quaternion for which a body's `orientation` stands.
     #[inline(always)]
     pub fn of(orientation: IVec4) -> Quaternion {
         Quaternion {
@@ -100,7 +100,7 @@ pub const MOST_TURN: f32 = 3.0;
 /// The unit of a component of an orientation: 2⁻³⁰.
 pub const UNIT: f32 = 1.0 / 1_073_741_824.0;
 
-/// What a unit quaternion is as a body's `orientation`.
+/// The `orientation` of a body for a unit quaternion.
 pub fn orientation(quaternion: DQuat) -> IVec4 {
     (DVec4::from(quaternion.normalize()) / f64::from(UNIT))
         .round()

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use glam::DVec3;
 
-/// What the colour of a sphere means.
+/// Meaning of the colour of a sphere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[cfg_attr(
@@ -62,7 +62,7 @@ impl ColourBy {
         ColourBy::Index,
     ];
 
-    /// What a legend calls it, with its unit.
+    /// Title of a legend, with the unit.
     pub fn title(self) -> &'static str {
         match self {
             ColourBy::Body => "body",
@@ -158,7 +158,7 @@ pub struct Clip {
     pub axis: usize,
     /// Where the plane is on it, m.
     pub at: f64,
-    /// What stays.
+    /// Side of the plane that stays.
     pub keep: Keep,
 }
 
@@ -176,7 +176,7 @@ impl Clip {
     }
 }
 
-/// What is expected where a clipping plane is written.
+/// Words for what is expected where a clipping plane is written.
 pub const CLIP: &str =
     "an axis, one of =, < and >, and a coordinate (m), such as x=0, y<0.5 or z>-1";
 
@@ -216,7 +216,7 @@ impl fmt::Display for Clip {
     }
 }
 
-/// What is behind all things.
+/// Background of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Background {
     /// A sky.
@@ -228,7 +228,7 @@ pub enum Background {
     Colour([u8; 3]),
 }
 
-/// What is expected where a background is written.
+/// Words for a background, as errors expect them.
 pub const BACKGROUND: &str = "sky, white, black, transparent or a colour such as #f0f4f8: two hexadecimal digits each for red, green and blue";
 
 impl FromStr for Background {
@@ -245,7 +245,7 @@ impl FromStr for Background {
     }
 }
 
-/// What walls that are planes look like.
+/// Look of walls that are planes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[cfg_attr(
@@ -263,7 +263,7 @@ pub enum Ground {
     None,
 }
 
-/// What is drawn as lines.
+/// Vectors or contacts that are drawn as lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[cfg_attr(
@@ -285,7 +285,7 @@ impl Lines {
     /// All of them.
     pub const ALL: [Lines; 3] = [Lines::Velocity, Lines::Force, Lines::Contacts];
 
-    /// What a legend calls them.
+    /// Name of them in a legend.
     pub fn title(self) -> &'static str {
         match self {
             Lines::Velocity => "velocity",
@@ -294,7 +294,7 @@ impl Lines {
         }
     }
 
-    /// Their unit.
+    /// Unit of them.
     pub fn unit(self) -> &'static str {
         match self {
             Lines::Velocity => "m/s",
@@ -303,7 +303,7 @@ impl Lines {
     }
 }
 
-/// What a wall looks like.
+/// Look of a wall in pictures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WallLook {
     /// Whether it is drawn at all.
@@ -334,9 +334,9 @@ pub struct SceneView {
     pub camera: Option<[f64; 3]>,
     /// Where the camera is instead, m.
     pub eye: Option<DVec3>,
-    /// What it looks at, m.
+    /// Point that the camera looks at, m.
     pub target: Option<DVec3>,
-    /// What colours mean.
+    /// Meaning of colours.
     pub colour: Option<ColourBy>,
     /// The values of the first and of the last colour.
     pub range: Option<[f64; 2]>,
@@ -344,18 +344,18 @@ pub struct SceneView {
     pub map: Option<ColourMap>,
     /// Where bodies and walls are cut.
     pub clip: Option<Clip>,
-    /// What is behind all things.
+    /// Background.
     pub background: Option<Background>,
-    /// What walls that are planes look like.
+    /// Look of walls that are planes.
     pub ground: Option<Ground>,
-    /// What is drawn as lines.
+    /// Vectors or contacts that are drawn as lines.
     pub lines: Option<Lines>,
-    /// What walls look like, in their order; those behind the last have nothing special.
+    /// Looks of walls, in their order; those behind the last have nothing special.
     pub walls: Vec<WallLook>,
 }
 
 impl SceneView {
-    /// What a wall looks like.
+    /// Look of a wall in pictures.
     pub fn wall(&self, index: usize) -> WallLook {
         self.walls.get(index).copied().unwrap_or_default()
     }

@@ -32,7 +32,7 @@ use crate::state::State;
 /// Snapshots that wait to be written, at most: then the simulation waits for the writer.
 const WAITING: usize = 1;
 
-/// What a run writes, and every how many steps.
+/// Files that a run writes, and every how many steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// Every how many steps VTK files and states are written.
@@ -41,15 +41,15 @@ pub struct Plan {
     pub statistics_every: u64,
     /// Every how many steps there is a checkpoint; None: by the clock.
     pub checkpoint_every: Option<u64>,
-    /// What is written as VTK files.
+    /// Kinds of VTK files that are written.
     pub vtk: Vec<Kind>,
-    /// What is written as states.
+    /// Kinds of states that are written.
     pub states: Vec<Kind>,
-    /// What is measured.
+    /// Measures that are taken.
     pub measures: Option<Measures>,
 }
 
-/// What a run measures, and every how many steps.
+/// Measures of a run, and every how many steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measures {
     /// Every how many steps.
@@ -92,7 +92,7 @@ impl Plan {
     /// Time between checkpoints, if nothing else is said.
     pub const CHECKPOINT: Duration = Duration::from_secs(600);
 
-    /// What a scene file asks for in a run of `model`.
+    /// Plan that a scene file asks for in a run of `model`.
     pub fn new(file: &format::SceneFile, model: &Model) -> Plan {
         let output = &file.output;
         let steps = |interval: Interval| steps(interval, model);
@@ -238,7 +238,7 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// The same for a simulation that has taken some steps, of which nothing is written.
+    /// Makes the folder for a simulation that has taken some steps, of which nothing is written.
     ///
     /// # Errors
     /// As [`RunFolder::create`].
@@ -402,12 +402,12 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// What the run says of itself, as it is in `run.json`.
+    /// Record of the run, as it is in `run.json`.
     pub fn record(&self) -> &Record {
         &self.record
     }
 
-    /// What it writes, and how often.
+    /// Files that it writes, and how often.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

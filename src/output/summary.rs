@@ -14,7 +14,7 @@ use crate::simulation::summary::Energy;
 /// Intervals of the histograms.
 const BINS: usize = 20;
 
-/// What a run came to. Serialized, it is the JSON object of `rockfall run --json`; displayed, it
+/// Summary of a run. Serialized, it is the JSON object of `rockfall run --json`; displayed, it
 /// is text for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -64,13 +64,13 @@ pub struct RunSummary {
     /// The stages that have begun.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageReport>,
-    /// What each inlet has brought.
+    /// Report of each inlet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inlets: Vec<InletReport>,
-    /// What each outlet has taken away.
+    /// Report of each outlet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outlets: Vec<OutletReport>,
-    /// What each probe sees at the end, or what has passed it.
+    /// Report of each probe.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeReport>,
     /// Hash of the state of all bodies at the end, bit for bit: 16 hexadecimal digits.
@@ -86,7 +86,7 @@ pub struct StageReport {
     pub start_s: f64,
 }
 
-/// What an inlet has brought.
+/// Report of an inlet: amounts that it has brought.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InletReport {
     /// Its name.
@@ -98,7 +98,7 @@ pub struct InletReport {
     pub waiting: u64,
 }
 
-/// What an outlet has taken away.
+/// Report of an outlet: amounts that it has taken away.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OutletReport {
     /// Its name.
@@ -108,23 +108,23 @@ pub struct OutletReport {
     pub amount: Amount,
 }
 
-/// What a probe has to say.
+/// Report of a probe.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProbeReport {
     /// Its name.
     pub name: String,
-    /// What it says.
+    /// Reading of the probe.
     #[serde(flatten)]
     pub reading: Reading,
 }
 
-/// What a probe has to say, by its kind.
+/// Reading of a probe, by its kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Reading {
-    /// What a volume holds.
+    /// Contents of a volume.
     Holds(Seen),
-    /// What has passed a face.
+    /// Amounts that have passed a face.
     Passed(Passed),
 }
 

@@ -5,7 +5,7 @@ use crate::model::wall::Pose;
 use crate::simulation::network::Partner;
 use crate::simulation::snapshot::Snapshot;
 
-/// What is known of bodies, spheres or contacts, column by column: what VTK and NPZ files are written
+/// Quantities of bodies, spheres or contacts, column by column: what VTK and NPZ files are written
 /// from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {

@@ -11,10 +11,10 @@ use crate::model::Model;
 /// Most names that a legend lists.
 const MOST_NAMES: usize = 10;
 
-/// What colours mean.
+/// Legend: colours and the values for which they stand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend {
-    /// What they stand for, with the unit.
+    /// Quantity for which they stand, with the unit.
     pub title: &'static str,
     /// Which colour stands for what.
     pub key: Key,
@@ -83,7 +83,7 @@ impl Legend {
 /// How large things are, and how they lie, in words and lines beside a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    /// What a bar is as long as, with its unit.
+    /// Length of the bar, with its unit.
     pub text: String,
     /// The same, m.
     pub length: f64,

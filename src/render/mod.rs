@@ -70,7 +70,7 @@ pub const MOST_SAMPLES: u32 = 4;
 /// How a picture looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// What colours mean.
+    /// Meaning of colours.
     pub colour_by: ColourBy,
     /// The colours of what is a number.
     pub map: ColourMap,
@@ -80,11 +80,11 @@ pub struct Look {
     pub top: Option<f32>,
     /// Where bodies and walls are cut.
     pub clip: Option<Clip>,
-    /// What is behind all things.
+    /// Background of the picture.
     pub background: Background,
-    /// What walls that are planes look like.
+    /// Look of walls that are planes.
     pub ground: Ground,
-    /// What the lines of a picture are; instead of the bodies, if they are the network of contacts.
+    /// Meaning of the lines of a picture; the network of contacts stands in for the bodies.
     pub lines: Option<Lines>,
     /// Samples of a pixel along each side, from 1 to [`MOST_SAMPLES`].
     pub supersampling: u32,
@@ -112,7 +112,7 @@ impl Look {
         }
     }
 
-    /// What a scene asks for, and for the rest how pictures look by default.
+    /// Look that a scene asks for, with defaults for the rest.
     pub fn of(view: &SceneView) -> Look {
         let [bottom, top] = match view.range {
             Some(range) => range.map(|value| Some(value as f32)),
@@ -164,7 +164,7 @@ pub struct Line {
     pub width: f32,
 }
 
-/// What is at a point of a picture.
+/// Thing at a point of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Thing {
@@ -176,12 +176,12 @@ pub enum Thing {
     Wall(u32),
 }
 
-/// What each sample of a picture shows, row by row.
+/// Samples of a picture, row by row: the thing that each shows, and how far away it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
     /// Width and height, samples.
     pub size: [u32; 2],
-    /// What a sample shows.
+    /// Thing that each sample shows.
     pub things: Vec<Thing>,
     /// How far in front of the camera that is, m: along the middle of the picture, not along the ray.
     pub distances: Vec<f32>,
@@ -561,7 +561,7 @@ impl Renderer {
         self.bulk.unwrap_or(self.bodies())
     }
 
-    /// What a picture should show: the bulk of the bodies, and of the walls what is near them. A `film` also shows
+    /// Bounds that a picture should show: the bulk of the bodies, and of the walls what is near them. A `film` also shows
     /// where they start.
     pub fn frame(&self, film: bool) -> Bounds {
         /// Times the size of the bulk that walls are shown around it.
@@ -643,7 +643,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// What `look` asks to be drawn as lines, to be handed to [`Renderer::draw`]; fetches the state for it.
+    /// Lines that `look` asks for, to be handed to [`Renderer::draw`]; fetches the state for it.
     ///
     /// # Errors
     /// If the device of the simulation is lost.
@@ -677,12 +677,12 @@ impl Renderer {
         &self.scene
     }
 
-    /// The same: what walls look like can be changed here.
+    /// The model as pictures have it: looks of walls can be changed here.
     pub fn scene_mut(&mut self) -> &mut SceneView {
         &mut self.scene
     }
 
-    /// What is at a pixel of the picture that was drawn last. Waits for the device.
+    /// Thing at a pixel of the picture that was drawn last. Waits for the device.
     ///
     /// # Errors
     /// If the device is lost.
@@ -718,7 +718,7 @@ impl Renderer {
         Ok(self.thing(thing))
     }
 
-    /// What each sample of the picture that was drawn last shows; `None` before the first. Waits for
+    /// Samples of the picture that was drawn last; `None` before the first. Waits for
     /// the device.
     ///
     /// # Errors

@@ -15,9 +15,9 @@ const LENGTH: f64 = 4.0;
 /// Lines, and how to read them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlay {
-    /// What the lines are.
+    /// Meaning of the lines.
     pub what: Lines,
-    /// What is drawn.
+    /// The lines themselves.
     pub lines: Vec<Line>,
     /// The value of the last colour of the contact network, N. Of arrows, the value that is `length` long.
     pub top: f32,
@@ -26,7 +26,7 @@ pub struct Overlay {
 }
 
 impl Overlay {
-    /// What `look` asks to be drawn as lines of a state, all of which is on the host, with the typical radius of a body, m.
+    /// Lines that `look` asks for, of a state, all of which is on the host, with the typical radius of a body, m.
     pub fn new(
         state: &State,
         model: &Model,

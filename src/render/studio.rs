@@ -11,12 +11,12 @@ use crate::model::view::{Background, Clip, Ground, Lines};
 use crate::simulation::Simulation;
 use crate::step::gpu::{Adapter, Context};
 
-/// What a picture shows, and from where.
+/// Settings of a picture: what it shows, and from where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shot {
     /// Width and height, pixels.
     pub size: [u32; 2],
-    /// What colours mean; `None` is as the scene says, as in all that follows.
+    /// Meaning of colours; `None` is as the scene says, as in all that follows.
     pub colour_by: Option<ColourBy>,
     /// The values of the first and of the last colour of the map; without any, they follow the values that there are.
     pub range: Option<[f32; 2]>,
@@ -26,11 +26,11 @@ pub struct Shot {
     pub map: Option<ColourMap>,
     /// Where bodies and walls are cut.
     pub clip: Option<Clip>,
-    /// What is behind all things.
+    /// Background of the picture.
     pub background: Option<Background>,
-    /// What walls that are planes look like.
+    /// Look of walls that are planes.
     pub ground: Option<Ground>,
-    /// What is drawn as lines.
+    /// Vectors or contacts that are drawn as lines.
     pub lines: Option<Lines>,
     /// Unit vector that points up; without any, it points against gravity.
     pub up: Option<DVec3>,

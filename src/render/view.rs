@@ -26,9 +26,9 @@ shared_structs! {
         pub picked: u32,
         /// From the centre of the picture to its right edge, where it is 1 in front.
         pub right: Vec3,
-        /// What colours mean; see [`ColourBy`](super::ColourBy).
+        /// Meaning of colours; see [`ColourBy`](super::ColourBy).
         pub colour_by: u32,
-        /// The same to its upper edge.
+        /// Vector from the middle of the picture to its upper edge.
         pub up: Vec3,
         /// The value of the last colour of the map.
         pub top: f32,

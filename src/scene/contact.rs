@@ -22,7 +22,7 @@ pub const MAX_OVERLAP: f64 = 0.01;
 /// Tangential over normal stiffness unless the scene says otherwise: with it, a solid sphere's
 /// tangential and normal oscillations take the same time in a contact, for 1/m + r²/(2/5 m r²) = 7/2 1/m.
 pub const TANGENTIAL_RATIO: f64 = 2.0 / 7.0;
-/// The same of the normal model `impulse`, and its tangential over its normal dashpot: together, spring and dashpot stop in one
+/// Tangential over normal stiffness of the normal model `impulse`, and of its dashpots: together, spring and dashpot stop in one
 /// step what a solid sphere slips.
 pub const IMPULSE_TANGENTIAL_RATIO: f64 = 1.0 / 7.0;
 /// Longest time step of the normal model `impulse` that is derived, as a part of sqrt(R/g).
@@ -154,7 +154,7 @@ pub fn shear_mass(clump: &Clump) -> f64 {
 pub(super) struct Coefficient {
     /// Its name in scene files.
     pub name: &'static str,
-    /// What it is, for messages.
+    /// Words for it in messages.
     pub what: &'static str,
     pub of_material: fn(&format::Material) -> Option<f64>,
     pub of_pair: fn(&format::Pair) -> Option<f64>,

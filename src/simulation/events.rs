@@ -106,7 +106,7 @@ impl Simulation {
         self.ears.every = steps;
     }
 
-    /// What has happened since the last call, look by look; of one look, in the order of [`Event`].
+    /// Events since the last call, look by look; of one look, in the order of [`Event`].
     pub fn events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.ears.events)
     }

@@ -583,12 +583,12 @@ impl Simulation {
         self.engine.set_trace(traced, &self.state);
     }
 
-    /// What has come in, gone out and passed so far.
+    /// Counters of what has come in, gone out and passed so far.
     pub fn traffic(&self) -> &Traffic {
         &self.state.traffic
     }
 
-    /// What each probe of the model sees now; of a face, nothing.
+    /// Readings of the probes of the model now; of a face, nothing.
     ///
     /// # Errors
     /// If the device is lost.
@@ -822,7 +822,7 @@ impl Simulation {
         }
     }
 
-    /// What was gathered over the run, as it was after the last call of [`Simulation::step`].
+    /// Counters of the run, as they were after the last call of [`Simulation::step`].
     pub fn stats(&self) -> Stats {
         self.state.stats[0]
     }

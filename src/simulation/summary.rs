@@ -10,7 +10,7 @@ use crate::simulation::network::contacts;
 use crate::state::layout::{ASLEEP, Body, SphereLoad};
 use crate::state::{State, angular_velocity, body_orientation};
 
-/// What a state amounts to; sums are in `f64`, over bodies that are not fixed.
+/// Sums of a state; they are in `f64`, over bodies that are not fixed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -138,12 +138,12 @@ impl Energy {
         energy
     }
 
-    /// What is left: kinetic, gravitational and elastic energy.
+    /// Energy that is left: kinetic, gravitational and elastic, J.
     pub fn total(&self) -> f64 {
         self.kinetic + self.gravitational + self.elastic
     }
 
-    /// What is left and what was dissipated, less the work that was done: it stays as it is.
+    /// Balance, J: energy that is left and that was dissipated, less the work that was done. It stays as it is.
     pub fn balance(&self) -> f64 {
         self.total() + self.damping + self.friction + self.drag - self.work
     }

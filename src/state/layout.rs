@@ -155,7 +155,7 @@ shared_constants! {
 }
 
 shared_structs! {
-    /// What holds for the whole run; a uniform on the GPU.
+    /// Parameters of the whole run; a uniform on the GPU.
     ///
     /// It starts with an integer: llvmpipe makes shaders of their own for some values of the first word, as
     /// often as they are dispatched.
@@ -184,11 +184,11 @@ shared_structs! {
         pub period: IVec3,
         /// Two spheres of fast bodies are neighbours if their surfaces are closer than this, m.
         pub skin: f32,
-        /// The same for two bodies that are not fast; the mean of both holds for one of each.
+        /// Skin of two bodies that are not fast, m; the mean of both holds for one of each.
         pub slow_skin: f32,
         /// A body that moves farther than this in a step is fast, m: its skin has to last for many.
         pub fast_displacement: f32,
-        /// What a side of a cell of the finest grid is at least, m, and is along axes that are not
+        /// Least side of a cell of the finest grid, m, and its side along axes that are not
         /// periodic: it decides on which level a sphere lives.
         pub finest: f32,
         /// The lists hold while no displacement bound of a body is larger than this, m: half the skin, less what
@@ -345,7 +345,7 @@ pub(crate) fn shared(still: u32, landing: u32, contacts: u32, step: u32) -> u32 
 }
 
 shared_structs! {
-    /// What bodies of one kind have in common: of the same shape, in the same group, and fixed or not.
+    /// Properties that bodies of one kind have in common: of the same shape, in the same group, and fixed or not.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct BodyProperties {
@@ -401,7 +401,7 @@ shared_structs! {
         pub _pad: [u32; 2],
     }
 
-    /// What acts on a body besides contacts, gravity, drag and water: one end of a spring, or a push. They lie in the
+    /// Force on a body besides contacts, gravity, drag and water: one end of a spring, or an applied force. They lie in the
     /// order of the bodies on which they act.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -451,7 +451,7 @@ shared_structs! {
         pub drag: f32,
         /// Torque about the centre of mass, N m.
         pub torque: Vec3,
-        /// What rounding has left out of `drag` (Kahan's summation), J.
+        /// Rest that rounding has left out of `drag` (Kahan's summation), J.
         pub drag_rest: f32,
         /// Acceleration besides [`Params::gravity`], m/s².
         pub acceleration: Vec3,
@@ -459,19 +459,19 @@ shared_structs! {
         pub displacement: f32,
         /// Work that pushes and the lift of water have done on it since the start, J.
         pub work: f32,
-        /// What rounding has left out of `work` (Kahan's summation), J.
+        /// Rest that rounding has left out of `work` (Kahan's summation), J.
         pub work_rest: f32,
         /// Zero.
         pub _pad: [u32; 2],
     }
 
-    /// What a body has of heat.
+    /// Temperature of a body.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct BodyHeat {
         /// Temperature, K.
         pub temperature: f32,
-        /// What rounding has left out of it (Kahan's summation), K.
+        /// Rest that rounding has left out of it (Kahan's summation), K.
         pub rest: f32,
         /// Heat that flows into the body through its contacts in the step, W.
         pub flow: f32,
@@ -538,7 +538,7 @@ impl Sphere {
 }
 
 shared_structs! {
-    /// What contacts do to a sphere in one step, and what they have cost it so far.
+    /// Load of contacts on a sphere in one step, and what they have dissipated so far.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct SphereLoad {
@@ -553,11 +553,11 @@ shared_structs! {
         pub contacts: u32,
         /// Its share of the energy that dashpots have dissipated since the start, J.
         pub damping: f32,
-        /// What rounding has left out of `damping` (Kahan's summation), J.
+        /// Rest that rounding has left out of `damping` (Kahan's summation), J.
         pub damping_rest: f32,
         /// Its share of the energy that friction (sliding, rolling, twisting) has dissipated, J.
         pub friction: f32,
-        /// What rounding has left out of `friction`, J.
+        /// Rest that rounding has left out of `friction`, J.
         pub friction_rest: f32,
     }
 }
@@ -581,7 +581,7 @@ impl SphereLoad {
 }
 
 shared_structs! {
-    /// What contacts do to a body in one step.
+    /// Load of contacts on a body in one step.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct Load {
@@ -595,7 +595,7 @@ shared_structs! {
         pub contacts: u32,
     }
 
-    /// What contacts do to a wall, and what it has done so far.
+    /// Load of contacts on a wall, and its work so far.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct SummedLoad {
@@ -605,7 +605,7 @@ shared_structs! {
         pub work: f32,
         /// Torque about the anchor, N m.
         pub torque: Vec3,
-        /// What rounding has left out of `work` (Kahan's summation), J.
+        /// Rest that rounding has left out of `work` (Kahan's summation), J.
         pub work_rest: f32,
     }
 
@@ -689,7 +689,7 @@ shared_structs! {
         pub reach: f32,
     }
 
-    /// What is gathered over a run by all threads.
+    /// Counters that all threads gather over a run.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
     pub struct Stats {
@@ -714,7 +714,7 @@ shared_structs! {
         pub neighbours: u32,
         /// Number of steps taken.
         pub steps: u32,
-        /// The same at the start of the step; what rounds as chance would have it, draws from it.
+        /// Number of the step at its start; what rounds as chance would have it, draws from it.
         pub step: u32,
         /// Number of steps that built the lists.
         pub rebuilds: u32,

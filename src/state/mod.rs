@@ -53,14 +53,14 @@ buffers! {
         pub origin: DVec3,
         /// Who each body is; `body_count` elements.
         pub identities: Vec<Identity>,
-        /// What the contacts of bodies dissipated that are no longer there.
+        /// Energy that the contacts of bodies dissipated that are no longer there.
         pub gone: Dissipated,
-        /// What has come in, gone out and passed.
+        /// Counters of what has come in, gone out and passed.
         pub traffic: Traffic,
         /// Simulated time before the first step, as if all steps had been as long as the next one will be, s:
         /// 0 unless the time step was changed.
         pub earlier: f64,
-        /// What holds for the whole run.
+        /// Parameters of the whole run.
         pub params: Params,
         /// The walls that move by prescription.
         pub kinematic_walls: KinematicWalls,
@@ -72,7 +72,7 @@ buffers! {
 
     /// A buffer of [`State`].
     pub enum Field {
-        /// What the bodies of each kind have in common; see [`Body::kind`].
+        /// Properties that the bodies of each kind have in common; see [`Body::kind`].
         Properties = properties: BodyProperties, per Model, derived;
         /// The spheres of each shape.
         Members = members: Member, per Model, derived;
@@ -82,7 +82,7 @@ buffers! {
         Groups = groups: Group, per Model, derived;
         /// Springs and applied forces, in the order of the bodies on which they act; `action_count` elements.
         Actions = actions: Action, per Model, carried;
-        /// What does not change of the walls: the pair table as it is against walls, facets, the nodes of
+        /// Constants of the walls: the pair table as it is against walls, facets, the nodes of
         /// their trees, samples of signed distances, and, with heat, the temperatures of the walls, one after
         /// the other; see [`State::facets`] and so on.
         Geometry = geometry: UVec4, per Model, derived;
@@ -130,7 +130,7 @@ buffers! {
         BodyForces = body_forces: BodyForce, per BodyUnderForces, carried;
         /// `heat`: temperature of each body; `body_count` elements, or none if the scene has no heat.
         BodyHeat = body_heat: BodyHeat, per BodyWithHeat, carried;
-        /// What was gathered over the run; one element.
+        /// Counters of the run; one element.
         Stats = stats: Stats, per Model, carried;
     }
 }
@@ -205,7 +205,7 @@ impl State {
         &self.members[properties.first_member as usize..][..properties.sphere_count as usize]
     }
 
-    /// What contacts do to a body, from what they do to its spheres: `body` is it as it is after the step.
+    /// Load of contacts on a body, from those on its spheres: `body` is it as it is after the step.
     pub fn load(&self, body: &Body) -> Load {
         let loads = &self.sphere_loads[self.spheres_of(body)];
         load(body, self.members_of(body), loads)

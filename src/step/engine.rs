@@ -15,7 +15,7 @@ use crate::state::{Field, State};
 /// Time that each pass took, in the order of [`Pass::ALL`].
 pub type PassTimes = [Duration; Pass::ALL.len()];
 
-/// What an engine gives to those who cannot block.
+/// Result of an engine for those who cannot block.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
 /// How to wait for a device.

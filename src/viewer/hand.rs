@@ -81,7 +81,7 @@ impl Hand {
         matches!(self.drag, Some(Drag::Pull { .. }))
     }
 
-    /// What the hand adds to a picture.
+    /// Lines that the hand adds to a picture.
     pub fn lines(&self) -> Vec<Line> {
         self.line.into_iter().collect()
     }

@@ -62,7 +62,7 @@ pub struct Setup {
     pub paused: bool,
     /// How pictures look at first, before a scene asks for something else.
     pub look: Look,
-    /// What colours mean, whatever scenes ask for.
+    /// Meaning of colours, whatever scenes ask for.
     pub colour: Option<ColourBy>,
     /// Where bodies and walls are cut, likewise.
     pub clip: Option<Clip>,

@@ -8,6 +8,7 @@
 mod common;
 
 mod bench;
+mod book;
 mod checkpoint;
 mod cli;
 mod compare;

@@ -1,5 +1,5 @@
 //! Numbers that the physics must reproduce, on both engines; `table.rs` says how they become
-//! `docs/validation.md`.
+//! `docs/book/src/validation.md`.
 
 #[path = "../common/mod.rs"]
 mod common;

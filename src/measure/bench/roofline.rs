@@ -16,13 +16,13 @@ pub struct Roofline {
     pub copy_bytes_per_s: f64,
     /// Fewest bytes of a step.
     pub bytes_per_step: f64,
-    /// The same for each sphere.
+    /// Bytes that a step moves for each sphere.
     pub bytes_per_sphere: f64,
     /// Time in which a copy moves so many bytes, ms.
     pub floor_ms: f64,
     /// Part of the limit that the step reaches: `floor_ms` by its time.
     pub fraction: f64,
-    /// The same for each pass.
+    /// Roofline of each pass.
     pub passes: Vec<PassRoofline>,
 }
 

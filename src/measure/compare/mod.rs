@@ -25,7 +25,7 @@ use crate::step::wall_run::orientation_of;
 /// A quantity in which two states may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// What is compared.
+    /// Name of the quantity that is compared.
     pub quantity: &'static str,
     /// Largest difference: for integers the number of elements that differ, for positions as a
     /// fraction of a cell, for orientations in radians, for all else as a fraction of the largest
@@ -64,7 +64,7 @@ const LARGE_OVERLAP: f64 = 1e-2;
 /// in the forces.
 const SPHERES_PER_GRAZING_CONTACT: usize = 10_000;
 
-/// What `pass` wrote to `a`, against what it wrote to `b`.
+/// Differences between what `pass` wrote to `a` and to `b`.
 pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
     match pass {
         Pass::Pose => {
@@ -249,7 +249,7 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
 /// How far the bodies of two states are apart in one quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
-    /// What is compared.
+    /// Name of the quantity that is compared.
     pub quantity: &'static str,
     /// The difference of each body, in increasing order: for positions as a fraction of a cell, for
     /// orientations in radians, for all else as a fraction of the largest value (or of what counts

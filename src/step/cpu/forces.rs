@@ -14,7 +14,7 @@ use crate::state::layout::{
     ANCHOR, Action, Body, BodyForce, BodyProperties, Params, SPRING, THRUST,
 };
 
-/// What acts on each body besides contacts and gravity: drag, water, springs, applied forces; and the gravity of its
+/// Forces on each body besides contacts and gravity: drag, water, springs, applied forces; and the gravity of its
 /// group.
 pub fn forces(state: &mut State) {
     if state.params.forces == 0 {

@@ -32,7 +32,7 @@ pub(super) enum Threads {
 }
 
 impl Threads {
-    /// What the passes that build the neighbour lists want, in the order of `list_dispatch`.
+    /// Threads of the passes that build the neighbour lists, in the order of `list_dispatch`.
     pub const OF_LISTS: [Threads; 5 + SLICES as usize] = {
         let mut all = [Threads::Group; 5 + SLICES as usize];
         all[1] = Threads::Spheres;

@@ -8,7 +8,7 @@ use super::state::{Action, Body, BodyProperties, Params, State};
 use super::vector::Vector;
 use crate::state::layout::{ANCHOR, SPRING, THRUST};
 
-/// What acts on each body besides contacts and gravity: drag, water, springs, applied forces; and the gravity of its group.
+/// Forces on each body besides contacts and gravity: drag, water, springs, applied forces; and the gravity of its group.
 pub fn forces<R: Real>(state: &mut State<R>) {
     if state.params.forces == 0 {
         return;

@@ -100,7 +100,7 @@ impl<R: Real> State<R> {
         own
     }
 
-    /// The same from the state alone.
+    /// The reference's state from that of the engines alone.
     pub fn of(state: &Buffers) -> State<R> {
         let mut own = State {
             origin: state.origin,
