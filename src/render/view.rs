@@ -78,7 +78,7 @@ shared_structs! {
         pub bodies_size: Vec3,
         /// Where bodies and walls are cut: a unit vector to what is cut away, and how far along it that starts, m.
         pub clip: Vec4,
-        /// What is behind all things: linear red, green and blue, times how much it hides, and that; less than 0 is a sky.
+        /// Background: linear red, green and blue, times how much it hides, and that; less than 0 is a sky.
         pub background: Vec4,
     }
 }

@@ -970,7 +970,7 @@ fn water_is_drawn_over_what_is_in_it() {
     assert_eq!(near(&high, ball), 0, "the ball's top stays dry");
     // Waves move.
     let waves =
-        "\"water\": { \"level\": 0.3, \"waves\": [{ \"length\": 1, \"amplitude\": 0.1 }] },";
+        "\"water\": { \"level\": 0.3, \"waves\": [{ \"wavelength\": 1, \"amplitude\": 0.1 }] },";
     let (first, later) = (wet(waves, 0), wet(waves, 200));
     assert!(difference(&first, &later) > 0.005);
 }
