@@ -643,7 +643,8 @@ impl Encounters {
         let of_gravity = PART_OF_FALL * (radius / gravity.length()).sqrt();
         let of_speed = PART_OF_RADIUS * radius / self.speed;
         let longest = of_gravity.min(of_speed);
-        let derived = if longest.is_finite() && self.any() {
+        // Whether or not anything can touch yet: a program may put more bodies into a model.
+        let derived = if longest.is_finite() {
             // A little less, so that a whole number stays what it is.
             ((frame / longest * (1.0 - 1e-9)).ceil()).clamp(1.0, MOST_SUBSTEPS) as u32
         } else {
@@ -653,7 +654,7 @@ impl Encounters {
         let seconds = frame / f64::from(substeps);
         let reason = if contact.substeps.is_some() {
             "given"
-        } else if !longest.is_finite() || !self.any() {
+        } else if !longest.is_finite() {
             "nothing says how many"
         } else if of_gravity <= of_speed {
             "a hundredth of sqrt(R/g) of the smallest radius"
