@@ -677,7 +677,10 @@ fn kinds(text: &str) -> Result<Kinds, String> {
 }
 
 fn tables(text: &str) -> Result<Kinds, String> {
-    listed_kinds(text, &[Kind::Bodies, Kind::Spheres, Kind::Contacts])
+    listed_kinds(
+        text,
+        &[Kind::Bodies, Kind::Spheres, Kind::Contacts, Kind::Bonds],
+    )
 }
 
 fn listed_kinds(text: &str, all: &[Kind]) -> Result<Kinds, String> {

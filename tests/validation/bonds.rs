@@ -1,0 +1,266 @@
+//! Bonds: beams, strengths, and the energy of what breaks.
+
+use std::f64::consts::PI;
+
+use glam::DVec3;
+use rockfall::Simulation;
+use serde_json::{Value, json};
+
+use crate::motion::{crossings, follow};
+use crate::table::{Engine, Quantity, relative};
+
+const RADIUS: f64 = 0.01;
+const DENSITY: f64 = 1000.0;
+const MODULUS: f64 = 1e7;
+/// From centre to centre: so far that the spheres never touch.
+const SPACING: f64 = 0.0205;
+
+/// A scene without gravity of balls of one size, which are bonded.
+fn scene(bodies: Vec<Value>, bonds: Value, more: Value) -> Value {
+    let mut scene = json!({
+        "version": 1,
+        "gravity": [0, 0, 0],
+        "contact": { "law": "hooke", "stiffness": 1e4 },
+        "materials": { "glass": { "density": DENSITY, "restitution": 0.5, "friction": 0.3 } },
+        "shapes": { "ball": { "sphere": { "radius": RADIUS }, "material": "glass" } },
+        "bodies": bodies,
+        "bonds": [bonds],
+    });
+    let own = scene.as_object_mut().unwrap();
+    own.extend(more.as_object().unwrap().clone());
+    scene
+}
+
+fn bonds(more: Value) -> Value {
+    let mut bonds = json!({
+        "between": ["glass", "glass"], "gap": 0.1 * RADIUS, "young_modulus": MODULUS
+    });
+    let own = bonds.as_object_mut().unwrap();
+    own.extend(more.as_object().unwrap().clone());
+    bonds
+}
+
+fn area() -> f64 {
+    PI * RADIUS * RADIUS
+}
+
+fn mass() -> f64 {
+    4.0 / 3.0 * PI * RADIUS.powi(3) * DENSITY
+}
+
+/// Free balls of the cantilever.
+const BALLS: usize = 20;
+
+/// A row of balls, the first of which is fixed, with a force on the last from the start on: it swings about where it would
+/// be at rest. Euler and Bernoulli's beam is as deflected, F L³/3EI, and swings with the angular frequency
+/// 1.8751² sqrt(EI/(m/l)) / L² (Landau and Lifshitz, Theory of elasticity, section 25). The masses of the balls reach from half
+/// a spacing before their centres to half a spacing behind them, so L is that long for the frequency.
+pub fn cantilever(engine: Engine) -> Vec<Quantity> {
+    let rigidity = MODULUS * 0.25 * PI * RADIUS.powi(4);
+    let length = BALLS as f64 * SPACING;
+    let wanted = 0.005 * length;
+    let force = 3.0 * rigidity * wanted / length.powi(3);
+    let bodies = (0..=BALLS).map(|k| {
+        json!({
+            "shape": "ball", "position": [k as f64 * SPACING, 0, 0], "fixed": k == 0, "name": format!("ball {k}")
+        })
+    });
+    let push = json!({ "forces": [{ "body": format!("ball {BALLS}"), "force": [0, -force, 0] }] });
+    let scene = scene(bodies.collect(), bonds(json!({})), push);
+    let mut simulation = engine.start(&scene);
+    let step = simulation.model().time_step;
+
+    let whole = (BALLS as f64 + 0.5) * SPACING;
+    let frequency = 1.875_104_f64.powi(2) * (rigidity / (mass() / SPACING)).sqrt() / whole.powi(2);
+    let period = 2.0 * PI / frequency;
+    let steps = (1.3 * period / step) as u64;
+    let tracks = follow(&mut simulation, BALLS + 1, steps / 1000, steps);
+    let heights = tracks[BALLS].iter().map(|moment| {
+        // About the mean, which the next crossings show.
+        (moment.time, moment.body.position.y + wanted)
+    });
+    let series: Vec<(f64, f64)> = heights.collect();
+    let ends = crossings(&series);
+    assert!(ends.len() >= 2, "{ends:?}");
+    // A push starts the swing at its turning point: it crosses the mean after a quarter and after three quarters of a period.
+    let swing = 2.0 * (ends[1] - ends[0]);
+    let within: Vec<f64> = series
+        .iter()
+        .filter(|(time, _)| *time <= swing)
+        .map(|(_, height)| wanted - height)
+        .collect();
+    let mean = within.iter().sum::<f64>() / within.len() as f64;
+    let energy = simulation.energy().unwrap();
+    vec![
+        relative("deflection, mm", 1e3 * wanted, 1e3 * mean, 0.02),
+        relative("period, s", period, swing, 0.02),
+        // All that the force has done is there.
+        relative("energy over work", 1.0, energy.total() / energy.work, 0.01),
+    ]
+}
+
+/// Whether a ball that is bonded to a fixed one breaks off under a force and a torque that act from the start on.
+fn holds(engine: Engine, strengths: Value, force: DVec3, torque: DVec3) -> bool {
+    let mut own = strengths;
+    // So strong a dashpot that nothing overshoots.
+    own["damping"] = json!(3.0);
+    let bodies = vec![
+        json!({ "shape": "ball", "position": [0, 0, 0], "fixed": true }),
+        json!({ "shape": "ball", "position": [SPACING, 0, 0], "name": "free" }),
+    ];
+    let push = json!({ "forces": [{
+        "body": "free", "force": force.to_array(), "torque": torque.to_array()
+    }] });
+    let mut simulation = engine.start(&scene(bodies, bonds(own), push));
+    simulation.step(400).unwrap();
+    let broken = simulation
+        .bonds()
+        .unwrap()
+        .any(|bond| bond.broken.is_some());
+    !broken
+}
+
+/// The load at which a bond breaks, as a part of the one at which the formula has it break: by halves.
+fn strength(holds: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0.5, 2.0);
+    assert!(holds(low) && !holds(high));
+    for _ in 0..9 {
+        let middle = 0.5 * (low + high);
+        match holds(middle) {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    0.5 * (low + high)
+}
+
+/// Beam theory, as Potyondy and Cundall (2004) have it: the stress at the edge is F/A + M r/I, and Q/A + T r/J.
+pub fn pair(engine: Engine) -> Vec<Quantity> {
+    let stress = 1e4;
+    let tension = json!({ "tensile_strength": stress });
+    let shear = json!({ "shear_strength": stress });
+    let section = 0.25 * PI * RADIUS.powi(3);
+    let along = |x: f64, y: f64| DVec3::new(x, y, 0.0);
+    let pull = strength(|part| {
+        holds(
+            engine,
+            tension.clone(),
+            along(part * stress * area(), 0.0),
+            DVec3::ZERO,
+        )
+    });
+    let bend = strength(|part| {
+        holds(
+            engine,
+            tension.clone(),
+            DVec3::ZERO,
+            along(0.0, part * stress * section),
+        )
+    });
+    let push = strength(|part| {
+        holds(
+            engine,
+            shear.clone(),
+            along(0.0, part * stress * area()),
+            DVec3::ZERO,
+        )
+    });
+    let twist = strength(|part| {
+        holds(
+            engine,
+            shear.clone(),
+            DVec3::ZERO,
+            along(2.0 * part * stress * section, 0.0),
+        )
+    });
+    vec![
+        relative("tension that breaks it, of the strength", 1.0, pull, 0.01),
+        relative("bending that breaks it, of the strength", 1.0, bend, 0.01),
+        relative("shear that breaks it, of the strength", 1.0, push, 0.01),
+        relative("twisting that breaks it, of the strength", 1.0, twist, 0.01),
+    ]
+}
+
+/// Columns of balls in a round cylinder, bonded upwards and sideways, each pulled at its top: all have the same load, and their
+/// strengths add up.
+pub fn cylinder(engine: Engine) -> Vec<Quantity> {
+    let stress = 1e4;
+    let (across, layers) = (5_i32, 8_i32);
+    let middle = 0.5 * f64::from(across - 1);
+    let run = |part: f64| {
+        let (mut bodies, mut forces, mut columns) = (Vec::new(), Vec::new(), 0);
+        for x in 0..across {
+            for z in 0..across {
+                let away = f64::from(x) - middle;
+                if away.hypot(f64::from(z) - middle) > 0.5 * f64::from(across) {
+                    continue;
+                }
+                columns += 1;
+                for y in 0..layers {
+                    let name = format!("{x} {y} {z}");
+                    let place = [x, y, z].map(|k| f64::from(k) * SPACING);
+                    bodies.push(json!({
+                        "shape": "ball", "position": place, "fixed": y == 0, "name": name
+                    }));
+                    if y == layers - 1 {
+                        let force = [0.0, part * stress * area(), 0.0];
+                        forces.push(json!({ "body": name, "force": force }));
+                    }
+                }
+            }
+        }
+        let strong = bonds(json!({ "tensile_strength": stress, "damping": 3.0 }));
+        let mut simulation = engine.start(&scene(bodies, strong, json!({ "forces": forces })));
+        simulation.step(3000).unwrap();
+        let [_, broken] = simulation.state().unwrap().count_bonds();
+        (broken, columns)
+    };
+    let columns = run(0.9).1;
+    let found = strength(|part| run(part).0 == 0);
+    let each = stress * area();
+    vec![relative(
+        format!("strength of {columns} columns, N"),
+        f64::from(columns) * each,
+        f64::from(columns) * each * found,
+        0.01,
+    )]
+}
+
+/// A cube of 125 bonded balls that flies against a wall and breaks: what is left and what was taken is what there was.
+pub fn broken_lump(engine: Engine) -> Vec<Quantity> {
+    let strong = bonds(json!({
+        "tensile_strength": 1.5e5, "shear_strength": 1.5e5, "weibull_modulus": 4, "damping": 0.02
+    }));
+    let more = json!({
+        "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "glass" }],
+        "fills": [{
+            "count": 125, "shapes": { "ball": 1 }, "placement": "grid", "spacing": SPACING, "jitter": 0,
+            "region": { "min": [0, 0.012, 0], "max": [5.0 * SPACING, 0.012 + 5.0 * SPACING, 5.0 * SPACING] },
+            "velocity": [1, -5, 0]
+        }],
+        "contact": { "law": "hooke", "stiffness": 1e5 }
+    });
+    let mut scene = scene(Vec::new(), strong, more);
+    scene.as_object_mut().unwrap().remove("bodies");
+    let mut simulation = engine.start(&scene);
+    let start = simulation.energy().unwrap();
+    simulation.run_until(0.05).unwrap();
+    let end = simulation.energy().unwrap();
+    let [count, broken] = simulation.state().unwrap().count_bonds();
+    assert!(broken > count / 10 && broken < count, "{broken} of {count}");
+    let held: f64 = broken_energies(&mut simulation).iter().sum();
+    assert!(held > 0.0 && held < end.bonds);
+    let parts = [end.bonds, end.damping, end.friction].map(|part| part / start.total());
+    assert!(parts.iter().all(|part| *part > 0.01), "{parts:?}");
+    vec![relative(
+        "energy left and taken, of that at the start",
+        1.0,
+        end.balance() / start.balance(),
+        0.01,
+    )]
+}
+
+fn broken_energies(simulation: &mut Simulation) -> Vec<f64> {
+    let bonds = simulation.bonds().unwrap();
+    bonds.filter_map(|bond| Some(bond.broken?.energy)).collect()
+}
