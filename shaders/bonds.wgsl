@@ -71,10 +71,18 @@ fn hold(entry: u32) -> Held {
     let shearing = sqrt(force.y * force.y + force.z * force.z);
     let tension = force.x * bond.inverse_area + bending * bond.inverse_section;
     let shear = shearing * bond.inverse_area + abs(moment.x) * (0.5 * bond.inverse_section);
+    let velocity = rotate(conjugate(frame), velocity_at(second, second_reach) - velocity_at(first, first_reach));
+    let spin = rotate(conjugate(frame), second.spin - first.spin);
     var held: Held;
     if tension > bond.tensile_strength || shear > bond.shear_strength {
-        // The moment is that of an angle's double half-sine: its work is that of a spring times 2/(1 + cos of half the angle).
-        let energy = 0.5 * dot(force, stretch) + dot(moment, bend) / (1.0 + sign * turn.w);
+        // What the springs held where the velocities are: half a step before. The moment is that of the double sine of half
+        // an angle, and the energy that of a spring times 2/(1 + its cosine).
+        let back = 0.5 * params.time_step;
+        let stretched = stretch - back * velocity;
+        let bent = bend - back * spin;
+        let along = dot(bond.stiffness * stretched, stretched);
+        let about = dot(bond.turning_stiffness * bent, bent);
+        let energy = 0.5 * along + about / (1.0 + sign * turn.w);
         bonds[entry].broken = select(BROKEN_BY_SHEAR, BROKEN_BY_TENSION, tension > bond.tensile_strength);
         bonds[entry].energy = energy;
         bonds[entry].time = params.earlier + f32(stats.step) * params.time_step;
@@ -84,8 +92,6 @@ fn hold(entry: u32) -> Held {
         held.taken = energy;
         return held;
     }
-    let velocity = rotate(conjugate(frame), velocity_at(second, second_reach) - velocity_at(first, first_reach));
-    let spin = rotate(conjugate(frame), second.spin - first.spin);
     let drag = bond.damping * velocity;
     let brake = bond.turning_damping * spin;
     held.force = rotate(frame, force + drag);

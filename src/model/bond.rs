@@ -315,7 +315,7 @@ fn from_x_to(along: DVec3) -> DQuat {
 /// fastest frequency: ω² <= 2 (sum k/m + sum (k_turn + k_shear c²)/I), by Gershgorin's circles.
 pub fn time_step(bonds: &[Bond], bodies: &[ModelBody], shapes: &[Clump]) -> Option<(f64, usize)> {
     /// A step is at most this part of 1/sqrt(S), S the sum in the bracket above.
-    const PART: f64 = 0.2;
+    const PART: f64 = 0.1;
     let mut springs = vec![0.0; bodies.len()];
     let mut dashpots = vec![0.0; bodies.len()];
     let free = |bond: &Bond| {
@@ -346,7 +346,7 @@ pub fn time_step(bonds: &[Bond], bodies: &[ModelBody], shapes: &[Clump]) -> Opti
 }
 
 /// How many times as long as [`time_step`] has it a step may be and still be stable.
-pub const STABLE_STEPS: f64 = 5.0;
+pub const STABLE_STEPS: f64 = 10.0;
 
 #[cfg(test)]
 mod tests {

@@ -66,7 +66,7 @@ pub struct Bonded {
     pub shear: f64,
     /// The stress over the strength, of tension or of shear, whichever is larger; it breaks beyond 1.
     pub load: f64,
-    /// What its springs hold, J.
+    /// What its springs held half a step before, when the velocities were what they are, J.
     pub energy: f64,
     /// How it broke, if it did.
     pub broken: Option<Break>,
@@ -136,6 +136,22 @@ impl State {
         let across = |vector: DVec3| vector.y.hypot(vector.z);
         let tension = force.x * area + across(moment) * section;
         let shear = across(force) * area + moment.x.abs() * 0.5 * section;
+        // Velocities are those of half a step before: so is the energy, for the sum of both to stay what it is.
+        let motions = [(first, turns[0]), (second, turns[1])].map(|(body, turn)| {
+            let inverse_inertia = self.properties_of(body).inverse_inertia.as_dvec3();
+            let momentum = turn.conjugate() * body.angular_momentum.as_dvec3();
+            (
+                body.velocity.as_dvec3(),
+                turn * (inverse_inertia * momentum),
+            )
+        });
+        let reaches = [arms[0] + 0.5 * way, arms[1] - 0.5 * way];
+        let at = |side: usize| motions[side].0 + motions[side].1.cross(reaches[side]);
+        let back = 0.5 * f64::from(self.params.time_step);
+        let stretched = stretch - back * (frame.conjugate() * (at(1) - at(0)));
+        let bent = bend - back * (frame.conjugate() * (motions[1].1 - motions[0].1));
+        let along = (bond.stiffness.as_dvec3() * stretched).dot(stretched);
+        let about = (bond.turning_stiffness.as_dvec3() * bent).dot(bent);
         let strengths = [bond.tensile_strength, bond.shear_strength].map(f64::from);
         let intact = f64::from(u8::from(bond.broken == 0));
         Bonded {
@@ -149,7 +165,7 @@ impl State {
             shear: intact * shear,
             load: intact * (tension / strengths[0]).max(shear / strengths[1]),
             // As the pass `bonds` has it.
-            energy: intact * (0.5 * force.dot(stretch) + moment.dot(bend) / (1.0 + turn.w)),
+            energy: intact * (0.5 * along + about / (1.0 + turn.w)),
             broken: (bond.broken != 0).then(|| Break {
                 step: u64::from(bond.step) + 1,
                 time: bond.time.into(),

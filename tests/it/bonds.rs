@@ -35,7 +35,7 @@ fn the_same_bits_on_any_number_of_threads_and_in_pieces() {
     };
     let one = run(1, 1);
     let [count, broken] = one.1;
-    assert!(broken > 20 && count > 4 * broken, "{broken} of {count}");
+    assert!(20 < broken && broken < count, "{broken} of {count}");
     assert!(one == run(2, 1), "two threads");
     assert!(one == run(3, 1), "three threads");
     assert!(one == run(1, 60), "step by step");
@@ -49,15 +49,26 @@ fn both_copies_of_a_bond_are_the_same_on_the_device() {
     let state = simulation.state().unwrap();
     let mut ends: Vec<Vec<(u32, u32, u32, u32)>> = vec![Vec::new(); model.bonds.len()];
     for bond in &state.bonds {
-        let own = (bond.broken, bond.step, bond.energy.to_bits(), bond.offset.x.to_bits());
+        let own = (
+            bond.broken,
+            bond.step,
+            bond.energy.to_bits(),
+            bond.offset.x.to_bits(),
+        );
         ends[bond.source as usize].push(own);
     }
-    assert!(ends.iter().all(|ends| ends.len() == 2 && ends[0] == ends[1]));
+    assert!(
+        ends.iter()
+            .all(|ends| ends.len() == 2 && ends[0] == ends[1])
+    );
     // Not all engines round alike, so a few may break a step apart.
     let mut on_cpu = Simulation::on_cpu(model, Some(1)).unwrap();
     on_cpu.step(60).unwrap();
     let ([count, broken], [_, there]) = (state.count_bonds(), outcome(&mut on_cpu).1);
-    assert!(broken.abs_diff(there) <= count / 500, "{broken} and {there}");
+    assert!(
+        broken.abs_diff(there) <= count / 500,
+        "{broken} and {there}"
+    );
 }
 
 #[test]
@@ -95,7 +106,10 @@ fn bodies_that_go_take_their_bonds_along() {
         let taken = simulation.energy().unwrap().bonds;
         let handles: Vec<_> = simulation.handles().collect();
         let gone = |body: usize| body % 3 == 1;
-        let leaving: Vec<_> = (0..count).filter(|&k| gone(k)).map(|k| handles[k]).collect();
+        let leaving: Vec<_> = (0..count)
+            .filter(|&k| gone(k))
+            .map(|k| handles[k])
+            .collect();
         simulation.despawn_many(&leaving).unwrap();
         let stays = |bond: &&Bonded| !bond.bodies.iter().any(|&body| gone(body));
         let expected: Vec<_> = before.iter().filter(stays).collect();
@@ -115,7 +129,10 @@ fn bodies_that_go_take_their_bonds_along() {
 /// Two balls of glass, 20 mm thick and 0.5 mm apart, with what more there is to their bond.
 fn pair(bond: &Value, more: &Value) -> String {
     let mut bonds = json!({ "between": ["glass", "glass"], "gap": 1e-3, "young_modulus": 1e7 });
-    bonds.as_object_mut().unwrap().extend(bond.as_object().unwrap().clone());
+    bonds
+        .as_object_mut()
+        .unwrap()
+        .extend(bond.as_object().unwrap().clone());
     let mut scene = json!({
         "version": 1, "gravity": [0, 0, 0],
         "contact": { "law": "hooke", "stiffness": 1e4 },
@@ -127,7 +144,10 @@ fn pair(bond: &Value, more: &Value) -> String {
         ],
         "bonds": [bonds]
     });
-    scene.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    scene
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     scene.to_string()
 }
 
@@ -164,7 +184,7 @@ fn an_undamped_pair_swings_and_keeps_its_energy() {
     for _ in 0..200 {
         simulation.step(20).unwrap();
         let energy = simulation.energy().unwrap();
-        assert!((energy.total() - start).abs() < 0.03 * start);
+        assert!((energy.total() - start).abs() < 0.005 * start, "{energy:?}");
         most = most.max(energy.elastic);
     }
     // Half of the energy is in the motion of both together.
@@ -177,9 +197,8 @@ fn an_undamped_pair_swings_and_keeps_its_energy() {
 fn a_bond_that_breaks_tells_when_where_and_what_it_held() {
     let strength = json!({ "tensile_strength": 2e4, "damping": 0.1 });
     let text = pair(&strength, &json!({}));
-    let fast = text.replace("0.01,0.0,0.0", "0.2,0,0").replace("0.01,0,0", "0.2,0,0");
-    let model = model(&fast);
-    let mut simulation = Simulation::on_cpu(model, Some(1)).unwrap();
+    let fast = model(&text.replace("0.01,0,0", "0.5,0,0"));
+    let mut simulation = Simulation::on_cpu(fast, Some(1)).unwrap();
     simulation.watch_bonds();
     let start = simulation.energy().unwrap().balance();
     simulation.step(200).unwrap();
@@ -193,7 +212,11 @@ fn a_bond_that_breaks_tells_when_where_and_what_it_held() {
     // The spring held what its strength allows: F²/2k, F = 2e4 A, k = 1e7 A/L.
     let area = std::f64::consts::PI * 1e-4;
     let held = 0.5 * (2e4 * area).powi(2) / (1e7 * area / 0.0205);
-    assert!((broken.energy / held - 1.0).abs() < 0.1, "{} and {held}", broken.energy);
+    assert!(
+        (broken.energy / held - 1.0).abs() < 0.1,
+        "{} and {held}",
+        broken.energy
+    );
     assert!(broken.time > 0.0 && broken.step < 200);
     assert!((broken.place.x - 0.0103).abs() < 3e-4, "{}", broken.place);
     assert_eq!(bond.force, DVec3::ZERO);
@@ -207,9 +230,19 @@ fn a_pair_across_the_seam_of_a_periodic_box_is_bonded() {
     let mut periodic = periodic_crowd(200, CENTER, 3, [true, false, true]);
     let law = bonded_crowd(50, CENTER, 1);
     let laws = crate::common::bond_laws();
-    let all = bonds(&laws, &periodic.bodies, &periodic.shapes, periodic.domain.as_ref());
+    let all = bonds(
+        &laws,
+        &periodic.bodies,
+        &periodic.shapes,
+        periodic.domain.as_ref(),
+    );
     let without = bonds(&laws, &periodic.bodies, &periodic.shapes, None);
-    assert!(all.len() > without.len(), "{} and {}", all.len(), without.len());
+    assert!(
+        all.len() > without.len(),
+        "{} and {}",
+        all.len(),
+        without.len()
+    );
     assert!(!law.bonds.is_empty());
     // The same pairs, wherever the box is cut.
     let period = periodic.domain.as_ref().unwrap().period();
@@ -217,7 +250,12 @@ fn a_pair_across_the_seam_of_a_periodic_box_is_bonded() {
         let moved = body.position + DVec3::new(0.37, 0.0, 0.61) * period;
         body.position = periodic.domain.as_ref().unwrap().wrap(moved);
     }
-    let moved = bonds(&laws, &periodic.bodies, &periodic.shapes, periodic.domain.as_ref());
+    let moved = bonds(
+        &laws,
+        &periodic.bodies,
+        &periodic.shapes,
+        periodic.domain.as_ref(),
+    );
     let pairs = |bonds: &[rockfall::model::bond::Bond]| -> Vec<[usize; 2]> {
         bonds.iter().map(|bond| bond.bodies).collect()
     };
@@ -228,7 +266,12 @@ fn a_pair_across_the_seam_of_a_periodic_box_is_bonded() {
     });
     assert!(state.bonded().all(|bond| bond.energy < 1e-3));
     rockfall::step::cpu::step(&mut state);
-    assert!(state.bodies.iter().all(|body| body.velocity.length() < 10.0));
+    assert!(
+        state
+            .bodies
+            .iter()
+            .all(|body| body.velocity.length() < 10.0)
+    );
 }
 
 /// Spheres of one law and not of another, of groups, and those that are too far.
@@ -257,21 +300,58 @@ fn bonds_are_made_where_a_scene_asks_for_them() {
 #[test]
 fn wrong_bonds_get_a_sentence() {
     for (bond, more, expected) in [
-        (json!({ "young_modulus": 0 }), json!({}), "bonds[0].young_modulus: found 0, expected a modulus greater than 0 (Pa)"),
-        (json!({ "between": ["glass", "stone"] }), json!({}), "bonds[0].between[1]: found the undefined material \"stone\""),
-        (json!({ "groups": ["a", "a"] }), json!({}), "bonds[0].groups[0]: found the undefined group \"a\""),
-        (json!({ "weibull_modulus": 3 }), json!({}), "bonds[0].weibull_modulus"),
-        (json!({}), json!({ "contact": { "law": "impulse" } }), "bonds: found bonds, expected nothing with the law \"impulse\""),
-        (json!({}), json!({ "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 2e-4 } }), "for the bonds of bonds[0] to be stable"),
-        (json!({ "young_modulus": 1e38 }), json!({}), "single precision"),
+        (
+            json!({ "young_modulus": 0 }),
+            json!({}),
+            "bonds[0].young_modulus: found 0, expected a modulus greater than 0 (Pa)",
+        ),
+        (
+            json!({ "between": ["glass", "stone"] }),
+            json!({}),
+            "bonds[0].between[1]: found the undefined material \"stone\"",
+        ),
+        (
+            json!({ "groups": ["a", "a"] }),
+            json!({}),
+            "bonds[0].groups[0]: found the undefined group \"a\"",
+        ),
+        (
+            json!({ "weibull_modulus": 3 }),
+            json!({}),
+            "bonds[0].weibull_modulus",
+        ),
+        (
+            json!({}),
+            json!({ "contact": { "law": "impulse" } }),
+            "bonds: found bonds, expected nothing with the law \"impulse\"",
+        ),
+        (
+            json!({}),
+            json!({ "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 2e-4 } }),
+            "for the bonds of bonds[0] to be stable",
+        ),
+        (
+            json!({ "young_modulus": 3e38, "radius_factor": 100 }),
+            json!({}),
+            "single precision",
+        ),
     ] {
         let text = pair(&bond, &more);
-        let error = scene::parse(&text, "pair.json".as_ref()).unwrap_err().to_string();
+        let error = scene::parse(&text, "pair.json".as_ref())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(expected), "{error}\n{expected}");
     }
     let far = pair(&json!({ "gap": 1e-4 }), &json!({}));
     let scene = scene::parse(&far, "pair.json".as_ref()).unwrap();
-    assert!(scene.warnings.iter().any(|warning| warning.contains("bonds[0]")), "{:?}", scene.warnings);
+    assert!(
+        scene
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("bonds[0]")),
+        "{:?}",
+        scene.warnings
+    );
 }
 
 #[test]
@@ -288,7 +368,10 @@ fn a_checkpoint_with_bonds_that_cannot_be_is_refused() {
     let path = folder.path().join("state.checkpoint");
     fs::write(&path, other.checkpoint().unwrap()).unwrap();
     let error: Error = simulation.read_checkpoint(&path).unwrap_err();
-    assert!(error.to_string().contains("a bond that cannot be"), "{error}");
+    assert!(
+        error.to_string().contains("a bond that cannot be"),
+        "{error}"
+    );
 }
 
 /// A fixed ball, and one that hangs from it and falls asleep: it stays where it hangs.
@@ -310,5 +393,8 @@ fn what_hangs_on_a_bond_sleeps() {
     assert!(body.position.length() < 1e-5 && body.velocity == DVec3::ZERO);
     let force = simulation.state().unwrap().body_forces[1].force;
     let weight = 9.81 * body.mass as f32;
-    assert!((force - Vec3::Y * weight).length() < 0.01 * weight, "{force}");
+    assert!(
+        (force - Vec3::Y * weight).length() < 0.01 * weight,
+        "{force}"
+    );
 }

@@ -6,8 +6,8 @@ use bytemuck::cast_slice;
 use glam::{DVec3, Vec4};
 
 use crate::common::{
-    Random, bonded_crowd, crowd, crowd_with_history, device, forced_crowd, periodic_crowd, walled_crowd,
-    warm_crowd,
+    Random, bonded_crowd, crowd, crowd_with_history, device, forced_crowd, periodic_crowd,
+    walled_crowd, warm_crowd,
 };
 use rockfall::model::forces::Sleep;
 use rockfall::model::{Law, Model, ModelBody};

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{
-    bond_laws, bonded_crowd, crowd, crowd_with_history, forced_crowd, large_among_small, own, periodic_crowd, walled_crowd,
+    bond_laws, bonded_crowd, crowd, crowd_with_history, forced_crowd, large_among_small, own,
+    periodic_crowd, walled_crowd,
 };
 use glam::DVec3;
 use rockfall::Simulation;
-use rockfall::model::{Cohesion, Law, Model, Rolling};
 use rockfall::model::bond::bonds;
+use rockfall::model::{Cohesion, Law, Model, Rolling};
 use rockfall::scene;
 use rockfall::simulation::Precision;
 use rockfall::state::State;
@@ -187,7 +188,10 @@ fn bonds_have_the_same_bits() {
     let mut periodic = periodic_crowd(400, CENTER, 3, [true, false, true]);
     let (laws, domain) = (bond_laws(), periodic.domain.as_ref());
     periodic.bonds = bonds(&laws, &periodic.bodies, &periodic.shapes, domain);
-    for (model, what) in [(bonded_crowd(500, CENTER, 5), "open"), (periodic, "periodic")] {
+    for (model, what) in [
+        (bonded_crowd(500, CENTER, 5), "open"),
+        (periodic, "periodic"),
+    ] {
         let after = agree(State::new(&model), 80, &format!("bonds, {what}"));
         let [count, broken] = after.count_bonds();
         assert!(0 < broken && broken < count, "{what}: {broken} of {count}");

@@ -99,129 +99,97 @@ pub fn cantilever(engine: Engine) -> Vec<Quantity> {
     ]
 }
 
-/// Whether a ball that is bonded to a fixed one breaks off under a force and a torque that act from the start on.
-fn holds(engine: Engine, strengths: Value, force: DVec3, torque: DVec3) -> bool {
-    let mut own = strengths;
-    // So strong a dashpot that nothing overshoots.
-    own["damping"] = json!(3.0);
-    let bodies = vec![
-        json!({ "shape": "ball", "position": [0, 0, 0], "fixed": true }),
-        json!({ "shape": "ball", "position": [SPACING, 0, 0], "name": "free" }),
-    ];
-    let push = json!({ "forces": [{
-        "body": "free", "force": force.to_array(), "torque": torque.to_array()
-    }] });
-    let mut simulation = engine.start(&scene(bodies, bonds(own), push));
-    simulation.step(400).unwrap();
-    let broken = simulation
-        .bonds()
-        .unwrap()
-        .any(|bond| bond.broken.is_some());
-    !broken
-}
-
-/// The load at which a bond breaks, as a part of the one at which the formula has it break: by halves.
-fn strength(holds: impl Fn(f64) -> bool) -> f64 {
-    let (mut low, mut high) = (0.5, 2.0);
-    assert!(holds(low) && !holds(high));
-    for _ in 0..9 {
-        let middle = 0.5 * (low + high);
-        match holds(middle) {
-            true => low = middle,
-            false => high = middle,
+/// By which part of `loads` (force and torque on some bodies) the first bond breaks, as they grow so slowly that all follows.
+fn strength(engine: Engine, scene: &Value, loads: &[(usize, DVec3, DVec3)], seconds: f64) -> f64 {
+    const PARTS: u32 = 100;
+    let mut simulation = engine.start(scene);
+    let handles: Vec<_> = simulation.handles().collect();
+    let steps = simulation.model().steps_for(seconds);
+    for part in 1..=PARTS {
+        // Fast at first, and slowly from there on.
+        let part = 0.9 + 0.2 * f64::from(part) / f64::from(PARTS);
+        for &(body, force, torque) in loads {
+            simulation
+                .set_applied_force(handles[body], part * force, part * torque)
+                .unwrap();
+        }
+        simulation.step((steps / u64::from(PARTS)).max(1)).unwrap();
+        if simulation.state().unwrap().count_bonds()[1] > 0 {
+            return part;
         }
     }
-    0.5 * (low + high)
+    panic!("nothing breaks");
 }
 
-/// Beam theory, as Potyondy and Cundall (2004) have it: the stress at the edge is F/A + M r/I, and Q/A + T r/J.
+/// Time in which a ball on one bond swings once, s.
+fn swing() -> f64 {
+    2.0 * PI * (mass() * SPACING / (MODULUS * area())).sqrt()
+}
+
+/// Beam theory, as Potyondy and Cundall (2004) have it: the stress at the edge is F/A + M r/I, and Q/A + T r/J. The force
+/// of shear has the arm of half a bond at the middle, where it bends, too: that has no strength here.
 pub fn pair(engine: Engine) -> Vec<Quantity> {
     let stress = 1e4;
-    let tension = json!({ "tensile_strength": stress });
-    let shear = json!({ "shear_strength": stress });
     let section = 0.25 * PI * RADIUS.powi(3);
-    let along = |x: f64, y: f64| DVec3::new(x, y, 0.0);
-    let pull = strength(|part| {
-        holds(
-            engine,
-            tension.clone(),
-            along(part * stress * area(), 0.0),
-            DVec3::ZERO,
-        )
-    });
-    let bend = strength(|part| {
-        holds(
-            engine,
-            tension.clone(),
-            DVec3::ZERO,
-            along(0.0, part * stress * section),
-        )
-    });
-    let push = strength(|part| {
-        holds(
-            engine,
-            shear.clone(),
-            along(0.0, part * stress * area()),
-            DVec3::ZERO,
-        )
-    });
-    let twist = strength(|part| {
-        holds(
-            engine,
-            shear.clone(),
-            DVec3::ZERO,
-            along(2.0 * part * stress * section, 0.0),
-        )
-    });
-    vec![
-        relative("tension that breaks it, of the strength", 1.0, pull, 0.01),
-        relative("bending that breaks it, of the strength", 1.0, bend, 0.01),
-        relative("shear that breaks it, of the strength", 1.0, push, 0.01),
-        relative("twisting that breaks it, of the strength", 1.0, twist, 0.01),
+    let row = |strength: &str, force: DVec3, torque: DVec3| {
+        let bodies = vec![
+            json!({ "shape": "ball", "position": [0, 0, 0], "fixed": true }),
+            json!({ "shape": "ball", "position": [SPACING, 0, 0] }),
+        ];
+        let mut own = bonds(json!({ "damping": 0.5 }));
+        own[strength] = json!(stress);
+        let scene = scene(bodies, own, json!({}));
+        self::strength(engine, &scene, &[(1, force, torque)], 200.0 * swing())
+    };
+    let (tension, shear) = ("tensile_strength", "shear_strength");
+    let (force, moment) = (stress * area(), stress * section);
+    let none = DVec3::ZERO;
+    [
+        ("tension", row(tension, force * DVec3::X, none)),
+        ("bending", row(tension, none, moment * DVec3::Y)),
+        ("shear", row(shear, force * DVec3::Y, none)),
+        ("twisting", row(shear, none, 2.0 * moment * DVec3::X)),
     ]
+    .map(|(what, got)| {
+        relative(
+            format!("{what} that breaks it, of the formula's"),
+            1.0,
+            got,
+            0.01,
+        )
+    })
+    .into()
 }
 
 /// Columns of balls in a round cylinder, bonded upwards and sideways, each pulled at its top: all have the same load, and their
 /// strengths add up.
 pub fn cylinder(engine: Engine) -> Vec<Quantity> {
     let stress = 1e4;
-    let (across, layers) = (5_i32, 8_i32);
+    let (across, layers) = (5_i32, 5_i32);
     let middle = 0.5 * f64::from(across - 1);
-    let run = |part: f64| {
-        let (mut bodies, mut forces, mut columns) = (Vec::new(), Vec::new(), 0);
-        for x in 0..across {
-            for z in 0..across {
-                let away = f64::from(x) - middle;
-                if away.hypot(f64::from(z) - middle) > 0.5 * f64::from(across) {
-                    continue;
-                }
-                columns += 1;
-                for y in 0..layers {
-                    let name = format!("{x} {y} {z}");
-                    let place = [x, y, z].map(|k| f64::from(k) * SPACING);
-                    bodies.push(json!({
-                        "shape": "ball", "position": place, "fixed": y == 0, "name": name
-                    }));
-                    if y == layers - 1 {
-                        let force = [0.0, part * stress * area(), 0.0];
-                        forces.push(json!({ "body": name, "force": force }));
-                    }
-                }
-            }
-        }
-        let strong = bonds(json!({ "tensile_strength": stress, "damping": 3.0 }));
-        let mut simulation = engine.start(&scene(bodies, strong, json!({ "forces": forces })));
-        simulation.step(3000).unwrap();
-        let [_, broken] = simulation.state().unwrap().count_bonds();
-        (broken, columns)
-    };
-    let columns = run(0.9).1;
-    let found = strength(|part| run(part).0 == 0);
+    let (mut bodies, mut loads) = (Vec::new(), Vec::new());
     let each = stress * area();
+    for x in 0..across {
+        for z in 0..across {
+            let away = f64::from(x) - middle;
+            if away.hypot(f64::from(z) - middle) > 0.5 * f64::from(across) {
+                continue;
+            }
+            for y in 0..layers {
+                let place = [x, y, z].map(|k| f64::from(k) * SPACING);
+                bodies.push(json!({ "shape": "ball", "position": place, "fixed": y == 0 }));
+            }
+            loads.push((bodies.len() - 1, each * DVec3::Y, DVec3::ZERO));
+        }
+    }
+    let strong = bonds(json!({ "tensile_strength": stress, "damping": 0.5 }));
+    let scene = scene(bodies, strong, json!({}));
+    let got = strength(engine, &scene, &loads, 400.0 * swing());
+    let whole = each * loads.len() as f64;
     vec![relative(
-        format!("strength of {columns} columns, N"),
-        f64::from(columns) * each,
-        f64::from(columns) * each * found,
+        format!("pull that breaks {} columns, N", loads.len()),
+        whole,
+        whole * got,
         0.01,
     )]
 }
@@ -251,7 +219,7 @@ pub fn broken_lump(engine: Engine) -> Vec<Quantity> {
     let held: f64 = broken_energies(&mut simulation).iter().sum();
     assert!(held > 0.0 && held < end.bonds);
     let parts = [end.bonds, end.damping, end.friction].map(|part| part / start.total());
-    assert!(parts.iter().all(|part| *part > 0.01), "{parts:?}");
+    assert!(parts.iter().all(|part| *part > 0.003), "{parts:?}");
     vec![relative(
         "energy left and taken, of that at the start",
         1.0,

@@ -132,7 +132,7 @@ impl Check {
                 count => {
                     let shortest = own.map(|bond| bond.length).fold(f64::INFINITY, f64::min);
                     self.notes.push(format!(
-                        "{count} bonds by bonds[{index}], the shortest {} m long",
+                        "bonds[{index}]: made of {count} pairs of spheres, the shortest {} m long",
                         rounded(shortest)
                     ));
                 }

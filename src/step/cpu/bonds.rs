@@ -169,11 +169,19 @@ fn hold(state: &State, bond: &mut Bond) -> Held {
     let shearing = (force.y * force.y + force.z * force.z).sqrt();
     let tension = force.x * bond.inverse_area + bending * bond.inverse_section;
     let shear = shearing * bond.inverse_area + moment.x.abs() * (0.5 * bond.inverse_section);
+    let velocity = second.velocity_at(second_reach) - first.velocity_at(first_reach);
+    let velocity = frame.conjugate().rotate(velocity);
+    let spin = frame.conjugate().rotate(second.spin - first.spin);
     let by_tension = tension > bond.tensile_strength;
     if by_tension || shear > bond.shear_strength {
-        // The moment is that of an angle's double half-sine: its work is that of a spring times 2/(1 + cos of half the
-        // angle).
-        let energy = 0.5 * force.dot(stretch) + moment.dot(bend) / (1.0 + sign * turn.w);
+        // What the springs held where the velocities are: half a step before. The moment is that of the double sine of half
+        // an angle, and the energy that of a spring times 2/(1 + its cosine).
+        let back = 0.5 * params.time_step;
+        let stretched = stretch - back * velocity;
+        let bent = bend - back * spin;
+        let along = (bond.stiffness * stretched).dot(stretched);
+        let about = (bond.turning_stiffness * bent).dot(bent);
+        let energy = 0.5 * along + about / (1.0 + sign * turn.w);
         let step = state.stats[0].step;
         bond.broken = if by_tension {
             BROKEN_BY_TENSION
@@ -190,9 +198,6 @@ fn hold(state: &State, bond: &mut Bond) -> Held {
             ..Held::default()
         };
     }
-    let velocity = second.velocity_at(second_reach) - first.velocity_at(first_reach);
-    let velocity = frame.conjugate().rotate(velocity);
-    let spin = frame.conjugate().rotate(second.spin - first.spin);
     let drag = bond.damping * velocity;
     let brake = bond.turning_damping * spin;
     Held {

@@ -156,11 +156,19 @@ fn hold<R: Real>(state: &mut State<R>, entry: usize) -> Held<R> {
     let shearing = (force.y * force.y + force.z * force.z).sqrt();
     let tension = force.x * bond.inverse_area + bending * bond.inverse_section;
     let shear = shearing * bond.inverse_area + moment.x.abs() * (R::of(0.5) * bond.inverse_section);
+    let velocity = second.velocity_at(second_reach) - first.velocity_at(first_reach);
+    let velocity = frame.conjugate().rotate(velocity);
+    let spin = frame.conjugate().rotate(second.spin - first.spin);
     let by_tension = tension > bond.tensile_strength;
     if by_tension || shear > bond.shear_strength {
-        // The moment is that of an angle's double half-sine: its work is that of a spring times 2/(1 + cos of half the
-        // angle).
-        let energy = R::of(0.5) * force.dot(stretch) + moment.dot(bend) / (R::ONE + sign * turn.w);
+        // What the springs held where the velocities are: half a step before. The moment is that of the double sine of half
+        // an angle, and the energy that of a spring times 2/(1 + its cosine).
+        let back = R::of(0.5) * params.time_step;
+        let stretched = stretch - velocity * back;
+        let bent = bend - spin * back;
+        let along = (bond.stiffness * stretched).dot(stretched);
+        let about = (bond.turning_stiffness * bent).dot(bent);
+        let energy = R::of(0.5) * along + about / (R::ONE + sign * turn.w);
         let cell = first.body.cell;
         let step = state.stats.step;
         let own = &mut state.bonds[entry];
@@ -179,9 +187,6 @@ fn hold<R: Real>(state: &mut State<R>, entry: usize) -> Held<R> {
             ..Held::default()
         };
     }
-    let velocity = second.velocity_at(second_reach) - first.velocity_at(first_reach);
-    let velocity = frame.conjugate().rotate(velocity);
-    let spin = frame.conjugate().rotate(second.spin - first.spin);
     let drag = bond.damping * velocity;
     let brake = bond.turning_damping * spin;
     Held {
