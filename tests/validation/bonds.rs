@@ -101,13 +101,18 @@ pub fn cantilever(engine: Engine) -> Vec<Quantity> {
 
 /// By which part of `loads` (force and torque on some bodies) the first bond breaks, as they grow so slowly that all follows.
 fn strength(engine: Engine, scene: &Value, loads: &[(usize, DVec3, DVec3)], seconds: f64) -> f64 {
-    const PARTS: u32 = 100;
+    const PARTS: u32 = 200;
     let mut simulation = engine.start(scene);
     let handles: Vec<_> = simulation.handles().collect();
     let steps = simulation.model().steps_for(seconds);
     for part in 1..=PARTS {
-        // Fast at first, and slowly from there on.
-        let part = 0.9 + 0.2 * f64::from(part) / f64::from(PARTS);
+        // Fast at first, and slowly from 0.9 on.
+        let along = 2.0 * f64::from(part) / f64::from(PARTS);
+        let part = if along < 1.0 {
+            0.9 * along
+        } else {
+            0.9 + 0.2 * (along - 1.0)
+        };
         for &(body, force, torque) in loads {
             simulation
                 .set_applied_force(handles[body], part * force, part * torque)
