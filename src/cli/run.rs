@@ -89,11 +89,11 @@ pub struct Arguments {
     #[arg(long, value_name = "INTERVAL", requires = "out", value_parser = interval)]
     checkpoint_every: Option<Interval>,
 
-    /// VTK files to write: bodies, spheres, contacts, walls, or none [default: all]
+    /// VTK files to write: bodies, spheres, contacts, bonds, walls, or none [default: all]
     #[arg(long, value_name = "LIST", requires = "out", value_parser = kinds)]
     vtk: Option<Kinds>,
 
-    /// States to write: bodies, spheres, contacts, or none [default: bodies]
+    /// States to write: bodies, spheres, contacts, bonds, or none [default: bodies]
     #[arg(long, value_name = "LIST", requires = "out", value_parser = tables)]
     states: Option<Kinds>,
 

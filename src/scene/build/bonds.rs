@@ -3,6 +3,7 @@
 use super::super::error::{Problem, exact, rounded};
 use super::super::format::{Law, SceneFile};
 use super::check::{Check, Names, Sign};
+use super::smallest_radius;
 use crate::model::bond::{Bond, BondLaw, STABLE_STEPS, bonds, time_step};
 use crate::model::clump::Clump;
 use crate::model::{Domain, ModelBody};
@@ -121,6 +122,21 @@ impl Check {
         shapes: &[Clump],
         domain: Option<&Domain>,
     ) -> Vec<Bond> {
+        // Farther away, the pairs would be without number.
+        let diameter = 2.0 * smallest_radius(shapes);
+        for (index, law) in laws.iter().enumerate() {
+            if let Some(gap) = law.gap.filter(|gap| *gap > diameter) {
+                self.problem(
+                    format_args!("bonds[{index}].gap"),
+                    format!("{} m", exact(gap)),
+                    format!(
+                        "at most the diameter of the smallest sphere, {} m",
+                        rounded(diameter)
+                    ),
+                );
+                return Vec::new();
+            }
+        }
         let made = bonds(laws, bodies, shapes, domain);
         for index in 0..laws.len() {
             let own = made.iter().filter(|bond| bond.law == index);

@@ -23,8 +23,8 @@ pub struct Bonds {
     pub between: List<String, 2>,
     /// The groups of the two bodies, which may be the same. Default: any.
     pub groups: Option<List<String, 2>>,
-    /// Spheres are bonded whose surfaces are no farther apart than this at the start, m. Default: a hundredth of the smaller
-    /// radius.
+    /// Spheres are bonded whose surfaces are no farther apart than this at the start, m. At most the diameter
+    /// of the smallest sphere. Default: a hundredth of the smaller radius.
     #[schemars(range(min = 0))]
     pub gap: Option<f64>,
     /// Radius of the bond over the smaller radius of the two spheres. Default: 1.
