@@ -234,7 +234,7 @@ def test_bonds_break(backend):
     scene = rockfall.Scene("pair", gravity=(0, 0, 0))
     scene.material("glass", density=1000, restitution=0.5, friction=0.3)
     scene.sphere("ball", "glass", radius=0.01)
-    scene.contact(law="hooke", stiffness=1e4)
+    scene.contact(normal="hooke", stiffness=1e4)
     scene.body("ball", (0, 0, 0))
     scene.body("ball", (0.0205, 0, 0), velocity=(0.2, 0, 0))
     scene.body("ball", (0, 0.0205, 0))

@@ -135,7 +135,7 @@ fn pair(bond: &Value, more: &Value) -> String {
         .extend(bond.as_object().unwrap().clone());
     let mut scene = json!({
         "version": 1, "gravity": [0, 0, 0],
-        "contact": { "law": "hooke", "stiffness": 1e4 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4 },
         "materials": { "glass": { "density": 1000, "restitution": 0.5, "friction": 0.3 } },
         "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": "glass" } },
         "bodies": [
@@ -243,7 +243,6 @@ fn a_pair_across_the_seam_of_a_periodic_box_is_bonded() {
         all.len(),
         without.len()
     );
-    assert!(!law.bonds.is_empty());
     // The same pairs, wherever the box is cut; and nothing acts in them, as stiff as they are (1e6 N/m).
     let period = periodic.domain.as_ref().unwrap().period();
     for body in &mut periodic.bodies {
@@ -322,12 +321,12 @@ fn wrong_bonds_get_a_sentence() {
         ),
         (
             json!({}),
-            json!({ "contact": { "law": "impulse" } }),
-            "bonds: found bonds, expected nothing with the law \"impulse\"",
+            json!({ "contact": { "normal": "impulse" } }),
+            "bonds: found bonds, expected nothing with the normal model \"impulse\"",
         ),
         (
             json!({}),
-            json!({ "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 2e-4 } }),
+            json!({ "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 2e-4 } }),
             "for the bonds of bonds[0] to be stable",
         ),
         (

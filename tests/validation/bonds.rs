@@ -20,7 +20,7 @@ fn scene(bodies: Vec<Value>, bonds: Value, more: Value) -> Value {
     let mut scene = json!({
         "version": 1,
         "gravity": [0, 0, 0],
-        "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 2e-5 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 2e-5 },
         "materials": { "glass": { "density": DENSITY, "restitution": 0.5, "friction": 0.3 } },
         "shapes": { "ball": { "sphere": { "radius": RADIUS }, "material": "glass" } },
         "bodies": bodies,
@@ -68,7 +68,7 @@ pub fn cantilever(engine: Engine) -> Vec<Quantity> {
     let more = json!({
         "forces": [{ "body": format!("ball {BALLS}"), "force": [0, -force, 0] }],
         // It swings once in ten thousand of these.
-        "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 5e-5 }
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 5e-5 }
     });
     let scene = scene(bodies.collect(), bonds(json!({})), more);
     let mut simulation = engine.start(&scene);
@@ -215,7 +215,7 @@ pub fn broken_lump(engine: Engine) -> Vec<Quantity> {
             "region": { "min": [0, 0.012, 0], "max": [5.0 * SPACING, 0.012 + 5.0 * SPACING, 5.0 * SPACING] },
             "velocity": [1, -5, 0]
         }],
-        "contact": { "law": "hooke", "stiffness": 1e5 }
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5 }
     });
     let mut scene = scene(Vec::new(), strong, more);
     scene.as_object_mut().unwrap().remove("bodies");

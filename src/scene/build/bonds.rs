@@ -1,7 +1,7 @@
 //! Bonds between bodies.
 
 use super::super::error::{Problem, exact, rounded};
-use super::super::format::{Law, SceneFile};
+use super::super::format::{NormalModel, SceneFile};
 use super::check::{Check, Names, Sign};
 use super::smallest_radius;
 use crate::model::bond::{Bond, BondLaw, STABLE_STEPS, bonds, time_step};
@@ -19,14 +19,14 @@ impl Check {
         materials: &Names,
         groups: &Names,
     ) -> Vec<BondLaw> {
-        if file.contact.law == Law::Impulse && !file.bonds.is_empty() {
+        if file.contact.normal == NormalModel::Impulse && !file.bonds.is_empty() {
             let problem = Problem::new(
                 "bonds",
                 "bonds",
-                "nothing with the law \"impulse\", whose steps are too long to follow them",
+                "nothing with the normal model \"impulse\", whose steps are too long to follow them",
             );
             self.problems
-                .push(problem.help("take the law \"hooke\" or \"hertz\""));
+                .push(problem.help("take the normal model \"hooke\" or \"hertz\""));
         }
         let mut laws = Vec::new();
         for (index, bonds) in file.bonds.iter().enumerate() {

@@ -14,7 +14,7 @@ use super::List;
 /// twisting by 2 G I/L and bending by E I/L, without force at the start; and it breaks for good when the tension at its edge,
 /// F/A + M r/I, or the shear stress there, Q/A + T r/2I, exceeds its strength. It acts beside the contact of the two
 /// spheres, which push each other as always where they touch; those that are to do nothing but hold together start a little apart, or in
-/// a group that ignores itself. Bodies that come in later have no bonds. Not with the law "impulse".
+/// a group that ignores itself. Bodies that come in later have no bonds. Not with the normal model "impulse".
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Bonds", deny_unknown_fields)]
