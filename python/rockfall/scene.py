@@ -196,6 +196,15 @@ class Scene:
         self._list("springs").append({**own, **_given(fields)})
         return self
 
+    def bond(self, a: str, b: Optional[str] = None, *, young_modulus: float, **fields: Any) -> Scene:
+        """Bonds spheres of two materials, or of one, that are near each other at the start. young_modulus: Pa.
+
+        Further fields: gap (m), tensile_strength and shear_strength (Pa), weibull_modulus, damping, ...
+        """
+        own = {"between": [a, a if b is None else b], "young_modulus": young_modulus}
+        self._list("bonds").append({**own, **_given(fields)})
+        return self
+
     def force(self, body: int, force: Vector = (0, 0, 0), torque: Vector = (0, 0, 0), **fields: Any) -> Scene:
         """Has a force (N) and a torque (N m) act on a body."""
         own = {"body": f"body {body}", "force": force, "torque": torque}

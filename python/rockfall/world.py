@@ -36,6 +36,28 @@ overlap_fraction: of the smaller radius; point: m; normal: unit vector from the 
 body: N; torque of rolling and twisting resistance on it: N m.
 """
 
+BOND = numpy.dtype(
+    [
+        ("body", "i8"),
+        ("other", "i8"),
+        ("broken", "i8"),
+        ("time", "f8"),
+        ("energy", "f8"),
+        ("load", "f8"),
+        ("tension", "f8"),
+        ("shear", "f8"),
+        ("place", "f8", (3,)),
+        ("force", "f8", (3,)),
+        ("moment", "f8", (3,)),
+    ]
+)
+"""A row of `World.bonds`.
+
+body, other: numbers of the two bodies; broken: 0, or 1 if tension broke it and 2 if shear did; time: when, s, or -1; energy:
+what it holds, or held when it broke, J; load: stress over strength; tension, shear: the largest stresses at its edge, Pa; place: its
+middle, or where it was when it broke, m; force and moment on the body, about the middle: N, N m.
+"""
+
 
 class Event(NamedTuple):
     """Something that happened, see `World.events`."""
@@ -549,6 +571,14 @@ class World:
         return numpy.asarray(self._core.contacts()).reshape(-1).view(CONTACT)
 
     @property
+    def bonds(self) -> numpy.ndarray:
+        """The bonds, broken ones too, a structured array with the fields of `rockfall.BOND`; a copy.
+
+            broken = (world.bonds["broken"] > 0).sum()
+        """
+        return numpy.asarray(self._core.bonds()).reshape(-1).view(BOND)
+
+    @property
     def shape_names(self) -> List[str]:
         """Names of the shapes, by their indices."""
         return list(self._names[0])
@@ -732,6 +762,10 @@ class World:
         """From now on, tells of bodies that inlets, outlets and explosions bring and take, see `events`."""
         self._core.watch_flow()
 
+    def watch_bonds(self) -> None:
+        """From now on, tells of bonds that break, see `events`. `bonds` has when, where and with what energy they did."""
+        self._core.watch_bonds()
+
     def set_event_interval(self, steps: int) -> None:
         """Looks at contacts after every so many steps, besides the end of each call; 0, as at the start, for that alone.
 
@@ -754,8 +788,8 @@ class World:
         return self._core.state_hash()
 
     def energy(self) -> Dict[str, float]:
-        """Where the energy is, J: kinetic, gravitational, elastic; what was dissipated by damping, friction and drag; and
-        the work that walls and forces have done."""
+        """Where the energy is, J: kinetic, gravitational, elastic; what was dissipated by damping, friction, drag and
+        bonds; and the work that walls and forces have done."""
         return self._core.energy()
 
     def measure(self) -> Dict[str, float]:

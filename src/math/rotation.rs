@@ -40,8 +40,9 @@ impl Quaternion {
         vector + self.w * across + self.xyz.cross(across)
     }
 
+    /// This turn after another, of unit quaternions.
     #[inline(always)]
-    fn times(self, other: Quaternion) -> Quaternion {
+    pub fn times(self, other: Quaternion) -> Quaternion {
         Quaternion {
             xyz: self.w * other.xyz + other.w * self.xyz + self.xyz.cross(other.xyz),
             w: self.w * other.w - self.xyz.dot(other.xyz),
@@ -50,7 +51,7 @@ impl Quaternion {
 
     /// The sum with `factor` times another.
     #[inline(always)]
-    fn plus(self, factor: f32, other: Quaternion) -> Quaternion {
+    pub fn plus(self, factor: f32, other: Quaternion) -> Quaternion {
         Quaternion {
             xyz: self.xyz + factor * other.xyz,
             w: self.w + factor * other.w,
@@ -62,8 +63,9 @@ impl Quaternion {
         self.xyz.length_squared() + self.w * self.w
     }
 
+    /// The same of length 1.
     #[inline(always)]
-    fn normalize(self) -> Quaternion {
+    pub fn normalize(self) -> Quaternion {
         let factor = 1.0 / self.length_squared().sqrt();
         Quaternion {
             xyz: factor * self.xyz,

@@ -3,6 +3,7 @@
 //! Everything here is in `f64` and in SI units; [`crate::state::State`] turns it into the buffers
 //! that the engines work on.
 
+pub mod bond;
 pub mod clump;
 pub mod flow;
 pub mod forces;
@@ -22,6 +23,7 @@ use bytemuck::{bytes_of, cast_slice};
 use glam::{DQuat, DVec3, Vec4};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::model::bond::Bond;
 use crate::model::clump::Clump;
 use crate::model::flow::Flow;
 use crate::model::forces::{Forces, Sleep};
@@ -350,8 +352,10 @@ pub struct Model {
     pub history: Option<ContactHistory>,
     /// Inlets, outlets, probes and explosions.
     pub flow: Flow,
-    /// Forces on bodies besides those of contacts.
+    /// Forces on bodies besides those of contacts and bonds.
     pub forces: Forces,
+    /// Bonds between bodies at the start.
+    pub bonds: Vec<Bond>,
     /// When bodies sleep, if they do.
     pub sleep: Option<Sleep>,
     /// How bodies hold heat and pass it on, if they do.
@@ -369,6 +373,11 @@ impl Model {
             .iter()
             .map(|body| self.shapes[body.shape].spheres.len())
             .sum()
+    }
+
+    /// Whether anything acts on bodies besides contacts and gravity: the pass `forces` runs.
+    pub fn forces_act(&self) -> bool {
+        self.forces.act() || !self.bonds.is_empty()
     }
 
     /// Unit vector that points up: as the scene says, else against gravity, else along y.
@@ -400,6 +409,7 @@ impl Model {
             flow,
             history,
             forces,
+            bonds,
             sleep,
             heat,
             stages,
@@ -423,6 +433,9 @@ impl Model {
         // A scene without heat has the hash that it had before there was heat.
         if let Some(heat) = heat {
             let _ = write!(hash, "{heat:?}");
+        }
+        if !bonds.is_empty() {
+            let _ = write!(hash, "{bonds:?}");
         }
         if !stages.list.is_empty() {
             let _ = write!(hash, "{:?}", stages.list);

@@ -42,11 +42,13 @@ pub enum ColourBy {
     Mass,
     /// Place of the body among all, from 0 on
     Index,
+    /// Part of the body's bonds that is broken
+    Damage,
 }
 
 impl ColourBy {
     /// All of them, in the order of their numbers.
-    pub const ALL: [ColourBy; 13] = [
+    pub const ALL: [ColourBy; 14] = [
         ColourBy::Body,
         ColourBy::Shape,
         ColourBy::Material,
@@ -60,6 +62,7 @@ impl ColourBy {
         ColourBy::Radius,
         ColourBy::Mass,
         ColourBy::Index,
+        ColourBy::Damage,
     ];
 
     /// Title of a legend, with the unit.
@@ -78,6 +81,7 @@ impl ColourBy {
             ColourBy::Radius => "radius (m)",
             ColourBy::Mass => "mass (kg)",
             ColourBy::Index => "place among the bodies",
+            ColourBy::Damage => "broken bonds (of the body's)",
         }
     }
 

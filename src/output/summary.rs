@@ -51,6 +51,9 @@ pub struct RunSummary {
     pub asleep: u64,
     /// Where the energy is at the end.
     pub energy: EnergyBudget,
+    /// The bonds, if the scene has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bonds: Option<BondReport>,
     /// Overlaps in the last step, as fractions of the smaller radius.
     pub overlaps: Histogram,
     /// Sizes of the contact forces in the last step, N.
@@ -75,6 +78,17 @@ pub struct RunSummary {
     pub probes: Vec<ProbeReport>,
     /// Hash of the state of all bodies at the end, bit for bit: 16 hexadecimal digits.
     pub state_hash: String,
+}
+
+/// What has become of the bonds of a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BondReport {
+    /// How many there are, broken ones among them.
+    pub count: usize,
+    /// How many of them are broken.
+    pub broken: usize,
+    /// Taken by their dashpots, and held by those that broke, since the start, J.
+    pub taken_j: f64,
 }
 
 /// A stage that has begun.
@@ -185,7 +199,7 @@ pub struct EnergyBudget {
     pub kinetic: f64,
     /// In the field of gravity; 0 at the origin.
     pub gravitational: f64,
-    /// In the springs of contacts, and in those between bodies.
+    /// In the springs of contacts, in those between bodies, and in bonds.
     pub elastic: f64,
     /// The sum of these.
     pub total: f64,
@@ -237,7 +251,13 @@ impl RunSummary {
             position: wall.moving.pose.position.to_array(),
         });
         let walls = walls.collect();
+        let [count, broken] = simulation.on_host().count_bonds();
         let model = simulation.model();
+        let bonds = (!model.bonds.is_empty()).then_some(BondReport {
+            count,
+            broken,
+            taken_j: energy.bonds,
+        });
         let (bodies, spheres) = (simulation.body_count(), simulation.sphere_count());
         let steps = simulation.steps();
         let wall_s = wall.as_secs_f64();
@@ -262,6 +282,7 @@ impl RunSummary {
             coordination,
             asleep: summary.asleep,
             energy: energy.into(),
+            bonds,
             overlaps,
             forces,
             walls,
@@ -318,6 +339,12 @@ impl fmt::Display for RunSummary {
         )?;
         if self.asleep > 0 {
             writeln!(formatter, "asleep           {} bodies", self.asleep)?;
+        }
+        if let Some(BondReport { count, broken, .. }) = &self.bonds {
+            writeln!(
+                formatter,
+                "bonds            {count}, {broken} of them broken"
+            )?;
         }
         for StageReport { name, start_s } in &self.stages {
             writeln!(formatter, "{name:<16} began at {} s", Rounded(*start_s))?;

@@ -367,7 +367,12 @@ impl Renderer {
             context.queue.write_buffer(&buffer, 0, bytes);
             Ok(buffer)
         };
-        let plane_buffer = constant("planes", cast_slice(&planes), size_of::<walls::Plane>())?;
+        // Storage buffers are scarce, and planes are few.
+        let plane_size = size_of::<walls::Plane>() * MAX_WALLS;
+        let plane_buffer = buffer("planes", plane_size, BufferUsages::UNIFORM)?;
+        context
+            .queue
+            .write_buffer(&plane_buffer, 0, cast_slice(&planes));
         let triangle_buffer = constant(
             "triangles",
             cast_slice(&triangles),

@@ -12,6 +12,7 @@ use glam::DVec3;
 
 use super::error::{Problem, exact, rounded};
 use super::format;
+use crate::model::bond;
 use crate::model::clump::{Clump, turning};
 use crate::model::wall::Wall;
 use crate::model::{Cohesion, ContactModel, Law, Model, ModelBody, PairLaw, Rolling};
@@ -84,8 +85,14 @@ pub fn stable_time_step(model: &Model) -> Option<f64> {
         &model.bodies,
         model.gravity,
     );
-    let limits = encounters.limits(&model.contact, &model.pairs)?;
-    Some(limits.stable)
+    let of_bonds = bond::time_step(&model.bonds, &model.bodies, &model.shapes);
+    let of_bonds = of_bonds.map(|(seconds, _)| bond::STABLE_STEPS * seconds);
+    let of_contacts = encounters.limits(&model.contact, &model.pairs);
+    let both = of_contacts
+        .map(|limits| limits.stable)
+        .into_iter()
+        .chain(of_bonds);
+    both.reduce(f64::min)
 }
 
 /// How long two bodies of the effective mass `mass` (kg) touch, s, with a spring of `stiffness` (N/m)

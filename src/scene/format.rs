@@ -5,6 +5,7 @@
 //! [`parse`](super::parse) checks it and makes a [`Model`](crate::model::Model) of it.
 
 mod bodies;
+mod bonds;
 mod explosion;
 mod forces;
 mod measure;
@@ -26,6 +27,7 @@ use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
 use crate::model::quantity::Quantities;
 pub use bodies::{Bodies, BodiesFile};
+pub use bonds::Bonds;
 pub use explosion::Explosion;
 pub use forces::{Axes, Drag, End, Force, Group, Sleep, Spring, Water, Wave};
 pub use measure::{Fields, Measure, Mixing, Property, RunUntil, Slope, Steady};
@@ -103,6 +105,9 @@ pub struct SceneFile {
     /// Springs between bodies, and between bodies and points of the world.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub springs: Vec<Spring>,
+    /// Bonds between spheres of different bodies: elastic rods that break.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bonds: Vec<Bonds>,
     /// Forces and torques on bodies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forces: Vec<Force>,
@@ -273,7 +278,7 @@ pub struct Output {
     pub statistics_every: Option<Interval>,
     /// How often there is a checkpoint. Default: every ten minutes of real time.
     pub checkpoint_every: Option<Interval>,
-    /// Kinds of VTK files. Default: bodies, spheres, contacts and walls.
+    /// Kinds of VTK files. Default: bodies, spheres, contacts, bonds and walls.
     pub vtk: Option<Vec<Kind>>,
     /// Kinds of states, in NPZ files. Default: bodies.
     pub states: Option<Vec<Kind>>,
@@ -335,13 +340,21 @@ pub enum Kind {
     Spheres,
     /// Contacts of the last step: a line or a row for each.
     Contacts,
+    /// Bonds, broken ones too: a line or a row for each. In scenes that have bonds only.
+    Bonds,
     /// Walls: triangles. In VTK files only.
     Walls,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 4] = [Kind::Bodies, Kind::Spheres, Kind::Contacts, Kind::Walls];
+    pub const ALL: [Kind; 5] = [
+        Kind::Bodies,
+        Kind::Spheres,
+        Kind::Contacts,
+        Kind::Bonds,
+        Kind::Walls,
+    ];
 
     /// The word for it in a scene.
     pub fn keyword(self) -> &'static str {
@@ -349,6 +362,7 @@ impl Kind {
             Kind::Bodies => "bodies",
             Kind::Spheres => "spheres",
             Kind::Contacts => "contacts",
+            Kind::Bonds => "bonds",
             Kind::Walls => "walls",
         }
     }

@@ -656,13 +656,14 @@ impl Checkpoint {
         });
         state.extend(model, self.elements(IDS).into_iter().zip(bodies));
         let actions = [model.forces.springs.len(), model.forces.applied.len()];
-        self.fits(&state, actions)
+        self.fits(&state, actions, model.bonds.len())
             .map_err(|found| wrong(damaged(found)))?;
         let places = self.elements::<[f64; 3]>(PLACES).into_iter();
         (state.gone, state.traffic) = (found.gone, found.traffic.clone());
         state.traffic.places = places.map(DVec3::from_array).collect();
         state.set_neighbour_capacity((self.section(Field::Neighbours.name()).len() / 4) as u32);
         state.set_actions(self.elements(Field::Actions.name()));
+        state.set_bonds(self.elements(Field::Bonds.name()));
         for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
             let from = self.section(field.name());
             let to = state.bytes_mut(field);

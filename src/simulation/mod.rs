@@ -32,7 +32,7 @@ use crate::simulation::snapshot::{BodyState, Snapshot, report};
 use crate::simulation::summary::{Energy, Summary};
 use crate::state::layout::Stats;
 use crate::state::trace::{Sample, Trace};
-use crate::state::{Field, State, groups, least_period, pairs, quantities, radii};
+use crate::state::{Bonded, Field, State, groups, least_period, pairs, quantities, radii};
 #[cfg(feature = "cpu")]
 use crate::step::cpu::CpuEngine;
 #[cfg(feature = "gpu")]
@@ -756,6 +756,15 @@ impl Simulation {
         Ok(self.fetched().contacts())
     }
 
+    /// The bonds that there are, broken ones among them.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn bonds(&mut self) -> Result<impl Iterator<Item = Bonded> + '_> {
+        self.fetch(&[Field::Bodies, Field::Bonds])?;
+        Ok(self.state.bonded())
+    }
+
     /// The coordination number: the mean number of contacts of a body that is not fixed.
     ///
     /// # Errors
@@ -789,6 +798,8 @@ impl Simulation {
             Field::History,
             Field::SphereLoads,
             Field::BodyForces,
+            Field::Bonds,
+            Field::BodyBonds,
             Field::Stats,
         ];
         self.fetch_by(patience, &fields).await

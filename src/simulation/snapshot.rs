@@ -113,7 +113,7 @@ pub struct WallState {
 impl<'a> Snapshot<'a> {
     /// The buffers that a snapshot reads.
     pub(crate) fn fields() -> Vec<Field> {
-        const FIELDS: [Field; 9] = [
+        const FIELDS: [Field; 11] = [
             Field::Bodies,
             Field::Walls,
             Field::WallLoads,
@@ -122,6 +122,8 @@ impl<'a> Snapshot<'a> {
             Field::Neighbours,
             Field::History,
             Field::SphereLoads,
+            Field::Bonds,
+            Field::BodyBonds,
             Field::Stats,
         ];
         [&FIELDS[..], &quantities::BUFFERS].concat()

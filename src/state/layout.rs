@@ -28,7 +28,7 @@ pub use crate::model::wall::facet::{
 pub use crate::model::wall::tree::Node;
 
 /// Every struct that the shaders share with the host.
-pub const STRUCTS: [Layout; 19] = [
+pub const STRUCTS: [Layout; 21] = [
     Params::LAYOUT,
     Body::LAYOUT,
     BodyProperties::LAYOUT,
@@ -37,6 +37,8 @@ pub const STRUCTS: [Layout; 19] = [
     Action::LAYOUT,
     BodyForce::LAYOUT,
     BodyHeat::LAYOUT,
+    Bond::LAYOUT,
+    BodyBonds::LAYOUT,
     Sphere::LAYOUT,
     SphereLoad::LAYOUT,
     SummedLoad::LAYOUT,
@@ -133,6 +135,11 @@ shared_constants! {
     pub const PUSH: u32 = 2;
     /// `Action::kind`: a force and a torque in the axes of the body.
     pub const THRUST: u32 = 3;
+
+    /// `Bond::broken`: by tension.
+    pub const BROKEN_BY_TENSION: u32 = 1;
+    /// `Bond::broken`: by shear.
+    pub const BROKEN_BY_SHEAR: u32 = 2;
 
     /// `DynamicWall::wall` of none.
     pub const NO_WALL: u32 = u32::MAX;
@@ -251,6 +258,10 @@ shared_structs! {
         pub forces: u32,
         /// Number of actions on bodies.
         pub action_count: u32,
+        /// 1 if bodies are bonded: see the pass `bonds`.
+        pub bonds: u32,
+        /// Number of ends of bonds, twice that of the bonds.
+        pub bond_count: u32,
         /// 1 if bodies have temperatures: see the pass `heat`.
         pub heat: u32,
         /// Element of `geometry` where the temperatures of the walls start.
@@ -479,6 +490,73 @@ shared_structs! {
         pub inverse_capacity: f32,
     }
 
+    /// An end of a bond: each of its two bodies has a copy of all of it. They lie in the order of these bodies.
+    ///
+    /// The bond has a frame in each of its bodies. At the start they are one; the x axis points from the first sphere to the
+    /// second. What is along that axis and what turns about it comes first in stiffnesses and dashpots.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Bond {
+        /// From the centre of mass of the first body to the bond, in its principal frame, m.
+        pub first_arm: Vec3,
+        /// Index of the first body.
+        pub first: u32,
+        /// The same of the second body.
+        pub second_arm: Vec3,
+        /// Index of the second body.
+        pub second: u32,
+        /// The frame of the bond in the principal frame of the first body, a unit quaternion.
+        pub first_frame: Vec4,
+        /// The same of the second body.
+        pub second_frame: Vec4,
+        /// Against stretching and shearing, N/m.
+        pub stiffness: Vec3,
+        /// The body whose end it is: 0 for the first, 1 for the second.
+        pub side: u32,
+        /// Against twisting and bending, N m.
+        pub turning_stiffness: Vec3,
+        /// 0, [`BROKEN_BY_TENSION`] or [`BROKEN_BY_SHEAR`].
+        pub broken: u32,
+        /// Dashpots against stretching and shearing, N s/m.
+        pub damping: Vec3,
+        /// 1 over the area of its cross-section, 1/m².
+        pub inverse_area: f32,
+        /// Dashpots against twisting and bending, N m s.
+        pub turning_damping: Vec3,
+        /// 1 over its section modulus against bending, 1/m³; against twisting, that is twice as large.
+        pub inverse_section: f32,
+        /// Tension at which it breaks, Pa.
+        pub tensile_strength: f32,
+        /// Shear stress at which it breaks, Pa.
+        pub shear_strength: f32,
+        /// What it held when it broke, J.
+        pub energy: f32,
+        /// When it broke, s.
+        pub time: f32,
+        /// Where it broke, within its cell, m.
+        pub offset: Vec3,
+        /// The step in which it broke, counted from 0.
+        pub step: u32,
+        /// The cell of the place where it broke.
+        pub cell: IVec3,
+        /// Index into [`Model::bonds`](crate::model::Model::bonds).
+        pub source: u32,
+    }
+
+    /// What a body has of its bonds.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct BodyBonds {
+        /// Its share of the energy that dashpots of bonds have taken since the start, and of what those held that broke, J.
+        pub taken: f32,
+        /// What rounding has left out of `taken` (Kahan's summation), J.
+        pub taken_rest: f32,
+        /// The part of its bonds that is broken.
+        pub damage: f32,
+        /// Zero.
+        pub _pad: u32,
+    }
+
     /// Where a sphere is and how it moves: all that contacts read of it, in one line of a cache.
     #[repr(C, align(64))]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -501,6 +579,18 @@ shared_structs! {
         /// Index of the material ([`MATERIAL_BITS`]) and of the group ([`GROUP_SHIFT`]), and whether the body
         /// sleeps ([`ASLEEP`]) and is fast ([`FAST`]).
         pub tags: u32,
+    }
+}
+
+impl Bond {
+    /// Index of the body whose end it is.
+    #[inline(always)]
+    pub fn own(&self) -> u32 {
+        if self.side == 0 {
+            self.first
+        } else {
+            self.second
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! The CPU engine works on a [`State`]; the GPU engine holds one buffer for each [`Field`] of it,
 //! with the same bytes.
 
+mod bonds;
 mod buffers;
 mod change;
 mod forces;
@@ -17,6 +18,7 @@ pub(crate) mod quantities;
 pub mod trace;
 mod walls;
 
+pub use bonds::{Bonded, Break};
 pub(crate) use change::needs_no_more;
 pub use forces::Stretched;
 pub(crate) use forces::groups;
@@ -41,8 +43,8 @@ use crate::model::flow::Traffic;
 use crate::model::nearest_image;
 use crate::model::wall::{self};
 use crate::state::layout::{
-    Action, Body, BodyForce, BodyHeat, BodyProperties, DynamicWall, Facet, Group, Load, Member,
-    Node, Pair, Params, Sphere, SphereLoad, Stats, SummedLoad, Wall,
+    Action, Body, BodyBonds, BodyForce, BodyHeat, BodyProperties, Bond, DynamicWall, Facet, Group,
+    Load, Member, Node, Pair, Params, Sphere, SphereLoad, Stats, SummedLoad, Wall,
 };
 
 buffers! {
@@ -82,6 +84,8 @@ buffers! {
         Groups = groups: Group, per Model, derived;
         /// Springs and applied forces, in the order of the bodies on which they act; `action_count` elements.
         Actions = actions: Action, per Model, carried;
+        /// Bonds, in the order of the bodies at whose ends they are; `bond_count` elements.
+        Bonds = bonds: Bond, per Model, carried;
         /// Constants of the walls: the pair table as it is against walls, facets, the nodes of
         /// their trees, samples of signed distances, and, with heat, the temperatures of the walls, one after
         /// the other; see [`State::facets`] and so on.
@@ -130,6 +134,8 @@ buffers! {
         BodyForces = body_forces: BodyForce, per BodyUnderForces, carried;
         /// `heat`: temperature of each body; `body_count` elements, or none if the scene has no heat.
         BodyHeat = body_heat: BodyHeat, per BodyWithHeat, carried;
+        /// `bonds`: forces, energies and counts of the bonds at each body; `body_count` elements, or none if the scene has no bonds.
+        BodyBonds = body_bonds: BodyBonds, per BodyWithBonds, carried;
         /// Counters of the run; one element.
         Stats = stats: Stats, per Model, carried;
     }
@@ -158,6 +164,9 @@ pub struct Dissipated {
     pub friction: f64,
     /// By drag, water and the dashpots of springs.
     pub drag: f64,
+    /// By dashpots of bonds, and by bonds that broke.
+    #[serde(default)]
+    pub bonds: f64,
     /// Not dissipated, but done by pushes and the lift of water.
     #[serde(default)]
     pub work: f64,
@@ -168,6 +177,11 @@ impl Dissipated {
     pub fn add(&mut self, load: &SphereLoad) {
         self.damping += f64::from(load.damping) + f64::from(load.damping_rest);
         self.friction += f64::from(load.friction) + f64::from(load.friction_rest);
+    }
+
+    /// Adds the share of a body in what its bonds took.
+    pub fn add_bonds(&mut self, own: &BodyBonds) {
+        self.bonds += f64::from(own.taken) + f64::from(own.taken_rest);
     }
 
     /// Adds what drag took from a body, and what pushes did to it.

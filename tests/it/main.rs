@@ -8,6 +8,7 @@
 mod common;
 
 mod bench;
+mod bonds;
 mod book;
 mod checkpoint;
 mod cli;

@@ -316,6 +316,8 @@ impl Bench {
                 history: 16.0 * f64::from(params.history_size),
                 steps_per_list: steps as f64 / f64::from(list_builds.max(1)),
                 forced: f64::from(params.body_count * params.forces),
+                bonded: f64::from(params.body_count * params.bonds),
+                bond_ends: params.bond_count.into(),
                 heated: f64::from(params.heat),
             };
             let copy = copy::copy_speed(simulation, self.options.engine.threads)?;

@@ -225,6 +225,37 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                 ),
             ]
         }
+        Pass::Bonds => {
+            let pairs = || a.body_forces.iter().zip(&b.body_forces);
+            let own = || a.body_bonds.iter().zip(&b.body_bonds);
+            let along = |number: f32| Vec3::new(number, 0.0, 0.0);
+            let broken = |state: &State| -> Vec<u32> {
+                state.bonds.iter().map(|bond| bond.broken).collect()
+            };
+            vec![
+                float(
+                    "force",
+                    relative(pairs().map(|(a, b)| (a.force, b.force))),
+                    FORCE_TOLERANCE,
+                ),
+                float(
+                    "torque",
+                    relative(pairs().map(|(a, b)| (a.torque, b.torque))),
+                    FORCE_TOLERANCE,
+                ),
+                float(
+                    "dissipated energy",
+                    relative(own().map(|(a, b)| (along(a.taken), along(b.taken)))),
+                    FORCE_TOLERANCE,
+                ),
+                float(
+                    "damage",
+                    relative(own().map(|(a, b)| (along(a.damage), along(b.damage)))),
+                    PASS_TOLERANCE,
+                ),
+                exact("broken bonds", &broken(a), &broken(b)),
+            ]
+        }
         Pass::Integrate => {
             let momenta = a.bodies.iter().zip(&b.bodies);
             let momenta = momenta.map(|(a, b)| (a.angular_momentum, b.angular_momentum));

@@ -50,14 +50,14 @@ impl Taken {
 }
 
 /// A body and how it turns.
-struct Turning<'a> {
-    body: &'a Body,
-    orientation: Quaternion,
-    spin: Vec3,
+pub(super) struct Turning<'a> {
+    pub body: &'a Body,
+    pub orientation: Quaternion,
+    pub spin: Vec3,
 }
 
 impl Turning<'_> {
-    fn new<'a>(body: &'a Body, properties: &BodyProperties) -> Turning<'a> {
+    pub fn new<'a>(body: &'a Body, properties: &BodyProperties) -> Turning<'a> {
         let orientation = Quaternion::of(body.orientation);
         let inverse_inertia = properties.inverse_inertia;
         Turning {
@@ -67,7 +67,7 @@ impl Turning<'_> {
         }
     }
 
-    fn velocity_at(&self, arm: Vec3) -> Vec3 {
+    pub fn velocity_at(&self, arm: Vec3) -> Vec3 {
         self.body.velocity + self.spin.cross(arm)
     }
 }

@@ -49,6 +49,7 @@ fn file_of(pass: Pass) -> &'static str {
         Pass::Contacts => include_str!("../../../shaders/contacts.wgsl"),
         Pass::Walls => include_str!("../../../shaders/walls.wgsl"),
         Pass::Forces => include_str!("../../../shaders/forces.wgsl"),
+        Pass::Bonds => include_str!("../../../shaders/bonds.wgsl"),
         Pass::Heat => include_str!("../../../shaders/heat.wgsl"),
         Pass::Integrate => include_str!("../../../shaders/integrate.wgsl"),
     }
