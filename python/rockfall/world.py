@@ -889,18 +889,25 @@ class World:
         target: Optional[Vector] = None,
         samples: int = 2,
         plain: bool = False,
+        lines: Optional[str] = None,
+        clip: Optional[str] = None,
+        background: str = "sky",
+        ground: str = "tiles",
         adapter: Optional[str] = None,
     ) -> Picture:
         """A picture of the world as it is now: an array, uint8, shape (height, width, 3), which shows itself in a notebook.
 
         size: width and height, pixels. colour: what colours mean: body, shape, material, speed, force, overlap, contacts,
-        energy or temperature; top: the value of the last colour. camera: degrees around and above, and a zoom; eye and
+        energy, temperature, spin, radius, mass or index; top: the value of the last colour. camera: degrees around and above, and a zoom; eye and
         target: points to look from and at instead, m. samples: of a pixel along each side, 1 to 4. plain: without legend
-        and time. adapter: part of the name of the GPU, or of a software adapter, that draws for the CPU engine.
+        and time. lines: arrows of "velocity" or "force", or the network of "contacts" instead of the bodies. clip: where
+        bodies and walls are cut, such as "x=0". background: "sky", "white", "black" or a colour such as "#f0f4f8". ground:
+        what planes look like, "tiles", "plain" or "none". adapter: part of the name of the GPU, or of a software adapter, that draws for the CPU engine.
 
         Raises DeviceError if nothing can draw.
         """
-        wanted = _wanted(size, colour, top, camera, eye, target, samples, plain)
+        look = {"lines": lines, "clip": clip, "background": background, "ground": ground}
+        wanted = _wanted(size, colour, top, camera, eye, target, samples, plain, **look)
         return numpy.asarray(self._core.picture(wanted, adapter, False)).view(Picture)
 
     def film(
@@ -963,6 +970,10 @@ _LOOK: Dict[str, Any] = {
     "target": None,
     "samples": 2,
     "plain": False,
+    "lines": None,
+    "clip": None,
+    "background": "sky",
+    "ground": "tiles",
 }
 
 
@@ -975,6 +986,10 @@ def _wanted(
     target: Optional[Vector],
     samples: int,
     plain: bool,
+    lines: Optional[str],
+    clip: Optional[str],
+    background: str,
+    ground: str,
 ) -> Dict[str, Any]:
     around, above, zoom = (*camera, 1.0) if len(camera) == 2 else camera
     return {
@@ -986,6 +1001,10 @@ def _wanted(
         "target": None if target is None else _vector("target", target),
         "samples": samples,
         "plain": plain,
+        "lines": lines,
+        "clip": clip,
+        "background": background,
+        "ground": ground,
     }
 
 

@@ -35,13 +35,13 @@ pub struct BondLaw {
     pub young_modulus: f64,
     /// Shear modulus G, Pa: the shear stiffness is G A/L.
     pub shear_modulus: f64,
-    /// What the stiffness against bending is times that of the rod, E I/L.
+    /// Stiffness against bending as a factor of that of the rod, E I/L.
     pub bending: f64,
-    /// What the stiffness against twisting is times that of the rod, G J/L.
+    /// Stiffness against twisting as a factor of that of the rod, G J/L.
     pub twisting: f64,
     /// Tension at the edge at which it breaks, Pa; infinite if it never does.
     pub tensile_strength: f64,
-    /// The same of the shear stress.
+    /// Shear stress at which the bond breaks, likewise.
     pub shear_strength: f64,
     /// Weibull modulus of both strengths; they do not vary if there is none.
     pub weibull_modulus: Option<f64>,

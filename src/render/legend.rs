@@ -85,7 +85,7 @@ impl Legend {
 pub struct Scale {
     /// Length of the bar, with its unit.
     pub text: String,
-    /// The same, m.
+    /// Length of the bar, m.
     pub length: f64,
     /// Length of the bar, as a part of the picture's height: of what is as far away as what the camera looks at.
     pub bar: f64,

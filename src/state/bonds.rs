@@ -56,7 +56,7 @@ pub struct Bonded {
     pub ends: [DVec3; 2],
     /// The middle of the bond, m.
     pub middle: DVec3,
-    /// What its springs do to the first body, N; nothing if it is broken.
+    /// Force of its springs on the first body, N; zero if it is broken.
     pub force: DVec3,
     /// The moment of its springs on the first body about the middle, N m.
     pub moment: DVec3,
@@ -66,7 +66,7 @@ pub struct Bonded {
     pub shear: f64,
     /// The stress over the strength, of tension or of shear, whichever is larger; it breaks beyond 1.
     pub load: f64,
-    /// What its springs held half a step before, when the velocities were what they are, J.
+    /// Energy of its springs half a step before, when the velocities were what they are, J.
     pub energy: f64,
     /// How it broke, if it did.
     pub broken: Option<Break>,
@@ -82,7 +82,7 @@ pub struct Break {
     pub time: f64,
     /// Where, m.
     pub place: DVec3,
-    /// What it held, J.
+    /// Energy that it held, J.
     pub energy: f64,
     /// Whether by shear; else by tension.
     pub by_shear: bool,

@@ -501,13 +501,13 @@ shared_structs! {
         pub first_arm: Vec3,
         /// Index of the first body.
         pub first: u32,
-        /// The same of the second body.
+        /// From the centre of the second body, likewise.
         pub second_arm: Vec3,
         /// Index of the second body.
         pub second: u32,
         /// The frame of the bond in the principal frame of the first body, a unit quaternion.
         pub first_frame: Vec4,
-        /// The same of the second body.
+        /// The frame of the bond in the principal frame of the second body, likewise.
         pub second_frame: Vec4,
         /// Against stretching and shearing, N/m.
         pub stiffness: Vec3,
@@ -529,7 +529,7 @@ shared_structs! {
         pub tensile_strength: f32,
         /// Shear stress at which it breaks, Pa.
         pub shear_strength: f32,
-        /// What it held when it broke, J.
+        /// Energy that it held when it broke, J.
         pub energy: f32,
         /// When it broke, s.
         pub time: f32,
@@ -549,7 +549,7 @@ shared_structs! {
     pub struct BodyBonds {
         /// Its share of the energy that dashpots of bonds have taken since the start, and of what those held that broke, J.
         pub taken: f32,
-        /// What rounding has left out of `taken` (Kahan's summation), J.
+        /// Rest that rounding has left out of `taken` (Kahan's summation), J.
         pub taken_rest: f32,
         /// The part of its bonds that is broken.
         pub damage: f32,
