@@ -228,7 +228,6 @@ fn a_bond_that_breaks_tells_when_where_and_what_it_held() {
 #[test]
 fn a_pair_across_the_seam_of_a_periodic_box_is_bonded() {
     let mut periodic = periodic_crowd(200, CENTER, 3, [true, false, true]);
-    let law = bonded_crowd(50, CENTER, 1);
     let laws = crate::common::bond_laws();
     let all = bonds(
         &laws,
