@@ -130,6 +130,7 @@ impl State {
             loaded_walls: walls.loaded,
             movers: Movers {
                 movers: walls.movers,
+                given: Default::default(),
                 time_step: model.time_step,
                 earlier: 0.0,
                 origin,

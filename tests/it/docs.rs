@@ -95,6 +95,7 @@ fn every_file_that_is_named_exists() {
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "docs/browser.md",
+        "docs/cluster.md",
         "docs/gpu.md",
         "docs/internals.md",
         "docs/python.md",
@@ -227,7 +228,8 @@ fn each_dependency_has_its_reason() {
 }
 
 /// Files whose code may be `unsafe`, as docs/reliability.md lists them.
-const UNSAFE: [&str; 5] = [
+const UNSAFE: [&str; 6] = [
+    "src/cli/cluster.rs",
     "src/cli/main.rs",
     "src/math/grid.rs",
     "src/step/cpu/contact_rows.rs",
