@@ -163,7 +163,8 @@ pub struct Arguments {
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let version = env!("CARGO_PKG_VERSION");
     let commit = rockfall::measure::bench::commit().unwrap_or("unknown");
-    let features: Vec<&str> = rockfall::measure::bench::features().collect();
+    let own = cfg!(feature = "mpi").then_some("mpi");
+    let features: Vec<&str> = rockfall::measure::bench::features().chain(own).collect();
     format!(
         "{version}\ncommit: {commit}\nfeatures: {}",
         features.join(", ")

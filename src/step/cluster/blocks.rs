@@ -182,3 +182,70 @@ impl Blocks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first of some ranks, which has all bodies.
+    struct First(usize);
+
+    impl Ranks for First {
+        fn rank(&self) -> usize {
+            0
+        }
+
+        fn count(&self) -> usize {
+            self.0
+        }
+
+        fn exchange(&self, _: &[(usize, &[u8])], _: &mut [(usize, &mut [u8])]) {}
+
+        fn abort(&self, reason: &str) -> ! {
+            panic!("{reason}")
+        }
+
+        fn maximum(&self, _: &mut [i64]) {}
+
+        fn sum(&self, _: &mut [i64]) {}
+    }
+
+    #[test]
+    fn all_ranks_have_about_the_same_cost() {
+        // Scattered, and denser at one end.
+        let mut bits = 1_u64;
+        let mut next = || {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (bits >> 33) as i64
+        };
+        let places: Vec<Place> = (0..20_000)
+            .map(|_| [(next() * next()) >> 31, next() - (1 << 30), next() / 3])
+            .collect();
+        let costs: Vec<u64> = (0..places.len()).map(|k| 5 + k as u64 % 9).collect();
+        for count in [1, 2, 3, 4, 7, 64] {
+            let blocks = Blocks::new(&First(count), &places, &costs, [1.0, 1.0, 2.0]);
+            let mut sums = vec![0; count];
+            for (place, cost) in places.iter().zip(&costs) {
+                sums[blocks.owner(place)] += cost;
+            }
+            let mean = costs.iter().sum::<u64>() as f64 / count as f64;
+            for sum in sums {
+                assert!(
+                    (sum as f64 / mean - 1.0).abs() < 0.1,
+                    "{count}: {sum} of {mean}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn more_ranks_than_bodies_have_blocks_all_the_same() {
+        let places = [[3, 0, 0], [9, 0, 0]];
+        let blocks = Blocks::new(&First(5), &places, &[1, 1], [1.0; 3]);
+        let owners = places.map(|place| blocks.owner(&place));
+        assert!(
+            owners[0] < 5 && owners[1] < 5 && owners[0] != owners[1],
+            "{owners:?}"
+        );
+    }
+}

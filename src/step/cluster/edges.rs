@@ -24,8 +24,10 @@ const SPHERE_COST: u64 = 4;
 /// The largest cost of a rank over the mean beyond which space is cut anew.
 const MOST_IMBALANCE: f64 = 1.1;
 
-/// So much worse than it was after the last cut has the imbalance to be, for another cut to be worth it.
+/// So much worse than it was after the last cut has the imbalance to be, or so much has the cost of all bodies to have changed,
+/// for another cut to be worth it.
 const WORSE: f64 = 1.05;
+const OTHER_COST: f64 = 0.1;
 
 /// Ghosts are looked for a little farther away than bodies may touch, for distances are rounded.
 const MARGIN: f64 = 1.0001;
@@ -57,6 +59,8 @@ pub(super) struct Edges {
     blocks: Option<Blocks>,
     /// The imbalance after the last cut, once it is known.
     achieved: Option<f64>,
+    /// The cost of all bodies at the last cut.
+    cut_cost: i64,
     /// Own bodies of which other ranks have ghosts, by rank and in order.
     sent: Vec<(usize, Vec<u32>)>,
     /// Ghosts, by the ranks that step them and in order.
@@ -95,6 +99,7 @@ impl Edges {
             pulled: 0,
             blocks: None,
             achieved: None,
+            cut_cost: 0,
             sent: Vec::new(),
             received: Vec::new(),
             canceller: Canceller::default(),
@@ -234,12 +239,15 @@ impl Edges {
         self.post.sum(&mut sum);
         let imbalance = most[0] as f64 * self.post.count() as f64 / (sum[0] as f64).max(1.0);
         let achieved = *self.achieved.get_or_insert(imbalance);
-        let limit = MOST_IMBALANCE.max(WORSE * achieved);
-        if self.blocks.is_none() || imbalance > limit {
+        let change = (sum[0] - self.cut_cost).abs() as f64;
+        let is_other = change > OTHER_COST * self.cut_cost as f64;
+        let is_worse = imbalance > WORSE * achieved || is_other;
+        if self.blocks.is_none() || (imbalance > MOST_IMBALANCE && is_worse) {
             let sides = state.params.cell_size.as_dvec3().to_array();
             let cut = |ranks: &dyn Ranks| Blocks::new(ranks, &places, &costs, sides);
             self.blocks = Some(self.post.timed(cut));
             self.achieved = None;
+            self.cut_cost = sum[0];
         }
         let blocks = self.blocks.as_ref().expect("space has been cut");
         places.iter().map(|place| blocks.owner(place)).collect()
