@@ -6,7 +6,7 @@ use std::error::Error;
 
 use rockfall::glam::DVec3;
 use rockfall::scene::SceneBuilder;
-use rockfall::scene::format::{Contact, Law, Material, Shape, Wall};
+use rockfall::scene::format::{Contact, Material, NormalModel, Shape, Wall};
 use rockfall::step::gpu::Adapter;
 use rockfall::{NewBody, Simulation};
 
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     scene.wall("floor", Wall::plane(DVec3::Y), rubber);
     scene.body(NewBody::new(ball, DVec3::new(0.0, 0.5, 0.0)));
     scene.contact(Contact::default().with(|contact| {
-        contact.law = Law::Custom;
+        contact.normal = NormalModel::Custom;
         contact.file = Some(file.to_string_lossy().into_owned());
         contact.stiffness = Some(1e5);
     }));

@@ -27,7 +27,7 @@ struct Near {
 fn near_sphere(sphere: Sphere, index: u32, other: u32) -> Near {
     var near: Near;
     let neighbour = spheres[other];
-    let between = apart(sphere, neighbour, params);
+    let between = separation(sphere, neighbour, params);
     let radii = sphere.radius + neighbour.radius;
     let reach = radii + params.touch_margin;
     let square = dot(between, between);

@@ -1,6 +1,6 @@
 // import: layout, dispatch, grid, rotation, opaque
 
-// What acts on each body besides contacts and gravity: drag, water, springs, pushes; and the gravity of its
+// What acts on each body besides contacts and gravity: drag, water, springs, applied forces; and the gravity of its
 // group. One thread a body.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -103,12 +103,12 @@ fn spring(action: Action, body: Body, arm: vec3<f32>, velocity: vec3<f32>) -> Ta
     let way = shortest_way(cell - body.cell, offset - own, params);
     let distance = length(way);
     var sum: Taken;
-    if distance == 0.0 || (action.slack == 1u && distance < action.length) {
+    if distance == 0.0 || (action.slack == 1u && distance < action.rest_length) {
         return sum;
     }
     let along = way / distance;
     let speed = dot(other_velocity - velocity, along);
-    let force = (action.stiffness * (distance - action.length) + action.damping * speed) * along;
+    let force = (action.stiffness * (distance - action.rest_length) + action.damping * speed) * along;
     sum.force = force;
     sum.torque = cross(arm, force);
     sum.power = share * action.damping * speed * speed;

@@ -25,7 +25,7 @@ fn temperature_of(wall: u32) -> f32 {
 fn from_sphere(sphere: Sphere, own: BodyHeat, other: u32) -> f32 {
     let neighbour = spheres[other];
     let radii = sphere.radius + neighbour.radius;
-    let overlap = radii - length(apart(sphere, neighbour, params));
+    let overlap = radii - length(separation(sphere, neighbour, params));
     if overlap <= 0.0 {
         return 0.0;
     }

@@ -15,17 +15,17 @@
 @group(0) @binding(25) var<storage, read_write> gathered: Gathered;
 @group(0) @binding(26) var<storage, read_write> wall_loads: array<SummedLoad>;
 @group(0) @binding(3) var<storage, read_write> walls: array<Wall>;
-@group(0) @binding(28) var<storage, read_write> loaded_walls: array<LoadedWall>;
+@group(0) @binding(28) var<storage, read_write> dynamic_walls: array<DynamicWall>;
 
 // Poses of the walls that move by prescription, in the next steps: those of step n are in row n modulo
 // WALL_STEPS.
 @group(0) @binding(27) var<storage, read> wall_poses: array<WallPose>;
 
-// The drift of a body in a step before it moves, without its sign.
-fn drift_before(body: Body) -> f32 {
-    let fast = (bitcast<u32>(body.drift) >> 31u) == 1u;
+// The displacement bound of a body in a step before it moves, without its sign.
+fn displacement_before(body: Body) -> f32 {
+    let fast = (bitcast<u32>(body.displacement_bound) >> 31u) == 1u;
     let start = select(0.5 * (params.skin - params.slow_skin), 0.0, fast);
-    return select(abs(body.drift), start, gathered.stats.rebuilding == 1u);
+    return select(abs(body.displacement_bound), start, gathered.stats.rebuilding == 1u);
 }
 
 // By the exponent's bits: a compiler may assume that floats are finite.
@@ -46,7 +46,7 @@ fn integrate(
     if index == 0u {
         gathered.stats.steps += 1u;
     }
-    if params.drift_limit < 0.0 {
+    if params.displacement_limit < 0.0 {
         atomicStore(&gathered.stats.stale, 1u);
     }
     var body = bodies[index];
@@ -88,7 +88,7 @@ fn integrate(
         let twist = angular_velocity(orientation, torque, constant.inverse_inertia);
         if length(acceleration) + farthest * length(twist) <= params.wake_acceleration {
             if gathered.stats.rebuilding == 1u {
-                bodies[index].drift = drift_before(body);
+                bodies[index].displacement_bound = displacement_before(body);
             }
             return;
         }
@@ -114,13 +114,13 @@ fn integrate(
         advance(body.orientation, angular_momentum, constant.inverse_inertia, params.time_step, dither);
     body.orientation = turned.orientation;
     let farther = length(way) + length(turned.spin) * params.time_step * constant.reach;
-    let drift = drift_before(body) + farther;
-    body.drift = select(drift, -drift, farther > params.fast_way);
-    if drift > params.drift_limit && atomicLoad(&gathered.stats.stale) == 0u {
+    let displacement_bound = displacement_before(body) + farther;
+    body.displacement_bound = select(displacement_bound, -displacement_bound, farther > params.fast_displacement);
+    if displacement_bound > params.displacement_limit && atomicLoad(&gathered.stats.stale) == 0u {
         atomicStore(&gathered.stats.stale, 1u);
     }
-    let soon = drift + params.lookahead * farther;
-    if soon > params.drift_limit && atomicLoad(&gathered.stats.due) == 0u {
+    let soon = displacement_bound + params.lookahead * farther;
+    if soon > params.displacement_limit && atomicLoad(&gathered.stats.due) == 0u {
         atomicStore(&gathered.stats.due, 1u);
     }
     if params.sleep_steps > 0u {
@@ -133,7 +133,7 @@ fn integrate(
             body.still = ASLEEP | shares;
             body.velocity = vec3<f32>(0.0);
             body.angular_momentum = vec3<f32>(0.0);
-            body.drift = drift;
+            body.displacement_bound = displacement_bound;
         }
     }
     bodies[index] = body;
@@ -158,7 +158,7 @@ fn along(vector: vec3<f32>, axis: vec3<f32>) -> vec3<f32> {
 }
 
 // Moves a wall under its load by one time step. Returns how far a point of it may have come, m.
-fn move_loaded(own: ptr<function, LoadedWall>, load: SummedLoad, wall: ptr<function, Wall>, dither: f32) -> f32 {
+fn move_dynamic(own: ptr<function, DynamicWall>, load: SummedLoad, wall: ptr<function, Wall>, dither: f32) -> f32 {
     let time_step = params.time_step;
     var body = (*own).body;
     if (*own).servo_speed > 0.0 {
@@ -195,12 +195,12 @@ fn move_loaded(own: ptr<function, LoadedWall>, load: SummedLoad, wall: ptr<funct
 }
 
 // Adds to how far a wall has come since the neighbour lists were built.
-fn drifted(drift: f32, farther: f32) -> f32 {
-    let all_of_it = select(drift, 0.0, gathered.stats.rebuilding == 1u) + farther;
-    if all_of_it > params.drift_limit {
+fn displaced(displacement_bound: f32, farther: f32) -> f32 {
+    let all_of_it = select(displacement_bound, 0.0, gathered.stats.rebuilding == 1u) + farther;
+    if all_of_it > params.displacement_limit {
         atomicStore(&gathered.stats.stale, 1u);
     }
-    if all_of_it + params.lookahead * farther > params.drift_limit {
+    if all_of_it + params.lookahead * farther > params.displacement_limit {
         atomicStore(&gathered.stats.due, 1u);
     }
     return all_of_it;
@@ -245,18 +245,18 @@ fn integrate_walls(
         var wall = walls[index];
         let surface = wall.velocity + rotate(wall.orientation, wall.belt);
         var power = -(dot(load.force, surface) + dot(load.torque, wall.angular_velocity));
-        for (var k = 0u; k < arrayLength(&loaded_walls); k++) {
-            var own = loaded_walls[k];
+        for (var k = 0u; k < arrayLength(&dynamic_walls); k++) {
+            var own = dynamic_walls[k];
             if own.wall != index {
                 continue;
             }
             if own.servo_speed == 0.0 {
                 power = dot(own.force, wall.velocity) + dot(own.torque, wall.angular_velocity);
             }
-            let farther = move_loaded(&own, load, &wall, dither_of(gathered.stats.step));
-            wall.drift = drifted(wall.drift, farther);
+            let farther = move_dynamic(&own, load, &wall, dither_of(gathered.stats.step));
+            wall.displacement_bound = displaced(wall.displacement_bound, farther);
             walls[index] = wall;
-            loaded_walls[k] = own;
+            dynamic_walls[k] = own;
         }
         let done = power * params.time_step + load.work_rest;
         let work = opaque(load.work + done, gathered.stats.halted);
@@ -265,9 +265,9 @@ fn integrate_walls(
         wall_loads[index] = load;
     }
     // Each wall by its own thread: another one may still read how it moves.
-    let movers = arrayLength(&wall_poses) / WALL_STEPS;
-    for (var k = 0u; k < movers; k++) {
-        let pose = wall_poses[movers * ((gathered.stats.step + 1u) % WALL_STEPS) + k];
+    let kinematic_walls = arrayLength(&wall_poses) / WALL_STEPS;
+    for (var k = 0u; k < kinematic_walls; k++) {
+        let pose = wall_poses[kinematic_walls * ((gathered.stats.step + 1u) % WALL_STEPS) + k];
         if pose.wall != index {
             continue;
         }
@@ -277,7 +277,7 @@ fn integrate_walls(
         wall.orientation = pose.orientation;
         wall.velocity = pose.velocity;
         wall.angular_velocity = pose.angular_velocity;
-        wall.drift = drifted(wall.drift, pose.way);
+        wall.displacement_bound = displaced(wall.displacement_bound, pose.way);
         walls[index] = wall;
     }
 }

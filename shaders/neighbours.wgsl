@@ -38,7 +38,7 @@ fn extent(sphere: Sphere) -> f32 {
 // Whether two spheres are closer than their skins, belong to different bodies, can be moved, and are in groups that
 // touch.
 fn are_neighbours(sphere: Sphere, other: Sphere) -> bool {
-    let between = apart(sphere, other, params);
+    let between = separation(sphere, other, params);
     let reach = extent(sphere) + extent(other);
     return dot(between, between) < reach * reach
         && sphere.body != other.body

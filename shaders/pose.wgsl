@@ -55,7 +55,7 @@ fn pose(
     let own = spheres[index].body;
     let body = bodies[own];
     let asleep = body.still & ASLEEP;
-    let fast = select(0u, FAST, (bitcast<u32>(body.drift) >> 31u) == 1u);
+    let fast = select(0u, FAST, (bitcast<u32>(body.displacement_bound) >> 31u) == 1u);
     if asleep != 0u && (spheres[index].tags & ASLEEP) != 0u {
         return;
     }

@@ -50,7 +50,7 @@ def base(arguments, name):
         "version": 1,
         "name": name,
         "duration": arguments.duration,
-        "contact": {"law": "hooke", "max_overlap": arguments.max_overlap},
+        "contact": {"normal": "hooke", "tangential": "history", "max_overlap": arguments.max_overlap},
         "materials": {
             "stone": {
                 "density": 2500,

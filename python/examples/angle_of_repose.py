@@ -25,7 +25,7 @@ def collapse(friction=0.5, rolling_friction=0.05, layers=16, length=20, seed=1, 
         "stone", density=2500, friction=friction, rolling_friction=rolling_friction, restitution=0.3
     )
     grain = scene.sphere("grain", stone, radius=GRAIN / 2)
-    scene.contact(law="hooke", stiffness=2e3)
+    scene.contact(normal="hooke", tangential="history", stiffness=2e3)
     scene.plane("floor", stone)
     scene.plane("back", stone, normal=(1, 0, 0))
     scene.plane("gate", stone, normal=(-1, 0, 0), point=(length * GRAIN, 0, 0))

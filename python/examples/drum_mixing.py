@@ -20,7 +20,7 @@ def drum(grains, radius, backend="auto", threads=None):
     scene = rockfall.Scene("drum")
     stone = scene.material("stone", density=2500, friction=0.5, rolling_friction=0.05, restitution=0.3)
     ball = scene.sphere("ball", stone, radius=GRAIN / 2)
-    scene.contact(law="hooke", stiffness=2e3)
+    scene.contact(normal="hooke", tangential="history", stiffness=2e3)
     scene.wall(
         "drum", stone, cylinder={"radius": radius, "height": depth, "closed": True}, side="inside",
         axis=(1, 0, 0), angle=numpy.pi / 2,

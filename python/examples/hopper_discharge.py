@@ -21,7 +21,7 @@ def hopper(grains, hole, backend="auto", threads=None):
     scene = rockfall.Scene("hopper")
     grain = scene.material("grain", density=1300, friction=0.4, restitution=0.3)
     ball = scene.sphere("ball", grain, radius=GRAIN / 2)
-    scene.contact(law="hooke", stiffness=500)
+    scene.contact(normal="hooke", tangential="history", stiffness=500)
     scene.wall("hopper", grain, cylinder={"radius": radius, "height": 2}, side="inside", position=(0, 1, 0))
     scene.wall("floor", grain, disc={"radius": radius, "hole": hole / 2})
     scene.wall("gate", grain, disc={"radius": 0.6 * hole}, position=(0, -0.0005, 0))

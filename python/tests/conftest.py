@@ -71,5 +71,5 @@ def bowl():
     scene.clump("pair", stone, centers=[(-0.03, 0, 0), (0.03, 0, 0)], radii=0.04)
     scene.group("red")
     scene.plane("floor", stone)
-    scene.contact(law="hooke", stiffness=2e4, time_step=2e-4)
+    scene.contact(normal="hooke", tangential="history", stiffness=2e4, time_step=2e-4)
     return scene

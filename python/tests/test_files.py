@@ -140,13 +140,13 @@ def test_a_law_of_ones_own_in_wgsl(tmp_path):
         world.step(1000)
         return world
 
-    own, hooke = bounce(law="custom", file="own.wgsl"), bounce(law="hooke")
+    own, hooke = bounce(normal="custom", file="own.wgsl"), bounce(normal="hooke", tangential="history")
     assert own.state_hash == hooke.state_hash
     with pytest.raises(ValueError, match="runs on the GPU engine only"):
         scene = rockfall.Scene("cpu", folder=tmp_path)
         stone = scene.material("stone", density=2600, friction=0.3, restitution=0.8)
         scene.body(scene.sphere("ball", stone, radius=0.05), (0, 1, 0))
-        scene.contact(law="custom", file="own.wgsl", stiffness=1e5, time_step=2e-5)
+        scene.contact(normal="custom", file="own.wgsl", stiffness=1e5, time_step=2e-5)
         scene.world("cpu")
 
 

@@ -48,18 +48,18 @@ fn springs_end(
     let way = end - start - boxes * period;
     let distance = length(way);
     if action.slack == 1u {
-        let taut = distance >= action.length;
+        let taut = distance >= action.rest_length;
         let colour = select(vec3<f32>(0.30, 0.26, 0.20), vec3<f32>(0.12, 0.10, 0.07), taut);
         let first = start + way * (f32(piece) / f32(PIECES));
         return line_vertex(first, first + way / f32(PIECES), colour, vertex);
     }
     // As wide as a coil of its length at rest would be, across the line of sight.
-    let wide = 0.04 * max(action.length, 0.3 * distance);
+    let wide = 0.04 * max(action.rest_length, 0.3 * distance);
     let across = cross(way, 0.5 * (start + end));
     let aside = select(vec3<f32>(0.0), wide * normalize(across), dot(across, across) > 0.0);
     let first = turn_at(piece);
     let last = turn_at(piece + 1u);
-    let stretch = clamp(4.0 * (distance / max(action.length, 1e-6) - 1.0), -1.0, 1.0);
+    let stretch = clamp(4.0 * (distance / max(action.rest_length, 1e-6) - 1.0), -1.0, 1.0);
     let grey = vec3<f32>(0.10, 0.10, 0.11);
     let strained = select(vec3<f32>(0.05, 0.15, 0.6), vec3<f32>(0.6, 0.08, 0.03), stretch > 0.0);
     return line_vertex(

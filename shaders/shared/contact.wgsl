@@ -1,7 +1,7 @@
 // Contact laws; the twin of src/step/contact.rs, where they are explained. The pipeline chooses the law,
 // so that the compiler leaves out what others need.
 
-override LAW: u32 = LINEAR;
+override LAW: u32 = HOOKE_VISCOUS;
 
 // Whether all is of one material: then what two materials have in common needs no look at the spheres.
 override ONE_MATERIAL: bool = false;
@@ -22,7 +22,7 @@ struct Contact {
     common_twist: f32,
     // Effective radius, m: R1 R2/(R1 + R2) of two spheres, R on a wall.
     radius: f32,
-    // 1/m_a + 1/m_b of the bodies, 1/kg; with the law `impulse` of their shares.
+    // 1/m_a + 1/m_b of the bodies, 1/kg; with the normal model `impulse` of their shares.
     inverse_mass: f32,
     // Of this sphere and of the other, m; 0 for a wall.
     radii: vec2<f32>,
@@ -79,7 +79,7 @@ struct Spring {
 }
 
 fn spring(overlap: f32, radius: f32, pair: Pair) -> Spring {
-    if LAW == HERTZ {
+    if LAW == HERTZ_MINDLIN {
         let width = sqrt(radius * overlap);
         return Spring(pair.stiffness * width * overlap, 1.5 * pair.stiffness * width);
     }
@@ -96,7 +96,7 @@ fn spring_of(overlap: f32, contact: Contact, pair: Pair) -> Spring {
 }
 
 // Spring and dashpot along the normal.
-struct Push {
+struct NormalForce {
     // N.
     spring: f32,
     // N/m.
@@ -108,26 +108,26 @@ struct Push {
     // m/s.
     approach: f32,
     // N.
-    both: f32,
+    total: f32,
 }
 
-fn push_of(contact: Contact, pair: Pair) -> Push {
+fn normal_force_of(contact: Contact, pair: Pair) -> NormalForce {
     let approach = -dot(contact.relative_velocity, contact.normal);
     let presence = contact.touch.presence;
     let spring = spring(max(contact.overlap, 0.0), contact.radius, pair);
     let impedance = presence * sqrt(spring.tangent / contact.inverse_mass);
-    let shape = select(1.0, TSUJI, LAW == HERTZ);
+    let shape = select(1.0, TSUJI, LAW == HERTZ_MINDLIN);
     let nominal = presence * pair.damping + 2.0 * shape * pair.damping_ratio * impedance;
     let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step * contact.inverse_mass);
-    let both = spring.force + dashpot * approach;
-    return Push(spring.force, spring.tangent, impedance, dashpot, approach, both);
+    let total = spring.force + dashpot * approach;
+    return NormalForce(spring.force, spring.tangent, impedance, dashpot, approach, total);
 }
 
 // Speeds of approach that are no impact but come of gravity, as a multiple of what it adds in a step.
 const STILL: f32 = 4.0;
 
-// The same of the law `impulse`: what ends the approach in this step, and the overlap.
-fn impulse_of(contact: Contact, pair: Pair, params: Params) -> Push {
+// The same of the normal model `impulse`: what ends the approach in this step, and the overlap.
+fn impulse_of(contact: Contact, pair: Pair, params: Params) -> NormalForce {
     let approach = -dot(contact.relative_velocity, contact.normal);
     let spring = spring_of(max(contact.overlap, 0.0), contact, pair);
     let dashpot = spring.tangent * contact.time_step;
@@ -135,73 +135,73 @@ fn impulse_of(contact: Contact, pair: Pair, params: Params) -> Push {
     let slowed = spring.force + dashpot * approach - spring.tangent * gap;
     let bounced = (1.0 + pair.restitution) * dashpot * approach;
     let still = STILL * length(params.gravity) * contact.time_step;
-    let both = select(slowed, max(slowed, bounced), approach > still);
+    let total = select(slowed, max(slowed, bounced), approach > still);
     let meets = contact.overlap + approach * contact.time_step > 0.0;
-    return Push(
+    return NormalForce(
         spring.force,
         spring.tangent,
         dashpot,
         dashpot,
         approach,
-        select(0.0, max(both, 0.0), meets || contact.overlap > 0.0),
+        select(0.0, max(total, 0.0), meets || contact.overlap > 0.0),
     );
 }
 
 // Energy that the dashpot takes in a step, J.
-fn damping_of(push: Push, contact: Contact) -> f32 {
-    let change = push.both * contact.inverse_mass * contact.time_step;
-    return (push.both - push.spring) * (push.approach - 0.5 * change) * contact.time_step;
+fn damping_of(normal_force: NormalForce, contact: Contact) -> f32 {
+    let change = normal_force.total * contact.inverse_mass * contact.time_step;
+    return (normal_force.total - normal_force.spring) * (normal_force.approach - 0.5 * change) * contact.time_step;
 }
 
-// The linear law: spring, dashpot, and viscous shear capped by Coulomb friction.
-fn linear(contact: Contact, pair: Pair) -> Response {
+// The law `hooke` with `viscous`: spring, dashpot, and viscous shear capped by Coulomb friction.
+fn hooke_viscous(contact: Contact, pair: Pair) -> Response {
     var response: Response;
     if contact.touch.presence == 0.0 {
         return response;
     }
-    let push = push_of(contact, pair);
-    let slip = contact.relative_velocity + push.approach * contact.normal;
-    var shear = pair.tangential_ratio * push.impedance * slip;
-    let cap = pair.friction * max(push.both, 0.0);
+    let normal_force = normal_force_of(contact, pair);
+    let slip = contact.relative_velocity + normal_force.approach * contact.normal;
+    var shear = pair.tangential_ratio * normal_force.impedance * slip;
+    let cap = pair.friction * max(normal_force.total, 0.0);
     let magnitude = length(shear);
     let slides = magnitude > cap;
     if slides {
         shear *= cap / magnitude;
     }
     let lost = dot(shear, slip) * contact.time_step;
-    response.force = shear - push.both * contact.normal;
-    response.damping = damping_of(push, contact) + select(lost, 0.0, slides);
+    response.force = shear - normal_force.total * contact.normal;
+    response.damping = damping_of(normal_force, contact) + select(lost, 0.0, slides);
     response.friction = select(0.0, lost, slides);
     return response;
 }
 
-// The laws hooke and hertz: a tangential spring with a history, resistance to rolling and twisting,
+// The laws with a contact history: a tangential spring, resistance to rolling and twisting,
 // cohesion.
 fn with_history(given: Contact, pair: Pair, history: History, params: Params) -> Response {
     let normal = given.normal;
     let radius = given.radius;
     var contact = given;
-    var push: Push;
+    var normal_force: NormalForce;
     if LAW == IMPULSE {
-        push = impulse_of(contact, pair, params);
+        normal_force = impulse_of(contact, pair, params);
     } else {
-        push = push_of(contact, pair);
+        normal_force = normal_force_of(contact, pair);
     }
-    if params.attraction == 0u {
-        push.both = max(push.both, 0.0);
+    if params.limit_damping != 0u {
+        normal_force.total = max(normal_force.total, 0.0);
     }
     let cohesion = cohesion(contact, pair, history.bonded > 0.0);
     var response: Response;
-    response.force = (cohesion.pull - push.both) * normal;
-    response.damping = damping_of(push, contact);
+    response.force = (cohesion.pull - normal_force.total) * normal;
+    response.damping = damping_of(normal_force, contact);
     response.history.bonded = select(0.0, 1.0, cohesion.sticks);
     if LAW == IMPULSE {
         // An impulse lasts a step or does not act in it.
-        contact.touch.presence = select(0.0, 1.0, push.both > 0.0);
+        contact.touch.presence = select(0.0, 1.0, normal_force.total > 0.0);
     }
 
-    let normal_force = max(push.both, 0.0);
-    let stiffness = pair.tangential_ratio * push.tangent;
+    let compression = max(normal_force.total, 0.0);
+    let stiffness = pair.tangential_ratio * normal_force.tangent;
     if contact.touch.presence == 0.0 {
         // What the springs still held is lost.
         let held = dot(history.tangential_displacement, history.tangential_displacement)
@@ -210,12 +210,12 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
         response.friction = 0.5 * stiffness * held;
         return response;
     }
-    let dashpot = params.tangential_damping * push.dashpot;
+    let dashpot = params.tangential_damping * normal_force.dashpot;
     let angle = contact.common_twist * contact.time_step;
 
-    let slip = contact.relative_velocity + push.approach * normal;
+    let slip = contact.relative_velocity + normal_force.approach * normal;
     let shear = slide(
-        Slider(stiffness, dashpot, pair.friction * normal_force),
+        Slider(stiffness, dashpot, pair.friction * compression),
         carried(history.tangential_displacement, normal, angle), slip, contact);
     response.force += shear.force;
     response.damping += shear.damping;
@@ -224,7 +224,7 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
     if pair.twisting_friction > 0.0 {
         let twist = radius * dot(contact.relative_spin, normal);
         let torsion = slide(
-            Slider(stiffness, dashpot, pair.twisting_friction * normal_force),
+            Slider(stiffness, dashpot, pair.twisting_friction * compression),
             history.twisting_displacement * normal, twist * normal, contact);
         response.torque += radius * torsion.force;
         response.damping += torsion.damping;
@@ -236,14 +236,14 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
         let spin = contact.relative_spin - dot(contact.relative_spin, normal) * normal;
         if pair.rolling == ROLLING_SPRING {
             let rolling = slide(
-                Slider(stiffness, dashpot, pair.rolling_friction * normal_force),
+                Slider(stiffness, dashpot, pair.rolling_friction * compression),
                 carried(history.rolling_displacement, normal, angle), radius * spin, contact);
             response.torque += radius * rolling.force;
             response.damping += rolling.damping;
             response.friction += rolling.friction;
             response.history.rolling_displacement = rolling.elongation;
         } else {
-            let torque = constant_torque(contact, spin, pair.rolling_friction * normal_force);
+            let torque = constant_torque(contact, spin, pair.rolling_friction * compression);
             response.torque += torque;
             response.friction += dot(torque, spin) * contact.time_step;
         }

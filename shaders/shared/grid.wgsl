@@ -84,7 +84,7 @@ fn shortest_way(cells: vec3<i32>, offset: vec3<f32>, params: Params) -> vec3<f32
 }
 
 // From the centre of one sphere to that of another (of its images, the nearest), m.
-fn apart(origin: Sphere, target_sphere: Sphere, params: Params) -> vec3<f32> {
+fn separation(origin: Sphere, target_sphere: Sphere, params: Params) -> vec3<f32> {
     return shortest_way(target_sphere.cell - origin.cell, target_sphere.offset - origin.offset, params);
 }
 

@@ -1,4 +1,4 @@
-// The contacts among which a body shares its mass, with the law `impulse`; the twin of functions in
+// The contacts among which a body shares its mass, with the normal model `impulse`; the twin of functions in
 // src/state/layout.rs.
 
 // From `Body::still`: as a number.

@@ -1,4 +1,4 @@
-//! What acts on bodies besides contacts: groups with a gravity and a drag of their own, springs, pushes, water.
+//! What acts on bodies besides contacts: groups with a gravity and a drag of their own, springs, applied forces, water.
 //!
 //! The pass `forces` evaluates all of it, and is left out where a scene has none of it.
 
@@ -15,7 +15,7 @@ pub struct Forces {
     /// Springs.
     pub springs: Vec<Spring>,
     /// Forces and torques on bodies.
-    pub pushes: Vec<Push>,
+    pub applied: Vec<AppliedForce>,
     /// Water, if there is any.
     pub water: Option<Water>,
 }
@@ -25,7 +25,7 @@ impl Default for Forces {
         Self {
             groups: vec![Group::default()],
             springs: Vec::new(),
-            pushes: Vec::new(),
+            applied: Vec::new(),
             water: None,
         }
     }
@@ -37,7 +37,7 @@ impl Forces {
         let own = |group: &Group| group.gravity.is_some() || group.drag != Drag::default();
         self.water.is_some()
             || !self.springs.is_empty()
-            || !self.pushes.is_empty()
+            || !self.applied.is_empty()
             || self.groups.iter().any(own)
     }
 }
@@ -89,15 +89,15 @@ pub struct Spring {
     pub stiffness: f64,
     /// Dashpot c, N s/m.
     pub damping: f64,
-    /// Length at rest L, m.
-    pub length: f64,
+    /// Rest length L, m.
+    pub rest_length: f64,
     /// Whether it only pulls, as a rope does.
     pub slack: bool,
 }
 
 /// A force and a torque on a body.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Push {
+pub struct AppliedForce {
     /// Name.
     pub name: String,
     /// Index into [`Model::bodies`](crate::model::Model::bodies).

@@ -45,12 +45,12 @@ pub enum Integrator {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Law {
-    /// Spring and dashpot along the normal; viscous shear without a history.
-    Linear,
+    /// Spring and dashpot along the normal; viscous across it, without a history.
+    HookeViscous,
     /// Spring and dashpot along the normal; a tangential spring with a history.
-    Hooke,
+    HookeHistory,
     /// Hertz's spring along the normal, Mindlin's across, with a history.
-    Hertz,
+    HertzMindlin,
     /// Soft contacts that stop what comes together within a step, however long that is; with a history.
     Impulse,
     /// A law of the user's, in WGSL; on the GPU engine only.
@@ -58,12 +58,12 @@ pub enum Law {
 }
 
 impl Law {
-    /// The word for it in a scene.
-    pub fn keyword(&self) -> &'static str {
+    /// Its name: the models of the normal and of the tangential force.
+    pub fn name(&self) -> &'static str {
         match self {
-            Law::Linear => "linear",
-            Law::Hooke => "hooke",
-            Law::Hertz => "hertz",
+            Law::HookeViscous => "hooke/viscous",
+            Law::HookeHistory => "hooke/history",
+            Law::HertzMindlin => "hertz/mindlin",
             Law::Impulse => "impulse",
             Law::Custom(_) => "custom",
         }
@@ -73,7 +73,7 @@ impl Law {
     pub fn custom(&self) -> Option<&CustomLaw> {
         match self {
             Law::Custom(law) => Some(law),
-            Law::Linear | Law::Hooke | Law::Hertz | Law::Impulse => None,
+            Law::HookeViscous | Law::HookeHistory | Law::HertzMindlin | Law::Impulse => None,
         }
     }
 
@@ -105,8 +105,8 @@ pub struct CustomLaw {
 pub struct ContactModel {
     /// Contact law.
     pub law: Law,
-    /// Whether the dashpot may pull: if not, spring and dashpot together push or do nothing.
-    pub attraction: bool,
+    /// Whether the dashpot is limited such that spring and dashpot together never pull.
+    pub limit_damping: bool,
     /// Tangential dashpot as a fraction of the normal one; of the laws with a history.
     pub tangential_damping: f64,
 }
@@ -114,8 +114,8 @@ pub struct ContactModel {
 impl Default for ContactModel {
     fn default() -> Self {
         Self {
-            law: Law::Linear,
-            attraction: true,
+            law: Law::HookeViscous,
+            limit_damping: false,
             tangential_damping: 0.5,
         }
     }
@@ -158,13 +158,13 @@ pub enum Cohesion {
 /// the other sphere or of a wall.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairLaw {
-    /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa, with 1/E* = (1-nu_a²)/E_a + (1-nu_b²)/E_b. Of the law
+    /// Normal stiffness, N/m; of the normal model `hertz` 4/3 E*, Pa, with 1/E* = (1-nu_a²)/E_a + (1-nu_b²)/E_b. Of the law
     /// `impulse` that of its stiffest contact: each contact has its own.
     pub stiffness: f64,
-    /// The same of the first material on a wall of the second: with 1/E* = (1-nu_a²)/E_a for the law `hertz` if walls
+    /// The same of the first material on a wall of the second: with 1/E* = (1-nu_a²)/E_a for the normal model `hertz` if walls
     /// of that material are rigid, else equal to `stiffness`.
     pub wall_stiffness: f64,
-    /// Tangential over normal stiffness. Of the law `hertz`, where both are tangents:
+    /// Tangential over normal stiffness. Of the normal model `hertz`, where both are tangents:
     /// 8 G* sqrt(R d) / (2 E* sqrt(R d)) = 4 G*/E*, with 1/G* = (2-nu_a)/G_a + (2-nu_b)/G_b.
     pub tangential_ratio: f64,
     /// The same of the first material on a wall.
@@ -173,7 +173,7 @@ pub struct PairLaw {
     pub damping_ratio: f64,
     /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
     pub damping: f64,
-    /// Coefficient of restitution, of the law `impulse`; others have it as a dashpot.
+    /// Coefficient of restitution, of the normal model `impulse`; others have it as a dashpot.
     pub restitution: f64,
     /// Coefficient of friction.
     pub friction: f64,
@@ -408,14 +408,14 @@ impl Model {
         // What `Debug` writes of a number is enough to tell it from every other.
         let ContactModel {
             law,
-            attraction,
+            limit_damping,
             tangential_damping,
         } = contact;
         let law = law
             .custom()
-            .map_or((law.keyword(), 0.0), |law| (law.source.as_str(), law.range));
+            .map_or((law.name(), 0.0), |law| (law.source.as_str(), law.range));
         let settings = (gravity, time_step, integrator, domain);
-        let contact = (law, attraction, tangential_damping, materials, pairs);
+        let contact = (law, limit_damping, tangential_damping, materials, pairs);
         let _ = write!(
             hash,
             "{settings:?} {contact:?} {shapes:?} {walls:?} {flow:?} {forces:?} {sleep:?}"

@@ -752,7 +752,7 @@ impl Files {
             .model
             .walls
             .iter()
-            .any(|wall| wall.loaded.is_some())
+            .any(|wall| wall.dynamic.is_some())
             && !self.plan.states.is_empty()
         {
             let table = Table::walls(snapshot);

@@ -26,7 +26,7 @@ impl Names {
 
 /// Whether the pose of a wall changes.
 fn moves(wall: &Wall) -> bool {
-    wall.motion.is_some() || wall.loaded.is_some()
+    wall.motion.is_some() || wall.dynamic.is_some()
 }
 
 /// The numbers that sum up a step: the columns of `statistics.csv`, whose names end in their units.

@@ -206,7 +206,7 @@ pub struct Renderer {
     targets: Option<Targets>,
     output: wgpu::TextureFormat,
     sphere_count: u32,
-    /// Number of springs and pushes.
+    /// Number of springs and applied forces.
     action_count: u32,
     has_water: bool,
     /// Simulated time, s.
@@ -939,7 +939,7 @@ impl Renderer {
     }
 }
 
-/// Number of springs and pushes that are looked at for springs: 0 if there are none.
+/// Number of springs and applied forces that are looked at for springs: 0 if there are none.
 fn drawn_actions(simulation: &Simulation) -> u32 {
     if simulation.model().forces.springs.is_empty() {
         return 0;

@@ -321,7 +321,7 @@ impl Material {
         }
     }
 
-    /// The same with a Young's modulus (Pa) and Poisson's ratio, for the law `hertz`.
+    /// The same with a Young's modulus (Pa) and Poisson's ratio, for the normal model `hertz`.
     pub fn elastic(self, young_modulus: f64, poisson_ratio: f64) -> Material {
         Material {
             young_modulus: Some(young_modulus),
@@ -332,10 +332,11 @@ impl Material {
 }
 
 impl Contact {
-    /// A linear spring and dashpot, with a tangential spring, of a normal stiffness, N/m.
+    /// A linear spring and dashpot of a normal stiffness, N/m, with a tangential spring that has a history.
     pub fn hooke(stiffness: f64) -> Contact {
         Contact {
-            law: format::Law::Hooke,
+            normal: format::NormalModel::Hooke,
+            tangential: Some(format::TangentialModel::History),
             stiffness: Some(stiffness),
             ..Contact::default()
         }
@@ -344,7 +345,7 @@ impl Contact {
     /// Impulses, in as long steps as can be.
     pub fn impulse() -> Contact {
         Contact {
-            law: format::Law::Impulse,
+            normal: format::NormalModel::Impulse,
             ..Contact::default()
         }
     }
@@ -352,7 +353,7 @@ impl Contact {
     /// Hertz's spring and Mindlin's, of the elastic moduli of the materials.
     pub fn hertz() -> Contact {
         Contact {
-            law: format::Law::Hertz,
+            normal: format::NormalModel::Hertz,
             ..Contact::default()
         }
     }
@@ -388,7 +389,7 @@ impl Shape {
         of(json!({ "spheres": spheres }))
     }
 
-    /// `spheres` spheres fitted inside a closed mesh, an OBJ or STL file.
+    /// `spheres` spheres fitted inside a watertight mesh, an OBJ or STL file.
     pub fn mesh(file: &str, spheres: u32) -> Shape {
         of(json!({ "mesh": { "file": file, "spheres": spheres } }))
     }

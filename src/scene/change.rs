@@ -15,7 +15,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Reads `PATH=VALUE`. A value is JSON; what is none is a string, so that `contact.law=hertz` needs no quotes.
+    /// Reads `PATH=VALUE`. A value is JSON; what is none is a string, so that `contact.normal=hertz` needs no quotes.
     ///
     /// # Errors
     /// If there is no `=`, or nothing before it: what is expected, in words.
@@ -330,7 +330,7 @@ mod tests {
                 json!("rod"),
             ),
             ("contact.stiffness=2e5", "/contact/stiffness", json!(2e5)),
-            ("contact.law=hertz", "/contact/law", json!("hertz")),
+            ("contact.normal=hertz", "/contact/normal", json!("hertz")),
             ("output.every.steps=100", "/output/every/steps", json!(100)),
             ("gravity=[0, -1, 0]", "/gravity", json!([0, -1, 0])),
             ("name=a=b", "/name", json!("a=b")),

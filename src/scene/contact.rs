@@ -1,6 +1,6 @@
 //! From materials to contact parameters: mixing rules, dashpots, stiffnesses and the time step.
 //!
-//! A contact of the laws `linear` and `hooke` is a linear spring k and dashpot c between two bodies of effective mass m. With the
+//! A contact of the normal model `hooke` is a linear spring k and dashpot c between two bodies of effective mass m. With the
 //! damping ratio zeta = c / (2 sqrt(k m)) it lasts t_c = pi / sqrt(k/m - (c/2m)²), and ends at
 //! overlap 0 with e = exp(-c t_c / 2m) = exp(-pi zeta / sqrt(1 - zeta²)) of its speed; solved for
 //! zeta, this is [`damping_ratio`]. Tsuji's dashpot gives Hertz's contact the same e of the same zeta.
@@ -22,10 +22,10 @@ pub const MAX_OVERLAP: f64 = 0.01;
 /// Tangential over normal stiffness unless the scene says otherwise: with it, a solid sphere's
 /// tangential and normal oscillations take the same time in a contact, for 1/m + r²/(2/5 m r²) = 7/2 1/m.
 pub const TANGENTIAL_RATIO: f64 = 2.0 / 7.0;
-/// The same of the law `impulse`, and its tangential over its normal dashpot: together, spring and dashpot stop in one
+/// The same of the normal model `impulse`, and its tangential over its normal dashpot: together, spring and dashpot stop in one
 /// step what a solid sphere slips.
 pub const IMPULSE_TANGENTIAL_RATIO: f64 = 1.0 / 7.0;
-/// Longest time step of the law `impulse` that is derived, as a part of sqrt(R/g).
+/// Longest time step of the normal model `impulse` that is derived, as a part of sqrt(R/g).
 const PART_OF_FALL: f64 = 0.01;
 /// The part of the smallest radius that the fastest body comes in such a time step.
 const PART_OF_RADIUS: f64 = 0.1;
@@ -188,7 +188,6 @@ pub(super) fn mix(
     materials: &[&format::Material],
     given: &[(usize, usize, &format::Pair)],
 ) -> Vec<PairLaw> {
-    const CONSTANT: Option<format::Rolling> = Some(format::Rolling::Constant);
     let count = materials.len();
     let mut pairs = Vec::with_capacity(count * count);
     for a in materials {
@@ -200,11 +199,6 @@ pub(super) fn mix(
                 damping_ratio,
                 damping,
                 friction: geometric_mean(a.friction, b.friction),
-                rolling: if [a.rolling, b.rolling] == [CONSTANT; 2] {
-                    Rolling::Constant
-                } else {
-                    Rolling::Spring
-                },
                 cohesion: mix_cohesion(
                     cohesion(a.cohesion.as_ref()),
                     cohesion(b.cohesion.as_ref()),
@@ -216,6 +210,12 @@ pub(super) fn mix(
                 let [a, b] = [a, b].map(|of| (coefficient.of_material)(of).unwrap_or(0.0));
                 *(coefficient.of_law)(&mut law) = geometric_mean(a, b);
             }
+            let rolling = match [a.rolling, b.rolling].map(Option::unwrap_or_default) {
+                [format::Rolling::None, _] | [_, format::Rolling::None] => format::Rolling::None,
+                [format::Rolling::Constant, format::Rolling::Constant] => format::Rolling::Constant,
+                _ => format::Rolling::Spring,
+            };
+            set_rolling(&mut law, rolling);
             pairs.push(law);
         }
     }
@@ -232,16 +232,13 @@ pub(super) fn mix(
             if let Some(friction) = pair.friction {
                 law.friction = friction;
             }
-            if let Some(rolling) = pair.rolling {
-                law.rolling = match rolling {
-                    format::Rolling::Constant => Rolling::Constant,
-                    format::Rolling::Spring => Rolling::Spring,
-                };
-            }
             for coefficient in &COEFFICIENTS {
                 if let Some(number) = (coefficient.of_pair)(pair) {
                     *(coefficient.of_law)(law) = number;
                 }
+            }
+            if let Some(rolling) = pair.rolling {
+                set_rolling(law, rolling);
             }
             if pair.cohesion.is_some() {
                 law.cohesion = cohesion(pair.cohesion.as_ref());
@@ -249,6 +246,29 @@ pub(super) fn mix(
         }
     }
     pairs
+}
+
+/// Sets how rolling is resisted; if it is not, there is no rolling friction.
+fn set_rolling(law: &mut PairLaw, rolling: format::Rolling) {
+    law.rolling = match rolling {
+        format::Rolling::Constant => Rolling::Constant,
+        format::Rolling::Spring | format::Rolling::None => Rolling::Spring,
+    };
+    if rolling == format::Rolling::None {
+        law.rolling_friction = 0.0;
+    }
+}
+
+/// What the settings of all contacts say of each pair of materials, whatever the materials say.
+pub(super) fn override_pairs(contact: &format::Contact, laws: &mut [PairLaw]) {
+    for law in laws {
+        if contact.elastic {
+            *law = law.elastic();
+        }
+        if contact.is_frictionless() {
+            law.friction = 0.0;
+        }
+    }
 }
 
 /// Damping ratio and directly given damping, N s/m.
@@ -325,7 +345,7 @@ pub(super) struct Encounters {
     speed: f64,
     /// Largest angular speed of a body at the start, rad/s.
     spin: f64,
-    /// Whether walls of each material are rigid, by the law `hertz`.
+    /// Whether walls of each material are rigid, by the normal model `hertz`.
     rigid: Vec<bool>,
     /// The shortest Rayleigh time of the smallest spheres of each material whose elastic constants are
     /// known, s, and that material.
@@ -485,14 +505,14 @@ impl Encounters {
         pairs: &mut [PairLaw],
         names: &[String],
     ) -> Result<Vec<String>, Problem> {
-        if contact.law == format::Law::Impulse {
+        if contact.normal == format::NormalModel::Impulse {
             for law in pairs {
                 law.tangential_ratio = IMPULSE_TANGENTIAL_RATIO;
                 law.wall_tangential_ratio = IMPULSE_TANGENTIAL_RATIO;
             }
             return Ok(Vec::new());
         }
-        if contact.law == format::Law::Hertz {
+        if contact.normal == format::NormalModel::Hertz {
             elastic(materials, &self.rigid, pairs);
             return Ok(self.elastic_notes(pairs, names));
         }
@@ -610,7 +630,7 @@ impl Encounters {
         stiffnesses
     }
 
-    /// The frame of the law `impulse`, s, its number of substeps, and what to say of them; and sets the stiffnesses of
+    /// The frame of the normal model `impulse`, s, its number of substeps, and what to say of them; and sets the stiffnesses of
     /// the stiffest contacts of all pairs.
     pub(super) fn substeps(
         &self,
@@ -658,7 +678,7 @@ impl Encounters {
         (frame, substeps, time_step)
     }
 
-    /// Sets the stiffnesses of all pairs to those that their stiffest contacts have by the law `impulse` with a time step
+    /// Sets the stiffnesses of all pairs to those that their stiffest contacts have by the normal model `impulse` with a time step
     /// (s).
     pub(super) fn stiffen_for(&self, seconds: f64, pairs: &mut [PairLaw]) {
         pairs.iter_mut().for_each(|law| law.stiffness = 0.0);
@@ -811,7 +831,7 @@ impl Encounters {
             stable: f64::INFINITY,
             stable_of: first,
             unstable_by: "",
-            rayleigh: self.rayleigh.filter(|_| contact.law == Law::Hertz),
+            rayleigh: self.rayleigh.filter(|_| contact.law == Law::HertzMindlin),
             flat: (f64::INFINITY, first),
         };
         for encounter in &self.list {
@@ -832,7 +852,7 @@ impl Encounters {
             };
             let normal = stable(encounter.contact_mass, stiffest.normal, stiffest.damping);
             let shear_damping = match contact.law {
-                Law::Linear => 0.0,
+                Law::HookeViscous => 0.0,
                 _ => contact.tangential_damping * stiffest.damping,
             };
             let shear = stable(encounter.shear_mass, stiffest.shear, shear_damping);
@@ -854,7 +874,7 @@ impl Encounters {
     fn stiffest(&self, encounter: &Encounter, law: &Law, pair: &PairLaw) -> Stiffest {
         let mass = encounter.mass;
         let critical = |stiffness: f64| 2.0 * (stiffness * mass).sqrt();
-        if *law == Law::Hertz {
+        if *law == Law::HertzMindlin {
             let (stiffness, ratio) = if encounter.wall {
                 (pair.wall_stiffness, pair.wall_tangential_ratio)
             } else {
@@ -875,7 +895,7 @@ impl Encounters {
         Stiffest {
             normal: pair.stiffness,
             shear: match law {
-                Law::Linear => 0.0,
+                Law::HookeViscous => 0.0,
                 _ => pair.tangential_ratio * pair.stiffness,
             },
             damping,
@@ -923,7 +943,7 @@ struct Limits<'a> {
     stable_of: &'a Encounter,
     /// What makes it no longer.
     unstable_by: &'static str,
-    /// Of the law `hertz`, the shortest Rayleigh time, s, and its material.
+    /// Of the normal model `hertz`, the shortest Rayleigh time, s, and its material.
     rayleigh: Option<(f64, usize)>,
     /// The largest stable time step, s, where flat sides meet.
     flat: (f64, &'a Encounter),

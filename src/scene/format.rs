@@ -118,7 +118,7 @@ pub struct SceneFile {
     /// geometric mean, sqrt(a b); damping by the arithmetic mean, (a + b)/2. Where one material
     /// gives a restitution and the other a damping, the dashpot is the mean of the two dashpots.
     /// Equal values mix to themselves. Rolling and twisting friction mix by the geometric mean; rolling
-    /// is resisted by a constant torque only if both materials say so. Cohesion mixes by the geometric mean of the
+    /// is resisted by a constant torque only if both materials say so, and not at all if one says "none". Cohesion mixes by the geometric mean of the
     /// works of adhesion, or of the forces, with the arithmetic mean of the ranges; there is none where
     /// only one of the materials has any, and where their kinds differ a pair has to say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -361,31 +361,45 @@ impl Kind {
 #[schemars(extend(
     "not" = {"required": ["stiffness", "max_overlap"]},
     "oneOf" = [
-        {"properties": {"law": {"const": "linear"}, "tangential_damping": false, "attraction": false,
-                        "file": false, "range": false, "substeps": false}},
-        {"properties": {"law": {"const": "hooke"}, "file": false, "range": false, "substeps": false},
-         "required": ["law"]},
-        {"properties": {"law": {"const": "hertz"}, "stiffness": false, "max_overlap": false,
-                        "tangential_stiffness": false, "file": false, "range": false, "substeps": false},
-         "required": ["law"]},
-        {"properties": {"law": {"const": "impulse"}, "stiffness": false, "max_overlap": false,
-                        "tangential_stiffness": false, "tangential_damping": false, "attraction": false,
+        {"properties": {"normal": {"const": "hooke"}, "tangential": {"const": "viscous"}, "tangential_damping": false,
+                        "limit_damping": false, "file": false, "range": false, "substeps": false}},
+        {"properties": {"normal": {"const": "hooke"}, "tangential": {"const": "history"},
+                        "file": false, "range": false, "substeps": false},
+         "required": ["tangential"]},
+        {"properties": {"normal": {"const": "hooke"}, "tangential": {"const": "none"}, "tangential_stiffness": false,
+                        "tangential_damping": false, "limit_damping": false,
+                        "file": false, "range": false, "substeps": false},
+         "required": ["tangential"]},
+        {"properties": {"normal": {"const": "hertz"}, "tangential": {"const": "mindlin"}, "stiffness": false,
+                        "max_overlap": false, "tangential_stiffness": false,
+                        "file": false, "range": false, "substeps": false},
+         "required": ["normal"]},
+        {"properties": {"normal": {"const": "hertz"}, "tangential": {"const": "none"}, "stiffness": false,
+                        "max_overlap": false, "tangential_stiffness": false, "tangential_damping": false,
+                        "file": false, "range": false, "substeps": false},
+         "required": ["normal", "tangential"]},
+        {"properties": {"normal": {"const": "impulse"}, "tangential": {"enum": ["history", "none"]},
+                        "stiffness": false, "max_overlap": false, "tangential_stiffness": false,
+                        "tangential_damping": false, "limit_damping": false,
                         "elastic": {"const": false}, "file": false, "range": false},
-         "required": ["law"]},
-        {"properties": {"law": {"const": "custom"}, "attraction": false, "substeps": false},
-         "required": ["law", "file"]},
+         "required": ["normal"]},
+        {"properties": {"normal": {"const": "custom"}, "tangential": false, "limit_damping": false, "substeps": false},
+         "required": ["normal", "file"]},
     ],
 ))]
 pub struct Contact {
-    /// Contact law.
+    /// Model of the normal force.
     #[serde(default)]
-    pub law: Law,
-    /// Normal stiffness, N/m, equal for all pairs of materials; not of the law "hertz", for which the
+    pub normal: NormalModel,
+    /// Model of the tangential force. Default: "viscous" with the normal model "hooke", "mindlin" with "hertz",
+    /// "history" with "impulse".
+    pub tangential: Option<TangentialModel>,
+    /// Normal stiffness, N/m, equal for all pairs of materials; not with the normal model "hertz", for which the
     /// materials give it. Default: derived from `max_overlap`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub stiffness: Option<f64>,
     /// Wanted largest overlap as a fraction of the smallest radius, from which the stiffness of
-    /// each pair of materials follows; not together with `stiffness`, and not of the law "hertz".
+    /// each pair of materials follows; not together with `stiffness`, and not with the normal model "hertz".
     /// Default: 0.01.
     ///
     /// k = m v²/(f R)²: m is the largest effective mass of two bodies of these materials, R their
@@ -394,105 +408,143 @@ pub struct Contact {
     /// how deep a body can fall, onto a plane or past the other bodies.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub max_overlap: Option<f64>,
-    /// Tangential stiffness k_t, N/m, equal for all pairs of materials; not of the law "hertz", for which
-    /// the materials give it. Default: 2/7 of the normal stiffness k of the pair. The linear law has no
-    /// contact history: its shear force is viscous, of the coefficient k_t sqrt(m/k) (N s/m) with the
-    /// effective mass m of the two bodies, and capped by friction.
+    /// Tangential stiffness k_t, N/m, equal for all pairs of materials; not with the normal model "hertz", for which
+    /// the materials give it. Default: 2/7 of the normal stiffness k of the pair. The tangential model "viscous" makes
+    /// a coefficient of it, k_t sqrt(m/k) (N s/m), with the effective mass m of the two bodies.
     #[schemars(range(min = 0))]
     pub tangential_stiffness: Option<f64>,
-    /// Tangential dashpot as a fraction of the normal dashpot of the contact; not of the law "linear".
-    /// Default: 0.5.
+    /// Tangential dashpot as a fraction of the normal dashpot of the contact; with the tangential models "history" and
+    /// "mindlin". Default: 0.5.
     #[schemars(range(min = 0))]
     pub tangential_damping: Option<f64>,
-    /// Whether the dashpot may pull while a contact ends; of the laws "hooke" and "hertz". Default:
-    /// "allowed", as in the law "linear".
-    pub attraction: Option<Attraction>,
+    /// Whether the dashpot is limited such that spring and dashpot together never pull. Default: false: the dashpot may
+    /// pull while a contact ends, which then ends at overlap 0, with exactly the restitution given.
+    ///
+    /// If true, bodies bounce more than the restitution given says: for 0.2, 0.4, 0.6 and 0.8 comes out 0.325, 0.472,
+    /// 0.632 and 0.808, with the normal models "hooke" and "hertz" alike. Not with the tangential model "viscous", nor
+    /// with "hooke" and "none".
+    pub limit_damping: Option<bool>,
     /// Whether all collisions are perfectly elastic and without friction, whatever the materials say: nothing
     /// dissipates. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elastic: bool,
-    /// The WGSL file with the law of the user's, relative to the folder of the scene file; required by
-    /// the law "custom", and of no other.
+    /// The WGSL file with a contact law of your own, relative to the folder of the scene file; required by
+    /// the normal model "custom", and of no other.
     pub file: Option<String>,
-    /// Largest gap between two surfaces at which the law "custom" still acts, m. Default: 0.
+    /// Largest gap between two surfaces at which the normal model "custom" still acts, m. Default: 0.
     #[schemars(range(min = 0))]
     pub range: Option<f64>,
     /// Time step, s. Default: a fiftieth of the shortest contact, or half of what is stable if that is
-    /// less. With the law "impulse" it is the time of a picture, 1/60 s by default, which `substeps` divide.
+    /// less. With the normal model "impulse" it is the time of a picture, 1/60 s by default, which `substeps` divide.
     ///
     /// The shortest contact is that of the smallest effective mass m of two bodies. It takes
-    /// t_c = pi / sqrt(k/m - (c/2m)²); by the law "hertz", t_c = 2.87 (m²/(R E*² v))^(1/5) with the
+    /// t_c = pi / sqrt(k/m - (c/2m)²); with the normal model "hertz", t_c = 2.87 (m²/(R E*² v))^(1/5) with the
     /// fastest closing speed v to be expected (see `max_overlap`), and then the time step is also at most
     /// 20 % of the Rayleigh time pi R sqrt(rho/G)/(0.1631 nu + 0.8766) of the smallest sphere of each
-    /// material. Stable is what the normal spring and dashpot allow, sqrt(m/k) and m/c; of a law with a
+    /// material. Stable is what the normal spring and dashpot allow, sqrt(m/k) and m/c; with a
     /// tangential spring, the same of that one, sqrt(m_t/k_t) and m_t/c_t, where m_t is the mass that a
     /// push along the surface meets, since it turns the body too.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub time_step: Option<f64>,
-    /// Steps into which the law "impulse" divides `time_step`, and of no other law. Default: as many as make a step no
-    /// longer than a hundredth of sqrt(R/g), with the smallest radius R and the strength of gravity g, and than it
-    /// takes the fastest body to come as far as a tenth of R.
+    /// Steps into which the normal model "impulse" divides `time_step`, and of no other. Default: as many as make a
+    /// step no longer than a hundredth of sqrt(R/g), with the smallest radius R and the strength of gravity g, and than
+    /// it takes the fastest body to come as far as a tenth of R.
     ///
     /// More of them make contacts stiffer: the overlap under a load goes with the square of a step.
     #[schemars(range(min = 1, max = 10_000))]
     pub substeps: Option<u32>,
 }
 
-/// Contact law.
+impl Contact {
+    /// The model of the tangential force: the one that is given, or the one that the normal model has by default; `None`
+    /// for a law of the user's, which has both.
+    pub fn tangential_model(&self) -> Option<TangentialModel> {
+        let default = match self.normal {
+            NormalModel::Hooke => TangentialModel::Viscous,
+            NormalModel::Hertz => TangentialModel::Mindlin,
+            NormalModel::Impulse => TangentialModel::History,
+            NormalModel::Custom => return None,
+        };
+        Some(self.tangential.unwrap_or(default))
+    }
+
+    /// Whether contacts carry a history from step to step, as resistance to rolling and cohesion need it.
+    pub(super) fn has_history(&self) -> bool {
+        self.normal != NormalModel::Hooke
+            || self.tangential_model() == Some(TangentialModel::History)
+    }
+
+    /// Whether no force acts along surfaces, whatever the materials say of friction.
+    pub(super) fn is_frictionless(&self) -> bool {
+        self.tangential == Some(TangentialModel::None)
+    }
+}
+
+/// Model of the normal force.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(remote = "Law", rename_all = "kebab-case")]
-pub enum Law {
-    /// Normal spring and dashpot, and viscous shear capped by Coulomb friction. The contact ends where
-    /// the overlap does, so the dashpot may pull. It has no contact history, and no rolling or twisting friction
-    /// and no cohesion.
+#[serde(remote = "NormalModel", rename_all = "kebab-case")]
+pub enum NormalModel {
+    /// A linear spring k d and a dashpot.
     #[default]
-    Linear,
-    /// Normal spring k d and dashpot; a tangential spring k_t with a history, and a dashpot
-    /// (Cundall and Strack). Tangential spring and dashpot together are capped at the friction coefficient times
-    /// the normal force of spring and dashpot, without the pull of cohesion.
     Hooke,
     /// Hertz's contact, from `young_modulus` and `poisson_ratio` of the materials: F = 4/3 E* sqrt(R)
-    /// d^1.5, and Mindlin's tangential spring k_t = 8 G* sqrt(R d), with a history; R = R1 R2/(R1 + R2),
-    /// or the radius on a plane; 1/E* = (1 - nu1²)/E1 + (1 - nu2²)/E2; 1/G* = (2 - nu1)/G1 + (2 - nu2)/G2,
-    /// G = E/(2 (1 + nu)). On a wall that is rigid, only the sphere's terms count.
+    /// d^1.5; R = R1 R2/(R1 + R2), or the radius on a plane; 1/E* = (1 - nu1²)/E1 + (1 - nu2²)/E2. On a wall that is
+    /// rigid, only the sphere's terms count.
     ///
     /// Tsuji's dashpot, 2 sqrt(5/6) zeta sqrt(S m) with S = 2 E* sqrt(R d) and the effective mass m, leaves
-    /// the restitution given. Friction is capped as by "hooke".
+    /// the restitution given.
     Hertz,
     /// Steps as long as can be: contacts have no stiffness of their own, but are as stiff as a step allows. In each
     /// step, a contact gets the impulse that stops the shares of mass that its two bodies have for it; a body shares
     /// its mass among its contacts. Restitution, friction, rolling and twisting friction and cohesion are those of the
     /// materials; overlaps are larger than those of "hooke".
     Impulse,
-    /// A law of the user's: a WGSL function in `file`, on the GPU engine only. It gets the stiffness,
-    /// dashpot, friction and so on of the pair as "hooke" would have them, and does with them what it likes.
+    /// A contact law of your own, normal and tangential: a WGSL function in `file`, on the GPU engine only. It gets the
+    /// stiffness, dashpot, friction and so on of the pair as "hooke" with "history" would have them, and does with them
+    /// what it likes.
     Custom,
 }
 
-impl Law {
+impl NormalModel {
     /// The word for it in a scene.
     pub fn keyword(self) -> &'static str {
         match self {
-            Law::Linear => "linear",
-            Law::Hooke => "hooke",
-            Law::Hertz => "hertz",
-            Law::Impulse => "impulse",
-            Law::Custom => "custom",
+            NormalModel::Hooke => "hooke",
+            NormalModel::Hertz => "hertz",
+            NormalModel::Impulse => "impulse",
+            NormalModel::Custom => "custom",
         }
     }
 }
 
-/// Whether the dashpot may pull while a contact ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(remote = "Attraction", rename_all = "kebab-case")]
-pub enum Attraction {
-    /// It may: a contact ends at overlap 0, and the restitution is exactly the one given.
-    #[default]
-    Allowed,
-    /// It may not: spring and dashpot together push or do nothing. Bodies bounce more than the
-    /// restitution given says: for 0.2, 0.4, 0.6 and 0.8 comes out 0.325, 0.472, 0.632 and 0.808, by
-    /// the laws "hooke" and "hertz" alike.
-    Clamped,
+/// Model of the tangential force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "TangentialModel", rename_all = "kebab-case")]
+pub enum TangentialModel {
+    /// None: surfaces are frictionless, whatever the materials say. With any normal model.
+    None,
+    /// A viscous force against sliding, capped by Coulomb friction; with the normal model "hooke". There is no contact
+    /// history: a body on a slope creeps, and there is no rolling or twisting friction and no cohesion.
+    Viscous,
+    /// A spring k_t, whose elongation is the contact history, and a dashpot (Cundall and Strack); with the normal models
+    /// "hooke" and "impulse". Tangential spring and dashpot together are capped at the friction coefficient times the
+    /// normal force of spring and dashpot, without the pull of cohesion.
+    History,
+    /// Mindlin's spring k_t = 8 G* sqrt(R d), with a contact history and a dashpot, capped as with "history"; with the
+    /// normal model "hertz". 1/G* = (2 - nu1)/G1 + (2 - nu2)/G2, G = E/(2 (1 + nu)).
+    Mindlin,
+}
+
+impl TangentialModel {
+    /// The word for it in a scene.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            TangentialModel::None => "none",
+            TangentialModel::Viscous => "viscous",
+            TangentialModel::History => "history",
+            TangentialModel::Mindlin => "mindlin",
+        }
+    }
 }
 
 /// A material: its density, and how it touches itself. It gives either `restitution` or `damping`.
@@ -510,31 +562,31 @@ pub struct Material {
     /// critical damping, zeta = 1.
     #[schemars(range(min = 0, max = 1))]
     pub restitution: Option<f64>,
-    /// Normal dashpot, N s/m, given directly; not with the law "impulse".
+    /// Normal dashpot, N s/m, given directly; not with the normal model "impulse".
     #[schemars(range(min = 0))]
     pub damping: Option<f64>,
     /// Coefficient of (Coulomb) friction.
     #[schemars(range(min = 0))]
     pub friction: f64,
-    /// Young's modulus E, Pa. The law "hertz" needs it of each material that a body is of, and the other
-    /// laws do not use it. Walls of a material without it are rigid.
+    /// Young's modulus E, Pa. The normal model "hertz" needs it of each material that a body is of, and the
+    /// others do not use it. Walls of a material without it are rigid.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub young_modulus: Option<f64>,
     /// Poisson's ratio nu, greater than -1 and at most 0.5; needed and used as `young_modulus` is.
     #[schemars(extend("exclusiveMinimum" = -1, "maximum" = 0.5))]
     pub poisson_ratio: Option<f64>,
     /// Coefficient of rolling friction: the torque against rolling is at most this times R times
-    /// the normal force, with R the radius on a plane and R1 R2/(R1 + R2) between two spheres. Not with
-    /// the law "linear". Default: 0.
+    /// the normal force, with R the radius on a plane and R1 R2/(R1 + R2) between two spheres. It
+    /// needs a contact history: not with the tangential model "viscous", nor with "hooke" and "none". Default: 0.
     #[schemars(range(min = 0))]
     pub rolling_friction: Option<f64>,
-    /// How rolling is resisted; not with the law "linear". Default: "spring".
+    /// How rolling is resisted; only with a contact history. Default: "spring".
     pub rolling: Option<Rolling>,
     /// Coefficient of twisting friction: the torque about the normal is at most this times R times the
-    /// normal force, with the R of rolling friction. Not with the law "linear". Default: 0.
+    /// normal force, with the R of rolling friction. Only with a contact history. Default: 0.
     #[schemars(range(min = 0))]
     pub twisting_friction: Option<f64>,
-    /// Attraction of the surfaces; not with the law "linear". Default: none.
+    /// Attraction of the surfaces; only with a contact history. Default: none.
     pub cohesion: Option<Cohesion>,
     /// Thermal conductivity, W/(m K). A scene in which any material has one has heat: each body has a temperature, and
     /// heat flows through contacts, q = 2 k a ΔT, with k the harmonic mean of the two conductivities and a = sqrt(R δ)
@@ -564,17 +616,17 @@ pub struct Pair {
     #[schemars(range(min = 0))]
     pub friction: Option<f64>,
     /// Coefficient of rolling friction: the torque against rolling is at most this times R times
-    /// the normal force, with R the radius on a plane and R1 R2/(R1 + R2) between two spheres. Not with
-    /// the law "linear".
+    /// the normal force, with R the radius on a plane and R1 R2/(R1 + R2) between two spheres. Only
+    /// with a contact history.
     #[schemars(range(min = 0))]
     pub rolling_friction: Option<f64>,
-    /// How rolling is resisted; not with the law "linear".
+    /// How rolling is resisted; only with a contact history.
     pub rolling: Option<Rolling>,
     /// Coefficient of twisting friction: the torque about the normal is at most this times R times the
-    /// normal force, with the R of rolling friction. Not with the law "linear".
+    /// normal force, with the R of rolling friction. Only with a contact history.
     #[schemars(range(min = 0))]
     pub twisting_friction: Option<f64>,
-    /// Attraction of the surfaces; not with the law "linear". 0 is none.
+    /// Attraction of the surfaces; only with a contact history. 0 is none.
     pub cohesion: Option<Cohesion>,
 }
 
@@ -582,6 +634,8 @@ pub struct Pair {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Rolling", rename_all = "kebab-case")]
 pub enum Rolling {
+    /// Not at all, whatever the coefficient of rolling friction.
+    None,
     /// By a constant torque against the relative spin, which holds nothing: heaps creep.
     Constant,
     /// By a spring that the rolling of the bodies stretches, with a history, and that yields at the same torque.
@@ -638,7 +692,7 @@ pub struct Plane {
     pub normal: Vector,
     /// Name of the material.
     pub material: String,
-    /// With the law "hertz", whether it is rigid: of the elastic constants, only those of the sphere count. All walls
+    /// With the normal model "hertz", whether it is rigid: of the elastic constants, only those of the sphere count. All walls
     /// of a material are, or none. Default: false, but true where the material has no `young_modulus`.
     pub rigid: Option<bool>,
     /// Temperature, K, which it keeps. Default: it conducts nothing.
@@ -699,7 +753,7 @@ pub struct Body {
 ///
 /// Each is of the shape, the material and the group with the names that these had there, and stays fixed if it
 /// was. Where shape, material, group or walls are others now, so are they from here on. The contact
-/// histories of these bodies (slip, roll) are kept if both runs have the same law. Time starts at 0.
+/// histories of these bodies (tangential and rolling displacement) are kept if both runs have the same contact law. Time starts at 0.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Start", deny_unknown_fields)]
 pub struct Start {
@@ -1068,7 +1122,7 @@ impl Body {
 
 objects! {
     SceneFile: "a scene: an object with \"version\", \"materials\", \"shapes\" and \"bodies\", \"fills\" or \"inlets\"",
-    Contact: "an object such as {\"law\": \"linear\", \"max_overlap\": 0.01}",
+    Contact: "an object such as {\"normal\": \"hooke\", \"tangential\": \"history\"}",
     Domain: "an object such as {\"min\": [-1, 0, -1], \"max\": [1, 2, 1], \"periodic\": [true, false, true]}",
     Output: "an object such as {\"every\": {\"seconds\": 0.02}, \"vtk\": [\"bodies\", \"contacts\"]}",
     Interval: "an object such as {\"steps\": 1000} or {\"seconds\": 0.01}",
@@ -1095,9 +1149,9 @@ keywords! {
     Integrator: "\"semi-implicit\" or \"explicit\"",
     InitialOverlap: "one of \"error\", \"relax\", \"allow\"",
     Kind: "\"bodies\", \"spheres\", \"contacts\" or \"walls\"",
-    Law: "\"linear\", \"hooke\", \"hertz\" or \"custom\"",
-    Attraction: "\"allowed\" or \"clamped\"",
-    Rolling: "\"constant\" or \"spring\"",
+    NormalModel: "\"hooke\", \"hertz\", \"impulse\" or \"custom\"",
+    TangentialModel: "\"none\", \"viscous\", \"history\" or \"mindlin\"",
+    Rolling: "\"none\", \"constant\" or \"spring\"",
     Placement: "\"grid\" or \"random\"",
     Random: "\"random\" or a quaternion [x, y, z, w]",
     TheDomain: "\"domain\" or an object such as {\"min\": [-1, 0, -1], \"max\": [1, 2, 1]}",

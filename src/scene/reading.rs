@@ -11,6 +11,31 @@ use super::strict::SEPARATOR;
 /// Most fields that an error lists.
 const LISTED: usize = 20;
 
+/// Fields that have other names than they once had: where they stood, what stands there now, and what else to say.
+const RENAMED: [(&str, &str, &str); 4] = [
+    (
+        "contact.law",
+        "\"normal\" and \"tangential\"",
+        "\"law\": \"linear\" is \"normal\": \"hooke\" now, \"hooke\" is \"normal\": \"hooke\", \"tangential\": \"history\", \
+         and \"hertz\", \"impulse\" and \"custom\" are words for \"normal\"",
+    ),
+    (
+        "contact.attraction",
+        "\"limit_damping\"",
+        "\"attraction\": \"clamped\" is \"limit_damping\": true now, and \"allowed\" is false",
+    ),
+    (
+        "springs[].length",
+        "\"rest_length\"",
+        "it has another name now",
+    ),
+    (
+        "water.waves[].length",
+        "\"wavelength\"",
+        "it has another name now",
+    ),
+];
+
 /// Longest piece of the file that an error quotes, in characters.
 const QUOTED: usize = 60;
 
@@ -78,6 +103,10 @@ fn misfit(path: String, message: &str) -> Problem {
     let (what, expected) = message.rsplit_once(", expected ").unwrap_or((message, ""));
     if let Some(field) = quoted(what, "unknown field ") {
         let found = format!("the unknown field {:?}", shorten(field));
+        let place = path.replace(|c: char| c.is_ascii_digit(), "");
+        if let Some((_, now, help)) = RENAMED.iter().find(|(old, ..)| *old == place) {
+            return Problem::new(path, found, *now).help(*help);
+        }
         let expected_fields = match names(expected).count() {
             count if count > LISTED => "one of the fields that `rockfall schema` describes".into(),
             _ => plain(expected),

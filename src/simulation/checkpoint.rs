@@ -262,7 +262,7 @@ pub fn encode(
         origin: state.origin.to_array(),
         cell_size: state.params.cell_size.to_array(),
         history_size: state.params.history_size,
-        law: model.contact.law.keyword().to_owned(),
+        law: model.contact.law.name().to_owned(),
         shapes: (0..model.shapes.len())
             .map(|shape| ShapeBefore::new(shape, model))
             .collect(),
@@ -655,7 +655,7 @@ impl Checkpoint {
             ..ModelBody::default()
         });
         state.extend(model, self.elements(IDS).into_iter().zip(bodies));
-        let actions = [model.forces.springs.len(), model.forces.pushes.len()];
+        let actions = [model.forces.springs.len(), model.forces.applied.len()];
         self.fits(&state, actions)
             .map_err(|found| wrong(damaged(found)))?;
         let places = self.elements::<[f64; 3]>(PLACES).into_iter();

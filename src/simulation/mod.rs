@@ -845,7 +845,7 @@ impl Simulation {
         let fields = [
             Field::Bodies,
             Field::Walls,
-            Field::LoadedWalls,
+            Field::DynamicWalls,
             Field::WallLoads,
             Field::Spheres,
             Field::NeighbourStarts,
@@ -947,7 +947,7 @@ mod tests {
             "ball": { "sphere": { "radius": 0.05 }, "material": "stone" },
             "cube": { "cube": { "n": 2, "radius": 0.03 }, "material": "stone" }
         },
-        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 1e-4 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-4 },
         "planes": [
             { "point": [0, 0, 0], "normal": [0.1, 1, 0], "material": "stone" },
             { "point": [1.2, 0, 0], "normal": [-1, 0, 0], "material": "stone" }

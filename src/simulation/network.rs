@@ -3,7 +3,9 @@
 use glam::DVec3;
 
 use crate::state::State;
-use crate::state::layout::{CUSTOM, HERTZ, HOOKE, IMPULSE, LINEAR, Pair, WALL};
+use crate::state::layout::{
+    CUSTOM, HERTZ_MINDLIN, HOOKE_HISTORY, HOOKE_VISCOUS, IMPULSE, Pair, WALL,
+};
 use crate::step::contact::{History, Response, before, respond, stored};
 use crate::step::geometry::ContactGeometry;
 
@@ -153,9 +155,9 @@ fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> 
     let size = state.params.history_size as usize;
     let history = History::of(&state.history[entry * size..(entry + 1) * size]);
     let (response, stored) = match state.params.law {
-        LINEAR => evaluate::<LINEAR>(state, &geometry, &pair, &history),
-        HOOKE => evaluate::<HOOKE>(state, &geometry, &pair, &history),
-        HERTZ => evaluate::<HERTZ>(state, &geometry, &pair, &history),
+        HOOKE_VISCOUS => evaluate::<HOOKE_VISCOUS>(state, &geometry, &pair, &history),
+        HOOKE_HISTORY => evaluate::<HOOKE_HISTORY>(state, &geometry, &pair, &history),
+        HERTZ_MINDLIN => evaluate::<HERTZ_MINDLIN>(state, &geometry, &pair, &history),
         IMPULSE => evaluate::<IMPULSE>(state, &geometry, &pair, &history),
         CUSTOM => (Response::default(), 0.0),
         law => unreachable!("there is no contact law {law}"),

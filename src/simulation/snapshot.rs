@@ -5,7 +5,7 @@ use glam::{DMat3, DQuat, DVec3};
 use crate::error::Result;
 use crate::model::Model;
 use crate::model::quantity::Quantities;
-use crate::model::wall::{Loaded, Moving};
+use crate::model::wall::{Dynamic, Moving};
 use crate::simulation::Simulation;
 use crate::simulation::network::{Network, NetworkContact, Partner, contacts};
 use crate::simulation::summary::{Energy, Summary};
@@ -202,8 +202,8 @@ impl<'a> Snapshot<'a> {
         let wall_loads = &self.state.wall_loads;
         let count = self.model.walls.len();
         // Sums do not have what lies asleep on a wall that stands still.
-        let loaded = self.model.walls.iter().any(|wall| wall.loaded.is_some());
-        if loaded || self.model.contact.law.custom().is_some() {
+        let dynamic = self.model.walls.iter().any(|wall| wall.dynamic.is_some());
+        if dynamic || self.model.contact.law.custom().is_some() {
             let summed = wall_loads[..count].iter().enumerate();
             return summed
                 .map(|(wall, load)| {
@@ -240,8 +240,8 @@ impl<'a> Snapshot<'a> {
         work.map(|((load, wall), summed)| {
             let moving = wall.moving;
             let own = &self.model.walls[wall.index];
-            let power = match own.loaded {
-                Some(Loaded::Body(rigid)) => {
+            let power = match own.dynamic {
+                Some(Dynamic::Body(rigid)) => {
                     rigid.force.dot(moving.velocity) + rigid.torque.dot(moving.angular_velocity)
                 }
                 _ => {

@@ -80,7 +80,7 @@ impl Simulation {
             }
             for (index, _) in &stage.motions {
                 let wall = self.model.walls[*index].clone();
-                self.state.set_mover(*index, wall, time);
+                self.state.set_kinematic(*index, wall, time);
             }
             if !stage.motions.is_empty() {
                 self.state.stats[0].stale = 1;
@@ -149,7 +149,8 @@ impl Simulation {
         self.model = Arc::new(model);
         for index in moved {
             let wall = self.model.walls[index].clone();
-            self.state.set_mover(index, wall, self.time_after(steps));
+            self.state
+                .set_kinematic(index, wall, self.time_after(steps));
         }
     }
 }

@@ -5,7 +5,7 @@ use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::model::Model;
-use crate::model::wall::Loaded;
+use crate::model::wall::Dynamic;
 use crate::simulation::network::contacts;
 use crate::state::layout::{ASLEEP, Body, SphereLoad};
 use crate::state::{State, angular_velocity, body_orientation};
@@ -109,11 +109,11 @@ impl Energy {
                 energy.gravitational -= mass * gravity.dot(state.position(body));
             }
         }
-        for own in &state.loaded_walls {
+        for own in &state.dynamic_walls {
             let Some(wall) = model.walls.get(own.wall as usize) else {
                 continue;
             };
-            if let Some(Loaded::Body(rigid)) = wall.loaded {
+            if let Some(Dynamic::Body(rigid)) = wall.dynamic {
                 let moving = state.wall(own.wall as usize);
                 let mass = rigid.mass.unwrap_or(0.0);
                 let turning = own.body.angular_momentum.as_dvec3();
@@ -155,7 +155,7 @@ fn hash(state: &State) -> u64 {
     let mut hash = Xxh3::new();
     for body in &state.bodies {
         hash.update(bytes_of(&Body {
-            drift: 0.0,
+            displacement_bound: 0.0,
             ..*body
         }));
     }

@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use super::Simulation;
 use crate::error::{Error, Result};
-use crate::model::forces::{Drag, Push};
+use crate::model::forces::{AppliedForce, Drag};
 use crate::model::handle::{MaterialHandle, WallHandle};
 use crate::model::pull::Pull;
 use crate::model::wall::motion::Rotation;
@@ -66,17 +66,18 @@ impl Simulation {
         self.restart_by(patience).await
     }
 
-    /// Has a force that is bound to a key act, or not: those of [`Forces::pushes`](crate::model::forces::Forces::pushes) with this key. Returns whether
+    /// Has a force that is bound to a key act, or not: those of [`Forces::applied`](crate::model::forces::Forces::applied) with this key. Returns whether
     /// there is any.
     pub fn set_key(&mut self, key: char, down: bool) -> bool {
         let model = Arc::clone(&self.model);
-        let bound = |push: &Push| push.key.is_some_and(|own| own.eq_ignore_ascii_case(&key));
+        let bound =
+            |push: &AppliedForce| push.key.is_some_and(|own| own.eq_ignore_ascii_case(&key));
         let mut found = false;
         for action in &mut self.state.actions {
             let push = matches!(action.kind, PUSH | THRUST);
             if push
                 && action.source != APPLIED
-                && bound(&model.forces.pushes[action.source as usize])
+                && bound(&model.forces.applied[action.source as usize])
             {
                 action.acts = down.into();
                 found = true;
@@ -258,7 +259,7 @@ impl Simulation {
             return Err(Error::Tuned(format!("a wall cannot be moved by {way}")));
         }
         let wall = &self.model.walls[index];
-        if wall.motion.is_some() || wall.loaded.is_some() {
+        if wall.motion.is_some() || wall.dynamic.is_some() {
             return Err(Error::Tuned(format!(
                 "the wall {index} ({}) moves by itself, and cannot be moved",
                 wall.name
@@ -330,7 +331,7 @@ impl Simulation {
     }
 
     fn set_motion(&mut self, index: usize, pose: Pose, motion: Motion) -> Result<()> {
-        if self.model.walls[index].loaded.is_some() {
+        if self.model.walls[index].dynamic.is_some() {
             return Err(Error::Tuned(format!(
                 "the wall {index} ({}) moves under load, and cannot be driven",
                 self.model.walls[index].name
@@ -341,13 +342,14 @@ impl Simulation {
         wall.motion = Some(motion);
         let wall = wall.clone();
         // A first wall that moves is a matter of the buffers and passes that an engine starts with.
-        let starts = !self.state.movers.moves(index) || self.state.params.moving_walls == 0;
+        let starts =
+            !self.state.kinematic_walls.moves(index) || self.state.params.moving_walls == 0;
         if starts {
             self.fetch(&Field::ALL)?;
         } else {
             self.fetch(&[Field::Walls])?;
         }
-        self.state.set_mover(index, wall, self.time());
+        self.state.set_kinematic(index, wall, self.time());
         self.state.stats[0].stale = 1;
         if starts {
             pollster::block_on(self.restart_by(Patience::Block))?;

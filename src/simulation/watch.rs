@@ -95,7 +95,7 @@ impl Watch {
         let said = self.is_worse(0, overlap);
         said.then(|| {
             let stiffer = match snapshot.model.contact.law {
-                Law::Hertz => "raise \"young_modulus\", with the time step that goes with it,",
+                Law::HertzMindlin => "raise \"young_modulus\", with the time step that goes with it,",
                 Law::Impulse => "raise contact.substeps",
                 _ => {
                     "raise contact.stiffness (or lower contact.max_overlap), with the time step that goes with it,"
@@ -122,7 +122,7 @@ impl Watch {
                 & model.gravity.cmpne(DVec3::ZERO).bitmask()
                 != 0
         });
-        let pushed = !model.forces.pushes.is_empty() || model.forces.water.is_some();
+        let pushed = !model.forces.applied.is_empty() || model.forces.water.is_some();
         if custom || driven || open || falls_forever || pushed {
             // Not all of the energy is known, or of what comes in and goes out.
             return None;

@@ -30,7 +30,7 @@ impl State {
         self.body_forces = vec![one; self.bodies.len()];
     }
 
-    /// Sets the springs and pushes, which are in the order of the bodies on which they act.
+    /// Sets the springs and applied forces, which are in the order of the bodies on which they act.
     pub(crate) fn set_actions(&mut self, actions: Vec<Action>) {
         self.params.action_count = actions.len() as u32;
         self.actions = actions;
@@ -122,14 +122,15 @@ impl State {
         self.params.time_step = time_step as f32;
         self.params.earlier = earlier as f32;
         self.earlier = earlier;
-        self.movers.set_time_step(time_step, earlier);
+        self.kinematic_walls.set_time_step(time_step, earlier);
     }
 
     /// Sets the time that the engines' count of steps leaves out, s.
     pub(crate) fn set_left_out(&mut self, left_out: f64) {
         let earlier = self.earlier + left_out;
         self.params.earlier = earlier as f32;
-        self.movers.set_time_step(self.movers.time_step, earlier);
+        self.kinematic_walls
+            .set_time_step(self.kinematic_walls.time_step, earlier);
     }
 
     /// Has a body pulled from now on, or none.

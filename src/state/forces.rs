@@ -1,4 +1,4 @@
-//! Groups, springs, pushes and water, as the engines have them.
+//! Groups, springs, applied forces and water, as the engines have them.
 
 use super::grid::Grid;
 use super::layout::*;
@@ -31,7 +31,7 @@ pub(super) fn waves(water: &Water) -> [Vec4; MAX_WAVES] {
     })
 }
 
-/// Springs and pushes of a model, in the order of the bodies on which they act.
+/// Springs and applied forces of a model, in the order of the bodies on which they act.
 pub(super) fn actions(model: &Model, grid: &Grid) -> Vec<Action> {
     let mut actions = Vec::new();
     for (source, spring) in model.forces.springs.iter().enumerate() {
@@ -39,7 +39,7 @@ pub(super) fn actions(model: &Model, grid: &Grid) -> Vec<Action> {
             source: source as u32,
             stiffness: spring.stiffness as f32,
             damping: spring.damping as f32,
-            length: spring.length as f32,
+            rest_length: spring.rest_length as f32,
             slack: spring.slack.into(),
             end: f32::INFINITY,
             acts: 1,
@@ -74,7 +74,7 @@ pub(super) fn actions(model: &Model, grid: &Grid) -> Vec<Action> {
             });
         }
     }
-    for (source, push) in model.forces.pushes.iter().enumerate() {
+    for (source, push) in model.forces.applied.iter().enumerate() {
         actions.push(Action {
             kind: if push.turns_along { THRUST } else { PUSH },
             body: push.body as u32,
@@ -123,7 +123,7 @@ impl State {
             };
             let from = place(action.body, action.point);
             let way = self.nearest(to - from);
-            let stretch = way.length() - f64::from(action.length);
+            let stretch = way.length() - f64::from(action.rest_length);
             let holds = action.slack == 0 || stretch > 0.0;
             let energy = 0.5 * f64::from(action.stiffness) * stretch * stretch;
             Some(Stretched {

@@ -6,7 +6,7 @@ use super::grid::Grid;
 use super::kinds::{displacement, kinds};
 use super::layout::*;
 use super::pairs::{force_unit, pairs, range};
-use super::walls::{Movers, Walls, moves, sums_wall_loads};
+use super::walls::{KinematicWalls, Walls, moves, sums_wall_loads};
 use crate::model::flow::Traffic;
 use crate::model::forces::Water;
 use crate::model::{Integrator, Law, Model};
@@ -54,8 +54,8 @@ impl State {
                 period,
                 skin,
                 slow_skin,
-                fast_way: 0.5 * (slow_skin - touch_margin) / SLOW_STEPS as f32,
-                drift_limit: 0.499 * (skin - touch_margin),
+                fast_displacement: 0.5 * (slow_skin - touch_margin) / SLOW_STEPS as f32,
+                displacement_limit: 0.499 * (skin - touch_margin),
                 touch_margin,
                 foresight: match model.contact.law {
                     Law::Impulse => model.time_step as f32,
@@ -75,14 +75,14 @@ impl State {
                     Integrator::Explicit => EXPLICIT,
                 },
                 law: match model.contact.law {
-                    Law::Linear => LINEAR,
-                    Law::Hooke => HOOKE,
-                    Law::Hertz => HERTZ,
+                    Law::HookeViscous => HOOKE_VISCOUS,
+                    Law::HookeHistory => HOOKE_HISTORY,
+                    Law::HertzMindlin => HERTZ_MINDLIN,
                     Law::Custom(_) => CUSTOM,
                     Law::Impulse => IMPULSE,
                 },
                 history_size: History::size(model),
-                attraction: model.contact.attraction.into(),
+                limit_damping: model.contact.limit_damping.into(),
                 tangential_damping: model.contact.tangential_damping as f32,
                 // Impulses stop what would touch before the step is over.
                 cohesive: (range(model) > 0.0 || model.contact.law == Law::Impulse).into(),
@@ -127,9 +127,9 @@ impl State {
             pairs,
             geometry: walls.geometry,
             walls: walls.walls,
-            loaded_walls: walls.loaded,
-            movers: Movers {
-                movers: walls.movers,
+            dynamic_walls: walls.dynamic,
+            kinematic_walls: KinematicWalls {
+                walls: walls.kinematic,
                 given: Default::default(),
                 time_step: model.time_step,
                 earlier: 0.0,

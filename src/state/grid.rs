@@ -15,7 +15,7 @@ const SKIN: f64 = 0.3;
 /// to.
 const SLOW_SKIN: f64 = 0.1;
 
-/// The same three of the law `impulse`, whose steps are long: a body comes much farther in each.
+/// The same three of the normal model `impulse`, whose steps are long: a body comes much farther in each.
 const IMPULSE_SKIN: f64 = 0.8;
 const IMPULSE_SLOW_SKIN: f64 = 0.25;
 const IMPULSE_TOUCH_MARGIN: f64 = 0.1;
@@ -237,7 +237,7 @@ pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
 /// From the centre of one sphere to that of another (of its images, the nearest), m. Swapping them
 /// changes the sign and no bit else, so that a contact is the same from both sides.
 #[inline(always)]
-pub fn apart(from: &Sphere, to: &Sphere, params: &Params) -> Vec3 {
+pub fn separation(from: &Sphere, to: &Sphere, params: &Params) -> Vec3 {
     let offset = to.offset - from.offset;
     shortest_way(to.cell - from.cell, offset, params.cell_size, params.period)
 }

@@ -35,7 +35,7 @@ impl History {
         bonded: 1.0,
     };
 
-    /// 1 for each number that contacts of a pair of materials use by the laws `hooke` and `hertz`, else 0.
+    /// 1 for each number that contacts of a pair of materials use by laws with a history, else 0.
     fn used_by(pair: &PairLaw) -> History {
         let if_so = |used: bool| f32::from(u8::from(used));
         let rolls = pair.rolling == Rolling::Spring && pair.rolling_friction > 0.0;
@@ -65,9 +65,9 @@ impl History {
             last.map_or(0, |last| last / 4 + 1)
         };
         let size = match model.contact.law {
-            Law::Linear => 0,
+            Law::HookeViscous => 0,
             Law::Custom(_) => History::ELEMENTS,
-            Law::Hooke | Law::Hertz | Law::Impulse => {
+            Law::HookeHistory | Law::HertzMindlin | Law::Impulse => {
                 model.pairs.iter().map(of_pair).max().unwrap_or(1)
             }
         };

@@ -42,7 +42,7 @@ pub const STRUCTS: [Layout; 19] = [
     SummedLoad::LAYOUT,
     Wall::LAYOUT,
     WallPose::LAYOUT,
-    LoadedWall::LAYOUT,
+    DynamicWall::LAYOUT,
     Facet::LAYOUT,
     Node::LAYOUT,
     Pair::LAYOUT,
@@ -79,12 +79,12 @@ shared_constants! {
     /// `Params::integrator` of explicit (forward) Euler: position with the old velocity.
     pub const EXPLICIT: u32 = 1;
 
-    /// `Params::law` of [`crate::model::Law::Linear`].
-    pub const LINEAR: u32 = 0;
-    /// `Params::law` of [`crate::model::Law::Hooke`].
-    pub const HOOKE: u32 = 1;
-    /// `Params::law` of [`crate::model::Law::Hertz`].
-    pub const HERTZ: u32 = 2;
+    /// `Params::law` of [`crate::model::Law::HookeViscous`].
+    pub const HOOKE_VISCOUS: u32 = 0;
+    /// `Params::law` of [`crate::model::Law::HookeHistory`].
+    pub const HOOKE_HISTORY: u32 = 1;
+    /// `Params::law` of [`crate::model::Law::HertzMindlin`].
+    pub const HERTZ_MINDLIN: u32 = 2;
     /// `Params::law` of [`crate::model::Law::Custom`].
     pub const CUSTOM: u32 = 3;
     /// `Params::law` of [`crate::model::Law::Impulse`].
@@ -119,7 +119,7 @@ shared_constants! {
     /// Steps after which a body shares its mass among one contact less, with the law [`IMPULSE`], where some have
     /// ended.
     pub const SHARE_STEPS: u32 = 8;
-    /// Bit of `Sphere::tags` of bodies that are fast: see [`Params::fast_way`].
+    /// Bit of `Sphere::tags` of bodies that are fast: see [`Params::fast_displacement`].
     pub const FAST: u32 = 1 << 30;
     /// The bit of [`SphereLoad::contacts`] that is set where the load is that of an earlier step, since all that
     /// the sphere may touch sleeps.
@@ -134,7 +134,7 @@ shared_constants! {
     /// `Action::kind`: a force and a torque in the axes of the body.
     pub const THRUST: u32 = 3;
 
-    /// `LoadedWall::wall` of none.
+    /// `DynamicWall::wall` of none.
     pub const NO_WALL: u32 = u32::MAX;
 
     /// Steps for which the GPU engine has the poses of walls that move by prescription; the most that a
@@ -192,13 +192,13 @@ shared_structs! {
         /// The same for two bodies that are not fast; the mean of both holds for one of each.
         pub slow_skin: f32,
         /// A body that moves farther than this in a step is fast, m: its skin has to last for many.
-        pub fast_way: f32,
+        pub fast_displacement: f32,
         /// What a side of a cell of the finest grid is at least, m, and is along axes that are not
         /// periodic: it decides on which level a sphere lives.
         pub finest: f32,
-        /// The lists hold while no drift of a body is larger than this, m: half the skin, less what
+        /// The lists hold while no displacement bound of a body is larger than this, m: half the skin, less what
         /// rounding may hide. Below 0, the lists are built in every step.
-        pub drift_limit: f32,
+        pub displacement_limit: f32,
         /// Surfaces closer than this, m, are looked at: they may touch at one end of the step.
         pub touch_margin: f32,
         /// Walls that a sphere may come to within this time, s, are looked at, too: a step with the law [`IMPULSE`], which
@@ -214,12 +214,12 @@ shared_structs! {
         pub material_count: u32,
         /// [`SEMI_IMPLICIT`] or [`EXPLICIT`].
         pub integrator: u32,
-        /// Contact law: [`LINEAR`], [`HOOKE`], [`HERTZ`], [`CUSTOM`] or [`IMPULSE`].
+        /// Contact law: [`HOOKE_VISCOUS`], [`HOOKE_HISTORY`], [`HERTZ_MINDLIN`], [`CUSTOM`] or [`IMPULSE`].
         pub law: u32,
         /// Elements of the history of each contact, see [`History`]; 0 if the law has none.
         pub history_size: u32,
-        /// 1 if spring and dashpot together may pull.
-        pub attraction: u32,
+        /// 1 if spring and dashpot together never pull.
+        pub limit_damping: u32,
         /// Tangential dashpot as a fraction of the normal one.
         pub tangential_damping: f32,
         /// 1 if surfaces that are apart may act on each other.
@@ -312,7 +312,7 @@ shared_structs! {
         /// Its size: how far a sphere of the body may have moved since the neighbour lists were built, m, and if its
         /// skin is that of a slow one, what that has less than the thickest. Its sign: negative if the body is fast,
         /// that is, gets a thick skin when the lists are built next.
-        pub drift: f32,
+        pub displacement_bound: f32,
     }
 }
 
@@ -323,10 +323,10 @@ impl Body {
         shares(self.still, landing)
     }
 
-    /// Whether it is fast: see [`Params::fast_way`].
+    /// Whether it is fast: see [`Params::fast_displacement`].
     #[inline(always)]
     pub fn is_fast(&self) -> bool {
-        self.drift.is_sign_negative()
+        self.displacement_bound.is_sign_negative()
     }
 }
 
@@ -426,14 +426,14 @@ shared_structs! {
         pub other: u32,
         /// Of an [`ANCHOR`], the cell of the other end.
         pub cell: IVec3,
-        /// Which of the scene's springs or pushes it is, or [`APPLIED`].
+        /// Which of the scene's springs or applied forces it is, or [`APPLIED`].
         pub source: u32,
         /// Stiffness of the spring, N/m.
         pub stiffness: f32,
         /// Its dashpot along itself, N s/m.
         pub damping: f32,
-        /// Its length at rest, m.
-        pub length: f32,
+        /// Rest length, m.
+        pub rest_length: f32,
         /// 1 if it only pulls, as a rope does.
         pub slack: u32,
         /// From when on it acts, s.
@@ -549,7 +549,7 @@ impl Sphere {
         self.tags & ASLEEP != 0
     }
 
-    /// Whether its body is fast: see [`Params::fast_way`].
+    /// Whether its body is fast: see [`Params::fast_displacement`].
     #[inline(always)]
     pub fn is_fast(&self) -> bool {
         self.tags & FAST != 0
@@ -653,7 +653,7 @@ shared_structs! {
         /// Velocity of the surface in the wall frame, as that of a belt that runs over it, m/s.
         pub belt: Vec3,
         /// How far a point of the wall may have moved since the neighbour lists were built, m.
-        pub drift: f32,
+        pub displacement_bound: f32,
     }
 
     /// Where a wall that moves by prescription is in a step.
@@ -683,7 +683,7 @@ shared_structs! {
     /// A wall that moves under load: as a rigid body of its own, or as a servo.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-    pub struct LoadedWall {
+    pub struct DynamicWall {
         /// Its state, that of a body whose centre of mass is the anchor.
         pub body: Body,
         /// Inverse moments of inertia about its own axes, 1/(kg m²); zero if it does not turn.

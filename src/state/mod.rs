@@ -25,7 +25,7 @@ pub(crate) use grid::{least_length, radii};
 pub(crate) use history::history_size;
 pub(crate) use pairs::pairs;
 pub(crate) use population::SLICES;
-pub use walls::Movers;
+pub use walls::KinematicWalls;
 
 use buffers::{Per, buffers};
 use population::take_out;
@@ -41,7 +41,7 @@ use crate::model::flow::Traffic;
 use crate::model::nearest_image;
 use crate::model::wall::{self};
 use crate::state::layout::{
-    Action, Body, BodyForce, BodyHeat, BodyProperties, Facet, Group, Load, LoadedWall, Member,
+    Action, Body, BodyForce, BodyHeat, BodyProperties, DynamicWall, Facet, Group, Load, Member,
     Node, Pair, Params, Sphere, SphereLoad, Stats, SummedLoad, Wall,
 };
 
@@ -63,7 +63,7 @@ buffers! {
         /// What holds for the whole run.
         pub params: Params,
         /// The walls that move by prescription.
-        pub movers: Movers,
+        pub kinematic_walls: KinematicWalls,
         /// The anchor of each wall in its own frame, m: forces and distances are reckoned from there.
         pub anchors: Vec<DVec3>,
         /// Volume of each shape over that of its spheres one by one, if there is water.
@@ -80,7 +80,7 @@ buffers! {
         Pairs = pairs: Pair, per Model, derived;
         /// Groups of bodies; [`MAX_GROUPS`](layout::MAX_GROUPS) elements.
         Groups = groups: Group, per Model, derived;
-        /// Springs and pushes, in the order of the bodies on which they act; `action_count` elements.
+        /// Springs and applied forces, in the order of the bodies on which they act; `action_count` elements.
         Actions = actions: Action, per Model, carried;
         /// What does not change of the walls: the pair table as it is against walls, facets, the nodes of
         /// their trees, samples of signed distances, and, with heat, the temperatures of the walls, one after
@@ -92,7 +92,7 @@ buffers! {
         /// State of each wall, the same; [`MAX_WALLS`](layout::MAX_WALLS) elements, `wall_count` of them in use.
         Walls = walls: Wall, per Model, carried;
         /// Walls that move under load; at least one element.
-        LoadedWalls = loaded_walls: LoadedWall, per Model, carried;
+        DynamicWalls = dynamic_walls: DynamicWall, per Model, carried;
 
         /// `pose`: where each sphere is and how it moves.
         Spheres = spheres: Sphere, per Sphere, carried;

@@ -12,7 +12,7 @@ shared_structs! {
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct Pair {
-        /// Normal stiffness, N/m; of the law `hertz` 4/3 E*, Pa.
+        /// Normal stiffness, N/m; of the normal model `hertz` 4/3 E*, Pa.
         pub stiffness: f32,
         /// The same on a wall.
         pub wall_stiffness: f32,
@@ -40,7 +40,7 @@ shared_structs! {
         pub surface_energy: f32,
         /// Heat flow over temperature difference and radius of the contact: twice the conductivity, W/(m K).
         pub conductance: f32,
-        /// Coefficient of restitution, of the law `impulse`.
+        /// Coefficient of restitution, of the normal model `impulse`.
         pub restitution: f32,
         /// Zero.
         pub _pad: u32,
@@ -135,7 +135,7 @@ pub(super) fn range(model: &Model) -> f64 {
                     _ if stiffness <= 0.0 => 0.0,
                     // `stiffness` is that of the stiffest contact.
                     Law::Impulse => pull_off / (SOFTEST * stiffness),
-                    Law::Hertz => {
+                    Law::HertzMindlin => {
                         libm::cbrt(pull_off * pull_off / (stiffness * stiffness * radius))
                     }
                     _ => pull_off / stiffness,
@@ -151,7 +151,7 @@ pub(super) fn range(model: &Model) -> f64 {
     model.pairs.iter().map(of_pair).fold(of_law, f64::max)
 }
 
-/// Stiffness of a contact of the law `impulse` that a body has among a dozen others, as a part of that of a body's only
+/// Stiffness of a contact of the normal model `impulse` that a body has among a dozen others, as a part of that of a body's only
 /// one on a wall.
 const SOFTEST: f64 = 1.0 / 24.0;
 
@@ -163,7 +163,7 @@ pub(super) fn force_unit(pairs: &[Pair], model: &Model) -> f32 {
         .map(|pair| pair.wall_stiffness)
         .fold(0.0, f32::max);
     let force = match model.contact.law {
-        Law::Hertz => f64::from(stiffest) * radius * radius,
+        Law::HertzMindlin => f64::from(stiffest) * radius * radius,
         _ => f64::from(stiffest) * radius,
     };
     power_of_two(force)

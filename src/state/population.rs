@@ -51,7 +51,7 @@ impl State {
             let kind = kind(model, body.shape, body.group, body.fixed);
             let reach = f64::from(self.properties[kind as usize].reach);
             let speed = body.velocity.length() + body.angular_velocity.length() * reach;
-            let fast = speed as f32 * self.params.time_step > self.params.fast_way;
+            let fast = speed as f32 * self.params.time_step > self.params.fast_displacement;
             self.bodies.push(Body {
                 offset,
                 cell,
@@ -60,7 +60,7 @@ impl State {
                 velocity: body.velocity.as_vec3(),
                 first_sphere,
                 angular_momentum: (inertia * body.angular_velocity).as_vec3(),
-                drift: if fast { -0.0 } else { 0.0 },
+                displacement_bound: if fast { -0.0 } else { 0.0 },
                 ..Default::default()
             });
         }

@@ -6,17 +6,17 @@ use super::pairs::power_of_two;
 use super::{State, world_inertia};
 use crate::math::grid::{FRACTION, wrap};
 use crate::math::rotation;
-use crate::model::wall::{self, Loaded};
+use crate::model::wall::{self, Dynamic};
 use crate::model::{Law, Model};
 use bytemuck::cast_slice;
 use glam::{DQuat, DVec3, DVec4, IVec3, UVec4, Vec3};
 
 /// The walls that move by prescription, and the grid in which they do.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Movers {
-    pub(super) movers: Vec<Mover>,
-    /// Where walls are in steps to come, for those who have no movers: the number of the first of these steps, and all
-    /// walls for each.
+pub struct KinematicWalls {
+    pub(super) walls: Vec<KinematicWall>,
+    /// Where walls are in steps to come, for those who have none of them: the number of the first of these steps, and all walls
+    /// for each.
     pub(super) given: (u64, Vec<Vec<WallPose>>),
     /// s.
     pub(super) time_step: f64,
@@ -28,7 +28,7 @@ pub struct Movers {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Mover {
+pub(super) struct KinematicWall {
     /// Index of the wall.
     index: usize,
     /// The wall, as it is at the start.
@@ -37,20 +37,20 @@ pub(super) struct Mover {
     anchor: DVec3,
 }
 
-impl Movers {
+impl KinematicWalls {
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.movers.len()
+        self.walls.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.movers.is_empty()
+        self.walls.is_empty()
     }
 
     /// Whether the wall `index` is one of them.
     pub(crate) fn moves(&self, index: usize) -> bool {
-        self.movers.iter().any(|mover| mover.index == index)
+        self.walls.iter().any(|moved| moved.index == index)
     }
 
     pub(super) fn set_time_step(&mut self, time_step: f64, earlier: f64) {
@@ -68,28 +68,28 @@ impl Movers {
     }
 
     /// Walls that are where somebody else has worked out for the steps from `first` on.
-    pub(crate) fn given(first: u64, poses: Vec<Vec<WallPose>>) -> Movers {
-        Movers {
+    pub(crate) fn given(first: u64, poses: Vec<Vec<WallPose>>) -> KinematicWalls {
+        KinematicWalls {
             given: (first, poses),
-            ..Movers::default()
+            ..KinematicWalls::default()
         }
     }
 
     /// The same in double precision.
     pub(crate) fn exact_poses(&self, steps: u64) -> impl Iterator<Item = ExactPose> + '_ {
-        self.movers.iter().map(move |mover| self.pose(mover, steps))
+        self.walls.iter().map(move |moved| self.pose(moved, steps))
     }
 
-    fn pose(&self, mover: &Mover, steps: u64) -> ExactPose {
-        let at = |steps: u64| mover.wall.at(self.earlier + steps as f64 * self.time_step);
+    fn pose(&self, moved: &KinematicWall, steps: u64) -> ExactPose {
+        let at = |steps: u64| moved.wall.at(self.earlier + steps as f64 * self.time_step);
         let (before, now) = (at(steps.saturating_sub(1)), at(steps));
-        let arm = now.pose.orientation * mover.anchor;
+        let arm = now.pose.orientation * moved.anchor;
         let cells = (now.pose.position + arm - self.origin) / self.cell_size;
         ExactPose {
             cell: wrap(cells.floor().as_ivec3(), self.period),
-            wall: mover.index as u32,
+            wall: moved.index as u32,
             offset: (cells - cells.floor()) * self.cell_size,
-            way: mover.wall.way(&before.pose, &now.pose),
+            way: moved.wall.way(&before.pose, &now.pose),
             orientation: now.pose.orientation,
             velocity: now.velocity + now.angular_velocity.cross(arm),
             angular_velocity: now.angular_velocity,
@@ -138,7 +138,7 @@ impl State {
     }
 
     /// Has the wall `index` move by prescription from a time (s) on: as `wall`, which is it with another motion.
-    pub(crate) fn set_mover(&mut self, index: usize, wall: wall::Wall, time: f64) {
+    pub(crate) fn set_kinematic(&mut self, index: usize, wall: wall::Wall, time: f64) {
         let moving = wall.at(time);
         let anchor = self.anchors[index];
         let arm = moving.pose.orientation * anchor;
@@ -146,15 +146,15 @@ impl State {
         own.velocity = (moving.velocity + moving.angular_velocity.cross(arm)).as_vec3();
         own.angular_velocity = moving.angular_velocity.as_vec3();
         self.params.moving_walls = 1;
-        let mover = Mover {
+        let moved = KinematicWall {
             index,
             wall,
             anchor,
         };
-        let movers = &mut self.movers.movers;
-        match movers.binary_search_by_key(&index, |mover| mover.index) {
-            Ok(place) => movers[place] = mover,
-            Err(place) => movers.insert(place, mover),
+        let kinematic = &mut self.kinematic_walls.walls;
+        match kinematic.binary_search_by_key(&index, |moved| moved.index) {
+            Ok(place) => kinematic[place] = moved,
+            Err(place) => kinematic.insert(place, moved),
         }
     }
 }
@@ -162,8 +162,8 @@ impl State {
 /// What [`State`] has of the walls.
 pub(super) struct Walls {
     pub(super) walls: Vec<Wall>,
-    pub(super) loaded: Vec<LoadedWall>,
-    pub(super) movers: Vec<Mover>,
+    pub(super) dynamic: Vec<DynamicWall>,
+    pub(super) kinematic: Vec<KinematicWall>,
     pub(super) anchors: Vec<DVec3>,
     pub(super) geometry: Vec<UVec4>,
     pub(super) facet_start: usize,
@@ -184,7 +184,7 @@ impl Walls {
         let center = center_of(model);
         let mut walls = vec![Wall::default(); MAX_WALLS];
         let (mut facets, mut nodes, mut samples) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut movers, mut anchors, mut loaded) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut kinematic, mut anchors, mut dynamic) = (Vec::new(), Vec::new(), Vec::new());
         let mut farthest: f64 = radii(model).1;
         for (index, wall) in model.walls.iter().enumerate() {
             let moving = wall.at(0.0);
@@ -212,8 +212,8 @@ impl Walls {
                 angular_velocity: moving.angular_velocity.as_vec3(),
                 node_count: tree.len() as u32,
                 belt: wall.belt.as_vec3(),
-                inverse_mass: match wall.loaded {
-                    Some(Loaded::Body(body)) => body.mass.map_or(0.0, f64::recip) as f32,
+                inverse_mass: match wall.dynamic {
+                    Some(Dynamic::Body(body)) => body.mass.map_or(0.0, f64::recip) as f32,
                     _ => 0.0,
                 },
                 ..Wall::default()
@@ -226,14 +226,14 @@ impl Walls {
             samples.extend(own.samples);
             if wall.motion.is_some() {
                 let wall = wall.clone();
-                movers.push(Mover {
+                kinematic.push(KinematicWall {
                     index,
                     wall,
                     anchor,
                 });
             }
-            if let Some(load) = &wall.loaded {
-                loaded.push(loaded_wall(index, wall, load, grid, pose.position + arm));
+            if let Some(load) = &wall.dynamic {
+                dynamic.push(dynamic_wall(index, wall, load, grid, pose.position + arm));
             }
             anchors.push(anchor);
             let reach = wall.reach();
@@ -262,16 +262,16 @@ impl Walls {
         if let Some(heat) = &model.heat {
             geometry.extend(temperatures(&heat.walls));
         }
-        if loaded.is_empty() {
-            loaded.push(LoadedWall {
+        if dynamic.is_empty() {
+            dynamic.push(DynamicWall {
                 wall: NO_WALL,
-                ..LoadedWall::default()
+                ..DynamicWall::default()
             });
         }
         Walls {
             walls,
-            loaded,
-            movers,
+            dynamic,
+            kinematic,
             anchors,
             geometry,
             facet_start,
@@ -295,13 +295,13 @@ pub(super) fn temperatures(walls: &[Option<f64>]) -> Vec<UVec4> {
 }
 
 /// The start of a wall that moves under load; its anchor is at `place`, m.
-pub(super) fn loaded_wall(
+pub(super) fn dynamic_wall(
     index: usize,
     wall: &wall::Wall,
-    loaded: &Loaded,
+    dynamic: &Dynamic,
     grid: &Grid,
     place: DVec3,
-) -> LoadedWall {
+) -> DynamicWall {
     let moving = wall.at(0.0);
     let (cell, part) = grid.locate(place);
     let body = Body {
@@ -312,16 +312,16 @@ pub(super) fn loaded_wall(
         ..Body::default()
     };
     let reach = wall.reach();
-    let own = LoadedWall {
+    let own = DynamicWall {
         wall: index as u32,
         reach: if reach.is_finite() { reach as f32 } else { 0.0 },
-        ..LoadedWall::default()
+        ..DynamicWall::default()
     };
-    match loaded {
-        Loaded::Body(rigid) => {
+    match dynamic {
+        Dynamic::Body(rigid) => {
             let inertia = rigid.inertia_in(moving.pose.orientation);
             let spin = moving.angular_velocity;
-            LoadedWall {
+            DynamicWall {
                 body: Body {
                     angular_momentum: inertia.map_or(Vec3::ZERO, |inertia| {
                         (world_inertia(moving.pose.orientation, inertia) * spin).as_vec3()
@@ -337,7 +337,7 @@ pub(super) fn loaded_wall(
                 ..own
             }
         }
-        Loaded::Servo(servo) => LoadedWall {
+        Dynamic::Servo(servo) => DynamicWall {
             body,
             rail: servo.direction.as_vec3(),
             servo_speed: servo.max_speed as f32,

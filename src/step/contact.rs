@@ -9,7 +9,7 @@ use std::f32::consts::PI;
 use glam::Vec3;
 
 pub use crate::state::layout::History;
-use crate::state::layout::{HERTZ, IMPULSE, LINEAR, Pair, Params, ROLLING_SPRING};
+use crate::state::layout::{HERTZ_MINDLIN, HOOKE_VISCOUS, IMPULSE, Pair, Params, ROLLING_SPRING};
 
 /// Two surfaces that are close to each other during a step, seen from one of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub struct Contact {
     pub common_twist: f32,
     /// Effective radius, m: R1 R2/(R1 + R2) of two spheres, R on a wall.
     pub radius: f32,
-    /// Inverse of the effective mass: 1/m_a + 1/m_b of the bodies, 1/kg; with the law `impulse` of their shares.
+    /// Inverse of the effective mass: 1/m_a + 1/m_b of the bodies, 1/kg; with the normal model `impulse` of their shares.
     pub inverse_mass: f32,
     /// Time step, s.
     pub time_step: f32,
@@ -127,7 +127,7 @@ impl NormalForce {
         let overlap = contact.overlap.max(0.0);
         let (spring, tangent) = spring::<LAW>(overlap, contact, pair);
         let impedance = presence * (tangent / contact.inverse_mass).sqrt();
-        let shape = if LAW == HERTZ { TSUJI } else { 1.0 };
+        let shape = if LAW == HERTZ_MINDLIN { TSUJI } else { 1.0 };
         let nominal = presence * pair.damping + 2.0 * shape * pair.damping_ratio * impedance;
         let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step * contact.inverse_mass);
         NormalForce {
@@ -140,7 +140,7 @@ impl NormalForce {
         }
     }
 
-    /// The same of the law `impulse`: the force that ends the approach of the two masses in this step, and with it the
+    /// The same of the normal model `impulse`: the force that ends the approach of the two masses in this step, and with it the
     /// overlap; see docs/internals.md.
     ///
     /// Surfaces that would only touch in this step are slowed so that they just do. Those that come together faster
@@ -192,14 +192,14 @@ const STILL: f32 = 4.0;
 
 /// Force (N) and slope (N/m) of the normal spring at the overlap `overlap` (m).
 ///
-/// The spring of the law `impulse` is as stiff as may be: in one step it would undo its overlap.
+/// The spring of the normal model `impulse` is as stiff as may be: in one step it would undo its overlap.
 #[inline(always)]
 fn spring<const LAW: u32>(overlap: f32, contact: &Contact, pair: &Pair) -> (f32, f32) {
     if LAW == IMPULSE {
         let time_step = contact.time_step;
         let stiffness = 1.0 / (contact.inverse_mass * time_step * time_step);
         (stiffness * overlap, stiffness)
-    } else if LAW == HERTZ {
+    } else if LAW == HERTZ_MINDLIN {
         let width = (contact.radius * overlap).sqrt();
         (
             pair.stiffness * width * overlap,
@@ -218,8 +218,8 @@ pub fn respond<const LAW: u32>(
     history: &History,
     params: &Params,
 ) -> Response {
-    if LAW == LINEAR {
-        linear(contact, pair, params)
+    if LAW == HOOKE_VISCOUS {
+        hooke_viscous(contact, pair, params)
     } else if LAW == IMPULSE {
         let response = with_history::<LAW>(contact, pair, history, params);
         // What stops two surfaces is no dashpot: all that an impulse takes is counted as friction.
@@ -233,21 +233,21 @@ pub fn respond<const LAW: u32>(
     }
 }
 
-/// The `linear` law: a spring `k d` and a dashpot `c v_n` along the normal, as in Mishra's DEM and
+/// The law `hooke` with `viscous`: a spring `k d` and a dashpot `c v_n` along the normal, as in Mishra's DEM and
 /// GPU Gems 3, chapter 29, and a viscous shear force `g v_t` that Coulomb friction caps.
 ///
 /// The contact ends at overlap 0, so the dashpot may pull just before; the coefficient of restitution
 /// then is exactly the one that `damping_ratio` stands for.
 ///
 /// The shear viscosity is that of the tangential spring held for the time `t_c / pi` of an undamped
-/// contact, `g = k_t sqrt(m / k) = k_t / k sqrt(k m)`: the linear law has no contact history
+/// contact, `g = k_t sqrt(m / k) = k_t / k sqrt(k m)`: this law has no contact history
 /// from which to know the spring's elongation.
 #[inline(always)]
-fn linear(contact: &Contact, pair: &Pair, params: &Params) -> Response {
+fn hooke_viscous(contact: &Contact, pair: &Pair, params: &Params) -> Response {
     if contact.touch.presence == 0.0 {
         return Response::default();
     }
-    let normal_force = NormalForce::new::<LINEAR>(contact, pair, params);
+    let normal_force = NormalForce::new::<HOOKE_VISCOUS>(contact, pair, params);
     let slip = contact.relative_velocity + normal_force.approach * contact.normal;
     let mut shear = pair.tangential_ratio * normal_force.impedance * slip;
     let cap = pair.friction * normal_force.total.max(0.0);
@@ -265,8 +265,8 @@ fn linear(contact: &Contact, pair: &Pair, params: &Params) -> Response {
     }
 }
 
-/// The laws `hooke` and `hertz`: spring and dashpot along the normal, a tangential spring with a
-/// history (Cundall and Strack 1979; Mindlin's stiffness for `hertz`), and what is added to either:
+/// The laws with a contact history: spring and dashpot along the normal, a tangential spring
+/// (Cundall and Strack 1979; Mindlin's stiffness for `hertz`), and what is added to either:
 /// resistance to rolling and twisting, and cohesion.
 ///
 /// The tangential force k_t s + c_t v_t is capped by Coulomb friction, mu times spring and dashpot
@@ -288,7 +288,7 @@ fn with_history<const LAW: u32>(
     } = *contact;
     let mut normal_force = NormalForce::new::<LAW>(contact, pair, params);
     let presence = presence::<LAW>(touch, &normal_force);
-    if params.attraction == 0 {
+    if params.limit_damping != 0 {
         normal_force.total = normal_force.total.max(0.0);
     }
     let (pull, sticks) = cohesion::<LAW>(contact, pair, history.bonded > 0.0);
@@ -357,7 +357,7 @@ fn with_history<const LAW: u32>(
     response
 }
 
-/// The part of a step in which a contact has friction. That of the law `impulse` lasts a step or does not act in it.
+/// The part of a step in which a contact has friction. That of the normal model `impulse` lasts a step or does not act in it.
 #[inline(always)]
 fn presence<const LAW: u32>(touch: Touch, normal_force: &NormalForce) -> f32 {
     if LAW == IMPULSE {
@@ -380,13 +380,13 @@ impl Response {
 pub fn stored<const LAW: u32>(contact: &Contact, pair: &Pair, history: &History) -> f32 {
     let work = |overlap: f32| {
         // The integral of k d, and of K sqrt(R) d^1.5.
-        let part = if LAW == HERTZ { 0.4 } else { 0.5 };
+        let part = if LAW == HERTZ_MINDLIN { 0.4 } else { 0.5 };
         part * spring::<LAW>(overlap, contact, pair).0 * overlap
     };
     let overlap = contact.overlap.max(0.0);
     let gap = (-contact.overlap).max(0.0);
     let mut energy = work(overlap);
-    if LAW != LINEAR {
+    if LAW != HOOKE_VISCOUS {
         let (_, tangent) = spring::<LAW>(overlap, contact, pair);
         let squares = history.tangential_displacement.length_squared()
             + history.twisting_displacement * history.twisting_displacement

@@ -4,7 +4,7 @@ use glam::Vec3;
 
 use super::wall_run::{runs, walls_of};
 use crate::state::State;
-use crate::state::grid::apart;
+use crate::state::grid::separation;
 use crate::state::layout::{Pair, Params, Sphere, WALL};
 use crate::step::contact::{Contact, Touch};
 
@@ -54,7 +54,7 @@ impl ContactGeometry {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RelativeMotion {
     /// From this centre to the other, m.
-    pub apart: Vec3,
+    pub separation: Vec3,
     /// Of this sphere, m.
     pub radius: f32,
     /// Of the other, m.
@@ -76,7 +76,7 @@ impl RelativeMotion {
     #[inline(always)]
     pub fn new(sphere: &Sphere, other: &Sphere, is_first: bool, params: &Params) -> RelativeMotion {
         RelativeMotion {
-            apart: apart(sphere, other, params),
+            separation: separation(sphere, other, params),
             radius: sphere.radius,
             other_radius: other.radius,
             velocity: other.velocity - sphere.velocity,
@@ -91,16 +91,16 @@ impl RelativeMotion {
     #[inline(always)]
     pub fn is_within(&self, margin: f32) -> bool {
         let reach = self.radius + self.other_radius + margin;
-        self.apart.length_squared() < reach * reach
+        self.separation.length_squared() < reach * reach
     }
 
     /// The contact of the two.
     #[inline(always)]
     pub fn geometry(&self, time_step: f32) -> ContactGeometry {
         let radii = self.radius + self.other_radius;
-        let distance = self.apart.length();
+        let distance = self.separation.length();
         let normal = if distance > 0.0 {
-            self.apart * (1.0 / distance)
+            self.separation * (1.0 / distance)
         } else {
             // One centre: this one goes down if it is the first, and the other up.
             Vec3::new(0.0, self.order, 0.0)

@@ -19,7 +19,7 @@ pub enum Pass {
     Contacts,
     /// Contacts of each sphere with walls, and the loads on these.
     Walls,
-    /// What acts on each body besides contacts and gravity: drag, water, springs, pushes.
+    /// What acts on each body besides contacts and gravity: drag, water, springs, applied forces.
     Forces,
     /// Heat that flows through contacts, and the temperature of each body.
     Heat,

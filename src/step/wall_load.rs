@@ -98,7 +98,7 @@ mod tests {
             "test.json".as_ref(),
         );
         let model = model.unwrap().model;
-        assert_eq!(model.contact.law, Law::Linear);
+        assert_eq!(model.contact.law, Law::HookeViscous);
         crate::state::State::new(&model).params
     }
 

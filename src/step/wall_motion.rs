@@ -7,7 +7,7 @@ use crate::math::grid::{metres, travel};
 use crate::math::rotation::{Quaternion, advance, angular_velocity};
 use crate::math::rounding::{self, dither};
 use crate::state::State;
-use crate::state::layout::{LoadedWall, Params, Stats, SummedLoad, WALL_DIGITS, Wall, WallPose};
+use crate::state::layout::{DynamicWall, Params, Stats, SummedLoad, WALL_DIGITS, Wall, WallPose};
 use crate::step::wall_load;
 
 /// Takes steps of a state without bodies: walls move, and time goes on.
@@ -38,8 +38,8 @@ pub(crate) fn move_walls(state: &mut State) -> bool {
                 work_rest,
                 ..wall_load::load(sum, &state.params)
             };
-            let mut loaded = state.loaded_walls.iter();
-            let power = match loaded.find(|own| own.wall == index && own.servo_speed == 0.0) {
+            let mut dynamic = state.dynamic_walls.iter();
+            let power = match dynamic.find(|own| own.wall == index && own.servo_speed == 0.0) {
                 Some(own) => own.force.dot(wall.velocity) + own.torque.dot(wall.angular_velocity),
                 None => wall_load::power(wall, load),
             };
@@ -52,42 +52,46 @@ pub(crate) fn move_walls(state: &mut State) -> bool {
         step, rebuilding, ..
     } = state.stats[0];
     let mut stale = false;
-    for loaded in &mut state.loaded_walls {
-        let Some(wall) = state.walls.get_mut(loaded.wall as usize) else {
+    for dynamic in &mut state.dynamic_walls {
+        let Some(wall) = state.walls.get_mut(dynamic.wall as usize) else {
             continue;
         };
-        let load = &state.wall_loads[loaded.wall as usize];
-        move_loaded(
-            loaded,
+        let load = &state.wall_loads[dynamic.wall as usize];
+        move_dynamic(
+            dynamic,
             load,
             wall,
             &state.params,
             rebuilding == 1,
             dither(step),
         );
-        stale |= wall.drift > state.params.drift_limit;
+        stale |= wall.displacement_bound > state.params.displacement_limit;
     }
-    let poses: Vec<WallPose> = state.movers.poses(u64::from(step) + 1).collect();
+    let poses: Vec<WallPose> = state.kinematic_walls.poses(u64::from(step) + 1).collect();
     for pose in &poses {
         let wall = &mut state.walls[pose.wall as usize];
-        let drift = if rebuilding == 1 { 0.0 } else { wall.drift };
+        let displacement_bound = if rebuilding == 1 {
+            0.0
+        } else {
+            wall.displacement_bound
+        };
         *wall = Wall {
             cell: pose.cell,
             offset: pose.offset,
             orientation: pose.orientation,
             velocity: pose.velocity,
             angular_velocity: pose.angular_velocity,
-            drift: drift + pose.way,
+            displacement_bound: displacement_bound + pose.way,
             ..*wall
         };
-        stale |= wall.drift > state.params.drift_limit;
+        stale |= wall.displacement_bound > state.params.displacement_limit;
     }
     stale
 }
 
 /// Moves a wall under its load by one time step.
-fn move_loaded(
-    own: &mut LoadedWall,
+fn move_dynamic(
+    own: &mut DynamicWall,
     load: &SummedLoad,
     wall: &mut Wall,
     params: &Params,
@@ -135,7 +139,11 @@ fn move_loaded(
     wall.velocity = body.velocity;
     wall.angular_velocity =
         angular_velocity(orientation, body.angular_momentum, own.inverse_inertia);
-    wall.drift = if rebuilding { 0.0 } else { wall.drift } + farther;
+    wall.displacement_bound = if rebuilding {
+        0.0
+    } else {
+        wall.displacement_bound
+    } + farther;
 }
 
 /// The part of a vector along a unit vector; all of it if that is zero.

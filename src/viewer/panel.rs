@@ -657,7 +657,7 @@ fn help_over(context: &egui::Context, stage: Option<&Stage>, wishes: &mut Vec<Wi
                 .num_columns(2)
                 .striped(true)
                 .show(ui, |ui| {
-                    let pushes = stage.map(|stage| &stage.simulation.model().forces.pushes);
+                    let pushes = stage.map(|stage| &stage.simulation.model().forces.applied);
                     for push in pushes.into_iter().flatten() {
                         let Some(key) = push.key else { continue };
                         ui.label(RichText::new(key).strong());

@@ -10,10 +10,10 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};
-use rockfall::model::forces::{Drag, End, Group, Push, Spring, Water, Wave};
+use rockfall::model::forces::{AppliedForce, Drag, End, Group, Spring, Water, Wave};
 use rockfall::model::heat::{Heat, Thermal};
 use rockfall::model::wall::motion::Rotation;
-use rockfall::model::wall::{Loaded, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
+use rockfall::model::wall::{Dynamic, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
 use rockfall::model::{
     Cohesion, ContactModel, Domain, Integrator, Law, Model, ModelBody, PairLaw, Rolling,
 };
@@ -180,7 +180,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
     }
 }
 
-/// A crowd in which all that can act on bodies does: drag, groups, springs, pushes, water with waves.
+/// A crowd in which all that can act on bodies does: drag, groups, springs, applied forces, water with waves.
 pub fn forced_crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
     let mut model = crowd(spheres, center, seed);
     let mut random = Random::new(seed);
@@ -217,10 +217,10 @@ pub fn forced_crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
             ends: [first, second],
             stiffness: random.range(0.0, 1e4),
             damping: random.range(0.0, 100.0),
-            length: random.range(0.0, 5.0),
+            rest_length: random.range(0.0, 5.0),
             slack: random.below(2) == 0,
         });
-        model.forces.pushes.push(Push {
+        model.forces.applied.push(AppliedForce {
             name: "push".to_owned(),
             body: random.below(count) as usize,
             point: random.vector(1.0),
@@ -312,25 +312,25 @@ pub fn walled_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model
                 orientation: random.orientation(),
             },
             motion: (index % 2 == 0).then_some(motion),
-            loaded: match index {
-                1 => Some(Loaded::Servo(Servo {
+            dynamic: match index {
+                1 => Some(Dynamic::Servo(Servo {
                     direction: DVec3::Y,
                     force: 1e4,
                     max_speed: 0.5,
                 })),
-                3 => Some(Loaded::Body(RigidWall {
+                3 => Some(Dynamic::Body(RigidWall {
                     mass: Some(5e3),
                     rail: Some(DVec3::new(0.6, 0.8, 0.0)),
                     velocity: DVec3::new(0.6, 0.8, 0.0),
                     ..RigidWall::default()
                 })),
-                5 => Some(Loaded::Body(RigidWall {
+                5 => Some(Dynamic::Body(RigidWall {
                     mass: Some(3e3),
                     moments: Some(DVec3::new(4e3, 5e3, 6e3)),
                     angular_velocity: DVec3::new(1.0, 0.5, -0.5),
                     ..RigidWall::default()
                 })),
-                7 => Some(Loaded::Body(RigidWall {
+                7 => Some(Dynamic::Body(RigidWall {
                     moments: Some(DVec3::new(4e3, 5e3, 6e3)),
                     axle: Some(DVec3::Z),
                     torque: DVec3::Z * 1e3,
@@ -402,7 +402,7 @@ pub fn crowd_with_history(law: Law, spheres: usize, center: DVec3, seed: u64) ->
     for (element, pair) in model.pairs.iter_mut().enumerate() {
         // The same for both orders of two materials.
         let index = element / count + element % count;
-        if law == Law::Hertz {
+        if law == Law::HertzMindlin {
             pair.stiffness *= 2.0;
             pair.wall_stiffness *= 3.0;
         }

@@ -65,10 +65,10 @@ fn a_run_that_goes_on_from_a_checkpoint_is_identical() {
     let of = |law| crowd_with_history(law, 400, DVec3::splat(-7.0), 3);
     let models = [
         crowd(400, DVec3::ZERO, 1),
-        of(Law::Hooke),
-        of(Law::Hertz),
+        of(Law::HookeHistory),
+        of(Law::HertzMindlin),
         periodic_crowd(400, DVec3::splat(2.0), 5, [true, false, true]),
-        walled_crowd(Law::Hooke, 200, DVec3::splat(5.0), 2),
+        walled_crowd(Law::HookeHistory, 200, DVec3::splat(5.0), 2),
     ];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.checkpoint");

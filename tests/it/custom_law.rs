@@ -25,8 +25,7 @@ fn ball(folder: &Path, contact: &str, speed: f64) -> scene::Scene {
 
 #[test]
 fn balls_that_dent_have_one_restitution_at_all_speeds() {
-    let contact =
-        r#"{ "law": "custom", "file": "walton_braun.wgsl", "stiffness": 1e5, "time_step": 2e-5 }"#;
+    let contact = r#"{ "normal": "custom", "file": "walton_braun.wgsl", "stiffness": 1e5, "time_step": 2e-5 }"#;
     for speed in [0.5, 2.0] {
         let scene = ball(&own("scenes/laws"), contact, speed);
         let mut simulation = Simulation::on_gpu(scene.model, device()).unwrap();
@@ -52,9 +51,11 @@ fn a_law_built_on_our_functions_gives_what_they_give() {
         let moved = |sample: &Sample| (sample.state.velocity, sample.state.offset, sample.load);
         samples.iter().map(moved).collect::<Vec<_>>()
     };
-    let hooke = run(r#"{ "law": "hooke", "stiffness": 1e5, "time_step": 2e-5 }"#);
+    let hooke = run(
+        r#"{ "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 2e-5 }"#,
+    );
     let own =
-        run(r#"{ "law": "custom", "file": "own.wgsl", "stiffness": 1e5, "time_step": 2e-5 }"#);
+        run(r#"{ "normal": "custom", "file": "own.wgsl", "stiffness": 1e5, "time_step": 2e-5 }"#);
     assert!(hooke == own, "{hooke:?} {own:?}");
     assert!(hooke.last().unwrap().0.y > 0.5, "it bounced");
 }

@@ -26,8 +26,8 @@ fn crowds(spheres: usize) -> [Model; 3] {
     let crowd_of = |law| crowd_with_history(law, spheres, DVec3::ZERO, 1);
     [
         crowd(spheres, DVec3::ZERO, 1),
-        crowd_of(Law::Hooke),
-        crowd_of(Law::Hertz),
+        crowd_of(Law::HookeHistory),
+        crowd_of(Law::HertzMindlin),
     ]
 }
 
@@ -63,7 +63,7 @@ fn run_twice(spheres: usize) {
 #[test]
 fn a_run_that_starts_again_from_its_middle_is_identical() {
     for model in crowds(500) {
-        let history = model.contact.law != Law::Linear;
+        let history = model.contact.law != Law::HookeViscous;
         for start in [|model: &Model| on_cpu(model, 2), on_gpu] {
             let mut whole = start(&model);
             whole.step(60).unwrap();
@@ -90,7 +90,7 @@ fn a_run_that_starts_again_from_its_middle_is_identical() {
 fn both_engines_round_alike() {
     let scene = r#"{
         "version": 1,
-        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 2e-5 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 2e-5 },
         "materials": { "m": { "density": 1000, "restitution": 0.5, "friction": 0.5 } },
         "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "m" } },
         "bodies": [ { "shape": "ball", "velocity": [0.3, 2, 0] } ]

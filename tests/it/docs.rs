@@ -190,7 +190,7 @@ fn the_sizes_of_buffers_are_those_of_their_structs() {
         ("walls", size_of::<layout::Wall>()),
         ("spheres", size_of::<layout::Sphere>()),
         ("sphere_loads", size_of::<layout::SphereLoad>()),
-        ("loaded_walls", size_of::<layout::LoadedWall>()),
+        ("dynamic_walls", size_of::<layout::DynamicWall>()),
         ("wall_loads", size_of::<layout::Load>()),
         ("body_forces", size_of::<layout::BodyForce>()),
         ("stats", size_of::<layout::Stats>()),

@@ -10,7 +10,7 @@ use serde_json::json;
 fn gas(more: serde_json::Value) -> String {
     let mut scene = json!({
         "version": 1, "gravity": [0, 0, 0],
-        "contact": { "law": "linear", "elastic": true, "stiffness": 1e5 },
+        "contact": { "normal": "hooke", "tangential": "viscous", "elastic": true, "stiffness": 1e5 },
         "materials": { "lead": { "density": 2000, "restitution": 0.3, "friction": 0.5 } },
         "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "lead" },
                     "pea": { "sphere": { "radius": 0.035 }, "material": "lead" },
@@ -75,7 +75,8 @@ fn energy_and_momentum_last_for_ten_thousand_collisions() {
 
 #[test]
 fn what_dissipates_is_dissipated_without_the_mode() {
-    let text = gas(json!({ "contact": { "law": "linear", "stiffness": 1e5 } }));
+    let text =
+        gas(json!({ "contact": { "normal": "hooke", "tangential": "viscous", "stiffness": 1e5 } }));
     on_both(&text, |mut simulation, engine| {
         let start = simulation.energy().unwrap();
         simulation.step(2_000).unwrap();

@@ -27,7 +27,7 @@ fn thrown_together(law: Law) -> Model {
 
 #[test]
 fn what_is_dissipated_is_what_is_missing() {
-    for law in [Law::Linear, Law::Hooke, Law::Hertz] {
+    for law in [Law::HookeViscous, Law::HookeHistory, Law::HertzMindlin] {
         let model = thrown_together(law.clone());
         on_both(&model, |mut simulation, engine| {
             simulation.step(1).unwrap();
@@ -53,9 +53,9 @@ fn what_is_dissipated_is_what_is_missing() {
 
 #[test]
 fn forces_of_the_network_are_those_that_moved_the_bodies() {
-    for law in [Law::Linear, Law::Hooke, Law::Hertz] {
+    for law in [Law::HookeViscous, Law::HookeHistory, Law::HertzMindlin] {
         let model = match law {
-            Law::Linear => crowd(500, DVec3::splat(5.0), 3),
+            Law::HookeViscous => crowd(500, DVec3::splat(5.0), 3),
             _ => crowd_with_history(law.clone(), 500, DVec3::splat(5.0), 3),
         };
         let mut state = State::new(&model);
@@ -98,7 +98,7 @@ fn forces_of_the_network_are_those_that_moved_the_bodies() {
 #[test]
 fn a_spring_holds_what_was_put_into_it() {
     // Two balls that meet head-on, elastic: at the deepest, all is in the spring.
-    for law in [Law::Hooke, Law::Hertz] {
+    for law in [Law::HookeHistory, Law::HertzMindlin] {
         let mut model = crowd_with_history(law.clone(), 2, DVec3::ZERO, 1);
         model.gravity = DVec3::ZERO;
         model.walls.clear();
@@ -152,7 +152,7 @@ fn driven(what: &str) -> serde_json::Value {
     use serde_json::json;
     let mut scene = json!({
         "version": 1, "duration": 1,
-        "contact": { "law": "hooke", "stiffness": 2e4, "time_step": 2e-5 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 2e4, "time_step": 2e-5 },
         "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
         "shapes": { "ball": { "sphere": { "radius": 0.02 }, "material": "stone" } },
         "walls": [

@@ -26,8 +26,8 @@ fn busy() -> Value {
         { "name": "weight", "shape": "ball", "position": [0.3, 1.5, 0] },
     ]);
     scene["springs"] = json!([
-        { "from": { "body": "bob" }, "to": { "body": "weight" }, "stiffness": 1000, "length": 0.3 },
-        { "from": { "point": [0, 2, 0] }, "to": { "body": "bob" }, "stiffness": 1000, "length": 0.5 },
+        { "from": { "body": "bob" }, "to": { "body": "weight" }, "stiffness": 1000, "rest_length": 0.3 },
+        { "from": { "point": [0, 2, 0] }, "to": { "body": "bob" }, "stiffness": 1000, "rest_length": 0.5 },
     ]);
     scene
 }
@@ -129,7 +129,12 @@ fn a_checkpoint_with_contents_that_cannot_be_is_refused_in_a_sentence() {
         ),
         ("history", 0, nan, "a contact history"),
         ("walls", 16, nan, "at a place that cannot be"),
-        ("actions", 28, 5000_u32.to_le_bytes(), "a spring or a push"),
+        (
+            "actions",
+            28,
+            5000_u32.to_le_bytes(),
+            "a spring or an applied force",
+        ),
         ("stats", 0, nan, "sums over the run"),
         ("stats", 4, most, "sums over the run"),
         ("stats", 8, most, "sums over the run"),
@@ -322,7 +327,7 @@ fn who_is_due_at_the_step_that_is_cancelled_still_looks_at_it() {
 fn balls(radii: &[f64], more: Value) -> Value {
     let mut scene = json!({
         "version": 1, "duration": 0.1,
-        "contact": { "law": "hooke", "stiffness": 100, "time_step": 2e-5 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 100, "time_step": 2e-5 },
         "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0.5 } },
         "shapes": {},
     });
@@ -387,7 +392,7 @@ fn a_floor_of_rectangles_goes_on_over_the_seam() {
             &[0.01],
             json!({
                 "gravity": [0, -9.81, 0],
-                "contact": { "law": "hooke", "stiffness": 1000, "time_step": 1e-4 },
+                "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1000, "time_step": 1e-4 },
                 "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0 } },
                 "domain": { "min": [0, 0, 0], "max": [0.2, 1, 1], "periodic": [true, false, false] },
                 "walls": [{ "rectangle": { "size": size }, "position": [0.15, 0, 0], "material": "stone" }],
@@ -427,7 +432,7 @@ fn abuse_is_refused_in_a_sentence() {
     let ball = |x: f64| json!({ "shape": "ball 0", "position": [x, 1, 0] });
     let rod = json!({ "rod": { "rod": { "n": 10, "radius": 0.05 }, "material": "stone" } });
     let grown = |factor: f64| {
-        json!({ "contact": { "law": "hooke", "stiffness": 100, "time_step": factor * 1e-3 },
+        json!({ "contact": { "normal": "hooke", "tangential": "history", "stiffness": 100, "time_step": factor * 1e-3 },
                 "bodies": [ball(0.0)], "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }] })
     };
     for (what, more, said) in [
@@ -466,7 +471,7 @@ fn abuse_is_refused_in_a_sentence() {
 
 #[test]
 fn abuse_that_can_be_is_right_on_both_engines() {
-    let plain = json!({ "contact": { "law": "hooke", "stiffness": 100, "time_step": 1e-4 } });
+    let plain = json!({ "contact": { "normal": "hooke", "tangential": "history", "stiffness": 100, "time_step": 1e-4 } });
     let with = |more: Value| {
         let mut all = plain.clone();
         for (field, value) in more.as_object().unwrap() {
@@ -500,7 +505,7 @@ fn abuse_that_can_be_is_right_on_both_engines() {
     let ball = |material: &str| json!({ "sphere": { "radius": 0.01 }, "material": material });
     let masses = json!({
         "gravity": [0, 0, 0],
-        "contact": { "law": "hooke", "stiffness": 0.1, "time_step": 1e-5 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 0.1, "time_step": 1e-5 },
         "materials": { "stone": stone(2500.0), "heavy": stone(1e9), "light": stone(1e-3) },
         "shapes": { "heavy": ball("heavy"), "light": ball("light") },
         "bodies": [

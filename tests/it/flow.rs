@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Balls that come in above a floor and go out where they have rolled off its edge.
 fn scene() -> Value {
     json!({
-        "version": 1, "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 1e-4 },
+        "version": 1, "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 1e-4 },
         "materials": { "m": { "density": 2000, "restitution": 0.3, "friction": 0.4 } },
         "shapes": { "ball": { "sphere": { "radius": 0.02 }, "material": "m" },
                     "rod": { "rod": { "n": 3, "radius": 0.015, "spacing": 0.02 }, "material": "m" } },

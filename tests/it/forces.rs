@@ -16,7 +16,7 @@ const DENSITY: f64 = 238.732_414_637_843;
 fn scene(bodies: Value, more: Value) -> String {
     let mut scene = json!({
         "version": 1, "gravity": [0, 0, 0],
-        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 1e-4 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-4 },
         "materials": {
             "stone": { "density": DENSITY, "restitution": 0.5, "friction": 0.5 },
             "wet": { "density": 1000, "restitution": 0.5, "friction": 0.5 },
@@ -55,7 +55,7 @@ fn near(found: DVec3, expected: DVec3, tolerance: f64, what: &str) {
 fn a_ball_on_a_spring_swings_with_the_period_of_the_formula() {
     // T = 2 pi sqrt(m/k), k = 100 N/m.
     let spring = json!([{ "from": { "point": [0, 1, 0] }, "to": { "body": "ball" },
-                          "stiffness": 100, "length": 0.5 }]);
+                          "stiffness": 100, "rest_length": 0.5 }]);
     let text = scene(json!([ball([0.0, 0.4, 0.0])]), json!({ "springs": spring }));
     on_both(&text, |mut simulation, engine| {
         let period = 2.0 * PI / 10.0;
@@ -82,7 +82,7 @@ fn two_bodies_on_a_spring_keep_their_momenta_and_their_energy() {
     ]);
     let springs = json!([{ "from": { "body": "a", "point": [0, 0.1, 0] },
                            "to": { "body": "b", "point": [0.2, 0, 0.05] },
-                           "stiffness": 50, "length": 0.6 }]);
+                           "stiffness": 50, "rest_length": 0.6 }]);
     let text = scene(bodies, json!({ "springs": springs }));
     on_both(&text, |mut simulation, engine| {
         let before = (
@@ -139,7 +139,7 @@ fn what_hangs_from_a_point_beside_its_centre_hangs_below_it() {
 fn a_rope_pulls_and_does_not_push() {
     let rope = |length: f64| {
         json!([{ "from": { "point": [0, 0, 0] }, "to": { "body": "ball" }, "slack": true,
-                 "stiffness": 1e4, "damping": 50, "length": length }])
+                 "stiffness": 1e4, "damping": 50, "rest_length": length }])
     };
     let slack = scene(
         json!([ball([0.0, -0.5, 0.0])]),
@@ -288,11 +288,11 @@ fn a_body_of_overlapping_spheres_displaces_what_it_fills() {
 #[test]
 fn what_floats_rides_the_waves() {
     // So slow that a ball with much drag is where it floats at any time.
-    let wave = json!({ "direction": [3, 0, 4], "length": 5, "amplitude": 0.3, "period": 20 });
+    let wave = json!({ "direction": [3, 0, 4], "wavelength": 5, "amplitude": 0.3, "period": 20 });
     let text = scene(
         json!([ball([0.7, 0.0, -0.4])]),
         json!({ "gravity": [0, -10, 0], "drag": { "linear": 20 },
-                "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 1e-3 },
+                "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 1e-3 },
                 "water": { "density": 2.0 * DENSITY, "waves": [wave] } }),
     );
     on_both(&text, |mut simulation, engine| {

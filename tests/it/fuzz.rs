@@ -368,11 +368,11 @@ static TIED: LazyLock<(Model, Vec<u8>)> = LazyLock::new(|| {
     let ball = |x: f64| serde_json::json!({ "name": format!("ball {x}"), "shape": "ball", "position": [x, 0.099, 0] });
     let scene = serde_json::json!({
         "version": 1, "duration": 1,
-        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 1e-4 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-4 },
         "materials": { "stone": { "density": 2500, "restitution": 0.3, "friction": 0.5 } },
         "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "stone" } },
         "bodies": [ball(0.0), ball(0.199), ball(0.5)],
-        "springs": [{ "from": { "body": "ball 0" }, "to": { "body": "ball 0.5" }, "stiffness": 100, "length": 0.4 }],
+        "springs": [{ "from": { "body": "ball 0" }, "to": { "body": "ball 0.5" }, "stiffness": 100, "rest_length": 0.4 }],
         "walls": [{ "rectangle": { "size": [2, 2] }, "material": "stone",
                     "motion": { "velocity": [0.01, 0, 0] } }],
     });

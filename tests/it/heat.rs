@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 fn scene_with(more: Value) -> Value {
     let mut scene = json!({
         "version": 1,
-        "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 5e-5 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 5e-5 },
         "materials": { "brass": { "density": 2500, "restitution": 0.5, "friction": 0.5,
                                   "conductivity": 20, "heat_capacity": 1 } },
         "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": "brass" },
@@ -70,7 +70,7 @@ fn bodies_warm_up_on_a_hot_floor_and_a_fixed_one_stays_as_it_is() {
 
 #[test]
 fn the_same_bits_on_any_number_of_threads_and_in_pieces() {
-    let model = warm_crowd(Law::Hooke, 1000, DVec3::ZERO, 3);
+    let model = warm_crowd(Law::HookeHistory, 1000, DVec3::ZERO, 3);
     let run = |threads, pieces: u64| {
         let mut simulation = Simulation::on_cpu(model.clone(), Some(threads)).unwrap();
         for _ in 0..pieces {

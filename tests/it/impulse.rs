@@ -1,4 +1,4 @@
-//! The law `impulse`: what it takes from a scene and what it refuses, and the numbers that it must reproduce.
+//! The normal model `impulse`: what it takes from a scene and what it refuses, and the numbers that it must reproduce.
 
 use glam::DVec3;
 use rockfall::Simulation;
@@ -16,7 +16,7 @@ fn scene(restitution: f64, bodies: Value) -> Value {
     let material =
         |density: f64| json!({ "density": density, "restitution": restitution, "friction": 0.3 });
     json!({
-        "version": 1, "contact": { "law": "impulse" },
+        "version": 1, "contact": { "normal": "impulse" },
         "materials": { "light": material(1000.0), "heavy": material(100_000.0) },
         "shapes": {
             "light": { "sphere": { "radius": RADIUS }, "material": "light" },
@@ -65,7 +65,7 @@ fn substeps_follow_from_gravity_and_the_smallest_radius() {
     let given = with(
         scene(0.5, ball),
         "/contact",
-        json!({ "law": "impulse", "time_step": 0.02, "substeps": 4 }),
+        json!({ "normal": "impulse", "time_step": 0.02, "substeps": 4 }),
     );
     let read = scene::parse(&given.to_string(), "a.json".as_ref()).unwrap();
     assert_eq!(read.model.time_step, 0.005);
@@ -95,12 +95,12 @@ fn what_makes_no_sense_with_impulses_is_refused() {
         (
             "/contact/stiffness",
             json!(1e5),
-            "contact.stiffness: found 100000, expected nothing with the law \"impulse\"",
+            "contact.stiffness: found 100000, expected nothing with the normal model \"impulse\"",
         ),
         (
-            "/contact/attraction",
-            json!("clamped"),
-            "contact.attraction: found \"clamped\"",
+            "/contact/limit_damping",
+            json!(true),
+            "contact.limit_damping: found true",
         ),
         (
             "/contact/substeps",
@@ -115,7 +115,7 @@ fn what_makes_no_sense_with_impulses_is_refused() {
         (
             "/integrator",
             json!("explicit"),
-            "integrator: found \"explicit\", expected nothing with the law",
+            "integrator: found \"explicit\", expected nothing with the normal model",
         ),
         (
             "/materials/light",
@@ -134,8 +134,8 @@ fn what_makes_no_sense_with_impulses_is_refused() {
         ),
         (
             "/contact",
-            json!({ "law": "hooke", "substeps": 8 }),
-            "contact.substeps: found 8, expected nothing with the law \"hooke\"",
+            json!({ "normal": "hooke", "tangential": "history", "substeps": 8 }),
+            "contact.substeps: found 8, expected nothing with the normal model \"hooke\"",
         ),
     ] {
         let said = said(&with(scene(0.5, ball.clone()), place, value));

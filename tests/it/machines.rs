@@ -167,7 +167,7 @@ fn much_of_anything_is_right_or_refused_on_both_engines() {
     let scene = |more: Value| {
         let mut scene = json!({
             "version": 1, "duration": 0.1,
-            "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 5e-5 },
+            "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 5e-5 },
             "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0.5 } },
             "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }],
         });
@@ -202,7 +202,7 @@ fn much_of_anything_is_right_or_refused_on_both_engines() {
     // A block of 4,913 spheres.
     let block = |time_step: f64| {
         scene(json!({
-            "contact": { "law": "hooke", "stiffness": 1e5, "time_step": time_step },
+            "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": time_step },
             "shapes": { "block": { "cube": { "n": 17, "radius": 0.005 }, "material": "stone" } },
             "bodies": [{ "shape": "block", "position": [0, 0.085, 0] }],
         }))
@@ -263,7 +263,7 @@ fn much_of_anything_is_right_or_refused_on_both_engines() {
 fn bin() -> String {
     json!({
         "version": 1, "duration": 1e4,
-        "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 1e-4 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 1e-4 },
         "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.4 } },
         "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": "stone" } },
         "walls": [{ "box": { "size": [0.22, 0.4, 0.22] }, "side": "inside", "material": "stone",

@@ -21,7 +21,7 @@ fn stack() -> Value {
         .collect();
     json!({
         "version": 1, "duration": 4,
-        "contact": { "law": "hooke", "stiffness": 2e5, "time_step": 2e-4 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 2e5, "time_step": 2e-4 },
         "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0.5 } },
         "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "stone" } },
         "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" } ],

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 fn scene(walls: &Value, bodies: &Value) -> Value {
     json!({
         "version": 1,
-        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 2e-5 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 2e-5 },
         "materials": { "m": { "density": 1909.859317102744, "restitution": 0.5, "friction": 0.5 } },
         "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "m" } },
         "walls": walls,
@@ -268,7 +268,7 @@ fn meshes_have_sides() {
 }
 
 /// A block stays where it is on triangles that lie at less than the angle of friction, and slides down with
-/// g (sin - mu cos) on those that are steeper: friction remembers across edges.
+/// g (sin - mu cos) on those that are steeper: the contact history goes on across edges.
 #[test]
 fn friction_holds_on_triangles() {
     let shapes = json!({ "block": { "material": "m", "spheres": [

@@ -54,7 +54,7 @@ mod with_mpi {
     fn scene(folder: &Path) {
         let scene = json!({
             "version": 1, "duration": 0.1,
-            "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 2e-4 },
+            "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 2e-4 },
             "materials": { "m": { "density": 2000, "restitution": 0.3, "friction": 0.4 } },
             "shapes": { "ball": { "sphere": { "radius": 0.02 }, "material": "m" },
                         "cube": { "cube": { "n": 2, "radius": 0.012 }, "material": "m" } },

@@ -32,7 +32,7 @@ fn outcome(state: &State) -> (Vec<Body>, Stats) {
         .bodies
         .iter()
         .map(|body| Body {
-            drift: 0.0,
+            displacement_bound: 0.0,
             ..*body
         })
         .collect();
@@ -41,7 +41,7 @@ fn outcome(state: &State) -> (Vec<Body>, Stats) {
 
 fn always_rebuilding(model: &Model) -> State {
     let mut state = State::new(model);
-    state.params.drift_limit = -1.0;
+    state.params.displacement_limit = -1.0;
     state
 }
 
@@ -50,8 +50,8 @@ fn all_laws(seed: u64) -> [Model; 3] {
     let center = DVec3::splat(-3.0);
     [
         crowd(800, center, seed),
-        crowd_with_history(Law::Hooke, 800, center, seed),
-        crowd_with_history(Law::Hertz, 800, center, seed),
+        crowd_with_history(Law::HookeHistory, 800, center, seed),
+        crowd_with_history(Law::HertzMindlin, 800, center, seed),
     ]
 }
 
@@ -61,7 +61,7 @@ const ENGINES: [(&str, Engine); 2] = [("cpu", on_cpu), ("gpu", on_gpu)];
 #[test]
 fn lists_find_what_a_rebuild_at_every_step_finds() {
     // Walls with rims and of one side, which come and go abruptly.
-    let walled = (1..=2).map(|seed| walled_crowd(Law::Hooke, 200, DVec3::splat(5.0), seed));
+    let walled = (1..=2).map(|seed| walled_crowd(Law::HookeHistory, 200, DVec3::splat(5.0), seed));
     for moving in all_laws(6).into_iter().chain(walled) {
         for (engine, run) in ENGINES {
             let name = format!(
@@ -84,7 +84,7 @@ fn lists_that_are_not_rebuilt_would_miss_contacts() {
     // The test above can fail: without the displacement bound, contacts are missed.
     let model = crowd(800, DVec3::splat(-3.0), 6);
     let mut never = State::new(&model);
-    never.params.drift_limit = f32::MAX;
+    never.params.displacement_limit = f32::MAX;
     assert_ne!(on_cpu(State::new(&model), 300).0, on_cpu(never, 300).0);
 }
 
@@ -93,7 +93,7 @@ fn slow_crowd() -> Model {
     let scene = r#"{
         "version": 1,
         "gravity": [0, 0, 0],
-        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 2e-5 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 2e-5 },
         "materials": { "glass": { "density": 2500, "restitution": 0.9, "friction": 0.5 } },
         "shapes": {
             "ball": { "sphere": { "radius": 0.02 }, "material": "glass" },
@@ -133,7 +133,7 @@ fn lists_of_slow_bodies_are_shorter() {
     all_fast
         .bodies
         .iter_mut()
-        .for_each(|body| body.drift = -0.0);
+        .for_each(|body| body.displacement_bound = -0.0);
     cpu::step(&mut state);
     cpu::step(&mut all_fast);
     let [few, many] = [&state, &all_fast].map(|state| state.stats[0].neighbours);

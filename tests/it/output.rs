@@ -32,12 +32,12 @@ fn engine_arguments(engine: &str) -> Vec<String> {
         .collect()
 }
 
-/// Balls and dumbbells that fall into a trough and come to rest, with friction that remembers.
+/// Balls and dumbbells that fall into a trough and come to rest, with friction with a history.
 pub(crate) fn heap() -> Value {
     json!({
         "version": 1,
         "duration": 0.3,
-        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 2e-4 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 2e-4 },
         "materials": {
             "stone": { "density": 2500, "restitution": 0.3, "friction": 0.5, "rolling_friction": 0.05,
                        "rolling": "spring" },
@@ -1030,7 +1030,7 @@ fn a_scene_starts_from_the_state_of_a_run() {
 fn a_body_starts_with_the_material_and_the_group_that_it_had() {
     let scene = json!({
         "version": 1, "gravity": [0, 0, 0], "duration": 0.01,
-        "contact": { "law": "hooke", "stiffness": 1e5 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5 },
         "materials": {
             "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
             "ice": { "density": 900, "restitution": 0.3, "friction": 0.1 },

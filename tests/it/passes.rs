@@ -76,11 +76,11 @@ fn agree_at_all_sizes(pass: Pass) {
         "far from the origin",
     );
     agree(pass, crowded_table(1000), "cells that share buckets");
-    for law in [Law::Hooke, Law::Hertz] {
-        for attraction in [true, false] {
-            let what = format!("{law:?}, attraction {attraction}, after some steps");
+    for law in [Law::HookeHistory, Law::HertzMindlin] {
+        for limit_damping in [true, false] {
+            let what = format!("{law:?}, limited damping {limit_damping}, after some steps");
             let mut model = crowd_with_history(law.clone(), 1000, center, 6);
-            model.contact.attraction = attraction;
+            model.contact.limit_damping = limit_damping;
             let mut state = State::new(&model);
             for _ in 0..40 {
                 cpu::step(&mut state);
@@ -242,9 +242,9 @@ fn forces_agree() {
 #[test]
 fn heat_agrees() {
     for (law, spheres, center) in [
-        (Law::Linear, 2, DVec3::ZERO),
-        (Law::Hooke, 65, DVec3::new(3.0, -7.0, 1.0)),
-        (Law::Hertz, 1000, DVec3::new(-300.0, 200.0, 500.0)),
+        (Law::HookeViscous, 2, DVec3::ZERO),
+        (Law::HookeHistory, 65, DVec3::new(3.0, -7.0, 1.0)),
+        (Law::HertzMindlin, 1000, DVec3::new(-300.0, 200.0, 500.0)),
     ] {
         let model = warm_crowd(law, spheres, center, 6);
         let mut periodic = model.clone();
@@ -291,9 +291,9 @@ fn integrate_agrees() {
 fn walls_of_every_kind_agree() {
     let center = DVec3::new(3.0, -7.0, 1.0);
     for (law, center) in [
-        (Law::Linear, center),
-        (Law::Hooke, 1e4 * center),
-        (Law::Hertz, center),
+        (Law::HookeViscous, center),
+        (Law::HookeHistory, 1e4 * center),
+        (Law::HertzMindlin, center),
     ] {
         let mut state = State::new(&walled_crowd(law.clone(), 1000, center, 6));
         state.params.wall_loads = 1;
@@ -364,7 +364,7 @@ fn every_comparison_sees_a_perturbation() {
             s.bodies[20].velocity.x = f32::NAN
         }),
     ];
-    let mut model = walled_crowd(Law::Hooke, 1000, DVec3::ZERO, 2);
+    let mut model = walled_crowd(Law::HookeHistory, 1000, DVec3::ZERO, 2);
     // Where facets meet, rounding decides which of them is touched.
     model
         .walls

@@ -339,7 +339,7 @@ fn lists_find_what_a_rebuild_at_every_step_finds() {
     for (model, steps) in [(crowd, 200), (many_radii(), 100), (slab(), 300)] {
         for (name, run) in ENGINES {
             let mut always = State::new(&model);
-            always.params.drift_limit = -1.0;
+            always.params.displacement_limit = -1.0;
             let always = run(always, steps);
             let with_lists = run(State::new(&model), steps);
             assert_eq!(u64::from(always.stats[0].rebuilds), steps, "{name}");
@@ -349,7 +349,12 @@ fn lists_find_what_a_rebuild_at_every_step_finds() {
             );
             let bodies = |state: State| -> Vec<Body> {
                 let bodies = state.bodies.into_iter();
-                bodies.map(|body| Body { drift: 0.0, ..body }).collect()
+                bodies
+                    .map(|body| Body {
+                        displacement_bound: 0.0,
+                        ..body
+                    })
+                    .collect()
             };
             assert_eq!(bodies(always), bodies(with_lists), "{name}: bit for bit");
         }

@@ -7,7 +7,7 @@ use rockfall::scene;
 #[test]
 fn an_oblique_collision_keeps_both_momenta() {
     let text = r#"{ "version": 1, "gravity": [0, 0, 0], "duration": 1.0,
-        "contact": { "law": "linear", "stiffness": 1e5, "time_step": 2e-5 },
+        "contact": { "normal": "hooke", "tangential": "viscous", "stiffness": 1e5, "time_step": 2e-5 },
         "materials": { "m": { "density": 1000, "restitution": 0.6, "friction": 0.4 } },
         "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "m" },
                     "rod": { "rod": { "n": 4, "radius": 0.05 }, "material": "m" } },
@@ -37,7 +37,7 @@ fn an_oblique_collision_keeps_both_momenta() {
 #[test]
 fn a_pile_of_a_thousand_clumps_comes_to_rest() {
     let text = r#"{ "version": 1, "duration": 1.0,
-        "contact": { "law": "linear", "stiffness": 1e6, "time_step": 2e-4 },
+        "contact": { "normal": "hooke", "tangential": "viscous", "stiffness": 1e6, "time_step": 2e-4 },
         "materials": { "m": { "density": 2500, "restitution": 0.3, "friction": 0.5 } },
         "shapes": { "ball": { "sphere": { "radius": 0.09 }, "material": "m" },
                     "rod": { "rod": { "n": 3, "radius": 0.06 }, "material": "m" },

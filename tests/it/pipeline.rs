@@ -14,7 +14,7 @@ const STEPS: u64 = 1200;
 
 /// Few bodies among walls that move by prescription and under load: submissions get long, and halt.
 fn moving() -> Model {
-    walled_crowd(Law::Hooke, 60, DVec3::splat(5.0), 3)
+    walled_crowd(Law::HookeHistory, 60, DVec3::splat(5.0), 3)
 }
 
 /// Bodies and walls, without what they drifted, and the samples of a run.
@@ -32,10 +32,16 @@ fn engine(state: &State, traced: bool) -> GpuEngine {
 fn outcome(engine: &GpuEngine, mut state: State, mut samples: Vec<Sample>) -> Outcome {
     engine.download(Field::Bodies, &mut state).unwrap();
     engine.download(Field::Walls, &mut state).unwrap();
-    state.bodies.iter_mut().for_each(|body| body.drift = 0.0);
-    state.walls.iter_mut().for_each(|wall| wall.drift = 0.0);
+    state
+        .bodies
+        .iter_mut()
+        .for_each(|body| body.displacement_bound = 0.0);
+    state
+        .walls
+        .iter_mut()
+        .for_each(|wall| wall.displacement_bound = 0.0);
     let sampled = samples.iter_mut();
-    sampled.for_each(|sample| sample.state.drift = 0.0);
+    sampled.for_each(|sample| sample.state.displacement_bound = 0.0);
     (state.bodies, state.walls, samples)
 }
 

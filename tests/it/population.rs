@@ -20,7 +20,7 @@ use rockfall::step::gpu::GpuEngine;
 /// Crowds in which all that a body can have is had by some.
 fn crowds() -> [(&'static str, Model); 6] {
     let center = DVec3::new(-3.0, 40.0, 7.0);
-    let mut sleepy = crowd_with_history(Law::Hooke, 300, center, 5);
+    let mut sleepy = crowd_with_history(Law::HookeHistory, 300, center, 5);
     sleepy.sleep = Some(Sleep {
         speed: 1e3,
         after: 3e-4,
@@ -33,9 +33,9 @@ fn crowds() -> [(&'static str, Model); 6] {
         ("under forces", forced),
         (
             "with walls that move",
-            walled_crowd(Law::Hertz, 300, center, 3),
+            walled_crowd(Law::HertzMindlin, 300, center, 3),
         ),
-        ("with heat", warm_crowd(Law::Hooke, 250, center, 4)),
+        ("with heat", warm_crowd(Law::HookeHistory, 250, center, 4)),
         ("asleep", sleepy),
         (
             "periodic",
@@ -158,7 +158,7 @@ fn a_device_changes_its_bodies_as_the_host_would() {
         let mut random = Random::new(9);
         let mut state = State::new(&model);
         // Lists are built in each step: so what is in them does not depend on how long a submission took.
-        state.params.drift_limit = -1.0;
+        state.params.displacement_limit = -1.0;
         // Lists that never fill up, in a buffer that has room when more starts need it; and lists that do.
         if name.starts_with("with") {
             state.set_neighbour_capacity(100_000);
@@ -356,7 +356,7 @@ fn a_few_bodies_among_many_move_few_bytes() {
 
 #[test]
 fn a_body_is_written_and_nothing_else() {
-    let model = warm_crowd(Law::Hooke, 100, DVec3::ZERO, 4);
+    let model = warm_crowd(Law::HookeHistory, 100, DVec3::ZERO, 4);
     let state = State::new(&model);
     let mut run = Run {
         engine: GpuEngine::new(device(), &state).unwrap(),

@@ -110,16 +110,20 @@ fn crowds_have_the_same_bits() {
 
 #[test]
 fn laws_with_history_have_the_same_bits() {
-    for law in [Law::Hooke, Law::Hertz] {
-        for attraction in [true, false] {
+    for law in [Law::HookeHistory, Law::HertzMindlin] {
+        for limit_damping in [true, false] {
             let mut model = crowd_with_history(law.clone(), 500, CENTER, 6);
-            model.contact.attraction = attraction;
-            let after = agree(State::new(&model), 150, &format!("{law:?}, {attraction}"));
+            model.contact.limit_damping = limit_damping;
+            let after = agree(
+                State::new(&model),
+                150,
+                &format!("{law:?}, {limit_damping}"),
+            );
             assert!(touching(&after, SphereLoad::sphere_contacts) > 100);
         }
     }
     // Terms that do not go together in one pair.
-    let mut model = crowd_with_history(Law::Hooke, 400, CENTER, 8);
+    let mut model = crowd_with_history(Law::HookeHistory, 400, CENTER, 8);
     let count = model.materials.len();
     for (element, pair) in model.pairs.iter_mut().enumerate() {
         // The same for both orders of two materials.
@@ -141,7 +145,7 @@ fn laws_with_history_have_the_same_bits() {
 
 #[test]
 fn walls_of_all_kinds_have_the_same_bits() {
-    for law in [Law::Linear, Law::Hooke, Law::Hertz] {
+    for law in [Law::HookeViscous, Law::HookeHistory, Law::HertzMindlin] {
         let mut state = State::new(&walled_crowd(law.clone(), 400, CENTER, 6));
         state.params.wall_loads = 1;
         let after = agree(state, 120, &format!("walls, {law:?}"));
@@ -220,7 +224,7 @@ fn scenes_have_the_same_bits() {
 const BALLS: &str = r#"{
     "version": 1,
     "gravity": [0, 0, 0],
-    "contact": { "law": "hooke", "stiffness": 1e4 },
+    "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4 },
     "materials": { "steel": { "density": 7800, "restitution": 1, "friction": 0.3 } },
     "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": "steel" } },
     "fills": [{

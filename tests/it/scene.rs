@@ -36,14 +36,22 @@ fn balls() -> Value {
     scene
 }
 
-/// The ball above the floor, by the law `hooke`.
+/// The ball above the floor, with the normal model `hooke` and a contact history.
 fn hooke() -> Value {
-    with(ball(), "/contact", json!({ "law": "hooke" }))
+    with(
+        ball(),
+        "/contact",
+        json!({ "normal": "hooke", "tangential": "history" }),
+    )
 }
 
-/// The same by the law `hertz`.
+/// The same with the normal model `hertz`.
 fn hertz() -> Value {
-    let mut scene = with(ball(), "/contact", json!({ "law": "hertz" }));
+    let mut scene = with(
+        ball(),
+        "/contact",
+        json!({ "normal": "hertz", "tangential": "mindlin" }),
+    );
     scene["materials"]["stone"]["young_modulus"] = json!(1e7);
     scene["materials"]["stone"]["poisson_ratio"] = json!(0.25);
     scene
@@ -616,35 +624,60 @@ fn a_time_step_needs_no_contact() {
 fn the_contact_model_is_what_the_scene_says() {
     let model = |contact: Value| loaded(&with(ball(), "/contact", contact)).model.contact;
     assert_eq!(loaded(&ball()).model.contact, ContactModel::default());
-    assert_eq!(model(json!({ "law": "linear" })), ContactModel::default());
+    assert_eq!(
+        model(json!({ "normal": "hooke", "tangential": "viscous" })),
+        ContactModel::default()
+    );
     let hooke = ContactModel {
-        law: Law::Hooke,
-        attraction: true,
+        law: Law::HookeHistory,
+        limit_damping: false,
         tangential_damping: 0.5,
     };
-    assert_eq!(model(json!({ "law": "hooke" })), hooke);
-    let clamped = json!({ "law": "hooke", "attraction": "clamped", "tangential_damping": 0.2 });
+    assert_eq!(
+        model(json!({ "normal": "hooke", "tangential": "history" })),
+        hooke
+    );
+    let limited = json!({ "normal": "hooke", "tangential": "history", "limit_damping": true, "tangential_damping": 0.2 });
     let expected = ContactModel {
-        attraction: false,
+        limit_damping: true,
         tangential_damping: 0.2,
         ..hooke
     };
-    assert_eq!(model(clamped), expected);
-    assert_eq!(loaded(&hertz()).model.contact.law, Law::Hertz);
+    assert_eq!(model(limited), expected);
+    assert_eq!(loaded(&hertz()).model.contact.law, Law::HertzMindlin);
 
-    // The stiffness of `hooke` is that of `linear`.
+    let models = |normal: &str, tangential: &str| {
+        let scene = with(
+            hertz(),
+            "/contact",
+            json!({ "normal": normal, "tangential": tangential }),
+        );
+        loaded(&scene).model
+    };
+    for (normal, law) in [
+        ("hooke", Law::HookeViscous),
+        ("hertz", Law::HertzMindlin),
+        ("impulse", Law::Impulse),
+    ] {
+        let frictionless = models(normal, "none");
+        assert_eq!(frictionless.contact.law, law);
+        assert_eq!(frictionless.pairs[0].friction, 0.0);
+    }
+    assert_eq!(models("hertz", "mindlin").pairs[0].friction, 0.5);
+
+    // The stiffness does not depend on the tangential model.
     for contact in [
         json!({}),
         json!({ "stiffness": 1e5 }),
         json!({ "tangential_stiffness": 4 }),
     ] {
-        let of = |law| {
+        let of = |tangential| {
             let scene = with(ball(), "/contact", contact.clone());
-            loaded(&with(scene, "/contact/law", json!(law))).model
+            loaded(&with(scene, "/contact/tangential", json!(tangential))).model
         };
-        let (linear, hooke) = (of("linear"), of("hooke"));
-        assert_eq!(linear.pairs, hooke.pairs);
-        assert_eq!(linear.time_step, hooke.time_step);
+        let (viscous, history) = (of("viscous"), of("history"));
+        assert_eq!(viscous.pairs, history.pairs);
+        assert_eq!(viscous.time_step, history.time_step);
     }
 }
 
@@ -656,7 +689,8 @@ fn a_custom_law_is_read_from_beside_the_scene() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("scene.json");
     fs::write(directory.path().join("my_law.wgsl"), LAW).unwrap();
-    let custom = json!({ "law": "custom", "file": "my_law.wgsl", "range": 0.01, "stiffness": 1e5 });
+    let custom =
+        json!({ "normal": "custom", "file": "my_law.wgsl", "range": 0.01, "stiffness": 1e5 });
     let scene = with(ball(), "/contact", custom);
     let model = scene::parse(&scene.to_string(), &path).unwrap().model;
     let Law::Custom(law) = &model.contact.law else {
@@ -685,7 +719,7 @@ fn hertz_takes_its_stiffness_from_the_materials() {
                 "young_modulus": modulus, "poisson_ratio": ratio })
     };
     let mut scene = two_materials(material(70e9, 0.3), material(10e9, 0.2));
-    scene["contact"] = json!({ "law": "hertz" });
+    scene["contact"] = json!({ "normal": "hertz", "tangential": "mindlin" });
     scene["materials"]["wall"] = json!({ "density": 1000, "restitution": 0.5, "friction": 0.5 });
     scene["planes"] = json!([{ "point": [0, -1, 0], "normal": [0, 1, 0], "material": "wall" }]);
     let scene = loaded(&scene);
@@ -798,14 +832,18 @@ fn walls_of_a_material_are_rigid_or_are_not() {
         "walls[0].rigid: found false, expected a material with \"young_modulus\" and \"poisson_ratio\", which \
          \"bare\" does not have"
     );
-    let mut hooke = with(rigid, "/contact", json!({ "law": "hooke" }));
+    let mut hooke = with(
+        rigid,
+        "/contact",
+        json!({ "normal": "hooke", "tangential": "history" }),
+    );
     hooke["materials"]["stone"]
         .as_object_mut()
         .unwrap()
         .retain(|name, _| !["young_modulus", "poisson_ratio"].contains(&name.as_str()));
     assert_eq!(
         loaded(&hooke).warnings,
-        ["planes[0]: the law \"hooke\" does not use \"rigid\"; the law \"hertz\" does"]
+        ["planes[0]: the normal model \"hooke\" does not use \"rigid\"; \"hertz\" does"]
     );
 }
 
@@ -815,7 +853,7 @@ fn glass_balls(speed: f64) -> Value {
     let glass = json!({ "density": 2800, "restitution": 1, "friction": 0.3,
                         "young_modulus": 48e9, "poisson_ratio": 0.2 });
     let mut scene = with(ball(), "/materials/stone", glass);
-    scene["contact"] = json!({ "law": "hertz" });
+    scene["contact"] = json!({ "normal": "hertz", "tangential": "mindlin" });
     scene["shapes"]["ball"]["sphere"]["radius"] = json!(0.01);
     scene["planes"] = json!([]);
     scene["gravity"] = json!([0, 0, 0]);
@@ -893,15 +931,16 @@ fn the_time_step_resolves_hertzs_contact_and_waves_through_spheres() {
 
 #[test]
 fn the_tangential_spring_limits_the_time_step_of_a_law_with_history() {
-    let step = |law: &str, tangential: f64| {
-        let contact = json!({ "law": law, "stiffness": 1e5, "tangential_stiffness": tangential });
+    let step = |model: &str, stiffness: f64| {
+        let contact =
+            json!({ "tangential": model, "stiffness": 1e5, "tangential_stiffness": stiffness });
         loaded(&with(ball(), "/contact", contact))
     };
-    let resolved = step("hooke", 0.0).model.time_step;
-    assert_eq!(step("hooke", 2e4).model.time_step, resolved);
-    assert_eq!(step("linear", 1e9).model.time_step, resolved);
+    let resolved = step("history", 0.0).model.time_step;
+    assert_eq!(step("history", 2e4).model.time_step, resolved);
+    assert_eq!(step("viscous", 1e9).model.time_step, resolved);
     // A sphere turns as it is pushed: m_t = m/(1 + 5/2).
-    let stiff = step("hooke", 1e9);
+    let stiff = step("history", 1e9);
     let mass = stiff.model.shapes[0].mass;
     assert_close(stiff.model.time_step, 0.5 * (mass / 3.5 / 1e9).sqrt());
     assert!(
@@ -915,7 +954,7 @@ fn the_tangential_spring_limits_the_time_step_of_a_law_with_history() {
         .as_object_mut()
         .unwrap()
         .remove("restitution");
-    scene["contact"] = json!({ "law": "hooke", "stiffness": 1e5, "tangential_damping": 10 });
+    scene["contact"] = json!({ "normal": "hooke", "tangential": "history", "stiffness": 1e5, "tangential_damping": 10 });
     let expected = 0.5 * mass / 3.5 / 2e4;
     assert_close(loaded(&scene).model.time_step, expected);
 
@@ -942,7 +981,7 @@ fn rolling_twisting_and_cohesion_are_mixed() {
         with(
             two_materials(material(a), material(b)),
             "/contact",
-            json!({ "law": "hooke", "stiffness": 1e5 }),
+            json!({ "normal": "hooke", "tangential": "history", "stiffness": 1e5 }),
         )
     };
     let pair = |a: Value, b: Value| {
@@ -1033,12 +1072,16 @@ fn rolling_twisting_and_cohesion_are_mixed() {
 
 #[test]
 fn elastic_constants_that_no_law_uses_are_a_warning() {
-    let mut scene = with(hertz(), "/contact", json!({ "law": "hooke" }));
+    let mut scene = with(
+        hertz(),
+        "/contact",
+        json!({ "normal": "hooke", "tangential": "history" }),
+    );
     assert_eq!(
         loaded(&scene).warnings,
         [
-            "materials.stone: the law \"hooke\" does not use \"young_modulus\" and \"poisson_ratio\"; \
-             the law \"hertz\" does"
+            "materials.stone: the normal model \"hooke\" does not use \"young_modulus\" and \"poisson_ratio\"; \
+             \"hertz\" does"
         ]
     );
     scene["materials"]["stone"]
@@ -1081,7 +1124,11 @@ fn a_domain_is_long_enough_for_what_is_in_it() {
     assert!(fits(&scene, 0.2) && !fits(&scene, 0.2 - 1e-6));
 
     // The range of cohesion comes on top, and that of a custom law.
-    let mut sticky = with(scene.clone(), "/contact", json!({ "law": "hooke" }));
+    let mut sticky = with(
+        scene.clone(),
+        "/contact",
+        json!({ "normal": "hooke", "tangential": "history" }),
+    );
     sticky["materials"]["stone"]["cohesion"] = json!({ "force": 1e-3, "range": 0.01 });
     assert!(fits(&sticky, 0.22) && !fits(&sticky, 0.22 - 1e-6));
     let said = problem(&with(sticky.clone(), "/domain", domain(0.21))).to_string();
@@ -1089,7 +1136,7 @@ fn a_domain_is_long_enough_for_what_is_in_it() {
         said.ends_with("the range of what acts across gaps"),
         "{said}"
     );
-    let law = json!({ "law": "custom", "file": own("tests/data/law.wgsl"), "range": 0.02 });
+    let law = json!({ "normal": "custom", "file": own("tests/data/law.wgsl"), "range": 0.02 });
     let custom = with(scene.clone(), "/contact", law);
     assert!(fits(&custom, 0.24) && !fits(&custom, 0.24 - 1e-6));
 
@@ -1164,7 +1211,7 @@ fn one_mistake_is_one_problem_at_its_place() {
     {
         let (place, rest) = line.split_once(" = ").unwrap();
         let (value, sentence) = rest.split_once(" => ").unwrap();
-        let (law, place) = place.split_once(':').unwrap_or(("linear", place));
+        let (law, place) = place.split_once(':').unwrap_or(("viscous", place));
         let scene = match law {
             "hertz" => hertz(),
             "hooke" => hooke(),
@@ -1549,23 +1596,23 @@ fn everything_by_each_law() -> [Value; 4] {
     [
         everything(),
         by(
-            json!({ "law": "hertz", "tangential_damping": 0.3, "attraction": "allowed",
+            json!({ "normal": "hertz", "tangential": "mindlin", "tangential_damping": 0.3, "limit_damping": false,
                    "time_step": 1e-5 }),
         ),
         by(
-            json!({ "law": "custom", "file": own("tests/data/law.wgsl"), "range": 0.01,
+            json!({ "normal": "custom", "file": own("tests/data/law.wgsl"), "range": 0.01,
                    "max_overlap": 0.02, "tangential_damping": 0.3, "tangential_stiffness": 10 }),
         ),
         everything_of_impulses(),
     ]
 }
 
-/// All of it that goes with the law `impulse`.
+/// All of it that goes with the normal model `impulse`.
 fn everything_of_impulses() -> Value {
     let mut scene = with(
         everything(),
         "/contact",
-        json!({ "law": "impulse", "time_step": 1e-2, "substeps": 100 }),
+        json!({ "normal": "impulse", "time_step": 1e-2, "substeps": 100 }),
     );
     scene["integrator"] = json!("semi-implicit");
     scene["pairs"][2] = json!({ "between": ["mud", "mud"], "restitution": 0.1 });
@@ -1602,7 +1649,7 @@ fn replacements() -> Vec<Value> {
         1e-7, 1e-30, 1e-45, 1e-300, 1e39, 1e300, -1e308, 18446744073709551615, -9223372036854775808,
         [0, 0, 0], [0, 0, 0, 0], [1, 2, 3], [1e30, -1e30, 1e-30], [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
         ["stone", "stone"], "random", "union", { "min": [0, 0, 0], "max": [1, 1, 1] }, { "ball": 1 },
-        { "radius": 0.1 }, { "n": 3, "radius": 0.1 }, "linear", "hooke", "hertz", "spring", "clamped",
+        { "radius": 0.1 }, { "n": 3, "radius": 0.1 }, "viscous", "hooke", "hertz", "spring", "none",
         { "surface_energy": 0.1 }, { "force": 0.1, "range": 0.01 }, [true, true, false], 0.3
     ]"#;
     serde_json::from_str(text).unwrap()
@@ -1692,14 +1739,20 @@ fn the_schema_refuses_what_the_format_refuses() {
         ("/integrator", json!("euler")),
         ("/contact/stiffness", json!(-1)),
         ("/contact/max_overlap", json!(0.1)),
-        ("/contact/law", json!("linear")),
-        ("/contact/law", json!("hertz")),
-        ("/contact/law", json!("custom")),
-        ("/contact", json!({ "attraction": "allowed" })),
-        ("/contact", json!({ "law": "hooke", "range": 0 })),
-        ("/contact", json!({ "law": "custom" })),
+        ("/contact/tangential", json!("viscous")),
+        ("/contact/tangential", json!("none")),
+        ("/contact/tangential", json!("mindlin")),
+        ("/contact/law", json!("hooke")),
+        ("/contact/normal", json!("hertz")),
+        ("/contact/normal", json!("custom")),
+        ("/contact", json!({ "limit_damping": false })),
+        (
+            "/contact",
+            json!({ "normal": "hooke", "tangential": "history", "range": 0 }),
+        ),
+        ("/contact", json!({ "normal": "custom" })),
         ("/contact/tangential_damping", json!(-1)),
-        ("/contact/attraction", json!("none")),
+        ("/contact/limit_damping", json!("none")),
         ("/domain/periodic", json!([true, false])),
         ("/domain/periodic", json!([1, 0, 1])),
         ("/materials/stone/poisson_ratio", json!(-1)),
@@ -1767,7 +1820,7 @@ fn every_field_of_the_schema_is_described() {
 fn a_scene_and_all_its_files_come_from_memory() {
     let before = json!({
         "version": 1,
-        "contact": { "law": "hooke" },
+        "contact": { "normal": "hooke", "tangential": "history" },
         "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
         "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "stone" } },
         "bodies": [{ "shape": "ball", "position": [0.3, 2, 0.1] }]
@@ -1793,7 +1846,7 @@ fn a_scene_and_all_its_files_come_from_memory() {
     ]);
     let mut after = before.clone();
     after["contact"] =
-        json!({ "law": "custom", "file": "law.wgsl", "stiffness": 1e5, "time_step": 1e-4 });
+        json!({ "normal": "custom", "file": "law.wgsl", "stiffness": 1e5, "time_step": 1e-4 });
     after["walls"] = json!([{ "mesh": { "file": "meshes/rock.obj" }, "material": "stone" }]);
     after["bodies"] = json!([]);
     after["start"] = json!({ "from": "run" });

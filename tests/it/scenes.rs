@@ -57,11 +57,11 @@ fn check(simulation: &mut Simulation, name: &str) {
 
 /// Whether all energy that comes or goes is in an account.
 fn is_closed(model: &Model) -> bool {
-    let moved = |wall: &rockfall::model::wall::Wall| wall.is_driven() || wall.loaded.is_some();
-    matches!(model.contact.law, Law::Linear | Law::Hooke)
+    let moved = |wall: &rockfall::model::wall::Wall| wall.is_driven() || wall.dynamic.is_some();
+    matches!(model.contact.law, Law::HookeViscous | Law::HookeHistory)
         && model.integrator == Integrator::SemiImplicit
         && model.flow.is_empty()
-        && model.forces.pushes.is_empty()
+        && model.forces.applied.is_empty()
         && model.forces.water.is_none()
         && model.domain.is_none()
         && model.stages.list.is_empty()

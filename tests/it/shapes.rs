@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 fn scene(shapes: Value) -> Value {
     json!({
         "version": 1, "gravity": [0, 0, 0],
-        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 1e-4 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-4 },
         "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
                        "cork": { "density": 500, "restitution": 0.5, "friction": 0.5 } },
         "shapes": shapes,
@@ -171,7 +171,8 @@ fn tower(count: usize) -> Value {
     let mut scene = scene(json!({
         "box": { "box": { "size": [0.2, 0.2, 0.2], "radius": 0.04, "spacing": 0.06 }, "material": "stone" } }));
     scene["gravity"] = json!([0, -9.81, 0]);
-    scene["contact"] = json!({ "law": "hooke", "stiffness": 1e7, "time_step": 5e-5 });
+    scene["contact"] =
+        json!({ "normal": "hooke", "tangential": "history", "stiffness": 1e7, "time_step": 5e-5 });
     scene["planes"] = json!([{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }]);
     // A little beside each other, and turned.
     scene["bodies"] = (0..count)
@@ -358,7 +359,8 @@ fn a_body_may_be_of_its_own_material() {
     let mut scene = scene(json!({
         "block": { "box": { "size": [0.2, 0.1, 0.2], "radius": 0.05, "spacing": 0.1 }, "material": "stone" } }));
     scene["gravity"] = json!([9.81 * slope.sin(), -9.81 * slope.cos(), 0]);
-    scene["contact"] = json!({ "law": "hooke", "stiffness": 1e6, "time_step": 1e-4 });
+    scene["contact"] =
+        json!({ "normal": "hooke", "tangential": "history", "stiffness": 1e6, "time_step": 1e-4 });
     scene["materials"] = json!({
         "stone": { "density": 2500, "restitution": 0.2, "friction": 0.9 },
         "ice": { "density": 900, "restitution": 0.2, "friction": 0.1 } });

@@ -13,7 +13,7 @@ fn scene(more: Value) -> String {
     let wall = |point: [f64; 3], normal: [f64; 3]| json!({ "point": point, "normal": normal, "material": "ball" });
     let mut scene = json!({
         "version": 1,
-        "contact": { "law": "hooke", "stiffness": 2e4, "time_step": 2e-4 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 2e4, "time_step": 2e-4 },
         "materials": {
             "ball": { "density": 1909.859317102744, "restitution": 0.3, "friction": 0.5 },
         },

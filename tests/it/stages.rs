@@ -12,7 +12,7 @@ use rockfall::{Simulation, scene};
 fn tray(stages: &str) -> String {
     format!(
         r#"{{ "version": 1, "gravity": [0, -10, 0], "duration": 2,
-        "contact": {{ "law": "hooke", "stiffness": 1e5, "time_step": 0.0005 }},
+        "contact": {{ "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 0.0005 }},
         "materials": {{ "stone": {{ "density": 238.732414637843, "restitution": 0.3, "friction": 0 }} }},
         "shapes": {{ "ball": {{ "sphere": {{ "radius": 0.1 }}, "material": "stone" }} }},
         "walls": [ {{ "name": "tray", "rectangle": {{ "size": [1, 1] }}, "material": "stone" }} ],

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 fn scene(walls: Value, bodies: Value) -> Value {
     json!({
         "version": 1,
-        "contact": { "law": "hooke", "stiffness": 1e5, "time_step": 2e-5 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 2e-5 },
         "materials": {
             "ball": { "density": 1909.859317102744, "restitution": 0.5, "friction": 0.5 },
             "wall": { "density": 1000, "restitution": 0.5, "friction": 0.5 },
@@ -522,7 +522,8 @@ fn a_drum_carries_a_block_round_from_its_critical_speed_on() {
                             "velocity": [speed * radius, 0, 0], "angular_velocity": [0, 0, speed] }));
     }
     let mut scene = scene(json!(walls), json!(bodies));
-    scene["contact"] = json!({ "law": "hooke", "stiffness": 2e3, "time_step": 2e-5 });
+    scene["contact"] =
+        json!({ "normal": "hooke", "tangential": "history", "stiffness": 2e3, "time_step": 2e-5 });
     scene["shapes"] = json!({ "block": { "material": "ball", "spheres": [
         { "center": [-half, 0, -half], "radius": ball }, { "center": [half, 0, -half], "radius": ball },
         { "center": [-half, 0, half], "radius": ball }, { "center": [half, 0, half], "radius": ball } ] } });

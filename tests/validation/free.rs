@@ -16,7 +16,7 @@ pub fn projectile(engine: Engine) -> Vec<Quantity> {
         let errors = [1e-3, 5e-4].map(|time_step: f64| {
             let mut simulation = engine.start(&json!({
                 "version": 1, "integrator": integrator,
-                "contact": { "law": "linear", "stiffness": 1e3, "time_step": time_step },
+                "contact": { "normal": "hooke", "tangential": "viscous", "stiffness": 1e3, "time_step": time_step },
                 "materials": { "m": { "density": 1000, "restitution": 0.5, "friction": 0.5 } },
                 "shapes": { "ball": { "sphere": { "radius": 0.5 }, "material": "m" } },
                 "bodies": [ { "shape": "ball", "position": [1, 2, 3], "velocity": [3, 4, 0] } ],
@@ -59,7 +59,7 @@ pub fn projectile(engine: Engine) -> Vec<Quantity> {
 fn top(inertia: [f64; 3], spin: [f64; 3], time_step: f64) -> Value {
     json!({
         "version": 1, "gravity": [0, 0, 0],
-        "contact": { "law": "linear", "stiffness": 1e3, "time_step": time_step },
+        "contact": { "normal": "hooke", "tangential": "viscous", "stiffness": 1e3, "time_step": time_step },
         "materials": { "m": { "density": 1000, "restitution": 0.5, "friction": 0.5 } },
         "shapes": { "top": { "sphere": { "radius": 0.1 }, "material": "m",
                              "mass_properties": { "mass": 1, "inertia": inertia } } },
@@ -189,7 +189,7 @@ pub fn union_of_two(engine: Engine) -> Vec<Quantity> {
     let body = |spin: [f64; 3], x: f64| json!({ "shape": "pair", "position": [x, 0, 0], "angular_velocity": spin });
     let mut simulation = engine.start(&json!({
         "version": 1, "gravity": [0, 0, 0],
-        "contact": { "law": "linear", "stiffness": 1e3, "time_step": 1e-3 },
+        "contact": { "normal": "hooke", "tangential": "viscous", "stiffness": 1e3, "time_step": 1e-3 },
         "materials": { "m": { "density": 1, "restitution": 0.5, "friction": 0.5 } },
         "shapes": { "pair": { "material": "m", "mass_properties": "union",
             "spheres": [ { "center": [0, 0, 0], "radius": 1 }, { "center": [1, 0, 0], "radius": 1 } ] } },

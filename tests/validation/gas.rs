@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::motion::line;
 use crate::table::{Engine, Quantity, absolute, at_least, at_most, relative};
-use crate::theory::{linear_duration, sphere_mass};
+use crate::theory::{linear_duration, models, sphere_mass};
 
 /// Walls around a cube of the given side about the origin.
 fn walls(side: f64) -> Value {
@@ -24,8 +24,9 @@ fn walls(side: f64) -> Value {
 }
 
 fn elastic_box(law: &str) -> Value {
-    let mut contact = json!({ "law": law, "elastic": true });
-    if law != "hertz" {
+    let (normal, tangential) = models(law);
+    let mut contact = json!({ "normal": normal, "tangential": tangential, "elastic": true });
+    if law != "hertz/mindlin" {
         contact["stiffness"] = json!(1e5);
     }
     json!({
@@ -40,11 +41,11 @@ fn elastic_box(law: &str) -> Value {
 }
 
 pub fn linear_energy(engine: Engine) -> Vec<Quantity> {
-    energy(engine, "linear")
+    energy(engine, "hooke/viscous")
 }
 
 pub fn hertzian_energy(engine: Engine) -> Vec<Quantity> {
-    energy(engine, "hertz")
+    energy(engine, "hertz/mindlin")
 }
 
 fn energy(engine: Engine, law: &str) -> Vec<Quantity> {
@@ -77,7 +78,7 @@ pub fn cooling(engine: Engine) -> Vec<Quantity> {
     let half = 0.5 * side;
     let mut simulation = engine.start(&json!({
         "version": 1, "gravity": [0, 0, 0],
-        "contact": { "law": "hooke", "stiffness": stiffness, "time_step": time_step },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": stiffness, "time_step": time_step },
         "domain": { "min": [-half, -half, -half], "max": [half, half, half],
                     "periodic": [true, true, true] },
         "materials": { "m": { "density": density, "restitution": restitution, "friction": 0 } },

@@ -83,7 +83,7 @@ pub fn repose(engine: Engine, contact: &Value, material: &Value, gravity: f64) -
     (-line(&slope).1).atan().to_degrees()
 }
 
-/// The contact of these balls by the law `hooke`.
+/// The contact of these balls by the normal model `hooke` and a contact history.
 pub fn stiff(material: &Value) -> Value {
     hooke(0.5 * GRAIN, 5e3, material)
 }

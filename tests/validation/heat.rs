@@ -8,7 +8,7 @@ use crate::table::{Engine, Quantity, absolute, at_least, at_most, relative};
 fn scene(time_step: f64, more: Value) -> Value {
     let mut scene = json!({
         "version": 1, "gravity": [0, 0, 0],
-        "contact": { "law": "hooke", "stiffness": 1e-9, "time_step": time_step },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e-9, "time_step": time_step },
         "materials": {
             "brass": { "density": 2500, "restitution": 0.5, "friction": 0.5,
                        "conductivity": 10, "heat_capacity": 1 },
@@ -134,7 +134,8 @@ pub fn kept(engine: Engine) -> Vec<Quantity> {
                              "side": "inside", "material": "brass" } ],
                 "fills": [ fill("hot", 0.0, 400.0), fill("cold", 0.1, 300.0) ] }),
     );
-    scene["contact"] = json!({ "law": "hooke", "stiffness": 1e4, "time_step": 5e-5 });
+    scene["contact"] =
+        json!({ "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 5e-5 });
     let mut simulation = engine.start(&scene);
     let capacities: Vec<f64> = simulation
         .bodies()

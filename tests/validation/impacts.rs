@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use crate::motion::{Impact, follow};
 use crate::table::{Engine, Quantity, absolute, at_least, at_most, printed, relative};
 use crate::theory::{
-    G, Hertz, clamped_restitution, damping_ratio, linear_duration, plane_modulus, sphere_mass,
+    G, Hertz, clamped_restitution, damping_ratio, linear_duration, models, plane_modulus,
+    sphere_mass,
 };
 
-/// An elastic material without friction, for the law `hertz`.
+/// An elastic material without friction, for the normal model `hertz`.
 fn smooth(density: f64, young: f64, poisson: f64) -> Value {
     json!({ "density": density, "restitution": 1, "friction": 0,
             "young_modulus": young, "poisson_ratio": poisson })
@@ -30,7 +31,7 @@ pub fn two_spheres(engine: Engine) -> Vec<Quantity> {
     let x = radius + 20.5 * time_step * speed;
     let mut simulation = engine.start(&json!({
         "version": 1, "gravity": [0, 0, 0],
-        "contact": { "law": "hertz", "time_step": time_step },
+        "contact": { "normal": "hertz", "tangential": "mindlin", "time_step": time_step },
         "materials": { "m": smooth(2800.0, young, poisson) },
         "shapes": { "ball": { "sphere": { "radius": radius }, "material": "m" } },
         "bodies": [ { "shape": "ball", "position": [-x, 0, 0], "velocity": [speed, 0, 0] },
@@ -69,7 +70,7 @@ pub fn sphere_on_plane(engine: Engine) -> Vec<Quantity> {
     let time_step = hertz.duration / 400.0;
     let mut simulation = engine.start(&json!({
         "version": 1, "gravity": [0, 0, 0],
-        "contact": { "law": "hertz", "time_step": time_step },
+        "contact": { "normal": "hertz", "tangential": "mindlin", "time_step": time_step },
         "materials": { "m": smooth(2699.0, young, poisson),
                        "wall": { "density": 1, "restitution": 1, "friction": 0 } },
         "shapes": { "ball": { "sphere": { "radius": radius }, "material": "m" } },
@@ -108,14 +109,18 @@ pub fn sphere_on_plane(engine: Engine) -> Vec<Quantity> {
 /// a radius with the laws that have a given stiffness.
 fn law(name: &str, ball: &Ball, per_contact: f64) -> (Value, f64) {
     let mass = sphere_mass(ball.density, ball.radius);
-    if name == "hertz" {
+    let (normal, tangential) = models(name);
+    if name == "hertz/mindlin" {
         let modulus = plane_modulus(ball.young, ball.poisson);
         let time_step = Hertz::new(mass, ball.radius, modulus, ball.speed).duration / per_contact;
-        (json!({ "law": name, "time_step": time_step }), time_step)
+        (
+            json!({ "normal": normal, "tangential": tangential, "time_step": time_step }),
+            time_step,
+        )
     } else {
         let stiffness = mass * (ball.speed / (0.02 * ball.radius)).powi(2);
         let time_step = linear_duration(stiffness, mass, 1.0) / per_contact;
-        let contact = json!({ "law": name, "stiffness": stiffness, "time_step": time_step });
+        let contact = json!({ "normal": normal, "tangential": tangential, "stiffness": stiffness, "time_step": time_step });
         (contact, time_step)
     }
 }
@@ -152,14 +157,14 @@ impl Ball {
 fn rebounds(
     engine: Engine,
     name: &str,
-    attraction: Option<&str>,
+    limit_damping: Option<bool>,
     restitutions: &[f64],
     per_contact: f64,
 ) -> Vec<f64> {
     let ball = Ball::CHUNG_AND_OOI;
     let (mut contact, time_step) = law(name, &ball, per_contact);
-    if let Some(attraction) = attraction {
-        contact["attraction"] = json!(attraction);
+    if let Some(limit) = limit_damping {
+        contact["limit_damping"] = json!(limit);
     }
     let mut scene = json!({ "version": 1, "gravity": [0, 0, 0], "contact": contact,
                             "materials": {}, "shapes": {}, "bodies": [], "planes": floor("0"),
@@ -189,31 +194,39 @@ fn rebounds(
 }
 
 pub fn restitution_hertz(engine: Engine) -> Vec<Quantity> {
-    restitution(engine, "hertz", &["0.3249", "0.4720", "0.6323", "0.8081"])
+    restitution(
+        engine,
+        "hertz/mindlin",
+        &["0.3249", "0.4720", "0.6323", "0.8081"],
+    )
 }
 
 pub fn restitution_hooke(engine: Engine) -> Vec<Quantity> {
-    restitution(engine, "hooke", &["0.3249", "0.4720", "0.6323", "0.8081"])
+    restitution(
+        engine,
+        "hooke/history",
+        &["0.3249", "0.4720", "0.6323", "0.8081"],
+    )
 }
 
 fn restitution(engine: Engine, name: &str, clamped: &[&str]) -> Vec<Quantity> {
     let given = [0.2, 0.4, 0.6, 0.8, 1.0];
     let mut quantities = Vec::new();
-    let got = rebounds(engine, name, Some("allowed"), &given, 400.0);
+    let got = rebounds(engine, name, Some(false), &given, 400.0);
     for (e, got) in given.into_iter().zip(got) {
         quantities.push(relative(
-            format!("attraction allowed, e = {e}"),
+            format!("damping not limited, e = {e}"),
             e,
             got,
             1e-3,
         ));
     }
-    let got = rebounds(engine, name, Some("clamped"), &given, 400.0);
+    let got = rebounds(engine, name, Some(true), &given, 400.0);
     for (k, (e, got)) in given.into_iter().zip(got).enumerate() {
         let formula = clamped_restitution(e);
         let expected = clamped.get(k).map_or(1.0, |text| printed(formula, text));
         quantities.push(relative(
-            format!("attraction clamped, e = {e}"),
+            format!("damping limited, e = {e}"),
             expected,
             got,
             1e-3,
@@ -232,7 +245,7 @@ fn restitution_error(engine: Engine, law: &str, restitution: f64, per_contact: f
 
 pub fn restitution_converges(engine: Engine) -> Vec<Quantity> {
     let mut quantities = Vec::new();
-    for law in ["linear", "hooke", "hertz"] {
+    for law in ["hooke/viscous", "hooke/history", "hertz/mindlin"] {
         let errors = [12.5, 25.0, 50.0].map(|steps| restitution_error(engine, law, 0.5, steps));
         let order = (errors[0] / errors[2]).log2() / 2.0;
         quantities.push(at_most(
@@ -254,14 +267,14 @@ pub fn restitution_converges(engine: Engine) -> Vec<Quantity> {
 /// along x, those downwards, and spins afterwards.
 fn oblique(
     engine: Engine,
-    (name, attraction): (&str, Option<&str>),
+    (name, limit_damping): (&str, Option<bool>),
     ball: &Ball,
     (restitution, friction): (f64, f64),
     launches: &[Launch],
 ) -> Vec<Launch> {
     let (mut contact, time_step) = law(name, ball, 200.0);
-    if let Some(attraction) = attraction {
-        contact["attraction"] = json!(attraction);
+    if let Some(limit) = limit_damping {
+        contact["limit_damping"] = json!(limit);
     }
     let distance = 10.0 * ball.radius;
     let bodies: Vec<Value> = launches
@@ -321,7 +334,7 @@ pub fn oblique_sliding(engine: Engine) -> Vec<Quantity> {
     });
     let after = oblique(
         engine,
-        ("hertz", None),
+        ("hertz/mindlin", None),
         &ball,
         (restitution, friction),
         &launches,
@@ -364,7 +377,13 @@ pub fn oblique_scaled(engine: Engine) -> Vec<Quantity> {
         normal: ball.speed,
         spin: 0.0,
     });
-    let after = oblique(engine, ("hertz", None), &ball, (1.0, friction), &launches);
+    let after = oblique(
+        engine,
+        ("hertz/mindlin", None),
+        &ball,
+        (1.0, friction),
+        &launches,
+    );
     let mut quantities = Vec::new();
     for (psi, after) in angles.into_iter().zip(after) {
         let slip = after.tangential + ball.radius * after.spin;
@@ -411,15 +430,15 @@ pub fn spinning_impacts(engine: Engine) -> Vec<Quantity> {
         spin,
     });
     let laws = [
-        ("linear", None, 1.0),
-        ("hooke", Some("clamped"), 0.7),
-        ("hertz", Some("clamped"), 0.7),
+        ("hooke/viscous", None, 1.0),
+        ("hooke/history", Some(true), 0.7),
+        ("hertz/mindlin", Some(true), 0.7),
     ];
     let mut quantities = Vec::new();
-    for (law, attraction, restitution) in laws {
+    for (law, limit_damping, restitution) in laws {
         let after = oblique(
             engine,
-            (law, attraction),
+            (law, limit_damping),
             &ball,
             (restitution, friction),
             &launches,
@@ -462,7 +481,7 @@ pub fn spin_and_velocity(engine: Engine) -> Vec<Quantity> {
         spin: 10.0,
     });
     let mut quantities = Vec::new();
-    for law in ["linear", "hooke", "hertz"] {
+    for law in ["hooke/viscous", "hooke/history", "hertz/mindlin"] {
         let after = oblique(engine, (law, None), &ball, (0.8, 0.3), &launches);
         let worst = launches.iter().zip(after).map(|(before, after)| {
             let turned = ball.radius * (after.spin - before.spin);
@@ -483,13 +502,14 @@ pub fn bounce(engine: Engine) -> Vec<Quantity> {
     let time_step = 1e-4;
     let fall = height - radius;
     let mut quantities = Vec::new();
-    for law in ["linear", "hooke"] {
+    for law in ["hooke/viscous", "hooke/history"] {
+        let (normal, tangential) = models(law);
         let shape =
             |material: &str| json!({ "sphere": { "radius": radius }, "material": material });
         let material = |e: f64| json!({ "density": 2600, "restitution": e, "friction": 0.5 });
         let mut simulation = engine.start(&json!({
             "version": 1,
-            "contact": { "law": law, "stiffness": stiffness, "time_step": time_step },
+            "contact": { "normal": normal, "tangential": tangential, "stiffness": stiffness, "time_step": time_step },
             "materials": { "0.9": material(0.9), "0.5": material(0.5) },
             "pairs": [ { "between": ["0.5", "0.9"], "restitution": 0.5 } ],
             "shapes": { "0.9": shape("0.9"), "0.5": shape("0.5") },
@@ -571,9 +591,10 @@ fn rise(mass: f64, stiffness: f64, restitution: f64, speed: f64) -> f64 {
 pub fn head_on(engine: Engine) -> Vec<Quantity> {
     // Equal radii, twice the density: m2 = 2 m1.
     let mut quantities = Vec::new();
-    for law in ["linear", "hooke", "hertz"] {
-        let mut contact = json!({ "law": law, "time_step": 2e-5 });
-        if law != "hertz" {
+    for law in ["hooke/viscous", "hooke/history", "hertz/mindlin"] {
+        let (normal, tangential) = models(law);
+        let mut contact = json!({ "normal": normal, "tangential": tangential, "time_step": 2e-5 });
+        if law != "hertz/mindlin" {
             contact["stiffness"] = json!(1e5);
         }
         let mut simulation = engine.start(&json!({
@@ -632,7 +653,7 @@ pub fn far_away(engine: Engine) -> Vec<Quantity> {
     let places = [DVec3::ZERO, far * DVec3::X, far * DVec3::Y, far * DVec3::Z];
     let axes = ["origin", "x", "y", "z"];
     let mut quantities = Vec::new();
-    for law in ["linear", "hooke", "hertz"] {
+    for law in ["hooke/viscous", "hooke/history", "hertz/mindlin"] {
         let ball = Ball {
             radius,
             density: 2500.0,
@@ -698,7 +719,7 @@ pub fn cradle(engine: Engine) -> Vec<Quantity> {
         speed,
     };
     let mut quantities = Vec::new();
-    for law in ["linear", "hooke", "hertz"] {
+    for law in ["hooke/viscous", "hooke/history", "hertz/mindlin"] {
         let (contact, time_step) = self::law(law, &ball, 100.0);
         // Gaps in which a ball flies for longer than two contacts, so that they happen one by one.
         let contact_steps = 200.0;

@@ -1,4 +1,4 @@
-//! The law `impulse`: what large steps must not lose.
+//! The normal model `impulse`: what large steps must not lose.
 
 use std::f64::consts::PI;
 use std::time::Instant;
@@ -21,7 +21,7 @@ const FRICTION: f64 = 0.3;
 fn scene(restitution: f64, bodies: Value) -> Value {
     let material = |density: f64, restitution: f64| json!({ "density": density, "restitution": restitution, "friction": FRICTION });
     json!({
-        "version": 1, "contact": { "law": "impulse" },
+        "version": 1, "contact": { "normal": "impulse" },
         "materials": {
             "plain": material(DENSITY, restitution),
             "heavy": material(100.0 * DENSITY, restitution),
@@ -547,7 +547,7 @@ fn drum(engine: Engine, contact: &Value) -> f64 {
 
 /// Scenes under two laws, and how long each took.
 pub fn beside_springs(engine: Engine) -> Vec<Quantity> {
-    let impulse = json!({ "law": "impulse" });
+    let impulse = json!({ "normal": "impulse" });
     let mut quantities = Vec::new();
     let mut beside =
         |what: &str, stiff: &Value, within: &dyn Fn(f64) -> f64, run: &dyn Fn(&Value) -> f64| {

@@ -89,8 +89,8 @@ cases! {
         cooling_gas: "cooling gas", "Haff 1983; Carnahan and Starling 1969", gas::cooling;
     }
     long {
-        energy_of_a_linear_gas: "energy of an elastic gas, linear", "exact", gas::linear_energy;
-        energy_of_a_hertzian_gas: "energy of an elastic gas, hertz", "exact", gas::hertzian_energy;
+        energy_of_a_linear_gas: "energy of an elastic gas, hooke/viscous", "exact", gas::linear_energy;
+        energy_of_a_hertzian_gas: "energy of an elastic gas, hertz/mindlin", "exact", gas::hertzian_energy;
         isotropic_packing: "isotropic packing", "O'Hern et al. 2003", packing::isotropic;
         janssen: "silo at rest", "Janssen 1895", silo::janssen;
         beverloo: "silo that empties", "Beverloo et al. 1961", silo::beverloo;
@@ -99,7 +99,7 @@ cases! {
         impulses_of_pyramids: "impulse: 20 pyramids of 20 rows", "exact", impulse::pyramids, cpu only: "takes long on a software driver";
         impulses_of_what_stands: "impulse: what stands until it is hit", "exact", impulse::what_stands, cpu only: "takes long on a software driver";
         impulses_of_sleep: "impulse: a heap falls asleep", "exact", impulse::sleep, cpu only: "takes long on a software driver";
-        impulses_beside_springs: "impulse: the same scenes under hooke", "the law hooke", impulse::beside_springs, cpu only: "takes long on a software driver";
+        impulses_beside_springs: "impulse: the same scenes under hooke with history", "hooke with history", impulse::beside_springs, cpu only: "takes long on a software driver";
         angle_of_repose: "angle of repose", "trend", heap::angle_of_repose;
     }
 }

@@ -28,7 +28,7 @@ fn scattered() -> Model {
     let mut model = model(
         &json!({
             "version": 1, "gravity": [0, 0, 0],
-            "contact": { "law": "linear", "stiffness": 1, "time_step": 0.1 },
+            "contact": { "normal": "hooke", "tangential": "viscous", "stiffness": 1, "time_step": 0.1 },
             "materials": { "m": { "density": density, "restitution": 0.3, "friction": 0 } },
             "shapes": { "ball": { "sphere": { "radius": RADIUS }, "material": "m" } },
             "bodies": [{ "shape": "ball", "position": [0, 0, 0] }],

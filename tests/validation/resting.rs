@@ -7,13 +7,14 @@ use rockfall::Simulation;
 use serde_json::{Value, json};
 
 use crate::table::{Engine, Quantity, at_least, at_most, relative};
-use crate::theory::{G, sphere_mass};
+use crate::theory::{G, models, sphere_mass};
 
-const LAWS: [&str; 3] = ["linear", "hooke", "hertz"];
+const LAWS: [&str; 3] = ["hooke/viscous", "hooke/history", "hertz/mindlin"];
 
 fn contact(law: &str, stiffness: f64, time_step: f64) -> Value {
-    let mut contact = json!({ "law": law, "time_step": time_step });
-    if law != "hertz" {
+    let (normal, tangential) = models(law);
+    let mut contact = json!({ "normal": normal, "tangential": tangential, "time_step": time_step });
+    if law != "hertz/mindlin" {
         contact["stiffness"] = json!(stiffness);
     }
     contact
@@ -45,7 +46,7 @@ fn plane_forces(simulation: &mut Simulation) -> DVec3 {
 /// Overlap (m) of a ball of `soft` material at the bottom of a stack (on the floor, which is rigid)
 /// or on another one, under `force` (N).
 fn overlap(law: &str, stiffness: f64, on_floor: bool, radius: f64, force: f64) -> f64 {
-    if law != "hertz" {
+    if law != "hertz/mindlin" {
         return force / stiffness;
     }
     let (bodies, curvature) = if on_floor {
@@ -118,7 +119,7 @@ pub fn stack(engine: Engine) -> Vec<Quantity> {
 pub fn stack_far_away(engine: Engine) -> Vec<Quantity> {
     let far = 1e4 * STACK_RADIUS;
     let mut quantities = Vec::new();
-    for law in ["hooke", "hertz"] {
+    for law in ["hooke/history", "hertz/mindlin"] {
         let mut simulation = stacked(engine, law, DVec3::new(far, far, -far), 1.0);
         simulation.step(1_000).unwrap();
         let start = simulation.bodies().unwrap();
@@ -193,7 +194,7 @@ pub fn pyramid(engine: Engine) -> Vec<Quantity> {
     let ring = 2.0 * radius / 3f64.sqrt();
     let tip = radius * (1.0 + 2.0 * phi.cos());
     let mut quantities = Vec::new();
-    for law in ["hooke", "hertz"] {
+    for law in ["hooke/history", "hertz/mindlin"] {
         let mut scene = json!({
             "version": 1, "contact": contact(law, 2e4, 2e-4), "planes": floor(),
             "materials": { "m": soft(0.5) }, "shapes": {}, "bodies": [], "pairs": [],
@@ -248,7 +249,7 @@ pub fn settled_bed(engine: Engine) -> Vec<Quantity> {
     let radius = 0.05;
     let wall = |point: [f64; 3], normal: [f64; 3]| json!({ "point": point, "normal": normal, "material": "m", "rigid": true });
     let mut quantities = Vec::new();
-    for law in ["hooke", "hertz"] {
+    for law in ["hooke/history", "hertz/mindlin"] {
         let mut simulation = engine.start(&json!({
             "version": 1, "contact": contact(law, 2e4, 4e-4),
             "materials": { "m": { "density": 2500, "restitution": 0.05, "friction": 0.5,

@@ -17,11 +17,11 @@ use crate::theory::{G, linear_duration, sphere_mass};
 const DENSITY: f64 = 2500.0;
 const RESTITUTION: f64 = 0.3;
 
-/// A contact of balls by the law `hooke`, in steps of a twentieth of the time that it lasts.
+/// A contact of balls by the normal model `hooke` and a contact history, in steps of a twentieth of the time that it lasts.
 pub fn hooke(radius: f64, stiffness: f64, material: &Value) -> Value {
     let mass = sphere_mass(material["density"].as_f64().unwrap(), radius);
     let time_step = linear_duration(stiffness, 0.5 * mass, RESTITUTION) / 20.0;
-    json!({ "law": "hooke", "stiffness": stiffness, "time_step": time_step })
+    json!({ "normal": "hooke", "tangential": "history", "stiffness": stiffness, "time_step": time_step })
 }
 
 /// A model of balls, without any yet. Its materials: 0 of the balls, 1 of the base.

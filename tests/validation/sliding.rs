@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::motion::{Moment, crossings, follow, line};
 use crate::table::{Engine, Quantity, absolute, at_most, printed, relative};
-use crate::theory::{G, sphere_mass};
+use crate::theory::{G, models, sphere_mass};
 
-/// Laws that remember, with what their contact needs; overlaps under the own weight of the bodies
+/// Laws with a contact history; overlaps under the own weight of the bodies
 /// here are about a thousandth of a radius.
-const LAWS: [&str; 2] = ["hooke", "hertz"];
+const LAWS: [&str; 2] = ["hooke/history", "hertz/mindlin"];
 
 /// Four spheres of radius 0.05 m on the corners of a square of 0.2 m: it slides and does not roll.
 const SLED: &str = "sled";
@@ -20,8 +20,9 @@ const SLED_RADIUS: f64 = 0.05;
 /// gravity: down the slope is along z.
 fn slope(law: &str, angle: f64, time_step: f64) -> Value {
     let (sin, cos) = angle.sin_cos();
-    let mut contact = json!({ "law": law, "time_step": time_step });
-    if law != "hertz" {
+    let (normal, tangential) = models(law);
+    let mut contact = json!({ "normal": normal, "tangential": tangential, "time_step": time_step });
+    if law != "hertz/mindlin" {
         contact["stiffness"] = json!(STIFFNESS);
     }
     let corner = |x: f64, z: f64| json!({ "center": [x, 0, z], "radius": SLED_RADIUS });
@@ -59,7 +60,7 @@ fn add_ball(scene: &mut Value, friction: f64, more: Value, velocity: f64, spin: 
     scene["pairs"].as_array_mut().unwrap().push(pair);
 }
 
-/// N/m, of the law `hooke`. The ball's contacts then last 28 ms, those of the sled half of that.
+/// N/m, of the normal model `hooke`. The ball's contacts then last 28 ms, those of the sled half of that.
 const STIFFNESS: f64 = 5e4;
 /// s.
 const STEP: f64 = 4e-4;
@@ -115,8 +116,9 @@ pub fn slide_to_roll(engine: Engine) -> Vec<Quantity> {
         let (overlap, weight) = (0.01 * radius, mass * G);
         let modulus = 0.75 * weight / (radius.sqrt() * overlap.powf(1.5));
         let stiffness = weight / overlap;
-        let mut contact = json!({ "law": law, "time_step": 2e-5 });
-        if law == "hooke" {
+        let (normal, tangential) = models(law);
+        let mut contact = json!({ "normal": normal, "tangential": tangential, "time_step": 2e-5 });
+        if law == "hooke/history" {
             contact["stiffness"] = json!(stiffness);
         }
         let poisson = 0.3;
@@ -410,8 +412,9 @@ pub fn pull_off(engine: Engine) -> Vec<Quantity> {
     let work = sphere_mass(density, radius) * G / (1.5 * PI * radius);
     let mut quantities = Vec::new();
     for law in LAWS {
-        let mut contact = json!({ "law": law, "time_step": 1e-5 });
-        if law == "hooke" {
+        let (normal, tangential) = models(law);
+        let mut contact = json!({ "normal": normal, "tangential": tangential, "time_step": 1e-5 });
+        if law == "hooke/history" {
             contact["stiffness"] = json!(50.0);
         }
         let mut scene = json!({

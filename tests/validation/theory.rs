@@ -5,6 +5,11 @@ use std::f64::consts::PI;
 /// Gravity, m/s².
 pub const G: f64 = 9.81;
 
+/// Normal and tangential model of a contact law that is named by both, such as "hooke/history".
+pub fn models(law: &str) -> (&str, &str) {
+    law.split_once('/').unwrap()
+}
+
 /// Mass of a sphere, kg.
 pub fn sphere_mass(density: f64, radius: f64) -> f64 {
     density * 4.0 / 3.0 * PI * radius.powi(3)

@@ -4,7 +4,7 @@ usage: python dem_engine.py PILE DEVICE WARM STEPS
 
 PILE is what `cargo peers` writes, DEVICE is a CUDA device such as "cuda:0"; WARM steps are untimed, STEPS
 are timed. The contact law is Rockfall's `hooke`, as a force model of DEM-Engine's: spring and dashpot along
-the normal, and across it a spring that remembers, a dashpot, and Coulomb's cap on both. DEM-Engine decides
+the normal, and across it a spring with a history, a dashpot, and Coulomb's cap on both. DEM-Engine decides
 by itself how often it looks for new contacts.
 """
 

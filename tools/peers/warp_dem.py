@@ -4,7 +4,7 @@ usage: python warp_dem.py PILE DEVICE WARM STEPS
 
 PILE is what `cargo peers` writes, DEVICE is "cpu" or a CUDA device such as "cuda:0"; WARM steps are
 untimed, STEPS are timed. The contact law is Rockfall's `hooke`: spring and dashpot along the normal,
-and across it a spring that remembers, a dashpot, and Coulomb's cap on both. Each sphere has a list of
+and across it a spring with a history, a dashpot, and Coulomb's cap on both. Each sphere has a list of
 its neighbours and a spring for each of them, which a new list takes over from the old one. Lists are
 built from Warp's hash grid every so many steps, and afterwards it is checked that no sphere had moved
 too far for that.

@@ -44,7 +44,7 @@ BALL = """{
   "version": 1,
   "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
   "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "stone" } },
-  "contact": { "law": "hooke", "stiffness": 1e5 },
+  "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5 },
   "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" } ],
   "bodies": [ { "shape": "ball", "position": [0, 0.25, 0] } ]
 }

@@ -14,7 +14,9 @@ use serde::Serialize;
 
 use crate::model::wall::facet::distance;
 use crate::state::grid::{extent, from_wall};
-use crate::state::layout::{Body, BodyForce, HERTZ, SphereLoad, SummedLoad, WALL, WALL_DIGITS};
+use crate::state::layout::{
+    Body, BodyForce, HERTZ_MINDLIN, SphereLoad, SummedLoad, WALL, WALL_DIGITS,
+};
 use crate::state::{State, body_orientation};
 use crate::step::Pass;
 use crate::step::wall_load::{carried, load};
@@ -307,7 +309,7 @@ fn large_force(state: &State) -> f64 {
     let stiffest = state.pairs.iter().map(|pair| pair.stiffness);
     let stiffest = f64::from(stiffest.fold(0.0, f32::max));
     let overlap = LARGE_OVERLAP * f64::from(state.params.finest);
-    if state.params.law == HERTZ {
+    if state.params.law == HERTZ_MINDLIN {
         let radius = 0.25 * f64::from(state.params.finest);
         return stiffest * (radius * overlap).sqrt() * overlap;
     }

@@ -1,4 +1,4 @@
-//! Spheres fitted inside a closed mesh.
+//! Spheres fitted inside a watertight mesh.
 //!
 //! Points are spread over the surface, and at each of them the largest sphere is found that touches it from inside:
 //! such spheres have their centres on the medial axis, large ones in the middle and small ones in edges and corners.

@@ -1,4 +1,4 @@
-//! Mass properties of what a closed mesh is around.
+//! Mass properties of what a watertight mesh is around.
 
 use glam::{DMat3, DVec3};
 

@@ -56,7 +56,7 @@ impl Distance {
         count.as_u64vec3().element_product()
     }
 
-    /// Samples the distance from a closed mesh, as far as `margin` (m) around it.
+    /// Samples the distance from a watertight mesh, as far as `margin` (m) around it.
     pub fn new(mesh: &Arc<Mesh>, spacing: f64, margin: f64) -> Distance {
         let solid = Solid::new(mesh.clone());
         let (origin, count) = grid(mesh, spacing, margin);

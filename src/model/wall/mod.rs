@@ -5,8 +5,8 @@
 //! [tree](mod@tree) of boxes.
 
 pub mod distance;
+pub mod dynamic;
 pub mod facet;
-pub mod loaded;
 pub mod mesh;
 pub mod motion;
 mod probe;
@@ -20,8 +20,8 @@ use glam::{DQuat, DVec2, DVec3, Vec2, Vec3};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use distance::Distance;
+pub use dynamic::{Dynamic, RigidWall, Servo};
 use facet::{BACK, BALL, BOTH_SIDES, FRONT, Facet, PLANE, RECTANGLE, REVOLVED, TORUS};
-pub use loaded::{Loaded, RigidWall, Servo};
 pub use mesh::{Mesh, MeshFormat, MeshMistake};
 pub use motion::{Motion, Moving};
 pub use probe::Probe;
@@ -44,7 +44,7 @@ pub struct Wall {
     /// How it moves, if it does.
     pub motion: Option<Motion>,
     /// How it moves under load, if it does; then it has no `motion`.
-    pub loaded: Option<Loaded>,
+    pub dynamic: Option<Dynamic>,
     /// Velocity of its surface in its own frame, as that of a belt that runs over it, m/s.
     pub belt: DVec3,
 }
@@ -138,7 +138,7 @@ pub enum Shape {
     },
     /// Triangles.
     Mesh(Arc<Mesh>),
-    /// The distance from a closed mesh, sampled.
+    /// The distance from a watertight mesh, sampled.
     Sampled(Arc<Distance>),
 }
 
@@ -165,14 +165,14 @@ impl Wall {
                 orientation: DQuat::IDENTITY,
             },
             motion: None,
-            loaded: None,
+            dynamic: None,
             belt: DVec3::ZERO,
         }
     }
 
     /// Whether it may do work on bodies: it moves, or has a belt.
     pub fn works(&self) -> bool {
-        self.motion.is_some() || self.loaded.is_some() || self.belt != DVec3::ZERO
+        self.motion.is_some() || self.dynamic.is_some() || self.belt != DVec3::ZERO
     }
 
     /// Hash of its shape and its side.
@@ -193,8 +193,8 @@ impl Wall {
     pub fn at(&self, time: f64) -> Moving {
         match &self.motion {
             Some(motion) => motion.at(&self.pose, time),
-            None => match self.loaded {
-                Some(Loaded::Body(body)) => Moving {
+            None => match self.dynamic {
+                Some(Dynamic::Body(body)) => Moving {
                     velocity: body.velocity,
                     angular_velocity: body.angular_velocity,
                     ..Moving::still(self.pose)
@@ -210,14 +210,16 @@ impl Wall {
             .motion
             .as_ref()
             .map_or(0.0, |motion| motion.top_speed(&self.pose, self.reach()));
-        let loaded = self.loaded.map_or(0.0, |loaded| loaded.speed(self.reach()));
-        moving + loaded + self.belt.length()
+        let dynamic = self
+            .dynamic
+            .map_or(0.0, |dynamic| dynamic.speed(self.reach()));
+        moving + dynamic + self.belt.length()
     }
 
     /// Whether something besides gravity and contacts does work on it.
     pub fn is_driven(&self) -> bool {
-        let loaded = self.loaded.is_some_and(|loaded| loaded.is_driven());
-        self.motion.is_some() || self.belt != DVec3::ZERO || loaded
+        let dynamic = self.dynamic.is_some_and(|dynamic| dynamic.is_driven());
+        self.motion.is_some() || self.belt != DVec3::ZERO || dynamic
     }
 
     /// Its lowest point at the start, m, if it has one: with the largest coordinate along `down`, a unit

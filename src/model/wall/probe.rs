@@ -24,7 +24,7 @@ pub struct Probe {
     facets: Vec<Facet>,
     nodes: Vec<Node>,
     samples: Vec<f32>,
-    /// Of a closed mesh.
+    /// Of a watertight mesh.
     solid: Option<Solid>,
 }
 

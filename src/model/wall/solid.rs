@@ -1,4 +1,4 @@
-//! What a closed mesh is around.
+//! What a watertight mesh is around.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::mesh::Mesh;
 use super::tree::Node;
 use super::tree::{Bounds, tree};
 
-/// A closed mesh, ready to be asked what is inside and how near its surface is.
+/// A watertight mesh, ready to be asked what is inside and how near its surface is.
 #[derive(Clone, Debug)]
 pub(crate) struct Solid {
     mesh: Arc<Mesh>,

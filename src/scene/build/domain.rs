@@ -97,7 +97,7 @@ impl Check {
             return;
         };
         let motion = wall.motion.as_ref();
-        let turns = wall.loaded.is_some()
+        let turns = wall.dynamic.is_some()
             || motion.is_some_and(|motion| motion.rotation.is_some() || !motion.keys.is_empty());
         for axis in (0..3).filter(|axis| domain.periodic.0[*axis]) {
             let along = DVec3::AXES[axis];

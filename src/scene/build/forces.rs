@@ -5,11 +5,11 @@ use std::f64::consts::PI;
 use glam::DVec3;
 
 use super::super::error::{Problem, exact, rounded};
-use super::super::format::{self, Axes, Law, SceneFile};
+use super::super::format::{self, Axes, NormalModel, SceneFile};
 use super::check::{Check, NAMED, Names, Sign, list, named, vector};
 use crate::model::ModelBody;
 use crate::model::clump::Clump;
-use crate::model::forces::{Drag, End, Group, Push, Sleep, Spring, Water, Wave};
+use crate::model::forces::{AppliedForce, Drag, End, Group, Sleep, Spring, Water, Wave};
 use crate::state::layout::{MAX_GROUPS, MAX_WAVES};
 
 /// A time step is at most this part of the time sqrt(m/k) of a spring.
@@ -128,7 +128,11 @@ impl Check {
             for (field, number, what) in [
                 ("stiffness", spring.stiffness, "a stiffness, N/m"),
                 ("damping", spring.damping, "a dashpot, N s/m"),
-                ("length", spring.length.unwrap_or(0.0), "a length, m"),
+                (
+                    "rest_length",
+                    spring.rest_length.unwrap_or(0.0),
+                    "a length, m",
+                ),
             ] {
                 self.number(
                     format_args!("{path}.{field}"),
@@ -165,7 +169,7 @@ impl Check {
                     ends,
                     stiffness: spring.stiffness,
                     damping: spring.damping,
-                    length: spring.length.unwrap_or(from.1.distance(to.1)),
+                    rest_length: spring.rest_length.unwrap_or(from.1.distance(to.1)),
                     slack: spring.slack,
                 });
             }
@@ -201,14 +205,14 @@ impl Check {
         Some((End::Body { body, point }, position + orientation * point))
     }
 
-    pub(super) fn pushes(
+    pub(super) fn applied(
         &mut self,
         file: &SceneFile,
         names: &NamedBodies,
         bodies: &[ModelBody],
         shapes: &[Clump],
-    ) -> Vec<Push> {
-        let mut pushes = Vec::new();
+    ) -> Vec<AppliedForce> {
+        let mut applied = Vec::new();
         for (index, force) in file.forces.iter().enumerate() {
             let path = format!("forces[{index}]");
             let before = self.problems.len();
@@ -255,7 +259,7 @@ impl Check {
                 true => shape.principal_axes.conjugate() * vector(given),
                 false => vector(given),
             };
-            pushes.push(Push {
+            applied.push(AppliedForce {
                 name: named(force.name.as_ref(), "force", index),
                 body,
                 point: point.map_or(DVec3::ZERO, |point| shape.in_body_frame(vector(point))),
@@ -267,7 +271,7 @@ impl Check {
                 key,
             });
         }
-        pushes
+        applied
     }
 
     pub(super) fn water(&mut self, file: &SceneFile) -> Option<Water> {
@@ -337,10 +341,10 @@ impl Check {
             );
         }
         let direction = self.direction(direction, &wave.direction, "a direction");
-        let fits = self.length(format_args!("{path}.length"), wave.length);
+        let fits = self.length(format_args!("{path}.wavelength"), wave.wavelength);
         let amplitude = format_args!("{path}.amplitude");
         self.number(amplitude, wave.amplitude, "a length, m", Sign::NotNegative);
-        let vector = (2.0 * PI / wave.length) * direction.filter(|_| fits)?;
+        let vector = (2.0 * PI / wave.wavelength) * direction.filter(|_| fits)?;
         match wave.period {
             Some(period) => self
                 .number(
@@ -376,10 +380,10 @@ impl Check {
                 }
             }
         };
-        // Contacts of the law `impulse` tremble with what gravity adds in a step: bodies move about as fast, and what they
+        // Contacts of the normal model `impulse` tremble with what gravity adds in a step: bodies move about as fast, and what they
         // do to each other differs from step to step by about their weight.
-        let (part, wake) = match file.contact.law {
-            Law::Impulse => (0.03, 0.5),
+        let (part, wake) = match file.contact.normal {
+            NormalModel::Impulse => (0.03, 0.5),
             _ => (0.01, 0.05),
         };
         let speed = part * (gravity * radius).sqrt();

@@ -1,11 +1,11 @@
-//! The contact law and its settings.
+//! The models of contacts and their settings.
 
 use std::io;
 
 use super::super::contact::IMPULSE_TANGENTIAL_RATIO;
 use super::super::error::{Problem, exact};
 use super::super::files::{Folder, neighbour};
-use super::super::format::{self, Attraction, Law, SceneFile};
+use super::super::format::{self, NormalModel, SceneFile, TangentialModel};
 use super::check::{Check, Sign, written};
 use crate::model::{self, ContactModel, CustomLaw};
 #[cfg(feature = "gpu")]
@@ -19,29 +19,32 @@ impl Check {
     pub(super) fn contact(&mut self, file: &SceneFile, folder: Folder) -> Option<ContactModel> {
         let contact = &file.contact;
         self.contact_numbers(contact);
-        self.of_the_law(contact);
-        let law = match contact.law {
-            Law::Linear => model::Law::Linear,
-            Law::Hooke => model::Law::Hooke,
-            Law::Hertz => model::Law::Hertz,
-            Law::Impulse => model::Law::Impulse,
-            Law::Custom if cfg!(feature = "gpu") => {
+        self.of_the_models(contact);
+        let tangential = contact.tangential_model();
+        let law = match contact.normal {
+            NormalModel::Hooke if tangential == Some(TangentialModel::History) => {
+                model::Law::HookeHistory
+            }
+            NormalModel::Hooke => model::Law::HookeViscous,
+            NormalModel::Hertz => model::Law::HertzMindlin,
+            NormalModel::Impulse => model::Law::Impulse,
+            NormalModel::Custom if cfg!(feature = "gpu") => {
                 model::Law::Custom(self.custom_law(contact, folder)?)
             }
-            Law::Custom => {
+            NormalModel::Custom => {
                 let (found, expected) = (
                     "\"custom\"",
-                    "a law that this build of Rockfall has: \"linear\", \"hooke\", \"hertz\" or \"impulse\"",
+                    "a model that this build of Rockfall has: \"hooke\", \"hertz\" or \"impulse\"",
                 );
                 self.problems.push(
-                    Problem::new("contact.law", found, expected)
+                    Problem::new("contact.normal", found, expected)
                         .help("a law in WGSL needs the feature `gpu`"),
                 );
                 return None;
             }
         };
         let tangential_damping = if law == model::Law::Impulse {
-            // What the spring leaves of the force that stops all slip in a step.
+            // The part that the spring leaves of the force that stops all sliding in a step.
             IMPULSE_TANGENTIAL_RATIO
         } else {
             contact
@@ -50,7 +53,7 @@ impl Check {
         };
         Some(ContactModel {
             law,
-            attraction: contact.attraction != Some(Attraction::Clamped),
+            limit_damping: contact.limit_damping == Some(true),
             tangential_damping,
         })
     }
@@ -94,15 +97,16 @@ impl Check {
         }
     }
 
-    /// Each law has its settings, and no others.
-    fn of_the_law(&mut self, contact: &format::Contact) {
-        use Law::{Custom, Hertz, Hooke, Impulse, Linear};
+    /// Each model has its settings, and no others.
+    fn of_the_models(&mut self, contact: &format::Contact) {
+        use NormalModel::{Custom, Hertz, Hooke, Impulse};
         const ELASTIC: &str = "\"young_modulus\" and \"poisson_ratio\" of the materials say how stiff \
                                a contact is";
-        const HISTORY: &str = "leave it out, or take the law \"hooke\" or \"hertz\"";
-        const FILE: &str = "leave it out, or take the law \"custom\"";
-        const SUBSTEPS: &str = "leave it out, or take the law \"impulse\"";
-        let without_file: &[Law] = &[Linear, Hooke, Hertz, Impulse];
+        const FILE: &str = "leave it out, or take the normal model \"custom\"";
+        const SUBSTEPS: &str = "leave it out, or take the normal model \"impulse\"";
+        self.goes_with_normal(contact);
+        self.tangential_settings(contact);
+        let without_file: &[NormalModel] = &[Hooke, Hertz, Impulse];
         let fields = [
             (
                 "stiffness",
@@ -123,16 +127,10 @@ impl Check {
                 ELASTIC,
             ),
             (
-                "tangential_damping",
-                contact.tangential_damping.map(exact),
-                &[Linear],
-                HISTORY,
-            ),
-            (
-                "attraction",
-                contact.attraction.map(written),
-                &[Linear, Custom],
-                HISTORY,
+                "limit_damping",
+                contact.limit_damping.map(|limit| limit.to_string()),
+                &[Custom],
+                "leave it out: the law in \"file\" says what damps",
             ),
             (
                 "file",
@@ -144,7 +142,7 @@ impl Check {
             (
                 "substeps",
                 contact.substeps.map(|count| count.to_string()),
-                &[Linear, Hooke, Hertz, Custom],
+                &[Hooke, Hertz, Custom],
                 SUBSTEPS,
             ),
             (
@@ -155,19 +153,104 @@ impl Check {
             ),
         ];
         self.not_of_impulses(contact);
-        for (field, found, laws_without, help) in fields {
-            if let Some(found) = found.filter(|_| laws_without.contains(&contact.law)) {
+        for (field, found, models_without, help) in fields {
+            if let Some(found) = found.filter(|_| models_without.contains(&contact.normal)) {
                 let path = format_args!("contact.{field}");
-                let expected = format!("nothing with the law {:?}", contact.law.keyword());
+                let expected = format!(
+                    "nothing with the normal model {:?}",
+                    contact.normal.keyword()
+                );
                 self.problems
                     .push(Problem::new(path, found, expected).help(help));
             }
         }
     }
 
-    /// What says how stiff and damped contacts are, which those of the law `impulse` are by themselves.
+    /// Whether the tangential model is one that the normal model has.
+    fn goes_with_normal(&mut self, contact: &format::Contact) {
+        let Some(tangential) = contact.tangential else {
+            return;
+        };
+        let normal = contact.normal;
+        let models: &[TangentialModel] = match normal {
+            NormalModel::Hooke => &[
+                TangentialModel::None,
+                TangentialModel::Viscous,
+                TangentialModel::History,
+            ],
+            NormalModel::Hertz => &[TangentialModel::None, TangentialModel::Mindlin],
+            NormalModel::Impulse => &[TangentialModel::None, TangentialModel::History],
+            NormalModel::Custom => &[],
+        };
+        if models.contains(&tangential) {
+            return;
+        }
+        let keywords: Vec<String> = models
+            .iter()
+            .map(|model| format!("{:?}", model.keyword()))
+            .collect();
+        let expected = match keywords.as_slice() {
+            [] => {
+                "nothing with the normal model \"custom\", whose file has the tangential force, too"
+                    .to_owned()
+            }
+            _ => format!(
+                "{} with the normal model {:?}",
+                match keywords.as_slice() {
+                    [first, second, third] => format!("{first}, {second} or {third}"),
+                    others => others.join(" or "),
+                },
+                normal.keyword()
+            ),
+        };
+        self.problem("contact.tangential", written(tangential), expected);
+    }
+
+    /// Settings that the tangential model does not have.
+    fn tangential_settings(&mut self, contact: &format::Contact) {
+        let Some(tangential) = contact.tangential_model() else {
+            return;
+        };
+        let has_history = contact.has_history();
+        let fields = [
+            (
+                "tangential_stiffness",
+                contact.tangential_stiffness.map(exact),
+                contact.normal == NormalModel::Hooke && tangential == TangentialModel::None,
+            ),
+            (
+                "tangential_damping",
+                contact.tangential_damping.map(exact),
+                contact.normal != NormalModel::Impulse
+                    && matches!(tangential, TangentialModel::None | TangentialModel::Viscous),
+            ),
+            (
+                "limit_damping",
+                contact.limit_damping.map(|limit| limit.to_string()),
+                !has_history,
+            ),
+        ];
+        for (field, found, is_refused) in fields {
+            if let Some(found) = found.filter(|_| is_refused) {
+                let path = format_args!("contact.{field}");
+                let expected = format!(
+                    "nothing with the tangential model {:?}",
+                    tangential.keyword()
+                );
+                let with = match contact.normal {
+                    NormalModel::Hertz => "mindlin",
+                    _ => "history",
+                };
+                let help = format!("leave it out, or take \"tangential\": {with:?}");
+                self.problems
+                    .push(Problem::new(path, found, expected).help(help));
+            }
+        }
+    }
+
+    /// What says how stiff and damped contacts are, which those of the normal model `impulse` are by themselves.
     fn not_of_impulses(&mut self, contact: &format::Contact) {
-        if contact.law != Law::Impulse {
+        if contact.normal != NormalModel::Impulse {
             return;
         }
         let fields = [
@@ -178,15 +261,18 @@ impl Check {
                 contact.tangential_stiffness.map(exact),
             ),
             ("tangential_damping", contact.tangential_damping.map(exact)),
-            ("attraction", contact.attraction.map(written)),
+            (
+                "limit_damping",
+                contact.limit_damping.map(|limit| limit.to_string()),
+            ),
         ];
         for (field, found) in fields {
             let Some(found) = found else { continue };
             let path = format_args!("contact.{field}");
-            let expected = "nothing with the law \"impulse\"";
+            let expected = "nothing with the normal model \"impulse\"";
             self.problems.push(Problem::new(path, found, expected).help(
                 "its contacts are as stiff as the step allows: raise \"substeps\" for smaller overlaps, \
-                 or take the law \"hooke\"",
+                 or take the normal model \"hooke\"",
             ));
         }
         if let Some(substeps) = contact.substeps
@@ -200,12 +286,12 @@ impl Check {
         }
     }
 
-    /// What the law `impulse` has not.
+    /// What the normal model `impulse` has not.
     pub(super) fn features_of_impulses(&mut self, file: &SceneFile) {
-        if file.contact.law != Law::Impulse {
+        if file.contact.normal != NormalModel::Impulse {
             return;
         }
-        const LAW: &str = "nothing with the law \"impulse\"";
+        const LAW: &str = "nothing with the normal model \"impulse\"";
         let mut refuse = |path: String, found: String, help: &str| {
             let problem = Problem::new(path, found, LAW);
             self.problems.push(problem.help(help.to_owned()));
@@ -226,8 +312,8 @@ impl Check {
                 refuse(
                     format!("materials.{name}.conductivity"),
                     exact(given),
-                    "heat flows through the area of contacts, which is that of stiff ones by the law \
-                     \"hooke\" or \"hertz\" only",
+                    "heat flows through the area of contacts, which is that of stiff ones with the normal \
+                     model \"hooke\" or \"hertz\" only",
                 );
             }
         }
@@ -241,7 +327,7 @@ impl Check {
                 refuse(
                     format!("walls[{index}].rigid_body"),
                     "a wall that its load moves".into(),
-                    "give it a \"motion\" or a \"servo\", or take the law \"hooke\"",
+                    "give it a \"motion\" or a \"servo\", or take the normal model \"hooke\"",
                 );
             }
         }
@@ -253,7 +339,7 @@ impl Check {
             self.problem(
                 path,
                 "nothing",
-                "the WGSL file of the law \"custom\", such as \"my_law.wgsl\"",
+                "the WGSL file of the normal model \"custom\", such as \"my_law.wgsl\"",
             );
             return None;
         };

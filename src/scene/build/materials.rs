@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::contact::{self, COEFFICIENTS};
 use super::super::error::{Problem, exact};
-use super::super::format::{self, Law, Rolling, SceneFile};
+use super::super::format::{self, Contact, NormalModel, Rolling, SceneFile};
 use super::MAX_MATERIALS;
 use super::check::{Check, Names, Sign, written};
 use super::clumps::Shapes;
@@ -75,8 +75,13 @@ impl Check {
                 material.damping,
                 Some(material.friction),
             );
-            self.elastic_constants(&path, material, file.contact.law);
-            self.resistances(&path, file.contact.law, &Resistances::from(material));
+            self.elastic_constants(&path, material, file.contact.normal);
+            self.resistances(&path, &file.contact, &Resistances::from(material));
+            if file.contact.is_frictionless() && material.friction > 0.0 {
+                self.warnings.push(format!(
+                    "{path}: the tangential model \"none\" does not use \"friction\""
+                ));
+            }
             if material.restitution.is_none() && material.damping.is_none() {
                 self.problem(
                     path,
@@ -88,7 +93,7 @@ impl Check {
         Names::new("material", file.materials.names())
     }
 
-    fn elastic_constants(&mut self, path: &str, material: &format::Material, law: Law) {
+    fn elastic_constants(&mut self, path: &str, material: &format::Material, normal: NormalModel) {
         if let Some(modulus) = material.young_modulus {
             let path = format_args!("{path}.young_modulus");
             self.number(path, modulus, "a modulus, Pa", Sign::Positive);
@@ -110,17 +115,17 @@ impl Check {
         .filter(|(_, number)| number.is_some())
         .map(|(field, _)| *field)
         .collect();
-        if law != Law::Hertz && !given.is_empty() {
+        if normal != NormalModel::Hertz && !given.is_empty() {
             self.warnings.push(format!(
-                "{path}: the law {:?} does not use {}; the law \"hertz\" does",
-                law.keyword(),
+                "{path}: the normal model {:?} does not use {}; \"hertz\" does",
+                normal.keyword(),
                 given.join(" and ")
             ));
         }
     }
 
     /// The terms that a law with a contact history adds.
-    fn resistances(&mut self, path: &str, law: Law, given: &Resistances) {
+    fn resistances(&mut self, path: &str, contact: &Contact, given: &Resistances) {
         for (coefficient, number) in COEFFICIENTS.iter().zip(given.coefficients) {
             if let Some(number) = number {
                 let path = format_args!("{path}.{}", coefficient.name);
@@ -130,9 +135,12 @@ impl Check {
         if let Some(cohesion) = given.cohesion {
             self.cohesion(&format!("{path}.cohesion"), cohesion);
         }
-        if law != Law::Linear {
+        let Some(tangential) = contact
+            .tangential_model()
+            .filter(|_| !contact.has_history())
+        else {
             return;
-        }
+        };
         let names = COEFFICIENTS.map(|coefficient| coefficient.name);
         let numbers = given.coefficients.map(|number| number.map(exact));
         let others = [
@@ -141,10 +149,13 @@ impl Check {
         ];
         for (field, found) in names.into_iter().zip(numbers).chain(others) {
             let Some(found) = found else { continue };
-            let expected = "nothing with the law \"linear\", which has no contact history";
+            let expected = format!(
+                "nothing with the tangential model {:?}, which has no contact history",
+                tangential.keyword()
+            );
             self.problems.push(
                 Problem::new(format_args!("{path}.{field}"), found, expected)
-                    .help("leave it out, or use the law \"hooke\""),
+                    .help("leave it out, or take \"tangential\": \"history\""),
             );
         }
     }
@@ -238,7 +249,7 @@ impl Check {
         file: &'a SceneFile,
         materials: &Names,
     ) -> Vec<(usize, usize, &'a format::Pair)> {
-        let pairs = self.listed_pairs("pairs", &file.pairs, file.contact.law, materials);
+        let pairs = self.listed_pairs("pairs", &file.pairs, &file.contact, materials);
         let settled: HashSet<(usize, usize)> = pairs
             .iter()
             .filter(|(_, _, pair)| pair.cohesion.is_some())
@@ -253,7 +264,7 @@ impl Check {
         &mut self,
         list: &str,
         given: &'a [format::Pair],
-        law: Law,
+        contact: &Contact,
         materials: &Names,
     ) -> Vec<(usize, usize, &'a format::Pair)> {
         let mut seen = HashMap::new();
@@ -261,7 +272,7 @@ impl Check {
         for (index, pair) in given.iter().enumerate() {
             let path = format!("{list}[{index}]");
             self.contact_values(&path, pair.restitution, pair.damping, pair.friction);
-            self.resistances(&path, law, &Resistances::from(pair));
+            self.resistances(&path, contact, &Resistances::from(pair));
             let mut resolved = [0; 2];
             let mut known = true;
             for (end, name) in pair.between.0.iter().enumerate() {
@@ -324,7 +335,7 @@ impl Check {
         shapes: &Shapes,
     ) -> Vec<bool> {
         let rigid = self.rigid_walls(file, materials);
-        if file.contact.law != Law::Hertz {
+        if file.contact.normal != NormalModel::Hertz {
             return rigid;
         }
         let used = used_shapes(file, names).chain(file.shapes.0.len()..shapes.clumps.len());
@@ -345,7 +356,7 @@ impl Check {
                     self.problem(
                         format_args!("materials.{name}.{field}"),
                         "nothing",
-                        format!("{what}, which the law \"hertz\" needs of the materials of bodies"),
+                        format!("{what}, which the normal model \"hertz\" needs of the materials of bodies"),
                     );
                 }
             }
@@ -375,11 +386,11 @@ impl Check {
             let Some(material) = materials.get(name) else {
                 continue;
             };
-            if file.contact.law != Law::Hertz {
+            if file.contact.normal != NormalModel::Hertz {
                 if asked.is_some() {
                     self.warnings.push(format!(
-                        "{path}: the law {:?} does not use \"rigid\"; the law \"hertz\" does",
-                        file.contact.law.keyword()
+                        "{path}: the normal model {:?} does not use \"rigid\"; \"hertz\" does",
+                        file.contact.normal.keyword()
                     ));
                 }
                 continue;

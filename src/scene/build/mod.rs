@@ -112,9 +112,7 @@ pub(super) fn build(
     check.extent(file, &shape_names, &shapes);
     let materials: Vec<&format::Material> = file.materials.0.iter().map(|(_, m)| m).collect();
     let mut laws = contact::mix(&materials, &pairs);
-    if file.contact.elastic {
-        laws.iter_mut().for_each(|law| *law = law.elastic());
-    }
+    contact::override_pairs(&file.contact, &mut laws);
     let domain = check.domain(file, &shape_names, &shapes, &laws, &walls);
     check.unused(file);
     let (Some(contact), []) = (contact, check.problems.as_slice()) else {
@@ -152,7 +150,7 @@ pub(super) fn build(
         }
     };
     let springs = check.springs(file, &named, &bodies, &shapes);
-    let pushes = check.pushes(file, &named, &bodies, &shapes);
+    let applied = check.applied(file, &named, &bodies, &shapes);
     let sleep = check.sleep(file, smallest_radius(&shapes));
     if !check.problems.is_empty() {
         return Err(check.problems);
@@ -281,7 +279,7 @@ pub(super) fn build(
         forces: Forces {
             groups,
             springs,
-            pushes,
+            applied,
             water,
         },
         sleep,
@@ -329,7 +327,7 @@ fn single_precision(law: &Law, pairs: &[PairLaw]) -> Result<(), Vec<Problem>> {
     let expected = "a number between 1.2e-38 and 3.4e38, for single precision";
     let stiffness = rounded(stiffness);
     Err(vec![match law {
-        Law::Hertz => Problem::new(
+        Law::HertzMindlin => Problem::new(
             "materials",
             format!("{stiffness} Pa as 4/3 of an effective modulus"),
             expected,

@@ -43,7 +43,7 @@ impl Check {
                     continue;
                 };
                 let own = &mut walls[wall];
-                if own.loaded.is_some() {
+                if own.dynamic.is_some() {
                     self.problem(
                         path,
                         "a wall that moves under load",
@@ -147,7 +147,7 @@ impl Check {
         materials: &Names,
     ) -> Vec<(usize, usize, format::Pair)> {
         let list = format!("{path}.pairs");
-        let pairs = self.listed_pairs(&list, &stage.pairs, file.contact.law, materials);
+        let pairs = self.listed_pairs(&list, &stage.pairs, &file.contact, materials);
         let same = |own: &format::Pair, other: &format::Pair| {
             let ([a, b], others) = (&own.between.0, &other.between.0);
             *others == [a.clone(), b.clone()] || *others == [b.clone(), a.clone()]
@@ -206,9 +206,7 @@ pub(super) fn staged_laws(
         let changed: Vec<_> = changed.iter().map(|(a, b, pair)| (*a, *b, pair)).collect();
         let all: Vec<_> = kept.copied().chain(changed.iter().copied()).collect();
         let mut laws = contact::mix(&materials, &all);
-        if file.contact.elastic {
-            laws.iter_mut().for_each(|law| *law = law.elastic());
-        }
+        contact::override_pairs(&file.contact, &mut laws);
         encounters.stiffen(&file.contact, &materials, &mut laws, &names)?;
         let law = |a: usize, b: usize| -> PairLaw { laws[a * materials.len() + b] };
         stage.pairs = changed.iter().map(|&(a, b, _)| (a, b, law(a, b))).collect();

@@ -105,7 +105,7 @@ impl Check {
             );
         }
         let (wall_of, facet_of) = checkpoint.walls_in(walls);
-        let same_law = law.is_some_and(|law| law.keyword() == checkpoint.header.law);
+        let same_law = law.is_some_and(|law| law.name() == checkpoint.header.law);
         let history = match (same_law, differs) {
             (true, false) => checkpoint.contact_history(&kept, &facet_of),
             _ => None,

@@ -14,7 +14,7 @@ use crate::model::clump::Clump;
 use crate::model::wall::distance::MAX_SAMPLES;
 use crate::model::wall::motion::{Key, Rotation, Swing};
 use crate::model::wall::{
-    Distance, Loaded, Mesh, MeshFormat, MeshMistake, Motion, Pose, RigidWall, Servo, Shape, Side,
+    Distance, Dynamic, Mesh, MeshFormat, MeshMistake, Motion, Pose, RigidWall, Servo, Shape, Side,
     Wall,
 };
 use crate::state::layout::MAX_WALLS;
@@ -126,7 +126,7 @@ impl Check {
             let path = format!("{path}.motion");
             self.motion(&path, motion, &pose)
         });
-        let loaded = self.loaded(&path, wall);
+        let dynamic = self.dynamic(&path, wall);
         let belt = self.optional_vector(
             format_args!("{path}.surface_velocity"),
             wall.surface_velocity.as_ref(),
@@ -161,7 +161,7 @@ impl Check {
             material: material?,
             pose,
             motion,
-            loaded,
+            dynamic,
             belt,
         };
         self.endless(&path, &wall)?;
@@ -452,7 +452,7 @@ impl Check {
     }
 
     /// How a wall moves under load, if it does.
-    fn loaded(&mut self, path: &str, wall: &format::Wall) -> Option<Loaded> {
+    fn dynamic(&mut self, path: &str, wall: &format::Wall) -> Option<Dynamic> {
         let ways = [
             ("motion", wall.motion.is_some()),
             ("rigid_body", wall.rigid_body.is_some()),
@@ -477,7 +477,7 @@ impl Check {
             ] {
                 self.number(format_args!("{path}.{name}"), number, what, Sign::Positive);
             }
-            return Some(Loaded::Servo(Servo {
+            return Some(Dynamic::Servo(Servo {
                 direction: direction?,
                 force: servo.force,
                 max_speed: servo.max_speed,
@@ -579,7 +579,7 @@ impl Check {
                 );
             }
         }
-        Some(Loaded::Body(RigidWall {
+        Some(Dynamic::Body(RigidWall {
             mass: body.mass,
             rail,
             moments: body.moments_of_inertia.as_ref().map(super::check::vector),
@@ -733,7 +733,7 @@ impl Check {
             Shape::Cone { height, .. } if height.is_infinite() => DVec3::Y,
             _ => return Some(()),
         };
-        if let Some(Loaded::Body(body)) = wall.loaded
+        if let Some(Dynamic::Body(body)) = wall.dynamic
             && body.moments.is_some()
         {
             self.problems.push(

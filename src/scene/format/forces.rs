@@ -61,9 +61,9 @@ pub struct Spring {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub damping: f64,
-    /// Length at rest L, m. Default: the distance of its ends at the start.
+    /// Rest length L, m. Default: the distance of its ends at the start.
     #[schemars(range(min = 0))]
-    pub length: Option<f64>,
+    pub rest_length: Option<f64>,
     /// Whether it only pulls, as a rope does. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub slack: bool,
@@ -109,7 +109,8 @@ pub struct Force {
     /// Until when, s. Default: the end of the run.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub end: Option<f64>,
-    /// A key of the window, one character: the force acts only while that is down; without a window, never.
+    /// A key of the window, one character: the force acts only while that is down; without a window, never. Default: none,
+    /// and it always acts.
     pub key: Option<String>,
 }
 
@@ -174,13 +175,13 @@ pub struct Wave {
     /// Where it goes, horizontally; of any length but 0. Default: 1, 0, 0.
     #[serde(default = "along_x")]
     pub direction: Vector,
-    /// Distance from crest to crest, m.
+    /// Wavelength, from crest to crest, m.
     #[schemars(extend("exclusiveMinimum" = 0))]
-    pub length: f64,
+    pub wavelength: f64,
     /// Amplitude: half of the way from trough to crest, m.
     #[schemars(range(min = 0))]
     pub amplitude: f64,
-    /// Time from crest to crest, s. Default: that of waves on deep water, sqrt(2 pi length/|g|).
+    /// Time from crest to crest, s. Default: that of waves on deep water, sqrt(2 pi wavelength/|g|).
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub period: Option<f64>,
 }
@@ -196,14 +197,14 @@ pub(super) fn along_x() -> Vector {
 #[serde(remote = "Sleep", deny_unknown_fields)]
 pub struct Sleep {
     /// Speed up to which a body is at rest, m/s: that of its centre and of its surface about that together. Default:
-    /// sqrt(|g| R)/100, R the smallest radius; three times that under the law "impulse".
+    /// sqrt(|g| R)/100, R the smallest radius; three times that under the normal model "impulse".
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub speed: Option<f64>,
     /// Time for which it must be at rest to fall asleep, s. Default: 5 sqrt(R/|g|).
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub after: Option<f64>,
     /// It wakes when what acts on it would accelerate it by more than this, m/s². Default: |g|/20; |g|/2 under
-    /// the law "impulse".
+    /// the normal model "impulse".
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub wake: Option<f64>,
 }

@@ -84,16 +84,17 @@ pub struct Fields {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "RunUntil", deny_unknown_fields)]
 pub struct RunUntil {
-    /// No body has been faster than this, m/s, for a while: twice the time in which gravity would make it so fast.
+    /// No body has been faster than this, m/s, for a while: twice the time in which gravity would make it so fast. Default: no speed
+    /// ends a run.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub speed_below: Option<f64>,
-    /// All bodies together have had less kinetic energy than this, J, for such a while.
+    /// All bodies together have had less kinetic energy than this, J, for such a while. Default: no energy ends a run.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub kinetic_energy_below: Option<f64>,
-    /// Outlets have taken this mass, kg.
+    /// Outlets have taken this mass, kg. Default: no mass ends a run.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub mass_out: Option<f64>,
-    /// The power of a wall has become steady.
+    /// The power of a wall has become steady. Default: no wall ends a run.
     pub steady: Option<Steady>,
     /// None of these counts before this time, s. Default: 0.
     #[schemars(range(min = 0))]

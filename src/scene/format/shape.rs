@@ -38,7 +38,7 @@ pub struct Shape {
     /// A cuboid about the origin, along the axes, with spheres along its faces: smooth enough to be stacked.
     #[serde(rename = "box")]
     pub cuboid: Option<Cuboid>,
-    /// Spheres fitted inside a closed mesh.
+    /// Spheres fitted inside a watertight mesh.
     pub mesh: Option<FittedMesh>,
     /// Spheres, one by one, in the shape's own axes.
     #[schemars(length(min = 1))]
@@ -122,7 +122,7 @@ pub struct Cuboid {
     pub spacing: Option<f64>,
 }
 
-/// Spheres inside a closed mesh, as many as wanted, or as are needed to come near its surface everywhere.
+/// Spheres inside a watertight mesh, as many as wanted, or as are needed to come near its surface everywhere.
 /// `rockfall check` says how many there are, and how near they come.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]

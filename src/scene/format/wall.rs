@@ -45,7 +45,7 @@ pub struct Wall {
     pub torus: Option<TorusShape>,
     /// Triangles from a file.
     pub mesh: Option<MeshShape>,
-    /// The distance from a closed mesh, sampled: as fast with a million triangles as with ten, as smooth as the
+    /// The distance from a watertight mesh, sampled: as fast with a million triangles as with ten, as smooth as the
     /// samples are far apart, and touched in one place at a time.
     pub signed_distance: Option<DistanceShape>,
     /// Which side of the surface bodies touch. A wall with one side holds a sphere until it is wholly behind
@@ -54,7 +54,7 @@ pub struct Wall {
     pub side: Option<Side>,
     /// Name of the material.
     pub material: String,
-    /// With the law "hertz", whether it is rigid: of the elastic constants, only those of the sphere count. All walls
+    /// With the normal model "hertz", whether it is rigid: of the elastic constants, only those of the sphere count. All walls
     /// of a material are, or none. Default: false, but true where the material has no `young_modulus`.
     pub rigid: Option<bool>,
     /// Where the wall's own origin is, m. Default: 0, 0, 0.
@@ -186,7 +186,7 @@ pub struct MeshShape {
     pub units: Option<Units>,
 }
 
-/// The distance from a closed mesh, sampled on a grid.
+/// The distance from a watertight mesh, sampled on a grid.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "DistanceShape", deny_unknown_fields)]

@@ -7,7 +7,7 @@ use glam::{IVec3, IVec4, Vec3, Vec4};
 
 use super::{Checkpoint, FIXED, GROUP_SHIFT, IDS, PLACES, SHAPE_BITS, SHAPES, group_of};
 use crate::state::layout::{
-    APPLIED, Action, Body, BodyForce, BodyHeat, History, LoadedWall, MATERIAL_BITS, MAX_WALLS,
+    APPLIED, Action, Body, BodyForce, BodyHeat, DynamicWall, History, MATERIAL_BITS, MAX_WALLS,
     NO_WALL, PUSH, SPRING, Sphere, SphereLoad, Stats, SummedLoad, THRUST, WALL, Wall,
 };
 use crate::state::{Field, State};
@@ -46,7 +46,7 @@ fn body_is_sound(body: &Body) -> bool {
     is_turn(body.orientation)
         && is_near(body.cell)
         && finite(&[body.velocity, body.angular_momentum], &[])
-        && !body.drift.is_nan()
+        && !body.displacement_bound.is_nan()
 }
 
 impl Checkpoint {
@@ -260,12 +260,12 @@ impl Checkpoint {
         let walls = self.all::<Wall>(Field::Walls.name(), &[MAX_WALLS])?;
         for (index, wall) in walls[..count].iter().enumerate() {
             let vectors = [wall.offset, wall.velocity, wall.angular_velocity, wall.belt];
-            let right = finite(&vectors, &[wall.drift, wall.inverse_mass])
+            let right = finite(&vectors, &[wall.displacement_bound, wall.inverse_mass])
                 && is_near(wall.cell)
                 && is_unit(wall.orientation.length_squared());
             expect(right, || format!("wall {index} at a place that cannot be"))?;
         }
-        for own in self.elements::<LoadedWall>(Field::LoadedWalls.name()) {
+        for own in self.elements::<DynamicWall>(Field::DynamicWalls.name()) {
             let right = own.wall == NO_WALL
                 || (own.wall as usize) < count
                     && body_is_sound(&own.body)
@@ -292,15 +292,20 @@ impl Checkpoint {
             let right = action.kind <= THRUST
                 && is_body(action.body)
                 && (action.kind != SPRING || is_body(action.other))
-                && finite(&vectors, &[action.stiffness, action.damping, action.length])
+                && finite(
+                    &vectors,
+                    &[action.stiffness, action.damping, action.rest_length],
+                )
                 && is_near(action.cell)
                 && !action.start.is_nan()
                 && !action.end.is_nan();
-            expect(right, || "a spring or a push that cannot be".to_owned())?;
+            expect(right, || {
+                "a spring or an applied force that cannot be".to_owned()
+            })?;
         }
         let in_order = actions.windows(2).all(|pair| pair[0].body <= pair[1].body);
         expect(in_order, || {
-            "springs and pushes out of their order".to_owned()
+            "springs and applied forces out of their order".to_owned()
         })
     }
 
@@ -354,16 +359,16 @@ impl Checkpoint {
         })?;
         let walls = self.elements::<Wall>(Field::Walls.name());
         let constant = |wall: &Wall| (wall.material, wall.first_node, wall.node_count);
-        let loaded = self.elements::<LoadedWall>(Field::LoadedWalls.name());
+        let dynamic = self.elements::<DynamicWall>(Field::DynamicWalls.name());
         let same_walls = found.walls.len() == params.wall_count as usize
             && walls
                 .iter()
                 .map(constant)
                 .eq(state.walls.iter().map(constant))
-            && loaded
+            && dynamic
                 .iter()
                 .map(|own| own.wall)
-                .eq(state.loaded_walls.iter().map(|own| own.wall));
+                .eq(state.dynamic_walls.iter().map(|own| own.wall));
         expect(same_walls, || {
             "other walls than those of the scene".to_owned()
         })?;
@@ -373,7 +378,7 @@ impl Checkpoint {
             action.source == APPLIED || (action.source as usize) < of
         };
         expect(own.iter().all(known), || {
-            "a spring or a push that the scene does not have".to_owned()
+            "a spring or an applied force that the scene does not have".to_owned()
         })?;
         let (now, then) = (&state.traffic, &found.traffic);
         let same_flow = now.inlets.len() == then.inlets.len()

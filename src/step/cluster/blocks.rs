@@ -142,6 +142,8 @@ impl Blocks {
             intervals.push(-bounds[2 * axis + 1]..bounds[2 * axis] + 1);
         }
         let mut below = vec![0; level.len()];
+        // The cost in the interval in which the wanted one is reached.
+        let mut within = vec![0; level.len()];
         let mut wanted: Vec<f64> = Vec::new();
         for round in 0..ROUNDS {
             let width = |interval: &std::ops::Range<i64>| {
@@ -173,12 +175,20 @@ impl Blocks {
                     below[block] += sums[bin];
                     bin += 1;
                 }
+                within[block] = sums[bin];
                 let start = interval.start + bin as i64 * width;
                 *interval = start..(start + width).min(interval.end.max(start));
             }
         }
-        for (cut, interval) in self.cuts[level].iter_mut().zip(intervals) {
-            cut.place = interval.start;
+        for (block, cut) in self.cuts[level].iter_mut().enumerate() {
+            // On the side of what is left of the interval that comes nearer to what is wanted.
+            let missing = wanted[block] - below[block] as f64;
+            let interval = &intervals[block];
+            cut.place = if 2.0 * missing > within[block] as f64 {
+                interval.end
+            } else {
+                interval.start
+            };
         }
     }
 }

@@ -52,7 +52,7 @@ pub(super) struct Edges {
     kinds: u32,
     /// How far from its centre a body of each kind may touch others, m.
     reaches: Vec<f64>,
-    /// Springs and pushes of the whole scene.
+    /// Springs and applied forces of the whole scene.
     pub actions: Vec<Action>,
     /// The body of the whole scene that is pulled, counted from 1; 0 if none is.
     pub pulled: u32,
@@ -189,7 +189,7 @@ impl Edges {
         }
     }
 
-    /// Gives the part those of the springs and pushes that act on its own bodies.
+    /// Gives the part those of the springs and applied forces that act on its own bodies.
     pub fn set_actions(&self, state: &mut State) {
         let place = |body: u32| self.find(body).map(|place| place as u32);
         let own = self.actions.iter().filter_map(|action| {

@@ -2,7 +2,7 @@
 //!
 //! # Parts
 //!
-//! Space is cut into blocks, one a rank ([`blocks`]). A rank *owns* the bodies whose centres are in its block when the
+//! Space is cut into blocks, one a rank (`blocks.rs`). A rank *owns* the bodies whose centres are in its block when the
 //! neighbour lists are built, and has *ghosts*: copies of whole bodies of others that its own may touch before lists are built
 //! again. Both together are a [`State`] of its own, which the CPU engine steps as any other.
 //!
@@ -20,7 +20,7 @@
 //! - **Bodies of a part lie in the order of the whole scene**, ghosts among them. A sphere sums its contacts in the order of its
 //!   list, and that is sorted: so it sums the same numbers in the same order. A contact across a border is evaluated by both ranks,
 //!   each for its own sphere, from the same places and velocities.
-//! - **A ghost is a kind of body** ([`GHOST`](crate::state::layout::GHOST)): it meets own bodies, but no other ghosts and no
+//! - **A ghost is a kind of body** (`GHOST` in `state/layout.rs`): it meets own bodies, but no other ghosts and no
 //!   walls, and `integrate` leaves it where it is. After each step, its owner says where it is now.
 //! - **The lists are built where one rank needs it**, by all of them. Then bodies go to their new owners, with all that they
 //!   carry: the loads on their spheres, and the histories of their contacts.
@@ -140,10 +140,10 @@ impl ClusterEngine {
         let before = state.stats[0].steps;
         let mut message = Command::Step.message();
         message.put(count);
-        message.put(state.movers.len() as u64);
-        if !state.movers.is_empty() {
+        message.put(state.kinematic_walls.len() as u64);
+        if !state.kinematic_walls.is_empty() {
             let first = u64::from(before) + 1;
-            let poses = (first..first + count).flat_map(|step| state.movers.poses(step));
+            let poses = (first..first + count).flat_map(|step| state.kinematic_walls.poses(step));
             message.put_all(&poses.collect::<Vec<_>>());
         }
         self.tell(message);
@@ -177,7 +177,7 @@ impl Engine for ClusterEngine {
         let mut done = 0;
         while done < count && state.stats[0].runaway == 0 {
             let mut some = count - done;
-            if !state.movers.is_empty() {
+            if !state.kinematic_walls.is_empty() {
                 some = some.min(WALL_STEPS.into());
             }
             if let Some(trace) = &self.trace {
@@ -220,7 +220,7 @@ impl Engine for ClusterEngine {
         }
         let own = &self.part.state;
         for &field in &wanted {
-            if let Field::Walls | Field::LoadedWalls | Field::WallLoads = field {
+            if let Field::Walls | Field::DynamicWalls | Field::WallLoads = field {
                 state.set_bytes(field, own.bytes(field));
             }
         }

@@ -14,7 +14,7 @@ use crate::math::parallel::thread_count;
 use crate::state::layout::{
     Action, Body, BodyForce, BodyHeat, Params, Sphere, SphereLoad, Stats, WALL, WallPose,
 };
-use crate::state::{Field, Movers, State};
+use crate::state::{Field, KinematicWalls, State};
 use crate::step::clock::{Clock, Stopwatch};
 use crate::step::cpu::CpuEngine;
 
@@ -74,7 +74,7 @@ pub(super) const SHARED: [Field; 8] = [
     Field::Groups,
     Field::Geometry,
     Field::Walls,
-    Field::LoadedWalls,
+    Field::DynamicWalls,
     Field::WallLoads,
 ];
 
@@ -126,6 +126,15 @@ impl Part {
     pub fn obey(&mut self, message: &[u8]) -> (Vec<Vec<u8>>, bool) {
         let mut message = Reader(message);
         let command = Command::ALL[message.take::<u8>() as usize];
+        let looks = [
+            Command::Step,
+            Command::Read,
+            Command::ReadRows,
+            Command::Report,
+        ];
+        if !looks.contains(&command) {
+            self.engine.forget();
+        }
         let answer = match command {
             Command::Start => {
                 self.start(&mut message);
@@ -241,6 +250,7 @@ impl Part {
 
     /// Takes over bodies of a state from the index `first` on: rank 0 does, before it shares them out.
     pub fn adopt(&mut self, whole: &State, first: usize) {
+        self.engine.forget();
         let own = &mut self.state;
         let Some(body) = whole.bodies.get(first) else {
             return;
@@ -289,7 +299,7 @@ impl Part {
             let first = u64::from(self.state.stats[0].steps) + 1;
             let poses: Vec<WallPose> = message.take_all();
             let poses = poses.chunks_exact(movers as usize).map(<[_]>::to_vec);
-            self.state.movers = Movers::given(first, poses.collect());
+            self.state.kinematic_walls = KinematicWalls::given(first, poses.collect());
         }
         let Part {
             engine,

@@ -19,7 +19,7 @@ use crate::step::contact::{History, Response, respond};
 use crate::step::geometry::RelativeMotion;
 
 /// Effect of contacts on a sphere in a step: force, N, and energy that dashpots dissipate, J; torque, N m, and energy that
-/// friction dissipates, J. The law `impulse` has no dashpots, but needs the number of contacts: it is in their place.
+/// friction dissipates, J. The normal model `impulse` has no dashpots, but needs the number of contacts: it is in their place.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C, align(32))]
 pub(super) struct Effect(pub [[f32; 4]; 2]);

@@ -218,7 +218,9 @@ mod tests {
     use super::*;
     use crate::model::Law;
     use crate::scene;
-    use crate::state::layout::{HERTZ, HOOKE, LINEAR, ROLLING_CONSTANT, ROLLING_SPRING};
+    use crate::state::layout::{
+        HERTZ_MINDLIN, HOOKE_HISTORY, HOOKE_VISCOUS, ROLLING_CONSTANT, ROLLING_SPRING,
+    };
     use crate::step::Pass;
     use crate::step::cpu::{run, step};
     use crate::step::reference;
@@ -227,7 +229,7 @@ mod tests {
     const CROWD: &str = r#"{
         "version": 1,
         "duration": 1,
-        "contact": { "law": "hooke", "stiffness": 1e4, "time_step": 1e-4 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 1e-4 },
         "materials": {
             "glass": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
             "steel": { "density": 7800, "restitution": 0.8, "friction": 0.2 }
@@ -251,8 +253,8 @@ mod tests {
 
     fn crowd(law: u32) -> State {
         let mut model = scene::parse(CROWD, "crowd.json".as_ref()).unwrap().model;
-        if law == LINEAR {
-            model.contact.law = Law::Linear;
+        if law == HOOKE_VISCOUS {
+            model.contact.law = Law::HookeViscous;
         }
         // So that neighbours overlap.
         model
@@ -261,7 +263,7 @@ mod tests {
             .for_each(|body| body.position *= 0.9);
         let mut state = State::new(&model);
         state.params.law = law;
-        if law == HERTZ {
+        if law == HERTZ_MINDLIN {
             state.pairs.iter_mut().for_each(|pair| pair.stiffness = 1e7);
         }
         state
@@ -321,20 +323,20 @@ mod tests {
 
     #[test]
     fn contacts_by_the_batch_are_contacts_one_by_one_bit_for_bit() {
-        agrees(crowd(LINEAR), "linear");
-        agrees(crowd(HOOKE), "hooke");
-        agrees(crowd(HERTZ), "hertz");
-        let mut state = crowd(HOOKE);
+        agrees(crowd(HOOKE_VISCOUS), "linear");
+        agrees(crowd(HOOKE_HISTORY), "hooke");
+        agrees(crowd(HERTZ_MINDLIN), "hertz");
+        let mut state = crowd(HOOKE_HISTORY);
         add_terms(&mut state);
         agrees(state, "hooke, all terms");
-        let mut state = crowd(HERTZ);
+        let mut state = crowd(HERTZ_MINDLIN);
         add_terms(&mut state);
         agrees(state, "hertz, all terms");
     }
 
     #[test]
     fn spheres_with_one_centre_part_along_y() {
-        let mut state = crowd(HOOKE);
+        let mut state = crowd(HOOKE_HISTORY);
         let (first, second) = state.bodies.split_at_mut(1);
         (second[0].cell, second[0].offset) = (first[0].cell, first[0].offset);
         step(&mut state);

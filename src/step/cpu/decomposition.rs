@@ -43,6 +43,8 @@ pub(in crate::step) struct Decomposition {
 ///     │   write_back    │  └──── exchange ────┘  │
 ///     └─────────────────┴────────────────────────┘
 /// ```
+///
+/// Between calls of the engine, the state has all values too: whoever changes it says so, and the subdomains are out of date.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Phase {
     /// The state has all values. The subdomains are out of date.
@@ -181,10 +183,16 @@ impl Decomposition {
     /// Gives the state its balls and, entry by entry of the neighbour lists, the contact histories, as far as it does not
     /// have them. The lists may change then.
     pub fn write_back(&mut self, state: &mut State) {
-        self.give_bodies(state);
-        if take(&mut self.phase) == Phase::Empty {
+        self.copy_back(state);
+        self.forget();
+    }
+
+    /// Gives the state what [`Decomposition::write_back`] gives it. The subdomains have it still, for the next step.
+    pub fn copy_back(&mut self, state: &mut State) {
+        if self.phase == Phase::Empty {
             return;
         }
+        self.give_bodies(state);
         let size = state.params.history_size as usize;
         if size == 0 {
             return;
@@ -246,6 +254,11 @@ impl Decomposition {
         chunk
             .balls
             .then_some((at, chunk.blocks.start + place / WIDTH, place % WIDTH))
+    }
+
+    /// Leaves all values to the state, which has them and is about to change.
+    pub fn forget(&mut self) {
+        self.phase = Phase::Empty;
     }
 
     /// Fills the subdomains, has each do something with its part of the state, and writes all back: a pass by itself.

@@ -1,11 +1,13 @@
 //! The CPU engine as a simulation sees it.
 
+use std::ops::Range;
+
 use super::CpuEngine;
 use crate::error::{Error, Result};
 use crate::math::parallel::{Threads, thread_count};
 use crate::model::Model;
-use crate::state::State;
 use crate::state::trace::{Sample, Trace};
+use crate::state::{Field, State};
 use crate::step::{Canceller, Engine, PassTimes};
 
 impl CpuEngine {
@@ -92,6 +94,48 @@ impl Engine for CpuEngine {
 
     fn set_trace(&mut self, trace: Trace, _: &State) {
         self.trace = Some(trace);
+    }
+
+    fn write_bodies(&mut self, _: Range<usize>, _: &State) {
+        self.forget();
+    }
+
+    fn write(&mut self, _: &[Field], _: &State) {
+        self.forget();
+    }
+
+    fn write_actions(&mut self, _: &State) -> Result<()> {
+        self.forget();
+        Ok(())
+    }
+
+    fn write_params(&mut self, _: &State) {
+        self.forget();
+    }
+
+    fn write_stale(&mut self, _: &State) {
+        self.forget();
+    }
+
+    fn append(&mut self, _: usize, _: &State) -> Result<()> {
+        self.forget();
+        Ok(())
+    }
+
+    fn remove(&mut self, bodies: &[u32], state: &mut State) -> Result<()> {
+        self.forget();
+        state.remove(bodies);
+        Ok(())
+    }
+
+    fn replace(&mut self, _: &State) -> Result<()> {
+        self.forget();
+        Ok(())
+    }
+
+    fn restart(&mut self, _: &State) -> Result<()> {
+        self.forget();
+        Ok(())
     }
 
     fn memory(&self, state: &State) -> u64 {

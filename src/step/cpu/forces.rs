@@ -14,7 +14,7 @@ use crate::state::layout::{
     ANCHOR, Action, Body, BodyForce, BodyProperties, Params, SPRING, THRUST,
 };
 
-/// What acts on each body besides contacts and gravity: drag, water, springs, pushes; and the gravity of its
+/// What acts on each body besides contacts and gravity: drag, water, springs, applied forces; and the gravity of its
 /// group.
 pub fn forces(state: &mut State) {
     if state.params.forces == 0 {
@@ -226,12 +226,13 @@ fn spring(state: &State, action: &Action, turning: &Turning, arm: Vec3) -> Taken
     let cells = cell - body.cell;
     let way = shortest_way(cells, offset - own, params.cell_size, params.period);
     let distance = way.length();
-    if distance == 0.0 || (action.slack == 1 && distance < action.length) {
+    if distance == 0.0 || (action.slack == 1 && distance < action.rest_length) {
         return Taken::default();
     }
     let along = way / distance;
     let speed = (other_velocity - turning.velocity_at(arm)).dot(along);
-    let force = (action.stiffness * (distance - action.length) + action.damping * speed) * along;
+    let force =
+        (action.stiffness * (distance - action.rest_length) + action.damping * speed) * along;
     Taken {
         force,
         torque: arm.cross(force),

@@ -251,7 +251,7 @@ mod tests {
     /// Clumps and balls of two materials on a floor, two of them on a spring.
     const SCENE: &str = r#"{
         "version": 1,
-        "contact": { "law": "hooke", "stiffness": 1e5 },
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5 },
         "materials": {
             "glass": { "density": 2500, "restitution": 0.5, "friction": 0.5, "rolling_friction": 0.1 },
             "steel": { "density": 7800, "restitution": 0.8, "friction": 0.2 }
@@ -266,7 +266,7 @@ mod tests {
             { "name": "a", "shape": "ball", "position": [0, 0.5, 0] },
             { "name": "b", "shape": "cube", "position": [0.1, 0.5, 0] }
         ],
-        "springs": [{ "from": { "body": "a" }, "to": { "body": "b" }, "stiffness": 100, "length": 0.08 }],
+        "springs": [{ "from": { "body": "a" }, "to": { "body": "b" }, "stiffness": 100, "rest_length": 0.08 }],
         "fills": [{
             "count": 680, "shapes": { "ball": 1, "cube": 1 }, "seed": 2,
             "region": { "min": [-0.3, 0, -0.3], "max": [0.3, 0.4, 0.3] }

@@ -4,7 +4,7 @@ use super::GRAIN;
 use super::contacts::add;
 use crate::math::parallel::prelude::*;
 use crate::state::State;
-use crate::state::grid::apart;
+use crate::state::grid::separation;
 use crate::state::layout::{BodyHeat, Sphere};
 use crate::step::wall_run::{WallRun, runs, walls_of};
 
@@ -52,7 +52,7 @@ fn from_sphere(state: &State, sphere: &Sphere, own: &BodyHeat, other: u32) -> f3
     let params = &state.params;
     let neighbour = &state.spheres[other as usize];
     let radii = sphere.radius + neighbour.radius;
-    let overlap = radii - apart(sphere, neighbour, params).length();
+    let overlap = radii - separation(sphere, neighbour, params).length();
     if overlap <= 0.0 {
         return 0.0;
     }

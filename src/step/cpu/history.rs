@@ -44,17 +44,17 @@ macro_rules! with_size {
 /// The compilation of a function `<LAW, PLAIN, SIZE>` for the contact law of a state, which is no custom one.
 macro_rules! for_law {
     ($function:ident, $state:expr) => {{
-        use $crate::state::layout::{HERTZ, HOOKE, IMPULSE, LINEAR};
+        use $crate::state::layout::{HERTZ_MINDLIN, HOOKE_HISTORY, IMPULSE, HOOKE_VISCOUS};
         use $crate::step::cpu::history::{PLAIN_SIZE, is_plain, with_size};
         let size = $state.params.history_size as usize;
         let plain = is_plain($state) && size == PLAIN_SIZE;
         match $state.params.law {
-            LINEAR => $function::<LINEAR, true, 0>,
-            HOOKE if plain => $function::<HOOKE, true, PLAIN_SIZE>,
-            HERTZ if plain => $function::<HERTZ, true, PLAIN_SIZE>,
+            HOOKE_VISCOUS => $function::<HOOKE_VISCOUS, true, 0>,
+            HOOKE_HISTORY if plain => $function::<HOOKE_HISTORY, true, PLAIN_SIZE>,
+            HERTZ_MINDLIN if plain => $function::<HERTZ_MINDLIN, true, PLAIN_SIZE>,
             IMPULSE if plain => $function::<IMPULSE, true, PLAIN_SIZE>,
-            HOOKE => with_size!(size, SIZE => $function::<HOOKE, false, SIZE>),
-            HERTZ => with_size!(size, SIZE => $function::<HERTZ, false, SIZE>),
+            HOOKE_HISTORY => with_size!(size, SIZE => $function::<HOOKE_HISTORY, false, SIZE>),
+            HERTZ_MINDLIN => with_size!(size, SIZE => $function::<HERTZ_MINDLIN, false, SIZE>),
             IMPULSE => with_size!(size, SIZE => $function::<IMPULSE, false, SIZE>),
             law => panic!("the CPU engine has no contact law {law}"),
         }

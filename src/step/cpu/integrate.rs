@@ -106,7 +106,7 @@ impl Moved {
     fn new(step: &Step) -> Moved {
         Moved {
             runaway: 0,
-            stale: step.params.drift_limit < 0.0,
+            stale: step.params.displacement_limit < 0.0,
         }
     }
 
@@ -171,12 +171,12 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The drift of a body before it moves, without its sign.
+    /// The displacement bound of a body before it moves, without its sign.
     #[inline(always)]
-    fn drift_before(&self, drift: f32) -> f32 {
+    fn displacement_before(&self, displacement_bound: f32) -> f32 {
         if !self.rebuilding {
-            drift.abs()
-        } else if drift.is_sign_negative() {
+            displacement_bound.abs()
+        } else if displacement_bound.is_sign_negative() {
             0.0
         } else {
             0.5 * (self.params.skin - self.params.slow_skin)
@@ -320,8 +320,8 @@ impl Awake {
             let force = forces.get(place);
             let asleep = body.still & ASLEEP != 0;
             if asleep && sleeps_on(body, &sums[place], force, kinds, step) {
-                body.drift = step.drift_before(body.drift);
-                stale |= body.drift > step.params.drift_limit;
+                body.displacement_bound = step.displacement_before(body.displacement_bound);
+                stale |= body.displacement_bound > step.params.displacement_limit;
                 continue;
             }
             sums[self.places.len()] = sums[place];
@@ -558,7 +558,7 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
         }
         let [offsets, cells, orientations, velocities, momenta] = bodies;
         for lane in 0..COUNT {
-            let (angular_momentum, drift) = momenta.get(lane);
+            let (angular_momentum, displacement_bound) = momenta.get(lane);
             let [x, y, z, w] = orientations.bits(lane);
             let [offset_x, offset_y, offset_z, still] = offsets.bits(lane);
             let [cell_x, cell_y, cell_z, kind] = cells.bits(lane);
@@ -581,7 +581,7 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
                 velocity: velocities.get(lane).0,
                 first_sphere,
                 angular_momentum,
-                drift: step.drift_before(drift),
+                displacement_bound: step.displacement_before(displacement_bound),
             };
             let reach = self.properties[1].0[2][lane];
             let (moved, lost) = advance_body::<ROUND>(
@@ -596,9 +596,10 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
             cells.set_bits(lane, moved.cell.as_uvec3().extend(kind).to_array());
             orientations.set_bits(lane, moved.orientation.as_uvec4().to_array());
             velocities.set(lane, moved.velocity, f32::from_bits(first_sphere));
-            momenta.set(lane, moved.angular_momentum, moved.drift);
+            momenta.set(lane, moved.angular_momentum, moved.displacement_bound);
             self.lost[lane] = lost.into();
-            self.stale[lane] = (moved.drift.abs() > step.params.drift_limit).into();
+            self.stale[lane] =
+                (moved.displacement_bound.abs() > step.params.displacement_limit).into();
         }
     }
 }
@@ -644,11 +645,11 @@ fn advance_body<const ROUND: bool>(
         dither,
     );
     let farther = way.length() + spin.length() * time_step * reach;
-    let drift = body.drift + farther;
-    moved.drift = if farther > params.fast_way {
-        -drift
+    let displacement_bound = body.displacement_bound + farther;
+    moved.displacement_bound = if farther > params.fast_displacement {
+        -displacement_bound
     } else {
-        drift
+        displacement_bound
     };
     let turn = spin * time_step;
     let finite = moved.velocity.is_finite() & moved.angular_momentum.is_finite();
@@ -681,7 +682,7 @@ fn rest(moved: &Body, kinds: Kinds, step: &Step) -> Body {
             still: ASLEEP | shares,
             velocity: Vec3::ZERO,
             angular_momentum: Vec3::ZERO,
-            drift: moved.drift.abs(),
+            displacement_bound: moved.displacement_bound.abs(),
             ..*moved
         };
     }

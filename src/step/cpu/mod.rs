@@ -148,6 +148,7 @@ impl CpuEngine {
 
     /// Runs one pass.
     pub fn run(&mut self, pass: Pass, state: &mut State) {
+        self.decomposition.forget();
         match pass {
             Pass::Pose => pose(state),
             Pass::Bin => bin(state),
@@ -166,7 +167,8 @@ impl CpuEngine {
     /// those taken. Returns that number.
     ///
     /// The function sees the bodies and loads of the step; but contact histories are in [`State::history`] again, and where
-    /// spheres are in [`State::spheres`], after the last step only.
+    /// spheres are in [`State::spheres`], after the last step only. The next call takes `state` as it left it, unless
+    /// [`CpuEngine::forget`] comes between.
     pub fn steps(&mut self, state: &mut State, count: u64, mut after: Option<AfterStep>) -> u64 {
         let mut taken = 0;
         let mut last = false;
@@ -179,7 +181,7 @@ impl CpuEngine {
                 after(state, taken);
             }
         }
-        self.decomposition.write_back(state);
+        self.decomposition.copy_back(state);
         taken
     }
 
@@ -202,8 +204,13 @@ impl CpuEngine {
             border.end_step(state, &mut self.decomposition);
             taken += 1;
         }
-        self.decomposition.write_back(state);
+        self.decomposition.copy_back(state);
         taken
+    }
+
+    /// Has the next step begin with what is in the state, which has changed.
+    pub fn forget(&mut self) {
+        self.decomposition.forget();
     }
 
     /// Runs steps, and returns the time that each pass took in all of them; `None` without a clock.
@@ -216,7 +223,7 @@ impl CpuEngine {
                 .zip(times)
                 .for_each(|(sum, time)| *sum += time);
         }
-        self.decomposition.write_back(state);
+        self.decomposition.copy_back(state);
         clock.map(|_| sums)
     }
 

@@ -208,11 +208,15 @@ impl SphereLanes {
             let [i, j, k, _] = cells.bits(lane);
             let home = metres(UVec3::new(x, y, z), cell_size);
             let (cell, offset) = settle(UVec3::new(i, j, k).as_ivec3(), home, cell_size, period);
-            let (momentum, drift) = momenta.get(lane);
+            let (momentum, displacement_bound) = momenta.get(lane);
             let spin = self.inverse_inertia[lane] * momentum;
             // As of a sphere with an arm, to the bit: zero has a sign.
             let velocity = velocities.get(lane).0 + spin.cross(Vec3::ZERO);
-            let fast = if drift.is_sign_negative() { FAST } else { 0 };
+            let fast = if displacement_bound.is_sign_negative() {
+                FAST
+            } else {
+                0
+            };
             let index = (first + lane) as u32;
             let inverse_mass = if law == IMPULSE {
                 shares(still, self.landings[lane]) * self.inverse_masses[lane]

@@ -64,13 +64,13 @@ pub(super) struct WallOutcome {
 impl WallOutcome {
     pub fn new(state: &State) -> WallOutcome {
         let params = &state.params;
-        let loaded = match params.wall_loads {
+        let dynamic = match params.wall_loads {
             0 => 0,
             _ => params.wall_count as usize,
         };
         WallOutcome {
             fraction: 0.0,
-            sums: vec![[0; WALL_DIGITS]; loaded],
+            sums: vec![[0; WALL_DIGITS]; dynamic],
         }
     }
 

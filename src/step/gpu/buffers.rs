@@ -9,7 +9,7 @@ use super::device::Context;
 use super::kernels::{Object, Threads};
 use crate::error::{Error, Result};
 use crate::state::layout::{Params, SCAN_BLOCK, Stats, WALL_STEPS, WallPose};
-use crate::state::{Field, Movers, SLICES, State};
+use crate::state::{Field, KinematicWalls, SLICES, State};
 use crate::step::Patience;
 
 /// The buffers of a simulation on the device: those of the [`Field`]s of its state, and some of the GPU's own.
@@ -31,7 +31,7 @@ pub(super) struct Buffers {
     slices: wgpu::Buffer,
     /// Poses of the walls that move by prescription, in the next steps; see `shaders/integrate.wgsl`.
     wall_poses: wgpu::Buffer,
-    pub movers: Movers,
+    pub kinematic_walls: KinematicWalls,
 }
 
 /// How large to make buffers.
@@ -102,7 +102,7 @@ impl Buffers {
         }
         let create = |name, size, usage| context.create_buffer_async(name, size, usage);
         let uniform_usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
-        let poses = (u64::from(WALL_STEPS) * state.movers.len() as u64).max(1);
+        let poses = (u64::from(WALL_STEPS) * state.kinematic_walls.len() as u64).max(1);
         let sums = room.of(context, block_sums(&state.params));
         let mut buffers = Buffers {
             params: create("params", uniform(&state.params).len() as u64, uniform_usage).await?,
@@ -119,7 +119,7 @@ impl Buffers {
             kept_starts: create("kept_starts", starts, STORAGE).await?,
             slices: create("slices", SLICE_STRIDE * u64::from(SLICES), uniform_usage).await?,
             wall_poses: create("wall_poses", poses * size_of::<WallPose>() as u64, STORAGE).await?,
-            movers: state.movers.clone(),
+            kinematic_walls: state.kinematic_walls.clone(),
         };
         for slice in 0..SLICES {
             let place = SLICE_STRIDE * u64::from(slice);
@@ -297,7 +297,7 @@ impl Buffers {
 
     /// Whether any wall moves.
     pub fn has_moving_walls(&self) -> bool {
-        !self.movers.is_empty()
+        !self.kinematic_walls.is_empty()
     }
 
     pub fn size(&self) -> u64 {
@@ -315,7 +315,7 @@ impl Buffers {
 
     /// Overwrites all buffers, which must have room for `state`.
     pub fn upload(&mut self, context: &Context, state: &State) {
-        self.movers.clone_from(&state.movers);
+        self.kinematic_walls.clone_from(&state.kinematic_walls);
         self.params_value = state.params;
         for field in [Field::Neighbours, Field::History] {
             self.lengths.insert(field, length(state, field));
@@ -401,10 +401,10 @@ impl Buffers {
     /// Puts the poses that walls have after each of `steps` steps to where the device looks for them;
     /// `taken` steps were taken before.
     pub fn upload_poses(&self, context: &Context, taken: u32, steps: u64) {
-        if self.movers.is_empty() {
+        if self.kinematic_walls.is_empty() {
             return;
         }
-        let row = (self.movers.len() * size_of::<WallPose>()) as u64;
+        let row = (self.kinematic_walls.len() * size_of::<WallPose>()) as u64;
         // As far as the end of the table, and from its start on.
         let mut next = u64::from(taken) + 1;
         let end = next + steps;
@@ -412,7 +412,7 @@ impl Buffers {
             let first = next % u64::from(WALL_STEPS);
             let here = (u64::from(WALL_STEPS) - first).min(end - next);
             let poses: Vec<WallPose> = (next..next + here)
-                .flat_map(|step| self.movers.poses(step))
+                .flat_map(|step| self.kinematic_walls.poses(step))
                 .collect();
             context.write(&self.wall_poses, first * row, cast_slice(&poses));
             next += here;

@@ -282,7 +282,7 @@ impl GpuEngine {
         self.buffers.write(&self.context, field, state);
     }
 
-    /// Overwrites the springs and pushes, of which there may be another number than before.
+    /// Overwrites the springs and applied forces, of which there may be another number than before.
     fn upload_actions(&mut self, state: &State) -> Result<()> {
         self.known = None;
         let rewritten = self.buffers.rewrite(&self.context, Field::Actions, state);
@@ -311,7 +311,9 @@ impl GpuEngine {
             ring_start: own.ring_start,
             ..state.params
         };
-        self.buffers.movers.clone_from(&state.movers);
+        self.buffers
+            .kinematic_walls
+            .clone_from(&state.kinematic_walls);
         self.buffers.set_params(&self.context, params);
     }
 
@@ -510,7 +512,7 @@ impl GpuEngine {
 
     /// Every how many steps one may build the lists.
     fn period(&self) -> u64 {
-        if self.buffers.params_value.drift_limit < 0.0 {
+        if self.buffers.params_value.displacement_limit < 0.0 {
             return 1;
         }
         ((self.steps_per_list * CHANCES) as u64).clamp(1, MOST_PERIOD)

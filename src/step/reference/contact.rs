@@ -7,7 +7,7 @@ use super::real::Real;
 use super::state::Params;
 use super::vector::Vector;
 use crate::model::{Cohesion, PairLaw};
-use crate::state::layout::{self, CUSTOM, HERTZ, IMPULSE, LINEAR, ROLLING_SPRING};
+use crate::state::layout::{self, CUSTOM, HERTZ_MINDLIN, HOOKE_VISCOUS, IMPULSE, ROLLING_SPRING};
 
 mirrors! {
     Pair {
@@ -90,7 +90,7 @@ pub struct Contact<R> {
     pub common_twist: R,
     /// Effective radius, m.
     pub radius: R,
-    /// 1/m_a + 1/m_b of the bodies, 1/kg; with the law `impulse` of their shares.
+    /// 1/m_a + 1/m_b of the bodies, 1/kg; with the normal model `impulse` of their shares.
     pub inverse_mass: R,
     /// s.
     pub time_step: R,
@@ -148,7 +148,7 @@ fn spring<R: Real>(law: u32, overlap: R, contact: &Contact<R>, pair: &Pair<R>) -
         let stiffness = R::ONE / (contact.inverse_mass * time_step * time_step);
         return (stiffness * overlap, stiffness);
     }
-    if law == HERTZ {
+    if law == HERTZ_MINDLIN {
         let width = (contact.radius * overlap).sqrt();
         return (
             pair.stiffness * width * overlap,
@@ -159,7 +159,7 @@ fn spring<R: Real>(law: u32, overlap: R, contact: &Contact<R>, pair: &Pair<R>) -
 }
 
 /// Spring and dashpot along the normal.
-struct Push<R> {
+struct NormalForce<R> {
     /// N.
     spring: R,
     /// N/m.
@@ -171,34 +171,38 @@ struct Push<R> {
     /// m/s.
     approach: R,
     /// N.
-    both: R,
+    total: R,
 }
 
-fn push_of<R: Real>(law: u32, contact: &Contact<R>, pair: &Pair<R>) -> Push<R> {
+fn normal_force_of<R: Real>(law: u32, contact: &Contact<R>, pair: &Pair<R>) -> NormalForce<R> {
     let approach = -contact.relative_velocity.dot(contact.normal);
     let presence = contact.touch.presence;
     let (spring, tangent) = spring(law, contact.overlap.max(R::ZERO), contact, pair);
     let impedance = presence * (tangent / contact.inverse_mass).sqrt();
     // Damping of Hertz's spring over that of a linear one of the same slope.
-    let shape = if law == HERTZ { R::TSUJI } else { R::ONE };
+    let shape = if law == HERTZ_MINDLIN {
+        R::TSUJI
+    } else {
+        R::ONE
+    };
     let nominal = presence * pair.damping + R::of(2.0) * shape * pair.damping_ratio * impedance;
     let slower = R::of(0.25) * nominal * contact.time_step * contact.inverse_mass;
     let dashpot = nominal / (R::ONE + slower);
-    Push {
+    NormalForce {
         spring,
         tangent,
         impedance,
         dashpot,
         approach,
-        both: spring + dashpot * approach,
+        total: spring + dashpot * approach,
     }
 }
 
 /// Speeds of approach that are no impact but come of gravity, as a multiple of what it adds in a step.
 const STILL: f64 = 4.0;
 
-/// The same of the law `impulse`: what ends the approach in this step, and the overlap.
-fn impulse_of<R: Real>(contact: &Contact<R>, pair: &Pair<R>, params: &Params<R>) -> Push<R> {
+/// The same of the normal model `impulse`: what ends the approach in this step, and the overlap.
+fn impulse_of<R: Real>(contact: &Contact<R>, pair: &Pair<R>, params: &Params<R>) -> NormalForce<R> {
     let approach = -contact.relative_velocity.dot(contact.normal);
     let (spring, tangent) = spring(IMPULSE, contact.overlap.max(R::ZERO), contact, pair);
     let dashpot = tangent * contact.time_step;
@@ -206,20 +210,20 @@ fn impulse_of<R: Real>(contact: &Contact<R>, pair: &Pair<R>, params: &Params<R>)
     let slowed = spring + dashpot * approach - tangent * gap;
     let bounced = (R::ONE + pair.restitution) * dashpot * approach;
     let still = R::of(STILL) * params.gravity.length() * contact.time_step;
-    let both = if approach > still {
+    let total = if approach > still {
         slowed.max(bounced)
     } else {
         slowed
     };
     let meets = contact.overlap + approach * contact.time_step > R::ZERO;
-    Push {
+    NormalForce {
         spring,
         tangent,
         impedance: dashpot,
         dashpot,
         approach,
-        both: if meets || contact.overlap > R::ZERO {
-            both.max(R::ZERO)
+        total: if meets || contact.overlap > R::ZERO {
+            total.max(R::ZERO)
         } else {
             R::ZERO
         },
@@ -227,9 +231,11 @@ fn impulse_of<R: Real>(contact: &Contact<R>, pair: &Pair<R>, params: &Params<R>)
 }
 
 /// Energy that the dashpot takes in a step, J.
-fn damping_of<R: Real>(push: &Push<R>, contact: &Contact<R>) -> R {
-    let change = push.both * contact.inverse_mass * contact.time_step;
-    (push.both - push.spring) * (push.approach - R::of(0.5) * change) * contact.time_step
+fn damping_of<R: Real>(normal_force: &NormalForce<R>, contact: &Contact<R>) -> R {
+    let change = normal_force.total * contact.inverse_mass * contact.time_step;
+    (normal_force.total - normal_force.spring)
+        * (normal_force.approach - R::of(0.5) * change)
+        * contact.time_step
 }
 
 /// What the contact does, by the law of the scene.
@@ -243,7 +249,7 @@ pub fn contact_law<R: Real>(
     params: &Params<R>,
 ) -> Response<R> {
     match params.law {
-        LINEAR => linear(contact, pair),
+        HOOKE_VISCOUS => hooke_viscous(contact, pair),
         IMPULSE => {
             let response = with_history(contact, pair, history, params);
             Response {
@@ -257,15 +263,15 @@ pub fn contact_law<R: Real>(
     }
 }
 
-/// The linear law: spring, dashpot, and viscous shear capped by Coulomb friction.
-fn linear<R: Real>(contact: &Contact<R>, pair: &Pair<R>) -> Response<R> {
+/// The law `hooke` with `viscous`: spring, dashpot, and viscous shear capped by Coulomb friction.
+fn hooke_viscous<R: Real>(contact: &Contact<R>, pair: &Pair<R>) -> Response<R> {
     if contact.touch.presence == R::ZERO {
         return Response::default();
     }
-    let push = push_of(LINEAR, contact, pair);
-    let slip = contact.relative_velocity + contact.normal * push.approach;
-    let mut shear = slip * (pair.tangential_ratio * push.impedance);
-    let cap = pair.friction * push.both.max(R::ZERO);
+    let normal_force = normal_force_of(HOOKE_VISCOUS, contact, pair);
+    let slip = contact.relative_velocity + contact.normal * normal_force.approach;
+    let mut shear = slip * (pair.tangential_ratio * normal_force.impedance);
+    let cap = pair.friction * normal_force.total.max(R::ZERO);
     let magnitude = shear.length();
     let slides = magnitude > cap;
     if slides {
@@ -278,14 +284,14 @@ fn linear<R: Real>(contact: &Contact<R>, pair: &Pair<R>) -> Response<R> {
         [lost, R::ZERO]
     };
     Response {
-        force: shear - contact.normal * push.both,
-        damping: damping_of(&push, contact) + damping,
+        force: shear - contact.normal * normal_force.total,
+        damping: damping_of(&normal_force, contact) + damping,
         friction,
         ..Response::default()
     }
 }
 
-/// The laws hooke and hertz: a tangential spring with a history, resistance to rolling and twisting, cohesion.
+/// The laws with a contact history: a tangential spring, resistance to rolling and twisting, cohesion.
 fn with_history<R: Real>(
     contact: &Contact<R>,
     pair: &Pair<R>,
@@ -295,31 +301,31 @@ fn with_history<R: Real>(
     let normal = contact.normal;
     let radius = contact.radius;
     let is_impulse = params.law == IMPULSE;
-    let mut push = if is_impulse {
+    let mut normal_force = if is_impulse {
         impulse_of(contact, pair, params)
     } else {
-        push_of(params.law, contact, pair)
+        normal_force_of(params.law, contact, pair)
     };
     let presence = if !is_impulse {
         contact.touch.presence
-    } else if push.both > R::ZERO {
+    } else if normal_force.total > R::ZERO {
         R::ONE
     } else {
         R::ZERO
     };
-    if params.attraction == 0 {
-        push.both = push.both.max(R::ZERO);
+    if params.limit_damping != 0 {
+        normal_force.total = normal_force.total.max(R::ZERO);
     }
     let (pull, sticks) = cohesion(params.law, contact, pair, history.bonded > R::ZERO);
     let mut response = Response {
-        force: normal * (pull - push.both),
-        damping: damping_of(&push, contact),
+        force: normal * (pull - normal_force.total),
+        damping: damping_of(&normal_force, contact),
         ..Response::default()
     };
     response.history.bonded = if sticks { R::ONE } else { R::ZERO };
 
-    let normal_force = push.both.max(R::ZERO);
-    let stiffness = pair.tangential_ratio * push.tangent;
+    let compression = normal_force.total.max(R::ZERO);
+    let stiffness = pair.tangential_ratio * normal_force.tangent;
     if presence == R::ZERO {
         // What the springs still held is lost.
         let twist = history.twisting_displacement;
@@ -329,15 +335,15 @@ fn with_history<R: Real>(
         response.friction = R::of(0.5) * stiffness * held;
         return response;
     }
-    let dashpot = params.tangential_damping * push.dashpot;
+    let dashpot = params.tangential_damping * normal_force.dashpot;
     let angle = contact.common_twist * contact.time_step;
     let slider = |coefficient: R| Slider {
         stiffness,
         dashpot,
-        cap: coefficient * normal_force,
+        cap: coefficient * compression,
     };
 
-    let slip = contact.relative_velocity + normal * push.approach;
+    let slip = contact.relative_velocity + normal * normal_force.approach;
     let start = carried(history.tangential_displacement, normal, angle);
     let shear = slide(
         slider(pair.friction),
@@ -384,7 +390,7 @@ fn with_history<R: Real>(
             response.friction += rolling.friction;
             response.history.rolling_displacement = rolling.elongation;
         } else {
-            let torque = constant_torque(contact, spin, pair.rolling_friction * normal_force);
+            let torque = constant_torque(contact, spin, pair.rolling_friction * compression);
             response.torque += torque;
             response.friction += torque.dot(spin) * contact.time_step;
         }

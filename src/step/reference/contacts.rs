@@ -1,5 +1,5 @@
 use super::contact::{Contact, History, contact_law, touch_of};
-use super::grid::apart;
+use super::grid::separation;
 use super::real::Real;
 use super::state::{Params, Sphere, SphereLoad, State};
 use super::vector::Vector;
@@ -93,7 +93,7 @@ fn near_sphere<R: Real>(
     is_first: bool,
     params: &Params<R>,
 ) -> Option<Near<R>> {
-    let between = apart(sphere, neighbour, params);
+    let between = separation(sphere, neighbour, params);
     let radii = sphere.radius + neighbour.radius;
     let reach = radii + params.touch_margin;
     if between.square() >= reach * reach {

@@ -8,7 +8,7 @@ use super::state::{Action, Body, BodyProperties, Params, State};
 use super::vector::Vector;
 use crate::state::layout::{ANCHOR, SPRING, THRUST};
 
-/// What acts on each body besides contacts and gravity: drag, water, springs, pushes; and the gravity of its group.
+/// What acts on each body besides contacts and gravity: drag, water, springs, applied forces; and the gravity of its group.
 pub fn forces<R: Real>(state: &mut State<R>) {
     if state.params.forces == 0 {
         return;
@@ -174,12 +174,12 @@ fn spring<R: Real>(
     let own_end = (turning.body.cell, turning.body.offset.metres(size) + arm);
     let way = between(own_end, other_end, &state.params);
     let distance = way.length();
-    if distance == R::ZERO || (action.slack == 1 && distance < action.length) {
+    if distance == R::ZERO || (action.slack == 1 && distance < action.rest_length) {
         return Taken::default();
     }
     let along = way / distance;
     let speed = (other_velocity - turning.velocity_at(arm)).dot(along);
-    let stretch = distance - action.length;
+    let stretch = distance - action.rest_length;
     let force = along * (action.stiffness * stretch + action.damping * speed);
     Taken {
         force,

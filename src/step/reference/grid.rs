@@ -127,7 +127,7 @@ pub fn between<R: Real>(
 }
 
 /// From the centre of one sphere to that of another, m.
-pub fn apart<R: Real>(from: &Sphere<R>, to: &Sphere<R>, params: &Params<R>) -> Vector<R> {
+pub fn separation<R: Real>(from: &Sphere<R>, to: &Sphere<R>, params: &Params<R>) -> Vector<R> {
     between((from.cell, from.offset), (to.cell, to.offset), params)
 }
 

@@ -1,5 +1,5 @@
 use super::contacts::add;
-use super::grid::apart;
+use super::grid::separation;
 use super::mirror::{Mirror, mirrors};
 use super::real::Real;
 use super::state::{Sphere, State};
@@ -62,7 +62,7 @@ fn from_sphere<R: Real>(
     neighbour: &Sphere<R>,
 ) -> R {
     let radii = sphere.radius + neighbour.radius;
-    let overlap = radii - apart(sphere, neighbour, &state.params).length();
+    let overlap = radii - separation(sphere, neighbour, &state.params).length();
     if overlap <= R::ZERO {
         return R::ZERO;
     }

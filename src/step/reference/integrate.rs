@@ -2,14 +2,14 @@ use super::contacts::add;
 use super::grid::{between, travel};
 use super::real::Real;
 use super::rotation::{Quaternion, advance, angular_velocity};
-use super::state::{Body, BodyProperties, LoadedWall, Params, State, SummedLoad, Wall};
+use super::state::{Body, BodyProperties, DynamicWall, Params, State, SummedLoad, Wall};
 use super::vector::Vector;
 use crate::math::rounding::dither;
 use crate::state::layout::{ASLEEP, IMPULSE, SEMI_IMPLICIT, SHARES, WALL_DIGITS, shared};
 
 /// Sums the spheres of each body and moves it by one time step; and moves walls.
 pub fn integrate<R: Real>(state: &mut State<R>) {
-    state.stats.stale = u32::from(state.params.drift_limit < R::ZERO);
+    state.stats.stale = u32::from(state.params.displacement_limit < R::ZERO);
     for index in 0..state.bodies.len() {
         integrate_body(state, index);
     }
@@ -17,11 +17,11 @@ pub fn integrate<R: Real>(state: &mut State<R>) {
     state.stats.steps = state.stats.steps.wrapping_add(1);
 }
 
-/// The drift of a body in a step before it moves, without its sign.
-fn drift_before<R: Real>(state: &State<R>, body: &Body<R>) -> R {
+/// The displacement bound of a body in a step before it moves, without its sign.
+fn displacement_before<R: Real>(state: &State<R>, body: &Body<R>) -> R {
     if state.stats.rebuilding == 0 {
-        body.drift.abs()
-    } else if body.drift.is_negative() {
+        body.displacement_bound.abs()
+    } else if body.displacement_bound.is_negative() {
         R::ZERO
     } else {
         R::of(0.5) * (state.params.skin - state.params.slow_skin)
@@ -37,10 +37,10 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
     let params = state.params;
     let time_step = params.time_step;
     let mut body = state.bodies[index];
-    let drift = drift_before(state, &body);
+    let displacement_bound = displacement_before(state, &body);
     let (constant, members) = state.kind(&body);
     if constant.inverse_mass == R::ZERO {
-        state.bodies[index].drift = drift;
+        state.bodies[index].displacement_bound = displacement_bound;
         return;
     }
 
@@ -74,8 +74,8 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
     if params.sleep_steps > 0 && body.still & ASLEEP != 0 {
         let twist = angular_velocity(orientation, torque, constant.inverse_inertia);
         if acceleration.length() + farthest * twist.length() <= params.wake_acceleration {
-            body.drift = drift;
-            state.stats.stale |= u32::from(drift > params.drift_limit);
+            body.displacement_bound = displacement_bound;
+            state.stats.stale |= u32::from(displacement_bound > params.displacement_limit);
             state.bodies[index] = body;
             return;
         }
@@ -104,11 +104,11 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
         dither,
     );
     let farther = way.length() + spin.length() * time_step * constant.reach;
-    let drift = drift + farther;
-    body.drift = if farther > params.fast_way {
-        -drift
+    let displacement_bound = displacement_bound + farther;
+    body.displacement_bound = if farther > params.fast_displacement {
+        -displacement_bound
     } else {
-        drift
+        displacement_bound
     };
     if params.sleep_steps > 0 {
         let orientation = body.orientation.quaternion();
@@ -136,10 +136,10 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
         body.still = ASLEEP | body.still & counted;
         body.velocity = Vector::ZERO;
         body.angular_momentum = Vector::ZERO;
-        body.drift = drift;
+        body.displacement_bound = displacement_bound;
     }
     state.bodies[index] = body;
-    state.stats.stale |= u32::from(drift > params.drift_limit);
+    state.stats.stale |= u32::from(displacement_bound > params.displacement_limit);
     if !followed {
         state.stats.runaway = state.stats.runaway.max(index as u32 + 1);
     }
@@ -175,8 +175,8 @@ fn along<R: Real>(vector: Vector<R>, axis: Vector<R>) -> Vector<R> {
 }
 
 /// Moves a wall under its load by one time step. Returns how far a point of it may have come, m.
-fn move_loaded<R: Real>(
-    own: &mut LoadedWall<R>,
+fn move_dynamic<R: Real>(
+    own: &mut DynamicWall<R>,
     load: &SummedLoad<R>,
     wall: &mut Wall<R>,
     params: &Params<R>,
@@ -218,14 +218,14 @@ fn move_loaded<R: Real>(
 }
 
 /// Adds to how far a wall has come since the neighbour lists were built.
-fn drifted<R: Real>(state: &mut State<R>, drift: R, farther: R) -> R {
+fn displaced<R: Real>(state: &mut State<R>, displacement_bound: R, farther: R) -> R {
     let before = if state.stats.rebuilding == 1 {
         R::ZERO
     } else {
-        drift
+        displacement_bound
     };
     let all_of_it = before + farther;
-    state.stats.stale |= u32::from(all_of_it > state.params.drift_limit);
+    state.stats.stale |= u32::from(all_of_it > state.params.displacement_limit);
     all_of_it
 }
 
@@ -247,8 +247,8 @@ fn integrate_walls<R: Real>(state: &mut State<R>) {
             load.force = Vector::from([0, 1, 2].map(number)) * params.force_unit;
             load.torque = Vector::from([3, 4, 5].map(number)) * params.torque_unit;
             sum.fill(0);
-            let mut loaded = state.loaded_walls.iter();
-            let own = loaded.find(|own| own.wall as usize == index && own.servo_speed == R::ZERO);
+            let mut dynamic = state.dynamic_walls.iter();
+            let own = dynamic.find(|own| own.wall as usize == index && own.servo_speed == R::ZERO);
             let power = match own {
                 Some(own) => own.force.dot(wall.velocity) + own.torque.dot(wall.angular_velocity),
                 None => {
@@ -260,20 +260,20 @@ fn integrate_walls<R: Real>(state: &mut State<R>) {
             add(&mut load.work, &mut load.work_rest, done);
         }
     }
-    for k in 0..state.loaded_walls.len() {
-        let mut own = state.loaded_walls[k];
+    for k in 0..state.dynamic_walls.len() {
+        let mut own = state.dynamic_walls[k];
         let index = own.wall as usize;
         let Some(&(mut wall)) = state.walls.get(index) else {
             continue;
         };
         let load = state.wall_loads[index];
-        let farther = move_loaded(&mut own, &load, &mut wall, &params, dither);
-        wall.drift = drifted(state, wall.drift, farther);
+        let farther = move_dynamic(&mut own, &load, &mut wall, &params, dither);
+        wall.displacement_bound = displaced(state, wall.displacement_bound, farther);
         state.walls[index] = wall;
-        state.loaded_walls[k] = own;
+        state.dynamic_walls[k] = own;
     }
     let poses: Vec<_> = state
-        .movers
+        .kinematic_walls
         .exact_poses(u64::from(state.stats.step) + 1)
         .collect();
     for pose in poses {
@@ -284,7 +284,7 @@ fn integrate_walls<R: Real>(state: &mut State<R>) {
         wall.orientation = Quaternion::of(pose.orientation);
         wall.velocity = Vector::of(pose.velocity);
         wall.angular_velocity = Vector::of(pose.angular_velocity);
-        wall.drift = drifted(state, wall.drift, R::of(pose.way));
+        wall.displacement_bound = displaced(state, wall.displacement_bound, R::of(pose.way));
         state.walls[index] = wall;
     }
 }

@@ -179,9 +179,9 @@ mirrors! {
         period: IVec3,
         skin: R,
         slow_skin: R,
-        fast_way: R,
+        fast_displacement: R,
         finest: R,
-        drift_limit: R,
+        displacement_limit: R,
         touch_margin: R,
         foresight: R,
         neighbour_capacity: u32,
@@ -189,7 +189,7 @@ mirrors! {
         integrator: u32,
         law: u32,
         history_size: u32,
-        attraction: u32,
+        limit_damping: u32,
         tangential_damping: R,
         wall_loads: u32,
         force_unit: R,
@@ -224,7 +224,7 @@ mirrors! {
         velocity: Vector<R>,
         first_sphere: u32,
         angular_momentum: Vector<R>,
-        drift: R,
+        displacement_bound: R,
     }
     BodyProperties {
         inverse_inertia: Vector<R>,
@@ -258,7 +258,7 @@ mirrors! {
         source: u32,
         stiffness: R,
         damping: R,
-        length: R,
+        rest_length: R,
         slack: u32,
         start: R,
         end: R,
@@ -311,9 +311,9 @@ mirrors! {
         angular_velocity: Vector<R>,
         node_count: u32,
         belt: Vector<R>,
-        drift: R,
+        displacement_bound: R,
     }
-    LoadedWall {
+    DynamicWall {
         body: Body<R>,
         inverse_inertia: Vector<R>,
         inverse_mass: R,

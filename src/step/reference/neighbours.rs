@@ -1,7 +1,7 @@
 use glam::IVec3;
 
 use super::contact::History;
-use super::grid::{apart, extent, from_wall, level_of, reach, wall_extent};
+use super::grid::{extent, from_wall, level_of, reach, separation, wall_extent};
 use super::real::Real;
 use super::state::{Sphere, State};
 use super::wall::distance_from;
@@ -38,7 +38,7 @@ pub fn neighbours<R: Real>(state: &mut State<R>) {
 /// Whether two spheres are closer than their skins, belong to different bodies, can be moved, and are in groups
 /// that touch.
 fn are_neighbours<R: Real>(state: &State<R>, sphere: &Sphere<R>, other: &Sphere<R>) -> bool {
-    let between = apart(sphere, other, &state.params);
+    let between = separation(sphere, other, &state.params);
     let reach = extent(sphere, &state.params) + extent(other, &state.params);
     between.square() < reach * reach
         && sphere.body != other.body

@@ -12,7 +12,11 @@ pub fn pose<R: Real>(state: &mut State<R>) {
         let own = state.spheres[index].body;
         let body = state.bodies[own as usize];
         let asleep = body.still & ASLEEP;
-        let fast = if body.drift.is_negative() { FAST } else { 0 };
+        let fast = if body.displacement_bound.is_negative() {
+            FAST
+        } else {
+            0
+        };
         if asleep != 0 && state.spheres[index].sleeps() {
             continue;
         }

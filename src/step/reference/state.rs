@@ -6,7 +6,7 @@ pub use super::contact::{History, Pair};
 use super::grid::Place;
 pub use super::heat::BodyHeat;
 pub use super::mirror::{
-    Action, Body, BodyForce, BodyProperties, Facet, Group, LoadedWall, Member, Node, Params,
+    Action, Body, BodyForce, BodyProperties, DynamicWall, Facet, Group, Member, Node, Params,
     Sphere, SphereLoad, SummedLoad, Wall,
 };
 use super::mirror::{Mirror, TakeAll};
@@ -18,7 +18,7 @@ use crate::model::forces::End;
 use crate::state::layout::{
     self, APPLIED, ASLEEP, FAST, GROUP_SHIFT, KEPT, MATERIAL_BITS, PUSH, Stats, THRUST,
 };
-use crate::state::{Identity, Movers, State as Buffers};
+use crate::state::{Identity, KinematicWalls, State as Buffers};
 
 /// The state of the reference: what is like nothing else; buffers that have their structs in either precision; and
 /// buffers of integers, which are copied.
@@ -55,7 +55,7 @@ state! {
         origin: DVec3,
         params: Params<R>,
         identities: Vec<Identity>,
-        movers: Movers,
+        kinematic_walls: KinematicWalls,
         facets: Vec<Facet<R>>,
         nodes: Vec<Node<R>>,
         samples: Vec<R>,
@@ -73,7 +73,7 @@ state! {
         actions: Action,
         bodies: Body,
         walls: Wall,
-        loaded_walls: LoadedWall,
+        dynamic_walls: DynamicWall,
         spheres: Sphere,
         sphere_loads: SphereLoad,
         wall_loads: SummedLoad,
@@ -114,7 +114,7 @@ impl<R: Real> State<R> {
     pub fn take(&mut self, state: &Buffers) {
         self.keep(&state.identities);
         self.params.take(&state.params);
-        self.movers.clone_from(&state.movers);
+        self.kinematic_walls.clone_from(&state.kinematic_walls);
         self.take_buffers(state);
         self.facets.take_all(state.facets());
         self.nodes.take_all(state.nodes());
@@ -306,7 +306,7 @@ impl<R: Real> State<R> {
         for own in self.actions.iter_mut().filter(of_model) {
             let source = own.source as usize;
             if own.kind == PUSH || own.kind == THRUST {
-                let push = &model.forces.pushes[source];
+                let push = &model.forces.applied[source];
                 own.point = Vector::of(push.point);
                 own.vector = Vector::of(push.force);
                 own.torque = Vector::of(push.torque);
@@ -317,7 +317,7 @@ impl<R: Real> State<R> {
             let spring = &model.forces.springs[source];
             own.stiffness = R::of(spring.stiffness);
             own.damping = R::of(spring.damping);
-            own.length = R::of(spring.length);
+            own.rest_length = R::of(spring.rest_length);
             for end in &spring.ends {
                 match *end {
                     End::Body { body, point } if body == own.body as usize => {

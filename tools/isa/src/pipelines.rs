@@ -4,7 +4,7 @@ use naga::back::pipeline_constants::process_overrides;
 use naga::back::spv;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::{AddressSpace, ShaderStage};
-use rockfall::state::layout::{HERTZ, HOOKE, IMPULSE, LINEAR, Params};
+use rockfall::state::layout::{HERTZ_MINDLIN, HOOKE_HISTORY, HOOKE_VISCOUS, IMPULSE, Params};
 use rockfall::step::gpu::EntryPoint;
 
 /// A pipeline to be made.
@@ -57,10 +57,10 @@ impl Checks {
 
 /// Laws, the elements of their contact histories, and how many materials there are.
 const LAWS: [(&str, u32, u32, u32); 5] = [
-    ("linear", LINEAR, 0, 2),
-    ("hooke", HOOKE, 1, 2),
-    ("hooke, one material", HOOKE, 1, 1),
-    ("hertz, rolling", HERTZ, 2, 2),
+    ("linear", HOOKE_VISCOUS, 0, 2),
+    ("hooke", HOOKE_HISTORY, 1, 2),
+    ("hooke, one material", HOOKE_HISTORY, 1, 1),
+    ("hertz, rolling", HERTZ_MINDLIN, 2, 2),
     ("impulse", IMPULSE, 1, 2),
 ];
 

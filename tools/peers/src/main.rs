@@ -31,7 +31,7 @@ struct Arguments {
     #[arg(default_value = "scenes/bench/spheres_10k.json")]
     scene: PathBuf,
 
-    /// Rockfall's engine; with `gpu`, Warp and DEM-Engine run on CUDA, and LAMMPS is left out. Beside the law "impulse"
+    /// Rockfall's engine; with `gpu`, Warp and DEM-Engine run on CUDA, and LAMMPS is left out. Beside the normal model "impulse"
     /// there is rapier alone
     #[arg(long, value_enum, default_value = "cpu")]
     backend: Backend,

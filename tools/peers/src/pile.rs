@@ -16,10 +16,18 @@ struct Scene {
     planes: Vec<PlaneAt>,
 }
 
+/// The tangential model that other programs have, too.
 #[derive(Deserialize)]
-#[serde(tag = "law", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(rename_all = "lowercase")]
+enum History {
+    History,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "normal", rename_all = "lowercase", deny_unknown_fields)]
 enum Contact {
     Hooke {
+        tangential: History,
         stiffness: f64,
         time_step: f64,
         tangential_stiffness: Option<f64>,
@@ -96,7 +104,7 @@ pub enum Law {
     Impulses(Impulses),
 }
 
-/// The law `hooke`. A dashpot c is given as gamma = c/m_eff, 1/s.
+/// The normal model `hooke` with the tangential model `history`. A dashpot c is given as gamma = c/m_eff, 1/s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Springs {
     pub stiffness: f64,
@@ -110,7 +118,7 @@ pub struct Springs {
     pub dt: f64,
 }
 
-/// The law `impulse`.
+/// The normal model `impulse`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Impulses {
     /// Time of a frame, s.
@@ -143,10 +151,10 @@ fn half() -> f64 {
     0.5
 }
 
-/// Whether a scene has the law "impulse".
+/// Whether a scene has the normal model "impulse".
 pub fn has_impulses(scene: &str) -> bool {
     let scene: Option<serde_json::Value> = serde_json::from_str(scene).ok();
-    scene.is_some_and(|scene| scene["contact"]["law"] == "impulse")
+    scene.is_some_and(|scene| scene["contact"]["normal"] == "impulse")
 }
 
 /// The dashpot over the effective mass (1/s) with which two bodies of the effective mass `mass` (kg)
@@ -162,7 +170,7 @@ impl Pile {
     ///
     /// # Errors
     /// If the scene is none that the other programs can have: one with one material without more
-    /// than friction, one shape that is a sphere, the law "hooke" or "impulse", and five planes that are an
+    /// than friction, one shape that is a sphere, the normal model "hooke" with "history", or "impulse", and five planes that are an
     /// open box.
     pub fn read(scene: &str, state: &str) -> Result<Pile, String> {
         let scene: Scene =
@@ -186,6 +194,7 @@ impl Pile {
             Contact::Hooke {
                 stiffness,
                 time_step,
+                tangential: History::History,
                 tangential_stiffness,
                 tangential_damping,
             } => {

@@ -1,13 +1,13 @@
 //! Walls that move under load: where they are depends on what touches them.
 //!
 //! The engines move them in the pass `integrate`, by the rules that bodies have; see
-//! [`LoadedWall`](crate::state::layout::LoadedWall).
+//! [`DynamicWall`](crate::state::layout::DynamicWall).
 
 use glam::{DQuat, DVec3};
 
 /// How a wall moves under load.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Loaded {
+pub enum Dynamic {
     /// As a rigid body: forces move it.
     Body(RigidWall),
     /// So that it presses with the force that is wanted.
@@ -63,26 +63,26 @@ impl RigidWall {
     }
 }
 
-impl Loaded {
+impl Dynamic {
     /// The speed that it has at the start, or never exceeds, m/s.
     pub(crate) fn speed(&self, reach: f64) -> f64 {
         match self {
-            Loaded::Body(body) => {
+            Dynamic::Body(body) => {
                 let turning = match body.moments {
                     Some(_) => body.angular_velocity.length() * reach,
                     None => 0.0,
                 };
                 body.velocity.length() + turning
             }
-            Loaded::Servo(servo) => servo.max_speed,
+            Dynamic::Servo(servo) => servo.max_speed,
         }
     }
 
     /// Whether something besides gravity and contacts does work on it.
     pub(crate) fn is_driven(&self) -> bool {
         match self {
-            Loaded::Body(body) => body.force != DVec3::ZERO || body.torque != DVec3::ZERO,
-            Loaded::Servo(_) => true,
+            Dynamic::Body(body) => body.force != DVec3::ZERO || body.torque != DVec3::ZERO,
+            Dynamic::Servo(_) => true,
         }
     }
 }
