@@ -196,6 +196,12 @@ pub enum Error {
         /// Its number.
         id: u64,
     },
+    /// Something that there is on one machine only.
+    #[error("a cluster does not have {what}; run it without mpirun")]
+    NotOnCluster {
+        /// What it is, in words.
+        what: &'static str,
+    },
     /// The thread pool of the CPU engine.
     #[error("the CPU engine cannot start {threads} threads: {reason}")]
     Threads {

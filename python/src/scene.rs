@@ -120,5 +120,6 @@ fn options(
         backend,
         adapter,
         threads,
+        ..Options::default()
     })
 }

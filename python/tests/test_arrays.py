@@ -138,7 +138,7 @@ def test_arrays_of_no_bodies_are_empty(bowl):
 def test_energy_and_summary(world):
     energy = world.energy()
     assert energy["kinetic"] == pytest.approx(world.summary()["kinetic_energy_j"])
-    assert set(energy) == {"kinetic", "gravitational", "elastic", "damping", "friction", "drag", "work"}
+    assert set(energy) == {"kinetic", "gravitational", "elastic", "bonds", "damping", "friction", "drag", "work"}
 
 
 def test_fields_have_the_mass_and_the_measures_are_those_of_the_packing(world):

@@ -236,7 +236,7 @@ def test_bonds_break(backend):
     scene.sphere("ball", "glass", radius=0.01)
     scene.contact(normal="hooke", stiffness=1e4)
     scene.body("ball", (0, 0, 0))
-    scene.body("ball", (0.0205, 0, 0), velocity=(0.2, 0, 0))
+    scene.body("ball", (0.0205, 0, 0), velocity=(1, 0, 0))
     scene.body("ball", (0, 0.0205, 0))
     scene.bond("glass", young_modulus=1e7, gap=1e-3, tensile_strength=2e4)
     world = start(scene, backend)
@@ -247,7 +247,8 @@ def test_bonds_break(backend):
     broken = bonds[bonds["broken"] > 0]
     assert broken["body"].tolist() == [0] and broken["other"].tolist() == [1]
     assert broken["time"][0] > 0 and broken["energy"][0] > 0
-    assert world.energy()["bonds"] == pytest.approx(broken["energy"][0], rel=1e-3)
+    # Dashpots took some, too.
+    assert world.energy()["bonds"] >= 0.999 * broken["energy"][0]
     assert [(event.kind, [body.id for body in event.bodies]) for event in world.events()] == [("bond broke", [0, 1])]
 
 

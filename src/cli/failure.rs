@@ -25,6 +25,12 @@ pub enum Failure {
     Run(String),
     /// The user stopped it, and is told how to go on: exit code 130, as shells have it.
     Stopped(String),
+    /// Another process says what is wrong: exit code 2.
+    #[cfg_attr(
+        feature = "mpi",
+        allow(dead_code, reason = "builds without MPI need it")
+    )]
+    Silent,
 }
 
 impl Failure {
@@ -42,7 +48,9 @@ impl From<Error> for Failure {
             None => error.to_string(),
         };
         match error {
-            Error::NoSuchBody { .. } | Error::Folder { .. } => Failure::Usage(sentence),
+            Error::NoSuchBody { .. } | Error::Folder { .. } | Error::NotOnCluster { .. } => {
+                Failure::Usage(sentence)
+            }
             _ => Failure::Run(sentence),
         }
     }
@@ -79,7 +87,7 @@ pub fn exit_code(outcome: Outcome) -> ExitCode {
         Failure::Scene(error) => terminal::errors(error),
         // Said even to those who want to hear little: it says how to go on.
         Failure::Stopped(sentence) => terminal::tell(sentence),
-        Failure::Scenes { of: 1, .. } => (),
+        Failure::Scenes { of: 1, .. } | Failure::Silent => (),
         Failure::Scenes { wrong, of } => {
             terminal::error(format_args!("wrong scenes: {wrong} of {of}"));
         }
@@ -87,6 +95,6 @@ pub fn exit_code(outcome: Outcome) -> ExitCode {
     ExitCode::from(match failure {
         Failure::Run(_) => 1,
         Failure::Stopped(_) => Failure::STOPPED,
-        Failure::Usage(_) | Failure::Scene(_) | Failure::Scenes { .. } => 2,
+        Failure::Usage(_) | Failure::Scene(_) | Failure::Scenes { .. } | Failure::Silent => 2,
     })
 }

@@ -26,6 +26,12 @@ pub fn catch(canceller: Canceller, what: &'static str) {
     }
 }
 
+/// From now on, requests to stop are for somebody else to heed.
+#[cfg(feature = "mpi")]
+pub fn ignore() {
+    let _ = ctrlc::set_handler(|| ());
+}
+
 /// Whether the user wants the program to stop.
 pub fn wanted() -> bool {
     STOP.load(Ordering::Relaxed)

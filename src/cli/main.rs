@@ -3,6 +3,7 @@
 mod adapters;
 mod bench;
 mod check;
+mod cluster;
 mod compare;
 mod export;
 mod failure;
@@ -28,22 +29,46 @@ mod view;
 use std::env;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, OnceLock};
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use rockfall::Simulation;
 use rockfall::model::{ContactModel, Model};
 use rockfall::output::{KeptRun, RunFolder};
 use rockfall::scene::{self, Change, Disk, Files, Inside, Scene, SceneError};
-use rockfall::simulation::{Backend, Options, Precision};
+use rockfall::simulation::{Backend, Cluster, Options, Precision};
 
 use failure::{Failure, Outcome};
 
 fn main() -> ExitCode {
     quiet_mesa();
-    let matches = Arguments::command().color(color_of_help()).get_matches();
-    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match cluster::join() {
+        Ok(Some(role)) => {
+            if let Some(cluster) = role.cluster() {
+                let _ = CLUSTER.set(cluster);
+            }
+            let code = act();
+            role.end();
+            code
+        }
+        Ok(None) => ExitCode::SUCCESS,
+        Err(failure) => failure::exit_code(Err(failure)),
+    }
+}
+
+/// Does what the arguments say.
+fn act() -> ExitCode {
+    let matches = Arguments::command().color(color_of_help());
+    let matches = matches.try_get_matches();
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Who has closed the stream does not want to be told.
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+    };
     terminal::colour(arguments.color);
     log::start(arguments.verbose);
     ALLOW_OUTSIDE.store(arguments.allow_outside, Ordering::Relaxed);
@@ -55,7 +80,16 @@ fn main() -> ExitCode {
     failure::exit_code(outcome)
 }
 
+/// The ranks of a cluster to run on.
+static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+
 fn run(command: Command) -> Outcome {
+    if CLUSTER.get().is_some() && !command.runs_on_cluster() {
+        return Err(Failure::Usage(
+            "mpirun is for `rockfall run` and `rockfall bench`; start this command without it"
+                .to_owned(),
+        ));
+    }
     match command {
         Command::New(arguments) => new::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
@@ -129,7 +163,8 @@ pub struct Arguments {
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let version = env!("CARGO_PKG_VERSION");
     let commit = rockfall::measure::bench::commit().unwrap_or("unknown");
-    let features: Vec<&str> = rockfall::measure::bench::features().collect();
+    let own = cfg!(feature = "mpi").then_some("mpi");
+    let features: Vec<&str> = rockfall::measure::bench::features().chain(own).collect();
     format!(
         "{version}\ncommit: {commit}\nfeatures: {}",
         features.join(", ")
@@ -195,6 +230,12 @@ pub enum Command {
     Adapters(adapters::Arguments),
     Completions(shell::Completions),
     Man(shell::Man),
+}
+
+impl Command {
+    fn runs_on_cluster(&self) -> bool {
+        matches!(self, Command::Run(_) | Command::Bench(_))
+    }
 }
 
 /// What a command changes in its scene.
@@ -329,6 +370,7 @@ impl EngineArguments {
             )));
         }
         Ok(Options {
+            cluster: CLUSTER.get().cloned(),
             backend,
             adapter: self.adapter.clone(),
             threads: self.threads.map(usize::from),

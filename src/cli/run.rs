@@ -192,7 +192,9 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let engine = simulation.adapter();
     terminal::say(match (simulation.backend(), options.backend) {
         ("gpu", _) => format!("engine: GPU, {engine}"),
-        (_, Backend::Auto) => format!("engine: {engine} (no GPU was found)"),
+        (_, Backend::Auto) if options.cluster.is_none() => {
+            format!("engine: {engine} (no GPU was found)")
+        }
         _ => format!("engine: {engine}"),
     });
     scene.notes.iter().for_each(terminal::say);
@@ -460,6 +462,10 @@ impl Arguments {
         if let Some(path) = &self.snapshot {
             let adapter = self.engine.adapter.as_deref();
             let mut save = || -> Outcome {
+                if simulation.cluster_cost().is_some() {
+                    // Pictures are made of the host's copy.
+                    simulation.state()?;
+                }
                 let mut studio = self.picture.studio(simulation, adapter, false)?;
                 picture::save(&studio.picture(simulation)?, path)
             };

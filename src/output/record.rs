@@ -180,6 +180,8 @@ impl From<&Options> for RecordedOptions {
 impl From<&RecordedOptions> for Options {
     fn from(recorded: &RecordedOptions) -> Self {
         Options {
+            #[cfg(all(feature = "cpu", feature = "gpu"))]
+            cluster: None,
             backend: match recorded.backend.as_str() {
                 "gpu" => Backend::Gpu,
                 "cpu" => Backend::Cpu,

@@ -10,6 +10,7 @@ use crate::simulation::Seen;
 use crate::simulation::Simulation;
 use crate::simulation::network::Histogram;
 use crate::simulation::summary::Energy;
+use crate::step::ClusterCost;
 
 /// Intervals of the histograms.
 const BINS: usize = 20;
@@ -76,6 +77,9 @@ pub struct RunSummary {
     /// Report of each probe.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeReport>,
+    /// What the ranks of a cluster have cost; nothing on one machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterCost>,
     /// Hash of the state of all bodies at the end, bit for bit: 16 hexadecimal digits.
     pub state_hash: String,
 }
@@ -298,6 +302,7 @@ impl RunSummary {
             inlets,
             outlets,
             probes,
+            cluster: simulation.cluster_cost(),
             state_hash: format!("{:016x}", summary.state_hash),
         })
     }
@@ -396,6 +401,22 @@ impl fmt::Display for RunSummary {
                     Rounded(backward.mass),
                 )?,
             }
+        }
+        if let Some(cost) = &self.cluster {
+            writeln!(
+                formatter,
+                "ranks            {}, imbalance {}, {} % of the time in communication",
+                cost.ranks,
+                Rounded(cost.imbalance),
+                Rounded(100.0 * cost.communication)
+            )?;
+            writeln!(
+                formatter,
+                "between them     {} bytes in {} messages a step, {} ghosts a rank",
+                Rounded(cost.bytes_per_step),
+                Rounded(cost.messages_per_step),
+                Rounded(cost.ghosts_per_rank)
+            )?;
         }
         write!(formatter, "state hash       {}", self.state_hash)
     }

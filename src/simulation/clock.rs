@@ -1,17 +1,23 @@
-//! The system's clock, given to the CPU engine.
+//! The system's clock, given to the engines on CPUs.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use crate::step::clock::Clock;
 use crate::step::cpu::CpuEngine;
 
-/// Gives the engine a clock where the standard library has one: in a browser, it does not.
+/// Gives the engine a clock where the standard library has one.
 pub(super) fn with_system_clock(engine: CpuEngine) -> CpuEngine {
-    if cfg!(all(target_family = "wasm", target_os = "unknown")) {
-        engine
-    } else {
-        engine.with_clock(since_first_call)
+    match system() {
+        Some(clock) => engine.with_clock(clock),
+        None => engine,
     }
+}
+
+/// A clock where the standard library has one: in a browser, it does not.
+pub(super) fn system() -> Option<Clock> {
+    let none = cfg!(all(target_family = "wasm", target_os = "unknown"));
+    (!none).then_some(since_first_call)
 }
 
 fn since_first_call() -> Duration {

@@ -19,6 +19,7 @@ pub mod watch;
 
 pub use flow::Seen;
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -33,12 +34,14 @@ use crate::simulation::summary::{Energy, Summary};
 use crate::state::layout::Stats;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Bonded, Field, State, groups, least_period, pairs, quantities, radii};
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+use crate::step::cluster::{self, ClusterEngine, Ranks};
 #[cfg(feature = "cpu")]
 use crate::step::cpu::CpuEngine;
 #[cfg(feature = "gpu")]
 use crate::step::gpu::{Adapter, Context, GpuEngine};
 use crate::step::reference::ReferenceEngine;
-use crate::step::{Canceller, Engine, PassTimes, Patience};
+use crate::step::{Canceller, ClusterCost, Engine, PassTimes, Patience};
 #[cfg(feature = "cpu")]
 use clock::with_system_clock;
 use events::Ears;
@@ -83,9 +86,34 @@ pub struct Options {
     /// Part of the name of the adapter to use; it may name a software one, which is not used
     /// otherwise. With [`Backend::Auto`], naming an adapter asks for the GPU engine.
     pub adapter: Option<String>,
-    /// Threads of the CPU engine; all cores by default.
+    /// Threads of the CPU engine; all cores by default. On a cluster, those of each rank.
     pub threads: Option<usize>,
+    /// The ranks of a cluster to run on, of which this is rank 0.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    pub cluster: Option<Cluster>,
 }
+
+/// The ranks of a cluster.
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+#[derive(Clone)]
+pub struct Cluster(pub Arc<dyn Ranks>);
+
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} ranks", self.0.count())
+    }
+}
+
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+impl PartialEq for Cluster {
+    fn eq(&self, other: &Cluster) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+impl Eq for Cluster {}
 
 impl Options {
     /// The adapter to run on; None for the CPU engine.
@@ -150,6 +178,17 @@ impl Simulation {
     /// # Examples
     /// See the [crate's page](crate).
     pub fn new(model: Model, options: &Options) -> Result<Simulation> {
+        #[cfg(all(feature = "cpu", feature = "gpu"))]
+        if let Some(Cluster(ranks)) = &options.cluster {
+            return match options.backend {
+                Backend::Auto | Backend::Cpu if options.adapter.is_none() => {
+                    Self::on_ranks(model, Arc::clone(ranks), options.threads)
+                }
+                _ => Err(Error::NotOnCluster {
+                    what: "this engine; the ranks of a cluster have the CPU engine",
+                }),
+            };
+        }
         if let Backend::Reference(precision) = options.backend {
             return Self::on_reference(model, precision);
         }
@@ -186,6 +225,33 @@ impl Simulation {
             model,
             with_system_clock(engine),
         ))
+    }
+
+    /// Starts a simulation on the ranks of a cluster, each on the CPU engine with `threads` threads (as many as it has cores for
+    /// if `None`). This is rank 0; the others [serve](serve_rank).
+    ///
+    /// # Errors
+    /// As [`Simulation::on_cpu`], or if the model has bonds.
+    #[cfg(all(feature = "cpu", feature = "gpu"))]
+    pub fn on_ranks(
+        model: Model,
+        ranks: Arc<dyn Ranks>,
+        threads: Option<usize>,
+    ) -> Result<Simulation> {
+        has_room(&model)?;
+        memory::check(&model)?;
+        model.contact.law.check_on_cpu()?;
+        if !model.bonds.is_empty() {
+            return Err(Error::NotOnCluster { what: "bonds" });
+        }
+        let state = State::new(&model);
+        let engine = ClusterEngine::new(ranks, threads, clock::system(), &state);
+        Ok(Self::start(state, model, engine))
+    }
+
+    /// What the steps on a cluster have cost; None on one machine.
+    pub fn cluster_cost(&mut self) -> Option<ClusterCost> {
+        self.engine.cluster_cost()
     }
 
     /// Starts a simulation on the reference.
@@ -791,6 +857,7 @@ impl Simulation {
         let fields = [
             Field::Bodies,
             Field::Walls,
+            Field::DynamicWalls,
             Field::WallLoads,
             Field::Spheres,
             Field::NeighbourStarts,
@@ -856,6 +923,12 @@ impl Simulation {
             },
         })
     }
+}
+
+/// What all ranks of a cluster do but rank 0: see [`Simulation::on_ranks`].
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+pub fn serve_rank(ranks: Arc<dyn Ranks>) {
+    cluster::serve(ranks, clock::system());
 }
 
 /// Whether the domain is long enough along its periodic axes.

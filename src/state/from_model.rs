@@ -133,6 +133,7 @@ impl State {
             dynamic_walls: walls.dynamic,
             kinematic_walls: KinematicWalls {
                 walls: walls.kinematic,
+                given: Default::default(),
                 time_step: model.time_step,
                 earlier: 0.0,
                 origin,

@@ -161,6 +161,11 @@ shared_constants! {
     pub const ROLLING_SPRING: u32 = 1;
 }
 
+/// The bit of [`Sphere::tags`], and, [shifted](GROUP_SHIFT), of [`BodyProperties::group`], of bodies that another rank of a
+/// cluster steps: see [`crate::step::cluster`]. Two such spheres do not meet, nor do they meet walls, and `integrate` leaves
+/// their bodies as they are.
+pub(crate) const GHOST: u32 = 1 << 29;
+
 shared_structs! {
     /// Parameters of the whole run; a uniform on the GPU.
     ///
@@ -594,6 +599,14 @@ impl Bond {
     }
 }
 
+impl BodyProperties {
+    /// Whether another rank steps bodies of this kind: see [`GHOST`].
+    #[inline(always)]
+    pub(crate) fn is_ghost(&self) -> bool {
+        self.group & (GHOST >> GROUP_SHIFT) != 0
+    }
+}
+
 impl BodyHeat {
     /// Temperature with what rounding has left out of it, K.
     pub fn exact(&self) -> f64 {
@@ -611,7 +624,13 @@ impl Sphere {
     /// Index of the group.
     #[inline(always)]
     pub fn group(&self) -> u32 {
-        (self.tags & !(ASLEEP | FAST)) >> GROUP_SHIFT
+        (self.tags & !(ASLEEP | FAST | GHOST)) >> GROUP_SHIFT
+    }
+
+    /// Whether another rank steps its body: see [`GHOST`].
+    #[inline(always)]
+    pub(crate) fn is_ghost(&self) -> bool {
+        self.tags & GHOST != 0
     }
 
     /// Whether its body sleeps.

@@ -194,7 +194,7 @@ impl State {
 
     /// Gives all buffers the lengths that go with the numbers of bodies and spheres, and has the
     /// neighbour lists built in the next step. What is added has touched nothing yet.
-    pub(super) fn fit(&mut self) {
+    pub(crate) fn fit(&mut self) {
         let spheres = self.spheres.len();
         let params = &mut self.params;
         params.body_count = self.bodies.len() as u32;
@@ -316,7 +316,7 @@ fn runs(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
 
 /// Takes ranges of elements out, in increasing order; the others close up.
 pub(super) fn take_out<T: Copy>(elements: &mut Vec<T>, leaving: &[Range<usize>]) {
-    let Some(first) = leaving.first() else {
+    let Some(first) = leaving.first().filter(|_| !elements.is_empty()) else {
         return;
     };
     let mut end = first.start;

@@ -15,6 +15,9 @@ use glam::{DQuat, DVec3, DVec4, IVec3, UVec4, Vec3};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KinematicWalls {
     pub(super) walls: Vec<KinematicWall>,
+    /// Where walls are in steps to come, for those who have none of them: the number of the first of these steps, and all walls
+    /// for each.
+    pub(super) given: (u64, Vec<Vec<WallPose>>),
     /// s.
     pub(super) time_step: f64,
     /// See [`State::earlier`], s.
@@ -56,7 +59,20 @@ impl KinematicWalls {
 
     /// Where they are in the step that comes after `steps` steps.
     pub fn poses(&self, steps: u64) -> impl Iterator<Item = WallPose> + '_ {
-        self.exact_poses(steps).map(WallPose::from)
+        let (first, given) = &self.given;
+        let step = steps.checked_sub(*first);
+        let given = step.and_then(|step| given.get(step as usize));
+        let given = given.map_or(&[][..], Vec::as_slice);
+        let own = self.exact_poses(steps).map(WallPose::from);
+        own.chain(given.iter().copied())
+    }
+
+    /// Walls that are where somebody else has worked out for the steps from `first` on.
+    pub(crate) fn given(first: u64, poses: Vec<Vec<WallPose>>) -> KinematicWalls {
+        KinematicWalls {
+            given: (first, poses),
+            ..KinematicWalls::default()
+        }
     }
 
     /// The same in double precision.

@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::time::Duration;
 
+use serde::Serialize;
+
 #[cfg(feature = "gpu")]
 use super::gpu::GpuEngine;
 use super::{Canceller, Pass};
@@ -14,6 +16,24 @@ use crate::state::{Field, State};
 
 /// Time that each pass took, in the order of [`Pass::ALL`].
 pub type PassTimes = [Duration; Pass::ALL.len()];
+
+/// Cost of a run on a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ClusterCost {
+    /// Number of ranks.
+    pub ranks: usize,
+    /// The longest time that a rank has computed over the mean of all; 1 where all have taken the same.
+    pub imbalance: f64,
+    /// The part of the time in which ranks sent and waited for each other, 0 to 1.
+    pub communication: f64,
+    /// Bytes that all ranks together have sent in a step.
+    pub bytes_per_step: f64,
+    /// Messages that they have sent in a step, but for those of sums over all ranks.
+    pub messages_per_step: f64,
+    /// Copies of bodies of others that a rank had, in the mean.
+    pub ghosts_per_rank: f64,
+}
 
 /// Result of an engine for those who cannot block.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
@@ -197,6 +217,11 @@ pub trait Engine: MaybeSend {
 
     /// Size of all buffers, bytes.
     fn memory(&self, state: &State) -> u64;
+
+    /// What a run on a cluster has cost; None on one machine.
+    fn cluster_cost(&mut self) -> Option<ClusterCost> {
+        None
+    }
 
     /// The GPU engine, for those who draw from its buffers.
     #[cfg(feature = "gpu")]

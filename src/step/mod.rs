@@ -35,6 +35,8 @@
 
 mod canceller;
 pub mod clock;
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+pub mod cluster;
 pub mod contact;
 #[cfg(feature = "cpu")]
 pub mod cpu;
@@ -51,5 +53,5 @@ pub(crate) mod wall_run;
 
 pub use canceller::Canceller;
 pub(crate) use engine::Patience;
-pub use engine::{Engine, Later, PassTimes};
+pub use engine::{ClusterCost, Engine, Later, PassTimes};
 pub use pass::Pass;

@@ -32,6 +32,19 @@ impl BallBlock {
         block
     }
 
+    /// One of them.
+    pub fn body(&self, lane: usize) -> Body {
+        cast(self.bodies.each_ref().map(|columns| columns.bits(lane)))
+    }
+
+    /// Takes over one of them.
+    pub fn set_body(&mut self, lane: usize, body: Body) {
+        let rows: [[u32; 4]; 5] = cast(body);
+        for (columns, row) in self.bodies.iter_mut().zip(rows) {
+            columns.set_bits(lane, row);
+        }
+    }
+
     /// Gives them back.
     pub fn write(&self, bodies: &mut [Body], loads: &mut [SphereLoad]) {
         let own = cast_slice_mut::<_, [[f32; 4]; 5]>(bodies);

@@ -5,6 +5,8 @@ use std::mem::take;
 use super::GRAIN;
 use super::fused::SubdomainScratch;
 use super::integrate::Kinds;
+use super::lanes::WIDTH;
+use super::pose::pose_some;
 use super::shares::{Share, balanced, divide};
 use super::subdomain::Subdomain;
 use crate::math::parallel::prelude::*;
@@ -22,9 +24,9 @@ const FILL_COST: usize = 8;
 
 /// All bodies of a state, divided into subdomains.
 #[derive(Debug, Default)]
-pub(super) struct Decomposition {
+pub(in crate::step) struct Decomposition {
     /// Tells how long subdomains take, so that they can be balanced.
-    pub clock: Option<Clock>,
+    pub(super) clock: Option<Clock>,
     subdomains: Vec<Subdomain>,
     /// Memory in which each of them works.
     scratch: Vec<Box<SubdomainScratch>>,
@@ -207,13 +209,60 @@ impl Decomposition {
             .for_each(|(subdomain, history)| subdomain.write_back(history, size));
     }
 
+    /// A body as it is after the last step.
+    pub fn body(&self, state: &State, index: usize) -> Body {
+        match self.block_of(index) {
+            Some((subdomain, block, lane)) => self.subdomains[subdomain].blocks[block].body(lane),
+            None => state.bodies[index],
+        }
+    }
+
+    /// Takes over a body as it is after the last step, and poses its spheres for the next one.
+    pub fn set_body(&mut self, state: &mut State, index: usize, body: Body) {
+        match self.block_of(index) {
+            Some((subdomain, block, lane)) => {
+                self.subdomains[subdomain].blocks[block].set_body(lane, body);
+            }
+            None => state.bodies[index] = body,
+        }
+        if self.phase == Phase::Ahead {
+            let at = self.subdomain_of(index);
+            let subdomain = &mut self.subdomains[at];
+            let all = state.spheres_of(&body);
+            let first = subdomain.spheres.start;
+            let own = &mut subdomain.local[all.start - first..all.end - first];
+            pose_some(state, &[body], index, own);
+        }
+    }
+
+    fn subdomain_of(&self, body: usize) -> usize {
+        self.subdomains
+            .partition_point(|subdomain| subdomain.bodies.end <= body)
+    }
+
+    /// The subdomain, block and lane that have a body; none if the state has it.
+    fn block_of(&self, body: usize) -> Option<(usize, usize, usize)> {
+        if self.phase == Phase::Empty {
+            return None;
+        }
+        let at = self.subdomain_of(body);
+        let subdomain = &self.subdomains[at];
+        let place = body - subdomain.bodies.start;
+        let chunks = &subdomain.chunks;
+        let chunk = &chunks[chunks.partition_point(|chunk| chunk.bodies.end <= place)];
+        let place = place - chunk.bodies.start;
+        chunk
+            .balls
+            .then_some((at, chunk.blocks.start + place / WIDTH, place % WIDTH))
+    }
+
     /// Leaves all values to the state, which has them and is about to change.
     pub fn forget(&mut self) {
         self.phase = Phase::Empty;
     }
 
     /// Fills the subdomains, has each do something with its part of the state, and writes all back: a pass by itself.
-    pub fn once<T: Send>(
+    pub(super) fn once<T: Send>(
         &mut self,
         state: &mut State,
         act: impl Fn(&State, SubdomainView) -> T + Sync + Send,
@@ -227,7 +276,7 @@ impl Decomposition {
     }
 
     /// Has each subdomain do something with its part of the state, and returns what comes of all.
-    pub fn for_each<T: Send>(
+    pub(super) fn for_each<T: Send>(
         &mut self,
         state: &mut State,
         act: impl Fn(&State, SubdomainView) -> T + Sync + Send,

@@ -17,6 +17,11 @@ impl CpuEngine {
     /// If the threads cannot be started, or `model` has a custom contact law, which is for the GPU.
     pub fn new(model: &Model, threads: Option<usize>) -> Result<CpuEngine> {
         model.contact.law.check_on_cpu()?;
+        CpuEngine::on(threads)
+    }
+
+    /// An engine on so many threads of its own, on all cores if `None`.
+    pub(in crate::step) fn on(threads: Option<usize>) -> Result<CpuEngine> {
         let threads = Threads::start(threads).map_err(|reason| Error::Threads {
             threads: threads.unwrap_or(0),
             reason,
@@ -28,8 +33,18 @@ impl CpuEngine {
         })
     }
 
+    /// Number of its threads.
+    pub(in crate::step) fn thread_count(&self) -> usize {
+        self.threads
+            .as_ref()
+            .map_or_else(thread_count, Threads::count)
+    }
+
     /// Has `work` done on the threads of the engine.
-    fn on_threads<T: Send>(&mut self, work: impl FnOnce(&mut CpuEngine) -> T + Send) -> T {
+    pub(in crate::step) fn on_threads<T: Send>(
+        &mut self,
+        work: impl FnOnce(&mut CpuEngine) -> T + Send,
+    ) -> T {
         let Some(threads) = self.threads.take() else {
             return work(self);
         };
@@ -45,11 +60,7 @@ impl Engine for CpuEngine {
     }
 
     fn device(&self) -> String {
-        match self
-            .threads
-            .as_ref()
-            .map_or_else(thread_count, Threads::count)
-        {
+        match self.thread_count() {
             1 => "CPU, 1 thread".to_owned(),
             threads => format!("CPU, {threads} threads"),
         }

@@ -26,7 +26,10 @@ pub fn forces(state: &mut State) {
         .par_iter_mut()
         .with_min_len(GRAIN)
         .enumerate()
-        .filter(|(index, _)| state.properties_of(&state.bodies[*index]).inverse_mass > 0.0)
+        .filter(|(index, _)| {
+            let properties = state.properties_of(&state.bodies[*index]);
+            properties.inverse_mass > 0.0 && !properties.is_ghost()
+        })
         .for_each(|(index, force)| act_on(state, index, time, force));
     state.body_forces = forces;
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::Border;
 use super::contact_rows::{ContactScratch, larger};
 use super::contacts;
 use super::decomposition::{Decomposition, SubdomainView};
@@ -31,9 +32,13 @@ pub(super) fn fused_step(
     state: &mut State,
     decomposition: &mut Decomposition,
     clock: Option<Clock>,
+    border: Option<&mut dyn Border>,
 ) -> [Duration; FUSED.len()] {
     if state.bodies.is_empty() {
         // Walls move all the same.
+        if let Some(border) = border {
+            WallOutcome::new(state).sum_with(border).note(state);
+        }
         integrate::end(state, Moved::default());
         return Default::default();
     }
@@ -54,7 +59,10 @@ pub(super) fn fused_step(
         task.run();
         task.outcome
     };
-    let outcome = decomposition.for_each(state, run, StepOutcome::default, StepOutcome::and);
+    let mut outcome = decomposition.for_each(state, run, StepOutcome::default, StepOutcome::and);
+    if let Some(border) = border {
+        outcome.walls = outcome.walls.sum_with(border);
+    }
     let largest = &mut state.stats[0].max_overlap_fraction;
     *largest = (*largest).max(outcome.fraction.to_bits());
     if walls.is_some() {

@@ -529,7 +529,14 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
         {
             return round;
         }
-        let own = those.map(|kind| kinds.properties[kind as usize]);
+        let own = those.map(|kind| match kinds.properties[kind as usize] {
+            // Who steps it says where it goes.
+            own if own.is_ghost() => BodyProperties {
+                inverse_mass: 0.0,
+                ..own
+            },
+            own => own,
+        });
         let round = own.iter().all(|own| is_round(own.inverse_inertia));
         for (row, columns) in self.properties.iter_mut().enumerate() {
             columns.read(cast_slice::<_, [[f32; 4]; 3]>(&own), row);
@@ -654,7 +661,7 @@ fn advance_body<const ROUND: bool>(
 fn rest(moved: &Body, kinds: Kinds, step: &Step) -> Body {
     let params = &step.params;
     let (properties, members) = kinds.of(moved);
-    if properties.inverse_mass == 0.0 {
+    if properties.inverse_mass == 0.0 || properties.is_ghost() {
         return *moved;
     }
     let spin = angular_velocity(

@@ -69,7 +69,7 @@ mod walls;
 use bin::bin;
 use bonds::bonds;
 use contacts::contacts;
-use decomposition::Decomposition;
+pub(in crate::step) use decomposition::Decomposition;
 use forces::forces;
 use fused::{FUSED, fused_step};
 use heat::heat;
@@ -84,6 +84,7 @@ use crate::math::parallel::Threads;
 use crate::state::State;
 use crate::state::trace::Trace;
 use crate::step::clock::{Clock, Stopwatch};
+use crate::step::wall_load::Digits;
 use crate::step::{Canceller, Pass, PassTimes};
 
 /// Least number of elements that a thread takes at a time; less costs more than it gains.
@@ -119,11 +120,32 @@ pub fn is_due(pass: Pass, state: &State) -> bool {
 /// A function that is called after each step, with its number.
 pub type AfterStep<'a> = &'a mut dyn FnMut(&State, u64);
 
+/// What the step of a part of a scene has to do with those that step the other parts: see
+/// [`cluster`](super::cluster).
+pub(in crate::step) trait Border: Send {
+    /// Before a step that builds the neighbour lists, bodies may come and go. The state has all values.
+    fn rebuild(&mut self, state: &mut State);
+
+    /// Sums the loads on walls over all parts.
+    fn sum(&mut self, loads: &mut [Digits]);
+
+    /// After a step, sends where the own bodies are now, and takes over where those of others are; and learns whether
+    /// anywhere the lists are stale or a body is lost.
+    fn end_step(&mut self, state: &mut State, bodies: &mut Decomposition);
+
+    /// Whether the next step is to be the last.
+    fn is_cancelled(&self) -> bool;
+}
+
 impl CpuEngine {
     /// The engine with a clock, by which it balances threads and times passes.
     pub fn with_clock(mut self, clock: Clock) -> CpuEngine {
         self.decomposition.clock = Some(clock);
         self
+    }
+
+    pub(in crate::step) fn set_clock(&mut self, clock: Option<Clock>) {
+        self.decomposition.clock = clock;
     }
 
     /// Runs one pass.
@@ -155,12 +177,35 @@ impl CpuEngine {
         let mut last = false;
         while taken < count && !last && state.stats[0].runaway == 0 {
             last = taken + 1 == count || self.canceller.is_cancelled();
-            self.take_step(state, last, None);
+            self.take_step(state, last, None, None);
             taken += 1;
             if let Some(after) = &mut after {
                 self.decomposition.give_bodies(state);
                 after(state, taken);
             }
+        }
+        self.decomposition.copy_back(state);
+        taken
+    }
+
+    /// The same of a part of a scene, beside others that step the other parts.
+    pub(in crate::step) fn steps_beside(
+        &mut self,
+        state: &mut State,
+        count: u64,
+        border: &mut dyn Border,
+    ) -> u64 {
+        let mut taken = 0;
+        let mut last = false;
+        while taken < count && !last && state.stats[0].runaway == 0 {
+            if state.stats[0].stale == 1 {
+                self.decomposition.write_back(state);
+                border.rebuild(state);
+            }
+            last = taken + 1 == count || border.is_cancelled();
+            self.take_step(state, last, None, Some(border));
+            border.end_step(state, &mut self.decomposition);
+            taken += 1;
         }
         self.decomposition.copy_back(state);
         taken
@@ -176,7 +221,7 @@ impl CpuEngine {
         let clock = self.decomposition.clock;
         let mut sums = PassTimes::default();
         for step in 0..steps {
-            let times = self.take_step(state, step + 1 == steps, clock);
+            let times = self.take_step(state, step + 1 == steps, clock, None);
             sums.iter_mut()
                 .zip(times)
                 .for_each(|(sum, time)| *sum += time);
@@ -187,7 +232,13 @@ impl CpuEngine {
 
     /// Takes a step. After the `last` one, in those that build the neighbour lists, and with heat, the state has the spheres of the
     /// step; in others, the subdomains have them. Returns the time that each pass took by `clock`.
-    fn take_step(&mut self, state: &mut State, last: bool, clock: Option<Clock>) -> PassTimes {
+    fn take_step(
+        &mut self,
+        state: &mut State,
+        last: bool,
+        clock: Option<Clock>,
+        border: Option<&mut dyn Border>,
+    ) -> PassTimes {
         let CpuEngine {
             decomposition,
             scratch,
@@ -232,7 +283,7 @@ impl CpuEngine {
         lap(Pass::Bonds);
         heat(state);
         lap(Pass::Heat);
-        let fused = fused_step(state, decomposition, clock);
+        let fused = fused_step(state, decomposition, clock, border);
         for (pass, time) in FUSED.into_iter().zip(fused) {
             times[pass as usize] += time;
         }

@@ -261,6 +261,9 @@ impl WallTable<'_> {
     /// Appends the facets near a sphere to `list`.
     #[inline(always)]
     fn find(&self, params: &Params, sphere: &Sphere, list: &mut Vec<u32>) {
+        if sphere.is_ghost() {
+            return;
+        }
         let reach = wall_extent(sphere, params);
         for wall in self.walls {
             if sphere.inverse_mass + wall.inverse_mass == 0.0 {
@@ -350,7 +353,9 @@ fn find<const PERIODIC: bool>(grid: &Grid, index: usize, found: &mut Found) {
     } = grid;
     let sphere = &spheres[index];
     // Most bodies meet all others.
-    let choosy = sphere.inverse_mass == 0.0 || groups[sphere.group() as usize].ignores != 0;
+    let choosy = sphere.inverse_mass == 0.0
+        || sphere.is_ghost()
+        || groups[sphere.group() as usize].ignores != 0;
     for level in 0..params.level_count {
         let (first, last) = reach(sphere, level, params);
         let period = params.period >> level;
@@ -496,11 +501,12 @@ impl SortedSpheres {
     }
 }
 
-/// Whether two spheres may touch: their groups do, and one of them can be moved.
+/// Whether two spheres may touch: their groups do, one of them can be moved, and one of them is no ghost.
 #[inline(always)]
 fn meet(groups: &[Group], sphere: &Sphere, other: &Sphere) -> bool {
     let ignored = groups[sphere.group() as usize].ignores >> other.group() & 1 == 1;
-    !ignored && sphere.inverse_mass + other.inverse_mass > 0.0
+    let ghosts = sphere.is_ghost() && other.is_ghost();
+    !ignored && !ghosts && sphere.inverse_mass + other.inverse_mass > 0.0
 }
 
 #[cfg(test)]

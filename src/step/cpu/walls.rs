@@ -4,6 +4,7 @@ use std::mem::take;
 
 use glam::{Vec3, Vec4};
 
+use super::Border;
 use super::ball_block::ChunkLoads;
 use super::contacts::add;
 use super::decomposition::{Decomposition, SubdomainView};
@@ -78,6 +79,14 @@ impl WallOutcome {
             fraction: self.fraction.max(other.fraction),
             sums: together(self.sums, other.sums),
         }
+    }
+
+    /// With those of all parts of the scene.
+    pub fn sum_with(mut self, border: &mut dyn Border) -> WallOutcome {
+        if !self.sums.is_empty() {
+            border.sum(&mut self.sums);
+        }
+        self
     }
 
     pub fn note(&self, state: &mut State) {

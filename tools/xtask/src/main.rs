@@ -8,6 +8,7 @@ mod book;
 mod display;
 mod features;
 mod isa;
+mod mpi;
 mod python;
 mod release;
 mod swiftshader;
@@ -35,8 +36,8 @@ Usage: cargo xtask test [--long | --web]
        cargo xtask fuzz [--minutes N]
 
   test      provides what the tests need, then checks format, lints, documentation and runs every
-            test, those of the GPU engine included; stops at the first check that fails. The package for
-            Python is tested as an installed wheel, in an environment with what it needs from PyPI
+            test, those of the GPU engine included; stops at the first check that fails. Runs on a cluster are
+            tested with OpenMPI, which it installs on Debian and Ubuntu. The package for Python is tested as an installed wheel, in an environment with what it needs from PyPI
   --long    afterwards also runs the slow physics tests, in release mode, the GPU tests on a second implementation of
             Vulkan (SwiftShader; installs Chromium, which brings it, on Debian and Ubuntu), holds builds without threads, with AVX2
             alone, without vector instructions of x86-64, and for an emulated aarch64 to the bits of one with them, builds the package from its own files,
@@ -247,6 +248,8 @@ fn test(long: bool) -> Result<(), String> {
         announce(&step.to_string());
         run(step)?;
     }
+    announce("runs on a cluster, with the program built with MPI");
+    mpi::test()?;
     announce("the handbook");
     if python::is_there() {
         book::build(None)?;

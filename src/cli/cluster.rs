@@ -1,0 +1,248 @@
+//! Runs on a cluster: started by mpirun, each rank but the first does what that one says.
+
+use std::env;
+
+/// Number of ranks that a launcher of MPI says it has started, and which of them this is; None if it was not started by one, or
+/// alone.
+fn launched() -> Option<(usize, usize)> {
+    let number = |name: &str| env::var(name).ok()?.trim().parse().ok();
+    let pairs = [
+        ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+        ("PMI_SIZE", "PMI_RANK"),
+    ];
+    let started = |(size, rank)| Some((number(size)?, number(rank)?));
+    pairs
+        .into_iter()
+        .find_map(started)
+        .filter(|(size, _)| *size > 1)
+}
+
+#[cfg(feature = "mpi")]
+pub use with_mpi::join;
+#[cfg(not(feature = "mpi"))]
+pub use without::join;
+
+/// What a build without MPI does.
+#[cfg(not(feature = "mpi"))]
+mod without {
+    use rockfall::simulation::Cluster;
+
+    use crate::failure::{Failure, Outcome};
+
+    /// What this process is to do: all that there is.
+    pub struct Role;
+
+    impl Role {
+        /// The ranks to run on: none.
+        pub fn cluster(&self) -> Option<Cluster> {
+            None
+        }
+
+        /// Says that this is the end: to nobody.
+        pub fn end(self) {}
+    }
+
+    /// Finds out what to do; None for a process that has nothing to say. Under mpirun, all of them would do the same.
+    pub fn join() -> Outcome<Option<Role>> {
+        let Some((size, rank)) = super::launched() else {
+            return Ok(Some(Role));
+        };
+        let sentence = format!(
+            "this is one of {size} processes that mpirun has started, and this build of Rockfall is without MPI, so each would \
+             do the same; build it with `cargo build --release --features mpi`, or start it without mpirun"
+        );
+        Err(match rank {
+            0 => Failure::Usage(sentence),
+            _ => Failure::Silent,
+        })
+    }
+}
+
+/// What a build with MPI does.
+#[cfg(feature = "mpi")]
+mod with_mpi {
+    use std::panic;
+    use std::sync::Arc;
+
+    use mpi::Threading;
+    use mpi::collective::SystemOperation;
+    use mpi::environment::Universe;
+    use mpi::ffi;
+    use mpi::topology::SimpleCommunicator;
+    use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
+    use rockfall::simulation::{Cluster, serve_rank};
+    use rockfall::step::cluster::{self, Ranks};
+
+    use crate::failure::{Failure, Outcome};
+    use crate::{interrupts, terminal};
+
+    /// Bytes of a message of MPI at most: it counts them in 31 bits.
+    const MOST: usize = 1 << 30;
+
+    /// What this process is to do: what the user asks for, on the ranks that there are.
+    pub struct Role {
+        cluster: Option<(Universe, Arc<dyn Ranks>)>,
+    }
+
+    impl Role {
+        /// The ranks to run on.
+        pub fn cluster(&self) -> Option<Cluster> {
+            let (_, ranks) = self.cluster.as_ref()?;
+            Some(Cluster(Arc::clone(ranks)))
+        }
+
+        /// Says to the other ranks that this is the end.
+        pub fn end(self) {
+            if let Some((universe, ranks)) = self.cluster {
+                cluster::end(&*ranks);
+                drop(ranks);
+                drop(universe);
+            }
+        }
+    }
+
+    /// Finds out what to do. A rank other than the first does what that one says, and returns None at the end.
+    pub fn join() -> Outcome<Option<Role>> {
+        if super::launched().is_none() {
+            return Ok(Some(Role { cluster: None }));
+        }
+        let started = mpi::initialize_with_threading(Threading::Serialized);
+        let Some((universe, threading)) = started else {
+            return Err(Failure::Run("MPI has been started twice".to_owned()));
+        };
+        let world = universe.world();
+        if threading < Threading::Serialized {
+            return Err(Failure::Run(
+                "this MPI does not let threads take turns (MPI_THREAD_SERIALIZED); use another one"
+                    .to_owned(),
+            ));
+        }
+        let local = world.split_shared(world.rank()).size() as usize;
+        let ranks = World { world, local };
+        let rank = ranks.rank();
+        abort_on_panic(rank);
+        let ranks: Arc<dyn Ranks> = Arc::new(ranks);
+        if rank == 0 {
+            return Ok(Some(Role {
+                cluster: Some((universe, ranks)),
+            }));
+        }
+        // The first rank stops all of them.
+        interrupts::ignore();
+        serve_rank(ranks);
+        drop(universe);
+        Ok(None)
+    }
+
+    /// Has all ranks end where one of them meets a bug, and says which.
+    fn abort_on_panic(rank: usize) {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            before(info);
+            terminal::error(format_args!(
+                "rank {rank} has failed; all ranks end: see above"
+            ));
+            // SAFETY: MPI is there from before this hook is set until the program ends.
+            unsafe {
+                ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, 1);
+            }
+        }));
+    }
+
+    /// All processes that were started together.
+    struct World {
+        world: SimpleCommunicator,
+        /// How many of them are on this machine.
+        local: usize,
+    }
+
+    // SAFETY: a communicator is a handle. MPI was started such that any thread may call it as long as no two do so at once; the
+    // threads of a rank wait for the one that calls.
+    unsafe impl Send for World {}
+    // SAFETY: as above.
+    unsafe impl Sync for World {}
+
+    impl World {
+        fn reduce(&self, numbers: &mut [i64], operation: SystemOperation) {
+            let own = numbers.to_vec();
+            self.world.all_reduce_into(&own[..], numbers, operation);
+        }
+    }
+
+    impl Ranks for World {
+        fn rank(&self) -> usize {
+            self.world.rank() as usize
+        }
+
+        fn count(&self) -> usize {
+            self.world.size() as usize
+        }
+
+        fn on_this_machine(&self) -> usize {
+            self.local
+        }
+
+        fn exchange(&self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])]) {
+            mpi::request::scope(|scope| {
+                let mut sends = Vec::new();
+                let mut receives = Vec::new();
+                for (rank, bytes) in received {
+                    let from = self.world.process_at_rank(*rank as i32);
+                    for part in bytes.chunks_mut(MOST) {
+                        receives.push(from.immediate_receive_into(scope, part));
+                    }
+                }
+                for (rank, bytes) in sent {
+                    let to = self.world.process_at_rank(*rank as i32);
+                    for part in bytes.chunks(MOST) {
+                        sends.push(to.immediate_send(scope, part));
+                    }
+                }
+                for receive in receives {
+                    receive.wait_without_status();
+                }
+                for send in sends {
+                    send.wait_without_status();
+                }
+            });
+        }
+
+        fn abort(&self, reason: &str) -> ! {
+            terminal::error(format_args!(
+                "rank {} has failed, and all ranks end: {reason}",
+                self.rank()
+            ));
+            self.world.abort(1)
+        }
+
+        fn broadcast(&self, bytes: &mut Vec<u8>) {
+            let first = self.world.process_at_rank(0);
+            let mut length = [bytes.len() as u64];
+            first.broadcast_into(&mut length[..]);
+            bytes.resize(length[0] as usize, 0);
+            for part in bytes.chunks_mut(MOST) {
+                first.broadcast_into(part);
+            }
+        }
+
+        fn maximum(&self, numbers: &mut [i64]) {
+            self.reduce(numbers, SystemOperation::max());
+        }
+
+        fn sum(&self, numbers: &mut [i64]) {
+            self.reduce(numbers, SystemOperation::sum());
+        }
+
+        fn all_gather(&self, own: &[u8]) -> Vec<u8> {
+            let mut all = vec![0; own.len() * self.count()];
+            self.world.all_gather_into(own, &mut all[..]);
+            all
+        }
+
+        fn all_to_all_numbers(&self, numbers: &[u64]) -> Vec<u64> {
+            let mut received = vec![0; numbers.len()];
+            self.world.all_to_all_into(numbers, &mut received[..]);
+            received
+        }
+    }
+}

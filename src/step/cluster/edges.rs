@@ -1,0 +1,785 @@
+//! What a part of a scene shares with the others: which bodies it has, which of them others have copies of, and what is sent
+//! when.
+
+use bytemuck::{Pod, bytes_of, pod_read_unaligned};
+use glam::{DVec3, Vec4};
+
+use super::Ranks;
+use super::blocks::{Blocks, Place};
+use super::bytes::{Reader, Writer};
+use super::post::{Counts, Post};
+use crate::math::grid::FRACTION;
+use crate::state::State;
+use crate::state::layout::{
+    Action, Body, BodyForce, BodyHeat, BodyProperties, GHOST, GROUP_SHIFT, History, Member, SPRING,
+    Sphere, SphereLoad, WALL,
+};
+use crate::step::Canceller;
+use crate::step::cpu::{Border, Decomposition};
+use crate::step::wall_load::Digits;
+
+/// Cost of a sphere in a step; an entry of its neighbour list costs one.
+const SPHERE_COST: u64 = 4;
+
+/// The largest cost of a rank over the mean beyond which space is cut anew.
+const MOST_IMBALANCE: f64 = 1.1;
+
+/// So much worse than it was after the last cut has the imbalance to be, or so much has the cost of all bodies to have changed,
+/// for another cut to be worth it.
+const WORSE: f64 = 1.05;
+const OTHER_COST: f64 = 0.1;
+
+/// Ghosts are looked for a little farther away than bodies may touch, for distances are rounded.
+const MARGIN: f64 = 1.0001;
+
+/// A body of a part: its own, or a ghost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Entry {
+    /// Its index in the whole scene.
+    pub body: u32,
+    /// Index of its first sphere there.
+    pub first_sphere: u32,
+    /// Whether another rank steps it.
+    pub ghost: bool,
+}
+
+/// What a part shares with the others.
+pub(super) struct Edges {
+    pub post: Post,
+    /// The bodies of the part, in the order of the whole scene.
+    pub entries: Vec<Entry>,
+    /// Number of kinds of bodies; those of ghosts come after them, in the same order.
+    kinds: u32,
+    /// How far from its centre a body of each kind may touch others, m.
+    reaches: Vec<f64>,
+    /// Springs and applied forces of the whole scene.
+    pub actions: Vec<Action>,
+    /// The body of the whole scene that is pulled, counted from 1; 0 if none is.
+    pub pulled: u32,
+    blocks: Option<Blocks>,
+    /// The imbalance after the last cut, once it is known.
+    achieved: Option<f64>,
+    /// The cost of all bodies at the last cut.
+    cut_cost: i64,
+    /// Own bodies of which other ranks have ghosts, by rank and in order.
+    sent: Vec<(usize, Vec<u32>)>,
+    /// Ghosts, by the ranks that step them and in order.
+    received: Vec<(usize, Vec<u32>)>,
+    /// Whether the steps are to end, as this rank knows; only rank 0 does.
+    pub canceller: Canceller,
+    ending: bool,
+}
+
+/// A body on its way to another rank, with all that it carries.
+struct Moved {
+    entry: Entry,
+    body: Body,
+    force: Option<BodyForce>,
+    heat: Option<BodyHeat>,
+    loads: Vec<SphereLoad>,
+    /// Contacts of each sphere that have a history.
+    contacts: Vec<Contacts>,
+}
+
+/// The contacts of a sphere that have a history: the other spheres by their indices in the whole scene, or facets.
+#[derive(Clone, Debug, Default)]
+struct Contacts {
+    others: Vec<u32>,
+    histories: Vec<Vec4>,
+}
+
+impl Edges {
+    pub fn new(post: Post) -> Edges {
+        Edges {
+            post,
+            entries: Vec::new(),
+            kinds: 0,
+            reaches: Vec::new(),
+            actions: Vec::new(),
+            pulled: 0,
+            blocks: None,
+            achieved: None,
+            cut_cost: 0,
+            sent: Vec::new(),
+            received: Vec::new(),
+            canceller: Canceller::default(),
+            ending: false,
+        }
+    }
+
+    /// Begins anew, with the kinds of bodies of a scene; adds those of ghosts to them.
+    pub fn set_kinds(
+        &mut self,
+        properties: &mut Vec<BodyProperties>,
+        members: &[Member],
+        skin: f32,
+    ) {
+        self.kinds = properties.len() as u32;
+        let reach = |own: &BodyProperties| {
+            let members = &members[own.first_member as usize..][..own.sphere_count as usize];
+            let farthest = members
+                .iter()
+                .map(|member| member.center.length() + member.radius);
+            MARGIN * f64::from(farthest.fold(0.0, f32::max) + 0.5 * skin)
+        };
+        self.reaches = properties.iter().map(reach).collect();
+        let ghosts: Vec<_> = properties
+            .iter()
+            .map(|own| BodyProperties {
+                group: own.group | GHOST >> GROUP_SHIFT,
+                ..*own
+            })
+            .collect();
+        properties.extend(ghosts);
+    }
+
+    /// Forgets all bodies, and how space was cut.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.sent.clear();
+        self.received.clear();
+        self.blocks = None;
+        self.achieved = None;
+        self.post.counts = Counts::default();
+    }
+
+    /// Own bodies, by their indices in the part.
+    pub fn own(&self) -> impl Iterator<Item = (usize, &Entry)> {
+        let all = self.entries.iter().enumerate();
+        all.filter(|(_, entry)| !entry.ghost)
+    }
+
+    /// The index in the part of a body of the whole scene.
+    pub fn find(&self, body: u32) -> Option<usize> {
+        self.entries
+            .binary_search_by_key(&body, |entry| entry.body)
+            .ok()
+    }
+
+    /// The index in the whole scene of a sphere of the part.
+    pub fn whole_sphere(&self, state: &State, sphere: u32) -> u32 {
+        let body = state.spheres[sphere as usize].body as usize;
+        sphere - state.bodies[body].first_sphere + self.entries[body].first_sphere
+    }
+
+    /// A body as the whole scene has it.
+    pub fn whole_body(&self, index: usize, body: Body) -> Body {
+        Body {
+            kind: body.kind % self.kinds,
+            first_sphere: self.entries[index].first_sphere,
+            ..body
+        }
+    }
+
+    /// A body of the whole scene as the part has it, in the place of another one.
+    pub fn local(&self, entry: &Entry, before: &Body, body: Body) -> Body {
+        Body {
+            kind: body.kind + if entry.ghost { self.kinds } else { 0 },
+            first_sphere: before.first_sphere,
+            ..body
+        }
+    }
+
+    /// A body of another rank as the part has it, in the place of what it was before.
+    fn own_body(before: &Body, body: Body) -> Body {
+        Body {
+            kind: before.kind,
+            first_sphere: before.first_sphere,
+            ..body
+        }
+    }
+
+    /// Gives the part those of the springs and applied forces that act on its own bodies.
+    pub fn set_actions(&self, state: &mut State) {
+        let place = |body: u32| self.find(body).map(|place| place as u32);
+        let own = self.actions.iter().filter_map(|action| {
+            let body = place(action.body)?;
+            let other = match action.kind {
+                // All that it needs are there once the lists have been built.
+                SPRING => place(action.other)?,
+                _ => action.other,
+            };
+            let is_own = !self.entries[body as usize].ghost;
+            is_own.then_some(Action {
+                body,
+                other,
+                ..*action
+            })
+        });
+        let own: Vec<Action> = own.collect();
+        state.set_actions(own);
+        let pulled = self.pulled.checked_sub(1).and_then(|body| self.find(body));
+        let pulled = pulled.filter(|&place| !self.entries[place].ghost);
+        state.params.pulled = pulled.map_or(0, |place| place as u32 + 1);
+    }
+
+    /// Where a body is.
+    fn place(body: &Body) -> Place {
+        std::array::from_fn(|axis| {
+            (i64::from(body.cell[axis]) << 32) | i64::from(body.offset[axis])
+        })
+    }
+
+    /// The rank in whose block each own body is; cuts space first, if it is time.
+    fn owners(&mut self, state: &State) -> Vec<usize> {
+        let places: Vec<Place> = self
+            .own()
+            .map(|(index, _)| Edges::place(&state.bodies[index]))
+            .collect();
+        let starts = &state.neighbour_starts;
+        let cost = |(index, _): (usize, &Entry)| {
+            let spheres = state.spheres_of(&state.bodies[index]);
+            let entries = starts[spheres.end] - starts[spheres.start];
+            SPHERE_COST * spheres.len() as u64 + u64::from(entries)
+        };
+        let costs: Vec<u64> = self.own().map(cost).collect();
+        let own: u64 = costs.iter().sum();
+        let (mut most, mut sum) = ([own as i64], [own as i64]);
+        self.post.maximum(&mut most);
+        self.post.sum(&mut sum);
+        let imbalance = most[0] as f64 * self.post.count() as f64 / (sum[0] as f64).max(1.0);
+        let achieved = *self.achieved.get_or_insert(imbalance);
+        let change = (sum[0] - self.cut_cost).abs() as f64;
+        let is_other = change > OTHER_COST * self.cut_cost as f64;
+        let is_worse = imbalance > WORSE * achieved || is_other;
+        if self.blocks.is_none() || (imbalance > MOST_IMBALANCE && is_worse) {
+            let sides = state.params.cell_size.as_dvec3().to_array();
+            let cut = |ranks: &dyn Ranks| Blocks::new(ranks, &places, &costs, sides);
+            self.blocks = Some(self.post.timed(cut));
+            self.achieved = None;
+            self.cut_cost = sum[0];
+        }
+        let blocks = self.blocks.as_ref().expect("space has been cut");
+        places.iter().map(|place| blocks.owner(place)).collect()
+    }
+
+    /// The contacts of a sphere of the part that have a history.
+    fn contacts_of(&self, state: &State, sphere: usize) -> Contacts {
+        let mut contacts = Contacts::default();
+        for_each_history(state, sphere, |other, history| {
+            contacts.others.push(match other & WALL {
+                0 => self.whole_sphere(state, other),
+                _ => other,
+            });
+            contacts.histories.extend_from_slice(history);
+        });
+        contacts
+    }
+
+    /// Writes all that an own body carries.
+    fn write_moved(&self, state: &State, index: usize, message: &mut Writer) {
+        let entry = self.entries[index];
+        message.put(entry.body);
+        message.put(entry.first_sphere);
+        message.put(state.bodies[index]);
+        if state.params.forces == 1 {
+            message.put(state.body_forces[index]);
+        }
+        if state.params.heat == 1 {
+            message.put(state.body_heat[index]);
+        }
+        let spheres = state.spheres_of(&state.bodies[index]);
+        message.put_all(&state.sphere_loads[spheres.clone()]);
+        for sphere in spheres {
+            let Contacts { others, histories } = self.contacts_of(state, sphere);
+            message.put_all(&others);
+            message.put_all(&histories);
+        }
+    }
+
+    fn read_moved(state: &State, message: &mut Reader) -> Moved {
+        let entry = Entry {
+            body: message.take(),
+            first_sphere: message.take(),
+            ghost: false,
+        };
+        let body: Body = message.take();
+        let force = (state.params.forces == 1).then(|| message.take());
+        let heat = (state.params.heat == 1).then(|| message.take());
+        let loads: Vec<SphereLoad> = message.take_all();
+        let contacts = loads.iter().map(|_| Contacts {
+            others: message.take_all(),
+            histories: message.take_all(),
+        });
+        Moved {
+            entry,
+            body,
+            force,
+            heat,
+            contacts: contacts.collect(),
+            loads,
+        }
+    }
+
+    /// Sends bodies whose centres are in the blocks of others to these, and takes theirs: those that stay, by their indices
+    /// in the part, and those that have come.
+    fn migrate(&mut self, state: &State) -> (Vec<usize>, Vec<Moved>) {
+        let owners = self.owners(state);
+        let rank = self.post.rank();
+        let mut messages: Vec<Writer> = (0..self.post.count()).map(|_| Writer::default()).collect();
+        let mut staying = Vec::new();
+        for ((index, _), owner) in self.own().zip(owners) {
+            match owner == rank {
+                true => staying.push(index),
+                false => self.write_moved(state, index, &mut messages[owner]),
+            }
+        }
+        let messages = messages.into_iter().map(|message| message.0).collect();
+        let mut come = Vec::new();
+        for message in self.post.all_to_all(messages) {
+            let mut message = Reader(&message);
+            while !message.is_empty() {
+                come.push(Edges::read_moved(state, &mut message));
+            }
+        }
+        (staying, come)
+    }
+
+    /// Which of some own bodies, in their order, each rank has to have ghosts of: those that may touch one of its own before
+    /// the lists are built again, and those to which a spring leads from one.
+    fn wanted(&mut self, state: &State, own: &[(Entry, Body)]) -> Vec<Vec<usize>> {
+        let (rank, count) = (self.post.rank(), self.post.count());
+        let Bounds { min, max } = own.iter().fold(Bounds::NONE, |bounds, (_, body)| {
+            bounds.with(position(state, body), self.reaches[body.kind as usize])
+        });
+        let corners = [min.to_array(), max.to_array()];
+        let all = self.post.all_gather(bytes_of(&corners));
+        let all = all.chunks_exact(size_of_val(&corners));
+        let period = state.params.period.as_dvec3() * state.params.cell_size.as_dvec3();
+        let mut wanted = vec![Vec::new(); count];
+        for (other, corners) in all.enumerate().filter(|(other, _)| *other != rank) {
+            let [min, max]: [[f64; 3]; 2] = pod_read_unaligned(corners);
+            let bounds = Bounds {
+                min: DVec3::from(min),
+                max: DVec3::from(max),
+            };
+            if bounds.min.x > bounds.max.x {
+                continue;
+            }
+            for (index, (_, body)) in own.iter().enumerate() {
+                let reach = self.reaches[body.kind as usize];
+                if bounds.distance(position(state, body), period) < reach {
+                    wanted[other].push(index);
+                }
+            }
+        }
+        if self.actions.iter().any(|action| action.kind == SPRING) {
+            self.want_ends(own, &mut wanted);
+        }
+        wanted
+    }
+
+    /// Adds the own bodies to which springs of bodies of other ranks lead.
+    fn want_ends(&mut self, own: &[(Entry, Body)], wanted: &mut [Vec<usize>]) {
+        let find = |body: u32| {
+            own.binary_search_by_key(&body, |(entry, _)| entry.body)
+                .ok()
+        };
+        let springs = self.actions.iter().filter(|action| action.kind == SPRING);
+        let springs = springs.filter(|action| find(action.body).is_some());
+        let ends = springs.map(|action| action.other);
+        let ends: Vec<u32> = ends.filter(|&other| find(other).is_none()).collect();
+        let mut message = Writer::default();
+        message.put_all(&ends);
+        let rank = self.post.rank();
+        let all = self.post.all_to_all(vec![message.0; wanted.len()]);
+        let others = wanted.iter_mut().zip(&all).enumerate();
+        for (_, (wanted, message)) in others.filter(|(other, _)| *other != rank) {
+            let ends: Vec<u32> = Reader(message).take_all();
+            wanted.extend(ends.into_iter().filter_map(find));
+            wanted.sort_unstable();
+            wanted.dedup();
+        }
+    }
+
+    /// Makes the part of its own bodies, some of which have been there before, and of the ghosts that it needs.
+    fn gather(&mut self, state: &mut State, staying: Vec<usize>, mut come: Vec<Moved>) {
+        come.sort_unstable_by_key(|moved| moved.entry.body);
+        let own = self.merge_own(state, &staying, &come);
+        let wanted = self.wanted(state, &own);
+        let mut messages = vec![Vec::new(); wanted.len()];
+        for (message, wanted) in messages.iter_mut().zip(&wanted) {
+            let mut writer = Writer::default();
+            for &index in wanted {
+                let (entry, body) = &own[index];
+                writer.put(entry.body);
+                writer.put(entry.first_sphere);
+                writer.put(*body);
+            }
+            *message = writer.0;
+        }
+        let mut ghosts = Vec::new();
+        let mut received = Vec::new();
+        for (rank, message) in self.post.all_to_all(messages).iter().enumerate() {
+            let mut message = Reader(message);
+            let mut from = Vec::new();
+            while !message.is_empty() {
+                let entry = Entry {
+                    body: message.take(),
+                    first_sphere: message.take(),
+                    ghost: true,
+                };
+                let mut body: Body = message.take();
+                body.kind += self.kinds;
+                from.push(entry.body);
+                ghosts.push((entry, body));
+            }
+            if !from.is_empty() {
+                received.push((rank, from));
+            }
+        }
+        let sent = wanted.into_iter().enumerate();
+        let sent = sent.filter(|(_, own)| !own.is_empty());
+        let sent: Vec<(usize, Vec<u32>)> = sent
+            .map(|(rank, wanted)| {
+                let bodies = wanted.iter().map(|&index| own[index].0.body);
+                (rank, bodies.collect())
+            })
+            .collect();
+        self.assemble(state, own, ghosts, &staying, come);
+        let place = |body: &u32| self.find(*body).expect("the part has the body") as u32;
+        let places = |lists: Vec<(usize, Vec<u32>)>| {
+            let lists = lists.into_iter();
+            let lists = lists.map(|(rank, bodies)| (rank, bodies.iter().map(place).collect()));
+            lists.collect::<Vec<(usize, Vec<u32>)>>()
+        };
+        let (sent, received) = (places(sent), places(received));
+        (self.sent, self.received) = (sent, received);
+        self.set_actions(state);
+    }
+
+    /// The own bodies from now on, in the order of the whole scene.
+    fn merge_own(&self, state: &State, staying: &[usize], come: &[Moved]) -> Vec<(Entry, Body)> {
+        let old = staying.iter();
+        let old = old.map(|&index| (self.entries[index], state.bodies[index]));
+        let new = come.iter().map(|moved| (moved.entry, moved.body));
+        let mut own: Vec<(Entry, Body)> = old.chain(new).collect();
+        own.sort_unstable_by_key(|(entry, _)| entry.body);
+        own
+    }
+
+    /// Puts the part together: bodies, what they carry, and lists of the contacts that have a history.
+    fn assemble(
+        &mut self,
+        state: &mut State,
+        own: Vec<(Entry, Body)>,
+        ghosts: Vec<(Entry, Body)>,
+        staying: &[usize],
+        come: Vec<Moved>,
+    ) {
+        let mut all = own;
+        all.extend(ghosts);
+        all.sort_unstable_by_key(|(entry, _)| entry.body);
+        let mut sphere_count = 0;
+        for (_, body) in &mut all {
+            body.first_sphere = sphere_count;
+            sphere_count += state.properties_of(body).sphere_count;
+        }
+        let (entries, bodies): (Vec<Entry>, Vec<Body>) = all.into_iter().unzip();
+        let find = |body: u32| {
+            let found = entries.binary_search_by_key(&body, |entry| entry.body);
+            found.expect("the part has the body")
+        };
+
+        // Where spheres of before are now.
+        let mut places = vec![u32::MAX; state.spheres.len()];
+        let mut next = 0;
+        for (entry, before) in self.entries.iter().zip(&state.bodies) {
+            while entries.get(next).is_some_and(|new| new.body < entry.body) {
+                next += 1;
+            }
+            if entries.get(next).is_some_and(|new| new.body == entry.body) {
+                let first = bodies[next].first_sphere;
+                for (k, sphere) in state.spheres_of(before).enumerate() {
+                    places[sphere] = first + k as u32;
+                }
+            }
+        }
+        // The sphere of the part that is one of the whole scene, if it has it.
+        let sphere_of_whole = |sphere: u32| {
+            let after = entries.partition_point(|entry| entry.first_sphere <= sphere);
+            let index = after.checked_sub(1)?;
+            let place = sphere - entries[index].first_sphere;
+            let count = state.properties_of(&bodies[index]).sphere_count;
+            (place < count).then(|| bodies[index].first_sphere + place)
+        };
+
+        let mut sources = vec![Source::Other; bodies.len()];
+        let mut loads = vec![SphereLoad::default(); sphere_count as usize];
+        let mut forces = vec![BodyForce::default(); bodies.len() * state.params.forces as usize];
+        let mut heat = vec![BodyHeat::default(); bodies.len() * state.params.heat as usize];
+        for &index in staying {
+            let now = find(self.entries[index].body);
+            sources[now] = Source::Stays(index);
+            let spheres = state.spheres_of(&state.bodies[index]);
+            let first = bodies[now].first_sphere as usize;
+            loads[first..first + spheres.len()].copy_from_slice(&state.sphere_loads[spheres]);
+            if let Some(force) = forces.get_mut(now) {
+                *force = state.body_forces[index];
+            }
+            if let Some(heat) = heat.get_mut(now) {
+                *heat = state.body_heat[index];
+            }
+        }
+        for (index, moved) in come.iter().enumerate() {
+            let now = find(moved.entry.body);
+            sources[now] = Source::Came(index);
+            let first = bodies[now].first_sphere as usize;
+            loads[first..first + moved.loads.len()].copy_from_slice(&moved.loads);
+            if let (Some(own), Some(force)) = (forces.get_mut(now), moved.force) {
+                *own = force;
+            }
+            if let (Some(own), Some(moved)) = (heat.get_mut(now), moved.heat) {
+                *own = moved;
+            }
+        }
+
+        // Calls a function with each contact of an own sphere: the other sphere, or the facet, and the history.
+        let size = state.params.history_size as usize;
+        let for_each_contact = |act: &mut dyn FnMut(usize, u32, &[Vec4])| {
+            for (body, source) in bodies.iter().zip(&sources) {
+                let spheres = state.spheres_of(body);
+                match *source {
+                    Source::Other => (),
+                    Source::Stays(index) => {
+                        let before = state.spheres_of(&state.bodies[index]);
+                        for (sphere, before) in spheres.zip(before) {
+                            for_each_history(state, before, |other, history| {
+                                let other = match other & WALL {
+                                    0 => places[other as usize],
+                                    _ => other,
+                                };
+                                if other != u32::MAX {
+                                    act(sphere, other, history);
+                                }
+                            });
+                        }
+                    }
+                    Source::Came(index) => {
+                        for (sphere, own) in spheres.zip(&come[index].contacts) {
+                            let histories = own.histories.chunks_exact(size.max(1));
+                            for (&other, history) in own.others.iter().zip(histories) {
+                                let other = match other & WALL {
+                                    0 => sphere_of_whole(other),
+                                    _ => Some(other),
+                                };
+                                if let Some(other) = other {
+                                    act(sphere, other, history);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        };
+        let mut ghost = vec![false; sphere_count as usize];
+        for (entry, body) in entries.iter().zip(&bodies) {
+            ghost[state.spheres_of(body)].fill(entry.ghost);
+        }
+        // Ghosts have their contacts with own spheres, too; these come in order, so all lists are sorted.
+        let is_ghost = |other: u32| other & WALL == 0 && ghost[other as usize];
+        let mut starts = vec![0_u32; sphere_count as usize + 1];
+        for_each_contact(&mut |sphere, other, _| {
+            starts[sphere + 1] += 1;
+            if is_ghost(other) {
+                starts[other as usize + 1] += 1;
+            }
+        });
+        for sphere in 1..starts.len() {
+            starts[sphere] += starts[sphere - 1];
+        }
+        let count = starts[sphere_count as usize];
+        let mut neighbours = vec![0; count as usize];
+        let mut histories = vec![Vec4::ZERO; size * count as usize];
+        let mut next = starts.clone();
+        for_each_contact(&mut |sphere, other, history| {
+            let mut put = |sphere: usize, other: u32, history: History| {
+                let entry = next[sphere] as usize;
+                next[sphere] += 1;
+                neighbours[entry] = other;
+                history.write(&mut histories[size * entry..size * (entry + 1)]);
+            };
+            let history = History::of(history);
+            put(sphere, other, history);
+            if is_ghost(other) {
+                put(other as usize, sphere as u32, history.reversed());
+            }
+        });
+
+        state.spheres = vec![Sphere::default(); sphere_count as usize];
+        for (index, body) in bodies.iter().enumerate() {
+            let own = body.first_sphere as usize..;
+            let count = state.properties_of(body).sphere_count as usize;
+            for sphere in &mut state.spheres[own][..count] {
+                sphere.body = index as u32;
+            }
+        }
+        state.bodies = bodies;
+        state.sphere_loads = loads;
+        state.body_forces = forces;
+        state.body_heat = heat;
+        state.neighbour_starts = starts;
+        state.neighbours = neighbours;
+        state.history = histories;
+        state.stats[0].neighbours = count;
+        state.params.neighbour_capacity = count;
+        state.fit();
+        self.entries = entries;
+    }
+
+    /// Sends rows of own bodies, and takes those of ghosts.
+    fn swap<T: Pod>(&mut self, row: impl Fn(usize) -> T, mut set: impl FnMut(usize, T)) {
+        let size = size_of::<T>();
+        let message = |bodies: &[u32]| {
+            let mut message = Vec::with_capacity(size * bodies.len());
+            for &body in bodies {
+                message.extend_from_slice(bytes_of(&row(body as usize)));
+            }
+            message
+        };
+        let sent: Vec<(usize, Vec<u8>)> = self
+            .sent
+            .iter()
+            .map(|(rank, bodies)| (*rank, message(bodies)))
+            .collect();
+        let mut received: Vec<(usize, Vec<u8>)> = self
+            .received
+            .iter()
+            .map(|(rank, bodies)| (*rank, vec![0; size * bodies.len()]))
+            .collect();
+        let messages: Vec<(usize, &[u8])> =
+            sent.iter().map(|(rank, own)| (*rank, &own[..])).collect();
+        let mut to: Vec<(usize, &mut [u8])> = received
+            .iter_mut()
+            .map(|(rank, own)| (*rank, &mut own[..]))
+            .collect();
+        self.post.exchange(&messages, &mut to);
+        for ((_, bodies), (_, message)) in self.received.iter().zip(&received) {
+            for (&body, row) in bodies.iter().zip(message.chunks_exact(size)) {
+                set(body as usize, pod_read_unaligned(row));
+            }
+        }
+    }
+
+    /// Begins steps.
+    pub fn begin(&mut self) {
+        self.ending = false;
+    }
+
+    /// Sends the temperatures of own bodies, and takes those of ghosts.
+    fn swap_heat(&mut self, state: &mut State) {
+        if state.params.heat == 1 {
+            let mut own = std::mem::take(&mut state.body_heat);
+            let mut rows = Vec::new();
+            self.swap(|body| own[body], |body, row| rows.push((body, row)));
+            for (body, row) in rows {
+                own[body] = row;
+            }
+            state.body_heat = own;
+        }
+    }
+}
+
+impl Border for Edges {
+    fn rebuild(&mut self, state: &mut State) {
+        let (staying, come) = self.migrate(state);
+        self.gather(state, staying, come);
+        self.swap_heat(state);
+    }
+
+    fn sum(&mut self, loads: &mut [Digits]) {
+        self.post.sum(loads.as_flattened_mut());
+    }
+
+    fn end_step(&mut self, state: &mut State, bodies: &mut Decomposition) {
+        let mut rows = Vec::new();
+        self.swap(
+            |body| bodies.body(state, body),
+            |body, row| rows.push((body, row)),
+        );
+        for (index, row) in rows {
+            let own = Edges::own_body(&state.bodies[index], row);
+            bodies.set_body(state, index, own);
+        }
+        self.swap_heat(state);
+        let stats = &mut state.stats[0];
+        let lost = stats.runaway.checked_sub(1);
+        let lost = lost.map_or(0, |body| self.entries[body as usize].body + 1);
+        let cancelled = u32::from(self.canceller.is_cancelled());
+        let mut all = [stats.stale, lost, cancelled].map(i64::from);
+        self.post.maximum(&mut all);
+        (stats.stale, stats.runaway) = (all[0] as u32, all[1] as u32);
+        self.ending = all[2] == 1;
+        let counts = &mut self.post.counts;
+        counts.steps += 1;
+        let ghosts = self.received.iter().map(|(_, bodies)| bodies.len() as u64);
+        counts.ghosts += ghosts.sum::<u64>();
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.ending
+    }
+}
+
+/// Where the part has what a body carries.
+#[derive(Clone, Copy)]
+enum Source {
+    /// At this place of before.
+    Stays(usize),
+    /// In this one of those that have come.
+    Came(usize),
+    /// Another rank has it.
+    Other,
+}
+
+/// A box in space, m.
+#[derive(Clone, Copy)]
+struct Bounds {
+    min: DVec3,
+    max: DVec3,
+}
+
+impl Bounds {
+    const NONE: Bounds = Bounds {
+        min: DVec3::INFINITY,
+        max: DVec3::NEG_INFINITY,
+    };
+
+    fn with(self, place: DVec3, reach: f64) -> Bounds {
+        Bounds {
+            min: self.min.min(place - reach),
+            max: self.max.max(place + reach),
+        }
+    }
+
+    /// How far a place is from it; in a periodic box, from the nearest of its images.
+    fn distance(&self, place: DVec3, period: DVec3) -> f64 {
+        let one = |place: DVec3| (self.min - place).max(place - self.max).max(DVec3::ZERO);
+        let mut nearest = one(place);
+        for shift in [period, -period] {
+            nearest = nearest.min(one(place + shift));
+        }
+        nearest.length()
+    }
+}
+
+/// Where a body is, from cell 0 on, m.
+fn position(state: &State, body: &Body) -> DVec3 {
+    let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);
+    cells * state.params.cell_size.as_dvec3()
+}
+
+/// Calls a function with each entry of the neighbour list of a sphere that has a history, and with that.
+fn for_each_history(state: &State, sphere: usize, mut act: impl FnMut(u32, &[Vec4])) {
+    let size = state.params.history_size as usize;
+    if size == 0 {
+        return;
+    }
+    let [start, end] = [0, 1].map(|k| state.neighbour_starts[sphere + k] as usize);
+    for entry in start..end {
+        let history = &state.history[size * entry..size * (entry + 1)];
+        if history.iter().any(|own| *own != Vec4::ZERO) {
+            act(state.neighbours[entry], history);
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! A scene on many processes, as MPI starts them: each steps a part of it on the CPU engine, and the bits are those of one.
+//!
+//! # Parts
+//!
+//! Space is cut into blocks, one a rank (`blocks.rs`). A rank *owns* the bodies whose centres are in its block when the
+//! neighbour lists are built, and has *ghosts*: copies of whole bodies of others that its own may touch before lists are built
+//! again. Both together are a [`State`] of its own, which the CPU engine steps as any other.
+//!
+//! ```text
+//!        rank 0            │            rank 1
+//!                          │
+//!    own     own     own   │ ghost
+//!     A       C       D    │   E           A, C, D, E in the state of rank 0
+//!                  ghost   │  own     own
+//!                    D     │   E       B   B, D, E in that of rank 1
+//! ```
+//!
+//! # The same bits
+//!
+//! - **Bodies of a part lie in the order of the whole scene**, ghosts among them. A sphere sums its contacts in the order of its
+//!   list, and that is sorted: so it sums the same numbers in the same order. A contact across a border is evaluated by both ranks,
+//!   each for its own sphere, from the same places and velocities.
+//! - **A ghost is a kind of body** (`GHOST` in `state/layout.rs`): it meets own bodies, but no other ghosts and no
+//!   walls, and `integrate` leaves it where it is. After each step, its owner says where it is now.
+//! - **The lists are built where one rank needs it**, by all of them. Then bodies go to their new owners, with all that they
+//!   carry: the loads on their spheres, and the histories of their contacts.
+//! - **Loads on walls are integers**, so their sums over ranks do not depend on an order. Walls move on all ranks alike.
+//!
+//! # Rank 0
+//!
+//! [`ClusterEngine`] is an engine as any other: to a simulation on rank 0, the ranks are a device that has the state, and
+//! the simulation has a copy of it, of which it reads what it needs. Each call is a message to all ranks, which
+//! [`serve`] it. So whatever a simulation does, it does on a cluster, too, and nothing but rank 0 needs to know of scenes,
+//! files and users.
+
+mod blocks;
+mod bytes;
+mod edges;
+mod part;
+mod post;
+mod ranks;
+
+pub use ranks::Ranks;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::{Reader, Writer};
+use part::{Command, LISTS, Lists, Part};
+
+use crate::error::Result;
+use crate::state::layout::WALL_STEPS;
+use crate::state::trace::{Sample, Trace};
+use crate::state::{Field, State};
+use crate::step::clock::Clock;
+use crate::step::{Canceller, ClusterCost, Engine, PassTimes};
+
+/// Steps a scene with others; what rank 0 has, see [the module](self).
+pub struct ClusterEngine {
+    ranks: Arc<dyn Ranks>,
+    part: Part,
+    threads: Option<usize>,
+    trace: Option<Trace>,
+    canceller: Canceller,
+}
+
+/// Does what rank 0 says until it says that this is the end: what all other ranks do.
+pub fn serve(ranks: Arc<dyn Ranks>, clock: Option<Clock>) {
+    let mut part = Part::new(Arc::clone(&ranks), clock);
+    loop {
+        let mut message = Vec::new();
+        ranks.broadcast(&mut message);
+        if !part.obey(&message).1 {
+            return;
+        }
+    }
+}
+
+/// Has all other ranks end: see [`serve`].
+pub fn end(ranks: &dyn Ranks) {
+    ranks.broadcast(&mut Command::End.message().0);
+}
+
+impl ClusterEngine {
+    /// The engine of rank 0, for a state; the other ranks [`serve`]. Each has `threads` threads, as many as it has cores for if
+    /// `None`.
+    pub fn new(
+        ranks: Arc<dyn Ranks>,
+        threads: Option<usize>,
+        clock: Option<Clock>,
+        state: &State,
+    ) -> ClusterEngine {
+        let mut engine = ClusterEngine {
+            part: Part::new(Arc::clone(&ranks), clock),
+            ranks,
+            threads,
+            trace: None,
+            canceller: Canceller::default(),
+        };
+        engine.begin(state);
+        engine
+    }
+
+    /// Has all ranks do something. Returns what they have to say.
+    fn tell(&mut self, message: Writer) -> Vec<Vec<u8>> {
+        let mut message = message.0;
+        self.ranks.broadcast(&mut message);
+        self.part.obey(&message).0
+    }
+
+    /// Begins with a state, whose bodies rank 0 has until the first step shares them out.
+    fn begin(&mut self, state: &State) {
+        self.tell(Part::start_of(state, self.threads));
+        self.part.adopt(state, 0);
+    }
+
+    /// What the steps since the last [`Engine::replace`] have cost.
+    fn cost(&mut self) -> ClusterCost {
+        let answers = self.tell(Command::Report.message());
+        let all: Vec<[f64; 7]> = answers.iter().map(|answer| Reader(answer).take()).collect();
+        let ranks = all.len() as f64;
+        let sum = |of: &dyn Fn(&[f64; 7]) -> f64| all.iter().map(of).sum::<f64>();
+        let computing = |own: &[f64; 7]| own[5] - own[4];
+        let most = all.iter().map(computing).fold(0.0, f64::max);
+        let part = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let steps = all[0][0];
+        ClusterCost {
+            ranks: all.len(),
+            imbalance: part(most * ranks, sum(&computing)),
+            communication: part(sum(&|own| own[4]), sum(&|own| own[5])),
+            bytes_per_step: part(sum(&|own| own[1]), steps),
+            messages_per_step: part(sum(&|own| own[2]), steps),
+            ghosts_per_rank: part(sum(&|own| own[3]), steps * ranks),
+        }
+    }
+
+    /// Takes so many steps, or fewer if a body is lost or somebody cancels; as many are taken at once as there is room for the
+    /// poses of walls.
+    fn take(&mut self, state: &mut State, count: u64) -> u64 {
+        let before = state.stats[0].steps;
+        let mut message = Command::Step.message();
+        message.put(count);
+        message.put(state.kinematic_walls.len() as u64);
+        if !state.kinematic_walls.is_empty() {
+            let first = u64::from(before) + 1;
+            let poses = (first..first + count).flat_map(|step| state.kinematic_walls.poses(step));
+            message.put_all(&poses.collect::<Vec<_>>());
+        }
+        self.tell(message);
+        let neighbours = state.stats[0].neighbours;
+        state.stats[0] = self.part.state.stats[0];
+        state.stats[0].neighbours = neighbours;
+        u64::from(state.stats[0].steps.wrapping_sub(before))
+    }
+}
+
+impl Engine for ClusterEngine {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn device(&self) -> String {
+        let threads = match self.part.engine.thread_count() {
+            1 => "1 thread".to_owned(),
+            threads => format!("{threads} threads"),
+        };
+        format!("CPU, {} ranks with {threads} each", self.ranks.count())
+    }
+
+    fn step(
+        &mut self,
+        state: &mut State,
+        taken: u64,
+        count: u64,
+        samples: &mut Vec<Sample>,
+    ) -> Result<u64> {
+        let mut done = 0;
+        while done < count && state.stats[0].runaway == 0 {
+            let mut some = count - done;
+            if !state.kinematic_walls.is_empty() {
+                some = some.min(WALL_STEPS.into());
+            }
+            if let Some(trace) = &self.trace {
+                let now = taken + done;
+                some = some.min((now / trace.every + 1) * trace.every - now);
+            }
+            let own = self.take(state, some);
+            done += own;
+            if let Some(trace) = self.trace.take() {
+                self.read(&[Field::Bodies, Field::SphereLoads], state)?;
+                trace.sample(state, taken + done, samples);
+                self.trace = Some(trace);
+            }
+            if own < some || self.canceller.is_cancelled() {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    fn profile(&mut self, state: &mut State, taken: u64, count: u64) -> Result<Option<PassTimes>> {
+        self.step(state, taken, count, &mut Vec::new())?;
+        Ok(None)
+    }
+
+    fn set_canceller(&mut self, canceller: Canceller) {
+        self.part.edges.canceller = canceller.clone();
+        self.canceller = canceller;
+    }
+
+    fn set_trace(&mut self, trace: Trace, _: &State) {
+        self.trace = Some(trace);
+    }
+
+    fn read(&mut self, fields: &[Field], state: &mut State) -> Result<()> {
+        let mut wanted: Vec<Field> = fields.to_vec();
+        if LISTS.iter().any(|field| fields.contains(field)) {
+            wanted.retain(|field| !LISTS.contains(field));
+            wanted.extend(LISTS);
+        }
+        let own = &self.part.state;
+        for &field in &wanted {
+            if let Field::Walls | Field::DynamicWalls | Field::WallLoads = field {
+                state.set_bytes(field, own.bytes(field));
+            }
+        }
+        let of_bodies = [
+            Field::Bodies,
+            Field::BodyForces,
+            Field::BodyHeat,
+            Field::Spheres,
+            Field::SphereLoads,
+        ];
+        wanted.retain(|field| of_bodies.contains(field) || LISTS.contains(field));
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mut message = Command::Read.message();
+        let number = |field: &Field| Field::ALL.iter().position(|own| own == field);
+        let numbers = wanted.iter().filter_map(number).map(|number| number as u8);
+        message.put_all(&numbers.collect::<Vec<u8>>());
+        let mut all = Vec::new();
+        for answer in self.tell(message) {
+            let mut lists = Lists::default();
+            Part::place(&answer, &wanted, state, &mut lists);
+            all.push(lists);
+        }
+        if wanted.contains(&Field::Neighbours) {
+            Lists::place(&all, state);
+        }
+        Ok(())
+    }
+
+    fn read_body(&mut self, body: usize, state: &mut State) -> Result<()> {
+        self.read_rows(&[body as u32], state);
+        Ok(())
+    }
+
+    fn write_bodies(&mut self, bodies: Range<usize>, state: &State) {
+        self.tell(Part::rows_of(state, bodies));
+    }
+
+    fn write(&mut self, fields: &[Field], state: &State) {
+        for &field in fields {
+            self.tell(part::written(state, field));
+        }
+    }
+
+    fn write_actions(&mut self, state: &State) -> Result<()> {
+        self.write(&[Field::Actions], state);
+        Ok(())
+    }
+
+    fn write_params(&mut self, state: &State) {
+        let mut message = Command::Params.message();
+        message.put_all(&part::bytes_of_params(&state.params));
+        self.tell(message);
+    }
+
+    fn write_stale(&mut self, _: &State) {
+        self.tell(Command::Stale.message());
+    }
+
+    fn append(&mut self, first: usize, state: &State) -> Result<()> {
+        self.tell(Command::Stale.message());
+        self.part.adopt(state, first);
+        Ok(())
+    }
+
+    fn remove(&mut self, bodies: &[u32], state: &mut State) -> Result<()> {
+        if bodies.is_empty() {
+            return Ok(());
+        }
+        self.read_rows(bodies, state);
+        let mut spheres = 0;
+        let mut counts = Vec::new();
+        for &body in bodies {
+            let own = state.spheres_of(&state.bodies[body as usize]);
+            spheres += own.len() as u32;
+            counts.push(spheres);
+            for load in &state.sphere_loads[own] {
+                state.gone.add(load);
+            }
+            if let Some(force) = state.body_forces.get(body as usize) {
+                state.gone.add_forces(force);
+            }
+        }
+        state.remove_elements(bodies);
+        let mut message = Command::Remove.message();
+        message.put_all(bodies);
+        message.put_all(&counts);
+        message.put_all(&state.actions);
+        self.tell(message);
+        Ok(())
+    }
+
+    fn replace(&mut self, state: &State) -> Result<()> {
+        self.begin(state);
+        Ok(())
+    }
+
+    fn restart(&mut self, state: &State) -> Result<()> {
+        self.begin(state);
+        Ok(())
+    }
+
+    fn memory(&self, state: &State) -> u64 {
+        state.size() + self.part.state.size()
+    }
+
+    fn cluster_cost(&mut self) -> Option<ClusterCost> {
+        Some(self.cost())
+    }
+}
+
+impl ClusterEngine {
+    /// Reads rows of some bodies into a state.
+    fn read_rows(&mut self, bodies: &[u32], state: &mut State) {
+        let mut message = Command::ReadRows.message();
+        message.put_all(bodies);
+        for answer in self.tell(message) {
+            Part::place_rows(&answer, state);
+        }
+    }
+}

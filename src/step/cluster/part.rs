@@ -1,0 +1,668 @@
+//! The part of a scene that a rank steps, and what it does when rank 0 says so.
+
+use std::sync::Arc;
+
+use bytemuck::{cast_slice, pod_collect_to_vec, pod_read_unaligned};
+use encase::UniformBuffer;
+use glam::Vec4;
+
+use super::Ranks;
+use super::bytes::{Reader, Writer};
+use super::edges::{Edges, Entry};
+use super::post::{Counts, Post};
+use crate::math::parallel::thread_count;
+use crate::state::layout::{
+    Action, Body, BodyForce, BodyHeat, Params, Sphere, SphereLoad, Stats, WALL, WallPose,
+};
+use crate::state::{Field, KinematicWalls, State};
+use crate::step::clock::{Clock, Stopwatch};
+use crate::step::cpu::CpuEngine;
+
+/// What rank 0 tells all ranks, itself among them, to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(u8)]
+pub(super) enum Command {
+    /// Begin a scene: all that is constant, and no bodies.
+    Start,
+    /// Take steps.
+    Step,
+    /// Send fields of the own bodies to rank 0.
+    Read,
+    /// Send the rows of some bodies to rank 0.
+    ReadRows,
+    /// Take over a field of the whole scene.
+    Write,
+    /// Take over rows of some bodies.
+    WriteRows,
+    /// Take over the parameters.
+    Params,
+    /// Have the lists built in the next step.
+    Stale,
+    /// Take bodies away.
+    Remove,
+    /// Say what has been counted.
+    Report,
+    /// End.
+    End,
+}
+
+impl Command {
+    const ALL: [Command; 11] = [
+        Command::Start,
+        Command::Step,
+        Command::Read,
+        Command::ReadRows,
+        Command::Write,
+        Command::WriteRows,
+        Command::Params,
+        Command::Stale,
+        Command::Remove,
+        Command::Report,
+        Command::End,
+    ];
+
+    pub fn message(self) -> Writer {
+        Writer(vec![self as u8])
+    }
+}
+
+/// The fields that are the same for all ranks.
+pub(super) const SHARED: [Field; 8] = [
+    Field::Properties,
+    Field::Members,
+    Field::Pairs,
+    Field::Groups,
+    Field::Geometry,
+    Field::Walls,
+    Field::DynamicWalls,
+    Field::WallLoads,
+];
+
+/// The fields of the neighbour lists, which are read together.
+pub(super) const LISTS: [Field; 3] = [Field::NeighbourStarts, Field::Neighbours, Field::History];
+
+/// The part of a scene that a rank steps.
+pub(super) struct Part {
+    pub engine: CpuEngine,
+    pub state: State,
+    pub edges: Edges,
+}
+
+/// Params as the shaders have them: a struct with room between its fields has no bytes of its own.
+pub(super) fn bytes_of_params(params: &Params) -> Vec<u8> {
+    let mut buffer = UniformBuffer::new(Vec::new());
+    buffer.write(params).expect("a vector grows to any size");
+    buffer.into_inner()
+}
+
+fn params_of(bytes: &[u8]) -> Params {
+    let params = UniformBuffer::new(bytes).create();
+    params.expect("the bytes are those of params")
+}
+
+impl Part {
+    /// The part of a rank that has no scene as yet.
+    pub fn new(ranks: Arc<dyn Ranks>, clock: Option<Clock>) -> Part {
+        Part {
+            engine: CpuEngine::default(),
+            state: State::default(),
+            edges: Edges::new(Post {
+                ranks,
+                clock,
+                counts: Counts::default(),
+            }),
+        }
+    }
+
+    /// Gives `message` to rank 0, which gets those of all ranks; the others get nothing.
+    fn to_first(&self, message: Vec<u8>) -> Vec<Vec<u8>> {
+        let ranks = &self.edges.post.ranks;
+        let mut messages = vec![Vec::new(); ranks.count()];
+        messages[0] = message;
+        ranks.all_to_all(messages)
+    }
+
+    /// Does what a message says. Returns what all ranks had to say, at rank 0, and whether that was not the end.
+    pub fn obey(&mut self, message: &[u8]) -> (Vec<Vec<u8>>, bool) {
+        let mut message = Reader(message);
+        let command = Command::ALL[message.take::<u8>() as usize];
+        let looks = [
+            Command::Step,
+            Command::Read,
+            Command::ReadRows,
+            Command::Report,
+        ];
+        if !looks.contains(&command) {
+            self.engine.forget();
+        }
+        let answer = match command {
+            Command::Start => {
+                self.start(&mut message);
+                None
+            }
+            Command::Step => {
+                self.step(&mut message);
+                None
+            }
+            Command::Read => {
+                let fields = message.take_all::<u8>();
+                Some(
+                    self.read(
+                        &fields
+                            .iter()
+                            .map(|&own| Field::ALL[own as usize])
+                            .collect::<Vec<_>>(),
+                    ),
+                )
+            }
+            Command::ReadRows => Some(self.read_rows(&message.take_all())),
+            Command::Write => {
+                let field = Field::ALL[message.take::<u8>() as usize];
+                self.write(field, message.bytes_of_all::<u8>());
+                None
+            }
+            Command::WriteRows => {
+                self.write_rows(&mut message);
+                None
+            }
+            Command::Params => {
+                self.set_params(params_of(message.bytes_of_all::<u8>()));
+                self.edges.set_actions(&mut self.state);
+                None
+            }
+            Command::Stale => {
+                self.state.stats[0].stale = 1;
+                None
+            }
+            Command::Remove => {
+                self.remove(&mut message);
+                None
+            }
+            Command::Report => Some(self.report()),
+            Command::End => None,
+        };
+        let answers = answer.map_or_else(Vec::new, |answer| self.to_first(answer));
+        (answers, command != Command::End)
+    }
+
+    /// A message with all that the ranks need of a state but its bodies; they have so many threads, or as many as they have
+    /// cores for if `None`.
+    pub fn start_of(state: &State, threads: Option<usize>) -> Writer {
+        let mut message = Command::Start.message();
+        message.put(threads.unwrap_or(0) as u64);
+        message.put_all(&bytes_of_params(&state.params));
+        message.put(state.stats[0]);
+        message.put_all(&state.actions);
+        for field in SHARED {
+            message.put_all(state.bytes(field));
+        }
+        message
+    }
+
+    fn start(&mut self, message: &mut Reader) {
+        let ranks = &self.edges.post.ranks;
+        let threads = match message.take::<u64>() as usize {
+            0 => (thread_count() / ranks.on_this_machine()).max(1),
+            threads => threads,
+        };
+        self.engine = match CpuEngine::on(Some(threads)) {
+            Ok(engine) => engine,
+            Err(error) => ranks.abort(&error.to_string()),
+        };
+        self.engine.set_clock(self.edges.post.clock);
+        let params = params_of(message.bytes_of_all::<u8>());
+        let stats: Stats = message.take();
+        self.edges.clear();
+        self.edges.actions = message.take_all();
+        let mut state = State {
+            stats: vec![stats],
+            ..State::default()
+        };
+        for field in SHARED {
+            state.set_bytes(field, message.bytes_of_all::<u8>());
+        }
+        self.edges
+            .set_kinds(&mut state.properties, &state.members, params.skin);
+        self.state = state;
+        self.state.neighbour_starts = vec![0];
+        self.set_params(params);
+        self.state.params.neighbour_capacity = 0;
+        self.state.fit();
+        self.edges.set_actions(&mut self.state);
+    }
+
+    /// Takes over parameters, but for the numbers of what there is.
+    fn set_params(&mut self, params: Params) {
+        self.edges.pulled = params.pulled;
+        let own = &self.state.params;
+        self.state.params = Params {
+            body_count: own.body_count,
+            sphere_count: own.sphere_count,
+            bucket_count: own.bucket_count,
+            stripes: own.stripes,
+            neighbour_capacity: own.neighbour_capacity,
+            slice_length: own.slice_length,
+            action_count: own.action_count,
+            pulled: own.pulled,
+            ..params
+        };
+    }
+
+    /// Takes over bodies of a state from the index `first` on: rank 0 does, before it shares them out.
+    pub fn adopt(&mut self, whole: &State, first: usize) {
+        self.engine.forget();
+        let own = &mut self.state;
+        let Some(body) = whole.bodies.get(first) else {
+            return;
+        };
+        let first_sphere = body.first_sphere as usize;
+        let spheres = own.spheres.len();
+        for (index, body) in whole.bodies.iter().enumerate().skip(first) {
+            self.edges.entries.push(Entry {
+                body: index as u32,
+                first_sphere: body.first_sphere,
+                ghost: false,
+            });
+            let place = own.bodies.len() as u32;
+            let first_sphere = own.spheres.len() as u32;
+            let all = whole.spheres_of(body);
+            own.spheres.extend(all.map(|_| Sphere {
+                body: place,
+                ..Sphere::default()
+            }));
+            own.bodies.push(Body {
+                first_sphere,
+                ..*body
+            });
+        }
+        let loads = &whole.sphere_loads[first_sphere..];
+        own.sphere_loads.truncate(spheres);
+        own.sphere_loads.extend_from_slice(loads);
+        own.body_forces
+            .extend_from_slice(whole.body_forces.get(first..).unwrap_or(&[]));
+        own.body_heat
+            .extend_from_slice(whole.body_heat.get(first..).unwrap_or(&[]));
+        if first == 0 {
+            own.neighbour_starts.clone_from(&whole.neighbour_starts);
+            own.neighbours.clone_from(&whole.neighbours);
+            own.history.clone_from(&whole.history);
+            own.params.neighbour_capacity = whole.params.neighbour_capacity;
+        }
+        own.fit();
+        self.edges.set_actions(&mut self.state);
+    }
+
+    fn step(&mut self, message: &mut Reader) {
+        let count: u64 = message.take();
+        let movers: u64 = message.take();
+        if movers > 0 {
+            let first = u64::from(self.state.stats[0].steps) + 1;
+            let poses: Vec<WallPose> = message.take_all();
+            let poses = poses.chunks_exact(movers as usize).map(<[_]>::to_vec);
+            self.state.kinematic_walls = KinematicWalls::given(first, poses.collect());
+        }
+        let Part {
+            engine,
+            state,
+            edges,
+        } = self;
+        let mut watch = Stopwatch::start(edges.post.clock);
+        edges.begin();
+        engine.on_threads(|engine| engine.steps_beside(state, count, edges));
+        edges.post.counts.all += watch.lap();
+        let stats = &mut state.stats[0];
+        let mut most = [i64::from(stats.max_overlap_fraction)];
+        edges.post.ranks.maximum(&mut most);
+        stats.max_overlap_fraction = most[0] as u32;
+    }
+
+    /// Some fields of own bodies, as the whole scene has them: see [`Part::place`].
+    fn read(&self, fields: &[Field]) -> Vec<u8> {
+        let Part { state, edges, .. } = self;
+        let mut message = Writer::default();
+        let own: Vec<(usize, Entry)> = edges.own().map(|(index, entry)| (index, *entry)).collect();
+        let bodies: Vec<u32> = own.iter().map(|(_, entry)| entry.body).collect();
+        message.put_all(&bodies);
+        let spheres = || {
+            let own = own.iter();
+            own.flat_map(|(index, _)| state.spheres_of(&state.bodies[*index]))
+        };
+        for &field in fields {
+            match field {
+                Field::Bodies => {
+                    let own = own.iter();
+                    let own = own.map(|(index, _)| edges.whole_body(*index, state.bodies[*index]));
+                    message.put_all(&own.collect::<Vec<Body>>());
+                }
+                Field::BodyForces if state.params.forces == 1 => {
+                    let own = own.iter().map(|(index, _)| state.body_forces[*index]);
+                    message.put_all(&own.collect::<Vec<BodyForce>>());
+                }
+                Field::BodyHeat if state.params.heat == 1 => {
+                    let own = own.iter().map(|(index, _)| state.body_heat[*index]);
+                    message.put_all(&own.collect::<Vec<BodyHeat>>());
+                }
+                Field::Spheres => {
+                    let own = spheres().map(|sphere| {
+                        let own = state.spheres[sphere];
+                        Sphere {
+                            body: edges.entries[own.body as usize].body,
+                            ..own
+                        }
+                    });
+                    message.put_all(&own.collect::<Vec<Sphere>>());
+                }
+                Field::SphereLoads => {
+                    let own = spheres().map(|sphere| state.sphere_loads[sphere]);
+                    message.put_all(&own.collect::<Vec<SphereLoad>>());
+                }
+                Field::NeighbourStarts => {
+                    let starts = &state.neighbour_starts;
+                    let own = spheres().map(|sphere| starts[sphere + 1] - starts[sphere]);
+                    message.put_all(&own.collect::<Vec<u32>>());
+                }
+                Field::Neighbours => {
+                    let own = entries(state, spheres()).map(|entry| {
+                        let other = state.neighbours[entry];
+                        match other & WALL {
+                            0 => edges.whole_sphere(state, other),
+                            _ => other,
+                        }
+                    });
+                    message.put_all(&own.collect::<Vec<u32>>());
+                }
+                Field::History => {
+                    let size = state.params.history_size as usize;
+                    let own = entries(state, spheres());
+                    let own =
+                        own.flat_map(|entry| &state.history[size * entry..size * (entry + 1)]);
+                    message.put_all(&own.copied().collect::<Vec<Vec4>>());
+                }
+                _ => (),
+            }
+        }
+        message.0
+    }
+
+    /// Puts what a rank has read into a state of the whole scene. `spheres` is how many entries the list of each sphere has, as
+    /// soon as that has been read.
+    pub fn place(message: &[u8], fields: &[Field], whole: &mut State, lists: &mut Lists) {
+        let mut message = Reader(message);
+        if message.is_empty() {
+            return;
+        }
+        let bodies: Vec<u32> = message.take_all();
+        let spheres: Vec<u32> = bodies
+            .iter()
+            .flat_map(|&body| whole.spheres_of(&whole.bodies[body as usize]))
+            .map(|sphere| sphere as u32)
+            .collect();
+        for &field in fields {
+            match field {
+                Field::Bodies => put(&mut whole.bodies, &bodies, message.bytes_of_all::<Body>()),
+                Field::BodyForces if whole.params.forces == 1 => {
+                    let bytes = message.bytes_of_all::<BodyForce>();
+                    put(&mut whole.body_forces, &bodies, bytes);
+                }
+                Field::BodyHeat if whole.params.heat == 1 => {
+                    put(
+                        &mut whole.body_heat,
+                        &bodies,
+                        message.bytes_of_all::<BodyHeat>(),
+                    );
+                }
+                Field::Spheres => {
+                    put(
+                        &mut whole.spheres,
+                        &spheres,
+                        message.bytes_of_all::<Sphere>(),
+                    );
+                }
+                Field::SphereLoads => {
+                    let bytes = message.bytes_of_all::<SphereLoad>();
+                    put(&mut whole.sphere_loads, &spheres, bytes);
+                }
+                Field::NeighbourStarts => lists.counts = message.take_all(),
+                Field::Neighbours => lists.entries = message.take_all(),
+                Field::History => lists.histories = message.take_all(),
+                _ => (),
+            }
+        }
+        lists.spheres = spheres;
+    }
+
+    /// The rows of some bodies of the whole scene that are own ones.
+    fn read_rows(&self, bodies: &[u32]) -> Vec<u8> {
+        let Part { state, edges, .. } = self;
+        let mut message = Writer::default();
+        for &body in bodies {
+            let Some(index) = edges.find(body).filter(|&own| !edges.entries[own].ghost) else {
+                continue;
+            };
+            message.put(body);
+            let own = state.bodies[index];
+            message.put(edges.whole_body(index, own));
+            message.put(state.body_forces.get(index).copied().unwrap_or_default());
+            message.put(state.body_heat.get(index).copied().unwrap_or_default());
+            message.put_all(&state.sphere_loads[state.spheres_of(&own)]);
+        }
+        message.0
+    }
+
+    /// Puts rows that a rank has read into a state of the whole scene.
+    pub fn place_rows(message: &[u8], whole: &mut State) {
+        let mut message = Reader(message);
+        while !message.is_empty() {
+            let index = message.take::<u32>() as usize;
+            let body: Body = message.take();
+            let (force, heat) = (message.take(), message.take());
+            let loads: Vec<SphereLoad> = message.take_all();
+            whole.bodies[index] = body;
+            if let Some(own) = whole.body_forces.get_mut(index) {
+                *own = force;
+            }
+            if let Some(own) = whole.body_heat.get_mut(index) {
+                *own = heat;
+            }
+            let spheres = whole.spheres_of(&body);
+            whole.sphere_loads[spheres].copy_from_slice(&loads);
+        }
+    }
+
+    /// Takes over what it has of a field of the whole scene.
+    fn write(&mut self, field: Field, bytes: &[u8]) {
+        let Part { state, edges, .. } = self;
+        match field {
+            Field::Properties => {
+                state.set_bytes(field, bytes);
+                let skin = state.params.skin;
+                edges.set_kinds(&mut state.properties, &state.members, skin);
+            }
+            Field::Actions => {
+                edges.actions = pod_collect_to_vec::<u8, Action>(bytes);
+                edges.set_actions(state);
+                // A spring may lead to a body that nobody has sent yet.
+                state.stats[0].stale = 1;
+            }
+            Field::Bodies => {
+                for (entry, own) in edges.entries.iter().zip(&mut state.bodies) {
+                    let body: Body = row(bytes, entry.body as usize);
+                    *own = edges.local(entry, own, body);
+                }
+            }
+            Field::BodyForces => {
+                for (entry, own) in edges.entries.iter().zip(&mut state.body_forces) {
+                    *own = row(bytes, entry.body as usize);
+                }
+            }
+            Field::BodyHeat => {
+                for (entry, own) in edges.entries.iter().zip(&mut state.body_heat) {
+                    *own = row(bytes, entry.body as usize);
+                }
+            }
+            Field::SphereLoads => {
+                for (entry, body) in edges.entries.iter().zip(&state.bodies) {
+                    for (k, sphere) in state.spheres_of(body).enumerate() {
+                        state.sphere_loads[sphere] = row(bytes, entry.first_sphere as usize + k);
+                    }
+                }
+            }
+            field if SHARED.contains(&field) => state.set_bytes(field, bytes),
+            _ => (),
+        }
+    }
+
+    /// Takes over the rows of bodies that it has.
+    fn write_rows(&mut self, message: &mut Reader) {
+        while !message.is_empty() {
+            let index: u32 = message.take();
+            let body: Body = message.take();
+            let (force, heat) = (message.take(), message.take());
+            let Part { state, edges, .. } = self;
+            let Some(own) = edges.find(index) else {
+                continue;
+            };
+            let entry = edges.entries[own];
+            state.bodies[own] = edges.local(&entry, &state.bodies[own], body);
+            if let Some(own) = state.body_forces.get_mut(own) {
+                *own = force;
+            }
+            if let Some(own) = state.body_heat.get_mut(own) {
+                *own = heat;
+            }
+        }
+    }
+
+    /// A message with rows of a state of the whole scene.
+    pub fn rows_of(state: &State, bodies: std::ops::Range<usize>) -> Writer {
+        let mut message = Command::WriteRows.message();
+        for index in bodies {
+            message.put(index as u32);
+            message.put(state.bodies[index]);
+            message.put(state.body_forces.get(index).copied().unwrap_or_default());
+            message.put(state.body_heat.get(index).copied().unwrap_or_default());
+        }
+        message
+    }
+
+    /// Takes away those of some bodies of the whole scene that it has.
+    fn remove(&mut self, message: &mut Reader) {
+        let gone: Vec<u32> = message.take_all();
+        // How many spheres go with each of them and those before it.
+        let spheres: Vec<u32> = message.take_all();
+        let Part { state, edges, .. } = self;
+        let own: Vec<u32> = gone
+            .iter()
+            .filter_map(|&body| edges.find(body))
+            .map(|place| place as u32)
+            .collect();
+        // Those of the part are found anew.
+        state.set_actions(Vec::new());
+        state.remove(&own);
+        let is_gone = |entry: &Entry| gone.binary_search(&entry.body).is_ok();
+        edges.entries.retain(|entry| !is_gone(entry));
+        for entry in &mut edges.entries {
+            let before = gone.partition_point(|&body| body < entry.body);
+            entry.body -= before as u32;
+            entry.first_sphere -= before.checked_sub(1).map_or(0, |last| spheres[last]);
+        }
+        edges.actions = message.take_all();
+        edges.set_actions(state);
+        state.stats[0].stale = 1;
+    }
+
+    fn report(&self) -> Vec<u8> {
+        let Counts {
+            steps,
+            bytes,
+            messages,
+            ghosts,
+            communication,
+            all,
+        } = self.edges.post.counts;
+        let own = self.edges.own().count();
+        let mut message = Writer::default();
+        message.put([
+            steps as f64,
+            bytes as f64,
+            messages as f64,
+            ghosts as f64,
+            communication.as_secs_f64(),
+            all.as_secs_f64(),
+            own as f64,
+        ]);
+        message.0
+    }
+}
+
+/// The neighbour lists of a rank, as they have been read.
+#[derive(Default)]
+pub(super) struct Lists {
+    spheres: Vec<u32>,
+    counts: Vec<u32>,
+    entries: Vec<u32>,
+    histories: Vec<Vec4>,
+}
+
+impl Lists {
+    /// Puts the lists of all ranks into a state of the whole scene.
+    pub fn place(all: &[Lists], whole: &mut State) {
+        let size = whole.params.history_size as usize;
+        let mut starts = vec![0; whole.spheres.len() + 1];
+        for own in all {
+            for (&sphere, &count) in own.spheres.iter().zip(&own.counts) {
+                starts[sphere as usize + 1] = count;
+            }
+        }
+        for sphere in 1..starts.len() {
+            starts[sphere] += starts[sphere - 1];
+        }
+        let total = starts[starts.len() - 1];
+        if whole.params.neighbour_capacity < total {
+            whole.set_neighbour_capacity(State::neighbour_room(total));
+        }
+        whole.neighbours[total as usize..].fill(0);
+        whole.history[size * total as usize..].fill(Vec4::ZERO);
+        for own in all {
+            let mut from = 0;
+            for (&sphere, &count) in own.spheres.iter().zip(&own.counts) {
+                let (to, count) = (starts[sphere as usize] as usize, count as usize);
+                let entries = &own.entries[from..from + count];
+                whole.neighbours[to..to + count].copy_from_slice(entries);
+                let histories = &own.histories[size * from..size * (from + count)];
+                whole.history[size * to..size * (to + count)].copy_from_slice(histories);
+                from += count;
+            }
+        }
+        whole.neighbour_starts = starts;
+        whole.stats[0].neighbours = total;
+    }
+}
+
+/// The entries of the neighbour lists of some spheres.
+fn entries(state: &State, spheres: impl Iterator<Item = usize>) -> impl Iterator<Item = usize> {
+    let starts = &state.neighbour_starts;
+    spheres.flat_map(|sphere| starts[sphere] as usize..starts[sphere + 1] as usize)
+}
+
+/// Puts rows to their places.
+fn put<T: bytemuck::Pod>(all: &mut [T], places: &[u32], rows: &[u8]) {
+    for (&place, row) in places.iter().zip(rows.chunks_exact(size_of::<T>())) {
+        all[place as usize] = pod_read_unaligned(row);
+    }
+}
+
+/// A row of a buffer that is there as bytes.
+fn row<T: bytemuck::Pod>(bytes: &[u8], index: usize) -> T {
+    let size = size_of::<T>();
+    pod_read_unaligned(&bytes[size * index..size * (index + 1)])
+}
+
+/// The bytes of a message with a field of the whole scene.
+pub(super) fn written(state: &State, field: Field) -> Writer {
+    let mut message = Command::Write.message();
+    let number = Field::ALL.iter().position(|own| *own == field);
+    message.put(number.unwrap_or(0) as u8);
+    message.put_all::<u8>(cast_slice(state.bytes(field)));
+    message
+}

@@ -1,0 +1,347 @@
+//! A scene on several ranks has the bits that it has on one: here, ranks are threads that send each other messages.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use glam::{DVec3, Vec3};
+use serde_json::{Value, json};
+
+use crate::common::{
+    bonded_crowd, crowd, crowd_with_history, forced_crowd, model, periodic_crowd, trace_of,
+    walled_crowd, warm_crowd,
+};
+use rockfall::model::{Law, Model};
+use rockfall::simulation::checkpoint::Checkpoint;
+use rockfall::simulation::serve_rank;
+use rockfall::state::State;
+use rockfall::step::cluster::{Ranks, end};
+use rockfall::{Error, NewBody, Simulation};
+
+/// A rank that is a thread.
+struct Thread {
+    rank: usize,
+    to: Vec<Sender<Vec<u8>>>,
+    from: Vec<Mutex<Receiver<Vec<u8>>>>,
+}
+
+impl Thread {
+    /// So many that reach each other.
+    fn all(count: usize) -> Vec<Arc<dyn Ranks>> {
+        let mut channels: Vec<Vec<_>> = (0..count)
+            .map(|_| (0..count).map(|_| channel()).collect())
+            .collect();
+        let mut senders: Vec<Vec<Sender<Vec<u8>>>> = vec![Vec::new(); count];
+        let mut receivers: Vec<Vec<_>> = (0..count).map(|_| Vec::new()).collect();
+        for from in &mut channels {
+            for (to, (sender, receiver)) in from.drain(..).enumerate() {
+                receivers[to].push(Mutex::new(receiver));
+                senders[receivers[to].len() - 1].push(sender);
+            }
+        }
+        let ranks = senders.into_iter().zip(receivers).enumerate();
+        let ranks = ranks.map(|(rank, (to, from))| Thread { rank, to, from });
+        ranks.map(|rank| Arc::new(rank) as Arc<dyn Ranks>).collect()
+    }
+}
+
+impl Ranks for Thread {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn count(&self) -> usize {
+        self.to.len()
+    }
+
+    fn exchange(&self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])]) {
+        for (rank, bytes) in sent {
+            self.to[*rank].send(bytes.to_vec()).unwrap();
+        }
+        for (rank, bytes) in received {
+            let message = self.from[*rank].lock().unwrap().recv().unwrap();
+            bytes.copy_from_slice(&message);
+        }
+    }
+
+    fn abort(&self, reason: &str) -> ! {
+        panic!("{reason}");
+    }
+}
+
+/// Does something with a simulation on so many ranks.
+fn on_ranks<T>(model: &Model, count: usize, act: impl FnOnce(&mut Simulation) -> T) -> T {
+    let mut ranks = Thread::all(count);
+    thread::scope(|scope| {
+        for rank in ranks.drain(1..) {
+            scope.spawn(|| serve_rank(rank));
+        }
+        let first = ranks.remove(0);
+        let mut simulation = Simulation::on_ranks(model.clone(), Arc::clone(&first), Some(1));
+        let result = act(simulation.as_mut().unwrap());
+        drop(simulation);
+        end(&*first);
+        result
+    })
+}
+
+/// All that a run carries on, but for what lists leave in it, on which nothing depends.
+fn carried(simulation: &mut Simulation) -> State {
+    let mut state = simulation.state().unwrap().clone();
+    state
+        .bodies
+        .iter_mut()
+        .for_each(|body| body.displacement_bound = 0.0);
+    state
+}
+
+/// Holds what is done with a scene on several ranks to what comes of it on one.
+fn is_held_after(model: &Model, act: impl Fn(&mut Simulation)) {
+    let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    act(&mut one);
+    let expected = carried(&mut one);
+    assert!(expected.sphere_loads.iter().any(|load| load.contacts > 0));
+    for count in [1, 2, 3, 4, 7] {
+        let (found, cost) = on_ranks(model, count, |simulation| {
+            act(simulation);
+            assert_eq!(simulation.traffic(), one.traffic(), "{count} ranks");
+            assert!(simulation.energy().unwrap() == one.energy().unwrap());
+            (carried(simulation), simulation.cluster_cost().unwrap())
+        });
+        let equal = [
+            ("bodies", found.bodies == expected.bodies),
+            ("loads", found.sphere_loads == expected.sphere_loads),
+            ("forces", found.body_forces == expected.body_forces),
+            ("heat", found.body_heat == expected.body_heat),
+            ("walls", found.walls == expected.walls),
+            ("wall loads", found.wall_loads == expected.wall_loads),
+            ("gone", found.gone == expected.gone),
+            ("actions", found.actions == expected.actions),
+            ("lists", found.neighbour_starts == expected.neighbour_starts),
+        ];
+        for (what, equal) in equal {
+            assert!(equal, "{what} on {count} ranks");
+        }
+        assert_eq!(found.stats, expected.stats, "{count} ranks");
+        let entries = found.stats[0].neighbours as usize;
+        let size = found.params.history_size as usize * entries;
+        let same = found.neighbours[..entries] == expected.neighbours[..entries];
+        assert!(same, "entries of lists on {count} ranks");
+        let same = found.history[..size] == expected.history[..size];
+        assert!(same, "histories on {count} ranks");
+        assert_eq!(cost.ranks, count);
+        let sent = cost.ghosts_per_rank > 0.0 && cost.bytes_per_step > 0.0;
+        assert_eq!(sent, count > 1, "{cost:?}");
+    }
+}
+
+/// Holds some steps of a scene on several ranks to those on one.
+fn is_held(model: &Model, steps: &[u64]) {
+    is_held_after(model, |simulation| {
+        for &some in steps {
+            simulation.step(some).unwrap();
+        }
+    });
+}
+
+#[test]
+fn crowds_under_each_law() {
+    is_held(&crowd(1500, DVec3::ZERO, 1), &[100, 1, 99]);
+    for law in [Law::HookeHistory, Law::HertzMindlin, Law::Impulse] {
+        is_held(&crowd_with_history(law, 1500, DVec3::ZERO, 1), &[150]);
+    }
+}
+
+#[test]
+fn walls_that_move_and_their_loads() {
+    is_held(
+        &walled_crowd(Law::HookeHistory, 800, DVec3::ZERO, 2),
+        &[60, 60],
+    );
+}
+
+#[test]
+fn springs_applied_forces_and_water() {
+    let mut model = forced_crowd(800, DVec3::new(-30.0, 20.0, 100.0), 3);
+    // What one group ignores ignores it.
+    model.forces.groups[0].ignores = 0b10;
+    is_held(&model, &[120]);
+}
+
+#[test]
+fn bonds_are_refused() {
+    let model = bonded_crowd(20, DVec3::ZERO, 1);
+    let alone = Thread::all(1).remove(0);
+    let refused = Simulation::on_ranks(model, alone, Some(1)).map(|_| ());
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "a cluster does not have bonds; run it without mpirun"
+    );
+}
+
+#[test]
+fn heat() {
+    is_held(&warm_crowd(Law::HertzMindlin, 800, DVec3::ZERO, 4), &[120]);
+}
+
+#[test]
+fn periodic_boxes() {
+    is_held(&periodic_crowd(1000, DVec3::ZERO, 5, [true; 3]), &[150]);
+    is_held(
+        &periodic_crowd(1000, DVec3::ZERO, 6, [true, false, true]),
+        &[150],
+    );
+}
+
+/// Balls and rods that come in above a slope, between walls, and what else is given.
+fn scene(more: Value) -> Model {
+    let mut scene = json!({
+        "version": 1, "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 2e-4 },
+        "materials": { "m": { "density": 2000, "restitution": 0.3, "friction": 0.4 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.02 }, "material": "m" },
+                    "rod": { "rod": { "n": 3, "radius": 0.015, "spacing": 0.02 }, "material": "m" },
+                    "cube": { "cube": { "n": 2, "radius": 0.015 }, "material": "m" } },
+        "planes": [ { "point": [0, 0, 0], "normal": [0.1, 1, 0], "material": "m" } ],
+        "fills": [ { "count": 150, "shapes": { "ball": 2, "rod": 1 }, "placement": "random", "seed": 4,
+                     "region": { "min": [-0.2, 0, -0.2], "max": [0.2, 0.3, 0.2] } } ],
+    });
+    for (key, value) in more.as_object().unwrap() {
+        scene[key] = value.clone();
+    }
+    model(&scene.to_string())
+}
+
+#[test]
+fn what_comes_in_and_goes_out() {
+    let model = scene(json!({
+        "inlets": [ { "rate": 500, "shapes": { "ball": 1, "rod": 1 }, "seed": 4,
+                      "region": { "min": [-0.2, 0.35, -0.2], "max": [0.2, 0.5, 0.2] },
+                      "velocity": [1, -1, 0] } ],
+        "outlets": [ { "inside": { "min": [0.22, -5, -5], "max": [5, 5, 5] } } ],
+        "probes": [ { "name": "half", "box": { "min": [-1, -1, -1], "max": [0, 1, 1] } } ],
+        "look_every": { "seconds": 5e-3 },
+    }));
+    is_held_after(&model, |simulation| {
+        simulation.step(700).unwrap();
+        let traffic = simulation.traffic();
+        assert!(
+            traffic.inlets[0].bodies > 20 && traffic.outlets[0].bodies > 5,
+            "{traffic:?}"
+        );
+    });
+}
+
+#[test]
+fn a_heap_that_falls_asleep() {
+    let model = scene(json!({ "sleep": {}, "planes": [
+        { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "m" },
+        { "point": [-0.2, 0, 0], "normal": [1, 0, 0], "material": "m" },
+        { "point": [0.2, 0, 0], "normal": [-1, 0, 0], "material": "m" },
+        { "point": [0, 0, -0.2], "normal": [0, 0, 1], "material": "m" },
+        { "point": [0, 0, 0.2], "normal": [0, 0, -1], "material": "m" } ] }));
+    is_held_after(&model, |simulation| {
+        simulation.step(4000).unwrap();
+        assert!(simulation.summary().unwrap().asleep > 0);
+    });
+}
+
+#[test]
+fn bodies_that_burst_and_stages() {
+    let model = scene(json!({
+        "bodies": [ { "name": "bomb", "shape": "cube", "position": [0, 0.4, 0] } ],
+        "explosions": [ { "body": "bomb", "at": 0.02, "fragments": 3, "speed": 3, "seed": 4 } ],
+        "stages": [ { "name": "first", "duration": 0.03 }, { "name": "second", "gravity": [3, -5, 0] } ],
+    }));
+    is_held(&model, &[400]);
+}
+
+#[test]
+fn what_a_program_does_between_steps() {
+    let model = crowd_with_history(Law::HookeHistory, 600, DVec3::ZERO, 8);
+    is_held_after(&model, |simulation| {
+        simulation.step(30).unwrap();
+        let all = simulation.handles().zip(&model.bodies);
+        let free = all
+            .filter(|(_, body)| !body.fixed)
+            .map(|(handle, _)| handle);
+        let handles: Vec<_> = free.collect();
+        let shape = simulation.shape("clump of 3").unwrap();
+        simulation.despawn_many(&handles[20..40]).unwrap();
+        simulation
+            .spawn(NewBody::new(shape, DVec3::Y * 3.0))
+            .unwrap();
+        simulation.set_gravity(DVec3::new(1.0, -3.0, 2.0)).unwrap();
+        simulation.step(30).unwrap();
+        simulation.set_velocity(handles[0], DVec3::Z).unwrap();
+        simulation
+            .apply_impulse(handles[5], DVec3::X * 1e3, DVec3::ZERO)
+            .unwrap();
+        simulation
+            .set_applied_force(handles[60], DVec3::X * 1e4, DVec3::Y * 1e3)
+            .unwrap();
+        simulation.set_fixed(handles[7], true).unwrap();
+        simulation.step(40).unwrap();
+    });
+}
+
+#[test]
+fn a_trace_has_the_samples_of_one_rank() {
+    let model = crowd(300, DVec3::ZERO, 9);
+    let bodies = [0, 5, 20];
+    let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    let expected = trace_of(&mut one, &bodies, 7, 50);
+    assert_eq!(expected.len(), 3 * 7);
+    let found = on_ranks(&model, 3, |simulation| trace_of(simulation, &bodies, 7, 50));
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!(found.load, expected.load);
+        assert_eq!((found.step, found.body), (expected.step, expected.body));
+    }
+    assert_eq!(found.len(), expected.len());
+}
+
+#[test]
+fn a_checkpoint_goes_on_with_any_number_of_ranks() {
+    let model = crowd_with_history(Law::HertzMindlin, 500, DVec3::ZERO, 10);
+    let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    one.step(60).unwrap();
+    let of_one = one.checkpoint().unwrap();
+    let of_three = on_ranks(&model, 3, |simulation| {
+        simulation.step(60).unwrap();
+        simulation.checkpoint().unwrap()
+    });
+    one.step(60).unwrap();
+    let expected = one.summary().unwrap().state_hash;
+    let go_on = |simulation: &mut Simulation, bytes: &[u8]| {
+        let checkpoint = Checkpoint::decode(bytes.to_vec(), "test".as_ref()).unwrap();
+        checkpoint.restore(simulation, "test".as_ref()).unwrap();
+        simulation.step(60).unwrap();
+        simulation.summary().unwrap().state_hash
+    };
+    for bytes in [&of_one, &of_three] {
+        let mut alone = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+        assert_eq!(go_on(&mut alone, bytes), expected);
+        for count in [1, 2, 5] {
+            let found = on_ranks(&model, count, |simulation| go_on(simulation, bytes));
+            assert_eq!(found, expected, "{count} ranks");
+        }
+    }
+}
+
+#[test]
+fn a_lost_body_ends_all_ranks_at_the_step_in_which_it_is_lost() {
+    let model = crowd(300, DVec3::ZERO, 11);
+    let victim = model.bodies.iter().rposition(|body| !body.fixed).unwrap();
+    let lose = |simulation: &mut Simulation| {
+        simulation.step(10).unwrap();
+        let mut state = simulation.state().unwrap().clone();
+        state.bodies[victim].velocity = Vec3::X * 1e9;
+        simulation.restore(&state, 10).unwrap();
+        match simulation.step(20).unwrap_err() {
+            Error::Runaway { body, step, .. } => (body, step),
+            other => panic!("{other}"),
+        }
+    };
+    let mut one = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
+    assert_eq!(lose(&mut one), (victim, 11));
+    assert_eq!(on_ranks(&model, 4, lose), (victim, 11));
+}
