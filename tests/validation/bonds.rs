@@ -180,8 +180,8 @@ pub fn cylinder(engine: Engine) -> Vec<Quantity> {
     let each = stress * area();
     for x in 0..across {
         for z in 0..across {
-            let away = f64::from(x) - middle;
-            if away.hypot(f64::from(z) - middle) > 0.5 * f64::from(across) {
+            let away = DVec3::new(f64::from(x) - middle, 0.0, f64::from(z) - middle);
+            if away.length() > 0.5 * f64::from(across) {
                 continue;
             }
             for y in 0..layers {
