@@ -133,7 +133,7 @@ impl State {
             f64::from(bond.inverse_area),
             f64::from(bond.inverse_section),
         );
-        let across = |vector: DVec3| vector.y.hypot(vector.z);
+        let across = |vector: DVec3| libm::hypot(vector.y, vector.z);
         let tension = force.x * area + across(moment) * section;
         let shear = across(force) * area + moment.x.abs() * 0.5 * section;
         // Velocities are those of half a step before: so is the energy, for the sum of both to stay what it is.
