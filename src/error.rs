@@ -29,7 +29,7 @@ pub enum Error {
     Device {
         /// Name of the adapter.
         adapter: String,
-        /// What it answered.
+        /// Answer of the system.
         reason: String,
     },
     /// A buffer of the scene is larger than the adapter allows or has memory for.
@@ -43,7 +43,7 @@ pub enum Error {
         needed: u64,
         /// Name of the adapter.
         adapter: String,
-        /// What stands against it.
+        /// Limit that stands against it.
         limit: String,
     },
     /// The machine has no memory for a scene on the CPU engine.
@@ -64,7 +64,7 @@ pub enum Error {
     Shader {
         /// Name of the shader.
         name: &'static str,
-        /// What naga says.
+        /// Message of naga.
         message: String,
     },
     /// The device stopped working.
@@ -74,7 +74,7 @@ pub enum Error {
     Lost {
         /// Name of the adapter.
         adapter: String,
-        /// What it answered.
+        /// Answer of the system.
         reason: String,
     },
     /// The domain is too narrow along a periodic axis.
@@ -101,7 +101,7 @@ pub enum Error {
         shape: String,
         /// Number of the step, counted from 1; after the one before it, all was well.
         step: u64,
-        /// What is wrong with the body's motion, in words.
+        /// Words for what is wrong with the body's motion.
         how: &'static str,
     },
     /// A custom contact law on the CPU engine.
@@ -117,7 +117,7 @@ pub enum Error {
     CannotDraw {
         /// Name of the adapter.
         adapter: String,
-        /// What is missing.
+        /// Part that is missing.
         lacks: &'static str,
     },
     /// A picture that is too large, or has no pixels.
@@ -140,7 +140,7 @@ pub enum Error {
     Checkpoint {
         /// The file.
         file: PathBuf,
-        /// What was found, what was expected, and what to do.
+        /// Sentence with what was found, what was expected, and what to do.
         problem: String,
     },
     /// A folder that a run cannot be written to, or gone on with.
@@ -148,7 +148,7 @@ pub enum Error {
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// Sentence with what is wrong with it, and what to do.
         problem: &'static str,
     },
     /// A file that cannot be written.
@@ -156,10 +156,10 @@ pub enum Error {
     Unwritten {
         /// The file.
         file: PathBuf,
-        /// What the system answered.
+        /// Answer of the system.
         reason: String,
     },
-    /// What an [`Observer`](crate::Observer) of the user's has met.
+    /// Error of an [`Observer`](crate::Observer) of the user's.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
     /// Something that cannot be changed to that while a simulation runs.
@@ -207,7 +207,7 @@ pub enum Error {
     Threads {
         /// The number asked for.
         threads: usize,
-        /// What the system answered.
+        /// Answer of the system.
         reason: String,
     },
 }

@@ -40,6 +40,7 @@
 //! | add, take away, push and read bodies | [`Simulation::spawn`], [`Simulation::despawn`], [`Simulation::apply_impulse`], [`Simulation::body`] |
 //! | read all bodies at once | [`Simulation::positions`] and its like, [`Simulation::snapshot`] |
 //! | hear of contacts | [`Simulation::watch_contacts`], [`Simulation::contacts`] |
+//! | hear of bonds that break | [`Simulation::watch_bonds`], [`Simulation::bonds`] |
 //! | ask where bodies are | [`Simulation::cast_ray`], [`Simulation::bodies_in_box`], [`Simulation::nearest_body`] |
 //! | drive walls, change materials | [`Simulation::set_wall_velocity`], [`Simulation::set_pair`], [`Simulation::set_gravity`] |
 //! | look on from step to step | [`Observer`] |

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the pictures and the film of the README anew, in docs/pictures/, and the small ones of the browser's gallery, in
+# Makes the pictures and the film of the README anew, in docs/book/src/pictures/, and the small ones of the browser's gallery, in
 # web/page/pictures/. It takes some minutes, most of them for the 100,000 bodies of heap_100k. Look at each afterwards.
 #
 # Arguments are the names of the pictures to be made, such as drum or small_drum; without any, all are. ROCKFALL is a program
@@ -20,20 +20,33 @@ picture() {
     if [[ $wanted != "  " && $wanted != *" $name "* ]]; then
         return
     fi
-    "$rockfall" run "$scene" --snapshot "docs/pictures/$name.jpg" --samples 3 --plain "$@" > /dev/null
+    "$rockfall" run "$scene" --snapshot "docs/book/src/pictures/$name.jpg" --samples 3 --plain "$@" > /dev/null
 }
 
 if [[ $wanted == "  " || $wanted == *" pile "* ]]; then
-    "$rockfall" render scenes/pile.json --video docs/pictures/pile.gif --size 440x280 --fps 15 --speed 0.4 \
+    "$rockfall" render scenes/pile.json --video docs/book/src/pictures/pile.gif --size 440x280 --fps 15 --speed 0.4 \
         --duration 0.8 --plain > /dev/null
 fi
-picture falling docs/pictures/falling.json --duration 0.6 --size 800x600 --camera 30,14 --colour shape
-picture heap_100k docs/pictures/heap_100k.json --size 1200x600 --camera 35,17,1.26 --colour shape
+picture falling docs/book/src/pictures/falling.json --duration 0.6 --size 800x600 --camera 30,14 --colour shape
+picture heap_100k docs/book/src/pictures/heap_100k.json --size 1200x600 --camera 35,17,1.26 --colour shape
 picture drum scenes/drum.json --duration 2.5 --size 800x600 --camera 14,6 --colour speed --top 1.4
 picture water scenes/water.json --duration 3 --size 800x600 --camera 24,22 --colour shape
 picture explosion scenes/ancestors/exploding_body.json --duration 0.95 --size 800x600 --camera 24,12 --colour body
 picture hopper scenes/hopper.json --duration 1.1 --size 800x600 --camera 20,14,2 --target 0,0.27,0.03 \
     --colour speed --top 1.6
+
+# shown PAGE LANGUAGE FILE: a file that a page of the handbook shows.
+shown() {
+    sed -n "/^\`\`\`$2 $3\$/,/^\`\`\`\$/p" "docs/book/src/tutorials/$1.md" | sed '1d;$d' > "$files/$3"
+}
+
+files=$(mktemp -d)
+trap 'rm -r "$files"' EXIT
+shown heap json heap.json
+shown drum json drum.json
+shown drum obj drum.obj
+picture tutorial_heap "$files/heap.json" --size 720x400 --camera 30,18,1.1 --colour body
+picture tutorial_drum "$files/drum.json" --size 720x400 --camera 0,5,1.1 --colour speed
 
 # small SCENE ARGUMENTS...: a scene of the gallery, as one can tell it from the others.
 small() {

@@ -34,9 +34,10 @@ from ._core import (
 from .picture import Film, Picture
 from .run import Run, read
 from .scene import Name, Scene, load, schema
-from .world import CONTACT, Body, Event, Frame, Nearest, RayHit, Recording, Wall, World, resume
+from .world import BOND, CONTACT, Body, Event, Frame, Nearest, RayHit, Recording, Wall, World, resume
 
 __all__ = [
+    "BOND",
     "CONTACT",
     "Body",
     "BodyGoneError",

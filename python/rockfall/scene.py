@@ -45,7 +45,7 @@ def schema() -> Dict[str, Any]:
 class Scene:
     """A scene that is put together in Python: what a scene file says, by keyword.
 
-    Keywords have the names, units and defaults of the fields of a scene file, which `schema()` and docs/scenes.md list;
+    Keywords have the names, units and defaults of the fields of a scene file, which `schema()` and docs/book/src/scenes.md list;
     what is wrong with them is said by `check`, `save` and `world`, with its place. Each part gives back a handle: its
     name, which later calls take.
 
@@ -194,6 +194,15 @@ class Scene:
         to = {"body": f"body {other}"} if isinstance(other, int) else {"point": other}
         own = {"from": {"body": f"body {body}"}, "to": to, "stiffness": stiffness}
         self._list("springs").append({**own, **_given(fields)})
+        return self
+
+    def bond(self, a: str, b: Optional[str] = None, *, young_modulus: float, **fields: Any) -> Scene:
+        """Bonds spheres of two materials, or of one, that are near each other at the start. young_modulus: Pa.
+
+        Further fields: gap (m), tensile_strength and shear_strength (Pa), weibull_modulus, damping, ...
+        """
+        own = {"between": [a, a if b is None else b], "young_modulus": young_modulus}
+        self._list("bonds").append({**own, **_given(fields)})
         return self
 
     def force(self, body: int, force: Vector = (0, 0, 0), torque: Vector = (0, 0, 0), **fields: Any) -> Scene:

@@ -36,6 +36,28 @@ overlap_fraction: of the smaller radius; point: m; normal: unit vector from the 
 body: N; torque of rolling and twisting resistance on it: N m.
 """
 
+BOND = numpy.dtype(
+    [
+        ("body", "i8"),
+        ("other", "i8"),
+        ("broken", "i8"),
+        ("time", "f8"),
+        ("energy", "f8"),
+        ("load", "f8"),
+        ("tension", "f8"),
+        ("shear", "f8"),
+        ("place", "f8", (3,)),
+        ("force", "f8", (3,)),
+        ("moment", "f8", (3,)),
+    ]
+)
+"""A row of `World.bonds`.
+
+body, other: numbers of the two bodies; broken: 0, or 1 if tension broke it and 2 if shear did; time: when, s, or -1; energy:
+what it holds, or held when it broke, J; load: stress over strength; tension, shear: the largest stresses at its edge, Pa; place: its
+middle, or where it was when it broke, m; force and moment on the body, about the middle: N, N m.
+"""
+
 
 class Event(NamedTuple):
     """Something that happened, see `World.events`."""
@@ -549,6 +571,14 @@ class World:
         return numpy.asarray(self._core.contacts()).reshape(-1).view(CONTACT)
 
     @property
+    def bonds(self) -> numpy.ndarray:
+        """The bonds, broken ones too, a structured array with the fields of `rockfall.BOND`; a copy.
+
+            broken = (world.bonds["broken"] > 0).sum()
+        """
+        return numpy.asarray(self._core.bonds()).reshape(-1).view(BOND)
+
+    @property
     def shape_names(self) -> List[str]:
         """Names of the shapes, by their indices."""
         return list(self._names[0])
@@ -732,6 +762,10 @@ class World:
         """From now on, tells of bodies that inlets, outlets and explosions bring and take, see `events`."""
         self._core.watch_flow()
 
+    def watch_bonds(self) -> None:
+        """From now on, tells of bonds that break, see `events`. `bonds` has when, where and with what energy they did."""
+        self._core.watch_bonds()
+
     def set_event_interval(self, steps: int) -> None:
         """Looks at contacts after every so many steps, besides the end of each call; 0, as at the start, for that alone.
 
@@ -754,8 +788,8 @@ class World:
         return self._core.state_hash()
 
     def energy(self) -> Dict[str, float]:
-        """Where the energy is, J: kinetic, gravitational, elastic; what was dissipated by damping, friction and drag; and
-        the work that walls and forces have done."""
+        """Where the energy is, J: kinetic, gravitational, elastic; what was dissipated by damping, friction, drag and
+        bonds; and the work that walls and forces have done."""
         return self._core.energy()
 
     def measure(self) -> Dict[str, float]:
@@ -855,18 +889,25 @@ class World:
         target: Optional[Vector] = None,
         samples: int = 2,
         plain: bool = False,
+        lines: Optional[str] = None,
+        clip: Optional[str] = None,
+        background: str = "sky",
+        ground: str = "tiles",
         adapter: Optional[str] = None,
     ) -> Picture:
         """A picture of the world as it is now: an array, uint8, shape (height, width, 3), which shows itself in a notebook.
 
         size: width and height, pixels. colour: what colours mean: body, shape, material, speed, force, overlap, contacts,
-        energy or temperature; top: the value of the last colour. camera: degrees around and above, and a zoom; eye and
+        energy, temperature, spin, radius, mass or index; top: the value of the last colour. camera: degrees around and above, and a zoom; eye and
         target: points to look from and at instead, m. samples: of a pixel along each side, 1 to 4. plain: without legend
-        and time. adapter: part of the name of the GPU, or of a software adapter, that draws for the CPU engine.
+        and time. lines: arrows of "velocity" or "force", or the network of "contacts" instead of the bodies. clip: where
+        bodies and walls are cut, such as "x=0". background: "sky", "white", "black" or a colour such as "#f0f4f8". ground:
+        what planes look like, "tiles", "plain" or "none". adapter: part of the name of the GPU, or of a software adapter, that draws for the CPU engine.
 
         Raises DeviceError if nothing can draw.
         """
-        wanted = _wanted(size, colour, top, camera, eye, target, samples, plain)
+        look = {"lines": lines, "clip": clip, "background": background, "ground": ground}
+        wanted = _wanted(size, colour, top, camera, eye, target, samples, plain, **look)
         return numpy.asarray(self._core.picture(wanted, adapter, False)).view(Picture)
 
     def film(
@@ -929,6 +970,10 @@ _LOOK: Dict[str, Any] = {
     "target": None,
     "samples": 2,
     "plain": False,
+    "lines": None,
+    "clip": None,
+    "background": "sky",
+    "ground": "tiles",
 }
 
 
@@ -941,6 +986,10 @@ def _wanted(
     target: Optional[Vector],
     samples: int,
     plain: bool,
+    lines: Optional[str],
+    clip: Optional[str],
+    background: str,
+    ground: str,
 ) -> Dict[str, Any]:
     around, above, zoom = (*camera, 1.0) if len(camera) == 2 else camera
     return {
@@ -952,6 +1001,10 @@ def _wanted(
         "target": None if target is None else _vector("target", target),
         "samples": samples,
         "plain": plain,
+        "lines": lines,
+        "clip": clip,
+        "background": background,
+        "ground": ground,
     }
 
 

@@ -9,6 +9,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rockfall::glam::DVec3;
+use rockfall::model::view::{Background, Clip, Ground, Lines};
 use rockfall::render::film;
 use rockfall::render::{ColourBy, MOST_SAMPLES, Shot};
 
@@ -26,6 +27,10 @@ pub struct Wanted {
     target: Option<[f64; 3]>,
     samples: u32,
     plain: bool,
+    lines: Option<String>,
+    clip: Option<String>,
+    background: String,
+    ground: String,
 }
 
 impl Wanted {
@@ -60,7 +65,39 @@ impl Wanted {
         if self.top.is_some_and(|top| !(top > 0.0 && top.is_finite())) {
             return wrong("top: expected a number greater than 0".to_owned());
         }
+        let named = |argument: &str, found: &str, expected: &str| {
+            PyValueError::new_err(format!("{argument}: found {found:?}, expected {expected}"))
+        };
+        let lines = match self.lines.as_deref() {
+            None => None,
+            Some("velocity") => Some(Lines::Velocity),
+            Some("force") => Some(Lines::Force),
+            Some("contacts") => Some(Lines::Contacts),
+            Some(found) => return Err(named("lines", found, "velocity, force or contacts")),
+        };
+        let clip = self.clip.as_deref().map(|text| {
+            text.parse::<Clip>()
+                .map_err(|expected| named("clip", text, expected))
+        });
+        let background = match self.background.parse() {
+            Ok(Background::Transparent) => {
+                let expected = "another one: the array has no channel for what shines through";
+                return Err(named("background", &self.background, expected));
+            }
+            Ok(background) => background,
+            Err(expected) => return Err(named("background", &self.background, expected)),
+        };
+        let ground = match &*self.ground {
+            "tiles" => Ground::Tiles,
+            "plain" => Ground::Plain,
+            "none" => Ground::None,
+            found => return Err(named("ground", found, "tiles, plain or none")),
+        };
         Ok(Shot {
+            lines,
+            clip: clip.transpose()?,
+            background: Some(background),
+            ground: Some(ground),
             size: self.size,
             colour_by: Some(colour_by),
             top: self.top,

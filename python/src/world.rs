@@ -118,6 +118,23 @@ struct Contact {
     torque: [f64; 3],
 }
 
+/// A bond, as a row of an array: see `BOND` in `python/rockfall/world.py`.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Bond {
+    body: i64,
+    other: i64,
+    broken: i64,
+    time: f64,
+    energy: f64,
+    load: f64,
+    tension: f64,
+    shear: f64,
+    place: [f64; 3],
+    force: [f64; 3],
+    moment: [f64; 3],
+}
+
 fn vector(numbers: [f64; 3]) -> DVec3 {
     DVec3::from_array(numbers)
 }
@@ -484,6 +501,34 @@ impl World {
         })?;
         let bytes: Vec<u8> = bytemuck::cast_slice(&contacts).to_vec();
         let shape = [contacts.len(), size_of::<Contact>()];
+        Ok(Memory::column(bytes).shaped(&shape))
+    }
+
+    /// The bonds, as bytes.
+    fn bonds(&self, py: Python<'_>) -> PyResult<Memory> {
+        let bonds: Vec<Bond> = self.read(py, |simulation| {
+            let ids: Vec<i64> = simulation.handles().map(|own| own.id() as i64).collect();
+            let bonds = simulation.bonds()?.map(|own| {
+                let [body, other] = own.bodies.map(|body| ids[body]);
+                let broken = own.broken;
+                Bond {
+                    body,
+                    other,
+                    broken: broken.map_or(0, |broken| 1 + i64::from(broken.by_shear)),
+                    time: broken.map_or(-1.0, |broken| broken.time),
+                    energy: broken.map_or(own.energy, |broken| broken.energy),
+                    load: own.load,
+                    tension: own.tension,
+                    shear: own.shear,
+                    place: broken.map_or(own.middle, |broken| broken.place).to_array(),
+                    force: own.force.to_array(),
+                    moment: own.moment.to_array(),
+                }
+            });
+            Ok(bonds.collect())
+        })?;
+        let bytes: Vec<u8> = bytemuck::cast_slice(&bonds).to_vec();
+        let shape = [bonds.len(), size_of::<Bond>()];
         Ok(Memory::column(bytes).shaped(&shape))
     }
 
@@ -881,6 +926,11 @@ impl World {
         Ok(())
     }
 
+    fn watch_bonds(&self) -> PyResult<()> {
+        self.lock()?.simulation.watch_bonds();
+        Ok(())
+    }
+
     fn set_event_interval(&self, steps: u64) -> PyResult<()> {
         self.lock()?.simulation.set_event_interval(steps);
         Ok(())
@@ -903,6 +953,7 @@ impl World {
                 }
                 Event::BodyEntered(body) => ("body entered", vec![body.id()], None),
                 Event::BodyLeft(body) => ("body left", vec![body.id()], None),
+                Event::BondBroke(bodies) => ("bond broke", both(bodies), None),
                 _ => return None,
             })
         };
@@ -933,6 +984,7 @@ impl World {
         parts.set_item("damping", energy.damping)?;
         parts.set_item("friction", energy.friction)?;
         parts.set_item("drag", energy.drag)?;
+        parts.set_item("bonds", energy.bonds)?;
         parts.set_item("work", energy.work)?;
         Ok(parts)
     }
@@ -1022,7 +1074,7 @@ impl World {
                 let found = Kind::ALL.into_iter().find(|kind| kind.keyword() == name);
                 found.ok_or_else(|| {
                     refused(format!(
-                        "{what}: found {name:?}, expected bodies, spheres, contacts or walls"
+                        "{what}: found {name:?}, expected bodies, spheres, contacts, bonds or walls"
                     ))
                 })
             };

@@ -1,6 +1,7 @@
 """The examples, at small sizes."""
 
 import importlib
+import re
 import sys
 
 import pytest
@@ -42,3 +43,11 @@ def test_calibration():
     example = importlib.import_module("calibrate_friction")
     friction, degrees = example.main([*SMALL, "--angle", "22", "--seeds", "1", "--most", "3"])
     assert 0.05 < friction < 0.9 and abs(degrees - 22) < 8
+
+
+def test_the_tutorial_of_the_handbook(capsys):
+    page = (REPOSITORY / "docs" / "book" / "src" / "tutorials" / "python.md").read_text("utf-8")
+    blocks = re.findall(r"^```python column\.py\n(.*?)^```", page, re.M | re.S)
+    assert len(blocks) == 2
+    exec(compile("".join(blocks), "column.py", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out.count(" s: top at ") == 4

@@ -102,6 +102,16 @@ def test_a_picture_is_an_array_that_shows_itself(scene, tmp_path):
         picture.save(tmp_path / "picture.gif")
     with pytest.raises(ValueError, match='colour: found "red", expected one of body'):
         world.picture(colour="red")
+    for argument in ("lines", "clip", "background", "ground"):
+        with pytest.raises(ValueError, match=f'{argument}: found "red", expected'):
+            world.picture(**{argument: "red"})
+    with pytest.raises(ValueError, match="no channel"):
+        world.picture(background="transparent")
+    look = {"plain": True, "background": "white", "ground": "none", "adapter": software()}
+    bodies = world.picture(size=(160, 90), **look)
+    assert (bodies[0, 0] == 255).all() and (bodies < 200).any()
+    lines = world.picture(size=(160, 90), lines="velocity", **look)
+    assert (lines != bodies).any()
     with pytest.raises(ValueError, match="same point"):
         world.picture(eye=(0, 1, 0), target=(0, 1, 0), adapter=software())
 

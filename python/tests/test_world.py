@@ -230,6 +230,27 @@ def test_events(bowl, backend):
     assert world.events() == []
 
 
+def test_bonds_break(backend):
+    scene = rockfall.Scene("pair", gravity=(0, 0, 0))
+    scene.material("glass", density=1000, restitution=0.5, friction=0.3)
+    scene.sphere("ball", "glass", radius=0.01)
+    scene.contact(normal="hooke", stiffness=1e4)
+    scene.body("ball", (0, 0, 0))
+    scene.body("ball", (0.0205, 0, 0), velocity=(0.2, 0, 0))
+    scene.body("ball", (0, 0.0205, 0))
+    scene.bond("glass", young_modulus=1e7, gap=1e-3, tensile_strength=2e4)
+    world = start(scene, backend)
+    assert world.bonds.dtype == rockfall.BOND and world.bonds["broken"].tolist() == [0, 0]
+    world.watch_bonds()
+    world.step(200)
+    bonds = world.bonds
+    broken = bonds[bonds["broken"] > 0]
+    assert broken["body"].tolist() == [0] and broken["other"].tolist() == [1]
+    assert broken["time"][0] > 0 and broken["energy"][0] > 0
+    assert world.energy()["bonds"] == pytest.approx(broken["energy"][0], rel=1e-3)
+    assert [(event.kind, [body.id for body in event.bodies]) for event in world.events()] == [("bond broke", [0, 1])]
+
+
 def test_a_checkpoint_is_gone_on_from(world, bowl, tmp_path, backend):
     world.step(100)
     state = world.checkpoint(tmp_path / "state.checkpoint")

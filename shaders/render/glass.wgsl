@@ -106,7 +106,7 @@ fn glass_edge(
     } else if end_out > 0.0 {
         end = cut;
     }
-    return line_vertex(start, end, 0.45 * wall_looks[edge.wall].xyz, vertex);
+    return line_vertex(start, end, 0.45 * wall_looks[edge.wall].xyz, 1.0, vertex);
 }
 
 @fragment

@@ -5,8 +5,8 @@ struct LineVertex {
     @location(0) @interpolate(flat) colour: vec3<f32>,
 }
 
-// A corner of the strip that a line is drawn as; both ends from the camera, m.
-fn line_vertex(first_end: vec3<f32>, last_end: vec3<f32>, colour: vec3<f32>, vertex: u32) -> LineVertex {
+// A corner of the strip that a line is drawn as, `wide` times as wide as others; both ends from the camera, m.
+fn line_vertex(first_end: vec3<f32>, last_end: vec3<f32>, colour: vec3<f32>, wide: f32, vertex: u32) -> LineVertex {
     var start = first_end;
     var end = last_end;
     // Cut off what is behind the camera, where nothing can be projected.
@@ -29,7 +29,7 @@ fn line_vertex(first_end: vec3<f32>, last_end: vec3<f32>, colour: vec3<f32>, ver
     let along = select(vec2<f32>(1.0, 0.0), normalize(way), dot(way, way) > 1e-12);
     let place = corner(vertex);
     let clip = select(first, last, place.x > 0.0);
-    let width = view.line_width * f32(max(view.supersampling, 1u)) / view.size;
+    let width = wide * view.line_width * f32(max(view.supersampling, 1u)) / view.size;
     let aside = place.y * vec2<f32>(-along.y, along.x) * width;
     out.position = clip + vec4<f32>(aside * clip.w, 0.0, 0.0);
     out.colour = colour;

@@ -5,6 +5,7 @@
 struct Line {
     // Both ends from the camera, m.
     start: vec3<f32>,
+    width: f32,
     end: vec3<f32>,
     colour: vec3<f32>,
 }
@@ -17,7 +18,7 @@ fn lines_end(
     @builtin(instance_index) index: u32,
 ) -> LineVertex {
     let line = lines[index];
-    return line_vertex(line.start, line.end, line.colour, vertex);
+    return line_vertex(line.start, line.end, line.colour, line.width, vertex);
 }
 
 @fragment

@@ -2,6 +2,7 @@
 
 @group(0) @binding(14) var<storage, read> sphere_loads: array<SphereLoad>;
 @group(0) @binding(44) var<storage, read> body_heat: array<BodyHeat>;
+@group(0) @binding(54) var<storage, read> body_bonds: array<BodyBonds>;
 
 // Of a sphere: its colour on the map is at this between `view.bottom` and `view.top`.
 fn quantity(index: u32) -> f32 {
@@ -24,6 +25,9 @@ fn quantity(index: u32) -> f32 {
         }
         case BY_TEMPERATURE: {
             return select(0.0, body_heat[own].temperature, params.heat == 1u);
+        }
+        case BY_DAMAGE: {
+            return select(0.0, body_bonds[own].damage, params.bonds == 1u);
         }
         case BY_SPIN: {
             return length(spin_of(own));

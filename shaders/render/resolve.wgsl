@@ -22,32 +22,37 @@ fn dither(pixel: vec2<f32>) -> f32 {
 }
 
 // The colour at a place in the picture, between the samples around it.
-fn between(place: vec2<f32>) -> vec3<f32> {
+fn between(place: vec2<f32>) -> vec4<f32> {
     let last = vec2<i32>(view.size) - 1;
     let corner = floor(place - 0.5);
     let part = place - 0.5 - corner;
     let first = clamp(vec2<i32>(corner), vec2<i32>(0), last);
     let next = clamp(vec2<i32>(corner) + 1, vec2<i32>(0), last);
-    let above = mix(textureLoad(samples, first, 0).xyz, textureLoad(samples, vec2<i32>(next.x, first.y), 0).xyz, part.x);
-    let below = mix(textureLoad(samples, vec2<i32>(first.x, next.y), 0).xyz, textureLoad(samples, next, 0).xyz, part.x);
-    return min(mix(above, below, part.y), vec3<f32>(1.0));
+    let above = mix(textureLoad(samples, first, 0), textureLoad(samples, vec2<i32>(next.x, first.y), 0), part.x);
+    let below = mix(textureLoad(samples, vec2<i32>(first.x, next.y), 0), textureLoad(samples, next, 0), part.x);
+    return min(mix(above, below, part.y), vec4<f32>(1.0));
+}
+
+// A pixel whose colour is `sum`, times how much it hides of what is behind the picture, and that.
+fn pixel(sum: vec4<f32>, place: vec2<f32>) -> vec4<f32> {
+    let colour = sum.xyz / max(sum.w, 1e-6);
+    return vec4<f32>(encoded(colour) + dither(place), sum.w);
 }
 
 @fragment
 fn resolve_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     if view.supersampling == 0u {
-        let colour = between(position.xy * view.sharpness);
-        return vec4<f32>(encoded(colour) + dither(position.xy), 1.0);
+        return pixel(between(position.xy * view.sharpness), position.xy);
     }
     let first = vec2<u32>(position.xy) * view.supersampling;
-    var sum = vec3<f32>(0.0);
+    var sum = vec4<f32>(0.0);
     for (var y = 0u; y < view.supersampling; y++) {
         for (var x = 0u; x < view.supersampling; x++) {
-            let colour = textureLoad(samples, first + vec2<u32>(x, y), 0).xyz;
+            let colour = textureLoad(samples, first + vec2<u32>(x, y), 0);
             // Clamped before the mean is taken, so that edges of what is too bright stay smooth.
-            sum += min(colour, vec3<f32>(1.0));
+            sum += min(colour, vec4<f32>(1.0));
         }
     }
     let count = f32(view.supersampling * view.supersampling);
-    return vec4<f32>(encoded(sum / count) + dither(position.xy), 1.0);
+    return pixel(sum / count, position.xy);
 }

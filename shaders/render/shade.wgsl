@@ -71,6 +71,10 @@ fn ball_colour(surface: Surface) -> vec3<f32> {
 
 // Squares on a plane, which fade where they become too small to be seen.
 fn plane_colour(surface: Surface, samples: f32) -> vec3<f32> {
+    let colour = wall_looks[planes[surface.index].wall].xyz;
+    if view.tile == 0.0 {
+        return colour;
+    }
     let plane = plane_at(surface.index);
     let across = tangents(plane.normal);
     let from_point = surface.place - plane.point;
@@ -79,19 +83,22 @@ fn plane_colour(surface: Surface, samples: f32) -> vec3<f32> {
     let odd = fract(0.5 * (square.x + square.y)) > 0.25;
     let slant = abs(dot(normalize(surface.place), plane.normal));
     let seen = smoothstep(3.0, 12.0, view.tile * samples * max(slant, 0.02));
-    let colour = wall_looks[planes[surface.index].wall].xyz;
     let light = colour;
     let dark = colour * vec3<f32>(0.80, 0.82, 0.86);
     return mix(0.5 * (light + dark), select(light, dark, odd), seen);
 }
 
-fn background(way: vec3<f32>) -> vec3<f32> {
+// What is behind all things, times how much it hides, and that.
+fn background(way: vec3<f32>) -> vec4<f32> {
+    if view.background.w >= 0.0 {
+        return view.background;
+    }
     let height = dot(normalize(way), view.zenith);
     let horizon = vec3<f32>(0.72, 0.76, 0.80);
     let zenith = vec3<f32>(0.36, 0.48, 0.64);
     let below = vec3<f32>(0.58, 0.60, 0.62);
-    return mix(mix(horizon, zenith, smoothstep(0.0, 0.9, height)), below,
-        smoothstep(0.0, -0.5, height));
+    let sky = mix(mix(horizon, zenith, smoothstep(0.0, 0.9, height)), below, smoothstep(0.0, -0.5, height));
+    return vec4<f32>(sky, 1.0);
 }
 
 // What remains of the light from all around: the mean of the samples nearby that are as far away.
@@ -164,7 +171,7 @@ fn shade_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
         return vec4<f32>(1.0, 0.45, 0.02, 1.0);
     }
     if surface.kind == NOTHING {
-        return vec4<f32>(behind, 1.0);
+        return behind;
     }
     let normal = surface.normal;
     let samples = 0.5 * view.size.y / (length(view.up) * dot(surface.place, view.forward));
@@ -194,7 +201,7 @@ fn shade_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     let half = normalize(view.to_light - normalize(way));
     light += gloss * sun * pow(max(dot(normal, half), 0.0), 40.0);
     if surface.kind == A_PLANE {
-        light = mix(light, behind, plane_end(surface.place, normal));
+        return mix(vec4<f32>(light, 1.0), behind, plane_end(surface.place, normal));
     }
     return vec4<f32>(light, 1.0);
 }

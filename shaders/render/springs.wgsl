@@ -51,7 +51,7 @@ fn springs_end(
         let taut = distance >= action.rest_length;
         let colour = select(vec3<f32>(0.30, 0.26, 0.20), vec3<f32>(0.12, 0.10, 0.07), taut);
         let first = start + way * (f32(piece) / f32(PIECES));
-        return line_vertex(first, first + way / f32(PIECES), colour, vertex);
+        return line_vertex(first, first + way / f32(PIECES), colour, 1.0, vertex);
     }
     // As wide as a coil of its length at rest would be, across the line of sight.
     let wide = 0.04 * max(action.rest_length, 0.3 * distance);
@@ -66,6 +66,7 @@ fn springs_end(
         start + first.x * way + first.y * aside,
         start + last.x * way + last.y * aside,
         mix(grey, strained, abs(stretch)),
+        1.0,
         vertex,
     );
 }

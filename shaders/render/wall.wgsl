@@ -30,7 +30,7 @@ struct Edge {
 }
 
 @group(0) @binding(3) var<uniform> walls: array<Wall, MAX_WALLS>;
-@group(0) @binding(42) var<storage, read> planes: array<Plane>;
+@group(0) @binding(42) var<uniform> planes: array<Plane, MAX_WALLS>;
 @group(0) @binding(43) var<storage, read> triangles: array<Triangle>;
 @group(0) @binding(52) var<storage, read> edges: array<Edge>;
 // Of each wall its colour, and what is said of how much it hides: see `wall_looks` in src/render/walls.rs.

@@ -11,9 +11,9 @@ use super::{Grain, Moment};
 pub struct Mixing {
     /// Variance of the means of cells, each weighted by its number of bodies.
     pub variance: f64,
-    /// What it is if no two bodies that differ share a cell: the variance of the property.
+    /// Variance of a fully segregated state, in which no two bodies that differ share a cell: that of the property.
     pub of_segregated: f64,
-    /// What it is of a random mixture in such cells: that variance by the mean number of bodies of a cell.
+    /// Variance of a random mixture in such cells: that of the property by the mean number of bodies of a cell.
     pub of_random: f64,
     /// Number of cells with enough bodies.
     pub cells: usize,

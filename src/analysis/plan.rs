@@ -10,7 +10,7 @@ use super::surface::Slope;
 use super::{Grain, Moment};
 use crate::model::Model;
 
-/// What is looked at for how well it is mixed.
+/// Property whose mixing is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Property {
     /// Whether a body is of one of some shapes: whether each shape of the model is.
@@ -35,7 +35,7 @@ impl Property {
         )
     }
 
-    /// What a body has of it.
+    /// Value of the property for one body.
     pub fn of(&self, grain: &Grain) -> f64 {
         match self {
             Property::Shapes(shapes) => f64::from(u8::from(shapes.get(grain.shape) == Some(&true))),
@@ -49,7 +49,7 @@ impl Property {
 /// Mixing, as it is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixingPlan {
-    /// What is mixed.
+    /// Property that is mixed.
     pub property: Property,
     /// Side of the cells, m; `None` for four mean diameters.
     pub side: Option<f64>,

@@ -4,14 +4,14 @@ use glam::{DMat3, DVec3};
 
 use crate::simulation::network::{Histogram, Network, NetworkContact, Partner};
 
-/// What the contacts of a moment come to.
+/// Structure of the contacts of one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Structure {
     /// Number of contacts: surfaces that overlap.
     pub contacts: usize,
     /// Mean number of contacts of a body that is not fixed.
     pub coordination: f64,
-    /// The same without rattlers: bodies with fewer than four contacts, and those that only such bodies hold.
+    /// Mean number of contacts without rattlers: bodies with fewer than four contacts, and those that only such bodies hold.
     pub coordination_without_rattlers: f64,
     /// Number of rattlers.
     pub rattlers: usize,

@@ -38,7 +38,7 @@ impl Failure {
     pub const STOPPED: u8 = 130;
 }
 
-/// What a command returns.
+/// Result of a command.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl From<Error> for Failure {

@@ -16,7 +16,7 @@ pub fn catch(canceller: Canceller, what: &'static str) {
         canceller.cancel();
         terminal::say(match STOP.swap(true, Ordering::Relaxed) {
             false => format!("stopping after this step; {what} is being written"),
-            true => format!("still stopping: who kills the program (SIGKILL) goes without {what}"),
+            true => format!("still stopping; killing the program now (SIGKILL) would lose {what}"),
         });
     });
     if let Err(error) = caught {

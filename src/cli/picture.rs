@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use glam::DVec3;
 use image::{RgbImage, RgbaImage, buffer::ConvertBuffer};
-use rockfall::model::view::Clip;
+use rockfall::model::view::{Background, Clip, Ground, Lines};
 use rockfall::render::{ColourBy, ColourMap, MOST_SAMPLES, Shot, Studio};
 use rockfall::{Error, Simulation};
 
@@ -38,6 +38,18 @@ pub struct PictureArguments {
     /// Cut bodies and walls: x=0 takes away what is nearer to the camera than there (m), x<0 and x>0 say what stays
     #[arg(long, value_name = "PLANE", value_parser = clip, allow_hyphen_values = true)]
     pub clip: Option<Clip>,
+
+    /// Background: sky, white, black, transparent or a colour such as #f0f4f8 [default: as the scene says, else sky]
+    #[arg(long, value_name = "COLOUR", value_parser = background)]
+    pub background: Option<Background>,
+
+    /// Look of planes [default: as the scene says, else tiles]
+    #[arg(long, value_enum, value_name = "LOOK")]
+    pub ground: Option<Ground>,
+
+    /// Draw arrows at the bodies, or the contact network instead of them [default: as the scene says, else none]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub lines: Option<Lines>,
 
     /// What is up: x, y, z, -x, -y, -z or a direction X,Y,Z [default: against gravity]
     #[arg(long, value_name = "AXIS", value_parser = direction, allow_hyphen_values = true)]
@@ -81,6 +93,9 @@ impl PictureArguments {
             top: self.top,
             map: self.map,
             clip: self.clip,
+            background: self.background,
+            ground: self.ground,
+            lines: self.lines,
             up: self.up,
             camera: self.camera,
             eye: self.eye,
@@ -107,8 +122,17 @@ impl PictureArguments {
 
 /// Writes a picture to a file, whose ending says how.
 pub fn save(picture: &RgbaImage, path: &Path) -> Outcome {
-    let opaque: RgbImage = picture.convert();
-    opaque.save(path).map_err(|error| {
+    let is_png = path
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
+    let saved = match is_png && picture.pixels().any(|pixel| pixel[3] < 255) {
+        true => picture.save(path),
+        false => {
+            let opaque: RgbImage = picture.convert();
+            opaque.save(path)
+        }
+    };
+    saved.map_err(|error| {
         Failure::Run(format!(
             "the picture {} cannot be written: {error}",
             path.display()
@@ -117,10 +141,17 @@ pub fn save(picture: &RgbaImage, path: &Path) -> Outcome {
 }
 
 /// Refuses a file whose ending says no format of pictures.
-pub fn check_ending(flag: &str, path: &Path) -> Outcome {
+pub fn check_ending(flag: &str, path: &Path, background: Option<Background>) -> Outcome {
     let ending = path.extension().and_then(|ending| ending.to_str());
     match ending.map(str::to_lowercase).as_deref() {
-        Some("png" | "jpg" | "jpeg") => Ok(()),
+        Some("png") => Ok(()),
+        Some("jpg" | "jpeg") if background == Some(Background::Transparent) => {
+            Err(Failure::Usage(format!(
+                "--background transparent: the file {} cannot be transparent; end its name with .png",
+                path.display()
+            )))
+        }
+        Some("jpg" | "jpeg") => Ok(()),
         _ => Err(Failure::Usage(format!(
             "{flag}: the file {} has no ending that names a format of pictures; end its name \
              with .png or .jpg",
@@ -170,6 +201,11 @@ fn range(text: &str) -> Result<[f32; 2], String> {
 pub(super) fn clip(text: &str) -> Result<Clip, String> {
     let clip: Result<Clip, &str> = text.parse();
     clip.map_err(|expected| format!("expected is {expected}"))
+}
+
+fn background(text: &str) -> Result<Background, String> {
+    let background: Result<Background, &str> = text.parse();
+    background.map_err(|expected| format!("expected is {expected}"))
 }
 
 pub(super) fn direction(text: &str) -> Result<DVec3, String> {

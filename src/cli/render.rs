@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use rockfall::measure::bench::Spread;
+use rockfall::model::view::Background;
 use rockfall::render::film::{Film, FilmError};
 use rockfall::scene::Scene;
 use rockfall::{Error, Simulation};
@@ -71,6 +72,13 @@ Examples:
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
+    let is_transparent = arguments.picture.background == Some(Background::Transparent);
+    if let (Some(film), true) = (&arguments.video, is_transparent) {
+        return Err(Failure::Usage(format!(
+            "--background transparent: the film {} cannot be transparent; write pictures with --out instead",
+            film.display()
+        )));
+    }
     let options = arguments.engine.options()?;
     let (mut simulation, kept) = if arguments.scene.is_dir() {
         let (simulation, kept) = super::kept(&arguments.scene, &options)?;
@@ -129,7 +137,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
             break;
         }
         lap(&mut times[0]);
-        let picture = studio.picture(&simulation)?;
+        let picture = studio.picture(&mut simulation)?;
         lap(&mut times[1]);
         outputs.add(frame, &picture)?;
         lap(&mut times[2]);

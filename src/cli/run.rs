@@ -89,11 +89,11 @@ pub struct Arguments {
     #[arg(long, value_name = "INTERVAL", requires = "out", value_parser = interval)]
     checkpoint_every: Option<Interval>,
 
-    /// VTK files to write: bodies, spheres, contacts, walls, or none [default: all]
+    /// VTK files to write: bodies, spheres, contacts, bonds, walls, or none [default: all]
     #[arg(long, value_name = "LIST", requires = "out", value_parser = kinds)]
     vtk: Option<Kinds>,
 
-    /// States to write: bodies, spheres, contacts, or none [default: bodies]
+    /// States to write: bodies, spheres, contacts, bonds, or none [default: bodies]
     #[arg(long, value_name = "LIST", requires = "out", value_parser = tables)]
     states: Option<Kinds>,
 
@@ -506,7 +506,7 @@ impl Arguments {
     #[cfg(feature = "render")]
     fn check_snapshot(&self) -> Outcome {
         match &self.snapshot {
-            Some(path) => picture::check_ending("--snapshot", path),
+            Some(path) => picture::check_ending("--snapshot", path, self.picture.background),
             None if self.picture.shot() == Shot::default() => Ok(()),
             None => Err(Failure::Usage(
                 "some arguments say how a picture looks, but none is made; add --snapshot FILE"
@@ -683,7 +683,10 @@ fn kinds(text: &str) -> Result<Kinds, String> {
 }
 
 fn tables(text: &str) -> Result<Kinds, String> {
-    listed_kinds(text, &[Kind::Bodies, Kind::Spheres, Kind::Contacts])
+    listed_kinds(
+        text,
+        &[Kind::Bodies, Kind::Spheres, Kind::Contacts, Kind::Bonds],
+    )
 }
 
 fn listed_kinds(text: &str, all: &[Kind]) -> Result<Kinds, String> {

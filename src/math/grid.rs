@@ -170,7 +170,7 @@ pub fn integer(number: f32) -> i32 {
     unsafe { held.to_int_unchecked() }
 }
 
-/// The same for each component.
+/// Nearest integers, component by component.
 #[inline(always)]
 pub fn integers(numbers: Vec3) -> IVec3 {
     IVec3::new(integer(numbers.x), integer(numbers.y), integer(numbers.z))

@@ -1,7 +1,7 @@
 //! Work on several threads, by rayon under the feature `parallel`; without it, the same calls work through their
 //! items one after the other, and no thread is started.
 
-/// What a file that uses `par_iter` and the like imports.
+/// Imports of a file that uses `par_iter` and the like.
 pub mod prelude {
     #[cfg(not(feature = "parallel"))]
     pub use super::sequential::{IntoParallelIterator, ParallelSlice};
@@ -95,7 +95,7 @@ mod sequential {
         }
     }
 
-    /// What can be worked through.
+    /// Things that can be worked through.
     pub trait IntoParallelIterator: IntoIterator + Sized {
         /// Its items.
         fn into_par_iter(self) -> Sequence<Self::IntoIter> {

@@ -15,7 +15,7 @@ pub struct Quaternion {
 }
 
 impl Quaternion {
-    /// What a body's `orientation` stands for.
+    /// Unit quaternion for which a body's `orientation` stands.
     #[inline(always)]
     pub fn of(orientation: IVec4) -> Quaternion {
         Quaternion {
@@ -40,8 +40,9 @@ impl Quaternion {
         vector + self.w * across + self.xyz.cross(across)
     }
 
+    /// This turn after another, of unit quaternions.
     #[inline(always)]
-    fn times(self, other: Quaternion) -> Quaternion {
+    pub fn times(self, other: Quaternion) -> Quaternion {
         Quaternion {
             xyz: self.w * other.xyz + other.w * self.xyz + self.xyz.cross(other.xyz),
             w: self.w * other.w - self.xyz.dot(other.xyz),
@@ -50,7 +51,7 @@ impl Quaternion {
 
     /// The sum with `factor` times another.
     #[inline(always)]
-    fn plus(self, factor: f32, other: Quaternion) -> Quaternion {
+    pub fn plus(self, factor: f32, other: Quaternion) -> Quaternion {
         Quaternion {
             xyz: self.xyz + factor * other.xyz,
             w: self.w + factor * other.w,
@@ -62,8 +63,9 @@ impl Quaternion {
         self.xyz.length_squared() + self.w * self.w
     }
 
+    /// The same of length 1.
     #[inline(always)]
-    fn normalize(self) -> Quaternion {
+    pub fn normalize(self) -> Quaternion {
         let factor = 1.0 / self.length_squared().sqrt();
         Quaternion {
             xyz: factor * self.xyz,
@@ -100,7 +102,7 @@ pub const MOST_TURN: f32 = 3.0;
 /// The unit of a component of an orientation: 2⁻³⁰.
 pub const UNIT: f32 = 1.0 / 1_073_741_824.0;
 
-/// What a unit quaternion is as a body's `orientation`.
+/// The `orientation` of a body for a unit quaternion.
 pub fn orientation(quaternion: DQuat) -> IVec4 {
     (DVec4::from(quaternion.normalize()) / f64::from(UNIT))
         .round()

@@ -42,7 +42,7 @@ pub(crate) fn plus(sum: f32, term: f32, dither: f32) -> f32 {
     }
 }
 
-/// The same for each component.
+/// Rounded sum, component by component.
 #[inline(always)]
 pub fn add(sum: Vec3, term: Vec3, dither: f32) -> Vec3 {
     Vec3::new(

@@ -21,7 +21,7 @@ pub struct Heat {
     pub walls: Vec<Option<f64>>,
 }
 
-/// What a material is to heat.
+/// Thermal properties of a material.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Thermal {
     /// Density, kg/m³.

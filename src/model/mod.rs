@@ -3,6 +3,7 @@
 //! Everything here is in `f64` and in SI units; [`crate::state::State`] turns it into the buffers
 //! that the engines work on.
 
+pub mod bond;
 pub mod clump;
 pub mod flow;
 pub mod forces;
@@ -22,6 +23,7 @@ use bytemuck::{bytes_of, cast_slice};
 use glam::{DQuat, DVec3, Vec4};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::model::bond::Bond;
 use crate::model::clump::Clump;
 use crate::model::flow::Flow;
 use crate::model::forces::{Forces, Sleep};
@@ -100,7 +102,7 @@ pub struct CustomLaw {
     pub range: f64,
 }
 
-/// What all contacts of a scene share.
+/// Settings that all contacts of a scene share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContactModel {
     /// Contact law.
@@ -161,13 +163,13 @@ pub struct PairLaw {
     /// Normal stiffness, N/m; of the normal model `hertz` 4/3 E*, Pa, with 1/E* = (1-nu_a²)/E_a + (1-nu_b²)/E_b. Of the law
     /// `impulse` that of its stiffest contact: each contact has its own.
     pub stiffness: f64,
-    /// The same of the first material on a wall of the second: with 1/E* = (1-nu_a²)/E_a for the normal model `hertz` if walls
+    /// Normal stiffness of the first material on a wall of the second: with 1/E* = (1-nu_a²)/E_a for the normal model `hertz` if walls
     /// of that material are rigid, else equal to `stiffness`.
     pub wall_stiffness: f64,
     /// Tangential over normal stiffness. Of the normal model `hertz`, where both are tangents:
     /// 8 G* sqrt(R d) / (2 E* sqrt(R d)) = 4 G*/E*, with 1/G* = (2-nu_a)/G_a + (2-nu_b)/G_b.
     pub tangential_ratio: f64,
-    /// The same of the first material on a wall.
+    /// Tangential over normal stiffness of the first material on a wall.
     pub wall_tangential_ratio: f64,
     /// Damping ratio of the normal dashpot, from the coefficient of restitution.
     pub damping_ratio: f64,
@@ -214,7 +216,7 @@ impl PairLaw {
         numbers.into_iter()
     }
 
-    /// The same springs, with nothing that dissipates or attracts.
+    /// An elastic pair: these springs, with nothing that dissipates or attracts.
     pub fn elastic(self) -> PairLaw {
         PairLaw {
             stiffness: self.stiffness,
@@ -288,7 +290,7 @@ pub struct ModelBody {
     pub fixed: bool,
     /// Index into [`Forces::groups`].
     pub group: usize,
-    /// What it carries besides its motion.
+    /// Quantities that it carries besides its motion.
     pub quantities: Quantities,
 }
 
@@ -332,7 +334,7 @@ pub struct Model {
     pub integrator: Integrator,
     /// The periodic box, if there is one.
     pub domain: Option<Domain>,
-    /// What all contacts share.
+    /// Settings that all contacts share.
     pub contact: ContactModel,
     /// Names of the materials.
     pub materials: Vec<String>,
@@ -348,10 +350,12 @@ pub struct Model {
     pub bodies: Vec<ModelBody>,
     /// Contact histories from another run, if there are any.
     pub history: Option<ContactHistory>,
-    /// What comes in, goes out and is looked at.
+    /// Inlets, outlets, probes and explosions.
     pub flow: Flow,
-    /// What acts on bodies besides contacts.
+    /// Forces on bodies besides those of contacts and bonds.
     pub forces: Forces,
+    /// Bonds between bodies at the start.
+    pub bonds: Vec<Bond>,
     /// When bodies sleep, if they do.
     pub sleep: Option<Sleep>,
     /// How bodies hold heat and pass it on, if they do.
@@ -369,6 +373,11 @@ impl Model {
             .iter()
             .map(|body| self.shapes[body.shape].spheres.len())
             .sum()
+    }
+
+    /// Whether anything acts on bodies besides contacts and gravity: the pass `forces` runs.
+    pub fn forces_act(&self) -> bool {
+        self.forces.act() || !self.bonds.is_empty()
     }
 
     /// Unit vector that points up: as the scene says, else against gravity, else along y.
@@ -400,6 +409,7 @@ impl Model {
             flow,
             history,
             forces,
+            bonds,
             sleep,
             heat,
             stages,
@@ -423,6 +433,9 @@ impl Model {
         // A scene without heat has the hash that it had before there was heat.
         if let Some(heat) = heat {
             let _ = write!(hash, "{heat:?}");
+        }
+        if !bonds.is_empty() {
+            let _ = write!(hash, "{bonds:?}");
         }
         if !stages.list.is_empty() {
             let _ = write!(hash, "{:?}", stages.list);

@@ -9,7 +9,7 @@ pub struct Quantity {
     pub name: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// What a body starts with for which a scene says nothing.
+    /// Value with which a body starts if the scene gives none.
     pub at_start: f64,
     /// Whether it must be greater than 0.
     pub is_positive: bool,

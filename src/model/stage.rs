@@ -60,7 +60,7 @@ pub struct End {
     pub until: Option<Until>,
 }
 
-/// What ends a stage.
+/// Condition that ends a stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
     /// No body is faster than this, m/s.

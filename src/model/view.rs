@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use glam::DVec3;
 
-/// What the colour of a sphere means.
+/// Meaning of the colour of a sphere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[cfg_attr(
@@ -42,11 +42,13 @@ pub enum ColourBy {
     Mass,
     /// Place of the body among all, from 0 on
     Index,
+    /// Part of the body's bonds that is broken
+    Damage,
 }
 
 impl ColourBy {
     /// All of them, in the order of their numbers.
-    pub const ALL: [ColourBy; 13] = [
+    pub const ALL: [ColourBy; 14] = [
         ColourBy::Body,
         ColourBy::Shape,
         ColourBy::Material,
@@ -60,9 +62,10 @@ impl ColourBy {
         ColourBy::Radius,
         ColourBy::Mass,
         ColourBy::Index,
+        ColourBy::Damage,
     ];
 
-    /// What a legend calls it, with its unit.
+    /// Title of a legend, with the unit.
     pub fn title(self) -> &'static str {
         match self {
             ColourBy::Body => "body",
@@ -78,6 +81,7 @@ impl ColourBy {
             ColourBy::Radius => "radius (m)",
             ColourBy::Mass => "mass (kg)",
             ColourBy::Index => "place among the bodies",
+            ColourBy::Damage => "broken bonds (of the body's)",
         }
     }
 
@@ -158,7 +162,7 @@ pub struct Clip {
     pub axis: usize,
     /// Where the plane is on it, m.
     pub at: f64,
-    /// What stays.
+    /// Side of the plane that stays.
     pub keep: Keep,
 }
 
@@ -176,7 +180,7 @@ impl Clip {
     }
 }
 
-/// What is expected where a clipping plane is written.
+/// Words for what is expected where a clipping plane is written.
 pub const CLIP: &str =
     "an axis, one of =, < and >, and a coordinate (m), such as x=0, y<0.5 or z>-1";
 
@@ -216,7 +220,94 @@ impl fmt::Display for Clip {
     }
 }
 
-/// What a wall looks like.
+/// Background of a picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Background {
+    /// A sky.
+    #[default]
+    Sky,
+    /// Nothing: pictures can be laid over others.
+    Transparent,
+    /// One colour, sRGB.
+    Colour([u8; 3]),
+}
+
+/// Words for a background, as errors expect them.
+pub const BACKGROUND: &str = "sky, white, black, transparent or a colour such as #f0f4f8: two hexadecimal digits each for red, green and blue";
+
+impl FromStr for Background {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Background, &'static str> {
+        match text {
+            "sky" => Ok(Background::Sky),
+            "transparent" => Ok(Background::Transparent),
+            "white" => Ok(Background::Colour([255; 3])),
+            "black" => Ok(Background::Colour([0; 3])),
+            _ => colour(text).map(Background::Colour).ok_or(BACKGROUND),
+        }
+    }
+}
+
+/// Look of walls that are planes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[cfg_attr(
+    feature = "scene",
+    derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema),
+    serde(remote = "Ground", rename_all = "kebab-case")
+)]
+pub enum Ground {
+    /// Tiles of a round length
+    #[default]
+    Tiles,
+    /// One colour
+    Plain,
+    /// They are not drawn
+    None,
+}
+
+/// Vectors or contacts that are drawn as lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[cfg_attr(
+    feature = "scene",
+    derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema),
+    serde(remote = "Lines", rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum Lines {
+    /// An arrow at each body along its velocity
+    Velocity,
+    /// An arrow at each body along the sum of its contact forces
+    Force,
+    /// The contact network: from centre to centre of bodies that touch, the wider the larger the force, instead of the bodies
+    Contacts,
+}
+
+impl Lines {
+    /// All of them.
+    pub const ALL: [Lines; 3] = [Lines::Velocity, Lines::Force, Lines::Contacts];
+
+    /// Name of them in a legend.
+    pub fn title(self) -> &'static str {
+        match self {
+            Lines::Velocity => "velocity",
+            Lines::Force => "sum of contact forces",
+            Lines::Contacts => "contact force (N)",
+        }
+    }
+
+    /// Unit of them.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Lines::Velocity => "m/s",
+            Lines::Force | Lines::Contacts => "N",
+        }
+    }
+}
+
+/// Look of a wall in pictures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WallLook {
     /// Whether it is drawn at all.
@@ -247,9 +338,9 @@ pub struct SceneView {
     pub camera: Option<[f64; 3]>,
     /// Where the camera is instead, m.
     pub eye: Option<DVec3>,
-    /// What it looks at, m.
+    /// Point that the camera looks at, m.
     pub target: Option<DVec3>,
-    /// What colours mean.
+    /// Meaning of colours.
     pub colour: Option<ColourBy>,
     /// The values of the first and of the last colour.
     pub range: Option<[f64; 2]>,
@@ -257,12 +348,18 @@ pub struct SceneView {
     pub map: Option<ColourMap>,
     /// Where bodies and walls are cut.
     pub clip: Option<Clip>,
-    /// What walls look like, in their order; those behind the last have nothing special.
+    /// Background.
+    pub background: Option<Background>,
+    /// Look of walls that are planes.
+    pub ground: Option<Ground>,
+    /// Vectors or contacts that are drawn as lines.
+    pub lines: Option<Lines>,
+    /// Looks of walls, in their order; those behind the last have nothing special.
     pub walls: Vec<WallLook>,
 }
 
 impl SceneView {
-    /// What a wall looks like.
+    /// Look of a wall in pictures.
     pub fn wall(&self, index: usize) -> WallLook {
         self.walls.get(index).copied().unwrap_or_default()
     }
@@ -316,6 +413,14 @@ mod tests {
         for (place, by) in ColourBy::ALL.into_iter().enumerate() {
             assert_eq!(by as usize, place);
         }
+    }
+
+    #[test]
+    fn backgrounds_are_read() {
+        assert_eq!("sky".parse(), Ok(Background::Sky));
+        assert_eq!("white".parse(), Ok(Background::Colour([255; 3])));
+        assert_eq!("#0a0b0c".parse(), Ok(Background::Colour([10, 11, 12])));
+        assert_eq!("grey".parse::<Background>(), Err(BACKGROUND));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::aside::write_aside;
+use super::broken::{self, Broken};
 use super::checkpoint::write_checkpoint;
 use super::record::{Part, Record, Status};
 use super::statistics::{Statistics, rows_until};
@@ -32,7 +33,7 @@ use crate::state::State;
 /// Snapshots that wait to be written, at most: then the simulation waits for the writer.
 const WAITING: usize = 1;
 
-/// What a run writes, and every how many steps.
+/// Files that a run writes, and every how many steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// Every how many steps VTK files and states are written.
@@ -41,15 +42,15 @@ pub struct Plan {
     pub statistics_every: u64,
     /// Every how many steps there is a checkpoint; None: by the clock.
     pub checkpoint_every: Option<u64>,
-    /// What is written as VTK files.
+    /// Kinds of VTK files that are written.
     pub vtk: Vec<Kind>,
-    /// What is written as states.
+    /// Kinds of states that are written.
     pub states: Vec<Kind>,
-    /// What is measured.
+    /// Measures that are taken.
     pub measures: Option<Measures>,
 }
 
-/// What a run measures, and every how many steps.
+/// Measures of a run, and every how many steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measures {
     /// Every how many steps.
@@ -92,7 +93,7 @@ impl Plan {
     /// Time between checkpoints, if nothing else is said.
     pub const CHECKPOINT: Duration = Duration::from_secs(600);
 
-    /// What a scene file asks for in a run of `model`.
+    /// Plan that a scene file asks for in a run of `model`.
     pub fn new(file: &format::SceneFile, model: &Model) -> Plan {
         let output = &file.output;
         let steps = |interval: Interval| steps(interval, model);
@@ -119,6 +120,7 @@ impl Plan {
 /// | `scene.json` | the scene with all that was settled, and beside it the files that it names |
 /// | `statistics.csv` | a row now and then, [`Statistics`] |
 /// | `bodies.pvd`, ... | the VTK files of a kind, to be opened in ParaView |
+/// | `broken_bonds.csv` | a row for each bond that broke, in the order in which they were seen |
 /// | `measures.csv` | what the scene measures |
 /// | `fields/` | fields that the scene measures, as VTK image data and NPZ |
 /// | `vtk/` | VTK files, with the number of the step in their names |
@@ -189,6 +191,8 @@ impl RunFolder {
     pub const STATISTICS: &str = "statistics.csv";
     /// Name of the file of measures.
     pub const MEASURES: &str = "measures.csv";
+    /// Name of the file of bonds that broke.
+    pub const BROKEN_BONDS: &str = "broken_bonds.csv";
     /// Name of the folder of fields.
     pub const FIELDS: &str = "fields";
     /// Name of the file that is locked while a run writes to the folder.
@@ -238,7 +242,7 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// The same for a simulation that has taken some steps, of which nothing is written.
+    /// Makes the folder for a simulation that has taken some steps, of which nothing is written.
     ///
     /// # Errors
     /// As [`RunFolder::create`].
@@ -285,6 +289,10 @@ impl RunFolder {
             fs::write(part.join(Self::MEASURES), columns).map_err(wrong)?;
             fs::create_dir(part.join(Self::FIELDS)).map_err(wrong)?;
         }
+        if !scene.model.bonds.is_empty() {
+            let columns = broken::COLUMNS.join(",") + "\n";
+            fs::write(part.join(Self::BROKEN_BONDS), columns).map_err(wrong)?;
+        }
         record.write(&part.join(Self::RECORD))?;
         fs::rename(&part, path).map_err(wrong)?;
 
@@ -327,6 +335,9 @@ impl RunFolder {
         let plan = Plan::new(&scene.file, &scene.model);
         if plan.measures.is_some() {
             keep_rows(&path.join(Self::MEASURES), simulation.steps())?;
+        }
+        if !scene.model.bonds.is_empty() {
+            keep_rows(&path.join(Self::BROKEN_BONDS), simulation.steps())?;
         }
         let mut folder = RunFolder::start(path, plan, record, simulation, lock)?;
         if simulation.steps() == 0 {
@@ -402,12 +413,12 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// What the run says of itself, as it is in `run.json`.
+    /// Record of the run, as it is in `run.json`.
     pub fn record(&self) -> &Record {
         &self.record
     }
 
-    /// What it writes, and how often.
+    /// Files that it writes, and how often.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -599,6 +610,7 @@ struct Files {
     adapter: String,
     statistics: File,
     measures: Option<File>,
+    broken: Option<Broken>,
     /// The last step that was measured.
     measured: Option<u64>,
     /// Steps of which there are VTK files, of each kind.
@@ -619,6 +631,8 @@ impl Files {
             None => (Ok(None), None),
         };
         let measures = measures.map_err(|error| Error::unwritten(&file, &error))?;
+        let has_bonds = !simulation.model().bonds.is_empty();
+        let broken = has_bonds.then(|| Broken::open(&path.join(RunFolder::BROKEN_BONDS)));
         let mut files = Files {
             path: path.to_owned(),
             plan: plan.clone(),
@@ -627,6 +641,7 @@ impl Files {
             adapter: simulation.adapter(),
             statistics,
             measures,
+            broken: broken.transpose()?,
             measured,
             drawn: HashMap::new(),
         };
@@ -677,6 +692,9 @@ impl Files {
             Statistics::new(&snapshot, rate)
                 .write(&mut self.statistics)
                 .map_err(|error| Error::unwritten(&path, &error))?;
+        }
+        if let Some(broken) = &mut self.broken {
+            broken.write(&snapshot)?;
         }
         if job.files {
             self.write_files(&snapshot)?;
@@ -764,7 +782,8 @@ impl Files {
                 self.plan.vtk.contains(&kind),
                 self.plan.states.contains(&kind),
             );
-            if !draw && !keep {
+            let has_none = kind == Kind::Bonds && snapshot.model.bonds.is_empty();
+            if !draw && !keep || has_none {
                 continue;
             }
             let name = kind.keyword();
@@ -776,11 +795,12 @@ impl Files {
                 let table = match kind {
                     Kind::Bodies => Table::bodies(snapshot),
                     Kind::Spheres => Table::spheres(snapshot),
+                    Kind::Bonds => Table::bonds(snapshot),
                     _ => Table::contacts(snapshot),
                 };
                 if draw {
                     self.file(&vtk, |writer| match kind {
-                        Kind::Contacts => vtk::write_contacts(writer, &table, time),
+                        Kind::Contacts | Kind::Bonds => vtk::write_contacts(writer, &table, time),
                         _ => vtk::write_points(writer, &table, time),
                     })?;
                 }

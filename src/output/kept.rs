@@ -31,7 +31,7 @@ pub struct KeptMoment {
     contacts: PathBuf,
 }
 
-/// What a run has kept of its bodies and walls over time: the files `states/bodies_*.npz` of its folder.
+/// States of bodies and walls over time that a run has kept: the files `states/bodies_*.npz` of its folder.
 ///
 /// [`KeptRun::show`] puts a simulation of its scene into one of the states. That is there to be looked at: contact
 /// histories are not in it, so it is none to go on from.

@@ -1,6 +1,7 @@
 //! Writers of results, one format a file.
 
 mod aside;
+mod broken;
 mod checkpoint;
 mod folder;
 mod gltf;

@@ -12,7 +12,7 @@ use crate::simulation::{Backend, Options, Precision, Simulation};
 /// Version of the format.
 const VERSION: u32 = 1;
 
-/// What a run says of itself, in `run.json`: enough to repeat it.
+/// Record of a run in `run.json`: enough to repeat it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Version of this file: 1.
@@ -25,7 +25,7 @@ pub struct Record {
     pub scene: String,
     /// [`Model::hash`](crate::model::Model::hash): 16 hexadecimal digits.
     pub scene_hash: String,
-    /// What was asked for.
+    /// Options that were asked for.
     pub options: RecordedOptions,
     /// Arguments of the command.
     pub command: Vec<String>,
@@ -46,7 +46,7 @@ pub struct Record {
     pub error: Option<String>,
     /// The run in one piece, or the pieces that it was resumed in.
     pub parts: Vec<Part>,
-    /// What it came to, as `rockfall run --json` prints it.
+    /// Summary, as `rockfall run --json` prints it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Value>,
 }
@@ -79,7 +79,7 @@ pub struct RecordedOptions {
     pub threads: Option<usize>,
 }
 
-/// What was run in one piece.
+/// Part of a run that went on without a stop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// Steps taken when it began.

@@ -25,9 +25,9 @@ struct Record<'a> {
     orientation: [f64; 4],
     velocity: [f64; 3],
     angular_velocity: [f64; 3],
-    /// What contacts did to it in the last step.
+    /// Force of contacts on it in the last step, N.
     contact_force: [f64; 3],
-    /// What it carries besides its motion, each by its name.
+    /// Quantities that it carries besides its motion, each by its name.
     #[serde(flatten)]
     quantities: BTreeMap<&'static str, f64>,
 }

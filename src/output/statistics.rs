@@ -33,7 +33,7 @@ fn moves(wall: &Wall) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
     /// Step, time (s), energies and work (J), contacts, coordination, bodies asleep, largest overlap now and so far, sphere-steps a
-    /// second, then force (N) and torque (N m) on each wall, with power (W) and work (J) if it moves, what inlets have brought and outlets taken,
+    /// second, then bonds, broken ones and what they took (J) if the scene has any, force (N) and torque (N m) on each wall, with power (W) and work (J) if it moves, what inlets have brought and outlets taken,
     /// what probes see, and the poses of walls that move: as [`Statistics::columns`] has them.
     pub values: Vec<f64>,
 }
@@ -60,6 +60,9 @@ impl Statistics {
             "sphere_steps_per_s",
         ];
         let mut columns = fixed.map(str::to_owned).to_vec();
+        if !model.bonds.is_empty() {
+            columns.extend(["bonds", "broken_bonds", "taken_by_bonds_J"].map(str::to_owned));
+        }
         let axes = ["x", "y", "z"];
         let names = model.walls.iter().map(|wall| wall.name.as_str());
         let names = Names::new("wall", names);
@@ -147,6 +150,10 @@ impl Statistics {
             rate,
         ];
         let Snapshot { model, state, .. } = *snapshot;
+        if !model.bonds.is_empty() {
+            let [count, broken] = state.count_bonds();
+            values.extend([count as f64, broken as f64, energy.bonds]);
+        }
         let loads = snapshot.wall_loads();
         let loads = loads.iter().zip(snapshot.wall_work());
         for (wall, (load, done)) in model.walls.iter().zip(loads) {

@@ -15,7 +15,7 @@ use crate::step::ClusterCost;
 /// Intervals of the histograms.
 const BINS: usize = 20;
 
-/// What a run came to. Serialized, it is the JSON object of `rockfall run --json`; displayed, it
+/// Summary of a run. Serialized, it is the JSON object of `rockfall run --json`; displayed, it
 /// is text for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -52,6 +52,9 @@ pub struct RunSummary {
     pub asleep: u64,
     /// Where the energy is at the end.
     pub energy: EnergyBudget,
+    /// The bonds, if the scene has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bonds: Option<BondReport>,
     /// Overlaps in the last step, as fractions of the smaller radius.
     pub overlaps: Histogram,
     /// Sizes of the contact forces in the last step, N.
@@ -65,13 +68,13 @@ pub struct RunSummary {
     /// The stages that have begun.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageReport>,
-    /// What each inlet has brought.
+    /// Report of each inlet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inlets: Vec<InletReport>,
-    /// What each outlet has taken away.
+    /// Report of each outlet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outlets: Vec<OutletReport>,
-    /// What each probe sees at the end, or what has passed it.
+    /// Report of each probe.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeReport>,
     /// What the ranks of a cluster have cost; nothing on one machine.
@@ -79,6 +82,17 @@ pub struct RunSummary {
     pub cluster: Option<ClusterCost>,
     /// Hash of the state of all bodies at the end, bit for bit: 16 hexadecimal digits.
     pub state_hash: String,
+}
+
+/// What has become of the bonds of a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BondReport {
+    /// How many there are, broken ones among them.
+    pub count: usize,
+    /// How many of them are broken.
+    pub broken: usize,
+    /// Taken by their dashpots, and held by those that broke, since the start, J.
+    pub taken_j: f64,
 }
 
 /// A stage that has begun.
@@ -90,7 +104,7 @@ pub struct StageReport {
     pub start_s: f64,
 }
 
-/// What an inlet has brought.
+/// Report of an inlet: amounts that it has brought.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InletReport {
     /// Its name.
@@ -102,7 +116,7 @@ pub struct InletReport {
     pub waiting: u64,
 }
 
-/// What an outlet has taken away.
+/// Report of an outlet: amounts that it has taken away.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OutletReport {
     /// Its name.
@@ -112,23 +126,23 @@ pub struct OutletReport {
     pub amount: Amount,
 }
 
-/// What a probe has to say.
+/// Report of a probe.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProbeReport {
     /// Its name.
     pub name: String,
-    /// What it says.
+    /// Reading of the probe.
     #[serde(flatten)]
     pub reading: Reading,
 }
 
-/// What a probe has to say, by its kind.
+/// Reading of a probe, by its kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Reading {
-    /// What a volume holds.
+    /// Contents of a volume.
     Holds(Seen),
-    /// What has passed a face.
+    /// Amounts that have passed a face.
     Passed(Passed),
 }
 
@@ -189,7 +203,7 @@ pub struct EnergyBudget {
     pub kinetic: f64,
     /// In the field of gravity; 0 at the origin.
     pub gravitational: f64,
-    /// In the springs of contacts, and in those between bodies.
+    /// In the springs of contacts, in those between bodies, and in bonds.
     pub elastic: f64,
     /// The sum of these.
     pub total: f64,
@@ -241,7 +255,13 @@ impl RunSummary {
             position: wall.moving.pose.position.to_array(),
         });
         let walls = walls.collect();
+        let [count, broken] = simulation.on_host().count_bonds();
         let model = simulation.model();
+        let bonds = (!model.bonds.is_empty()).then_some(BondReport {
+            count,
+            broken,
+            taken_j: energy.bonds,
+        });
         let (bodies, spheres) = (simulation.body_count(), simulation.sphere_count());
         let steps = simulation.steps();
         let wall_s = wall.as_secs_f64();
@@ -266,6 +286,7 @@ impl RunSummary {
             coordination,
             asleep: summary.asleep,
             energy: energy.into(),
+            bonds,
             overlaps,
             forces,
             walls,
@@ -323,6 +344,12 @@ impl fmt::Display for RunSummary {
         )?;
         if self.asleep > 0 {
             writeln!(formatter, "asleep           {} bodies", self.asleep)?;
+        }
+        if let Some(BondReport { count, broken, .. }) = &self.bonds {
+            writeln!(
+                formatter,
+                "bonds            {count}, {broken} of them broken"
+            )?;
         }
         for StageReport { name, start_s } in &self.stages {
             writeln!(formatter, "{name:<16} began at {} s", Rounded(*start_s))?;

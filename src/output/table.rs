@@ -5,7 +5,7 @@ use crate::model::wall::Pose;
 use crate::simulation::network::Partner;
 use crate::simulation::snapshot::Snapshot;
 
-/// What is known of bodies, spheres or contacts, column by column: what VTK and NPZ files are written
+/// Quantities of bodies, spheres or contacts, column by column: what VTK and NPZ files are written
 /// from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -103,7 +103,8 @@ impl Table {
     ///
     /// `position` is the centre of mass, `origin` that of the shape's own axes, `orientation` turns
     /// those into the world's; `material` is that of the first sphere; `contact_force` and `contact_torque` (about the centre of mass) are what
-    /// contacts did in the last step, without gravity. The [quantities](QUANTITIES) that the scene has come last.
+    /// contacts did in the last step, without gravity. The [quantities](QUANTITIES) that the scene has come last,
+    /// and with bonds `damage`, the part of them that is broken.
     pub fn bodies(snapshot: &Snapshot) -> Table {
         let bodies: Vec<_> = snapshot.bodies().collect();
         let state = snapshot.state;
@@ -120,6 +121,8 @@ impl Table {
                 numbers.map(|number| number as f32),
             )
         });
+        let damage = (!state.body_bonds.is_empty())
+            .then(|| column("damage", "", state.body_bonds.iter().map(|own| own.damage)));
         Table {
             rows: bodies.len(),
             columns: vec![
@@ -152,6 +155,7 @@ impl Table {
             ]
             .into_iter()
             .chain(quantities)
+            .chain(damage)
             .collect(),
         }
     }
@@ -222,6 +226,50 @@ impl Table {
                         to.to_array()
                     }),
                 ),
+            ],
+        }
+    }
+
+    /// The bonds, broken ones too. `from` and `to` are the centres of mass of the bodies, `middle` is where the bond is between
+    /// them, or was when it broke. `force` acts on the first body, and so does `moment`, about the middle; `load` is the stress over the
+    /// strength. `broken` is 0, 1 if tension broke it and 2 if shear did; then `energy` is what it held, and `time` when it
+    /// was, else -1.
+    pub fn bonds(snapshot: &Snapshot) -> Table {
+        let bonds: Vec<_> = snapshot.state.bonded().collect();
+        let of = || bonds.iter();
+        Table {
+            rows: bonds.len(),
+            columns: vec![
+                column("bond", "", of().map(|b| b.bond as u32)),
+                column("body", "", of().map(|b| b.bodies[0] as u32)),
+                column("other_body", "", of().map(|b| b.bodies[1] as u32)),
+                column(
+                    "broken",
+                    "",
+                    of().map(|b| b.broken.map_or(0, |own| 1 + u32::from(own.by_shear))),
+                ),
+                column(
+                    "time",
+                    "s",
+                    of().map(|b| b.broken.map_or(-1.0, |own| own.time)),
+                ),
+                column(
+                    "energy",
+                    "J",
+                    of().map(|b| b.broken.map_or(b.energy, |own| own.energy)),
+                ),
+                column("load", "", of().map(|b| b.load as f32)),
+                column("tension", "Pa", of().map(|b| b.tension as f32)),
+                column("shear", "Pa", of().map(|b| b.shear as f32)),
+                vectors("force", "N", of().map(|b| single(b.force))),
+                vectors("moment", "N m", of().map(|b| single(b.moment))),
+                vectors(
+                    "middle",
+                    "m",
+                    of().map(|b| b.broken.map_or(b.middle, |own| own.place).to_array()),
+                ),
+                vectors("from", "m", of().map(|b| b.ends[0].to_array())),
+                vectors("to", "m", of().map(|b| b.ends[1].to_array())),
             ],
         }
     }

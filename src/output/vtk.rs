@@ -38,7 +38,7 @@ pub fn write_points(writer: &mut BufWriter<File>, table: &Table, time: f64) -> i
     write(writer, &data, time)
 }
 
-/// Writes contacts as lines from one centre to the other, or to the wall.
+/// Writes contacts as lines from one centre to the other, or to the wall; and bonds from one body to the other.
 ///
 /// # Errors
 /// If `writer` fails.

@@ -31,7 +31,7 @@ impl Bounds {
         }
     }
 
-    /// What of it is no farther than `reach` (m) from the middle of another along each axis; `None` if nothing is.
+    /// The part no farther than `reach` (m) from the middle of another along each axis; `None` if there is none.
     pub fn near(self, other: Bounds, reach: f64) -> Option<Bounds> {
         let min = self.min.max(other.center() - reach);
         let max = self.max.min(other.center() + reach);
@@ -65,7 +65,7 @@ impl Bounds {
 /// A camera that looks at a point from around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// What it looks at, m.
+    /// Point that it looks at, m.
     pub target: DVec3,
     /// How far away it is, m.
     pub distance: f64,

@@ -27,6 +27,7 @@ pub(super) fn constant(by: ColourBy) -> &'static str {
         ColourBy::Radius => "BY_RADIUS",
         ColourBy::Mass => "BY_MASS",
         ColourBy::Index => "BY_INDEX",
+        ColourBy::Damage => "BY_DAMAGE",
     }
 }
 

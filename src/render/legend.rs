@@ -5,16 +5,16 @@ use glam::{DVec2, DVec3};
 use image::RgbaImage;
 
 use super::colour::{self, ColourBy, ColourMap};
-use super::{Camera, Look};
+use super::{Camera, Lines, Look, Overlay};
 use crate::model::Model;
 
 /// Most names that a legend lists.
 const MOST_NAMES: usize = 10;
 
-/// What colours mean.
+/// Legend: colours and the values for which they stand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend {
-    /// What they stand for, with the unit.
+    /// Quantity for which they stand, with the unit.
     pub title: &'static str,
     /// Which colour stands for what.
     pub key: Key,
@@ -37,9 +37,24 @@ pub enum Key {
 }
 
 impl Legend {
-    /// The legend of pictures of `model`, whose first and last colour have the given values; `None` where colours
-    /// only tell bodies apart.
-    pub fn new(look: &Look, [bottom, top]: [f32; 2], model: &Model) -> Option<Legend> {
+    /// The legend of pictures of `model`, whose first and last colour have the given values, with the lines over them;
+    /// `None` where colours only tell bodies apart.
+    pub fn new(
+        look: &Look,
+        [bottom, top]: [f32; 2],
+        overlay: Option<&Overlay>,
+        model: &Model,
+    ) -> Option<Legend> {
+        if let (Some(Lines::Contacts), Some(overlay)) = (look.lines, overlay) {
+            return Some(Legend {
+                title: Lines::Contacts.title(),
+                key: Key::Map {
+                    bottom: 0.0,
+                    top: overlay.top,
+                    map: look.map,
+                },
+            });
+        }
         let names = |names: &mut dyn Iterator<Item = &String>| {
             let colours = names.take(MOST_NAMES).enumerate();
             Key::Names(
@@ -68,8 +83,10 @@ impl Legend {
 /// How large things are, and how they lie, in words and lines beside a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    /// What a bar is as long as, with its unit.
+    /// Length of the bar, with its unit.
     pub text: String,
+    /// Length of the bar, m.
+    pub length: f64,
     /// Length of the bar, as a part of the picture's height: of what is as far away as what the camera looks at.
     pub bar: f64,
     /// The axes x, y and z as they lie in the picture, right and up, of length 1 where they lie across the line of
@@ -95,6 +112,7 @@ impl Scale {
         let own = camera.axes();
         Scale {
             text: format!("{number} {name}"),
+            length,
             bar: length / height,
             axes: DVec3::AXES.map(|axis| DVec2::new(axis.dot(own.right), axis.dot(own.up))),
         }
@@ -121,6 +139,14 @@ pub fn ticks(bottom: f32, top: f32) -> [(f64, String); 3] {
     };
     let [bottom, top] = [bottom, top].map(f64::from);
     [0.0, 0.5, 1.0].map(|part| (part, text(bottom + part * (top - bottom))))
+}
+
+/// The words above a picture: the simulated time, s, and how to read arrows.
+pub fn caption(time: f64, overlay: Option<&Overlay>, scale: &Scale) -> String {
+    match overlay.and_then(|overlay| overlay.arrow_text(scale)) {
+        Some(arrows) => format!("t = {time:.3} s   {arrows}"),
+        None => format!("t = {time:.3} s"),
+    }
 }
 
 /// Writes on pictures.

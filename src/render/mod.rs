@@ -24,6 +24,7 @@ pub mod camera;
 pub mod colour;
 pub mod film;
 pub mod legend;
+pub mod overlay;
 mod picture;
 mod programs;
 pub mod shaders;
@@ -39,7 +40,7 @@ use wgpu::{BufferUsages, TextureUsages};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::model::forces::End;
-use crate::model::view::{Clip, SceneView};
+use crate::model::view::{Background, Clip, Ground, Lines, SceneView};
 use crate::model::wall::Wall;
 use crate::simulation::Simulation;
 use crate::state::layout::MAX_WALLS;
@@ -48,6 +49,7 @@ use crate::step::gpu::{Context, workgroups_for};
 
 pub use camera::{Bounds, Camera};
 pub use colour::{ColourBy, ColourMap};
+pub use overlay::Overlay;
 pub use picture::PICTURE;
 use programs::{COLOUR, DEPTH, OCCLUSION, Programs, THINGS};
 use shaders::{SURVEY_SLICES, Texts};
@@ -68,7 +70,7 @@ pub const MOST_SAMPLES: u32 = 4;
 /// How a picture looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// What colours mean.
+    /// Meaning of colours.
     pub colour_by: ColourBy,
     /// The colours of what is a number.
     pub map: ColourMap,
@@ -78,6 +80,12 @@ pub struct Look {
     pub top: Option<f32>,
     /// Where bodies and walls are cut.
     pub clip: Option<Clip>,
+    /// Background of the picture.
+    pub background: Background,
+    /// Look of walls that are planes.
+    pub ground: Ground,
+    /// Meaning of the lines of a picture; the network of contacts stands in for the bodies.
+    pub lines: Option<Lines>,
     /// Samples of a pixel along each side, from 1 to [`MOST_SAMPLES`].
     pub supersampling: u32,
     /// Part of the pixels along each side that are drawn, up to 1: less is faster, and blurred.
@@ -104,7 +112,7 @@ impl Look {
         }
     }
 
-    /// What a scene asks for, and for the rest how pictures look by default.
+    /// Look that a scene asks for, with defaults for the rest.
     pub fn of(view: &SceneView) -> Look {
         let [bottom, top] = match view.range {
             Some(range) => range.map(|value| Some(value as f32)),
@@ -116,6 +124,9 @@ impl Look {
             bottom,
             top,
             clip: view.clip,
+            background: view.background.unwrap_or_default(),
+            ground: view.ground.unwrap_or_default(),
+            lines: view.lines,
             ..Look::default()
         }
     }
@@ -129,6 +140,9 @@ impl Default for Look {
             bottom: None,
             top: None,
             clip: None,
+            background: Background::default(),
+            ground: Ground::default(),
+            lines: None,
             supersampling: 2,
             sharpness: 1.0,
             picked: None,
@@ -146,9 +160,11 @@ pub struct Line {
     pub end: DVec3,
     /// Linear red, green and blue.
     pub colour: Vec3,
+    /// How many times as wide as [`Look::line_width`].
+    pub width: f32,
 }
 
-/// What is at a point of a picture.
+/// Thing at a point of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Thing {
@@ -160,12 +176,12 @@ pub enum Thing {
     Wall(u32),
 }
 
-/// What each sample of a picture shows, row by row.
+/// Samples of a picture, row by row: the thing that each shows, and how far away it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
     /// Width and height, samples.
     pub size: [u32; 2],
-    /// What a sample shows.
+    /// Thing that each sample shows.
     pub things: Vec<Thing>,
     /// How far in front of the camera that is, m: along the middle of the picture, not along the ray.
     pub distances: Vec<f32>,
@@ -314,7 +330,7 @@ impl Survey {
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 struct LineFromCamera {
     start: Vec3,
-    _pad0: u32,
+    width: f32,
     end: Vec3,
     _pad1: u32,
     colour: Vec3,
@@ -351,7 +367,12 @@ impl Renderer {
             context.queue.write_buffer(&buffer, 0, bytes);
             Ok(buffer)
         };
-        let plane_buffer = constant("planes", cast_slice(&planes), size_of::<walls::Plane>())?;
+        // Storage buffers are scarce, and planes are few.
+        let plane_size = size_of::<walls::Plane>() * MAX_WALLS;
+        let plane_buffer = buffer("planes", plane_size, BufferUsages::UNIFORM)?;
+        context
+            .queue
+            .write_buffer(&plane_buffer, 0, cast_slice(&planes));
         let triangle_buffer = constant(
             "triangles",
             cast_slice(&triangles),
@@ -545,7 +566,7 @@ impl Renderer {
         self.bulk.unwrap_or(self.bodies())
     }
 
-    /// What a picture should show: the bulk of the bodies, and of the walls what is near them. A `film` also shows
+    /// Bounds that a picture should show: the bulk of the bodies, and of the walls what is near them. A `film` also shows
     /// where they start.
     pub fn frame(&self, film: bool) -> Bounds {
         /// Times the size of the bulk that walls are shown around it.
@@ -622,9 +643,38 @@ impl Renderer {
             .context
             .device
             .create_command_encoder(&Default::default());
-        self.encode(&mut encoder, target, size, lines.len() as u32);
+        self.encode(&mut encoder, target, size, look, lines.len() as u32);
         self.context.queue.submit([encoder.finish()]);
         Ok(())
+    }
+
+    /// Lines that `look` asks for, to be handed to [`Renderer::draw`]; fetches the state for it.
+    ///
+    /// # Errors
+    /// If the device of the simulation is lost.
+    pub fn overlay(
+        &self,
+        simulation: &mut Simulation,
+        camera: &Camera,
+        look: &Look,
+    ) -> Result<Option<Overlay>> {
+        pollster::block_on(self.overlay_by(Patience::Block, simulation, camera, look))
+    }
+
+    /// [`Renderer::overlay`] for those who wait as they like.
+    pub(crate) async fn overlay_by(
+        &self,
+        patience: Patience,
+        simulation: &mut Simulation,
+        camera: &Camera,
+        look: &Look,
+    ) -> Result<Option<Overlay>> {
+        if look.lines.is_none() {
+            return Ok(None);
+        }
+        let model = simulation.shared_model();
+        let state = simulation.state_by(patience).await?;
+        Ok(Overlay::new(state, &model, look, camera, self.body_radius))
     }
 
     /// How the scene is shown.
@@ -632,12 +682,12 @@ impl Renderer {
         &self.scene
     }
 
-    /// The same: what walls look like can be changed here.
+    /// The model as pictures have it: looks of walls can be changed here.
     pub fn scene_mut(&mut self) -> &mut SceneView {
         &mut self.scene
     }
 
-    /// What is at a pixel of the picture that was drawn last. Waits for the device.
+    /// Thing at a pixel of the picture that was drawn last. Waits for the device.
     ///
     /// # Errors
     /// If the device is lost.
@@ -673,7 +723,7 @@ impl Renderer {
         Ok(self.thing(thing))
     }
 
-    /// What each sample of the picture that was drawn last shows; `None` before the first. Waits for
+    /// Samples of the picture that was drawn last; `None` before the first. Waits for
     /// the device.
     ///
     /// # Errors
@@ -776,6 +826,7 @@ impl Renderer {
                 start: (line.start - eye).as_vec3(),
                 end: (line.end - eye).as_vec3(),
                 colour: line.colour,
+                width: line.width,
                 ..Default::default()
             })
             .collect();
@@ -809,6 +860,7 @@ impl Renderer {
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         size: [u32; 2],
+        look: &Look,
         lines: u32,
     ) {
         let targets = self.targets.as_ref().expect("targets were provided");
@@ -872,7 +924,14 @@ impl Renderer {
             }
         };
         let programs = &self.programs;
-        let (balls, planes) = (self.sphere_count, self.planes.len() as u32);
+        let balls = match look.lines {
+            Some(Lines::Contacts) => 0,
+            _ => self.sphere_count,
+        };
+        let planes = match look.ground {
+            Ground::None => 0,
+            _ => self.planes.len() as u32,
+        };
         let triangles = self.triangles.len() as u32;
         pass(
             "shadow",

@@ -18,6 +18,7 @@ fn read() -> impl Iterator<Item = Field> {
         Field::Spheres,
         Field::SphereLoads,
         Field::Actions,
+        Field::BodyBonds,
     ];
     fields.into_iter().chain(quantities::BUFFERS)
 }

@@ -3,20 +3,20 @@
 use glam::DVec3;
 use image::RgbaImage;
 
-use super::legend::{Legend, Scale, Writer};
+use super::legend::{Legend, Scale, Writer, caption};
 use super::{Bounds, Camera, ColourBy, ColourMap, Look, PICTURE, Renderer};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::model::view::Clip;
+use crate::model::view::{Background, Clip, Ground, Lines};
 use crate::simulation::Simulation;
 use crate::step::gpu::{Adapter, Context};
 
-/// What a picture shows, and from where.
+/// Settings of a picture: what it shows, and from where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shot {
     /// Width and height, pixels.
     pub size: [u32; 2],
-    /// What colours mean; `None` is as the scene says, as in all that follows.
+    /// Meaning of colours; `None` is as the scene says, as in all that follows.
     pub colour_by: Option<ColourBy>,
     /// The values of the first and of the last colour of the map; without any, they follow the values that there are.
     pub range: Option<[f32; 2]>,
@@ -26,6 +26,12 @@ pub struct Shot {
     pub map: Option<ColourMap>,
     /// Where bodies and walls are cut.
     pub clip: Option<Clip>,
+    /// Background of the picture.
+    pub background: Option<Background>,
+    /// Look of walls that are planes.
+    pub ground: Option<Ground>,
+    /// Vectors or contacts that are drawn as lines.
+    pub lines: Option<Lines>,
     /// Unit vector that points up; without any, it points against gravity.
     pub up: Option<DVec3>,
     /// Degrees around the scene, degrees above it, and how many times nearer than from where it fills the picture;
@@ -50,6 +56,9 @@ impl Default for Shot {
             top: None,
             map: None,
             clip: None,
+            background: None,
+            ground: None,
+            lines: None,
             up: None,
             camera: None,
             eye: None,
@@ -75,6 +84,9 @@ impl Shot {
             colour_by: self.colour_by.unwrap_or(scene.colour_by),
             map: self.map.unwrap_or(scene.map),
             clip: self.clip.or(scene.clip),
+            background: self.background.unwrap_or(scene.background),
+            ground: self.ground.unwrap_or(scene.ground),
+            lines: self.lines.or(scene.lines),
             bottom,
             top,
             supersampling: self.samples,
@@ -162,18 +174,23 @@ impl Studio {
     ///
     /// # Errors
     /// If the picture is larger than the device allows, or the device is lost.
-    pub fn picture(&mut self, simulation: &Simulation) -> Result<RgbaImage> {
+    pub fn picture(&mut self, simulation: &mut Simulation) -> Result<RgbaImage> {
         self.renderer.update(simulation)?;
         self.renderer.survey(&self.look)?;
+        let overlay = self
+            .renderer
+            .overlay(simulation, &self.camera, &self.look)?;
+        let lines = overlay.as_ref().map_or(&[][..], |overlay| &overlay.lines);
         let mut picture = self
             .renderer
-            .picture(self.size, &self.camera, &self.look, &[])?;
+            .picture(self.size, &self.camera, &self.look, lines)?;
         if let Some(writer) = &self.writer {
-            let span = self.renderer.span(&self.look);
-            let legend = Legend::new(&self.look, span, simulation.model());
-            let time = format!("t = {:.3} s", simulation.time());
             let scale = Scale::new(&self.camera);
-            writer.annotate(&mut picture, legend.as_ref(), Some(&scale), &time);
+            let text = caption(simulation.time(), overlay.as_ref(), &scale);
+            let span = self.renderer.span(&self.look);
+            let model = simulation.model();
+            let legend = Legend::new(&self.look, span, overlay.as_ref(), model);
+            writer.annotate(&mut picture, legend.as_ref(), Some(&scale), &text);
         }
         Ok(picture)
     }

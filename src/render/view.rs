@@ -3,9 +3,10 @@
 use glam::{DVec3, IVec3, Vec2, Vec3, Vec4};
 
 use super::camera::{Bounds, Camera, turn};
-use super::colour::round_up;
+use super::colour::{linear, round_up};
 use super::{Look, Surroundings};
 use crate::math::wgsl::shared_structs;
+use crate::model::view::{Background, Ground};
 
 shared_structs! {
     /// A picture, as its shaders know it. Places are relative to the camera, along the axes of the world.
@@ -25,9 +26,9 @@ shared_structs! {
         pub picked: u32,
         /// From the centre of the picture to its right edge, where it is 1 in front.
         pub right: Vec3,
-        /// What colours mean; see [`ColourBy`](super::ColourBy).
+        /// Meaning of colours; see [`ColourBy`](super::ColourBy).
         pub colour_by: u32,
-        /// The same to its upper edge.
+        /// Vector from the middle of the picture to its upper edge.
         pub up: Vec3,
         /// The value of the last colour of the map.
         pub top: f32,
@@ -45,7 +46,7 @@ shared_structs! {
         pub occlusion_radius: f32,
         /// Centre of that box, m.
         pub shadow_center: Vec3,
-        /// Side of a square of the pattern on planes, m.
+        /// Side of a square of the pattern on planes, m; 0 for none.
         pub tile: f32,
         /// A corner of the box that holds all bodies, m.
         pub box_min: Vec3,
@@ -77,6 +78,8 @@ shared_structs! {
         pub bodies_size: Vec3,
         /// Where bodies and walls are cut: a unit vector to what is cut away, and how far along it that starts, m.
         pub clip: Vec4,
+        /// Background: linear red, green and blue, times how much it hides, and that; less than 0 is a sky.
+        pub background: Vec4,
     }
 }
 
@@ -143,7 +146,10 @@ impl View {
             light_up: shadow.up.as_vec3(),
             occlusion_radius: (2.5 * body_radius) as f32,
             shadow_center: seen_from(shadow.center),
-            tile: tile(bounds) as f32,
+            tile: match look.ground {
+                Ground::Tiles => tile(bounds) as f32,
+                Ground::Plain | Ground::None => 0.0,
+            },
             box_min: seen_from(bounds.min),
             scene_radius: bounds.radius() as f32,
             box_max: seen_from(bounds.max),
@@ -158,6 +164,11 @@ impl View {
             bodies_min: seen_from(bodies.min),
             bodies_size: (bodies.max - bodies.min).as_vec3().max(Vec3::splat(1e-12)),
             clip,
+            background: match look.background {
+                Background::Sky => -Vec4::W,
+                Background::Transparent => Vec4::ZERO,
+                Background::Colour(colour) => Vec3::from(colour.map(linear)).extend(1.0),
+            },
         }
     }
 }

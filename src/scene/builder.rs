@@ -215,7 +215,7 @@ impl SceneBuilder {
         self.build_with(&Disk)
     }
 
-    /// The same, with the files that the scene names from where `files` has them.
+    /// Builds the scene with the files that it names from where `files` has them.
     ///
     /// # Errors
     /// As [`SceneBuilder::build`].
@@ -286,7 +286,7 @@ fn of<T: DeserializeOwned>(value: Value) -> T {
 macro_rules! with {
     ($($name:ty),*) => {$(
         impl $name {
-            /// The same, changed: for fields that no method of their own sets.
+            /// Changes fields for which there is no method of their own.
             pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
                 change(&mut self);
                 self
@@ -308,12 +308,12 @@ impl Material {
         }
     }
 
-    /// The same with a coefficient of friction.
+    /// Sets the coefficient of friction.
     pub fn friction(self, friction: f64) -> Material {
         Material { friction, ..self }
     }
 
-    /// The same with a coefficient of restitution, from 0 to 1.
+    /// Sets the coefficient of restitution, from 0 to 1.
     pub fn restitution(self, restitution: f64) -> Material {
         Material {
             restitution: Some(restitution),
@@ -321,7 +321,7 @@ impl Material {
         }
     }
 
-    /// The same with a Young's modulus (Pa) and Poisson's ratio, for the normal model `hertz`.
+    /// Sets Young's modulus (Pa) and Poisson's ratio, for the normal model `hertz`.
     pub fn elastic(self, young_modulus: f64, poisson_ratio: f64) -> Material {
         Material {
             young_modulus: Some(young_modulus),
@@ -426,7 +426,7 @@ impl Wall {
         of(json!({ "mesh": { "file": file }, "material": "" }))
     }
 
-    /// The same at a place, m.
+    /// Puts the wall at a place, m.
     pub fn at(self, position: DVec3) -> Wall {
         Wall {
             position: List(position.to_array()),
@@ -434,7 +434,7 @@ impl Wall {
         }
     }
 
-    /// The same, turned.
+    /// Turns the wall.
     pub fn turned(self, orientation: DQuat) -> Wall {
         Wall {
             orientation: Some(List(orientation.to_array())),
@@ -442,7 +442,7 @@ impl Wall {
         }
     }
 
-    /// The same, of which bodies touch one side only.
+    /// Has bodies touch one side only.
     pub fn side(self, side: format::Side) -> Wall {
         Wall {
             side: Some(side),

@@ -10,7 +10,7 @@ use super::error::Problem;
 pub struct Change {
     /// The place, as errors name it: `contact.stiffness`, `materials.stone.friction`, `bodies[0].position[1]`.
     pub path: String,
-    /// What stands there from now on.
+    /// Value that stands there from now on.
     pub value: Value,
 }
 

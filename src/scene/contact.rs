@@ -12,6 +12,7 @@ use glam::DVec3;
 
 use super::error::{Problem, exact, rounded};
 use super::format;
+use crate::model::bond;
 use crate::model::clump::{Clump, turning};
 use crate::model::wall::Wall;
 use crate::model::{Cohesion, ContactModel, Law, Model, ModelBody, PairLaw, Rolling};
@@ -22,7 +23,7 @@ pub const MAX_OVERLAP: f64 = 0.01;
 /// Tangential over normal stiffness unless the scene says otherwise: with it, a solid sphere's
 /// tangential and normal oscillations take the same time in a contact, for 1/m + r²/(2/5 m r²) = 7/2 1/m.
 pub const TANGENTIAL_RATIO: f64 = 2.0 / 7.0;
-/// The same of the normal model `impulse`, and its tangential over its normal dashpot: together, spring and dashpot stop in one
+/// Tangential over normal stiffness of the normal model `impulse`, and of its dashpots: together, spring and dashpot stop in one
 /// step what a solid sphere slips.
 pub const IMPULSE_TANGENTIAL_RATIO: f64 = 1.0 / 7.0;
 /// Longest time step of the normal model `impulse` that is derived, as a part of sqrt(R/g).
@@ -84,8 +85,14 @@ pub fn stable_time_step(model: &Model) -> Option<f64> {
         &model.bodies,
         model.gravity,
     );
-    let limits = encounters.limits(&model.contact, &model.pairs)?;
-    Some(limits.stable)
+    let of_bonds = bond::time_step(&model.bonds, &model.bodies, &model.shapes);
+    let of_bonds = of_bonds.map(|(seconds, _)| bond::STABLE_STEPS * seconds);
+    let of_contacts = encounters.limits(&model.contact, &model.pairs);
+    let both = of_contacts
+        .map(|limits| limits.stable)
+        .into_iter()
+        .chain(of_bonds);
+    both.reduce(f64::min)
 }
 
 /// How long two bodies of the effective mass `mass` (kg) touch, s, with a spring of `stiffness` (N/m)
@@ -154,7 +161,7 @@ pub fn shear_mass(clump: &Clump) -> f64 {
 pub(super) struct Coefficient {
     /// Its name in scene files.
     pub name: &'static str,
-    /// What it is, for messages.
+    /// Words for it in messages.
     pub what: &'static str,
     pub of_material: fn(&format::Material) -> Option<f64>,
     pub of_pair: fn(&format::Pair) -> Option<f64>,
@@ -643,7 +650,8 @@ impl Encounters {
         let of_gravity = PART_OF_FALL * (radius / gravity.length()).sqrt();
         let of_speed = PART_OF_RADIUS * radius / self.speed;
         let longest = of_gravity.min(of_speed);
-        let derived = if longest.is_finite() && self.any() {
+        // Whether or not anything can touch yet: a program may put more bodies into a model.
+        let derived = if longest.is_finite() {
             // A little less, so that a whole number stays what it is.
             ((frame / longest * (1.0 - 1e-9)).ceil()).clamp(1.0, MOST_SUBSTEPS) as u32
         } else {
@@ -653,7 +661,7 @@ impl Encounters {
         let seconds = frame / f64::from(substeps);
         let reason = if contact.substeps.is_some() {
             "given"
-        } else if !longest.is_finite() || !self.any() {
+        } else if !longest.is_finite() {
             "nothing says how many"
         } else if of_gravity <= of_speed {
             "a hundredth of sqrt(R/g) of the smallest radius"

@@ -14,11 +14,11 @@ pub struct Problem {
     /// Place in the scene, such as `shapes.ball.sphere.radius` or `bodies[3].orientation`; `$` is
     /// the scene as a whole. Empty if the file could not be read at all.
     pub path: String,
-    /// What stands there.
+    /// Words for what stands there.
     pub found: String,
-    /// What should stand there.
+    /// Words for what should stand there.
     pub expected: String,
-    /// What to do, where there is more to say than the expectation does.
+    /// Remedy, where there is more to say than the expectation does.
     pub help: Option<String>,
 }
 
@@ -37,13 +37,13 @@ impl Problem {
         }
     }
 
-    /// The same problem with a remedy.
+    /// Adds a remedy.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The same problem, asking whether `found` was meant to be the most similar of `candidates`,
+    /// Asks whether `found` was meant to be the most similar of `candidates`,
     /// if one is similar enough.
     pub fn did_you_mean<'a>(
         self,
@@ -80,7 +80,7 @@ impl fmt::Display for Problem {
 pub struct SceneError {
     /// The file, as it was named.
     pub file: PathBuf,
-    /// What is wrong; never empty.
+    /// Problems; never empty.
     pub problems: Vec<Problem>,
 }
 

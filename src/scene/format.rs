@@ -5,6 +5,7 @@
 //! [`parse`](super::parse) checks it and makes a [`Model`](crate::model::Model) of it.
 
 mod bodies;
+mod bonds;
 mod explosion;
 mod forces;
 mod measure;
@@ -26,6 +27,7 @@ use super::strict::{self, given, keywords, objects};
 pub use super::strict::{List, Table};
 use crate::model::quantity::Quantities;
 pub use bodies::{Bodies, BodiesFile};
+pub use bonds::Bonds;
 pub use explosion::Explosion;
 pub use forces::{Axes, Drag, End, Force, Group, Sleep, Spring, Water, Wave};
 pub use measure::{Fields, Measure, Mixing, Property, RunUntil, Slope, Steady};
@@ -67,7 +69,7 @@ pub struct SceneFile {
     pub version: Version,
     /// Name of the scene. Default: the name of the file without its ending.
     pub name: Option<String>,
-    /// What the scene is about; Rockfall does not read it.
+    /// Subject of the scene, for people; Rockfall does not read it.
     pub description: Option<String>,
     /// Acceleration of gravity, m/s². Default: 0, -9.81, 0.
     #[serde(default = "earth")]
@@ -79,17 +81,17 @@ pub struct SceneFile {
     /// How positions and velocities are advanced.
     #[serde(default)]
     pub integrator: Integrator,
-    /// What to do about bodies that overlap at the start by more than 5 % of the smaller radius.
+    /// Treatment of bodies that overlap at the start by more than 5 % of the smaller radius.
     #[serde(default)]
     pub initial_overlap: InitialOverlap,
     /// A box that is periodic along some axes. Default: none.
     pub domain: Option<Domain>,
-    /// What a run with `--out` writes, and how often.
+    /// Files that a run with `--out` writes, and how often.
     #[serde(default, skip_serializing_if = "Output::is_default")]
     pub output: Output,
     /// Measures that a run with `--out` takes. Default: none.
     pub measure: Option<Measure>,
-    /// What ends a run before its duration. Default: nothing.
+    /// Conditions that end a run before its duration. Default: none.
     pub until: Option<RunUntil>,
     /// How bodies touch.
     #[serde(default)]
@@ -103,6 +105,9 @@ pub struct SceneFile {
     /// Springs between bodies, and between bodies and points of the world.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub springs: Vec<Spring>,
+    /// Bonds between spheres of different bodies: elastic rods that break.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bonds: Vec<Bonds>,
     /// Forces and torques on bodies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forces: Vec<Force>,
@@ -228,7 +233,7 @@ pub enum Integrator {
     Explicit,
 }
 
-/// What to do about bodies that overlap deeply at the start.
+/// Treatment of bodies that overlap deeply at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "InitialOverlap", rename_all = "kebab-case")]
 pub enum InitialOverlap {
@@ -261,7 +266,7 @@ pub struct Domain {
     pub periodic: List<bool, 3>,
 }
 
-/// What a run with `--out` writes, and how often; the arguments of `rockfall run` come before it. Of
+/// Files that a run with `--out` writes, and how often; the arguments of `rockfall run` come before it. Of
 /// the first and the last step all is written, whatever stands here.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -273,9 +278,9 @@ pub struct Output {
     pub statistics_every: Option<Interval>,
     /// How often there is a checkpoint. Default: every ten minutes of real time.
     pub checkpoint_every: Option<Interval>,
-    /// What is written as VTK files. Default: bodies, spheres, contacts and walls.
+    /// Kinds of VTK files. Default: bodies, spheres, contacts, bonds and walls.
     pub vtk: Option<Vec<Kind>>,
-    /// What is written as states, in NPZ files. Default: bodies.
+    /// Kinds of states, in NPZ files. Default: bodies.
     pub states: Option<Vec<Kind>>,
 }
 
@@ -325,7 +330,7 @@ impl Interval {
     }
 }
 
-/// What files are written of.
+/// Kind of things of which files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Kind", rename_all = "kebab-case")]
 pub enum Kind {
@@ -335,13 +340,21 @@ pub enum Kind {
     Spheres,
     /// Contacts of the last step: a line or a row for each.
     Contacts,
+    /// Bonds, broken ones too: a line or a row for each. In scenes that have bonds only.
+    Bonds,
     /// Walls: triangles. In VTK files only.
     Walls,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 4] = [Kind::Bodies, Kind::Spheres, Kind::Contacts, Kind::Walls];
+    pub const ALL: [Kind; 5] = [
+        Kind::Bodies,
+        Kind::Spheres,
+        Kind::Contacts,
+        Kind::Bonds,
+        Kind::Walls,
+    ];
 
     /// The word for it in a scene.
     pub fn keyword(self) -> &'static str {
@@ -349,6 +362,7 @@ impl Kind {
             Kind::Bodies => "bodies",
             Kind::Spheres => "spheres",
             Kind::Contacts => "contacts",
+            Kind::Bonds => "bonds",
             Kind::Walls => "walls",
         }
     }
@@ -889,7 +903,7 @@ pub struct Outlet {
     pub outside: Option<Outside>,
 }
 
-/// What an outlet is outside of.
+/// Box or domain that an outlet is outside of.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Outside {
@@ -1064,7 +1078,7 @@ pub enum FillOrientation {
     #[serde(serialize_with = "serialize_random")]
     #[schemars(with = "Random")]
     Random,
-    /// The same for all: quaternion x, y, z, w that turns a shape's own axes into the world.
+    /// One orientation for all: quaternion x, y, z, w that turns a shape's own axes into the world.
     Fixed(List<f64, 4>),
 }
 
@@ -1083,7 +1097,7 @@ fn serialize_random<S: serde::Serializer>(serializer: S) -> Result<S::Ok, S::Err
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Range {
-    /// The same for all bodies.
+    /// One vector for all bodies.
     Same(Vector),
     /// Between `min` and `max`, component by component.
     Between(Region),

@@ -87,7 +87,7 @@ impl Ending {
         })
     }
 
-    /// What has come to pass, as a sentence about it goes on after "the run has ended: ".
+    /// Condition that has come to pass, as a sentence about it goes on after "the run has ended: ".
     pub fn reached(&self) -> Option<&str> {
         self.reached.as_deref()
     }

@@ -71,13 +71,13 @@ pub const FILE: &str = "scene.json";
 pub struct Scene {
     /// The scene made ready.
     pub model: Model,
-    /// What was written, with the name and the time step that came of it.
+    /// The file as it was written, with the name and the time step that came of it.
     pub file: format::SceneFile,
     /// The folder that names of files are relative to.
     pub folder: PathBuf,
-    /// What is doubtful, a sentence each, with the place in front.
+    /// Warnings, a sentence each, with the place in front.
     pub warnings: Vec<String>,
-    /// What was derived, a sentence each: stiffnesses, the time step and where it comes from.
+    /// Derived values, a sentence each: stiffnesses, the time step and where it comes from.
     pub notes: Vec<String>,
 }
 

@@ -49,7 +49,7 @@ impl Placed {
         numbers
     }
 
-    /// What [`Placed::numbers`] and [`Placed::notes`] were made of. What they were not made of gives no bodies, or others.
+    /// Reads what [`Placed::numbers`] and [`Placed::notes`] gave. Other numbers give no bodies, or others.
     pub fn from_numbers(numbers: &[f64], notes: Vec<String>) -> Placed {
         let bodies = numbers.as_chunks::<LENGTH>().0.iter().map(|numbers| {
             let vector = |at| DVec3::from_slice(&numbers[at..]);

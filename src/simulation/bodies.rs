@@ -36,7 +36,7 @@ pub struct NewBody {
     pub fixed: bool,
     /// Its group.
     pub group: GroupHandle,
-    /// What it carries besides its motion.
+    /// Quantities that it carries besides its motion.
     pub quantities: Quantities,
 }
 
@@ -55,12 +55,12 @@ impl NewBody {
         }
     }
 
-    /// The same with another velocity, m/s.
+    /// Sets the velocity, m/s.
     pub fn moving(self, velocity: DVec3) -> NewBody {
         NewBody { velocity, ..self }
     }
 
-    /// The same with another orientation.
+    /// Sets the orientation.
     pub fn turned(self, orientation: DQuat) -> NewBody {
         NewBody {
             orientation,
@@ -68,12 +68,12 @@ impl NewBody {
         }
     }
 
-    /// The same in a group.
+    /// Puts the body into a group.
     pub fn in_group(self, group: GroupHandle) -> NewBody {
         NewBody { group, ..self }
     }
 
-    /// The same, fixed.
+    /// Fixes the body.
     pub fn fixed(self) -> NewBody {
         NewBody {
             fixed: true,

@@ -51,7 +51,7 @@ const VERSION: u32 = 2;
 /// Multiple of bytes at which a section starts.
 const ALIGNMENT: usize = 16;
 
-/// What a checkpoint says of itself.
+/// Header of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of Rockfall that wrote it.
@@ -85,11 +85,11 @@ pub struct Header {
     pub groups: Vec<String>,
     /// The walls.
     pub walls: Vec<WallBefore>,
-    /// What the contacts of bodies dissipated that are gone.
+    /// Energy that the contacts of bodies dissipated that are gone.
     pub gone: Dissipated,
-    /// What has come in, gone out and passed.
+    /// Counters of what has come in, gone out and passed.
     pub traffic: Traffic,
-    /// What follows, in this order.
+    /// Sections that follow, in this order.
     pub sections: Vec<Section>,
 }
 
@@ -206,7 +206,7 @@ fn group_of(shape: u32) -> usize {
 /// A checkpoint that was read: it is whole, and of this version of Rockfall.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// What it says of itself.
+    /// Header.
     pub header: Header,
     bytes: Vec<u8>,
     /// Where each section starts.
@@ -656,13 +656,14 @@ impl Checkpoint {
         });
         state.extend(model, self.elements(IDS).into_iter().zip(bodies));
         let actions = [model.forces.springs.len(), model.forces.applied.len()];
-        self.fits(&state, actions)
+        self.fits(&state, actions, model.bonds.len())
             .map_err(|found| wrong(damaged(found)))?;
         let places = self.elements::<[f64; 3]>(PLACES).into_iter();
         (state.gone, state.traffic) = (found.gone, found.traffic.clone());
         state.traffic.places = places.map(DVec3::from_array).collect();
         state.set_neighbour_capacity((self.section(Field::Neighbours.name()).len() / 4) as u32);
         state.set_actions(self.elements(Field::Actions.name()));
+        state.set_bonds(self.elements(Field::Bonds.name()));
         for field in Field::ALL.into_iter().filter(|field| field.is_carried()) {
             let from = self.section(field.name());
             let to = state.bytes_mut(field);

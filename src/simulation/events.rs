@@ -6,6 +6,7 @@ use super::Simulation;
 use super::network::Partner;
 use crate::error::{Error, Result};
 use crate::model::handle::{BodyHandle, GroupHandle, WallHandle};
+use crate::state::{Field, State};
 use crate::step::Patience;
 
 /// Something that happened in a simulation.
@@ -24,6 +25,8 @@ pub enum Event {
     BodyEntered(BodyHandle),
     /// A body went out through an outlet, or burst.
     BodyLeft(BodyHandle),
+    /// A bond of two bodies broke.
+    BondBroke([BodyHandle; 2]),
 }
 
 /// What touches.
@@ -36,6 +39,9 @@ pub(super) struct Ears {
     groups: BTreeSet<[GroupHandle; 2]>,
     walls: BTreeSet<WallHandle>,
     flow: bool,
+    bonds: bool,
+    /// The bonds that were broken at the last look, by their numbers in the model.
+    broken: BTreeSet<usize>,
     /// Steps from one look at contacts to the next; 0 for one at the end of each call.
     every: u64,
     /// What touched at the last look.
@@ -50,7 +56,8 @@ impl Ears {
 
     /// The first step after `step` at whose end to look at contacts.
     pub(super) fn next(&self, step: u64) -> Option<u64> {
-        (self.hear_contacts() && self.every > 0).then(|| (step / self.every + 1) * self.every)
+        ((self.hear_contacts() || self.bonds) && self.every > 0)
+            .then(|| (step / self.every + 1) * self.every)
     }
 
     /// Bodies have come and gone between steps, not by a call of the caller's.
@@ -99,20 +106,29 @@ impl Simulation {
         self.ears.flow = true;
     }
 
-    /// Looks at contacts at the end of every `steps`th step, besides the end of each call of [`Simulation::step`]; 0, as
+    /// From now on, tells of bonds that break: see [`Simulation::events`]. When, where and with what energy they did
+    /// [`Simulation::bonds`] has.
+    pub fn watch_bonds(&mut self) {
+        self.ears.bonds = true;
+    }
+
+    /// Looks at contacts and bonds at the end of every `steps`th step, besides the end of each call of [`Simulation::step`]; 0, as
     /// at the start, for the latter alone. A contact that begins and ends between two looks is not told of. Each look
     /// costs about as much as a step, and on a GPU the way of the contacts to the host.
     pub fn set_event_interval(&mut self, steps: u64) {
         self.ears.every = steps;
     }
 
-    /// What has happened since the last call, look by look; of one look, in the order of [`Event`].
+    /// Events since the last call, look by look; of one look, in the order of [`Event`].
     pub fn events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.ears.events)
     }
 
     /// Looks at contacts, if somebody wants to know.
     pub(super) async fn listen(&mut self, patience: Patience) -> Result<()> {
+        if self.ears.bonds {
+            self.listen_to_bonds(patience).await?;
+        }
         if !self.ears.hear_contacts() {
             return Ok(());
         }
@@ -149,6 +165,25 @@ impl Simulation {
         new.sort_unstable();
         self.ears.events.extend(new);
         self.ears.touching = touching;
+        Ok(())
+    }
+
+    async fn listen_to_bonds(&mut self, patience: Patience) -> Result<()> {
+        if self.state.bonds.is_empty() {
+            return Ok(());
+        }
+        self.fetch_by(patience, &[Field::Bonds]).await?;
+        let State {
+            bonds, identities, ..
+        } = &self.state;
+        let body = |index: u32| BodyHandle::from_id(identities[index as usize].id);
+        let ears = &mut self.ears;
+        for bond in bonds.iter().filter(|bond| bond.broken != 0) {
+            if ears.broken.insert(bond.source as usize) {
+                let bodies = [body(bond.first), body(bond.second)];
+                ears.events.push(Event::BondBroke(bodies));
+            }
+        }
         Ok(())
     }
 }

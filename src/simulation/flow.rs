@@ -206,7 +206,7 @@ fn properties(clump: &Clump) -> MassProperties {
     }
 }
 
-/// What a probe sees of the bodies that are not fixed.
+/// Reading of a probe: the bodies in it that are not fixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Seen {
     /// Number of bodies in it.
@@ -218,7 +218,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// What `region`, a volume, holds now.
+    /// Reading of `region`, a volume, now.
     pub fn new(region: &Region, model: &Model, state: &State) -> Seen {
         let mut seen = Seen::default();
         let mut momentum = DVec3::ZERO;

@@ -33,7 +33,7 @@ use crate::simulation::snapshot::{BodyState, Snapshot, report};
 use crate::simulation::summary::{Energy, Summary};
 use crate::state::layout::Stats;
 use crate::state::trace::{Sample, Trace};
-use crate::state::{Field, State, groups, least_period, pairs, quantities, radii};
+use crate::state::{Bonded, Field, State, groups, least_period, pairs, quantities, radii};
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 use crate::step::cluster::{self, ClusterEngine, Ranks};
 #[cfg(feature = "cpu")]
@@ -241,6 +241,11 @@ impl Simulation {
         has_room(&model)?;
         memory::check(&model)?;
         model.contact.law.check_on_cpu()?;
+        if !model.bonds.is_empty() {
+            return Err(Error::NotOnCluster {
+                what: "bonds between bodies (bonds)",
+            });
+        }
         let state = State::new(&model);
         let engine = ClusterEngine::new(ranks, threads, clock::system(), &state);
         Ok(Self::start(state, model, engine))
@@ -646,12 +651,12 @@ impl Simulation {
         self.engine.set_trace(traced, &self.state);
     }
 
-    /// What has come in, gone out and passed so far.
+    /// Counters of what has come in, gone out and passed so far.
     pub fn traffic(&self) -> &Traffic {
         &self.state.traffic
     }
 
-    /// What each probe of the model sees now; of a face, nothing.
+    /// Readings of the probes of the model now; of a face, nothing.
     ///
     /// # Errors
     /// If the device is lost.
@@ -819,6 +824,15 @@ impl Simulation {
         Ok(self.fetched().contacts())
     }
 
+    /// The bonds that there are, broken ones among them.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub fn bonds(&mut self) -> Result<impl Iterator<Item = Bonded> + '_> {
+        self.fetch(&[Field::Bodies, Field::Bonds])?;
+        Ok(self.state.bonded())
+    }
+
     /// The coordination number: the mean number of contacts of a body that is not fixed.
     ///
     /// # Errors
@@ -853,6 +867,8 @@ impl Simulation {
             Field::History,
             Field::SphereLoads,
             Field::BodyForces,
+            Field::Bonds,
+            Field::BodyBonds,
             Field::Stats,
         ];
         self.fetch_by(patience, &fields).await
@@ -886,7 +902,7 @@ impl Simulation {
         }
     }
 
-    /// What was gathered over the run, as it was after the last call of [`Simulation::step`].
+    /// Counters of the run, as they were after the last call of [`Simulation::step`].
     pub fn stats(&self) -> Stats {
         self.state.stats[0]
     }

@@ -27,11 +27,11 @@ pub struct NetworkContact {
     pub sphere: u32,
     /// Index of its body.
     pub body: u32,
-    /// What it touches.
+    /// Partner that it touches.
     pub partner: Partner,
     /// Overlap averaged over the step, m; 0 across a gap.
     pub overlap: f64,
-    /// The same as a fraction of the smaller radius.
+    /// Overlap as a fraction of the smaller radius.
     pub overlap_fraction: f64,
     /// Where they touch, m.
     pub point: DVec3,
@@ -45,7 +45,7 @@ pub struct NetworkContact {
     pub stored: f64,
 }
 
-/// What a sphere touches.
+/// Partner of a sphere in a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Partner {
     /// Another sphere.

@@ -50,7 +50,7 @@ pub struct BodyState {
     pub velocity: DVec3,
     /// Angular velocity in the world frame, rad/s.
     pub angular_velocity: DVec3,
-    /// What it carries besides its motion, as far as the scene has it; not known of a body in a trace.
+    /// Quantities that it carries besides its motion, as far as the scene has it; not known of a body in a trace.
     pub quantities: Quantities<Option<f64>>,
 }
 
@@ -74,11 +74,11 @@ pub struct SphereState {
     pub velocity: DVec3,
     /// Angular velocity of the body in the world frame, rad/s.
     pub angular_velocity: DVec3,
-    /// What contacts did to it in the step, N.
+    /// Force of contacts on it in the step, N.
     pub force: DVec3,
 }
 
-/// What contacts do to a wall in a step.
+/// Load of contacts on a wall in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WallLoad {
@@ -88,7 +88,7 @@ pub struct WallLoad {
     pub torque: DVec3,
 }
 
-/// What a wall does to bodies.
+/// Work and power of a wall on bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WallWork {
@@ -113,7 +113,7 @@ pub struct WallState {
 impl<'a> Snapshot<'a> {
     /// The buffers that a snapshot reads.
     pub(crate) fn fields() -> Vec<Field> {
-        const FIELDS: [Field; 9] = [
+        const FIELDS: [Field; 11] = [
             Field::Bodies,
             Field::Walls,
             Field::WallLoads,
@@ -122,6 +122,8 @@ impl<'a> Snapshot<'a> {
             Field::Neighbours,
             Field::History,
             Field::SphereLoads,
+            Field::Bonds,
+            Field::BodyBonds,
             Field::Stats,
         ];
         [&FIELDS[..], &quantities::BUFFERS].concat()
@@ -197,7 +199,7 @@ impl<'a> Snapshot<'a> {
         })
     }
 
-    /// What contacts did to each wall in the last step.
+    /// Loads of contacts on each wall in the last step.
     pub fn wall_loads(self) -> Vec<WallLoad> {
         let wall_loads = &self.state.wall_loads;
         let count = self.model.walls.len();
@@ -230,7 +232,7 @@ impl<'a> Snapshot<'a> {
         loads
     }
 
-    /// What each wall that moves does to bodies, W, and has done since the start, J.
+    /// Power (W) of each wall that moves on bodies, and its work since the start (J).
     ///
     /// A belt is taken to run along its surface. The work of a wall that is a rigid body is that of the force and torque
     /// on it. Walls that stand still do none.

@@ -10,7 +10,7 @@ use crate::simulation::network::contacts;
 use crate::state::layout::{ASLEEP, Body, SphereLoad};
 use crate::state::{State, angular_velocity, body_orientation};
 
-/// What a state amounts to; sums are in `f64`, over bodies that are not fixed.
+/// Sums of a state; they are in `f64`, over bodies that are not fixed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -78,7 +78,7 @@ pub struct Energy {
     pub kinetic: f64,
     /// In the field of gravity, without the lift of water: 0 at the origin. In a periodic box, of the image inside it.
     pub gravitational: f64,
-    /// In the springs of contacts, less what cohesion holds, and in those between bodies. Of contacts under a
+    /// In the springs of contacts, less what cohesion holds, in those between bodies, and in bonds. Of contacts under a
     /// custom law it is not known, and 0.
     pub elastic: f64,
     /// Dissipated by dashpots since the start.
@@ -87,6 +87,8 @@ pub struct Energy {
     pub friction: f64,
     /// Dissipated by drag, water and the dashpots of springs since the start.
     pub drag: f64,
+    /// Taken since the start by the dashpots of bonds, and held by bonds when they broke.
+    pub bonds: f64,
     /// Done since the start by walls that move, by forces and torques on bodies and by the lift of water. What bodies bring
     /// that come in, and take along when they go out, is not in it, nor what a hand, a program or another gravity does.
     pub work: f64,
@@ -123,6 +125,7 @@ impl Energy {
             }
         }
         energy.elastic += state.springs().map(|spring| spring.energy).sum::<f64>();
+        energy.elastic += state.bonded().map(|bond| bond.energy).sum::<f64>();
         let mut dissipated = state.gone;
         for force in &state.body_forces {
             dissipated.add_forces(force);
@@ -130,22 +133,26 @@ impl Energy {
         for load in &state.sphere_loads {
             dissipated.add(load);
         }
+        for own in &state.body_bonds {
+            dissipated.add_bonds(own);
+        }
         (energy.damping, energy.friction) = (dissipated.damping, dissipated.friction);
         energy.drag = dissipated.drag;
+        energy.bonds = dissipated.bonds;
         let of_walls = state.wall_loads.iter();
         let of_walls = of_walls.map(|load| f64::from(load.work) + f64::from(load.work_rest));
         energy.work = dissipated.work + of_walls.sum::<f64>();
         energy
     }
 
-    /// What is left: kinetic, gravitational and elastic energy.
+    /// Energy that is left: kinetic, gravitational and elastic, J.
     pub fn total(&self) -> f64 {
         self.kinetic + self.gravitational + self.elastic
     }
 
-    /// What is left and what was dissipated, less the work that was done: it stays as it is.
+    /// Balance, J: energy that is left and that was dissipated, less the work that was done. It stays as it is.
     pub fn balance(&self) -> f64 {
-        self.total() + self.damping + self.friction + self.drag - self.work
+        self.total() + self.damping + self.friction + self.drag + self.bonds - self.work
     }
 }
 

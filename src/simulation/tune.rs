@@ -361,7 +361,7 @@ impl Simulation {
         self.wake()
     }
 
-    /// What contacts did to a wall in the last step.
+    /// Load of contacts on a wall in the last step.
     ///
     /// # Errors
     /// If the wall does not exist, or the device is lost.

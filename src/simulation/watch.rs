@@ -78,7 +78,7 @@ impl Watch {
         }
     }
 
-    /// What there is to say of a state, a sentence each, with what helps.
+    /// Warnings about a state, a sentence each, with what helps.
     pub fn look(&mut self, snapshot: &Snapshot) -> Vec<String> {
         [
             self.overlap(snapshot),

@@ -30,6 +30,8 @@ pub(super) enum Per {
     BodyUnderForces,
     /// One for each body if the pass `heat` runs, else none.
     BodyWithHeat,
+    /// One for each body if the pass `bonds` runs, else none.
+    BodyWithBonds,
     /// One for each sphere.
     Sphere,
     /// One for each hash bucket, and one for the end of the last.
@@ -54,6 +56,7 @@ impl Per {
             Per::Body => Some(bodies),
             Per::BodyUnderForces => Some(bodies * params.forces as usize),
             Per::BodyWithHeat => Some(bodies * params.heat as usize),
+            Per::BodyWithBonds => Some(bodies * params.bonds as usize),
             Per::Sphere => Some(params.sphere_count as usize),
             Per::Bucket => Some(params.bucket_count as usize + 1),
             Per::List => Some(params.sphere_count as usize + 1),
@@ -160,6 +163,7 @@ macro_rules! buffers {
                         Per::Body => take_out(&mut self.$buffer, bodies),
                         Per::BodyUnderForces if self.params.forces == 1 => take_out(&mut self.$buffer, bodies),
                         Per::BodyWithHeat if self.params.heat == 1 => take_out(&mut self.$buffer, bodies),
+                        Per::BodyWithBonds if self.params.bonds == 1 => take_out(&mut self.$buffer, bodies),
                         Per::Sphere if $crate::state::buffers::kept!($kept) => take_out(&mut self.$buffer, spheres),
                         _ => (),
                     }

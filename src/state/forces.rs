@@ -99,7 +99,7 @@ pub struct Stretched {
     pub spring: usize,
     /// Its ends, m; in a periodic box, the second is the image nearest to the first.
     pub ends: [DVec3; 2],
-    /// What it holds, J.
+    /// Energy that it holds, J.
     pub energy: f64,
 }
 

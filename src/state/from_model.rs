@@ -1,6 +1,7 @@
 //! A [`State`] from a model.
 
 use super::State;
+use super::bonds::bonds;
 use super::forces::{actions, groups, waves};
 use super::grid::Grid;
 use super::kinds::{displacement, kinds};
@@ -100,8 +101,10 @@ impl State {
                 pull_point: Vec3::ZERO,
                 pull_cell: IVec3::ZERO,
                 pull_offset: Vec3::ZERO,
-                forces: model.forces.act().into(),
+                forces: model.forces_act().into(),
                 action_count: 0,
+                bonds: (!model.bonds.is_empty()).into(),
+                bond_count: 0,
                 heat: model.heat.is_some().into(),
                 temperature_start: walls.temperature_start as u32,
                 sleep_steps: model.sleep.map_or(0, |sleep| {
@@ -147,6 +150,7 @@ impl State {
         let new = model.bodies.iter().zip(0..);
         state.extend(model, new.map(|(body, id)| (id, *body)));
         state.set_actions(actions(model, &grid));
+        state.set_bonds(bonds(model));
         if let Some(history) = &model.history {
             state.start_with(history);
         }

@@ -184,7 +184,7 @@ pub fn level_of(radius: f32, params: &Params) -> u32 {
     level
 }
 
-/// What two spheres have to be apart, at least, is the sum of this for both, else they are neighbours: the radius and
+/// Half of the least distance of two spheres that are no neighbours; the sum of both counts: the radius and
 /// half of the skin, m.
 #[inline(always)]
 pub fn extent(sphere: &Sphere, params: &Params) -> f32 {

@@ -28,7 +28,7 @@ pub use crate::model::wall::facet::{
 pub use crate::model::wall::tree::Node;
 
 /// Every struct that the shaders share with the host.
-pub const STRUCTS: [Layout; 19] = [
+pub const STRUCTS: [Layout; 21] = [
     Params::LAYOUT,
     Body::LAYOUT,
     BodyProperties::LAYOUT,
@@ -37,6 +37,8 @@ pub const STRUCTS: [Layout; 19] = [
     Action::LAYOUT,
     BodyForce::LAYOUT,
     BodyHeat::LAYOUT,
+    Bond::LAYOUT,
+    BodyBonds::LAYOUT,
     Sphere::LAYOUT,
     SphereLoad::LAYOUT,
     SummedLoad::LAYOUT,
@@ -134,6 +136,11 @@ shared_constants! {
     /// `Action::kind`: a force and a torque in the axes of the body.
     pub const THRUST: u32 = 3;
 
+    /// `Bond::broken`: by tension.
+    pub const BROKEN_BY_TENSION: u32 = 1;
+    /// `Bond::broken`: by shear.
+    pub const BROKEN_BY_SHEAR: u32 = 2;
+
     /// `DynamicWall::wall` of none.
     pub const NO_WALL: u32 = u32::MAX;
 
@@ -160,7 +167,7 @@ shared_constants! {
 pub(crate) const GHOST: u32 = 1 << 29;
 
 shared_structs! {
-    /// What holds for the whole run; a uniform on the GPU.
+    /// Parameters of the whole run; a uniform on the GPU.
     ///
     /// It starts with an integer: llvmpipe makes shaders of their own for some values of the first word, as
     /// often as they are dispatched.
@@ -189,11 +196,11 @@ shared_structs! {
         pub period: IVec3,
         /// Two spheres of fast bodies are neighbours if their surfaces are closer than this, m.
         pub skin: f32,
-        /// The same for two bodies that are not fast; the mean of both holds for one of each.
+        /// Skin of two bodies that are not fast, m; the mean of both holds for one of each.
         pub slow_skin: f32,
         /// A body that moves farther than this in a step is fast, m: its skin has to last for many.
         pub fast_displacement: f32,
-        /// What a side of a cell of the finest grid is at least, m, and is along axes that are not
+        /// Least side of a cell of the finest grid, m, and its side along axes that are not
         /// periodic: it decides on which level a sphere lives.
         pub finest: f32,
         /// The lists hold while no displacement bound of a body is larger than this, m: half the skin, less what
@@ -256,6 +263,10 @@ shared_structs! {
         pub forces: u32,
         /// Number of actions on bodies.
         pub action_count: u32,
+        /// 1 if bodies are bonded: see the pass `bonds`.
+        pub bonds: u32,
+        /// Number of ends of bonds, twice that of the bonds.
+        pub bond_count: u32,
         /// 1 if bodies have temperatures: see the pass `heat`.
         pub heat: u32,
         /// Element of `geometry` where the temperatures of the walls start.
@@ -350,7 +361,7 @@ pub(crate) fn shared(still: u32, landing: u32, contacts: u32, step: u32) -> u32 
 }
 
 shared_structs! {
-    /// What bodies of one kind have in common: of the same shape, in the same group, and fixed or not.
+    /// Properties that bodies of one kind have in common: of the same shape, in the same group, and fixed or not.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct BodyProperties {
@@ -406,7 +417,7 @@ shared_structs! {
         pub _pad: [u32; 2],
     }
 
-    /// What acts on a body besides contacts, gravity, drag and water: one end of a spring, or a push. They lie in the
+    /// Force on a body besides contacts, gravity, drag and water: one end of a spring, or an applied force. They lie in the
     /// order of the bodies on which they act.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -456,7 +467,7 @@ shared_structs! {
         pub drag: f32,
         /// Torque about the centre of mass, N m.
         pub torque: Vec3,
-        /// What rounding has left out of `drag` (Kahan's summation), J.
+        /// Rest that rounding has left out of `drag` (Kahan's summation), J.
         pub drag_rest: f32,
         /// Acceleration besides [`Params::gravity`], m/s².
         pub acceleration: Vec3,
@@ -464,24 +475,91 @@ shared_structs! {
         pub displacement: f32,
         /// Work that pushes and the lift of water have done on it since the start, J.
         pub work: f32,
-        /// What rounding has left out of `work` (Kahan's summation), J.
+        /// Rest that rounding has left out of `work` (Kahan's summation), J.
         pub work_rest: f32,
         /// Zero.
         pub _pad: [u32; 2],
     }
 
-    /// What a body has of heat.
+    /// Temperature of a body.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct BodyHeat {
         /// Temperature, K.
         pub temperature: f32,
-        /// What rounding has left out of it (Kahan's summation), K.
+        /// Rest that rounding has left out of it (Kahan's summation), K.
         pub rest: f32,
         /// Heat that flows into the body through its contacts in the step, W.
         pub flow: f32,
         /// Inverse heat capacity, K/J; zero for a fixed body, which keeps its temperature.
         pub inverse_capacity: f32,
+    }
+
+    /// An end of a bond: each of its two bodies has a copy of all of it. They lie in the order of these bodies.
+    ///
+    /// The bond has a frame in each of its bodies. At the start they are one; the x axis points from the first sphere to the
+    /// second. What is along that axis and what turns about it comes first in stiffnesses and dashpots.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct Bond {
+        /// From the centre of mass of the first body to the bond, in its principal frame, m.
+        pub first_arm: Vec3,
+        /// Index of the first body.
+        pub first: u32,
+        /// From the centre of the second body, likewise.
+        pub second_arm: Vec3,
+        /// Index of the second body.
+        pub second: u32,
+        /// The frame of the bond in the principal frame of the first body, a unit quaternion.
+        pub first_frame: Vec4,
+        /// The frame of the bond in the principal frame of the second body, likewise.
+        pub second_frame: Vec4,
+        /// Against stretching and shearing, N/m.
+        pub stiffness: Vec3,
+        /// The body whose end it is: 0 for the first, 1 for the second.
+        pub side: u32,
+        /// Against twisting and bending, N m.
+        pub turning_stiffness: Vec3,
+        /// 0, [`BROKEN_BY_TENSION`] or [`BROKEN_BY_SHEAR`].
+        pub broken: u32,
+        /// Dashpots against stretching and shearing, N s/m.
+        pub damping: Vec3,
+        /// 1 over the area of its cross-section, 1/m².
+        pub inverse_area: f32,
+        /// Dashpots against twisting and bending, N m s.
+        pub turning_damping: Vec3,
+        /// 1 over its section modulus against bending, 1/m³; against twisting, that is twice as large.
+        pub inverse_section: f32,
+        /// Tension at which it breaks, Pa.
+        pub tensile_strength: f32,
+        /// Shear stress at which it breaks, Pa.
+        pub shear_strength: f32,
+        /// Energy that it held when it broke, J.
+        pub energy: f32,
+        /// When it broke, s.
+        pub time: f32,
+        /// Where it broke, within its cell, m.
+        pub offset: Vec3,
+        /// The step in which it broke, counted from 0.
+        pub step: u32,
+        /// The cell of the place where it broke.
+        pub cell: IVec3,
+        /// Index into [`Model::bonds`](crate::model::Model::bonds).
+        pub source: u32,
+    }
+
+    /// What a body has of its bonds.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct BodyBonds {
+        /// Its share of the energy that dashpots of bonds have taken since the start, and of what those held that broke, J.
+        pub taken: f32,
+        /// Rest that rounding has left out of `taken` (Kahan's summation), J.
+        pub taken_rest: f32,
+        /// The part of its bonds that is broken.
+        pub damage: f32,
+        /// Zero.
+        pub _pad: u32,
     }
 
     /// Where a sphere is and how it moves: all that contacts read of it, in one line of a cache.
@@ -514,6 +592,18 @@ impl BodyProperties {
     #[inline(always)]
     pub(crate) fn is_ghost(&self) -> bool {
         self.group & (GHOST >> GROUP_SHIFT) != 0
+    }
+}
+
+impl Bond {
+    /// Index of the body whose end it is.
+    #[inline(always)]
+    pub fn own(&self) -> u32 {
+        if self.side == 0 {
+            self.first
+        } else {
+            self.second
+        }
     }
 }
 
@@ -557,7 +647,7 @@ impl Sphere {
 }
 
 shared_structs! {
-    /// What contacts do to a sphere in one step, and what they have cost it so far.
+    /// Load of contacts on a sphere in one step, and what they have dissipated so far.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct SphereLoad {
@@ -572,11 +662,11 @@ shared_structs! {
         pub contacts: u32,
         /// Its share of the energy that dashpots have dissipated since the start, J.
         pub damping: f32,
-        /// What rounding has left out of `damping` (Kahan's summation), J.
+        /// Rest that rounding has left out of `damping` (Kahan's summation), J.
         pub damping_rest: f32,
         /// Its share of the energy that friction (sliding, rolling, twisting) has dissipated, J.
         pub friction: f32,
-        /// What rounding has left out of `friction`, J.
+        /// Rest that rounding has left out of `friction`, J.
         pub friction_rest: f32,
     }
 }
@@ -600,7 +690,7 @@ impl SphereLoad {
 }
 
 shared_structs! {
-    /// What contacts do to a body in one step.
+    /// Load of contacts on a body in one step.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct Load {
@@ -614,7 +704,7 @@ shared_structs! {
         pub contacts: u32,
     }
 
-    /// What contacts do to a wall, and what it has done so far.
+    /// Load of contacts on a wall, and its work so far.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct SummedLoad {
@@ -624,7 +714,7 @@ shared_structs! {
         pub work: f32,
         /// Torque about the anchor, N m.
         pub torque: Vec3,
-        /// What rounding has left out of `work` (Kahan's summation), J.
+        /// Rest that rounding has left out of `work` (Kahan's summation), J.
         pub work_rest: f32,
     }
 
@@ -708,7 +798,7 @@ shared_structs! {
         pub reach: f32,
     }
 
-    /// What is gathered over a run by all threads.
+    /// Counters that all threads gather over a run.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
     pub struct Stats {
@@ -733,7 +823,7 @@ shared_structs! {
         pub neighbours: u32,
         /// Number of steps taken.
         pub steps: u32,
-        /// The same at the start of the step; what rounds as chance would have it, draws from it.
+        /// Number of the step at its start; what rounds as chance would have it, draws from it.
         pub step: u32,
         /// Number of steps that built the lists.
         pub rebuilds: u32,

@@ -3,6 +3,7 @@
 //! The CPU engine works on a [`State`]; the GPU engine holds one buffer for each [`Field`] of it,
 //! with the same bytes.
 
+mod bonds;
 mod buffers;
 mod change;
 mod forces;
@@ -17,6 +18,7 @@ pub(crate) mod quantities;
 pub mod trace;
 mod walls;
 
+pub use bonds::{Bonded, Break};
 pub(crate) use change::needs_no_more;
 pub use forces::Stretched;
 pub(crate) use forces::groups;
@@ -41,8 +43,8 @@ use crate::model::flow::Traffic;
 use crate::model::nearest_image;
 use crate::model::wall::{self};
 use crate::state::layout::{
-    Action, Body, BodyForce, BodyHeat, BodyProperties, DynamicWall, Facet, Group, Load, Member,
-    Node, Pair, Params, Sphere, SphereLoad, Stats, SummedLoad, Wall,
+    Action, Body, BodyBonds, BodyForce, BodyHeat, BodyProperties, Bond, DynamicWall, Facet, Group,
+    Load, Member, Node, Pair, Params, Sphere, SphereLoad, Stats, SummedLoad, Wall,
 };
 
 buffers! {
@@ -53,14 +55,14 @@ buffers! {
         pub origin: DVec3,
         /// Who each body is; `body_count` elements.
         pub identities: Vec<Identity>,
-        /// What the contacts of bodies dissipated that are no longer there.
+        /// Energy that the contacts of bodies dissipated that are no longer there.
         pub gone: Dissipated,
-        /// What has come in, gone out and passed.
+        /// Counters of what has come in, gone out and passed.
         pub traffic: Traffic,
         /// Simulated time before the first step, as if all steps had been as long as the next one will be, s:
         /// 0 unless the time step was changed.
         pub earlier: f64,
-        /// What holds for the whole run.
+        /// Parameters of the whole run.
         pub params: Params,
         /// The walls that move by prescription.
         pub kinematic_walls: KinematicWalls,
@@ -72,7 +74,7 @@ buffers! {
 
     /// A buffer of [`State`].
     pub enum Field {
-        /// What the bodies of each kind have in common; see [`Body::kind`].
+        /// Properties that the bodies of each kind have in common; see [`Body::kind`].
         Properties = properties: BodyProperties, per Model, derived;
         /// The spheres of each shape.
         Members = members: Member, per Model, derived;
@@ -82,7 +84,9 @@ buffers! {
         Groups = groups: Group, per Model, derived;
         /// Springs and applied forces, in the order of the bodies on which they act; `action_count` elements.
         Actions = actions: Action, per Model, carried;
-        /// What does not change of the walls: the pair table as it is against walls, facets, the nodes of
+        /// Bonds, in the order of the bodies at whose ends they are; `bond_count` elements.
+        Bonds = bonds: Bond, per Model, carried;
+        /// Constants of the walls: the pair table as it is against walls, facets, the nodes of
         /// their trees, samples of signed distances, and, with heat, the temperatures of the walls, one after
         /// the other; see [`State::facets`] and so on.
         Geometry = geometry: UVec4, per Model, derived;
@@ -130,7 +134,9 @@ buffers! {
         BodyForces = body_forces: BodyForce, per BodyUnderForces, carried;
         /// `heat`: temperature of each body; `body_count` elements, or none if the scene has no heat.
         BodyHeat = body_heat: BodyHeat, per BodyWithHeat, carried;
-        /// What was gathered over the run; one element.
+        /// `bonds`: forces, energies and counts of the bonds at each body; `body_count` elements, or none if the scene has no bonds.
+        BodyBonds = body_bonds: BodyBonds, per BodyWithBonds, carried;
+        /// Counters of the run; one element.
         Stats = stats: Stats, per Model, carried;
     }
 }
@@ -158,6 +164,9 @@ pub struct Dissipated {
     pub friction: f64,
     /// By drag, water and the dashpots of springs.
     pub drag: f64,
+    /// By dashpots of bonds, and by bonds that broke.
+    #[serde(default)]
+    pub bonds: f64,
     /// Not dissipated, but done by pushes and the lift of water.
     #[serde(default)]
     pub work: f64,
@@ -168,6 +177,11 @@ impl Dissipated {
     pub fn add(&mut self, load: &SphereLoad) {
         self.damping += f64::from(load.damping) + f64::from(load.damping_rest);
         self.friction += f64::from(load.friction) + f64::from(load.friction_rest);
+    }
+
+    /// Adds the share of a body in what its bonds took.
+    pub fn add_bonds(&mut self, own: &BodyBonds) {
+        self.bonds += f64::from(own.taken) + f64::from(own.taken_rest);
     }
 
     /// Adds what drag took from a body, and what pushes did to it.
@@ -205,7 +219,7 @@ impl State {
         &self.members[properties.first_member as usize..][..properties.sphere_count as usize]
     }
 
-    /// What contacts do to a body, from what they do to its spheres: `body` is it as it is after the step.
+    /// Load of contacts on a body, from those on its spheres: `body` is it as it is after the step.
     pub fn load(&self, body: &Body) -> Load {
         let loads = &self.sphere_loads[self.spheres_of(body)];
         load(body, self.members_of(body), loads)

@@ -14,11 +14,11 @@ shared_structs! {
     pub struct Pair {
         /// Normal stiffness, N/m; of the normal model `hertz` 4/3 E*, Pa.
         pub stiffness: f32,
-        /// The same on a wall.
+        /// Normal stiffness on a wall, N/m or Pa.
         pub wall_stiffness: f32,
         /// Tangential stiffness as a fraction of the normal one.
         pub tangential_ratio: f32,
-        /// The same on a wall.
+        /// Tangential over normal stiffness on a wall.
         pub wall_tangential_ratio: f32,
         /// Damping ratio of the normal dashpot (1 is critical), from the coefficient of restitution.
         pub damping_ratio: f32,

@@ -91,6 +91,11 @@ impl State {
                 self.gone.add_forces(&self.body_forces[body as usize]);
             }
         }
+        if !self.body_bonds.is_empty() {
+            for &body in bodies {
+                self.gone.add_bonds(&self.body_bonds[body as usize]);
+            }
+        }
         self.remove_contacts(&spheres);
         self.remove_elements(bodies);
     }
@@ -155,6 +160,15 @@ impl State {
             true
         });
         self.set_actions(actions);
+        let mut bonds = std::mem::take(&mut self.bonds);
+        bonds.retain_mut(|bond| match (place(bond.first), place(bond.second)) {
+            (Some(first), Some(second)) => {
+                (bond.first, bond.second) = (first, second);
+                true
+            }
+            _ => false,
+        });
+        self.set_bonds(bonds);
         let first = first as usize;
         let mut next = match self.bodies[..first].last() {
             Some(before) => self.spheres_of(before).end,

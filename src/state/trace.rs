@@ -39,6 +39,6 @@ pub struct Sample {
     pub identity: Identity,
     /// Its state at the end of the step.
     pub state: Body,
-    /// What contacts did to it in the step.
+    /// Load of contacts on it in the step.
     pub load: Load,
 }

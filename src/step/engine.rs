@@ -35,7 +35,7 @@ pub struct ClusterCost {
     pub ghosts_per_rank: f64,
 }
 
-/// What an engine gives to those who cannot block.
+/// Result of an engine for those who cannot block.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
 /// How to wait for a device.

@@ -20,9 +20,10 @@
 //!    these.
 //! 8. **forces**: a thread for each body, if anything besides contacts and gravity acts: drag, water, springs
 //!    and applied forces.
-//! 9. **heat**: a thread for each body, if any material conducts heat: what flows into the body through its contacts,
+//! 9. **bonds**: a thread for each body, if bodies are bonded: what its bonds do to it, until they break.
+//! 10. **heat**: a thread for each body, if any material conducts heat: what flows into the body through its contacts,
 //!    and its temperature.
-//! 10. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
+//! 11. **integrate**: a thread for each body. It sums the spheres of the body and advances velocity
 //!     and angular momentum, then position and orientation; and it adds up how far the body may have
 //!     moved since the lists were built.
 //!

@@ -19,8 +19,10 @@ pub enum Pass {
     Contacts,
     /// Contacts of each sphere with walls, and the loads on these.
     Walls,
-    /// What acts on each body besides contacts and gravity: drag, water, springs, applied forces.
+    /// Forces on each body besides contacts and gravity: drag, water, springs, applied forces.
     Forces,
+    /// What bonds do to each body, and which of them break.
+    Bonds,
     /// Heat that flows through contacts, and the temperature of each body.
     Heat,
     /// Sums the spheres of each body and moves it by one time step; and moves walls.
@@ -29,7 +31,7 @@ pub enum Pass {
 
 impl Pass {
     /// The passes in the order in which a step runs them.
-    pub const ALL: [Pass; 10] = [
+    pub const ALL: [Pass; 11] = [
         Pass::Pose,
         Pass::Bin,
         Pass::Scan,
@@ -38,6 +40,7 @@ impl Pass {
         Pass::Contacts,
         Pass::Walls,
         Pass::Forces,
+        Pass::Bonds,
         Pass::Heat,
         Pass::Integrate,
     ];
@@ -61,6 +64,7 @@ impl Pass {
             Pass::Contacts => "contacts",
             Pass::Walls => "walls",
             Pass::Forces => "forces",
+            Pass::Bonds => "bonds",
             Pass::Heat => "heat",
             Pass::Integrate => "integrate",
         }

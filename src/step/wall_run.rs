@@ -33,9 +33,9 @@ pub(crate) struct WallRun<'a> {
     orientation: Quaternion,
     /// From the wall's anchor to the centre of the sphere, m.
     from_anchor: Vec3,
-    /// The same in the frame of the wall.
+    /// The point in the frame of the wall, m.
     place: Vec3,
-    /// What rounding may do to a point, m.
+    /// Largest rounding error of a point, m.
     rounding: f32,
 }
 

@@ -169,7 +169,7 @@ impl Canvas {
                 return Ok(None);
             }
             Current::Lost => {
-                tracing::info!("the surface of the window was lost; here is another");
+                tracing::info!("the surface of the window was lost, and has been made anew");
                 self.surface = create_surface(&self.instance, &self.window)?;
                 self.resize();
                 self.window.request_redraw();

@@ -81,7 +81,7 @@ impl Hand {
         matches!(self.drag, Some(Drag::Pull { .. }))
     }
 
-    /// What the hand adds to a picture.
+    /// Lines that the hand adds to a picture.
     pub fn lines(&self) -> Vec<Line> {
         self.line.into_iter().collect()
     }
@@ -336,6 +336,7 @@ impl Viewer {
             start: state.position + turn * pull.point,
             end: pull.target,
             colour: LINE_COLOUR,
+            width: 1.0,
         });
         let outcome = stage.simulation.set_pull(Some(pull));
         self.tell(outcome);

@@ -34,7 +34,7 @@ use winit::keyboard::Key;
 use crate::error::{Error, Result};
 use crate::model::view::{Clip, WallLook};
 use crate::render::shaders::Texts;
-use crate::render::{Camera, ColourBy, Look};
+use crate::render::{Camera, ColourBy, Look, Overlay};
 use crate::simulation::Options;
 use crate::step::Patience;
 use canvas::Canvas;
@@ -62,7 +62,7 @@ pub struct Setup {
     pub paused: bool,
     /// How pictures look at first, before a scene asks for something else.
     pub look: Look,
-    /// What colours mean, whatever scenes ask for.
+    /// Meaning of colours, whatever scenes ask for.
     pub colour: Option<ColourBy>,
     /// Where bodies and walls are cut, likewise.
     pub clip: Option<Clip>,
@@ -154,6 +154,8 @@ struct Viewer {
     timing: Timing,
     last_frame: Option<Instant>,
     last_survey: Option<Instant>,
+    /// The lines over the picture that is shown.
+    overlay: Option<Overlay>,
     watch: Watch,
     /// Files that have changed, and when they are to be read again.
     changed: Vec<(PathBuf, Instant)>,
@@ -194,6 +196,7 @@ impl Viewer {
             timing: Timing::default(),
             last_frame: None,
             last_survey: None,
+            overlay: None,
             watch,
             changed: Vec::new(),
             handed: None,
@@ -464,10 +467,10 @@ impl Viewer {
 
     async fn save_picture(&mut self) {
         let size = self.picture_size();
-        let (Some(canvas), Some(stage)) = (&self.canvas, &self.stage) else {
+        let (Some(canvas), Some(stage)) = (&self.canvas, &mut self.stage) else {
             return;
         };
-        let (context, simulation) = (&canvas.context, &stage.simulation);
+        let (context, simulation) = (&canvas.context, &mut stage.simulation);
         let drawn = record::picture(context, simulation, size, &self.camera, &self.look);
         let saved = match (drawn.await, &self.deliver) {
             (Err(error), _) => Err(error.to_string()),
@@ -527,12 +530,13 @@ impl Viewer {
         let Some(recording) = &mut self.recording else {
             return Ok(());
         };
-        if let Err(sentence) = recording.add(
-            &stage.simulation,
-            &self.camera,
-            &self.look,
-            &self.hand.lines(),
-        ) {
+        let drawn = &mut stage.simulation;
+        let overlay = stage
+            .renderer
+            .overlay_by(PATIENCE, drawn, &self.camera, &self.look)
+            .await?;
+        let (camera, look, lines) = (&self.camera, &self.look, self.hand.lines());
+        if let Err(sentence) = recording.add(drawn, camera, look, lines, overlay.as_ref()) {
             self.recording = None;
             self.notice = Some(Notice::wrong(sentence));
         }
@@ -565,6 +569,20 @@ impl Viewer {
                 self.last_survey = Some(Instant::now());
             }
         }
+        let mut lines = self.hand.lines();
+        self.overlay = match &mut self.stage {
+            Some(stage) => {
+                let drawn = &mut stage.simulation;
+                let overlay = stage
+                    .renderer
+                    .overlay_by(PATIENCE, drawn, &self.camera, &look);
+                overlay.await?
+            }
+            None => None,
+        };
+        if let Some(overlay) = &self.overlay {
+            lines.extend_from_slice(&overlay.lines);
+        }
         let survey_time = survey_start.elapsed();
         if let Some(stage) = &mut self.stage {
             stage.history.follow(&mut stage.simulation).await?;
@@ -576,7 +594,6 @@ impl Viewer {
         let drawing_start = Instant::now();
         match &mut self.stage {
             Some(stage) => {
-                let lines = self.hand.lines();
                 stage
                     .renderer
                     .draw(&frame.view, picture_size, &self.camera, &look, &lines)?;

@@ -64,15 +64,15 @@ pub struct Status {
     pub panel: bool,
     /// Time of a frame, on average, s.
     pub frame: f64,
-    /// What of it steps take.
+    /// Part of it that steps take.
     pub simulation: f64,
-    /// What of it the picture takes.
+    /// Part of it that the picture takes.
     pub drawing: f64,
     /// The index of the body that is picked.
     pub picked: Option<usize>,
-    /// What it runs on.
+    /// Adapter on which it runs.
     pub adapter: String,
-    /// What the user should know.
+    /// Notice for the user.
     pub notice: Option<String>,
     /// Why there is no viewer any more, or never was one.
     pub failure: Option<String>,

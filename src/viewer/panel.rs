@@ -10,7 +10,7 @@ use super::keys::{Action, KEYS, MOUSE};
 use super::stage::Stage;
 use super::{IN_PAGE, Mode, Notice, Picked, Viewer};
 use crate::model::PairLaw;
-use crate::model::view::{Clip, ColourMap, Keep, WallLook};
+use crate::model::view::{Background, Clip, ColourMap, Ground, Keep, Lines, WallLook};
 use crate::output::Rounded;
 use crate::render::legend::{AXES, Key, Legend, Scale, ticks};
 use crate::render::{Camera, ColourBy, MOST_SAMPLES, colour};
@@ -53,7 +53,9 @@ impl Viewer {
         if let Some(stage) = &self.stage {
             let look = &self.look;
             let span = stage.renderer.span(look);
-            if let Some(legend) = Legend::new(look, span, stage.simulation.model()) {
+            if let Some(legend) =
+                Legend::new(look, span, self.overlay.as_ref(), stage.simulation.model())
+            {
                 legend_over(&context, &legend, self.panel_shown);
             }
         }
@@ -101,7 +103,7 @@ impl Viewer {
             .stage
             .as_ref()
             .map(|stage| stage.renderer.span(&self.look));
-        egui::CollapsingHeader::new("Colours and cut").show(ui, |ui| {
+        egui::CollapsingHeader::new("Colours, ground and cut").show(ui, |ui| {
             ui.horizontal(|ui| {
                 ui.label("map");
                 egui::ComboBox::from_id_salt("map")
@@ -136,6 +138,26 @@ impl Viewer {
                             .speed(speed)
                             .range(*bottom..=f32::MAX),
                     );
+                }
+            });
+            ui.horizontal(|ui| {
+                ui.label("background");
+                for (background, text) in [
+                    (Background::Sky, "sky"),
+                    (Background::Colour([255; 3]), "white"),
+                    (Background::Colour([0; 3]), "black"),
+                ] {
+                    ui.selectable_value(&mut self.look.background, background, text);
+                }
+            });
+            ui.horizontal(|ui| {
+                ui.label("planes");
+                for (ground, text) in [
+                    (Ground::Tiles, "tiles"),
+                    (Ground::Plain, "plain"),
+                    (Ground::None, "hidden"),
+                ] {
+                    ui.selectable_value(&mut self.look.ground, ground, text);
                 }
             });
             let mut cut = self.look.clip.is_some();
@@ -327,6 +349,22 @@ impl Viewer {
                     if ui.button("Fit").on_hover_text("f").clicked() {
                         wishes.push(Wish::Do(Action::Fit));
                     }
+                });
+                ui.horizontal(|ui| {
+                    ui.label("lines");
+                    let name = |lines: Option<Lines>| match lines {
+                        None => "none",
+                        Some(Lines::Contacts) => "contact network",
+                        Some(lines) => lines.title(),
+                    };
+                    egui::ComboBox::from_id_salt("lines")
+                        .selected_text(name(self.look.lines))
+                        .show_ui(ui, |ui| {
+                            let all = [None].into_iter().chain(Lines::ALL.map(Some));
+                            for lines in all {
+                                ui.selectable_value(&mut self.look.lines, lines, name(lines));
+                            }
+                        });
                 });
                 ui.horizontal(|ui| {
                     ui.label("mouse");

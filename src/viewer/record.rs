@@ -8,8 +8,8 @@ use image::{ImageFormat, RgbaImage};
 use super::PATIENCE;
 use crate::error::Result;
 use crate::render::film::Film;
-use crate::render::legend::{Legend, Scale, Writer};
-use crate::render::{Camera, Line, Look, PICTURE, Renderer};
+use crate::render::legend::{Legend, Scale, Writer, caption};
+use crate::render::{Camera, Line, Look, Overlay, PICTURE, Renderer};
 use crate::simulation::Simulation;
 use crate::step::gpu::Context;
 
@@ -35,7 +35,7 @@ enum To {
 /// A picture of a scene with its legend, as large as it is shown.
 pub(super) async fn picture(
     context: &Context,
-    simulation: &Simulation,
+    simulation: &mut Simulation,
     size: [u32; 2],
     camera: &Camera,
     look: &Look,
@@ -48,13 +48,17 @@ pub(super) async fn picture(
     };
     renderer.update(simulation)?;
     renderer.survey_by(PATIENCE, &sharp).await?;
-    let drawn = renderer.picture_by(PATIENCE, size, camera, &sharp, &[]);
+    let overlay = renderer
+        .overlay_by(PATIENCE, simulation, camera, &sharp)
+        .await?;
+    let lines = overlay.as_ref().map_or(&[][..], |overlay| &overlay.lines);
+    let drawn = renderer.picture_by(PATIENCE, size, camera, &sharp, lines);
     let mut picture = drawn.await?;
     let span = renderer.span(&sharp);
-    let legend = Legend::new(look, span, simulation.model());
-    let time = format!("t = {:.3} s", simulation.time());
+    let legend = Legend::new(look, span, overlay.as_ref(), simulation.model());
     let scale = Scale::new(camera);
-    Writer::default().annotate(&mut picture, legend.as_ref(), Some(&scale), &time);
+    let text = caption(simulation.time(), overlay.as_ref(), &scale);
+    Writer::default().annotate(&mut picture, legend.as_ref(), Some(&scale), &text);
     Ok(picture)
 }
 
@@ -131,24 +135,26 @@ impl Recording {
         simulation: &Simulation,
         camera: &Camera,
         look: &Look,
-        lines: &[Line],
+        mut lines: Vec<Line>,
+        overlay: Option<&Overlay>,
     ) -> std::result::Result<(), String> {
         let look = &Look {
             sharpness: 1.0,
             ..*look
         };
+        lines.extend(overlay.into_iter().flat_map(|overlay| &overlay.lines));
         let mut draw = || -> Result<_> {
             self.renderer.update(simulation)?;
             self.renderer.survey(look)?;
-            self.renderer.picture(SIZE, camera, look, lines)
+            self.renderer.picture(SIZE, camera, look, &lines)
         };
         let mut picture = draw().map_err(|error| error.to_string())?;
         let span = self.renderer.span(look);
-        let legend = Legend::new(look, span, simulation.model());
-        let time = format!("t = {:.3} s", simulation.time());
+        let legend = Legend::new(look, span, overlay, simulation.model());
         let scale = Scale::new(camera);
+        let text = caption(simulation.time(), overlay, &scale);
         self.writer
-            .annotate(&mut picture, legend.as_ref(), Some(&scale), &time);
+            .annotate(&mut picture, legend.as_ref(), Some(&scale), &text);
         match &mut self.to {
             To::Film(_, film) => film.add(&picture).map_err(|error| error.to_string())?,
             To::Pictures(folder) => {

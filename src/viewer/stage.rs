@@ -24,7 +24,7 @@ pub(super) struct Stage {
     pub renderer: Renderer,
     pub history: History,
     pub timeline: Timeline,
-    /// What was derived from the scene, and what is doubtful.
+    /// Derived values of the scene, and warnings.
     pub notes: Vec<String>,
     pub warnings: Vec<String>,
     /// The longest time step that is stable, s.
@@ -134,7 +134,7 @@ impl Stage {
         })
     }
 
-    /// The same on another device, after the one before was lost: as it was kept last, and with what was tuned as the scene
+    /// Takes up the scene on another device, after the one before was lost: as it was kept last, and with what was tuned as the scene
     /// has it.
     #[cfg(target_family = "wasm")]
     pub async fn taken_up(self, context: &Context, format: wgpu::TextureFormat) -> Result<Stage> {

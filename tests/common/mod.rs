@@ -9,6 +9,7 @@ use glam::{DQuat, DVec2, DVec3};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use rockfall::model::bond::{BondLaw, bonds};
 use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};
 use rockfall::model::forces::{AppliedForce, Drag, End, Group, Spring, Water, Wave};
 use rockfall::model::heat::{Heat, Thermal};
@@ -155,6 +156,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,
         heat: None,
+        bonds: Vec::new(),
         stages: Default::default(),
         view: rockfall::model::view::SceneView::default(),
         history: None,
@@ -240,6 +242,37 @@ pub fn forced_crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         viscosity: 50.0,
         waves: vec![wave(0.7, 0.2), wave(-0.3, 0.4)],
     });
+    model
+}
+
+/// How spheres of the crowds are bonded: strongly and weakly, by their materials.
+pub fn bond_laws() -> Vec<BondLaw> {
+    let law = |materials, strength: f64| BondLaw {
+        materials,
+        groups: None,
+        gap: Some(0.1),
+        radius_factor: 0.8,
+        young_modulus: 1e6,
+        shear_modulus: 4e5,
+        bending: 0.7,
+        twisting: 1.3,
+        tensile_strength: strength,
+        shear_strength: 0.6 * strength,
+        weibull_modulus: Some(2.0),
+        damping: 0.05,
+        seed: 7,
+    };
+    vec![
+        law([0, 0], 2e4),
+        law([1, 0], 1e4),
+        law([1, 1], f64::INFINITY),
+    ]
+}
+
+/// A crowd of bodies that are bonded where they touch, and break apart as they move.
+pub fn bonded_crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
+    let mut model = crowd(spheres, center, seed);
+    model.bonds = bonds(&bond_laws(), &model.bodies, &model.shapes, None);
     model
 }
 

@@ -1453,6 +1453,13 @@ mod pictures {
         };
         run(&["--snapshot", "end.gif"]).failed(2, &["--snapshot", "end.gif", ".png or .jpg"]);
         run(&["--colour", "speed"]).failed(2, &["none is made; add --snapshot FILE"]);
+        let clear = ["--background", "transparent"];
+        run(&[&["--snapshot", "a.jpg"], &clear[..]].concat())
+            .failed(2, &["transparent", "a.jpg", "end its name with .png"]);
+        render(&place, &[&["--video", "a.gif"], &clear[..]].concat())
+            .failed(2, &["transparent", "a.gif", "--out"]);
+        run(&["--snapshot", "a.png", "--background", "grey"])
+            .failed(2, &["--background", "sky, white", "#f0f4f8"]);
         run(&["--snapshot", "a.png", "--size", "0x4"]).failed(2, &["such as 1280x720"]);
         render(&place, &[]).failed(2, &["--out"]);
         render(&place, &["--video", "film.avi"]).failed(2, &["film.avi", ".mp4, .webm or .gif"]);

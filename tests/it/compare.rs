@@ -17,6 +17,7 @@ fn empty(time_step: f64) -> Model {
         forces: rockfall::model::forces::Forces::default(),
         sleep: None,
         heat: None,
+        bonds: Vec::new(),
         stages: Default::default(),
         history: None,
         domain: None,

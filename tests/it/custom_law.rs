@@ -126,9 +126,9 @@ fn mistakes_are_named_with_line_and_column() {
             "expected function `fn contact_law(contact: Contact, pair: Pair",
         ),
         (
-            format!("fn linear() {{}}\n{SIGNATURE} {{ return Response(); }}"),
+            format!("fn hooke_viscous() {{}}\n{SIGNATURE} {{ return Response(); }}"),
             (1, 4),
-            "linear",
+            "hooke_viscous",
         ),
     ] {
         let mistake = check_law(&law).unwrap_err();

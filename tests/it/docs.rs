@@ -24,7 +24,7 @@ fn blocks(document: &str, language: &str) -> Vec<String> {
 
 #[test]
 fn the_explained_scene_is_the_one_in_scenes() {
-    let pieces = blocks(&read("docs/scenes.md"), "json").concat();
+    let pieces = blocks(&read("docs/book/src/scenes.md"), "json").concat();
     let explained: serde_json::Value = serde_json::from_str(&pieces).unwrap();
     let scene: serde_json::Value = serde_json::from_str(&read("scenes/mixed_pile.json")).unwrap();
     assert_eq!(explained, scene);
@@ -94,14 +94,14 @@ fn every_file_that_is_named_exists() {
         "README.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
-        "docs/browser.md",
-        "docs/cluster.md",
-        "docs/gpu.md",
-        "docs/internals.md",
-        "docs/python.md",
-        "docs/reliability.md",
-        "docs/running.md",
-        "docs/scenes.md",
+        "docs/book/src/browser.md",
+        "docs/book/src/cluster.md",
+        "docs/book/src/gpu.md",
+        "docs/book/src/internals.md",
+        "docs/book/src/python.md",
+        "docs/book/src/reliability.md",
+        "docs/book/src/running.md",
+        "docs/book/src/scenes.md",
     ] {
         let text = read(document);
         let prose: String = text.split("\n```").step_by(2).collect();
@@ -157,7 +157,25 @@ fn identifiers(document: &str) -> Vec<String> {
 fn every_identifier_that_is_named_exists() {
     let sources = sources();
     let mut named = 0;
-    for document in ["ARCHITECTURE.md", "docs/internals.md"] {
+    let pages = [
+        "faq.md",
+        "glossary.md",
+        "how-to/sweep.md",
+        "how-to/time-step.md",
+        "how-to/trouble.md",
+        "internals.md",
+        "reliability.md",
+        "running.md",
+        "scenes.md",
+        "tutorials/drum.md",
+        "tutorials/friction.md",
+        "tutorials/heap.md",
+        "tutorials/hopper.md",
+        "tutorials/law.md",
+        "tutorials/restarts.md",
+    ];
+    let pages = pages.map(|page| format!("docs/book/src/{page}"));
+    for document in pages.iter().map(String::as_str).chain(["ARCHITECTURE.md"]) {
         for name in identifiers(&read(document)) {
             named += 1;
             for part in name.split("::") {
@@ -178,7 +196,7 @@ fn every_identifier_that_is_named_exists() {
 #[test]
 fn the_sizes_of_buffers_are_those_of_their_structs() {
     use rockfall::state::layout;
-    let document = read("docs/internals.md");
+    let document = read("docs/book/src/internals.md");
     let mut checked = 0;
     for (buffer, size) in [
         ("bodies", size_of::<layout::Body>()),
@@ -205,6 +223,39 @@ fn the_sizes_of_buffers_are_those_of_their_structs() {
     assert!(checked > 5, "{checked} buffers are in the table");
 }
 
+/// rustdoc's lists show the first line alone: it says what an item is, and not "what" or "the same".
+#[test]
+fn first_lines_of_documentation_stand_alone() {
+    let mut files = Vec::new();
+    tree(&own("src"), &mut files);
+    let is_rust = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "rs");
+    let mut read = 0;
+    for path in files.iter().filter(is_rust) {
+        let text = fs::read_to_string(path).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+        for (number, line) in lines.iter().enumerate() {
+            let follows = number > 0 && lines[number - 1].starts_with("///");
+            if follows || !line.starts_with("/// ") {
+                continue;
+            }
+            read += 1;
+            let rest = lines[number..].iter();
+            let is_code = |line: &&str| !line.starts_with("///") && !line.starts_with("#[");
+            let item = rest.copied().find(is_code).unwrap_or("");
+            let stands_alone = !line.starts_with("/// What ") && !line.starts_with("/// The same");
+            // Arguments of the command line are no part of rustdoc.
+            let is_argument = path.starts_with(own("src/cli"));
+            assert!(
+                stands_alone || is_argument || !item.starts_with("pub "),
+                "{}:{}: {line}",
+                path.display(),
+                number + 1
+            );
+        }
+    }
+    assert!(read > 1000, "{read}");
+}
+
 #[test]
 fn each_dependency_has_its_reason() {
     let manifests = [read("Cargo.toml"), read("src/cli/Cargo.toml")];
@@ -217,7 +268,7 @@ fn each_dependency_has_its_reason() {
         lines.filter_map(|line| Some(line.split_once(" = ")?.0))
     });
     let names: BTreeSet<&str> = listed.filter(|name| *name != "rockfall").collect();
-    let document = read("docs/reliability.md");
+    let document = read("docs/book/src/reliability.md");
     let (_, table) = document.split_once("\n## Dependencies\n").unwrap();
     let rows = table.lines().filter(|line| line.starts_with("| `"));
     let cells = rows.filter_map(|row| row.split('|').nth(1));
@@ -227,7 +278,7 @@ fn each_dependency_has_its_reason() {
     assert_eq!(said, names);
 }
 
-/// Files whose code may be `unsafe`, as docs/reliability.md lists them.
+/// Files whose code may be `unsafe`, as docs/book/src/reliability.md lists them.
 const UNSAFE: [&str; 6] = [
     "src/cli/cluster.rs",
     "src/cli/main.rs",
@@ -272,11 +323,11 @@ fn unsafe_code_is_where_it_is_allowed_and_says_why() {
         }
     }
     assert_eq!(found, UNSAFE.map(str::to_owned).into());
-    let document = read("docs/reliability.md");
+    let document = read("docs/book/src/reliability.md");
     for name in UNSAFE {
         assert!(
             document.contains(&format!("`{name}`")),
-            "docs/reliability.md does not name {name}"
+            "docs/book/src/reliability.md does not name {name}"
         );
     }
 }

@@ -426,7 +426,7 @@ fn a_floor_of_rectangles_goes_on_over_the_seam() {
     );
 }
 
-/// Scenes that ask for too much, or for next to nothing: the table of docs/reliability.md.
+/// Scenes that ask for too much, or for next to nothing: the table of docs/book/src/reliability.md.
 #[test]
 fn abuse_is_refused_in_a_sentence() {
     let ball = |x: f64| json!({ "shape": "ball 0", "position": [x, 1, 0] });

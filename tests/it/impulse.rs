@@ -62,6 +62,12 @@ fn substeps_follow_from_gravity_and_the_smallest_radius() {
     let soft = |warnings: &[String]| warnings.iter().any(|said| said.contains("substeps"));
     assert!(!soft(&read.warnings), "{:?}", read.warnings);
 
+    // Also where nothing can touch yet: a program may put more bodies into the model.
+    let mut alone = scene(0.5, ball.clone());
+    alone["planes"] = json!([]);
+    let read = scene::parse(&alone.to_string(), "a.json".as_ref()).unwrap();
+    assert_eq!(read.file.contact.substeps, Some(24));
+
     let given = with(
         scene(0.5, ball),
         "/contact",

@@ -8,6 +8,8 @@
 mod common;
 
 mod bench;
+mod bonds;
+mod book;
 mod checkpoint;
 mod cli;
 mod cluster;

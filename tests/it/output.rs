@@ -362,11 +362,11 @@ fn flags_come_before_the_scene() {
         ("--checkpoint-every -1s", "unexpected"),
         (
             "--vtk balls",
-            "a list of bodies, spheres, contacts, walls is expected",
+            "a list of bodies, spheres, contacts, bonds, walls is expected",
         ),
         (
             "--states walls",
-            "a list of bodies, spheres, contacts is expected",
+            "a list of bodies, spheres, contacts, bonds is expected",
         ),
     ] {
         let said = place.fails(2, &format!("run scene.json --out new {flags}"));

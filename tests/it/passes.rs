@@ -1,7 +1,8 @@
 //! Every pass, on the GPU against the reference, from the same input.
 
 use crate::common::{
-    crowd, crowd_with_history, device, forced_crowd, periodic_crowd, walled_crowd, warm_crowd,
+    bonded_crowd, crowd, crowd_with_history, device, forced_crowd, periodic_crowd, walled_crowd,
+    warm_crowd,
 };
 use glam::{DVec3, IVec3, Vec3, Vec4};
 use rockfall::math::grid::bucket;
@@ -234,6 +235,46 @@ fn forces_agree() {
             if pass == Pass::Forces && spheres == 1000 {
                 perturb_forces(&on_cpu, &on_gpu);
             }
+        }
+    }
+}
+
+/// What holds and what breaks; a force, a loss and a bond that are off are seen.
+#[test]
+fn bonds_agree() {
+    for (spheres, center) in [
+        (2, DVec3::ZERO),
+        (65, DVec3::new(3.0, -7.0, 1.0)),
+        (1000, DVec3::new(-300.0, 200.0, 500.0)),
+    ] {
+        let mut state = State::new(&bonded_crowd(spheres, center, 6));
+        for _ in 0..20 {
+            cpu::step(&mut state);
+        }
+        let what = format!("{spheres} at {center}");
+        let (on_cpu, on_gpu) = agree(Pass::Bonds, state.clone(), &what);
+        if spheres < 1000 {
+            continue;
+        }
+        let [count, broken] = on_cpu.count_bonds();
+        assert!(0 < broken && broken < count, "{broken} of {count}");
+        type Perturbation = fn(&mut State);
+        let cases: [(&str, Perturbation); 5] = [
+            ("force", |s| s.body_forces[7].force.x += 1e4),
+            ("torque", |s| s.body_forces[7].torque.y += 1e4),
+            ("dissipated energy", |s| s.body_bonds[7].taken += 1e3),
+            ("damage", |s| s.body_bonds[7].damage += 0.01),
+            ("broken bonds", |s| s.bonds[7].broken ^= 1),
+        ];
+        for (quantity, perturb) in cases {
+            let mut changed = on_gpu.clone();
+            perturb(&mut changed);
+            let differences = differences(Pass::Bonds, &on_cpu, &changed);
+            let seen = beyond(&differences);
+            assert!(
+                seen.iter().any(|found| found.quantity == quantity),
+                "{quantity} was perturbed, and only {seen:?} was seen"
+            );
         }
     }
 }

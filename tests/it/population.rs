@@ -6,8 +6,8 @@ use bytemuck::cast_slice;
 use glam::{DVec3, Vec4};
 
 use crate::common::{
-    Random, crowd, crowd_with_history, device, forced_crowd, periodic_crowd, walled_crowd,
-    warm_crowd,
+    Random, bonded_crowd, crowd, crowd_with_history, device, forced_crowd, periodic_crowd,
+    walled_crowd, warm_crowd,
 };
 use rockfall::model::forces::Sleep;
 use rockfall::model::{Law, Model, ModelBody};
@@ -18,7 +18,7 @@ use rockfall::step::cpu::CpuEngine;
 use rockfall::step::gpu::GpuEngine;
 
 /// Crowds in which all that a body can have is had by some.
-fn crowds() -> [(&'static str, Model); 6] {
+fn crowds() -> [(&'static str, Model); 7] {
     let center = DVec3::new(-3.0, 40.0, 7.0);
     let mut sleepy = crowd_with_history(Law::HookeHistory, 300, center, 5);
     sleepy.sleep = Some(Sleep {
@@ -30,6 +30,7 @@ fn crowds() -> [(&'static str, Model); 6] {
     forced.forces.groups[0].ignores = 0b10;
     [
         ("plain", crowd(200, center, 1)),
+        ("bonded", bonded_crowd(200, center, 9)),
         ("under forces", forced),
         (
             "with walls that move",

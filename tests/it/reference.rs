@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{
-    crowd, crowd_with_history, forced_crowd, large_among_small, own, periodic_crowd, walled_crowd,
+    bond_laws, bonded_crowd, crowd, crowd_with_history, forced_crowd, large_among_small, own,
+    periodic_crowd, walled_crowd,
 };
 use glam::DVec3;
 use rockfall::Simulation;
+use rockfall::model::bond::bonds;
 use rockfall::model::{Cohesion, Law, Model, Rolling};
 use rockfall::scene;
 use rockfall::simulation::Precision;
@@ -41,6 +43,8 @@ fn difference(fast: &State, plain: &State) -> Option<String> {
         .or_else(|| first("history", &fast.history, &plain.history))
         .or_else(|| first("wall load", &fast.wall_loads, &plain.wall_loads))
         .or_else(|| first("force", &fast.body_forces, &plain.body_forces))
+        .or_else(|| first("bond", &fast.bonds, &plain.bonds))
+        .or_else(|| first("account", &fast.body_bonds, &plain.body_bonds))
         .or_else(|| first("wall", &fast.walls, &plain.walls))
         .or_else(|| first("body", &fast.bodies, &plain.bodies))
         .or_else(|| first("stats", &fast.stats, &plain.stats))
@@ -180,6 +184,21 @@ fn forces_and_sleep_have_the_same_bits() {
         let after = agree(state, 150, &format!("forces, sleep {sleep_steps}"));
         let sleeps = |body: &Body| body.still & ASLEEP != 0;
         assert_eq!(after.bodies.iter().any(sleeps), sleep_steps > 0);
+    }
+}
+
+#[test]
+fn bonds_have_the_same_bits() {
+    let mut periodic = periodic_crowd(400, CENTER, 3, [true, false, true]);
+    let (laws, domain) = (bond_laws(), periodic.domain.as_ref());
+    periodic.bonds = bonds(&laws, &periodic.bodies, &periodic.shapes, domain);
+    for (model, what) in [
+        (bonded_crowd(500, CENTER, 5), "open"),
+        (periodic, "periodic"),
+    ] {
+        let after = agree(State::new(&model), 80, &format!("bonds, {what}"));
+        let [count, broken] = after.count_bonds();
+        assert!(0 < broken && broken < count, "{what}: {broken} of {count}");
     }
 }
 

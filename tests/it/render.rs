@@ -7,6 +7,7 @@ use crate::common::{device, model, own};
 use glam::{DVec3, Vec3};
 use image::codecs::gif::GifDecoder;
 use image::{AnimationDecoder, RgbaImage};
+use rockfall::model::view::{Background, Ground, Lines};
 use rockfall::render::shaders::Texts;
 use rockfall::render::{Camera, ColourBy, Line, Look, PICTURE, Renderer, Thing};
 use rockfall::{Simulation, scene};
@@ -792,12 +793,101 @@ fn lines_are_drawn_and_hidden_by_what_is_in_front() {
         start: DVec3::new(-5.0, 0.5, 0.0),
         end: DVec3::new(5.0, 0.5, 0.0),
         colour: Vec3::new(1.0, 0.0, 0.0),
+        width: 1.0,
     };
     let image = renderer.picture(SIZE, &camera, &look, &[line]).unwrap();
     let red = |x, y| image.get_pixel(x, y).0[..3] == [255, 0, 0];
     assert!(red(5, 60) && red(155, 60), "beside the ball");
     assert!(!red(80, 60), "through the ball");
     assert!(!red(5, 50), "above the line");
+}
+
+/// What is behind all things is a sky, one colour, or nothing, and planes are left out if they are to be.
+#[test]
+fn backgrounds_and_planes_are_those_that_are_asked_for() {
+    let simulation = on_gpu(SCENE);
+    let shown = |background, ground| {
+        let look = Look {
+            background,
+            ground,
+            ..Look::default()
+        };
+        picture(&simulation, &look)
+    };
+    let at_the_top = |image: &RgbaImage| image.get_pixel(80, 1).0;
+    let at_the_floor = |image: &RgbaImage| image.get_pixel(80, 112).0;
+    let sky = shown(Background::Sky, Ground::Tiles);
+    assert!(at_the_top(&sky) != [255; 4] && at_the_top(&sky)[3] == 255);
+    let white = shown(Background::Colour([255; 3]), Ground::Plain);
+    assert_eq!(at_the_top(&white), [255; 4]);
+    assert_ne!(at_the_floor(&white), [255; 4], "the floor is there");
+    let colour = shown(Background::Colour([20, 80, 200]), Ground::None);
+    for pixel in [at_the_top(&colour), at_the_floor(&colour)] {
+        let near = |k: usize| pixel[k].abs_diff([20, 80, 200, 255][k]) <= 1;
+        assert!((0..4).all(near), "{pixel:?}");
+    }
+    let clear = shown(Background::Transparent, Ground::None);
+    assert_eq!(at_the_top(&clear)[3], 0);
+    let opaque = clear.pixels().filter(|pixel| pixel[3] == 255).count();
+    let partly = clear.pixels().filter(|pixel| (1..255).contains(&pixel[3]));
+    assert!(opaque > 1000, "{opaque} pixels of bodies");
+    assert!(partly.count() > 20, "edges are smooth");
+    // A body looks the same before all of them.
+    let [x, y] = [80, 60];
+    let body = |image: &RgbaImage| image.get_pixel(x, y).0;
+    assert!((0..4).all(|k| body(&clear)[k].abs_diff(body(&colour)[k]) <= 2));
+}
+
+/// Arrows point along velocities, as long as these are large; the contact network stands in for the bodies.
+#[test]
+fn arrows_and_the_contact_network_are_those_of_the_state() {
+    let mut simulation = on_gpu(SCENE);
+    simulation.step(200).unwrap();
+    let mut renderer = renderer(&simulation);
+    let asking = |lines| Look {
+        lines: Some(lines),
+        ..Look::default()
+    };
+    let look = asking(Lines::Velocity);
+    let overlay = renderer
+        .overlay(&mut simulation, &camera(), &look)
+        .unwrap()
+        .unwrap();
+    let bodies = simulation.bodies().unwrap();
+    // Each arrow is a shaft and four strokes of a head.
+    assert_eq!(overlay.lines.len() % 5, 0);
+    for arrow in overlay.lines.chunks(5) {
+        let way = arrow[0].end - arrow[0].start;
+        let along = |body: &&rockfall::BodyState| {
+            let value = body.velocity * overlay.length / f64::from(overlay.top);
+            (way - value).length() < 1e-5 * (1e-3 + value.length())
+        };
+        assert!(bodies.iter().find(along).is_some(), "{way}");
+        assert!(arrow.iter().all(|line| line.end == arrow[0].end));
+    }
+
+    let look = asking(Lines::Contacts);
+    let overlay = renderer
+        .overlay(&mut simulation, &camera(), &look)
+        .unwrap()
+        .unwrap();
+    let network = simulation.network().unwrap().contacts;
+    assert!(!network.is_empty());
+    assert_eq!(overlay.lines.len(), network.len());
+    let widest = |a: &usize, b: &usize| overlay.lines[*a].width.total_cmp(&overlay.lines[*b].width);
+    let strongest = |a: &usize, b: &usize| {
+        let force = |k: usize| network[k].force.length();
+        force(*a).total_cmp(&force(*b))
+    };
+    let all = || 0..network.len();
+    assert_eq!(all().max_by(widest), all().max_by(strongest));
+    // Instead of the bodies: where they were, the sky or the floor is.
+    renderer.survey(&look).unwrap();
+    renderer
+        .picture(SIZE, &camera(), &look, &overlay.lines)
+        .unwrap();
+    let things = renderer.layers().unwrap().unwrap().things;
+    assert!(!things.iter().any(|thing| matches!(thing, Thing::Sphere(_))));
 }
 
 /// Pixels in which two pictures differ.
@@ -880,7 +970,7 @@ fn water_is_drawn_over_what_is_in_it() {
     assert_eq!(near(&high, ball), 0, "the ball's top stays dry");
     // Waves move.
     let waves =
-        "\"water\": { \"level\": 0.3, \"waves\": [{ \"length\": 1, \"amplitude\": 0.1 }] },";
+        "\"water\": { \"level\": 0.3, \"waves\": [{ \"wavelength\": 1, \"amplitude\": 0.1 }] },";
     let (first, later) = (wet(waves, 0), wet(waves, 200));
     assert!(difference(&first, &later) > 0.005);
 }

@@ -1615,6 +1615,7 @@ fn everything_of_impulses() -> Value {
         json!({ "normal": "impulse", "time_step": 1e-2, "substeps": 100 }),
     );
     scene["integrator"] = json!("semi-implicit");
+    scene.as_object_mut().unwrap().remove("bonds");
     scene["pairs"][2] = json!({ "between": ["mud", "mud"], "restitution": 0.1 });
     for name in ["stone", "mud", "glue"] {
         let material = scene["materials"][name].as_object_mut().unwrap();

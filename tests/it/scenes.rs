@@ -69,7 +69,7 @@ fn is_closed(model: &Model) -> bool {
 }
 
 fn accounted(energy: &Energy) -> f64 {
-    energy.total() + energy.damping + energy.friction + energy.drag
+    energy.total() + energy.damping + energy.friction + energy.drag + energy.bonds
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn every_scene_runs_to_its_end() {
         check(&mut simulation, &name);
         let (summary, after) = (simulation.summary().unwrap(), simulation.energy().unwrap());
         let overlap = summary.max_overlap_fraction;
-        let scale = kinetic + after.damping + after.friction + after.drag;
+        let scale = kinetic + after.damping + after.friction + after.drag + after.bonds;
         let gained = (accounted(&after) - accounted(&before)) / scale.max(1e-30);
         let closed = is_closed(simulation.model());
         println!(

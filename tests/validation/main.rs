@@ -1,6 +1,7 @@
 //! Numbers that the physics must reproduce, on both engines; `table.rs` says how they become
-//! `docs/validation.md`.
+//! `docs/book/src/validation.md`.
 
+mod bonds;
 #[path = "../common/mod.rs"]
 mod common;
 mod free;
@@ -80,6 +81,10 @@ cases! {
         two_warm_bodies: "heat between two bodies", "Batchelor and O'Brien 1977", heat::two_bodies;
         warm_chain: "heat along a chain", "exact", heat::chain;
         heat_is_kept: "heat of a falling heap", "exact", heat::kept;
+        bonded_cantilever: "bonds: cantilever", "Euler and Bernoulli", bonds::cantilever;
+        bonded_pair: "bonds: strength of a pair", "Potyondy and Cundall 2004", bonds::pair;
+        bonded_cylinder: "bonds: strength of a cylinder", "exact", bonds::cylinder;
+        bonds_that_break: "bonds: a lump that breaks", "exact", bonds::broken_lump;
         impulses_of_a_stack: "impulse: heavy ball on a light one", "exact", impulse::heavy_on_light;
         impulses_of_impacts: "impulse: restitution", "exact", impulse::restitution;
         impulses_of_sliding: "impulse: sliding to rest and to roll", "exact", impulse::sliding;

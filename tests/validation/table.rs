@@ -1,4 +1,4 @@
-//! Cases, what they measure, and the table in `docs/validation.md`.
+//! Cases, what they measure, and the table in `docs/book/src/validation.md`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -257,7 +257,7 @@ fn digits(number: f64) -> String {
 }
 
 fn path() -> PathBuf {
-    own("docs/validation.md")
+    own("docs/book/src/validation.md")
 }
 
 /// The name of the case in a row of the table.

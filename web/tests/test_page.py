@@ -242,7 +242,7 @@ class Page(unittest.TestCase):
         self.assert_quiet()
 
     def test_the_page_as_the_handbook_shows_it(self):
-        """Its picture is docs/pictures/page.jpg, where it is to be put by hand."""
+        """Its picture is docs/book/src/pictures/page.jpg, where it is to be put by hand."""
         page = self.open("#scene=drum")
         summary = self.summary(page, 6000)
         self.assertGreater(summary["kineticEnergy"], 0)

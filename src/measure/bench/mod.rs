@@ -73,7 +73,7 @@ pub struct Options {
 /// How far a benchmark of a scene has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What it does.
+    /// Name of the stage.
     pub stage: &'static str,
     /// How much of that is done.
     pub done: u64,
@@ -81,7 +81,7 @@ pub struct Progress {
     pub of: u64,
 }
 
-/// What a benchmark of a scene came to.
+/// Outcome of a benchmark of a scene.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// It was measured.
@@ -114,7 +114,7 @@ pub struct Measurement {
     pub spheres: usize,
     /// Time step, s.
     pub dt: f64,
-    /// What was timed: the state from which each repeat started.
+    /// State from which each repeat that was timed started.
     pub settled: Settled,
     /// Untimed steps at the start of each repeat.
     pub warm_up_steps: u64,
@@ -135,7 +135,7 @@ pub struct Measurement {
     pub list_builds: u32,
     /// Size of all buffers of the engine, bytes.
     pub memory_bytes: u64,
-    /// The same for each sphere.
+    /// Memory for each sphere, bytes.
     pub memory_bytes_per_sphere: f64,
     /// Contacts in the last step: pairs of spheres, and spheres with planes.
     pub contacts: u64,
@@ -178,7 +178,7 @@ impl Bench {
         }
     }
 
-    /// What is left of the time limit.
+    /// Rest of the time limit.
     pub fn time_left(&self) -> Duration {
         self.options.limit.saturating_sub(self.start.elapsed())
     }
@@ -316,6 +316,8 @@ impl Bench {
                 history: 16.0 * f64::from(params.history_size),
                 steps_per_list: steps as f64 / f64::from(list_builds.max(1)),
                 forced: f64::from(params.body_count * params.forces),
+                bonded: f64::from(params.body_count * params.bonds),
+                bond_ends: params.bond_count.into(),
                 heated: f64::from(params.heat),
             };
             let copy = copy::copy_speed(simulation, self.options.engine.threads)?;

@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::PassTime;
-use crate::state::layout::{Body, BodyForce, BodyHeat, Sphere, SphereLoad};
+use crate::state::layout::{Body, BodyBonds, BodyForce, BodyHeat, Bond, Sphere, SphereLoad};
 use crate::step::Pass;
 
 /// How near a step comes to the time in which the memory could move its bytes.
@@ -16,13 +16,13 @@ pub struct Roofline {
     pub copy_bytes_per_s: f64,
     /// Fewest bytes of a step.
     pub bytes_per_step: f64,
-    /// The same for each sphere.
+    /// Bytes that a step moves for each sphere.
     pub bytes_per_sphere: f64,
     /// Time in which a copy moves so many bytes, ms.
     pub floor_ms: f64,
     /// Part of the limit that the step reaches: `floor_ms` by its time.
     pub fraction: f64,
-    /// The same for each pass.
+    /// Roofline of each pass.
     pub passes: Vec<PassRoofline>,
 }
 
@@ -53,6 +53,10 @@ pub(super) struct Sizes {
     pub steps_per_list: f64,
     /// Bodies on which forces act besides those of contacts.
     pub forced: f64,
+    /// Bodies, if they are bonded.
+    pub bonded: f64,
+    /// Ends of bonds.
+    pub bond_ends: f64,
     /// 1 if bodies have temperatures, else 0.
     pub heated: f64,
 }
@@ -96,6 +100,11 @@ impl Sizes {
             // The last entry of each list; contacts with walls are few.
             Pass::Walls => self.spheres * 2.0 * INDEX,
             Pass::Forces => self.forced * (body + 2.0 * size_of::<BodyForce>() as f64),
+            // The other body of each end is read besides.
+            Pass::Bonds => {
+                let of_body = body + 2.0 * (size_of::<BodyForce>() + size_of::<BodyBonds>()) as f64;
+                self.bonded * of_body + self.bond_ends * (size_of::<Bond>() as f64 + body)
+            }
             Pass::Heat => {
                 self.heated
                     * (self.bodies * (INDEX + 2.0 * size_of::<BodyHeat>() as f64)
@@ -166,6 +175,8 @@ mod tests {
             history: 16.0,
             steps_per_list: 20.0,
             forced: 0.0,
+            bonded: 0.0,
+            bond_ends: 0.0,
             heated: 0.0,
         };
         // Body and index of the body read; sphere written.

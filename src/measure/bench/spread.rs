@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-/// What repeated measurements of one quantity came to.
+/// Median and spread of repeated measurements of one quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
     /// Median.

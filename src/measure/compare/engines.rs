@@ -109,7 +109,7 @@ pub struct Moment {
     pub time: f64,
     /// How far the bodies are apart.
     pub trajectories: Vec<Divergence>,
-    /// What can be compared beyond chaos.
+    /// Statistics that can be compared beyond chaos.
     pub statistics: Vec<Statistic>,
 }
 
@@ -200,7 +200,7 @@ pub fn compare(
     )
 }
 
-/// The same, from a start for the CPU and one for the GPU. Tests give two that differ, to see the
+/// Compares engines from a start for the CPU and one for the GPU. Tests give two that differ, to see the
 /// comparison fail.
 ///
 /// # Errors

@@ -25,7 +25,7 @@ use crate::step::wall_run::orientation_of;
 /// A quantity in which two states may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// What is compared.
+    /// Name of the quantity that is compared.
     pub quantity: &'static str,
     /// Largest difference: for integers the number of elements that differ, for positions as a
     /// fraction of a cell, for orientations in radians, for all else as a fraction of the largest
@@ -64,7 +64,7 @@ const LARGE_OVERLAP: f64 = 1e-2;
 /// in the forces.
 const SPHERES_PER_GRAZING_CONTACT: usize = 10_000;
 
-/// What `pass` wrote to `a`, against what it wrote to `b`.
+/// Differences between what `pass` wrote to `a` and to `b`.
 pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
     match pass {
         Pass::Pose => {
@@ -225,6 +225,37 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
                 ),
             ]
         }
+        Pass::Bonds => {
+            let pairs = || a.body_forces.iter().zip(&b.body_forces);
+            let own = || a.body_bonds.iter().zip(&b.body_bonds);
+            let along = |number: f32| Vec3::new(number, 0.0, 0.0);
+            let broken = |state: &State| -> Vec<u32> {
+                state.bonds.iter().map(|bond| bond.broken).collect()
+            };
+            vec![
+                float(
+                    "force",
+                    relative(pairs().map(|(a, b)| (a.force, b.force))),
+                    FORCE_TOLERANCE,
+                ),
+                float(
+                    "torque",
+                    relative(pairs().map(|(a, b)| (a.torque, b.torque))),
+                    FORCE_TOLERANCE,
+                ),
+                float(
+                    "dissipated energy",
+                    relative(own().map(|(a, b)| (along(a.taken), along(b.taken)))),
+                    FORCE_TOLERANCE,
+                ),
+                float(
+                    "damage",
+                    relative(own().map(|(a, b)| (along(a.damage), along(b.damage)))),
+                    PASS_TOLERANCE,
+                ),
+                exact("broken bonds", &broken(a), &broken(b)),
+            ]
+        }
         Pass::Integrate => {
             let momenta = a.bodies.iter().zip(&b.bodies);
             let momenta = momenta.map(|(a, b)| (a.angular_momentum, b.angular_momentum));
@@ -249,7 +280,7 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
 /// How far the bodies of two states are apart in one quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
-    /// What is compared.
+    /// Name of the quantity that is compared.
     pub quantity: &'static str,
     /// The difference of each body, in increasing order: for positions as a fraction of a cell, for
     /// orientations in radians, for all else as a fraction of the largest value (or of what counts

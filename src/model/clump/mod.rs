@@ -166,7 +166,7 @@ impl Clump {
         Self::of_materials(name, vec![material; spheres.len()], spheres, properties)
     }
 
-    /// The same with a material for each sphere.
+    /// A clump of spheres with a material for each.
     ///
     /// # Panics
     /// If there are more or fewer materials than spheres.
@@ -194,7 +194,7 @@ impl Clump {
         }
     }
 
-    /// The same shape, all lengths `factor` times as long, of the same density.
+    /// A similar clump: all lengths `factor` times as long, of the same density.
     pub fn scaled(&self, factor: f64) -> Self {
         let spheres = self.spheres.iter().map(|sphere| ClumpSphere {
             center: factor * sphere.center,

@@ -32,7 +32,7 @@ pub struct Flow {
     pub inlets: Vec<Inlet>,
     /// Where bodies go out.
     pub outlets: Vec<Outlet>,
-    /// What is looked at over time.
+    /// Probes: volumes and faces that are looked at over time.
     pub probes: Vec<Probe>,
     /// Bodies that burst.
     pub explosions: Vec<Explosion>,
@@ -73,7 +73,7 @@ impl Amount {
     }
 }
 
-/// What has passed a face.
+/// Amounts that have passed a face.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Passed {
     /// Along the normal.
@@ -82,16 +82,16 @@ pub struct Passed {
     pub backward: Amount,
 }
 
-/// What has come and gone so far in a run.
+/// Counters of what has come and gone so far in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// What each inlet has brought.
+    /// Amount that each inlet has brought.
     pub inlets: Vec<Amount>,
-    /// What each inlet could not bring at the last look, since there was no room.
+    /// Bodies that each inlet could not bring at the last look, since there was no room.
     pub waiting: Vec<u64>,
-    /// What each outlet has taken away.
+    /// Amount that each outlet has taken away.
     pub outlets: Vec<Amount>,
-    /// What has passed each probe that is a face.
+    /// Amount that has passed each probe that is a face.
     pub passed: Vec<Passed>,
     /// Which of the explosions are over.
     pub exploded: Vec<bool>,

@@ -80,7 +80,7 @@ pub struct Fill {
     pub angular_velocity: (DVec3, DVec3),
     /// Index of the group of the bodies in [`Forces::groups`](crate::model::forces::Forces::groups).
     pub group: usize,
-    /// What the bodies carry besides their motion.
+    /// Quantities that the bodies carry besides their motion.
     pub quantities: Quantities,
     /// Seed of all that is random here.
     pub seed: u64,

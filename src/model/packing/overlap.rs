@@ -21,7 +21,7 @@ pub use relax::{RELAX_SWEEPS, RELAX_TOLERANCE, RelaxReport, Unrelaxed, relax};
 /// listing each pair of a great heap in one place would take forever.
 const CROWD: usize = 64;
 
-/// What a body overlaps with.
+/// Partner of a body that overlaps: another body or a wall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Partner {
     /// Index of another body, a later one.
@@ -43,7 +43,7 @@ pub struct Overlap {
     pub fraction: f64,
 }
 
-/// What bodies are among and of.
+/// Surroundings of bodies: their shapes, walls and domain.
 #[derive(Clone, Copy)]
 pub struct World<'a> {
     /// Of all bodies.

@@ -153,7 +153,7 @@ fn face(height: f32, normal: Vec3, side: u32, depth: f32) -> Closest {
     }
 }
 
-/// What rounding may do to a point in a wall's frame, as a part of its coordinates.
+/// Largest rounding error of a point in a wall's frame, as a part of its coordinates.
 pub const ROUNDING: f32 = 5e-7;
 
 /// The square of a tangent so small that a distance along the normal and one that is a little beside it round

@@ -32,14 +32,14 @@ pub enum MeshFormat {
     Stl,
 }
 
-/// What is wrong with the file of a mesh, and where.
+/// Mistake in the file of a mesh, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeshMistake {
     /// Line of a text file, counted from 1; 0 if it is not in one place.
     pub line: usize,
-    /// What stands there.
+    /// Text that stands there.
     pub found: String,
-    /// What should stand there.
+    /// Text that should stand there.
     pub expected: String,
 }
 

@@ -33,7 +33,7 @@ use tree::Bounds;
 pub struct Wall {
     /// Its name in reports.
     pub name: String,
-    /// What it looks like, in its own frame.
+    /// Shape, in its own frame.
     pub shape: Shape,
     /// Which side of its surface bodies touch.
     pub side: Side,
@@ -87,7 +87,7 @@ pub enum Side {
     Back,
 }
 
-/// What a wall looks like in its own frame. Normals of closed shapes point outwards.
+/// Shape of a wall in its own frame. Normals of closed shapes point outwards.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Shape {

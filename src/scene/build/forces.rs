@@ -308,7 +308,7 @@ impl Check {
             self.problem(
                 "domain.periodic[1]",
                 "true",
-                "false, since there is water, and a box that is periodic along y has no height",
+                "false, since there is water: a box that is periodic along y has no top for its surface",
             );
         }
         if water.waves.len() > MAX_WAVES {

@@ -2,6 +2,7 @@
 //! the fills, and derives stiffness and time step.
 
 mod bodies;
+mod bonds;
 mod check;
 mod clumps;
 mod domain;
@@ -81,6 +82,7 @@ pub(super) fn build(
     let shape_names = Names::new("shape", file.shapes.names());
     let group_names = Names::new("group", file.groups.names());
     let groups = check.groups(file, &group_names);
+    let bond_laws = check.bond_laws(file, &materials, &group_names);
     check.body_names(file);
     let water = check.water(file);
     let started = check.start(
@@ -151,6 +153,7 @@ pub(super) fn build(
     };
     let springs = check.springs(file, &named, &bodies, &shapes);
     let applied = check.applied(file, &named, &bodies, &shapes);
+    let bonds = check.bonds(&bond_laws, &bodies, &shapes, domain.as_ref());
     let sleep = check.sleep(file, smallest_radius(&shapes));
     if !check.problems.is_empty() {
         return Err(check.problems);
@@ -205,6 +208,7 @@ pub(super) fn build(
             .push("half of the time step, so that elastic collisions keep the energy".into());
     }
     let mut shorter = check.time_step_of_springs(given, seconds, &springs, &bodies, &shapes);
+    shorter = check.time_step_of_bonds(given, shorter, &bonds, &bodies, &shapes);
     if let Some((whole, substeps)) = &mut frame
         && shorter < seconds
     {
@@ -282,6 +286,7 @@ pub(super) fn build(
             applied,
             water,
         },
+        bonds,
         sleep,
         heat,
         stages: Stages::new(stages),

@@ -119,7 +119,7 @@ impl Check {
             match &history {
                 Some(_) => ", with their contact histories",
                 None if checkpoint.header.history_size > 0 =>
-                    "; their contact histories are lost, since the law or the shapes are others now",
+                    "; their contact histories are lost, since the contact law or the shapes have changed",
                 None => "",
             }
         ));

@@ -63,7 +63,7 @@ impl Check {
                     ),
                     format!("at most {MOST_RADIUS_RATIO} times, for single precision"),
                 )
-                .help("make what is so large a wall, which may have any size"),
+                .help("make the large thing a wall, which may have any size"),
             );
         } else if largest.0 / smallest.0 > WIDE_RADIUS_RATIO {
             self.warnings.push(format!(

@@ -3,7 +3,7 @@
 use super::super::error::exact;
 use super::super::format::{self, SceneFile};
 use super::check::{Check, list, vector};
-use crate::model::view::{CLIP, SceneView, WallLook, colour};
+use crate::model::view::{BACKGROUND, CLIP, SceneView, WallLook, colour};
 
 impl Check {
     pub(super) fn view(&mut self, file: &SceneFile) -> SceneView {
@@ -51,6 +51,13 @@ impl Check {
                 self.problem("view.clip", format!("{text:?}"), CLIP);
             }
             clip.ok()
+        });
+        let background = view.background.as_ref().and_then(|text| {
+            let background = text.parse();
+            if background.is_err() {
+                self.problem("view.background", format!("{text:?}"), BACKGROUND);
+            }
+            background.ok()
         });
         let planes = file.planes.iter().enumerate().map(|(index, plane)| {
             let format::Plane {
@@ -106,6 +113,9 @@ impl Check {
             range: view.range.map(|range| range.0),
             map: view.map,
             clip,
+            background,
+            ground: view.ground,
+            lines: view.lines,
             walls,
         }
     }

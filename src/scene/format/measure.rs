@@ -23,7 +23,7 @@ pub struct Measure {
     pub fields: Option<Fields>,
 }
 
-/// What is looked at for how well it is mixed: one of `shape`, `material` and `property`.
+/// Property whose mixing is measured: one of `shape`, `material` and `property`.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Mixing", deny_unknown_fields)]
@@ -79,7 +79,7 @@ pub struct Fields {
     pub every: Option<Interval>,
 }
 
-/// What ends a run before its duration: any of these that comes to pass. It is looked at every 100 time steps.
+/// Conditions that end a run before its duration, each by itself. They are looked at every 100 time steps.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "RunUntil", deny_unknown_fields)]

@@ -132,7 +132,7 @@ pub struct FittedMesh {
     /// An OBJ or STL file (text or binary), relative to the folder of the scene file; its triangles are
     /// anticlockwise seen from outside.
     pub file: String,
-    /// What lengths in the file are multiplied by, besides `units`. Default: 1.
+    /// Factor of lengths in the file, besides `units`. Default: 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
     /// The unit of lengths in the file. Default: "m".
@@ -178,7 +178,7 @@ pub enum MassProperties {
     Given(GivenMass),
 }
 
-/// What counts as the volume of a shape.
+/// Volume of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Volume", rename_all = "kebab-case")]
 pub enum Volume {

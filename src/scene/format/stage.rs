@@ -37,7 +37,7 @@ fn no_motions(motions: &Table<Motion>) -> bool {
     motions.0.is_empty()
 }
 
-/// What ends a stage: one of these.
+/// Condition that ends a stage: one of these.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Until", deny_unknown_fields)]

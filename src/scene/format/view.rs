@@ -6,23 +6,23 @@ use serde_with::apply;
 
 use super::super::strict::{given, keywords, objects};
 use super::{List, Vector};
-use crate::model::view::{ColourBy, ColourMap};
+use crate::model::view::{ColourBy, ColourMap, Ground, Lines};
 
 /// How pictures and the window show the scene, unless the arguments of a command say otherwise.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "View", deny_unknown_fields)]
 pub struct View {
-    /// What is up, of any length but zero. Default: against gravity, or along y where there is none.
+    /// Direction that is up, of any length but zero. Default: against gravity, or along y where there is none.
     pub up: Option<Vector>,
     /// Degrees around the scene, degrees above it (-88 to 88), and how many times nearer than where it fills the
     /// picture. Default: 30, 20, 1.
     pub camera: Option<List<f64, 3>>,
     /// Where the camera is instead, m.
     pub eye: Option<Vector>,
-    /// What the camera looks at, m. Default: the middle of the scene.
+    /// Point that the camera looks at, m. Default: the middle of the scene.
     pub target: Option<Vector>,
-    /// What colours mean. Default: "body".
+    /// Meaning of colours. Default: "body".
     pub colour: Option<ColourBy>,
     /// The values of the first and of the last colour. Default: follows the values that there are.
     pub range: Option<List<f64, 2>>,
@@ -31,6 +31,13 @@ pub struct View {
     /// Where bodies and walls are cut: "x=0" takes away what is nearer to the camera, "x<0" and "x>0" say what stays.
     /// Default: nowhere.
     pub clip: Option<String>,
+    /// Background: "sky", "white", "black", "transparent", or a colour such as "#f0f4f8". Default: "sky".
+    pub background: Option<String>,
+    /// Look of planes: "tiles", "plain", or "none" to leave them out. Default: "tiles".
+    pub ground: Option<Ground>,
+    /// Lines over the picture: arrows along the "velocity" of bodies or the "force" of their contacts, or the network of
+    /// "contacts" instead of the bodies. Default: nothing.
+    pub lines: Option<Lines>,
 }
 
 impl View {
@@ -45,5 +52,7 @@ objects! {
 
 keywords! {
     ColourBy: "what colours mean, such as \"speed\"",
+    Ground: "\"tiles\", \"plain\" or \"none\"",
+    Lines: "\"velocity\", \"force\" or \"contacts\"",
     ColourMap: "\"viridis\", \"cividis\", \"inferno\", \"magma\" or \"plasma\"",
 }

@@ -179,7 +179,7 @@ pub struct TorusShape {
 pub struct MeshShape {
     /// An OBJ or STL file (text or binary), relative to the folder of the scene file.
     pub file: String,
-    /// What lengths in the file are multiplied by, besides `units`. Default: 1.
+    /// Factor of lengths in the file, besides `units`. Default: 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
     /// The unit of lengths in the file. Default: "m".
@@ -194,7 +194,7 @@ pub struct DistanceShape {
     /// An OBJ or STL file (text or binary), relative to the folder of the scene file. Each of its edges is that of
     /// two triangles.
     pub file: String,
-    /// What lengths in the file are multiplied by, besides `units`. Default: 1.
+    /// Factor of lengths in the file, besides `units`. Default: 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
     /// The unit of lengths in the file. Default: "m".

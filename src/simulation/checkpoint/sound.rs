@@ -7,8 +7,9 @@ use glam::{IVec3, IVec4, Vec3, Vec4};
 
 use super::{Checkpoint, FIXED, GROUP_SHIFT, IDS, PLACES, SHAPE_BITS, SHAPES, group_of};
 use crate::state::layout::{
-    APPLIED, Action, Body, BodyForce, BodyHeat, DynamicWall, History, MATERIAL_BITS, MAX_WALLS,
-    NO_WALL, PUSH, SPRING, Sphere, SphereLoad, Stats, SummedLoad, THRUST, WALL, Wall,
+    APPLIED, Action, BROKEN_BY_SHEAR, Body, BodyBonds, BodyForce, BodyHeat, Bond, DynamicWall,
+    History, MATERIAL_BITS, MAX_WALLS, NO_WALL, PUSH, SPRING, Sphere, SphereLoad, Stats,
+    SummedLoad, THRUST, WALL, Wall,
 };
 use crate::state::{Field, State};
 
@@ -58,6 +59,7 @@ impl Checkpoint {
         self.lists_are_sound(spheres)?;
         self.walls_are_sound()?;
         self.actions_are_sound()?;
+        self.bonds_are_sound()?;
         self.stats_are_sound()
     }
 
@@ -309,6 +311,47 @@ impl Checkpoint {
         })
     }
 
+    fn bonds_are_sound(&self) -> Sound {
+        let bodies = self.section(SHAPES).len() / size_of::<u32>();
+        let bonds = self.elements::<Bond>(Field::Bonds.name());
+        for bond in &bonds {
+            let vectors = [
+                bond.first_arm,
+                bond.second_arm,
+                bond.stiffness,
+                bond.turning_stiffness,
+                bond.damping,
+                bond.turning_damping,
+                bond.offset,
+            ];
+            let numbers = [
+                bond.inverse_area,
+                bond.inverse_section,
+                bond.tensile_strength,
+                bond.shear_strength,
+                bond.energy,
+                bond.time,
+            ];
+            let right = [bond.first, bond.second]
+                .iter()
+                .all(|body| (*body as usize) < bodies)
+                && bond.side <= 1
+                && bond.broken <= BROKEN_BY_SHEAR
+                && finite(&vectors, &numbers)
+                && is_unit(bond.first_frame.length_squared())
+                && is_unit(bond.second_frame.length_squared())
+                && is_near(bond.cell);
+            expect(right, || "a bond that cannot be".to_owned())?;
+        }
+        let in_order = bonds.windows(2).all(|pair| pair[0].own() <= pair[1].own());
+        expect(in_order, || "bonds out of their order".to_owned())?;
+        for own in self.all::<BodyBonds>(Field::BodyBonds.name(), &[0, bodies])? {
+            let right = finite(&[], &[own.taken, own.taken_rest, own.damage]);
+            expect(right, || "an account of bonds that is no number".to_owned())?;
+        }
+        Ok(())
+    }
+
     fn stats_are_sound(&self) -> Sound {
         let stats = self.all::<Stats>(Field::Stats.name(), &[1])?[0];
         let flags = [
@@ -332,7 +375,7 @@ impl Checkpoint {
     }
 
     /// Whether it goes with the state of a model at its start, which has the bodies of this one by now.
-    pub(super) fn fits(&self, state: &State, actions: [usize; 2]) -> Sound {
+    pub(super) fn fits(&self, state: &State, actions: [usize; 2], bonds: usize) -> Sound {
         let found = &self.header;
         let params = &state.params;
         let same_grid = found.cell_size == params.cell_size.to_array()
@@ -379,6 +422,11 @@ impl Checkpoint {
         };
         expect(own.iter().all(known), || {
             "a spring or an applied force that the scene does not have".to_owned()
+        })?;
+        let own = self.elements::<Bond>(Field::Bonds.name());
+        let known = |bond: &Bond| (bond.source as usize) < bonds;
+        expect(own.iter().all(known), || {
+            "a bond that the scene does not have".to_owned()
         })?;
         let (now, then) = (&state.traffic, &found.traffic);
         let same_flow = now.inlets.len() == then.inlets.len()

@@ -14,7 +14,7 @@ use crate::state::layout::{
     ANCHOR, Action, Body, BodyForce, BodyProperties, Params, SPRING, THRUST,
 };
 
-/// What acts on each body besides contacts and gravity: drag, water, springs, applied forces; and the gravity of its
+/// Forces on each body besides contacts and gravity: drag, water, springs, applied forces; and the gravity of its
 /// group.
 pub fn forces(state: &mut State) {
     if state.params.forces == 0 {
@@ -53,14 +53,14 @@ impl Taken {
 }
 
 /// A body and how it turns.
-struct Turning<'a> {
-    body: &'a Body,
-    orientation: Quaternion,
-    spin: Vec3,
+pub(super) struct Turning<'a> {
+    pub body: &'a Body,
+    pub orientation: Quaternion,
+    pub spin: Vec3,
 }
 
 impl Turning<'_> {
-    fn new<'a>(body: &'a Body, properties: &BodyProperties) -> Turning<'a> {
+    pub fn new<'a>(body: &'a Body, properties: &BodyProperties) -> Turning<'a> {
         let orientation = Quaternion::of(body.orientation);
         let inverse_inertia = properties.inverse_inertia;
         Turning {
@@ -70,7 +70,7 @@ impl Turning<'_> {
         }
     }
 
-    fn velocity_at(&self, arm: Vec3) -> Vec3 {
+    pub fn velocity_at(&self, arm: Vec3) -> Vec3 {
         self.body.velocity + self.spin.cross(arm)
     }
 }

@@ -45,6 +45,7 @@
 
 mod ball_block;
 mod bin;
+mod bonds;
 mod contact_rows;
 mod contacts;
 mod decomposition;
@@ -66,6 +67,7 @@ mod wall_batch;
 mod walls;
 
 use bin::bin;
+use bonds::bonds;
 use contacts::contacts;
 pub(in crate::step) use decomposition::Decomposition;
 use forces::forces;
@@ -158,6 +160,7 @@ impl CpuEngine {
             Pass::Contacts => contacts(state, &mut self.decomposition),
             Pass::Walls => walls(state, &mut self.decomposition),
             Pass::Forces => forces(state),
+            Pass::Bonds => bonds(state),
             Pass::Heat => heat(state),
             Pass::Integrate => integrate(state),
         }
@@ -276,6 +279,8 @@ impl CpuEngine {
         lap(Pass::Neighbours);
         forces(state);
         lap(Pass::Forces);
+        bonds(state);
+        lap(Pass::Bonds);
         heat(state);
         lap(Pass::Heat);
         let fused = fused_step(state, decomposition, clock, border);

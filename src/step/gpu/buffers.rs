@@ -15,7 +15,7 @@ use crate::step::Patience;
 /// The buffers of a simulation on the device: those of the [`Field`]s of its state, and some of the GPU's own.
 pub(super) struct Buffers {
     pub params: wgpu::Buffer,
-    /// What `params` holds.
+    /// Contents of `params`.
     pub params_value: Params,
     /// By [`home`].
     fields: HashMap<Field, wgpu::Buffer>,
@@ -139,7 +139,7 @@ impl Buffers {
         offset(self.kept_starts.size(), field)
     }
 
-    /// What a field has in use, bytes.
+    /// Bytes that a field has in use.
     pub fn length(&self, field: Field) -> u64 {
         self.lengths[&field]
     }

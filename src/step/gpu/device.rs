@@ -101,7 +101,7 @@ impl Context {
         })
     }
 
-    /// What simulations ask a device on `adapter` for: WebGPU's default limits, buffers as large as the
+    /// Limits and features that simulations ask of a device on `adapter`: WebGPU's default limits, buffers as large as the
     /// adapter allows, and timestamps if there are any.
     pub fn needs(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
         let limits = adapter.limits();
@@ -311,7 +311,7 @@ impl Adapter {
             .min(limits.max_buffer_size)
     }
 
-    /// What Rockfall needs and the adapter does not have; empty if it can be used.
+    /// Needs of Rockfall that the adapter does not meet; empty if it can be used.
     pub fn lacks(&self) -> Vec<String> {
         let mut lacks = Vec::new();
         let capabilities = self.adapter.get_downlevel_capabilities();

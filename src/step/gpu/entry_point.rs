@@ -12,7 +12,7 @@ pub struct EntryPoint {
     pub name: &'static str,
     /// Its file, checked.
     pub module: naga::Module,
-    /// What naga found out about that.
+    /// Findings of naga about that.
     pub info: ModuleInfo,
     /// The values of its pipeline constants.
     pub constants: Vec<(&'static str, f64)>,

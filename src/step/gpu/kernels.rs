@@ -32,7 +32,7 @@ pub(super) enum Threads {
 }
 
 impl Threads {
-    /// What the passes that build the neighbour lists want, in the order of `list_dispatch`.
+    /// Threads of the passes that build the neighbour lists, in the order of `list_dispatch`.
     pub const OF_LISTS: [Threads; 5 + SLICES as usize] = {
         let mut all = [Threads::Group; 5 + SLICES as usize];
         all[1] = Threads::Spheres;
@@ -105,6 +105,8 @@ pub(super) struct Needs {
     moving_walls: bool,
     /// Forces besides those of contacts act on bodies.
     forces: bool,
+    /// Bodies are bonded.
+    bonds: bool,
     /// Bodies have temperatures.
     heat: bool,
 }
@@ -116,6 +118,7 @@ impl Needs {
             walls: params.wall_count > 0,
             moving_walls: params.wall_loads == 1 || moving_walls,
             forces: params.forces == 1,
+            bonds: params.bonds == 1,
             heat: params.heat == 1,
         }
     }
@@ -172,6 +175,8 @@ pub(super) fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
         Pass::Walls => Vec::new(),
         Pass::Forces if needs.forces => vec![own("forces", Bodies)],
         Pass::Forces => Vec::new(),
+        Pass::Bonds if needs.bonds => vec![own("bonds_hold", Bodies)],
+        Pass::Bonds => Vec::new(),
         Pass::Heat if needs.heat => vec![own("heat_flow", Bodies), own("heat", Bodies)],
         Pass::Heat => Vec::new(),
         Pass::Integrate if needs.moving_walls => {
@@ -259,6 +264,7 @@ impl Kernels {
                 dispatch(&self.passes[&Pass::Contacts], None, &mut compute);
                 dispatch(&self.passes[&Pass::Walls], None, &mut compute);
                 dispatch(&self.passes[&Pass::Forces], None, &mut compute);
+                dispatch(&self.passes[&Pass::Bonds], None, &mut compute);
                 dispatch(&self.passes[&Pass::Heat], None, &mut compute);
                 dispatch(&self.passes[&Pass::Integrate], None, &mut compute);
             }

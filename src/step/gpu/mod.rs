@@ -122,7 +122,7 @@ impl GpuEngine {
         Self::with_law(context, state, None)
     }
 
-    /// The same with the WGSL of a custom contact law.
+    /// An engine with the WGSL of a custom contact law.
     ///
     /// # Errors
     /// As [`GpuEngine::new`], and if the law does not compile.

@@ -8,12 +8,17 @@ use bytemuck::{pod_collect_to_vec, pod_read_unaligned};
 use super::GpuEngine;
 use super::removal::Removal;
 use crate::error::Result;
-use crate::state::layout::{BodyForce, SphereLoad};
+use crate::state::layout::{BodyBonds, BodyForce, SphereLoad};
 use crate::state::{Field, State};
 use crate::step::Patience;
 
 /// The fields with an element for each body, or none.
-const OF_BODIES: [Field; 3] = [Field::Bodies, Field::BodyForces, Field::BodyHeat];
+const OF_BODIES: [Field; 4] = [
+    Field::Bodies,
+    Field::BodyForces,
+    Field::BodyHeat,
+    Field::BodyBonds,
+];
 
 impl GpuEngine {
     /// Uploads bodies that `state` has behind those that there are.
@@ -64,15 +69,24 @@ impl GpuEngine {
         let stats = (self.buffers.field(Field::Stats), 0, super::STATS);
         let loads = behind(Field::SphereLoads, spheres as usize, state.spheres.len());
         let forces = behind(Field::BodyForces, bodies.len(), state.bodies.len());
-        let pieces = [stats, loads, forces];
+        let bonds = behind(Field::BodyBonds, bodies.len(), state.bodies.len());
+        let pieces = [stats, loads, forces, bonds];
         let bytes = self.context.read_pieces(patience, &pieces).await?;
         let (stats, bytes) = bytes.split_at(super::STATS as usize);
-        let (loads, forces) = bytes.split_at(loads.2 as usize);
+        let (loads, bytes) = bytes.split_at(loads.2 as usize);
+        let (forces, bonds) = bytes.split_at(forces.2 as usize);
         for load in pod_collect_to_vec::<u8, SphereLoad>(loads) {
             state.gone.add(&load);
         }
         for force in pod_collect_to_vec::<u8, BodyForce>(forces) {
             state.gone.add_forces(&force);
+        }
+        for own in pod_collect_to_vec::<u8, BodyBonds>(bonds) {
+            state.gone.add_bonds(&own);
+        }
+        if state.params.bond_count > 0 {
+            // Which of them are broken the device knows.
+            self.download_by(patience, Field::Bonds, state).await?;
         }
         state.remove_elements(bodies);
         state.stats[0] = pod_read_unaligned(stats);
@@ -80,6 +94,7 @@ impl GpuEngine {
 
         self.buffers.resize(&self.context, state);
         self.upload(Field::Actions, state);
+        self.upload(Field::Bonds, state);
         self.bind();
         Ok(())
     }

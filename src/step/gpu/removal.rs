@@ -27,7 +27,12 @@ pub(super) struct Removal {
 }
 
 /// The fields whose elements move with the bodies, and those whose elements move with the spheres.
-const OF_BODIES: [Field; 3] = [Field::Bodies, Field::BodyForces, Field::BodyHeat];
+const OF_BODIES: [Field; 4] = [
+    Field::Bodies,
+    Field::BodyForces,
+    Field::BodyHeat,
+    Field::BodyBonds,
+];
 const OF_SPHERES: [Field; 2] = [Field::Spheres, Field::SphereLoads];
 
 /// Bytes of a row.

@@ -11,7 +11,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 pub enum Shader {
     /// That of a pass.
     Pass(Pass),
-    /// What takes bodies away between two steps.
+    /// Takes bodies away between two steps.
     Remove,
 }
 
@@ -49,6 +49,7 @@ fn file_of(pass: Pass) -> &'static str {
         Pass::Contacts => include_str!("../../../shaders/contacts.wgsl"),
         Pass::Walls => include_str!("../../../shaders/walls.wgsl"),
         Pass::Forces => include_str!("../../../shaders/forces.wgsl"),
+        Pass::Bonds => include_str!("../../../shaders/bonds.wgsl"),
         Pass::Heat => include_str!("../../../shaders/heat.wgsl"),
         Pass::Integrate => include_str!("../../../shaders/integrate.wgsl"),
     }
@@ -104,7 +105,7 @@ pub fn source(shader: Shader) -> String {
     without(shader, None)
 }
 
-/// The same with the text of a contact law of the user's in place of `shaders/shared/law.wgsl`.
+/// Source of a shader with the text of a custom contact law in place of `shaders/shared/law.wgsl`.
 pub fn source_with_law(shader: Shader, law: &str) -> String {
     without(shader, Some(LAW)) + law
 }
@@ -157,14 +158,14 @@ pub(crate) fn shared(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with a contact law of the user's, and where in their file.
+/// Mistake in a custom contact law, and its place in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LawMistake {
     /// Line, counted from 1; 0 if it is not in one place.
     pub line: u32,
     /// Column, counted from 1.
     pub column: u32,
-    /// What naga says.
+    /// Message of naga.
     pub message: String,
 }
 

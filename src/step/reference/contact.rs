@@ -105,7 +105,7 @@ pub struct Touch<R> {
     pub mean_overlap: R,
 }
 
-/// What a contact does to one of its sides.
+/// Response of a contact: its force and torque on one of its sides, and what it dissipates.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Response<R: Real> {
     /// Force on this surface, N.
@@ -238,7 +238,7 @@ fn damping_of<R: Real>(normal_force: &NormalForce<R>, contact: &Contact<R>) -> R
         * contact.time_step
 }
 
-/// What the contact does, by the law of the scene.
+/// Response of a contact, by the law of the scene.
 ///
 /// # Panics
 /// If that is a custom one.

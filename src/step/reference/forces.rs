@@ -8,7 +8,7 @@ use super::state::{Action, Body, BodyProperties, Params, State};
 use super::vector::Vector;
 use crate::state::layout::{ANCHOR, SPRING, THRUST};
 
-/// What acts on each body besides contacts and gravity: drag, water, springs, applied forces; and the gravity of its group.
+/// Forces on each body besides contacts and gravity: drag, water, springs, applied forces; and the gravity of its group.
 pub fn forces<R: Real>(state: &mut State<R>) {
     if state.params.forces == 0 {
         return;
@@ -68,14 +68,14 @@ impl<R: Real> Taken<R> {
 }
 
 /// A body and how it turns.
-struct Turning<'a, R: Real> {
-    body: &'a Body<R>,
-    orientation: Quaternion<R>,
-    spin: Vector<R>,
+pub struct Turning<'a, R: Real> {
+    pub body: &'a Body<R>,
+    pub orientation: Quaternion<R>,
+    pub spin: Vector<R>,
 }
 
 impl<R: Real> Turning<'_, R> {
-    fn new<'a>(body: &'a Body<R>, constant: &BodyProperties<R>) -> Turning<'a, R> {
+    pub fn new<'a>(body: &'a Body<R>, constant: &BodyProperties<R>) -> Turning<'a, R> {
         let orientation = body.orientation.quaternion();
         let momentum = body.angular_momentum;
         Turning {
@@ -85,7 +85,7 @@ impl<R: Real> Turning<'_, R> {
         }
     }
 
-    fn velocity_at(&self, arm: Vector<R>) -> Vector<R> {
+    pub fn velocity_at(&self, arm: Vector<R>) -> Vector<R> {
         self.body.velocity + self.spin.cross(arm)
     }
 }

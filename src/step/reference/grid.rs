@@ -82,7 +82,7 @@ pub fn reach<R: Real>(sphere: &Sphere<R>, level: u32, params: &Params<R>) -> (IV
     (first, last)
 }
 
-/// What two spheres have to be apart, at least, is the sum of this for both, else they are neighbours: the radius
+/// Half of the least distance of two spheres that are no neighbours; the sum of both counts: the radius
 /// and half of the skin, m.
 pub fn extent<R: Real>(sphere: &Sphere<R>, params: &Params<R>) -> R {
     let skin = if sphere.is_fast() {

@@ -201,6 +201,7 @@ mirrors! {
         pull_cell: IVec3,
         pull_offset: Vector<R>,
         forces: u32,
+        bonds: u32,
         sleep_steps: u32,
         sleep_speed: R,
         wake_acceleration: R,

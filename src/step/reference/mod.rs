@@ -9,6 +9,7 @@
 //! Integers for what a run adds up, and rounding as chance has it, are left out there.
 
 mod bin;
+mod bonds;
 mod contact;
 mod contacts;
 mod engine;
@@ -33,6 +34,7 @@ pub use real::Real;
 pub use state::State;
 
 use bin::bin;
+use bonds::bonds;
 use contacts::contacts;
 use forces::forces;
 use heat::heat;
@@ -72,6 +74,7 @@ impl<R: Real> State<R> {
             Pass::Contacts => contacts(self),
             Pass::Walls => walls(self),
             Pass::Forces => forces(self),
+            Pass::Bonds => bonds(self),
             Pass::Heat => heat(self),
             Pass::Integrate => integrate(self),
         }

@@ -50,7 +50,7 @@ impl<R: Real> Quaternion<R> {
         vector + twice * self.w + self.xyz.cross(twice)
     }
 
-    fn times(self, other: Quaternion<R>) -> Quaternion<R> {
+    pub fn times(self, other: Quaternion<R>) -> Quaternion<R> {
         Quaternion {
             xyz: other.xyz * self.w + self.xyz * other.w + self.xyz.cross(other.xyz),
             w: self.w * other.w - self.xyz.dot(other.xyz),
@@ -58,7 +58,7 @@ impl<R: Real> Quaternion<R> {
     }
 
     /// The sum with `factor` times another.
-    fn plus(self, factor: R, other: Quaternion<R>) -> Quaternion<R> {
+    pub fn plus(self, factor: R, other: Quaternion<R>) -> Quaternion<R> {
         Quaternion {
             xyz: self.xyz + other.xyz * factor,
             w: self.w + other.w * factor,
@@ -69,7 +69,7 @@ impl<R: Real> Quaternion<R> {
         self.xyz.square() + self.w * self.w
     }
 
-    fn normalize(self) -> Quaternion<R> {
+    pub fn normalize(self) -> Quaternion<R> {
         let factor = R::ONE / self.square().sqrt();
         Quaternion {
             xyz: self.xyz * factor,

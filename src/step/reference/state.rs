@@ -2,6 +2,7 @@
 
 use glam::{DQuat, DVec3, DVec4, Vec4};
 
+pub use super::bonds::{BodyBonds, Bond};
 pub use super::contact::{History, Pair};
 use super::grid::Place;
 pub use super::heat::BodyHeat;
@@ -71,6 +72,7 @@ state! {
         pairs: Pair,
         groups: Group,
         actions: Action,
+        bonds: Bond,
         bodies: Body,
         walls: Wall,
         dynamic_walls: DynamicWall,
@@ -79,6 +81,7 @@ state! {
         wall_loads: SummedLoad,
         body_forces: BodyForce,
         body_heat: BodyHeat,
+        body_bonds: BodyBonds,
     }
     copied {
         buckets: u32,
@@ -100,7 +103,7 @@ impl<R: Real> State<R> {
         own
     }
 
-    /// The same from the state alone.
+    /// The reference's state from that of the engines alone.
     pub fn of(state: &Buffers) -> State<R> {
         let mut own = State {
             origin: state.origin,
@@ -183,6 +186,10 @@ impl<R: Real> State<R> {
         self.body_forces = forces.copied().collect();
         let heat = places.iter().filter_map(|&place| self.body_heat.get(place));
         self.body_heat = heat.copied().collect();
+        let bonds = places
+            .iter()
+            .filter_map(|&place| self.body_bonds.get(place));
+        self.body_bonds = bonds.copied().collect();
         self.bodies = places.iter().map(|&place| self.bodies[place]).collect();
         self.identities = identities.to_vec();
     }
@@ -266,6 +273,7 @@ impl<R: Real> State<R> {
         self.refine_heat(model);
         self.refine_walls(model, state);
         self.refine_actions(model, state);
+        self.refine_bonds(model);
         self.take(state);
     }
 
@@ -298,6 +306,31 @@ impl<R: Real> State<R> {
             own.velocity = Vector::of(moving.velocity + moving.angular_velocity.cross(arm));
             own.angular_velocity = Vector::of(moving.angular_velocity);
             own.belt = Vector::of(wall.belt);
+        }
+    }
+
+    fn refine_bonds(&mut self, model: &Model) {
+        let along = |[first, other]: [f64; 2]| Vector::of(DVec3::new(first, other, other));
+        for own in &mut self.bonds {
+            let Some(bond) = model.bonds.get(own.source as usize) else {
+                continue;
+            };
+            own.first_arm = Vector::of(bond.arms[0]);
+            own.second_arm = Vector::of(bond.arms[1]);
+            own.first_frame = Quaternion::of(bond.frames[0]);
+            own.second_frame = Quaternion::of(bond.frames[1]);
+            own.stiffness = along(bond.stiffness);
+            own.turning_stiffness = along(bond.turning_stiffness);
+            own.damping = along(bond.damping);
+            own.turning_damping = along(bond.turning_damping);
+            own.inverse_area = R::of(1.0 / bond.area());
+            own.inverse_section = R::of(1.0 / bond.section_modulus());
+            if bond.tensile_strength.is_finite() {
+                own.tensile_strength = R::of(bond.tensile_strength);
+            }
+            if bond.shear_strength.is_finite() {
+                own.shear_strength = R::of(bond.shear_strength);
+            }
         }
     }
 

@@ -248,9 +248,9 @@ pub struct Run<'a, R: Real> {
     pub wall: &'a Wall<R>,
     /// From the wall's anchor to the centre of the sphere, m.
     pub from_anchor: Vector<R>,
-    /// The same in the frame of the wall.
+    /// The point in the frame of the wall, m.
     pub place: Vector<R>,
-    /// What rounding may do to a point, m.
+    /// Largest rounding error of a point, m.
     rounding: R,
 }
 
@@ -293,7 +293,7 @@ impl<R: Real> Run<'_, R> {
         closest(self.facet(at), &self.state.samples, self.place, radius)
     }
 
-    /// The same, if it may touch it there; [`crate::step::wall_run`] says why.
+    /// The closest point, if the sphere may touch it there; [`crate::step::wall_run`] says why.
     pub fn touched(&self, at: usize) -> Option<Closest<R>> {
         let own = self.closest(at);
         let radius = self.sphere.radius;

@@ -19,7 +19,7 @@ Says what Mesa's compiler for AMD's GPUs makes of every compute pipeline of a st
 
 Usage: cargo xtask isa [--write | --check] [--without CHECK] [--with CHECK]
 
-  --write          keeps the numbers in benches/results/isa, and what a model makes of them in docs/gpu.md
+  --write          keeps the numbers in benches/results/isa, and what a model makes of them in docs/book/src/gpu.md
   --check          prints nothing but what has become worse than what is kept there: a spill, a lost wave
   --without CHECK  leaves out what is checked while a shader runs: `indices`, `divisions`, `buffers` or `all`; or has
                    sums of products rounded twice, which wgpu cannot ask for: `contraction`

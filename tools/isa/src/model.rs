@@ -72,7 +72,7 @@ const PASSES: [(&str, &str); 3] = [
 
 const BENCH: &str = "benches/results/epyc-2-cores/bench-cpu.json";
 const SCENE: &str = "spheres_100k";
-const PAGE: &str = "docs/gpu.md";
+const PAGE: &str = "docs/book/src/gpu.md";
 const MARKS: [&str; 2] = [
     "<!-- model: `cargo xtask isa --write` -->\n",
     "<!-- end -->",

@@ -1,9 +1,10 @@
 //! `cargo xtask test`: everything that must hold, from a machine with nothing but Rust; and
-//! `cargo xtask validate`, which measures what `docs/validation.md` lists.
+//! `cargo xtask validate`, which measures what `docs/book/src/validation.md` lists.
 //!
 //! It has no dependencies, so that it starts within a second of a clean clone.
 
 mod apt;
+mod book;
 mod display;
 mod features;
 mod isa;
@@ -18,6 +19,7 @@ mod web;
 
 use std::ffi::OsStr;
 use std::io;
+use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Instant;
 
@@ -26,6 +28,7 @@ Runs every check of Rockfall.
 
 Usage: cargo xtask test [--long | --web]
        cargo xtask python
+       cargo xtask book [--out DIR]
        cargo xtask wheel
        cargo xtask web --out DIR
        cargo xtask isa [--write | --check] [--without CHECK]
@@ -43,12 +46,14 @@ Usage: cargo xtask test [--long | --web]
   --web     instead builds the page for browsers, and tests it in Chromium beside the program; installs Chromium on
             Debian and Ubuntu, and what drives it in an environment of Python
   python    of the above, the tests of the package for Python alone
+  book      builds the handbook in target/book, or in DIR: a site of docs/book, with the reference of scenes made of the
+            JSON Schema; installs mdBook in an environment of Python
   wheel     builds the wheel of the package for Python for this platform, in target/wheels
   web       builds the page for browsers in DIR, which is a package for npm, too, and says how large its module is
   isa       says what Mesa's compiler for AMD's GPUs makes of every compute pipeline of a step: registers, spills, waves,
             cycles; no GPU is needed. `--write` keeps that in benches/results/isa, with which `test` compares
   validate  runs all physics tests, the slow ones included, in release mode, and writes what they
-            measured to docs/validation.md
+            measured to docs/book/src/validation.md
   fuzz      damages scenes, meshes, laws, checkpoints and states at random for N minutes (10), in release mode, and says what it tried
   --help    prints this
 
@@ -66,6 +71,7 @@ enum Task {
     Help,
     Test { long: bool },
     Python,
+    Book { out: Option<String> },
     TestWeb,
     Wheel,
     Web { out: String },
@@ -154,6 +160,7 @@ fn main() -> ExitCode {
         }
         Ok(Task::Test { long }) => (test(long), 1),
         Ok(Task::Python) => (python::test_package(false), 1),
+        Ok(Task::Book { out }) => (book::build(out.as_deref().map(Path::new)), 1),
         Ok(Task::TestWeb) => (web::test(), 1),
         Ok(Task::Wheel) => (wheel(), 1),
         Ok(Task::Web { out }) => (web::build(out.as_ref()), 1),
@@ -181,6 +188,13 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
         ["test", "--long"] => Ok(Task::Test { long: true }),
         ["test", "--web"] => Ok(Task::TestWeb),
         ["python"] => Ok(Task::Python),
+        ["book"] => Ok(Task::Book { out: None }),
+        ["book", "--out", out] => Ok(Task::Book {
+            out: Some((*out).to_owned()),
+        }),
+        ["book", ..] => {
+            Err("`book` takes at most `--out` and a folder (see `cargo xtask --help`)".to_owned())
+        }
         ["wheel"] => Ok(Task::Wheel),
         ["web", "--out", out] => Ok(Task::Web {
             out: (*out).to_owned(),
@@ -204,7 +218,7 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
             "`fuzz` takes `--minutes` and a number above 0 (see `cargo xtask --help`)".to_owned(),
         ),
         [] => Err(
-            "no task given; there are `test`, `python`, `wheel`, `web`, `isa`, `validate` and `fuzz`"
+            "no task given; there are `test`, `python`, `book`, `wheel`, `web`, `isa`, `validate` and `fuzz`"
                 .to_owned(),
         ),
         ["test", other, ..] => Err(format!(
@@ -214,7 +228,7 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
             "`{task}` knows no `{other}`; it takes nothing (see `cargo xtask --help`)"
         )),
         [other, ..] => Err(format!(
-            "there is no task `{other}`; there are `test`, `python`, `wheel`, `web`, `isa`, `validate` and `fuzz`"
+            "there is no task `{other}`; there are `test`, `python`, `book`, `wheel`, `web`, `isa`, `validate` and `fuzz`"
         )),
     }
 }
@@ -236,12 +250,14 @@ fn test(long: bool) -> Result<(), String> {
     }
     announce("runs on a cluster, with the program built with MPI");
     mpi::test()?;
-    announce("the package for Python, as a wheel that is installed");
+    announce("the handbook");
     if python::is_there() {
+        book::build(None)?;
+        announce("the package for Python, as a wheel that is installed");
         python::test_package(false)?;
     } else {
         eprintln!(
-            "           ignored: the tests of the package; {}",
+            "           ignored: the handbook and the tests of the package; {}",
             python::REMEDY
         );
     }
@@ -347,6 +363,7 @@ mod tests {
         assert_eq!(parsed("test --long"), Ok(Task::Test { long: true }));
         assert_eq!(parsed("python"), Ok(Task::Python));
         assert_eq!(parsed("wheel"), Ok(Task::Wheel));
+        assert_eq!(parsed("book"), Ok(Task::Book { out: None }));
         assert_eq!(parsed("test --web"), Ok(Task::TestWeb));
         let out = "folder".to_owned();
         assert_eq!(parsed("web --out folder"), Ok(Task::Web { out }));

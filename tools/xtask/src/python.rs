@@ -99,6 +99,23 @@ pub fn wheel() -> Result<PathBuf, String> {
     only_file(&folder)
 }
 
+/// Builds the library and the programs as the tests of the workspace do, so that nothing is compiled twice.
+///
+/// # Errors
+/// If something does not compile.
+pub fn build_as_tests_do() -> Result<(), String> {
+    // Examples, so that the dependencies have the features that those of tests add.
+    let mut build = crate::cargo([
+        "build",
+        "--quiet",
+        "--workspace",
+        "--lib",
+        "--examples",
+        "--bins",
+    ]);
+    succeed(&mut build)
+}
+
 /// Tests the package for Python as a wheel that is installed in an environment of its own. The wheel is that of
 /// [`wheel`], in release mode, or one of the library that the tests of the workspace build, so that nothing is
 /// compiled twice.
@@ -141,16 +158,7 @@ const REQUIREMENTS: &str = "python/tests/requirements.txt";
 /// A wheel of the library as `cargo test --workspace` has it: with the features that all packages together ask for.
 /// maturin builds the package alone, for which most dependencies would be compiled once more.
 fn quick_wheel(python: &Path) -> Result<PathBuf, String> {
-    // Examples, so that the dependencies have the features that those of tests add.
-    let mut build = crate::cargo([
-        "build",
-        "--quiet",
-        "--workspace",
-        "--lib",
-        "--examples",
-        "--bins",
-    ]);
-    succeed(&mut build)?;
+    build_as_tests_do()?;
     let parts = emptied("wheel-parts")?;
     let mut maturin = Command::new(python);
     maturin.args([

@@ -22,7 +22,7 @@ const UNLOCK_DEPTH: f64 = 0.2;
 /// Centres closer than this fraction of the sum of the radii give no direction.
 const COINCIDENT: f64 = 1e-6;
 
-/// What relaxing did.
+/// Report of relaxing: sweeps, and overlaps that are left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RelaxReport {
     /// Sweeps over all overlaps.

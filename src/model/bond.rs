@@ -1,0 +1,399 @@
+//! Bonds: elastic rods that hold spheres of different bodies together until they break.
+//!
+//! A bond is the parallel bond of Potyondy and Cundall (A bonded-particle model for rock, International Journal of Rock
+//! Mechanics and Mining Sciences 41, 2004): a rod with a round cross-section between the centres of two spheres, that
+//! resists what moves and turns one against the other, and breaks when the stress at its edge exceeds a strength. It
+//! acts beside the contact of the two spheres, not in its place.
+
+use std::f64::consts::PI;
+use std::ops::ControlFlow;
+
+use glam::{DQuat, DVec3, IVec3};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use super::clump::Clump;
+use super::packing::overlap::SphereGrid;
+use super::{Domain, ModelBody, nearest_image};
+
+/// A gap that is bonded where nothing else is said, as a fraction of the smaller radius: spheres that were made to touch
+/// do so but for rounding.
+pub const GAP: f64 = 0.01;
+
+/// Which spheres are bonded, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BondLaw {
+    /// Materials of the two spheres, in any order.
+    pub materials: [usize; 2],
+    /// Groups of their bodies, in any order; those of all bodies if there are none.
+    pub groups: Option<[usize; 2]>,
+    /// Largest gap between the two surfaces, m; [`GAP`] if there is none.
+    pub gap: Option<f64>,
+    /// Radius of the rod over the smaller of the two radii.
+    pub radius_factor: f64,
+    /// Young's modulus E, Pa: the normal stiffness is E A/L.
+    pub young_modulus: f64,
+    /// Shear modulus G, Pa: the shear stiffness is G A/L.
+    pub shear_modulus: f64,
+    /// Stiffness against bending as a factor of that of the rod, E I/L.
+    pub bending: f64,
+    /// Stiffness against twisting as a factor of that of the rod, G J/L.
+    pub twisting: f64,
+    /// Tension at the edge at which it breaks, Pa; infinite if it never does.
+    pub tensile_strength: f64,
+    /// Shear stress at which the bond breaks, likewise.
+    pub shear_strength: f64,
+    /// Weibull modulus of both strengths; they do not vary if there is none.
+    pub weibull_modulus: Option<f64>,
+    /// Damping ratio of each of the dashpots beside the springs.
+    pub damping: f64,
+    /// Where the random numbers start.
+    pub seed: u64,
+}
+
+/// A bond between two spheres.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bond {
+    /// Index of its [`BondLaw`].
+    pub law: usize,
+    /// Indices into [`Model::bodies`](super::Model::bodies).
+    pub bodies: [usize; 2],
+    /// From each centre of mass to the middle of the gap, in the principal frame of the body, m.
+    pub arms: [DVec3; 2],
+    /// The frame of the bond in those of the bodies: its x axis points from the first sphere to the second.
+    pub frames: [DQuat; 2],
+    /// Distance of the centres of the spheres at the start, m.
+    pub length: f64,
+    /// Radius, m.
+    pub radius: f64,
+    /// Stiffness along the bond and across it, N/m.
+    pub stiffness: [f64; 2],
+    /// Stiffness against twisting and bending, N m.
+    pub turning_stiffness: [f64; 2],
+    /// Dashpots along the bond and across it, N s/m.
+    pub damping: [f64; 2],
+    /// Dashpots against twisting and bending, N m s.
+    pub turning_damping: [f64; 2],
+    /// Tension at which it breaks, Pa; may be infinite.
+    pub tensile_strength: f64,
+    /// Shear stress at which it breaks, Pa; may be infinite.
+    pub shear_strength: f64,
+}
+
+impl Bond {
+    /// Area of the cross-section, m².
+    pub fn area(&self) -> f64 {
+        PI * self.radius * self.radius
+    }
+
+    /// Section modulus I/r against bending, m³; that against twisting, J/r, is twice as large.
+    pub fn section_modulus(&self) -> f64 {
+        0.25 * PI * self.radius.powi(3)
+    }
+}
+
+/// A sphere at the start.
+struct Place {
+    body: usize,
+    /// Index in its shape.
+    member: usize,
+    center: DVec3,
+    radius: f64,
+}
+
+/// The bonds that `laws` ask for between bodies at the start, in the order of their spheres. Where several laws ask for one, the
+/// first of them does. Two fixed bodies are not bonded, nor spheres with one centre.
+pub fn bonds(
+    laws: &[BondLaw],
+    bodies: &[ModelBody],
+    shapes: &[Clump],
+    domain: Option<&Domain>,
+) -> Vec<Bond> {
+    if laws.is_empty() {
+        return Vec::new();
+    }
+    let period = domain.map_or(DVec3::ZERO, Domain::period);
+    let places = places(bodies, shapes, domain);
+    let mut pairs = Vec::new();
+    for [first, second] in near(laws, &places, domain) {
+        let (a, b) = (&places[first], &places[second]);
+        if a.body == b.body || (bodies[a.body].fixed && bodies[b.body].fixed) {
+            continue;
+        }
+        let way = nearest_image(b.center - a.center, period);
+        let fits = |law: &BondLaw| law.is_for([a, b], bodies, shapes, way.length());
+        if let Some(law) = laws.iter().position(fits)
+            && way != DVec3::ZERO
+        {
+            pairs.push((first, second, law, way));
+        }
+    }
+    pairs.sort_unstable_by_key(|&(first, second, law, _)| (first, second, law));
+    pairs.dedup_by_key(|&mut (first, second, ..)| (first, second));
+    let seeded = |law: &BondLaw| ChaCha8Rng::seed_from_u64(law.seed);
+    let mut random: Vec<ChaCha8Rng> = laws.iter().map(seeded).collect();
+    let made = pairs.into_iter().map(|(first, second, index, way)| {
+        let law = &laws[index];
+        let strength = law.strength(&mut random[index]);
+        law.bond(
+            index,
+            [&places[first], &places[second]],
+            bodies,
+            shapes,
+            way,
+            strength,
+        )
+    });
+    made.collect()
+}
+
+/// All spheres, those of the first body first; in the periodic box, if there is one.
+fn places(bodies: &[ModelBody], shapes: &[Clump], domain: Option<&Domain>) -> Vec<Place> {
+    let of_body = |(index, body): (usize, &ModelBody)| {
+        let body = *body;
+        let spheres = shapes[body.shape].spheres.iter().enumerate();
+        let places = spheres.map(move |(member, sphere)| {
+            let center = body.position + body.orientation * sphere.center;
+            Place {
+                body: index,
+                member,
+                center: domain.map_or(center, |domain| domain.wrap(center)),
+                radius: sphere.radius,
+            }
+        });
+        places.collect::<Vec<Place>>()
+    };
+    bodies.iter().enumerate().flat_map(of_body).collect()
+}
+
+/// Pairs of spheres, the one with the lower index first, that some law may bond; some more than once.
+fn near(laws: &[BondLaw], places: &[Place], domain: Option<&Domain>) -> Vec<[usize; 2]> {
+    let smallest = places
+        .iter()
+        .map(|place| place.radius)
+        .fold(f64::INFINITY, f64::min);
+    let margin = |law: &BondLaw| law.gap.map_or(GAP, |gap| gap / smallest);
+    // A little more, for what is exactly as far.
+    let margin = 1.001 * laws.iter().map(margin).fold(0.0, f64::max);
+    let mut grid = SphereGrid::new(places.iter().map(|place| place.radius));
+    for (index, place) in places.iter().enumerate() {
+        grid.insert(place.center, place.radius, index as u32);
+    }
+    let period = domain.map_or(DVec3::ZERO, Domain::period);
+    let images = |side: f64| if side > 0.0 { -1..=1 } else { 0..=0 };
+    let mut pairs = Vec::new();
+    for (index, place) in places.iter().enumerate() {
+        let reach = grid.reach(place.radius, margin);
+        for x in images(period.x) {
+            for y in images(period.y) {
+                for z in images(period.z) {
+                    let shift = IVec3::new(x, y, z).as_dvec3() * period;
+                    let center = place.center + shift;
+                    let is_far = domain.is_some_and(|domain| {
+                        let (low, high) = (domain.min - reach, domain.max + reach);
+                        let out = center.cmplt(low) | center.cmpgt(high);
+                        (out & period.cmpgt(DVec3::ZERO)).any()
+                    });
+                    if is_far {
+                        continue;
+                    }
+                    grid.for_each_near(center, place.radius, index as u32, margin, |other| {
+                        let other = other.owner as usize;
+                        pairs.push([index.min(other), index.max(other)]);
+                        ControlFlow::Continue(())
+                    });
+                }
+            }
+        }
+    }
+    pairs
+}
+
+impl BondLaw {
+    /// Whether it bonds two spheres whose centres are `distance` (m) apart.
+    fn is_for(
+        &self,
+        [a, b]: [&Place; 2],
+        bodies: &[ModelBody],
+        shapes: &[Clump],
+        distance: f64,
+    ) -> bool {
+        let material = |place: &Place| shapes[bodies[place.body].shape].materials[place.member];
+        let group = |place: &Place| bodies[place.body].group;
+        let either = |own: [usize; 2], [a, b]: [usize; 2]| own == [a, b] || own == [b, a];
+        let gap = self.gap.unwrap_or(GAP * a.radius.min(b.radius));
+        either(self.materials, [material(a), material(b)])
+            && self
+                .groups
+                .is_none_or(|groups| either(groups, [group(a), group(b)]))
+            && distance - a.radius - b.radius <= gap
+    }
+
+    /// By what the strengths of the next bond are multiplied: P(below x) = 1 - exp(-x^m) (Weibull 1951).
+    fn strength(&self, random: &mut ChaCha8Rng) -> f64 {
+        self.weibull_modulus.map_or(1.0, |modulus| {
+            // Greater than 0 and less than 1.
+            let part = ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+            libm::pow(-libm::log(part), 1.0 / modulus)
+        })
+    }
+
+    fn bond(
+        &self,
+        law: usize,
+        places: [&Place; 2],
+        bodies: &[ModelBody],
+        shapes: &[Clump],
+        way: DVec3,
+        strength: f64,
+    ) -> Bond {
+        let length = way.length();
+        let along = way / length;
+        let radii = places.map(|place| place.radius);
+        let gap = length - radii[0] - radii[1];
+        // From each centre to the middle of the gap.
+        let to_middle = [
+            along * (radii[0] + 0.5 * gap),
+            -along * (radii[1] + 0.5 * gap),
+        ];
+        let own = places.map(|place| &bodies[place.body]);
+        let arm = |side: usize| {
+            let center = shapes[own[side].shape].spheres[places[side].member].center;
+            center + own[side].orientation.conjugate() * to_middle[side]
+        };
+        let frame = from_x_to(along);
+        let radius = self.radius_factor * radii[0].min(radii[1]);
+        let area = PI * radius * radius;
+        let moment = 0.25 * PI * radius.powi(4);
+        let stiffness =
+            [self.young_modulus, self.shear_modulus].map(|modulus| modulus * area / length);
+        let turning_stiffness = [
+            self.twisting * self.shear_modulus * 2.0 * moment / length,
+            self.bending * self.young_modulus * moment / length,
+        ];
+        let inverse = |own: &ModelBody, number: f64| if own.fixed { 0.0 } else { 1.0 / number };
+        let clump = |own: &ModelBody| &shapes[own.shape];
+        let mass: f64 = own.map(|own| inverse(own, clump(own).mass)).iter().sum();
+        let inertia = own.map(|own| inverse(own, clump(own).inertia.min_element()));
+        let inertia: f64 = inertia.iter().sum();
+        let dashpot =
+            |stiffness: f64, inverse: f64| 2.0 * self.damping * (stiffness / inverse).sqrt();
+        Bond {
+            law,
+            bodies: places.map(|place| place.body),
+            arms: [arm(0), arm(1)],
+            frames: own.map(|own| (own.orientation.conjugate() * frame).normalize()),
+            length,
+            radius,
+            stiffness,
+            turning_stiffness,
+            damping: stiffness.map(|stiffness| dashpot(stiffness, mass)),
+            turning_damping: turning_stiffness.map(|stiffness| dashpot(stiffness, inertia)),
+            tensile_strength: self.tensile_strength * strength,
+            shear_strength: self.shear_strength * strength,
+        }
+    }
+}
+
+/// A turn that takes the x axis to a unit vector, the shortest or that after half a turn about z.
+fn from_x_to(along: DVec3) -> DQuat {
+    let shortest = |from: DVec3| {
+        let axis = from.cross(along);
+        DQuat::from_xyzw(axis.x, axis.y, axis.z, 1.0 + from.dot(along)).normalize()
+    };
+    if along.x >= 0.0 {
+        shortest(DVec3::X)
+    } else {
+        shortest(DVec3::NEG_X) * DQuat::from_xyzw(0.0, 0.0, 1.0, 0.0)
+    }
+}
+
+/// The longest time step (s) that follows all bonds, with room to spare, and the index of the one that needs it. At least
+/// [`STABLE_STEPS`] of these are stable.
+///
+/// Of each body, the springs of its bonds together over its mass, and over its moment of inertia, bound the square of the
+/// fastest frequency: ω² <= 2 (sum k/m + sum (k_turn + k_shear c²)/I), by Gershgorin's circles.
+pub fn time_step(bonds: &[Bond], bodies: &[ModelBody], shapes: &[Clump]) -> Option<(f64, usize)> {
+    /// A step is at most this part of 1/sqrt(S), S the sum in the bracket above.
+    const PART: f64 = 0.1;
+    let mut springs = vec![0.0; bodies.len()];
+    let mut dashpots = vec![0.0; bodies.len()];
+    let free = |bond: &Bond| {
+        let arms = bond.arms;
+        let both = [0, 1].map(|side| (bond.bodies[side], arms[side]));
+        both.into_iter().filter(|(body, _)| !bodies[*body].fixed)
+    };
+    let most = |numbers: [f64; 2]| numbers[0].max(numbers[1]);
+    for bond in bonds {
+        for (body, arm) in free(bond) {
+            let clump = &shapes[bodies[body].shape];
+            let (mass, inertia) = (clump.mass, clump.inertia.min_element());
+            let rate = |along: [f64; 2], turning: [f64; 2]| {
+                let across = along[1] * arm.length_squared();
+                most(along) / mass + (most(turning) + across) / inertia
+            };
+            springs[body] += rate(bond.stiffness, bond.turning_stiffness);
+            dashpots[body] += rate(bond.damping, bond.turning_damping);
+        }
+    }
+    let limit = |body: usize| PART * f64::sqrt(springs[body]).recip().min(1.0 / dashpots[body]);
+    let of_bond = |(index, bond): (usize, &Bond)| {
+        let least = free(bond).map(|(body, _)| limit(body));
+        (least.fold(f64::INFINITY, f64::min), index)
+    };
+    let all = bonds.iter().enumerate().map(of_bond);
+    all.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// How many times as long as [`time_step`] has it a step may be and still be stable.
+pub const STABLE_STEPS: f64 = 10.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_x_axis_is_turned_to_any_direction() {
+        for along in [
+            DVec3::X,
+            DVec3::NEG_X,
+            DVec3::Y,
+            DVec3::NEG_Z,
+            DVec3::new(-0.6, 0.48, -0.64),
+            DVec3::new(-1.0, 1e-9, 0.0),
+        ] {
+            let turn = from_x_to(along.normalize());
+            assert!(
+                (turn * DVec3::X - along.normalize()).length() < 1e-12,
+                "{along}"
+            );
+            assert!((turn.length() - 1.0).abs() < 1e-12, "{along}");
+        }
+    }
+
+    #[test]
+    fn strengths_scatter_as_weibull_has_it() {
+        let law = BondLaw {
+            materials: [0, 0],
+            groups: None,
+            gap: None,
+            radius_factor: 1.0,
+            young_modulus: 1.0,
+            shear_modulus: 1.0,
+            bending: 1.0,
+            twisting: 1.0,
+            tensile_strength: 1.0,
+            shear_strength: 1.0,
+            weibull_modulus: Some(3.0),
+            damping: 0.0,
+            seed: 1,
+        };
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let drawn: Vec<f64> = (0..20_000).map(|_| law.strength(&mut random)).collect();
+        let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
+        // Gamma(1 + 1/3).
+        assert!((mean - 0.892_98).abs() < 0.01, "{mean}");
+        let below = drawn.iter().filter(|own| **own < 1.0).count() as f64 / drawn.len() as f64;
+        assert!((below - 0.632).abs() < 0.01, "{below}");
+    }
+}

@@ -1,0 +1,224 @@
+//! Bonds between bodies.
+
+use super::super::error::{Problem, exact, rounded};
+use super::super::format::{NormalModel, SceneFile};
+use super::check::{Check, Names, Sign};
+use super::smallest_radius;
+use crate::model::bond::{Bond, BondLaw, STABLE_STEPS, bonds, time_step};
+use crate::model::clump::Clump;
+use crate::model::{Domain, ModelBody};
+
+/// Shear modulus over Young's modulus where none is given: that of Poisson's ratio 1/4.
+const SHEAR: f64 = 0.4;
+
+impl Check {
+    /// The laws of bonds of the scene.
+    pub(super) fn bond_laws(
+        &mut self,
+        file: &SceneFile,
+        materials: &Names,
+        groups: &Names,
+    ) -> Vec<BondLaw> {
+        if file.contact.normal == NormalModel::Impulse && !file.bonds.is_empty() {
+            let problem = Problem::new(
+                "bonds",
+                "bonds",
+                "nothing with the normal model \"impulse\", whose steps are too long to follow them",
+            );
+            self.problems
+                .push(problem.help("take the normal model \"hooke\" or \"hertz\""));
+        }
+        let mut laws = Vec::new();
+        for (index, bonds) in file.bonds.iter().enumerate() {
+            let path = format!("bonds[{index}]");
+            let before = self.problems.len();
+            let mut number = |field: &str, number: Option<f64>, what: &str, sign: Sign| {
+                if let Some(number) = number {
+                    self.number(format_args!("{path}.{field}"), number, what, sign);
+                }
+            };
+            let (some, none) = (Sign::Positive, Sign::NotNegative);
+            number("gap", bonds.gap, "a length, m", none);
+            number("radius_factor", Some(bonds.radius_factor), "a factor", some);
+            number(
+                "young_modulus",
+                Some(bonds.young_modulus),
+                "a modulus, Pa",
+                some,
+            );
+            number("shear_modulus", bonds.shear_modulus, "a modulus, Pa", none);
+            number("bending", Some(bonds.bending), "a factor", none);
+            number("twisting", Some(bonds.twisting), "a factor", none);
+            number(
+                "tensile_strength",
+                bonds.tensile_strength,
+                "a strength, Pa",
+                some,
+            );
+            number(
+                "shear_strength",
+                bonds.shear_strength,
+                "a strength, Pa",
+                some,
+            );
+            number(
+                "weibull_modulus",
+                bonds.weibull_modulus,
+                "a Weibull modulus",
+                some,
+            );
+            number("damping", Some(bonds.damping), "a damping ratio", none);
+            if bonds.weibull_modulus.is_some()
+                && bonds.tensile_strength.is_none()
+                && bonds.shear_strength.is_none()
+            {
+                self.problem(
+                    format_args!("{path}.weibull_modulus"),
+                    "a spread of strengths of bonds that do not break",
+                    "\"tensile_strength\" or \"shear_strength\" beside it",
+                );
+            }
+            let mut resolve = |field: &str, list: &[String; 2], names: &Names| {
+                let mut resolved = [0; 2];
+                for (end, name) in list.iter().enumerate() {
+                    let path = format_args!("{path}.{field}[{end}]");
+                    resolved[end] = self.resolve(path, name, names).unwrap_or(0);
+                }
+                resolved
+            };
+            let between = resolve("between", &bonds.between.0, materials);
+            // The first group is that of bodies that are in no other.
+            let groups = bonds
+                .groups
+                .as_ref()
+                .map(|list| resolve("groups", &list.0, groups).map(|group| group + 1));
+            if self.problems.len() > before {
+                continue;
+            }
+            laws.push(BondLaw {
+                materials: between,
+                groups,
+                gap: bonds.gap,
+                radius_factor: bonds.radius_factor,
+                young_modulus: bonds.young_modulus,
+                shear_modulus: bonds.shear_modulus.unwrap_or(SHEAR * bonds.young_modulus),
+                bending: bonds.bending,
+                twisting: bonds.twisting,
+                tensile_strength: bonds.tensile_strength.unwrap_or(f64::INFINITY),
+                shear_strength: bonds.shear_strength.unwrap_or(f64::INFINITY),
+                weibull_modulus: bonds.weibull_modulus,
+                damping: bonds.damping,
+                seed: bonds.seed,
+            });
+        }
+        laws
+    }
+
+    /// The bonds of bodies as they start, and what to say of them.
+    pub(super) fn bonds(
+        &mut self,
+        laws: &[BondLaw],
+        bodies: &[ModelBody],
+        shapes: &[Clump],
+        domain: Option<&Domain>,
+    ) -> Vec<Bond> {
+        // Farther away, the pairs would be without number.
+        let diameter = 2.0 * smallest_radius(shapes);
+        for (index, law) in laws.iter().enumerate() {
+            if let Some(gap) = law.gap.filter(|gap| *gap > diameter) {
+                self.problem(
+                    format_args!("bonds[{index}].gap"),
+                    format!("{} m", exact(gap)),
+                    format!(
+                        "at most the diameter of the smallest sphere, {} m",
+                        rounded(diameter)
+                    ),
+                );
+                return Vec::new();
+            }
+        }
+        let made = bonds(laws, bodies, shapes, domain);
+        for index in 0..laws.len() {
+            let own = made.iter().filter(|bond| bond.law == index);
+            match own.clone().count() {
+                0 => self.warnings.push(format!(
+                    "bonds[{index}]: found no two spheres of these materials that are near enough, expected some; \
+                     raise \"gap\""
+                )),
+                count => {
+                    let shortest = own.map(|bond| bond.length).fold(f64::INFINITY, f64::min);
+                    self.notes.push(format!(
+                        "bonds[{index}]: made of {count} pairs of spheres, the shortest {} m long",
+                        rounded(shortest)
+                    ));
+                }
+            }
+        }
+        let held = [
+            |bond: &Bond| bond.stiffness,
+            |bond: &Bond| bond.turning_stiffness,
+            |bond: &Bond| bond.damping,
+            |bond: &Bond| bond.turning_damping,
+            |bond: &Bond| [1.0 / bond.area(), 1.0 / bond.section_modulus()],
+        ];
+        let fits = |number: f64| number == 0.0 || (number as f32).is_normal();
+        let wrong = made.iter().find(|bond| {
+            let mut numbers = held.iter().flat_map(|of| of(bond));
+            !numbers.all(fits)
+        });
+        if let Some(bond) = wrong {
+            self.problem(
+                format_args!("bonds[{}]", bond.law),
+                format!(
+                    "a bond of {} N/m and {} N m, {} m thick",
+                    rounded(bond.stiffness[0]),
+                    rounded(bond.turning_stiffness[1]),
+                    rounded(2.0 * bond.radius)
+                ),
+                "numbers between 1.2e-38 and 3.4e38, for single precision",
+            );
+        }
+        made
+    }
+
+    /// A time step that follows all bonds, s, if that needs one that is less than `seconds`; a given one need only be stable.
+    pub(super) fn time_step_of_bonds(
+        &mut self,
+        given: bool,
+        seconds: f64,
+        bonds: &[Bond],
+        bodies: &[ModelBody],
+        shapes: &[Clump],
+    ) -> f64 {
+        let Some((limit, index)) = time_step(bonds, bodies, shapes) else {
+            return seconds;
+        };
+        if given {
+            if seconds > STABLE_STEPS * limit {
+                self.problems.push(
+                    Problem::new(
+                        "contact.time_step",
+                        format!("{} s", exact(seconds)),
+                        format!(
+                            "{} s at most, for the bonds of bonds[{}] to be stable",
+                            rounded(STABLE_STEPS * limit),
+                            bonds[index].law
+                        ),
+                    )
+                    .help(format!(
+                        "{} s is recommended; leave it out, and it is derived",
+                        rounded(limit)
+                    )),
+                );
+            }
+            return seconds;
+        }
+        if limit < seconds {
+            self.notes.push(format!(
+                "time step {} s, which the stiffest bonds need",
+                rounded(limit)
+            ));
+        }
+        seconds.min(limit)
+    }
+}

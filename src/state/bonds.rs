@@ -1,0 +1,180 @@
+//! Bonds, as the engines have them.
+
+use glam::{DQuat, DVec3, DVec4, Vec3, Vec4};
+
+use super::layout::{BROKEN_BY_SHEAR, Bond};
+use super::{State, body_orientation};
+use crate::model::Model;
+
+/// The bonds of a model, an element for each of their ends, in the order of the bodies.
+pub(super) fn bonds(model: &Model) -> Vec<Bond> {
+    let mut bonds = Vec::with_capacity(2 * model.bonds.len());
+    let along = |[first, other]: [f64; 2]| DVec3::new(first, other, other).as_vec3();
+    // Single precision has no strength beyond its largest number, which no stress reaches.
+    let strength = |pascal: f64| pascal.min(f64::from(f32::MAX)) as f32;
+    for (source, bond) in model.bonds.iter().enumerate() {
+        let [first_frame, second_frame] = bond.frames.map(frame);
+        for side in [0, 1] {
+            bonds.push(Bond {
+                first_arm: bond.arms[0].as_vec3(),
+                first: bond.bodies[0] as u32,
+                second_arm: bond.arms[1].as_vec3(),
+                second: bond.bodies[1] as u32,
+                first_frame,
+                second_frame,
+                stiffness: along(bond.stiffness),
+                side,
+                turning_stiffness: along(bond.turning_stiffness),
+                damping: along(bond.damping),
+                inverse_area: (1.0 / bond.area()) as f32,
+                turning_damping: along(bond.turning_damping),
+                inverse_section: (1.0 / bond.section_modulus()) as f32,
+                tensile_strength: strength(bond.tensile_strength),
+                shear_strength: strength(bond.shear_strength),
+                source: source as u32,
+                ..Bond::default()
+            });
+        }
+    }
+    bonds.sort_by_key(Bond::own);
+    bonds
+}
+
+fn frame(turn: DQuat) -> Vec4 {
+    DVec4::from(turn).as_vec4()
+}
+
+/// A bond as it is in a state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Bonded {
+    /// Index into [`Model::bonds`].
+    pub bond: usize,
+    /// Indices of the bodies.
+    pub bodies: [usize; 2],
+    /// The bodies' centres of mass, m; in a periodic box, the second is the image nearest to the first.
+    pub ends: [DVec3; 2],
+    /// The middle of the bond, m.
+    pub middle: DVec3,
+    /// Force of its springs on the first body, N; zero if it is broken.
+    pub force: DVec3,
+    /// The moment of its springs on the first body about the middle, N m.
+    pub moment: DVec3,
+    /// The largest tension at its edge, Pa.
+    pub tension: f64,
+    /// The largest shear stress at its edge, Pa.
+    pub shear: f64,
+    /// The stress over the strength, of tension or of shear, whichever is larger; it breaks beyond 1.
+    pub load: f64,
+    /// Energy of its springs half a step before, when the velocities were what they are, J.
+    pub energy: f64,
+    /// How it broke, if it did.
+    pub broken: Option<Break>,
+}
+
+/// How a bond broke.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Break {
+    /// The step, counted from 1.
+    pub step: u64,
+    /// When, s.
+    pub time: f64,
+    /// Where, m.
+    pub place: DVec3,
+    /// Energy that it held, J.
+    pub energy: f64,
+    /// Whether by shear; else by tension.
+    pub by_shear: bool,
+}
+
+impl State {
+    /// Sets the bonds, which are in the order of the bodies at whose ends they are.
+    pub(crate) fn set_bonds(&mut self, bonds: Vec<Bond>) {
+        self.params.bond_count = bonds.len() as u32;
+        self.bonds = bonds;
+    }
+
+    /// The bonds that there are, broken ones among them.
+    pub fn bonded(&self) -> impl Iterator<Item = Bonded> + '_ {
+        let once = self.bonds.iter().filter(|bond| bond.side == 0);
+        once.map(|bond| self.bonded_by(bond))
+    }
+
+    /// How many bonds there are, and how many of them are broken.
+    pub fn count_bonds(&self) -> [usize; 2] {
+        let broken = self.bonds.iter().filter(|bond| bond.broken != 0).count();
+        [self.bonds.len() / 2, broken / 2]
+    }
+
+    fn bonded_by(&self, bond: &Bond) -> Bonded {
+        let bodies = [bond.first, bond.second].map(|body| body as usize);
+        let [first, second] = bodies.map(|body| &self.bodies[body]);
+        let turns = [first, second].map(body_orientation);
+        let arms = [bond.first_arm, bond.second_arm].map(Vec3::as_dvec3);
+        let from = self.position(first);
+        let to = from + self.nearest(self.position(second) - from);
+        let arms = [turns[0] * arms[0], turns[1] * arms[1]];
+        let way = (to + arms[1]) - (from + arms[0]);
+        let middle = from + arms[0] + 0.5 * way;
+        let own =
+            [bond.first_frame, bond.second_frame].map(|frame| DQuat::from_vec4(frame.as_dvec4()));
+        let [a, mut b] = [turns[0] * own[0], turns[1] * own[1]];
+        if a.dot(b) < 0.0 {
+            b = -b;
+        }
+        let turn = a.conjugate() * b;
+        let frame = (a + b).normalize();
+        let stretch = frame.conjugate() * way;
+        let bend = 2.0 * turn.xyz();
+        let force = bond.stiffness.as_dvec3() * stretch;
+        let moment = bond.turning_stiffness.as_dvec3() * bend;
+        let (area, section) = (
+            f64::from(bond.inverse_area),
+            f64::from(bond.inverse_section),
+        );
+        let across = |vector: DVec3| vector.y.hypot(vector.z);
+        let tension = force.x * area + across(moment) * section;
+        let shear = across(force) * area + moment.x.abs() * 0.5 * section;
+        // Velocities are those of half a step before: so is the energy, for the sum of both to stay what it is.
+        let motions = [(first, turns[0]), (second, turns[1])].map(|(body, turn)| {
+            let inverse_inertia = self.properties_of(body).inverse_inertia.as_dvec3();
+            let momentum = turn.conjugate() * body.angular_momentum.as_dvec3();
+            (
+                body.velocity.as_dvec3(),
+                turn * (inverse_inertia * momentum),
+            )
+        });
+        let reaches = [arms[0] + 0.5 * way, arms[1] - 0.5 * way];
+        let at = |side: usize| motions[side].0 + motions[side].1.cross(reaches[side]);
+        let back = 0.5 * f64::from(self.params.time_step);
+        let stretched = stretch - back * (frame.conjugate() * (at(1) - at(0)));
+        let bent = bend - back * (frame.conjugate() * (motions[1].1 - motions[0].1));
+        let along = (bond.stiffness.as_dvec3() * stretched).dot(stretched);
+        let about = (bond.turning_stiffness.as_dvec3() * bent).dot(bent);
+        let strengths = [bond.tensile_strength, bond.shear_strength].map(f64::from);
+        let intact = f64::from(u8::from(bond.broken == 0));
+        Bonded {
+            bond: bond.source as usize,
+            bodies,
+            ends: [from, to],
+            middle,
+            force: intact * (frame * force),
+            moment: intact * (frame * moment),
+            tension: intact * tension,
+            shear: intact * shear,
+            load: intact * (tension / strengths[0]).max(shear / strengths[1]),
+            // As the pass `bonds` has it.
+            energy: intact * (0.5 * along + about / (1.0 + turn.w)),
+            broken: (bond.broken != 0).then(|| Break {
+                step: u64::from(bond.step) + 1,
+                time: bond.time.into(),
+                place: self.origin
+                    + bond.cell.as_dvec3() * self.params.cell_size.as_dvec3()
+                    + bond.offset.as_dvec3(),
+                energy: bond.energy.into(),
+                by_shear: bond.broken == BROKEN_BY_SHEAR,
+            }),
+        }
+    }
+}

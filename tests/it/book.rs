@@ -1,0 +1,289 @@
+//! The handbook in docs/book: each page is listed, each link leads somewhere, and each scene and command of the tutorials works.
+//!
+//! What a block of code is stands after its three backticks. `json heap.json` is a file: it is written, and goes on if there
+//! are several of one name. `sh` are commands, of which those of `rockfall` are run. Each line of `text` after them stands in
+//! what they print. `json part` is a piece of a scene.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::{device, own};
+
+fn source() -> PathBuf {
+    own("docs/book/src")
+}
+
+/// Pages below a folder, by their paths in the book.
+fn pages(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            pages(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            let name = path.strip_prefix(source()).unwrap().to_string_lossy();
+            found.push(name.replace('\\', "/"));
+        }
+    }
+}
+
+fn read(page: &str) -> String {
+    fs::read_to_string(source().join(page)).unwrap_or_else(|error| panic!("{page}: {error}"))
+}
+
+/// The blocks of code of a page: what stands after the backticks, and the text.
+fn blocks(page: &str) -> Vec<(String, String)> {
+    let text = format!("\n{page}");
+    let code = text.split("\n```").skip(1).step_by(2);
+    code.filter_map(|block| {
+        let (opening, lines) = block.split_once('\n')?;
+        Some((opening.to_owned(), format!("{lines}\n")))
+    })
+    .collect()
+}
+
+/// The page without its blocks of code.
+fn prose(page: &str) -> String {
+    let text = format!("\n{page}");
+    text.split("\n```").step_by(2).collect()
+}
+
+/// Targets of links.
+fn links(prose: &str) -> impl Iterator<Item = &str> {
+    let rests = prose.split("](").skip(1);
+    rests.filter_map(|rest| rest.split([')', ' ']).next())
+}
+
+/// What mdBook and GitHub make of a heading for links.
+fn anchor(heading: &str) -> String {
+    let plain = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    let letters: String = heading.to_lowercase().chars().filter(plain).collect();
+    letters.trim().replace(' ', "-")
+}
+
+fn anchors(page: &str) -> BTreeSet<String> {
+    let prose = prose(page);
+    let headings = prose.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| anchor(line.trim_start_matches('#')))
+        .collect()
+}
+
+/// Pages that the command that builds the book writes.
+const GENERATED: [&str; 1] = ["reference/scene.md"];
+
+#[test]
+fn every_page_is_in_the_summary() {
+    let mut found = Vec::new();
+    pages(&source(), &mut found);
+    let summary = read("SUMMARY.md");
+    let listed: BTreeSet<&str> = links(&summary).collect();
+    for page in found.iter().filter(|page| *page != "SUMMARY.md") {
+        assert!(
+            listed.contains(page.as_str()),
+            "SUMMARY.md does not list {page}"
+        );
+    }
+    for page in listed {
+        let exists = found.iter().any(|own| own == page) || GENERATED.contains(&page);
+        assert!(exists, "SUMMARY.md lists {page}, which is no page");
+    }
+    assert!(found.len() > 25, "{found:?}");
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut found = Vec::new();
+    pages(&source(), &mut found);
+    let mut followed = 0;
+    for page in &found {
+        let text = read(page);
+        let prose = prose(&text);
+        for link in links(&prose) {
+            if link.starts_with("http") {
+                continue;
+            }
+            followed += 1;
+            let (file, fragment) = link.split_once('#').unwrap_or((link, ""));
+            let folder = Path::new(page).parent().unwrap();
+            let target = match file {
+                "" => PathBuf::from(page),
+                _ => folder.join(file),
+            };
+            if GENERATED.iter().any(|name| target.ends_with(name)) {
+                continue;
+            }
+            let path = source().join(&target);
+            assert!(
+                path.exists(),
+                "{page} links to {link}, which does not exist"
+            );
+            if !fragment.is_empty() {
+                let headings = anchors(&fs::read_to_string(&path).unwrap());
+                assert!(
+                    headings.contains(fragment),
+                    "{page} links to {link}: {headings:?}"
+                );
+            }
+        }
+    }
+    assert!(followed > 60, "{followed} links");
+    assert_eq!(anchor(" What it's for: `a_b`"), "what-its-for-a_b");
+}
+
+/// The folder in which the commands of a page run.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    /// Runs a command, which must succeed, and returns all that it prints.
+    fn run(&self, page: &str, line: &str) -> String {
+        let mut line = line.split(" #").next().unwrap().trim().to_owned();
+        let program = Path::new(env!("CARGO_BIN_EXE_rockfall"));
+        // Windows are tested elsewhere.
+        line = line.replace("rockfall view", "rockfall check");
+        let draws = line.starts_with("rockfall render") || line.contains("dent.json --trace");
+        if draws {
+            line = format!("{line} --adapter '{}'", device().adapter);
+        } else if line.starts_with("rockfall run")
+            && !line.contains("--backend")
+            && !line.contains("--resume")
+        {
+            line = format!("{line} --backend cpu");
+        }
+        let mut paths = vec![program.parent().unwrap().to_owned()];
+        paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap()));
+        let output = Command::new("sh")
+            .args(["-e", "-c", &line])
+            .current_dir(self.0.path())
+            .env("PATH", std::env::join_paths(paths).unwrap())
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8(said).unwrap();
+        assert!(output.status.success(), "{page}: {line}: {said}");
+        let doubtful = said.contains("warning") && !line.contains("bench");
+        assert!(!doubtful, "{page}: {line}: {said}");
+        said
+    }
+}
+
+/// Follows a page: writes its files, checks its scenes, runs its commands.
+fn follow(page: &str) {
+    let place = Place(tempfile::tempdir().unwrap());
+    let mut said = String::new();
+    let mut did = 0;
+    for (what, text) in blocks(&read(page)) {
+        did += 1;
+        match what.split_once(' ') {
+            Some(("json", "part")) => {
+                let part = format!("{{{}}}", text.trim().trim_end_matches(','));
+                serde_json::from_str::<serde_json::Value>(&part)
+                    .unwrap_or_else(|error| panic!("{page}: {error}: {part}"));
+            }
+            Some((language, name)) => {
+                let path = place.0.path().join(name);
+                let before = fs::read_to_string(&path).unwrap_or_default();
+                fs::write(&path, before + &text).unwrap();
+                if language == "json" && !text.contains("\"start\"") {
+                    said = place.run(page, &format!("rockfall check {name}"));
+                }
+            }
+            None if what == "sh" => {
+                said.clear();
+                let lines = text.replace("\\\n", " ");
+                for line in lines.lines().filter(|line| line.starts_with("rockfall ")) {
+                    said += &place.run(page, line);
+                }
+            }
+            None if what == "text" && !said.is_empty() => {
+                for line in text.lines().filter(|line| !line.is_empty()) {
+                    assert!(said.contains(line), "{page}: no {line:?} in {said}");
+                }
+            }
+            None => did -= 1,
+        }
+    }
+    assert!(did > 0, "{page} shows nothing");
+}
+
+macro_rules! follow {
+    ($($name:ident: $page:literal,)*) => {
+        $(#[test] fn $name() { follow($page) })*
+
+        #[test]
+        fn every_tutorial_is_followed() {
+            let mut found = Vec::new();
+            for folder in ["tutorials", "how-to", "from"] {
+                pages(&source().join(folder), &mut found);
+            }
+            found.retain(|page| !WITHOUT_SCENES.contains(&page.as_str()));
+            let followed: BTreeSet<&str> = [$($page),*].into();
+            assert_eq!(found.iter().map(String::as_str).collect::<BTreeSet<_>>(), followed);
+        }
+    };
+}
+
+/// Pages whose commands are not of `rockfall`; other tests have them.
+const WITHOUT_SCENES: [&str; 4] = [
+    "tutorials/python.md",
+    "tutorials/browser.md",
+    "how-to/trouble.md",
+    "how-to/rust.md",
+];
+
+follow! {
+    a_first_heap: "tutorials/heap.md",
+    a_drum_from_an_own_mesh: "tutorials/drum.md",
+    a_hopper: "tutorials/hopper.md",
+    calibrating_friction: "tutorials/friction.md",
+    restarts: "tutorials/restarts.md",
+    writing_a_law: "tutorials/law.md",
+    a_time_step: "how-to/time-step.md",
+    sweeps: "how-to/sweep.md",
+    from_liggghts: "from/liggghts.md",
+    from_yade: "from/yade.md",
+    from_dem_engine: "from/dem-engine.md",
+    from_rapier: "from/rapier.md",
+}
+
+#[test]
+fn commands_that_are_named_have_the_arguments_that_are_named() {
+    let mut found = Vec::new();
+    pages(&source(), &mut found);
+    let program = env!("CARGO_BIN_EXE_rockfall");
+    let mut helps = std::collections::BTreeMap::new();
+    let mut checked = 0;
+    for page in &found {
+        for (what, text) in blocks(&read(page)) {
+            if what != "sh" {
+                continue;
+            }
+            let text = text.replace("\\\n", " ");
+            for line in text.lines().filter(|line| line.starts_with("rockfall ")) {
+                let line = line.split(" # ").next().unwrap();
+                let own = line.split(" -- ").next().unwrap();
+                let command = own.split_whitespace().nth(1).unwrap();
+                let help = helps.entry(command.to_owned()).or_insert_with(|| {
+                    let output = Command::new(program)
+                        .args([command, "--help"])
+                        .output()
+                        .unwrap();
+                    assert!(
+                        output.status.success(),
+                        "{page}: there is no `rockfall {command}`"
+                    );
+                    String::from_utf8(output.stdout).unwrap()
+                });
+                for word in own.split_whitespace().filter(|word| word.starts_with("--")) {
+                    checked += 1;
+                    let word = word.split('=').next().unwrap();
+                    let is_named =
+                        help.contains(&format!("{word} ")) || help.contains(&format!("{word}\n"));
+                    assert!(is_named, "{page}: `rockfall {command}` has no {word}");
+                }
+            }
+        }
+    }
+    assert!(checked > 40, "{checked}");
+}
