@@ -1,9 +1,10 @@
 //! The program as mpirun starts it.
 
-use std::fs;
-use std::path::Path;
 use std::process::{Command, Output};
+#[cfg(feature = "mpi")]
+use std::{fs, path::Path};
 
+#[cfg(feature = "mpi")]
 use tempfile::TempDir;
 
 fn program() -> &'static str {
