@@ -63,7 +63,7 @@ impl Quaternion {
         self.xyz.length_squared() + self.w * self.w
     }
 
-    /// The same of length 1.
+    /// The quaternion of length 1 in its direction.
     #[inline(always)]
     pub fn normalize(self) -> Quaternion {
         let factor = 1.0 / self.length_squared().sqrt();

@@ -77,14 +77,14 @@ pub struct RunSummary {
     /// Report of each probe.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeReport>,
-    /// What the ranks of a cluster have cost; nothing on one machine.
+    /// Cost of the ranks of a cluster; none on one machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterCost>,
     /// Hash of the state of all bodies at the end, bit for bit: 16 hexadecimal digits.
     pub state_hash: String,
 }
 
-/// What has become of the bonds of a scene.
+/// Bonds of a scene, whole and broken.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BondReport {
     /// How many there are, broken ones among them.

@@ -249,7 +249,7 @@ impl Simulation {
         Ok(Self::start(state, model, engine))
     }
 
-    /// What the steps on a cluster have cost; None on one machine.
+    /// Cost of the steps on a cluster; None on one machine.
     pub fn cluster_cost(&mut self) -> Option<ClusterCost> {
         self.engine.cluster_cost()
     }
@@ -925,7 +925,7 @@ impl Simulation {
     }
 }
 
-/// What all ranks of a cluster do but rank 0: see [`Simulation::on_ranks`].
+/// Serves rank 0 of a cluster, as all other ranks do: see [`Simulation::on_ranks`].
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 pub fn serve_rank(ranks: Arc<dyn Ranks>) {
     cluster::serve(ranks, clock::system());

@@ -548,7 +548,7 @@ shared_structs! {
         pub source: u32,
     }
 
-    /// What a body has of its bonds.
+    /// Energy and damage of the bonds at a body.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct BodyBonds {

@@ -38,7 +38,7 @@ impl<'a> Reader<'a> {
         pod_collect_to_vec(bytes)
     }
 
-    /// The same as bytes.
+    /// A slice of them, as bytes.
     pub fn bytes_of_all<T>(&mut self) -> &'a [u8] {
         let count = self.take::<u64>() as usize;
         self.bytes(count * size_of::<T>())

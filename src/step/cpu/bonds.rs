@@ -11,7 +11,7 @@ use crate::math::rotation::Quaternion;
 use crate::state::State;
 use crate::state::layout::{BROKEN_BY_SHEAR, BROKEN_BY_TENSION, BodyBonds, BodyForce, Bond};
 
-/// What bonds do to each body, besides all that `forces` has summed. Both bodies of a bond reckon it from the first to the
+/// Adds what bonds do to each body, besides all that `forces` has summed. Both bodies of a bond reckon it from the first to the
 /// second, with the same numbers, so that both copies of it break in the same step.
 pub fn bonds(state: &mut State) {
     if state.params.bonds == 0 {

@@ -42,7 +42,7 @@ mirrors! {
     }
 }
 
-/// What bonds do to each body, besides all that `forces` has summed. Both bodies of a bond reckon it from the first to the
+/// Adds what bonds do to each body, besides all that `forces` has summed. Both bodies of a bond reckon it from the first to the
 /// second, with the same numbers, so that both copies of it break in the same step.
 pub fn bonds<R: Real>(state: &mut State<R>) {
     if state.params.bonds == 0 {
