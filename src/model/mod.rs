@@ -10,6 +10,7 @@ pub mod forces;
 pub mod handle;
 pub mod heat;
 pub mod packing;
+#[doc(hidden)]
 pub mod pull;
 pub mod quantity;
 pub mod stage;

@@ -8,6 +8,7 @@ mod buffers;
 mod change;
 mod forces;
 mod from_model;
+#[doc(hidden)]
 pub mod grid;
 mod history;
 mod kinds;

@@ -34,19 +34,25 @@
 //! nothing is read back in between.
 
 mod canceller;
+#[doc(hidden)]
 pub mod clock;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 pub mod cluster;
+#[doc(hidden)]
 pub mod contact;
 #[cfg(feature = "cpu")]
+#[doc(hidden)]
 pub mod cpu;
 mod engine;
+#[doc(hidden)]
 pub mod geometry;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod pass;
 pub(crate) mod pull;
+#[doc(hidden)]
 pub mod reference;
+#[doc(hidden)]
 pub mod wall_load;
 pub(crate) mod wall_motion;
 pub(crate) mod wall_run;

@@ -4,14 +4,17 @@
 //! to move. For the engines it is made of [facets](mod@facet), pieces that are convex or smooth, in a
 //! [tree](mod@tree) of boxes.
 
+#[doc(hidden)]
 pub mod distance;
 pub mod dynamic;
+#[doc(hidden)]
 pub mod facet;
 pub mod mesh;
 pub mod motion;
 mod probe;
 pub(crate) mod solid;
 mod surface;
+#[doc(hidden)]
 pub mod tree;
 
 use std::sync::Arc;

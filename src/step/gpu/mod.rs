@@ -13,6 +13,7 @@ mod kernels;
 mod population;
 mod removal;
 mod sampler;
+#[doc(hidden)]
 pub mod shaders;
 
 pub use device::{Adapter, Context};
