@@ -92,6 +92,12 @@ impl Memory {
         }
     }
 
+    /// The bytes of records, a record a row.
+    pub fn records<T: Pod>(records: &[T]) -> Memory {
+        let bytes: Vec<u8> = bytemuck::cast_slice(records).to_vec();
+        Memory::column(bytes).shaped(&[records.len(), size_of::<T>()])
+    }
+
     /// An array of its own, `N` numbers a row.
     pub fn rows<T: Number, const N: usize>(mut rows: Vec<[T; N]>) -> Memory {
         Memory {

@@ -499,9 +499,7 @@ impl World {
             });
             Ok(contacts.collect())
         })?;
-        let bytes: Vec<u8> = bytemuck::cast_slice(&contacts).to_vec();
-        let shape = [contacts.len(), size_of::<Contact>()];
-        Ok(Memory::column(bytes).shaped(&shape))
+        Ok(Memory::records(&contacts))
     }
 
     /// The bonds, as bytes.
@@ -527,9 +525,7 @@ impl World {
             });
             Ok(bonds.collect())
         })?;
-        let bytes: Vec<u8> = bytemuck::cast_slice(&bonds).to_vec();
-        let shape = [bonds.len(), size_of::<Bond>()];
-        Ok(Memory::column(bytes).shaped(&shape))
+        Ok(Memory::records(&bonds))
     }
 
     // ---- bodies

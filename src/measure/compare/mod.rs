@@ -202,17 +202,10 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
         Pass::Forces => {
             let pairs = || a.body_forces.iter().zip(&b.body_forces);
             let drag = |force: &BodyForce| Vec3::new(force.drag, 0.0, 0.0);
+            let [force, torque] = sums_on_bodies(a, b);
             vec![
-                float(
-                    "force",
-                    relative(pairs().map(|(a, b)| (a.force, b.force))),
-                    FORCE_TOLERANCE,
-                ),
-                float(
-                    "torque",
-                    relative(pairs().map(|(a, b)| (a.torque, b.torque))),
-                    FORCE_TOLERANCE,
-                ),
+                force,
+                torque,
                 float(
                     "acceleration",
                     relative(pairs().map(|(a, b)| (a.acceleration, b.acceleration))),
@@ -226,23 +219,15 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
             ]
         }
         Pass::Bonds => {
-            let pairs = || a.body_forces.iter().zip(&b.body_forces);
+            let [force, torque] = sums_on_bodies(a, b);
             let own = || a.body_bonds.iter().zip(&b.body_bonds);
             let along = |number: f32| Vec3::new(number, 0.0, 0.0);
             let broken = |state: &State| -> Vec<u32> {
                 state.bonds.iter().map(|bond| bond.broken).collect()
             };
             vec![
-                float(
-                    "force",
-                    relative(pairs().map(|(a, b)| (a.force, b.force))),
-                    FORCE_TOLERANCE,
-                ),
-                float(
-                    "torque",
-                    relative(pairs().map(|(a, b)| (a.torque, b.torque))),
-                    FORCE_TOLERANCE,
-                ),
+                force,
+                torque,
                 float(
                     "dissipated energy",
                     relative(own().map(|(a, b)| (along(a.taken), along(b.taken)))),
@@ -275,6 +260,23 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
             ]
         }
     }
+}
+
+/// How far the forces and torques on bodies, besides those of contacts, are apart.
+fn sums_on_bodies(a: &State, b: &State) -> [Difference; 2] {
+    let pairs = || a.body_forces.iter().zip(&b.body_forces);
+    [
+        float(
+            "force",
+            relative(pairs().map(|(a, b)| (a.force, b.force))),
+            FORCE_TOLERANCE,
+        ),
+        float(
+            "torque",
+            relative(pairs().map(|(a, b)| (a.torque, b.torque))),
+            FORCE_TOLERANCE,
+        ),
+    ]
 }
 
 /// How far the bodies of two states are apart in one quantity.
