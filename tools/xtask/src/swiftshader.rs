@@ -9,8 +9,10 @@ use crate::python;
 const MANIFEST: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
 
 /// The tests that open a device, by module.
-const TESTS: [&str; 24] = [
+const TESTS: [&str; 26] = [
     "bench::",
+    "bonds::",
+    "book::",
     "checkpoint::",
     "compare::",
     "custom_law::",
