@@ -67,19 +67,27 @@ fn near_sphere(sphere: Sphere, index: u32, other: u32) -> Near {
     );
 }
 
-// Whether nothing near a sphere moves.
-fn is_undisturbed(index: u32) -> bool {
+// Whether a sphere is awake, or near one that is.
+fn is_disturbed(sphere: Sphere, index: u32) -> bool {
+    if !sleeps(sphere) {
+        return true;
+    }
     let end = list_start(index + 1u);
     for (var entry = list_start(index); entry < end; entry++) {
         let other = listed_at(place_of(entry));
         if (other & WALL) != 0u {
-            return params.moving_walls == 0u;
-        }
-        if (spheres[other].tags & ASLEEP) == 0u && spheres[other].inverse_mass > 0.0 {
             return false;
         }
+        let neighbour = spheres[other];
+        if !sleeps(neighbour) && neighbour.inverse_mass > 0.0 {
+            let between = separation(sphere, neighbour, params);
+            let reach = sphere.radius + neighbour.radius + params.touch_margin;
+            if dot(between, between) < reach * reach {
+                return true;
+            }
+        }
     }
-    return true;
+    return false;
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -95,11 +103,13 @@ fn contacts(
     let zero = stats.halted;
     first_entry = stats.first_entry;
     let sphere = spheres[index];
-    if sleeps(sphere) && is_undisturbed(index) {
+    let disturbed = params.sleep_steps > 0u && is_disturbed(sphere, index);
+    if sleeps(sphere) && !disturbed && (sphere_loads[index].contacts & DISTURBED) == 0u {
         sphere_loads[index].contacts |= KEPT;
         return;
     }
     var load: SphereLoad;
+    load.contacts = select(0u, DISTURBED, disturbed);
     var damping = vec2<f32>(sphere_loads[index].damping, sphere_loads[index].damping_rest);
     var friction = vec2<f32>(sphere_loads[index].friction, sphere_loads[index].friction_rest);
     var max_fraction = 0.0;

@@ -66,7 +66,7 @@ fn integrate(
         let arm = rotate(orientation, members[constant.first_member + k].center);
         force += load.force;
         torque += load.torque + cross(arm, load.force);
-        contacts += (load.contacts & 0xffffu) + ((load.contacts & ~KEPT) >> 16u);
+        contacts += (load.contacts & 0xffffu) + ((load.contacts & ~(KEPT | DISTURBED)) >> 16u);
     }
     if params.pulled == index + 1u {
         body = pulled(body, constant, params);

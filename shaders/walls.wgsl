@@ -105,7 +105,9 @@ fn walls_touch(
     }
     let sphere = spheres[index];
     var load = sphere_loads[index];
-    if (load.contacts & KEPT) != 0u {
+    // Those that move may come to one that sleeps.
+    let disturb = params.sleep_steps > 0u && params.moving_walls == 1u;
+    if (load.contacts & KEPT) != 0u && !disturb {
         return;
     }
     var damping = vec2<f32>(load.damping, load.damping_rest);
@@ -172,6 +174,10 @@ fn walls_touch(
                 if params.wall_loads == 1u {
                     let torque = cross(run.from_anchor + arm, response.force) + response.torque;
                     add_loads(run.wall, index, -response.force, -torque);
+                }
+                let acts = contact.touch.presence > 0.0 || any(response.force != vec3<f32>(0.0));
+                if disturb && acts {
+                    load.contacts = (load.contacts & ~KEPT) | DISTURBED;
                 }
                 if contact.touch.presence > 0.0 {
                     let overlap = contact.touch.mean_overlap;

@@ -61,7 +61,7 @@ fn contacts_of(index: u32) -> u32 {
     let first = bodies[index].first_sphere;
     var count = 0u;
     for (var k = first; k < first + properties[bodies[index].kind].sphere_count; k++) {
-        let contacts = sphere_loads[k].contacts & ~KEPT;
+        let contacts = sphere_loads[k].contacts & ~(KEPT | DISTURBED);
         count += (contacts & 0xffffu) + (contacts >> 16u);
     }
     return count;

@@ -126,6 +126,10 @@ shared_constants! {
     /// The bit of [`SphereLoad::contacts`] that is set where the load is that of an earlier step, since all that
     /// the sphere may touch sleeps.
     pub const KEPT: u32 = 1 << 31;
+    /// The bit of [`SphereLoad::contacts`] that is set where the next load must be a new one, even if the sphere sleeps: it was
+    /// awake, near a sphere that was, or touched a wall while walls move. It rests on where things are and not on the
+    /// neighbour lists, so bits do not depend on when these are built.
+    pub const DISTURBED: u32 = 1 << 30;
 
     /// `Action::kind`: a spring to a point of another body.
     pub const SPRING: u32 = 0;
@@ -657,8 +661,8 @@ shared_structs! {
         pub max_overlap: f32,
         /// Torque about the centre of the sphere, N m.
         pub torque: Vec3,
-        /// Number of contacts: those with spheres in the low 16 bits, those with walls in the 15 above; and
-        /// [`KEPT`].
+        /// Number of contacts: those with spheres in the low 16 bits, those with walls in the 14 above; and
+        /// [`KEPT`] and [`DISTURBED`].
         pub contacts: u32,
         /// Its share of the energy that dashpots have dissipated since the start, J.
         pub damping: f32,
@@ -679,13 +683,26 @@ impl SphereLoad {
 
     /// Contacts with walls.
     pub fn wall_contacts(&self) -> u32 {
-        (self.contacts & !KEPT) >> 16
+        (self.contacts & !(KEPT | DISTURBED)) >> 16
     }
 
     /// Whether the load is that of an earlier step.
     #[inline(always)]
     pub fn is_kept(&self) -> bool {
         self.contacts & KEPT != 0
+    }
+
+    /// Says that a wall acts on the sphere while walls move: the next load is a new one, and this one has changed.
+    #[cfg(feature = "cpu")]
+    #[inline(always)]
+    pub(crate) fn disturb(&mut self) {
+        self.contacts = self.contacts & !KEPT | DISTURBED;
+    }
+
+    /// Whether the next load must be a new one: see [`DISTURBED`].
+    #[inline(always)]
+    pub fn is_disturbed(&self) -> bool {
+        self.contacts & DISTURBED != 0
     }
 }
 

@@ -1,6 +1,6 @@
 //! The same scene gives the same bits, run after run.
 
-use crate::common::{crowd, crowd_with_history, device};
+use crate::common::{crowd, crowd_with_history, device, model};
 use glam::DVec3;
 use rockfall::Simulation;
 use rockfall::model::{Law, Model};
@@ -103,5 +103,51 @@ fn both_engines_round_alike() {
         let [one, other] =
             [&mut cpu, &mut gpu].map(|simulation| simulation.bodies().unwrap()[0].velocity);
         assert_eq!(one, other);
+    }
+}
+
+/// Balls that come to rest and fall asleep, until a heavy one drops among them.
+fn sleepers() -> Model {
+    model(
+        r#"{
+            "version": 1, "contact": { "normal": "hooke", "tangential": "history", "stiffness": 2e4 },
+            "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0.5, "rolling_friction": 0.1 } },
+            "shapes": {
+                "ball": { "sphere": { "radius": 0.03 }, "material": "stone" },
+                "pair": { "rod": { "n": 2, "radius": 0.025, "spacing": 0.03 }, "material": "stone" },
+                "boulder": { "sphere": { "radius": 0.06 }, "material": "stone" }
+            },
+            "sleep": { "after": 0.1 },
+            "walls": [{ "box": { "size": [0.3, 3, 0.3] }, "side": "inside", "position": [0, 1.5, 0], "material": "stone" }],
+            "planes": [{ "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" }],
+            "bodies": [{ "shape": "boulder", "position": [0.02, 6, 0.03], "velocity": [0, 0, 0] }],
+            "fills": [{ "count": 40, "shapes": { "ball": 1, "pair": 1 }, "placement": "random", "seed": 5,
+                "region": { "min": [-0.15, 0, -0.15], "max": [0.15, 0.3, 0.15] } }]
+        }"#,
+    )
+}
+
+/// When lists are built is up to an engine and to how many steps it is asked for at a time.
+#[test]
+fn when_lists_are_built_does_not_matter_to_sleepers() {
+    let model = sleepers();
+    for start in [|model: &Model| on_cpu(model, 1), on_gpu] {
+        let (mut seldom, mut often) = (start(&model), start(&model));
+        let mut most_asleep = 0;
+        for piece in 1..=300 {
+            seldom.step(30).unwrap();
+            often.step(30).unwrap();
+            most_asleep = most_asleep.max(seldom.summary().unwrap().asleep);
+            let mut state = often.state().unwrap().clone();
+            let loads = &seldom.state().unwrap().sphere_loads;
+            let same = loads.iter().zip(&state.sphere_loads).all(|(a, b)| a == b);
+            assert!(same, "{} loads after {piece} pieces", loads.len());
+            state.stats[0].stale = 1;
+            often.restore(&state, piece * 30).unwrap();
+        }
+        let [seldom, often] = [seldom, often].map(|mut run| run.summary().unwrap());
+        assert_eq!(seldom.state_hash, often.state_hash);
+        assert!(most_asleep > 30, "{most_asleep}");
+        assert_eq!(seldom.asleep, 0, "all are awake after the blow");
     }
 }

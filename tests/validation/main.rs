@@ -99,11 +99,11 @@ cases! {
         isotropic_packing: "isotropic packing", "O'Hern et al. 2003", packing::isotropic;
         janssen: "silo at rest", "Janssen 1895", silo::janssen;
         beverloo: "silo that empties", "Beverloo et al. 1961", silo::beverloo;
-        impulses_of_towers: "impulse: towers of cubes", "exact", impulse::tower, cpu only: "takes long on a software driver";
-        impulses_of_a_heap: "impulse: heap of 10,000", "exact", impulse::weight, cpu only: "takes long on a software driver";
-        impulses_of_pyramids: "impulse: 20 pyramids of 20 rows", "exact", impulse::pyramids, cpu only: "takes long on a software driver";
-        impulses_of_what_stands: "impulse: what stands until it is hit", "exact", impulse::what_stands, cpu only: "takes long on a software driver";
-        impulses_of_sleep: "impulse: a heap falls asleep", "exact", impulse::sleep, cpu only: "takes long on a software driver";
+        impulses_of_towers: "impulse: towers of cubes", "exact", impulse::tower;
+        impulses_of_a_heap: "impulse: heap of 10,000", "exact", impulse::weight;
+        impulses_of_pyramids: "impulse: 20 pyramids of 20 rows", "exact", impulse::pyramids;
+        impulses_of_what_stands: "impulse: what stands until it is hit", "exact", impulse::what_stands;
+        impulses_of_sleep: "impulse: a heap falls asleep", "exact", impulse::sleep;
         impulses_beside_springs: "impulse: the same scenes under hooke with history", "hooke with history", impulse::beside_springs, cpu only: "takes long on a software driver";
         angle_of_repose: "angle of repose", "trend", heap::angle_of_repose;
     }

@@ -15,7 +15,7 @@ use super::lanes::{WIDTH, read_both};
 use super::subdomain::{Chunk, LaneGroup, Subdomain};
 pub(super) use crate::math::rounding::add_up as add;
 use crate::state::State;
-use crate::state::layout::{Body, IMPULSE, KEPT, SphereLoad};
+use crate::state::layout::{Body, DISTURBED, IMPULSE, KEPT, SphereLoad};
 
 /// Contacts of each sphere with others: force, torque, overlap, number, and contact histories.
 ///
@@ -115,7 +115,14 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
     });
     for index in chunk.groups.clone() {
         let LaneGroup { places, count, .. } = subdomain.groups[index];
-        let kept = subdomain.kept(index, &state.params);
+        let (mut disturbed, mut kept) = ([false; WIDTH], [false; WIDTH]);
+        if sleep {
+            disturbed = subdomain.disturbed(index, &state.params);
+            for lane in 0..count {
+                let before = &loads[places[lane] as usize - chunk.spheres.start];
+                kept[lane] = !disturbed[lane] && !before.is_disturbed();
+            }
+        }
         let soon = index - chunk.groups.start;
         if chunk.balls {
             let soon = chunk.blocks.start + soon;
@@ -133,9 +140,11 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
             );
         }
         if sleep {
-            for (lane, &kept) in kept[..count].iter().enumerate() {
+            for lane in 0..count {
                 let load = &mut loads[places[lane] as usize - chunk.spheres.start];
-                load.contacts = load.contacts & !KEPT | if kept { KEPT } else { 0 };
+                let kept = if kept[lane] { KEPT } else { 0 };
+                let disturbed = if disturbed[lane] { DISTURBED } else { 0 };
+                load.contacts = load.contacts & !(KEPT | DISTURBED) | kept | disturbed;
             }
         }
     }
@@ -161,14 +170,14 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
             continue;
         }
         let place = sums.place(place);
-        (load.max_overlap, load.contacts) = (0.0, 0);
+        (load.max_overlap, load.contacts) = (0.0, load.contacts & DISTURBED);
         let mut effect = take(&mut subdomain.sums.effects[place]);
         effect.add(&sums.effects[place]);
         let [force, torque] = effect.0.map(Vec4::from_array);
         load.force = force.truncate();
         load.torque = torque.truncate();
         if LAW == IMPULSE {
-            load.contacts = force.w as u32;
+            load.contacts |= force.w as u32;
         } else {
             add(&mut load.damping, &mut load.damping_rest, force.w);
         }

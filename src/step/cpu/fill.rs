@@ -44,18 +44,15 @@ struct RowOwner {
     /// The first of its pairs.
     start: u32,
     count: u32,
-    /// Whether it has walls in its list.
-    has_walls: bool,
 }
 
 impl FillScratch {
     /// Makes the sphere at `place` the owner of the pairs from `start` on.
-    fn own(&mut self, place: usize, start: usize, has_walls: bool) {
+    fn own(&mut self, place: usize, start: usize) {
         self.owners.push(RowOwner {
             place: place as u32,
             start: start as u32,
             count: (self.pairs.len() - start) as u32,
-            has_walls,
         });
     }
 }
@@ -180,7 +177,7 @@ impl Subdomain {
                     next[place] += 1;
                 }
                 if self.fill_scratch.pairs.len() > start {
-                    self.fill_scratch.own(place, start, false);
+                    self.fill_scratch.own(place, start);
                     self.reach = place + 1;
                 }
             }
@@ -220,7 +217,7 @@ impl Subdomain {
             };
             self.fill_scratch.pairs.push((self.place(other), entries));
         }
-        self.fill_scratch.own(place, start, walls > 0);
+        self.fill_scratch.own(place, start);
         if walls > 0 {
             let facets = &neighbours[own.end - walls..own.end];
             self.wall_neighbours.push(WallNeighbours {
@@ -267,7 +264,7 @@ impl Subdomain {
             let own = owner.start as usize..(owner.start + owner.count) as usize;
             let others = pairs[own].iter().map(|&(other, _)| other);
             let kept = state.params.sleep_steps > 0
-                && self.is_kept(owner.place, others, owner.has_walls, &state.params);
+                && !self.is_disturbed(owner.place, others, &state.params);
             // One number: these are compared faster than tuples.
             (u32::from(kept) << 31) | ((u32::MAX >> 1) - owner.count)
         });
@@ -275,7 +272,6 @@ impl Subdomain {
         for owners in owners.chunks(WIDTH) {
             let owner = |lane: usize| owners.get(lane).unwrap_or(&owners[0]);
             let places = std::array::from_fn(|lane| owner(lane).place);
-            let has_walls = std::array::from_fn(|lane| owner(lane).has_walls);
             let start = self.others.len();
             let most = owners.iter().map(|owner| owner.count).max();
             let end = start + most.unwrap_or(0) as usize;
@@ -304,7 +300,6 @@ impl Subdomain {
             self.groups.push(LaneGroup {
                 places,
                 count: owners.len(),
-                has_walls,
                 rows: start..end,
             });
         }

@@ -13,8 +13,8 @@ use crate::math::parallel::prelude::*;
 use crate::math::rotation::{MOST_TURN, Quaternion, advance, angular_velocity, is_round};
 use crate::math::rounding::{self, dither};
 use crate::state::layout::{
-    ASLEEP, Body, BodyForce, BodyProperties, IMPULSE, KEPT, Load, Member, Params, SEMI_IMPLICIT,
-    SHARES, SphereLoad, shared,
+    ASLEEP, Body, BodyForce, BodyProperties, DISTURBED, IMPULSE, KEPT, Load, Member, Params,
+    SEMI_IMPLICIT, SHARES, SphereLoad, shared,
 };
 use crate::state::{State, load};
 use crate::step::pull::pulled;
@@ -567,7 +567,7 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
                 still
             } else {
                 let [.., contacts] = loads[1].bits(lane);
-                let contacts = (contacts & 0xffff) + ((contacts & !KEPT) >> 16);
+                let contacts = (contacts & 0xffff) + ((contacts & !(KEPT | DISTURBED)) >> 16);
                 let [_, landing, ..] = self.properties[2].bits(lane);
                 still & !SHARES | shared(still, landing, contacts, step.step)
             };

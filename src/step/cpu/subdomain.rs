@@ -15,6 +15,7 @@ use super::history::with_size;
 use super::lanes::WIDTH;
 use super::wall_batch::WallBatch;
 use crate::state::layout::{Body, Facet, History, PLANE, Params, Sphere, SphereLoad, WALL};
+use crate::step::geometry::RelativeMotion;
 
 /// Consecutive bodies, and the pairs of their spheres.
 ///
@@ -73,8 +74,6 @@ pub(super) struct LaneGroup {
     pub places: [u32; WIDTH],
     /// Number of lanes that have a sphere.
     pub count: usize,
-    /// Which of them have walls in their lists.
-    pub has_walls: [bool; WIDTH],
     pub rows: Range<usize>,
 }
 
@@ -221,38 +220,32 @@ impl Subdomain {
         }
     }
 
-    /// Which spheres of a group sleep while nothing in their lists moves: their loads stay what they were.
+    /// Which spheres of a group are awake, or near one that is.
     #[inline(always)]
-    pub fn kept(&self, group: usize, params: &Params) -> [bool; WIDTH] {
+    pub fn disturbed(&self, group: usize, params: &Params) -> [bool; WIDTH] {
         let LaneGroup {
-            places,
-            has_walls,
-            ref rows,
-            ..
+            places, ref rows, ..
         } = self.groups[group];
-        if params.sleep_steps == 0 {
-            return [false; WIDTH];
-        }
         std::array::from_fn(|lane| {
             let others = self.others[rows.clone()].iter().map(|row| row[lane]);
-            self.is_kept(places[lane], others, has_walls[lane], params)
+            self.is_disturbed(places[lane], others, params)
         })
     }
 
-    /// Whether a sphere with some others in its list sleeps while none of these moves.
-    pub fn is_kept(
+    /// Whether a sphere with some others in its list is awake, or near one of them that is.
+    pub fn is_disturbed(
         &self,
         place: u32,
         mut others: impl Iterator<Item = u32>,
-        has_walls: bool,
         params: &Params,
     ) -> bool {
-        let still = |other: u32| {
+        let sphere = &self.local[place as usize];
+        let disturbs = |other: u32| {
             let other = &self.local[other as usize];
-            other.sleeps() || other.inverse_mass == 0.0
+            let moves = !other.sleeps() && other.inverse_mass > 0.0;
+            moves && RelativeMotion::new(sphere, other, true, params).is_within(params.touch_margin)
         };
-        let pushed = has_walls && params.moving_walls > 0;
-        !pushed && self.local[place as usize].sleeps() && others.all(still)
+        !sphere.sleeps() || others.any(disturbs)
     }
 
     /// Gives back contact histories to `history`, those of the entries of the subdomain with `size` elements each.

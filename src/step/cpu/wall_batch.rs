@@ -11,7 +11,7 @@ use super::ball_block::ChunkLoads;
 use super::contacts::add;
 use super::lanes::{LANES, Soa4, Soa16, WIDTH, both, gather, of_lane, read_both};
 use super::subdomain::Subdomain;
-use super::walls::WallOutcome;
+use super::walls::{WallOutcome, may_wake};
 use crate::math::rotation::Quaternion;
 use crate::model::wall::facet::{Closest, plane};
 use crate::state::State;
@@ -170,6 +170,9 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
             friction += torque.w;
             if let Some(sum) = sums.get_mut(done.wall as usize) {
                 wall_load::add(sum, -force.truncate(), -done.torque, &state.params);
+            }
+            if may_wake(&state.params) && (done.touches || force.truncate() != Vec3::ZERO) {
+                load.disturb();
             }
             if done.touches {
                 load.max_overlap = load.max_overlap.max(done.overlap);

@@ -13,7 +13,7 @@ use super::subdomain::{Chunk, Facets, Subdomain};
 use super::wall_batch::{WallBatch, evaluate};
 use crate::model::wall::facet::{Closest, FAR};
 use crate::state::State;
-use crate::state::layout::{Sphere, SphereLoad, WALL_DIGITS};
+use crate::state::layout::{Params, Sphere, SphereLoad, WALL_DIGITS};
 use crate::step::contact::{History, respond};
 use crate::step::wall_load::{self, Digits};
 use crate::step::wall_run::{WallRun, runs};
@@ -144,7 +144,7 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     for own in &subdomain.wall_neighbours[chunk.wall_neighbours.clone()] {
         let place = own.place as usize;
         let at = place - chunk.spheres.start;
-        if loads.is_kept(at) {
+        if loads.is_kept(at) && !may_wake(&state.params) {
             continue;
         }
         let all = own.first as usize..(own.first + own.count) as usize;
@@ -181,6 +181,11 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     }
     evaluate::<LAW, PLAIN, SIZE>(batch, state, subdomain, &mut histories, &mut loads, outcome);
     (subdomain.facet_histories, subdomain.blocks) = (histories, blocks);
+}
+
+/// Whether walls may come to a sphere that sleeps.
+pub(super) fn may_wake(params: &Params) -> bool {
+    params.sleep_steps > 0 && params.moving_walls == 1
 }
 
 /// The contacts of a sphere with `facets`, of which some walls have more than one.
@@ -225,7 +230,11 @@ fn one_by_one<const LAW: u32>(
                 let torque = run.lever(&geometry.arm).cross(response.force) + response.torque;
                 wall_load::add(sum, -response.force, -torque, params);
             }
-            if contact.touch.presence > 0.0 {
+            let touches = contact.touch.presence > 0.0;
+            if may_wake(params) && (touches || response.force != Vec3::ZERO) {
+                load.disturb();
+            }
+            if touches {
                 let overlap = contact.touch.mean_overlap;
                 load.max_overlap = load.max_overlap.max(overlap);
                 load.contacts += 1 << 16;

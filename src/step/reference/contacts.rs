@@ -3,7 +3,7 @@ use super::grid::separation;
 use super::real::Real;
 use super::state::{Params, Sphere, SphereLoad, State};
 use super::vector::Vector;
-use crate::state::layout::{KEPT, WALL};
+use crate::state::layout::{DISTURBED, KEPT, WALL};
 
 /// Contacts of each sphere with others: force, torque, overlap, number, and contact histories.
 ///
@@ -14,7 +14,8 @@ pub fn contacts<R: Real>(state: &mut State<R>) {
     for index in 0..state.spheres.len() {
         let sphere = state.spheres[index];
         let before = state.sphere_loads[index];
-        if state.params.sleep_steps > 0 && sphere.sleeps() && is_undisturbed(state, index) {
+        let disturbed = state.params.sleep_steps > 0 && is_disturbed(state, index);
+        if state.params.sleep_steps > 0 && !disturbed && !before.is_disturbed() {
             state.sphere_loads[index].contacts |= KEPT;
             continue;
         }
@@ -23,6 +24,7 @@ pub fn contacts<R: Real>(state: &mut State<R>) {
             damping_rest: before.damping_rest,
             friction: before.friction,
             friction_rest: before.friction_rest,
+            contacts: if disturbed { DISTURBED } else { 0 },
             ..SphereLoad::default()
         };
         // Of spheres of lower and of higher index.
@@ -93,12 +95,11 @@ fn near_sphere<R: Real>(
     is_first: bool,
     params: &Params<R>,
 ) -> Option<Near<R>> {
-    let between = separation(sphere, neighbour, params);
-    let radii = sphere.radius + neighbour.radius;
-    let reach = radii + params.touch_margin;
-    if between.square() >= reach * reach {
+    if !is_near(sphere, neighbour, params) {
         return None;
     }
+    let between = separation(sphere, neighbour, params);
+    let radii = sphere.radius + neighbour.radius;
     let distance = between.length();
     let normal = if distance > R::ZERO {
         between * (R::ONE / distance)
@@ -132,19 +133,24 @@ fn near_sphere<R: Real>(
     })
 }
 
-/// Whether nothing near a sphere moves.
-fn is_undisturbed<R: Real>(state: &State<R>, index: usize) -> bool {
-    for entry in state.list(index) {
-        let other = state.neighbours[entry];
-        if other & WALL != 0 {
-            return state.params.moving_walls == 0;
-        }
-        let other = &state.spheres[other as usize];
-        if !other.sleeps() && other.inverse_mass > R::ZERO {
-            return false;
-        }
+/// Whether two spheres are near enough to act on each other.
+fn is_near<R: Real>(sphere: &Sphere<R>, other: &Sphere<R>, params: &Params<R>) -> bool {
+    let reach = sphere.radius + other.radius + params.touch_margin;
+    separation(sphere, other, params).square() < reach * reach
+}
+
+/// Whether a sphere is awake, or near one that is.
+fn is_disturbed<R: Real>(state: &State<R>, index: usize) -> bool {
+    let sphere = &state.spheres[index];
+    if !sphere.sleeps() {
+        return true;
     }
-    true
+    let spheres = state.list(index).map(|entry| state.neighbours[entry]);
+    spheres.take_while(|other| other & WALL == 0).any(|other| {
+        let other = &state.spheres[other as usize];
+        let moves = !other.sleeps() && other.inverse_mass > R::ZERO;
+        moves && is_near(sphere, other, &state.params)
+    })
 }
 
 impl<R: Real> SphereLoad<R> {

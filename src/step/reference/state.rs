@@ -17,7 +17,7 @@ use super::vector::Vector;
 use crate::model::Model;
 use crate::model::forces::End;
 use crate::state::layout::{
-    self, APPLIED, ASLEEP, FAST, GROUP_SHIFT, KEPT, MATERIAL_BITS, PUSH, Stats, THRUST,
+    self, APPLIED, ASLEEP, DISTURBED, FAST, GROUP_SHIFT, KEPT, MATERIAL_BITS, PUSH, Stats, THRUST,
 };
 use crate::state::{Identity, KinematicWalls, State as Buffers};
 
@@ -401,11 +401,16 @@ impl<R: Real> Sphere<R> {
 impl<R: Real> SphereLoad<R> {
     /// Number of contacts.
     pub fn touches(&self) -> u32 {
-        (self.contacts & 0xffff) + ((self.contacts & !KEPT) >> 16)
+        (self.contacts & 0xffff) + ((self.contacts & !(KEPT | DISTURBED)) >> 16)
     }
 
     /// Whether the load is that of an earlier step.
     pub fn is_kept(&self) -> bool {
         self.contacts & KEPT != 0
+    }
+
+    /// Whether the next load must be a new one.
+    pub fn is_disturbed(&self) -> bool {
+        self.contacts & DISTURBED != 0
     }
 }

@@ -3,7 +3,7 @@ use super::real::Real;
 use super::state::{Params, State};
 use super::vector::Vector;
 use super::wall::{FAR, Run, run_at};
-use crate::state::layout::WALL_DIGITS;
+use crate::state::layout::{DISTURBED, KEPT, WALL_DIGITS};
 use crate::step::wall_load::{Digits, carried};
 use crate::step::wall_run::walls_of;
 
@@ -14,7 +14,8 @@ pub fn walls<R: Real>(state: &mut State<R>) {
         let list = state.list(index);
         let facets = walls_of(&state.neighbours[list.clone()]).to_vec();
         let mut load = state.sphere_loads[index];
-        if facets.is_empty() || load.is_kept() {
+        let moving = state.params.sleep_steps > 0 && state.params.moving_walls == 1;
+        if facets.is_empty() || load.is_kept() && !moving {
             continue;
         }
         let sphere = state.spheres[index];
@@ -54,7 +55,11 @@ pub fn walls<R: Real>(state: &mut State<R>) {
                         &state.params,
                     );
                 }
-                if contact.touch.presence > R::ZERO {
+                let presence = contact.touch.presence;
+                if moving && (presence > R::ZERO || response.force != Vector::ZERO) {
+                    load.contacts = load.contacts & !KEPT | DISTURBED;
+                }
+                if presence > R::ZERO {
                     let overlap = contact.touch.mean_overlap;
                     load.max_overlap = load.max_overlap.max(overlap);
                     load.contacts += 1 << 16;
