@@ -440,7 +440,7 @@ impl Series {
         Some(self.rows.iter().map(|row| row[index]).collect())
     }
 
-    /// What has passed the outlets and faces of a model.
+    /// Flow through each outlet and face of a model.
     fn flows(&self, model: &Model, still: f64) -> Vec<Flow> {
         // What inlets bring is what the scene says; an outlet has no more columns than they.
         let inlets = model.flow.inlets.len();
@@ -528,7 +528,7 @@ impl Flow {
     }
 }
 
-/// What a wall has done over time.
+/// Power of a wall over time.
 struct Power {
     name: String,
     /// J.

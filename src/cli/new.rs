@@ -19,7 +19,7 @@ pub struct Arguments {
     #[arg(value_name = "NAME")]
     name: PathBuf,
 
-    /// What to start from
+    /// Scene to start from
     #[arg(long, short, value_enum, default_value_t)]
     template: Template,
 }

@@ -437,7 +437,7 @@ impl Simulation {
         Ok(place)
     }
 
-    /// The same of a body that is to be moved.
+    /// Reads a body that is to be moved, and refuses a fixed one.
     fn read_to_push(&mut self, body: BodyHandle) -> Result<usize> {
         let place = self.read_to_set(body)?;
         if self.state.identities[place].fixed {

@@ -2,7 +2,7 @@
 
 use winit::keyboard::{Key, NamedKey};
 
-/// What a key does.
+/// Action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "described in KEYS")]
 pub(super) enum Action {
@@ -50,7 +50,7 @@ pub(super) const KEYS: &[(&[&str], Action, &str)] = &[
     (&["q"], Action::Quit, "close the window"),
 ];
 
-/// What the mouse does.
+/// Actions of the mouse.
 pub(super) const MOUSE: &[(&str, &str)] = &[
     ("left button", "turn the camera; with p pull what is picked"),
     ("right or middle button", "shift the camera"),
@@ -70,7 +70,7 @@ pub(super) fn character(key: &Key) -> Option<char> {
     characters.next().filter(|_| characters.next().is_none())
 }
 
-/// What a key does, if anything.
+/// Action of a key, if it has one.
 pub(super) fn action(key: &Key) -> Option<Action> {
     let name = match key {
         Key::Named(NamedKey::Space) => "space".to_owned(),

@@ -55,7 +55,7 @@ fn links(prose: &str) -> impl Iterator<Item = &str> {
     rests.filter_map(|rest| rest.split([')', ' ']).next())
 }
 
-/// What mdBook and GitHub make of a heading for links.
+/// The anchor that mdBook and GitHub make of a heading.
 fn anchor(heading: &str) -> String {
     let plain = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
     let letters: String = heading.to_lowercase().chars().filter(plain).collect();

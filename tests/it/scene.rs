@@ -45,7 +45,7 @@ fn hooke() -> Value {
     )
 }
 
-/// The same with the normal model `hertz`.
+/// The ball with the normal model `hertz`.
 fn hertz() -> Value {
     let mut scene = with(
         ball(),
@@ -1590,7 +1590,7 @@ fn everything() -> Value {
     scene
 }
 
-/// The same with the settings of each law that has some of its own.
+/// The full scene with the settings of each law that has some of its own.
 fn everything_by_each_law() -> [Value; 4] {
     let by = |contact| with(everything(), "/contact", contact);
     [
@@ -1707,7 +1707,7 @@ proptest! {
         }
     }
 
-    /// The same for text that is hardly JSON any more.
+    /// Mangled text that is hardly JSON any more.
     #[test]
     fn mangled_text_never_panics(
         at in any::<prop::sample::Index>(),

@@ -47,7 +47,7 @@ fn every_shader_is_valid_with_no_optional_capability() {
     }
 }
 
-/// What wgpu makes of an entry point for Vulkan, Metal, Direct3D 12 and OpenGL ES, or why it cannot.
+/// Text that wgpu makes of an entry point for Vulkan, Metal, Direct3D 12 and OpenGL ES, or why it cannot.
 fn written(module: &Module, entry: &naga::EntryPoint) -> Result<[String; 3], String> {
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
         .validate(module)

@@ -119,7 +119,7 @@ fn spawned_bodies_are_those_of_a_scene_that_has_them() {
     });
 }
 
-/// What the test above compares with, stepped anew.
+/// A simulation that the test above compares with, stepped anew.
 trait Restarted {
     fn restarted(&self) -> Simulation;
 }

@@ -85,7 +85,7 @@ enum Task {
 struct Step<'a> {
     arguments: &'a [&'a str],
     variable: Option<(&'a str, &'a str)>,
-    /// What to do about a failure.
+    /// Advice after a failure.
     remedy: &'a str,
 }
 

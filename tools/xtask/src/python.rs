@@ -7,7 +7,7 @@ use std::{env, fs, io};
 
 use crate::apt::{self, Privilege};
 
-/// What stands in for a Python that cannot make environments.
+/// Advice where a Python cannot make environments.
 pub const REMEDY: &str = "install Python 3 with its module venv (on Debian and Ubuntu the packages python3 and \
                       python3-venv)";
 

@@ -25,7 +25,7 @@ const BUILD: Step = Step {
 /// The most that the module may have, MB as they are, and compressed.
 const MOST: [f64; 2] = [4.6, 1.8];
 
-/// What the tests of the page need in Python.
+/// Python packages that the tests of the page need.
 const REQUIREMENTS: &str = "web/tests/requirements.txt";
 
 /// Builds the page into a folder, which any server of files can offer.
