@@ -146,11 +146,11 @@ pub struct Arguments {
     )]
     pub color: terminal::Color,
 
-    /// Say nothing but results and what is wrong: no warnings, no notes, no progress
+    /// Print results and errors only: no warnings, no notes, no progress
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Let scenes read files that lie outside of their own folders
+    /// Let scenes read files outside their own folders
     #[arg(long, global = true)]
     pub allow_outside: bool,
 

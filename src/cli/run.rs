@@ -142,7 +142,7 @@ Examples:
   rockfall run pile.json --json > summary.json
       Save the summary for another program.
   rockfall run pile.json --state end.json --trace path.csv --trace-bodies 0,5-9 --trace-every 100
-      Save where all bodies end, and the way of six of them.
+      Save the final state of all bodies, and the path of six of them.
   rockfall run pile.json --snapshot end.png --colour speed
       Save a picture of the end, coloured by speed.";
 

@@ -919,7 +919,7 @@ impl Simulation {
             how: if finite {
                 "moves or turns too fast to be followed: more than 3 rad or a million diameters in a step"
             } else {
-                "gets a velocity that is no finite number"
+                "gets a velocity that is not finite"
             },
         })
     }

@@ -52,11 +52,14 @@ pub(super) const KEYS: &[(&[&str], Action, &str)] = &[
 
 /// Actions of the mouse.
 pub(super) const MOUSE: &[(&str, &str)] = &[
-    ("left button", "turn the camera; with p pull what is picked"),
+    (
+        "left button",
+        "turn the camera; with p, pull the picked body",
+    ),
     ("right or middle button", "shift the camera"),
     ("shift and left button", "shift the camera"),
     ("wheel, pinch", "nearer and farther"),
-    ("two fingers", "turn the camera; with shift shift it"),
+    ("two fingers", "turn the camera; with shift, move it"),
     ("click", "pick a body"),
     ("a file", "dropped on the window, is opened"),
 ];

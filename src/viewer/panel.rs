@@ -512,7 +512,7 @@ fn plots(ui: &mut Ui, stage: &Stage) {
     plot("energy").show(ui, |ui| {
         ui.line(Curve::new("kinetic", points(|m| m.kinetic)))
     });
-    ui.label(format!("contacts of a body {}", Rounded(last.contacts)));
+    ui.label(format!("contacts per body {}", Rounded(last.contacts)));
     plot("contacts").show(ui, |ui| {
         ui.line(Curve::new("contacts", points(|m| m.contacts)))
     });

@@ -419,7 +419,7 @@ fn mistakes_in_meshes_have_a_file_and_a_line() {
         ("nothing.obj", &["\"nothing.obj\"", "no triangle"]),
         (
             "picture.obj",
-            &["\"picture.obj\", line 1", "bytes that are no text"],
+            &["\"picture.obj\", line 1", "bytes that are not text"],
         ),
         ("words.obj", &["\"words.obj\", line 2", "Hello, world"]),
         ("words.stl", &["\"words.stl\", line 1", "Hello, world"]),

@@ -394,6 +394,6 @@ fn unreadable(error: io::Error) -> String {
 fn text(bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| {
         let byte = error.utf8_error().valid_up_to();
-        format!("whose byte number {byte} is no UTF-8 text")
+        format!("whose byte number {byte} is not UTF-8 text")
     })
 }

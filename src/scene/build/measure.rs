@@ -139,7 +139,7 @@ impl Check {
         if any == [false; 4] {
             self.problem(
                 "until",
-                "nothing that could come to pass",
+                "no condition",
                 "\"speed_below\", \"kinetic_energy_below\", \"mass_out\" or \"steady\"",
             );
         }
