@@ -271,7 +271,7 @@ impl Simulation {
     }
 
     /// Puts a body somewhere else: the origin of its shape's own axes, m, and the world from these axes. It keeps its
-    /// velocities, and its contacts what they remember.
+    /// velocities, and its contacts their history.
     ///
     /// # Errors
     /// If it is not there, a number makes no sense, or the device is lost.
