@@ -248,6 +248,27 @@ follow! {
 }
 
 #[test]
+fn every_command_is_in_the_table_of_commands() {
+    let output = Command::new(env!("CARGO_BIN_EXE_rockfall"))
+        .arg("--help")
+        .output()
+        .unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let (_, commands) = help.split_once("\nCommands:\n").unwrap();
+    let commands = commands.split("\n\n").next().unwrap();
+    let names = commands.lines().filter(|line| !line.starts_with("   "));
+    let names: Vec<&str> = names
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(names.len() > 10, "{names:?}");
+    let page = read("running.md");
+    for name in names.into_iter().filter(|name| *name != "help") {
+        let row = format!("| `rockfall {name}");
+        assert!(page.contains(&row), "running.md has no row {row:?}");
+    }
+}
+
+#[test]
 fn commands_that_are_named_have_the_arguments_that_are_named() {
     let mut found = Vec::new();
     pages(&source(), &mut found);
