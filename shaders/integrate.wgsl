@@ -207,7 +207,7 @@ fn displaced(displacement_bound: f32, farther: f32) -> f32 {
 }
 
 // The sum of a number over all copies, in units of 1, where each carries; and clears it. See
-// src/wall/load.rs.
+// src/step/wall_load.rs.
 fn take_sum(wall: u32, component: u32) -> f32 {
     var digits: array<i32, 3>;
     for (var stripe = 0u; stripe < params.stripes; stripe++) {

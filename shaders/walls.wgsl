@@ -57,7 +57,7 @@ struct Orphans {
     points: array<vec3<f32>, MOST_ORPHANS>,
 }
 
-// Digits of a sum of loads, as in src/wall/load.rs.
+// Digits of a sum of loads, as in src/step/wall_load.rs.
 const BASE: f32 = 65536.0;
 const MOST_UNITS: f32 = 16384.0;
 

@@ -102,7 +102,7 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
 }
 
-/// What the tests need and this machine does not have.
+/// Programs that the tests need and this machine does not have.
 fn missing() -> Option<String> {
     if !cfg!(target_os = "linux") {
         return Some("needs the X11 of Linux".to_owned());
@@ -314,7 +314,7 @@ impl Stage {
         Ok(())
     }
 
-    /// What the upper left corner of the screen shows.
+    /// The upper left corner of the screen.
     fn shot(&self, size: [u32; 2]) -> Result<RgbaImage, Failed> {
         let file = fs::read(self.directory.path().join("Xvfb_screen0"))?;
         Ok(screen(&file, size))
@@ -423,7 +423,7 @@ impl Stage {
         self.finish().map(drop)
     }
 
-    /// The same, and what it said.
+    /// The end of the program, and its messages.
     fn finish(mut self) -> Result<String, Failed> {
         self.key("q")?;
         let mut viewer = self.viewer.take().expect("the window is open");
@@ -445,7 +445,7 @@ impl Stage {
     }
 }
 
-/// What a program said on standard error.
+/// Messages of a program on standard error.
 fn said(child: &mut Child) -> String {
     let mut text = String::new();
     if let Some(errors) = &mut child.stderr {
@@ -511,7 +511,7 @@ impl Seen {
         Seen::new(image, |[r, g, b]| r > b + 25 && r > g)
     }
 
-    /// The same, only where it is picked.
+    /// The bodies that are drawn as picked.
     fn picked(image: &RgbaImage) -> Seen {
         Seen::new(image, |[r, g, b]| r > b + 75 && r > g)
     }

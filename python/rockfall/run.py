@@ -47,7 +47,7 @@ class Run:
         try:
             self.record = json.loads(text)
         except ValueError as error:
-            raise ValueError(f"{folder}: found a run.json that is no JSON ({error}), {expected}") from None
+            raise ValueError(f"{folder}: found a run.json that is not JSON ({error}), {expected}") from None
         if self.record.get("version") != 1:
             raise ValueError(
                 f"{folder}: found version {self.record.get('version')} of run.json, expected 1; take the version of "

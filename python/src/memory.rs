@@ -16,12 +16,12 @@ use rockfall::state::layout::Body;
 #[derive(Default)]
 pub struct Lent(OnceLock<Vec<Body>>);
 
-/// What a world has lent to arrays.
+/// Memory that a world has lent to arrays.
 #[derive(Default)]
 pub struct Lender(Option<Arc<Lent>>);
 
 impl Lender {
-    /// What arrays of the bodies as they are now keep.
+    /// The part that arrays of the bodies as they are now keep.
     fn lend(&mut self) -> Arc<Lent> {
         Arc::clone(self.0.get_or_insert_default())
     }

@@ -15,7 +15,7 @@ use rockfall::render::{ColourBy, MOST_SAMPLES, Shot};
 
 use crate::errors;
 
-/// What [`World::picture`](crate::world::World) is told.
+/// Arguments of [`World::picture`](crate::world::World).
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Wanted {
@@ -34,7 +34,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// The same, checked.
+    /// The arguments, checked.
     pub fn shot(self) -> PyResult<Shot> {
         let wrong = |sentence: String| Err(PyValueError::new_err(sentence));
         let name = |colour: &ColourBy| format!("{colour:?}").to_lowercase();

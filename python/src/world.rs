@@ -932,7 +932,7 @@ impl World {
         Ok(())
     }
 
-    /// What has happened: the kind, the bodies, and the wall.
+    /// Events since the last call: the kind, the bodies, and the wall.
     #[allow(clippy::type_complexity, reason = "tuples of Python")]
     fn events(&self) -> PyResult<Vec<(&'static str, Vec<u64>, Option<usize>)>> {
         let events = self.lock()?.simulation.events();

@@ -1,5 +1,5 @@
 // The index of a thread among all of a dispatch, which is two-dimensional when it needs more
-// workgroups than one dimension may have (see src/gpu/dispatch.rs).
+// workgroups than one dimension may have (see src/step/gpu/dispatch.rs).
 fn thread_index(workgroup: vec3<u32>, workgroups: vec3<u32>, local: u32) -> u32 {
     return workgroup_index(workgroup, workgroups) * WORKGROUP_SIZE + local;
 }

@@ -28,7 +28,7 @@ Examples:
   rockfall adapters --json
   rockfall run pile.json --adapter nvidia     use the one whose description contains this";
 
-/// What there is to run on.
+/// The adapters, and which of them is chosen.
 #[derive(Serialize)]
 struct Listing {
     adapters: Vec<Row>,

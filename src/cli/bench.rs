@@ -74,7 +74,7 @@ Examples:
 
 Exit code 1 if repeats end in different states.";
 
-/// What all scenes came to.
+/// Figures of all scenes.
 #[derive(Serialize)]
 struct Report {
     machine: Machine,

@@ -22,14 +22,14 @@ pub use with_mpi::join;
 #[cfg(not(feature = "mpi"))]
 pub use without::join;
 
-/// What a build without MPI does.
+/// A build without MPI.
 #[cfg(not(feature = "mpi"))]
 mod without {
     use rockfall::simulation::Cluster;
 
     use crate::failure::{Failure, Outcome};
 
-    /// What this process is to do: all that there is.
+    /// The part of this process: the whole run.
     pub struct Role;
 
     impl Role {
@@ -58,7 +58,7 @@ mod without {
     }
 }
 
-/// What a build with MPI does.
+/// A build with MPI.
 #[cfg(feature = "mpi")]
 mod with_mpi {
     use std::panic;
@@ -79,7 +79,7 @@ mod with_mpi {
     /// Bytes of a message of MPI at most: it counts them in 31 bits.
     const MOST: usize = 1 << 30;
 
-    /// What this process is to do: what the user asks for, on the ranks that there are.
+    /// The part of this process: the run, on the ranks that there are.
     pub struct Role {
         cluster: Option<(Universe, Arc<dyn Ranks>)>,
     }

@@ -270,7 +270,7 @@ fn size(value: f64) -> String {
     }
 }
 
-/// What differs, where it does so first.
+/// The first differences, in sentences.
 fn disagreements(comparison: &Comparison) -> Vec<String> {
     let mut all = Vec::new();
     let mut note = |quantity: String, step: u64| {

@@ -10,7 +10,7 @@ use super::terminal;
 /// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// What the user asked for cannot be, in a sentence: exit code 2.
+    /// A wrong argument or scene, in a sentence: exit code 2.
     Usage(String),
     /// A scene is wrong: exit code 2.
     Scene(SceneError),
@@ -21,7 +21,7 @@ pub enum Failure {
         /// How many there are.
         of: usize,
     },
-    /// What the user asked for did not work, in a sentence: exit code 1.
+    /// A run that failed, in a sentence: exit code 1.
     Run(String),
     /// The user stopped it, and is told how to go on: exit code 130, as shells have it.
     Stopped(String),
@@ -56,7 +56,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// What to type about an error.
+/// A command or argument that helps against an error.
 fn remedy(error: &Error) -> Option<&'static str> {
     match error {
         Error::NoAdapter(_) | Error::Device { .. } => Some(

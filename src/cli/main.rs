@@ -146,15 +146,15 @@ pub struct Arguments {
     )]
     pub color: terminal::Color,
 
-    /// Say nothing but results and what is wrong: no warnings, no notes, no progress
+    /// Print results and errors only: no warnings, no notes, no progress
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Let scenes read files that lie outside of their own folders
+    /// Let scenes read files outside their own folders
     #[arg(long, global = true)]
     pub allow_outside: bool,
 
-    /// What to do
+    /// Command to run
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -238,7 +238,7 @@ impl Command {
     }
 }
 
-/// What a command changes in its scene.
+/// Changes that a command makes in its scene.
 #[derive(Clone, Debug, Args)]
 pub struct ChangeArguments {
     /// Change a value of the scene, such as contact.stiffness=2e5 or bodies[0].position=[0,1,0]; may be given several times
@@ -333,7 +333,7 @@ impl EngineArguments {
         name.map_or_else(String::new, |name| name.get_name().to_owned())
     }
 
-    /// What the library makes a simulation with.
+    /// Options with which the library makes a simulation.
     ///
     /// # Errors
     /// If the arguments contradict each other.

@@ -36,15 +36,15 @@ pub struct Arguments {
     #[arg(value_name = "DIR")]
     run: PathBuf,
 
-    /// Leave out what was before this time (s)
+    /// Leave out states before this time (s)
     #[arg(long, value_name = "TIME", value_parser = super::run::seconds, allow_negative_numbers = true)]
     from: Option<f64>,
 
-    /// Leave out what was after this time (s)
+    /// Leave out states after this time (s)
     #[arg(long, value_name = "TIME", value_parser = super::run::seconds, allow_negative_numbers = true)]
     until: Option<f64>,
 
-    /// How well this is mixed: the name of a shape or of a material, `mass` or `volume`
+    /// Measure how well this is mixed: the name of a shape or of a material, `mass` or `volume`
     #[arg(long, value_name = "WHAT")]
     mixing: Option<String>,
 
@@ -56,7 +56,7 @@ pub struct Arguments {
     #[arg(long, value_name = "UP,ALONG", value_parser = slope, allow_hyphen_values = true)]
     slope: Option<SlopePlan>,
 
-    /// Tell of times without flow from this long on (s)
+    /// Report pauses of the flow that last at least this long (s)
     #[arg(long, value_name = "TIME", default_value = "0.2", value_parser = super::run::seconds)]
     still: f64,
 
@@ -80,7 +80,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Print all as one JSON object
+    /// Print everything as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -108,7 +108,7 @@ fn numbers<const N: usize>(text: &str) -> Result<[f64; N], String> {
 
 fn cells(text: &str) -> Result<[usize; 3], String> {
     let expected =
-        || format!("found {text:?}, expected three whole numbers from 1 on, such as 40,40,1");
+        || format!("found {text:?}, expected three whole numbers of 1 or more, such as 40,40,1");
     let numbers = numbers::<3>(text).map_err(|_| expected())?;
     let whole = numbers
         .iter()
@@ -440,7 +440,7 @@ impl Series {
         Some(self.rows.iter().map(|row| row[index]).collect())
     }
 
-    /// What has passed the outlets and faces of a model.
+    /// Flow through each outlet and face of a model.
     fn flows(&self, model: &Model, still: f64) -> Vec<Flow> {
         // What inlets bring is what the scene says; an outlet has no more columns than they.
         let inlets = model.flow.inlets.len();
@@ -528,7 +528,7 @@ impl Flow {
     }
 }
 
-/// What a wall has done over time.
+/// Power of a wall over time.
 struct Power {
     name: String,
     /// J.

@@ -19,7 +19,7 @@ pub struct Arguments {
     #[arg(value_name = "NAME")]
     name: PathBuf,
 
-    /// What to start from
+    /// Scene to start from
     #[arg(long, short, value_enum, default_value_t)]
     template: Template,
 }
@@ -98,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
 fn with_ending(name: &Path) -> Outcome<PathBuf> {
     let Some(stem) = name.file_name() else {
         return Err(Failure::Usage(format!(
-            "{} is no name of a file; give one such as heap",
+            "{} is not the name of a file; give one such as heap",
             name.display()
         )));
     };

@@ -19,7 +19,7 @@ pub struct PictureArguments {
     #[arg(long, value_name = "WxH", value_parser = size, default_value = "1280x720")]
     pub size: [u32; 2],
 
-    /// What the colours show [default: as the scene says, else body]
+    /// Meaning of the colours [default: as the scene says, else body]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub colour: Option<ColourBy>,
 
@@ -51,7 +51,7 @@ pub struct PictureArguments {
     #[arg(long, value_enum, value_name = "WHAT")]
     pub lines: Option<Lines>,
 
-    /// What is up: x, y, z, -x, -y, -z or a direction X,Y,Z [default: against gravity]
+    /// Upward direction: x, y, z, -x, -y, -z or a vector X,Y,Z [default: against gravity]
     #[arg(long, value_name = "AXIS", value_parser = direction, allow_hyphen_values = true)]
     pub up: Option<DVec3>,
 

@@ -110,7 +110,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mut progress = Progress::new(0, last, simulation.model().time_step);
     let mut times: [Vec<f64>; 3] = Default::default();
     let mut made = 0;
-    interrupts::catch(simulation.canceller(), "what there is of the film");
+    interrupts::catch(simulation.canceller(), "the film so far");
     for frame in 0..frames {
         let mut clock = Instant::now();
         let mut lap = |times: &mut Vec<f64>| {
@@ -150,7 +150,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     }
     if made < frames {
         return Err(Failure::Stopped(format!(
-            "stopped after {made} of {frames} frames, which can be looked at"
+            "stopped after {made} of {frames} frames, which are kept"
         )));
     }
     let [simulating, drawing, writing] = times.map(|times| Spread::new(times).median);

@@ -142,7 +142,7 @@ Examples:
   rockfall run pile.json --json > summary.json
       Save the summary for another program.
   rockfall run pile.json --state end.json --trace path.csv --trace-bodies 0,5-9 --trace-every 100
-      Save where all bodies end, and the way of six of them.
+      Save the final state of all bodies, and the path of six of them.
   rockfall run pile.json --snapshot end.png --colour speed
       Save a picture of the end, coloured by speed.";
 
@@ -335,7 +335,7 @@ fn is_as_cpu(backend: &str, device: &str) -> bool {
     backend != "gpu" && !device.ends_with("double precision")
 }
 
-/// What to say of a run that failed; the last good state is written, if there is a folder for it.
+/// The failure of a run that is lost; the last good state is written, if there is a folder for it.
 fn lost(error: Error, folder: Option<RunFolder>, simulation: &mut Simulation) -> Failure {
     let sentence = error.to_string();
     let Some(mut folder) = folder else {
@@ -515,7 +515,7 @@ impl Arguments {
         }
     }
 
-    /// What to look at when the run is over.
+    /// A command to go on with when the run is over.
     fn next(&self, scene: &Scene, path: &Path, kept: Option<&Path>) -> String {
         #[cfg(feature = "render")]
         if let Some(picture) = &self.snapshot {
@@ -542,7 +542,7 @@ impl Arguments {
         )
     }
 
-    /// What to trace, if anything.
+    /// Bodies to trace, if any.
     fn trace(&self, model: &Model) -> Outcome<Option<Trace>> {
         if self.trace.is_none() {
             return Ok(None);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::failure::Outcome;
 use super::terminal;
 
-/// Print the JSON Schema of scenes, for editors, or the same as a reference to read
+/// Print the JSON Schema of scenes, for editors, or a reference to read
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -81,7 +81,7 @@ impl Axis {
     }
 }
 
-/// What `rockfall run` takes, to find mistakes in it before the first point.
+/// Arguments of `rockfall run`, to find mistakes in them before the first point.
 #[derive(Debug, Parser)]
 #[command(name = "rockfall run")]
 struct Run {
@@ -95,7 +95,7 @@ struct Point {
     values: Vec<Change>,
 }
 
-/// What came of a point.
+/// Outcome of a point.
 enum Came {
     Done(Value),
     Failed(String),

@@ -38,7 +38,7 @@ pub struct Arguments {
     #[arg(long)]
     paused: bool,
 
-    /// What colours mean [default: as the scene says, else body]
+    /// Meaning of the colours [default: as the scene says, else body]
     #[arg(long, value_enum, value_name = "WHAT")]
     colour: Option<ColourBy>,
 
@@ -46,7 +46,7 @@ pub struct Arguments {
     #[arg(long, value_name = "PLANE", value_parser = clip, allow_hyphen_values = true)]
     clip: Option<Clip>,
 
-    /// What is up: x, y, z, -x, -y, -z or a direction X,Y,Z [default: against gravity]
+    /// Upward direction: x, y, z, -x, -y, -z or a vector X,Y,Z [default: against gravity]
     #[arg(long, value_name = "AXIS", value_parser = direction, allow_hyphen_values = true)]
     up: Option<DVec3>,
 

@@ -75,7 +75,7 @@ pub fn thread_count() -> usize {
     return 1;
 }
 
-/// What is used of rayon, one item after the other. It compiles in any build, so that tests compare the two.
+/// Sequential stand-ins for what is used of rayon. They compile in any build, so that tests compare the two.
 #[cfg(any(test, not(feature = "parallel")))]
 #[allow(missing_docs, reason = "rayon documents the methods of these names")]
 mod sequential {

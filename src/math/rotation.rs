@@ -109,8 +109,7 @@ pub fn orientation(quaternion: DQuat) -> IVec4 {
         .as_ivec4()
 }
 
-/// What turning with the angular velocity `spin` (world frame, rad/s) for `time` adds to the
-/// quaternion `q`.
+/// The change of the quaternion `q` by turning with the angular velocity `spin` (world frame, rad/s) for `time`.
 ///
 /// The rotation's sine and cosine are Taylor polynomials, good to 1e-6 up to half a radian a step,
 /// because those of WGSL may be wrong by 2^-11.

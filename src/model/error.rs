@@ -199,7 +199,7 @@ pub enum Error {
     /// Something that there is on one machine only.
     #[error("a cluster does not have {what}; run it without mpirun")]
     NotOnCluster {
-        /// What it is, in words.
+        /// Name of it, in words.
         what: &'static str,
     },
     /// The thread pool of the CPU engine.

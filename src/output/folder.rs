@@ -62,7 +62,7 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// What `measure` asks for in a run of `model`.
+    /// The measures that `measure` asks for in a run of `model`.
     fn new(measure: &format::Measure, model: &Model) -> Measures {
         let part = |parts: f64| Interval::seconds(model.duration / parts);
         let every = steps(measure.every.unwrap_or(part(100.0)), model);
@@ -601,7 +601,7 @@ impl Observer for RunFolder {
     }
 }
 
-/// What the thread that writes needs.
+/// Everything that the writing thread needs.
 struct Files {
     path: PathBuf,
     plan: Plan,

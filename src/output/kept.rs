@@ -345,7 +345,9 @@ impl Arrays {
                 .checked_sub(bytes.len() as u64)
                 .ok_or_else(|| unreadable(&"it holds more than it is long"))?;
             let numbers = numbers(&bytes).ok_or_else(|| {
-                arrays.wrong(format!("found an array `{name}` that is none of numbers"))
+                arrays.wrong(format!(
+                    "found an array `{name}` that does not hold numbers"
+                ))
             })?;
             arrays.rows = numbers.len();
             arrays.columns.insert(name, numbers);

@@ -17,7 +17,7 @@ const KINETIC: [&str; 9] = [
     "kinetic_stress_zy",
     "kinetic_stress_zz",
 ];
-/// The same of the contact stress.
+/// Names of the components of the contact stress.
 const CONTACT: [&str; 9] = [
     "contact_stress_xx",
     "contact_stress_xy",

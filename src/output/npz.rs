@@ -59,7 +59,7 @@ pub fn write_npz(
     Ok(())
 }
 
-/// What stands before the numbers of an array, version 1.0 of the NPY format: what they are, and how
+/// Header of an array, version 1.0 of the NPY format: the kind of its numbers, and how
 /// many; in all a multiple of 64 bytes.
 fn header(kind: &str, count: usize) -> Vec<u8> {
     let dictionary =

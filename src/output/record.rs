@@ -138,7 +138,7 @@ impl Record {
             wrong("has no run.json that can be read; give a folder that `rockfall run --out` has made")
         })?;
         let value: Value = serde_json::from_str(&text)
-            .map_err(|_| wrong("has a run.json that is no JSON; give another folder"))?;
+            .map_err(|_| wrong("has a run.json that is not JSON; give another folder"))?;
         if value["version"] != VERSION {
             return Err(wrong(
                 "has a run.json of another version; go on with the version of Rockfall that wrote it",

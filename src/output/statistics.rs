@@ -6,7 +6,7 @@ use crate::model::wall::Wall;
 use crate::simulation::Seen;
 use crate::simulation::snapshot::Snapshot;
 
-/// What the columns of walls and the like start with: the names that the scene gives, or else the kind and the number.
+/// Prefixes of the columns of walls and the like: the names that the scene gives, or else the kind and the number.
 struct Names(Vec<String>);
 
 impl Names {

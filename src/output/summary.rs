@@ -338,7 +338,7 @@ impl fmt::Display for RunSummary {
         )?;
         writeln!(
             formatter,
-            "contacts         {}, {} of a body",
+            "contacts         {}, {} per body",
             self.contacts,
             Rounded(self.coordination)
         )?;

@@ -303,7 +303,7 @@ impl Table {
     }
 }
 
-/// What an engine computes in single precision needs no more.
+/// A vector in single precision, which is all that an engine has computed.
 fn single(vector: DVec3) -> [f32; 3] {
     let vector: Vec3 = vector.as_vec3();
     vector.to_array()

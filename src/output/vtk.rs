@@ -9,7 +9,7 @@ use super::table::{Column, Table, Values};
 use super::walls::WallMesh;
 use crate::simulation::analysis::fields::{Fields, Grid};
 
-/// What a VTK file has: points, what they make up, and numbers that belong to either.
+/// Contents of a VTK file: points, cells made of them, and numbers that belong to either.
 #[derive(Default)]
 struct PolyData<'a> {
     /// x, y, z of each.

@@ -11,7 +11,7 @@ use image::{Delay, Frame, ImageResult, RgbaImage};
 /// A film that is being written.
 pub struct Film {
     path: PathBuf,
-    /// What writes it, as long as it is not finished.
+    /// The writer, as long as it is not finished.
     writer: Option<Writer>,
 }
 
@@ -48,7 +48,7 @@ pub enum FilmError {
     Failed {
         /// The film.
         path: PathBuf,
-        /// What ffmpeg or the system said.
+        /// Message of ffmpeg or of the system.
         reason: String,
     },
 }

@@ -187,7 +187,7 @@ pub struct Layers {
     pub distances: Vec<f32>,
 }
 
-/// What a view needs to know beside the camera.
+/// Everything but the camera that a view needs to know.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Surroundings {
     bounds: Bounds,
@@ -259,7 +259,7 @@ pub struct Renderer {
     near: Option<f32>,
 }
 
-/// What a picture is made of on its way, in samples.
+/// Textures in which a picture is made, in samples.
 struct Targets {
     size: [u32; 2],
     things: wgpu::Texture,

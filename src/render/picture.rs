@@ -69,7 +69,7 @@ pub(super) fn read(
     pollster::block_on(read)
 }
 
-/// The same for those who wait as they like.
+/// [`read`] for those who cannot block.
 pub(super) async fn read_by(
     patience: Patience,
     context: &Context,

@@ -7,7 +7,7 @@ use crate::model::error::{Error, Result};
 use crate::render::shaders::Texts;
 use crate::step::gpu::Context;
 
-/// What each sample of a picture shows.
+/// Format of the texture that has the thing that each sample shows.
 pub(super) const THINGS: TextureFormat = TextureFormat::R32Uint;
 /// How far away it is.
 pub(super) const DEPTH: TextureFormat = TextureFormat::Depth32Float;
@@ -61,7 +61,7 @@ struct Shader {
     compiled: wgpu::ShaderModule,
 }
 
-/// What a program draws onto.
+/// A texture that a program draws onto.
 #[derive(Clone, Copy)]
 struct Target {
     colour: Option<TextureFormat>,
@@ -186,7 +186,7 @@ impl Shader {
         })
     }
 
-    /// What any of some entry points use.
+    /// Variables that any of some entry points use.
     fn variables(&self, entry_points: &[&str]) -> Result<Variables> {
         let mut places = Vec::new();
         for wanted in entry_points {

@@ -8,7 +8,7 @@ use crate::simulation::Simulation;
 use crate::state::{Field, State, quantities};
 use crate::step::gpu::{Context, GpuEngine};
 
-/// What pictures read of the state.
+/// Fields of the state that pictures read.
 fn read() -> impl Iterator<Item = Field> {
     let fields = [
         Field::Properties,

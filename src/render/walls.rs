@@ -112,7 +112,7 @@ pub(super) fn edges(triangles: &[Triangle]) -> Vec<Edge> {
     edges
 }
 
-/// What walls look like of which nothing is said, sRGB: planes, and all others.
+/// Default colours of walls, sRGB: of planes, and of all others.
 const COLOURS: [[u8; 3]; 2] = [[179, 179, 177], [170, 181, 193]];
 
 /// Of each wall its colour, linear, and how much it hides: 0 for one that is not drawn, up to 1 for glass of that

@@ -277,7 +277,7 @@ fn body_name(index: usize) -> String {
     format!("body {index}")
 }
 
-/// What a file would have, with the defaults that it would have.
+/// An object as a file would give it, with the defaults of a file.
 fn of<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("all that has no default is given")
 }

@@ -70,7 +70,7 @@ fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-/// What stands between the commas that are in no bracket, brace or string.
+/// The items between those commas that are in no bracket, brace or string.
 fn parts(list: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut depth, mut quoted, mut escaped, mut start) = (0, false, false, 0);
@@ -227,14 +227,14 @@ fn index(path: &str) -> Option<(usize, &str)> {
     ))
 }
 
-/// What the JSON Schema says of a place.
+/// The part of the JSON Schema that describes a place.
 #[derive(Clone, Copy)]
 struct Format<'a> {
     schema: &'a Value,
     here: Option<&'a Value>,
 }
 
-/// What it says of what has a name there.
+/// The part that describes a named thing there.
 struct Named<'a> {
     format: Format<'a>,
     /// Whether the name is one of the format, and not one that the user gives.
@@ -267,7 +267,7 @@ impl<'a> Format<'a> {
         }
     }
 
-    /// What `wanted` finds in the schema of this place, or in one of those that it refers to or chooses from.
+    /// The answer of `wanted` to the schema of this place, or to one of those that it refers to or chooses from.
     fn find(self, wanted: &dyn Fn(&'a Value) -> Option<&'a Value>) -> Option<&'a Value> {
         let here = self.here?;
         let inside = |here| Format { here, ..self }.find(wanted);

@@ -266,7 +266,7 @@ fn set_rolling(law: &mut PairLaw, rolling: format::Rolling) {
     }
 }
 
-/// What the settings of all contacts say of each pair of materials, whatever the materials say.
+/// Puts the settings of all contacts in place of those that follow from the materials of each pair.
 pub(super) fn override_pairs(contact: &format::Contact, laws: &mut [PairLaw]) {
     for law in laws {
         if contact.elastic {
@@ -340,7 +340,7 @@ fn geometric_mean(a: f64, b: f64) -> f64 {
     if a == b { a } else { (a * b).sqrt() }
 }
 
-/// What can touch what at the start of a scene, and how fast.
+/// Pairs that can touch at the start of a scene, and how fast.
 pub(super) struct Encounters {
     /// Number of materials.
     materials: usize,
@@ -941,7 +941,7 @@ fn elastic(materials: &[&format::Material], rigid: &[bool], pairs: &mut [PairLaw
     }
 }
 
-/// What the contacts of a scene ask of the time step.
+/// Bounds of the time step that the contacts of a scene ask for.
 struct Limits<'a> {
     /// The shortest central contact, s; infinite where nothing moves or falls.
     shortest: f64,
@@ -949,7 +949,7 @@ struct Limits<'a> {
     /// The largest stable time step, s, wherever bodies touch.
     stable: f64,
     stable_of: &'a Encounter,
-    /// What makes it no longer.
+    /// The part of the contact that makes it no longer.
     unstable_by: &'static str,
     /// Of the normal model `hertz`, the shortest Rayleigh time, s, and its material.
     rayleigh: Option<(f64, usize)>,
@@ -982,7 +982,7 @@ fn lies_on(clump: &Clump) -> usize {
     axes.map(along).max().unwrap_or(1)
 }
 
-/// What decides on the time step.
+/// The bound that decides on the time step.
 enum Reason {
     Resolution,
     Stability,
@@ -1023,7 +1023,7 @@ impl TimeStep {
     }
 }
 
-/// What does not move, of one material.
+/// Fixed bodies and walls of one material.
 #[derive(Clone, Copy, Default)]
 struct Obstacles {
     /// Whether there is a wall.

@@ -1124,7 +1124,7 @@ macro_rules! give_quantities {
 give_quantities!(Body, Fill, Inlet);
 
 impl Body {
-    /// The same with these quantities, of which it names those that are not what bodies start with.
+    /// The body with these quantities, of which it names those that are not what bodies start with.
     pub(super) fn carrying(self, quantities: Quantities) -> Body {
         let Quantities { temperature } = quantities.unless_default();
         Body {

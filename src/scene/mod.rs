@@ -174,7 +174,7 @@ pub fn load_changed(
         .map_err(|error| SceneError::one(path, unreadable(path, &error)))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let found = format!(
-            "a byte that is no UTF-8 text, number {}",
+            "a byte that is not UTF-8 text, number {}",
             error.utf8_error().valid_up_to()
         );
         SceneError::one(path, Problem::new("", found, "a scene, in JSON"))

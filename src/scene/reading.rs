@@ -138,7 +138,7 @@ fn misfit(path: String, message: &str) -> Problem {
     Problem::new(path, value(found), expectation(expected))
 }
 
-/// What is no JSON.
+/// The problem of a text that is no JSON.
 fn syntax(path: String, message: &str, token: &str) -> Problem {
     let no_number = token.trim_start_matches(['-', '+']).to_ascii_lowercase();
     if ["nan", "inf", "infinity"].contains(&no_number.as_str()) {

@@ -14,7 +14,7 @@ use serde_json::Value;
 /// what was expected.
 pub(super) const SEPARATOR: char = '\u{1f}';
 
-/// What a [`Problem`](super::Problem) needs, through serde's only channel: a message.
+/// Both parts of a [`Problem`](super::Problem), through serde's only channel: a message.
 /// [`read`](super::reading::read) takes it apart again.
 pub(super) fn custom<E: Error>(found: impl fmt::Display, expected: impl fmt::Display) -> E {
     E::custom(format_args!("{SEPARATOR}{found}{SEPARATOR}{expected}"))

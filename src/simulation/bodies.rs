@@ -271,7 +271,7 @@ impl Simulation {
     }
 
     /// Puts a body somewhere else: the origin of its shape's own axes, m, and the world from these axes. It keeps its
-    /// velocities, and its contacts what they remember.
+    /// velocities, and its contacts their history.
     ///
     /// # Errors
     /// If it is not there, a number makes no sense, or the device is lost.
@@ -437,7 +437,7 @@ impl Simulation {
         Ok(place)
     }
 
-    /// The same of a body that is to be moved.
+    /// Reads a body that is to be moved, and refuses a fixed one.
     fn read_to_push(&mut self, body: BodyHandle) -> Result<usize> {
         let place = self.read_to_set(body)?;
         if self.state.identities[place].fixed {

@@ -44,7 +44,7 @@ use crate::state::{Dissipated, Field, State, angular_velocity, body_orientation,
 /// Name of the last checkpoint in the folder of a run.
 pub const FILE: &str = "run.checkpoint";
 
-/// What a file starts with.
+/// First bytes of a file.
 const MAGIC: &[u8; 16] = b"ROCKFALL STATE\r\n";
 /// Version of the format.
 const VERSION: u32 = 2;
@@ -298,7 +298,7 @@ pub fn encode(
     writer.write(&hash.to_le_bytes())
 }
 
-/// What is wrong with a checkpoint that is whole, and whose contents cannot be.
+/// The error of a checkpoint that is whole, but whose contents cannot be.
 fn damaged(found: String) -> String {
     format!(
         "found {found}, expected a state as a run leaves it; the file was damaged before it was written, \

@@ -29,10 +29,10 @@ pub enum Event {
     BondBroke([BodyHandle; 2]),
 }
 
-/// What touches.
+/// Two things that touch.
 type Touch = Event;
 
-/// What a caller wants to hear of.
+/// Events that a caller wants to hear of.
 #[derive(Debug, Default)]
 pub(super) struct Ears {
     /// Pairs of groups.
@@ -44,7 +44,7 @@ pub(super) struct Ears {
     broken: BTreeSet<usize>,
     /// Steps from one look at contacts to the next; 0 for one at the end of each call.
     every: u64,
-    /// What touched at the last look.
+    /// Pairs that touched at the last look.
     touching: BTreeSet<Touch>,
     events: Vec<Event>,
 }

@@ -9,7 +9,7 @@ use crate::model::wall;
 use crate::model::{Model, ModelBody};
 use crate::state::{State, body_orientation};
 
-/// What a look comes to.
+/// Changes that a look asks for.
 pub(crate) struct Change {
     /// Indices of the bodies that go, in increasing order.
     pub gone: Vec<u32>,
@@ -155,7 +155,7 @@ impl Traffic {
 }
 
 impl Explosion {
-    /// What becomes of the body `index`.
+    /// Fragments of the body `index`.
     ///
     /// All fragments together have its momentum and, about their centre of mass, its angular momentum: they start as
     /// parts of one rigid body, and are pushed outwards from that centre, all at the same speed less the mean. So

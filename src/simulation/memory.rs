@@ -9,9 +9,9 @@ use crate::state::history_size;
 
 /// Bytes of a body in the CPU engine, besides those of its spheres, from runs of 1 to 5 million balls.
 const BODY: u64 = 400;
-/// The same of a sphere, but for its contact history.
+/// Bytes of a sphere in the CPU engine, without its contact history.
 const SPHERE: u64 = 600;
-/// The same for each element of the history of its contacts.
+/// Bytes of a sphere in the CPU engine for each element of the history of its contacts.
 const HISTORY: u64 = 260;
 /// Bytes of a sphere while a scene is made ready.
 pub(crate) const PREPARED: u64 = 300;

@@ -156,7 +156,7 @@ pub struct Simulation {
     state: State,
     engine: Box<dyn Engine>,
     steps: u64,
-    /// What is sampled, by the ids of the bodies.
+    /// Bodies that are sampled, by their ids.
     trace: Option<Trace>,
     samples: Vec<Sample>,
     /// The walls, for inlets to ask where there is room.
@@ -885,7 +885,7 @@ impl Simulation {
         self.engine.read(fields, &mut self.state)
     }
 
-    /// The same for those who wait as they like.
+    /// [`Simulation::fetch`] for those who cannot block.
     pub(crate) async fn fetch_by(&mut self, patience: Patience, fields: &[Field]) -> Result<()> {
         match patience {
             Patience::Block => self.fetch(fields),
@@ -906,7 +906,7 @@ impl Simulation {
         self.state.stats[0]
     }
 
-    /// What is wrong with a body that is lost.
+    /// The error about a body that is lost.
     async fn runaway(&mut self, patience: Patience, body: usize) -> Result<Error> {
         self.fetch_by(patience, &[Field::Bodies]).await?;
         let lost = &self.state.bodies[body];
@@ -920,7 +920,7 @@ impl Simulation {
             how: if finite {
                 "moves or turns too fast to be followed: more than 3 rad or a million diameters in a step"
             } else {
-                "gets a velocity that is no finite number"
+                "gets a velocity that is not finite"
             },
         })
     }

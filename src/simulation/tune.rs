@@ -48,7 +48,7 @@ impl Simulation {
         let sane = |number: f64| number >= 0.0 && number.is_finite();
         if !(sane(drag.linear) && sane(drag.angular)) {
             return Err(Error::Tuned(format!(
-                "drag cannot be {} N s/m and {} N m s; numbers from 0 on are expected",
+                "drag cannot be {} N s/m and {} N m s; numbers of 0 or more are expected",
                 drag.linear, drag.angular
             )));
         }
@@ -161,7 +161,7 @@ impl Simulation {
         let sane = |number: f64| number >= 0.0 && number.is_finite();
         if let Some((name, wrong)) = law.numbers().find(|(_, number)| !sane(*number)) {
             return Err(Error::Tuned(format!(
-                "a contact cannot have the {} {wrong}; a number from 0 on is expected",
+                "a contact cannot have the {} {wrong}; a number of 0 or more is expected",
                 name.replace('_', " ")
             )));
         }

@@ -15,7 +15,7 @@ use crate::simulation::snapshot::Snapshot;
 
 /// Overlap that draws a warning, as a fraction of the smaller radius.
 const DEEP: f64 = 0.05;
-/// What is said once is said again when it has become so many times as bad.
+/// Factor by which a thing must get worse before it is said again.
 const WORSE: f64 = 4.0;
 /// Growth of the energy that draws one, as a fraction of what is at work.
 const GROWTH: f64 = 0.05;
@@ -45,14 +45,14 @@ pub struct Watch {
     since: Duration,
 }
 
-/// What energies have been.
+/// Energies at earlier looks.
 #[derive(Debug)]
 struct Energies {
     /// All of it at the first look, with what was dissipated until then, J.
     start: f64,
     /// The most that was at work, J.
     most: f64,
-    /// What it takes to lift each body by its size, J.
+    /// The work that lifts each body by its size, J.
     least: f64,
     /// The gravity for which that is so, m/s².
     gravity: DVec3,
@@ -269,7 +269,7 @@ fn bounds(model: &Model) -> (DVec3, DVec3) {
     (min - far, max + far)
 }
 
-/// What it takes to lift each body by its size, J.
+/// The work that lifts each body by its size, J.
 fn lifted(model: &Model) -> f64 {
     let bodies = model.bodies.iter().filter(|body| !body.fixed);
     let each = bodies.map(|body| {

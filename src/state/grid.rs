@@ -11,11 +11,11 @@ use glam::{DVec3, IVec3, Vec3};
 /// thicker one makes longer lists, a thinner one has them built more often.
 const SKIN: f64 = 0.3;
 
-/// The same for others: in a pile that has come to rest few bodies still move, and those that do not need no room
+/// Skin of all other bodies: in a pile that has come to rest few bodies still move, and those that do not need no room
 /// to.
 const SLOW_SKIN: f64 = 0.1;
 
-/// The same three of the normal model `impulse`, whose steps are long: a body comes much farther in each.
+/// Skins and touch margin of the normal model `impulse`, whose steps are long: a body comes much farther in each.
 const IMPULSE_SKIN: f64 = 0.8;
 const IMPULSE_SLOW_SKIN: f64 = 0.25;
 const IMPULSE_TOUCH_MARGIN: f64 = 0.1;
@@ -42,7 +42,7 @@ pub fn least_period(model: &Model) -> f64 {
     least_length(radii(model).1, range(model))
 }
 
-/// The same for spheres of radii up to `largest` that act on each other across gaps up to `range`, m.
+/// Least period, m, for spheres of radii up to `largest` that act on each other across gaps up to `range`, m.
 pub(crate) fn least_length(largest: f64, range: f64) -> f64 {
     // Not more than what rounding adds to a length of two diameters.
     (1.0 - 1e-9) * LEAST_PERIOD * (2.0 * largest + range)

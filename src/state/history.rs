@@ -27,7 +27,7 @@ shared_structs! {
 }
 
 impl History {
-    /// What each number is multiplied by to see the contact from its other side.
+    /// Factors that turn each number into that of the contact seen from its other side.
     const SIGNS: History = History {
         tangential_displacement: Vec3::NEG_ONE,
         twisting_displacement: 1.0,

@@ -16,7 +16,7 @@ pub(super) fn kind(model: &Model, shape: usize, group: usize, fixed: bool) -> u3
     (2 * (group * model.shapes.len() + shape) + usize::from(fixed)) as u32
 }
 
-/// What bodies of each kind have in common, and the spheres of each shape.
+/// Properties that bodies of each kind have in common, and the spheres of each shape.
 pub(super) fn kinds(model: &Model) -> (Vec<BodyProperties>, Vec<Member>) {
     let (mut shapes, mut members) = (Vec::new(), Vec::new());
     for (shape, clump) in model.shapes.iter().enumerate() {

@@ -354,7 +354,7 @@ pub(crate) fn shares(still: u32, landing: u32) -> f32 {
     (if counted == 0 { uncounted } else { counted }) as f32
 }
 
-/// What [`SHARES`] become after a step in which a body had so many contacts. They grow at once, and shrink slowly: a
+/// The [`SHARES`] after a step in which a body had so many contacts. They grow at once, and shrink slowly: a
 /// contact that comes and goes would have all others of the body come and go with it.
 #[inline(always)]
 pub(crate) fn shared(still: u32, landing: u32, contacts: u32, step: u32) -> u32 {

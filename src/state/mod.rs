@@ -201,7 +201,7 @@ impl State {
             .sum()
     }
 
-    /// What bodies of the kind of this one have in common.
+    /// Properties that bodies of the kind of this one have in common.
     #[inline(always)]
     pub(crate) fn properties_of(&self, body: &Body) -> &BodyProperties {
         &self.properties[body.kind as usize]
@@ -214,7 +214,7 @@ impl State {
         first..first + self.properties_of(body).sphere_count as usize
     }
 
-    /// What its spheres are in their shape.
+    /// The spheres of its shape that this body has.
     pub(crate) fn members_of(&self, body: &Body) -> &[Member] {
         let properties = self.properties_of(body);
         &self.members[properties.first_member as usize..][..properties.sphere_count as usize]
@@ -301,7 +301,7 @@ impl State {
     }
 }
 
-/// What contacts do to a body: the sum over its spheres.
+/// Force and torque of all contacts on a body: the sum over its spheres.
 #[inline(always)]
 pub(crate) fn load(body: &Body, members: &[Member], loads: &[SphereLoad]) -> Load {
     let contacts = |load: &SphereLoad| load.sphere_contacts() + load.wall_contacts();

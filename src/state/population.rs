@@ -277,7 +277,7 @@ impl State {
     }
 }
 
-/// What heat does to the temperature of a body, K/J; a fixed one keeps its own.
+/// Temperature that a body gains by heat, K/J; a fixed one keeps its own.
 pub(super) fn inverse_capacity(heat: &Heat, shape: usize, fixed: bool) -> f32 {
     match fixed {
         true => 0.0,

@@ -75,7 +75,7 @@ impl KinematicWalls {
         }
     }
 
-    /// The same in double precision.
+    /// Poses of the kinematic walls after `steps` steps, in double precision.
     pub(crate) fn exact_poses(&self, steps: u64) -> impl Iterator<Item = ExactPose> + '_ {
         self.walls.iter().map(move |moved| self.pose(moved, steps))
     }
@@ -159,7 +159,7 @@ impl State {
     }
 }
 
-/// What [`State`] has of the walls.
+/// The buffers of [`State`] that are about walls.
 pub(super) struct Walls {
     pub(super) walls: Vec<Wall>,
     pub(super) dynamic: Vec<DynamicWall>,

@@ -24,7 +24,7 @@ impl Canceller {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The same, and from now on they are not.
+    /// Whether steps were to end; from now on they are not.
     pub(crate) fn take(&self) -> bool {
         self.0.swap(false, Ordering::Relaxed)
     }

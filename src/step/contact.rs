@@ -140,7 +140,7 @@ impl NormalForce {
         }
     }
 
-    /// The same of the normal model `impulse`: the force that ends the approach of the two masses in this step, and with it the
+    /// The force of the normal model `impulse`: it ends the approach of the two masses in this step, and with it the
     /// overlap; see docs/book/src/internals.md.
     ///
     /// Surfaces that would only touch in this step are slowed so that they just do. Those that come together faster

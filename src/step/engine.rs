@@ -139,7 +139,7 @@ pub trait Engine: MaybeSend {
         self.write_bodies(body..body + 1, state);
     }
 
-    /// The same of bodies that follow each other.
+    /// Takes over bodies that follow each other, as [`Engine::write_body`] does one.
     fn write_bodies(&mut self, _bodies: Range<usize>, _state: &State) {}
 
     /// Takes over buffers of the host's copy; their lengths are those of before.
@@ -218,7 +218,7 @@ pub trait Engine: MaybeSend {
     /// Size of all buffers, bytes.
     fn memory(&self, state: &State) -> u64;
 
-    /// What a run on a cluster has cost; None on one machine.
+    /// Costs of a run on a cluster; None on one machine.
     fn cluster_cost(&mut self) -> Option<ClusterCost> {
         None
     }

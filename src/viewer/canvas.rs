@@ -78,7 +78,7 @@ impl Canvas {
         let format = capabilities.formats.iter().find(|format| !format.is_srgb());
         let Some(&format) = format else {
             return Err(Error::Window(
-                "the display takes no pictures of a format that Rockfall draws".to_owned(),
+                "the display accepts no format of pictures that Rockfall can draw".to_owned(),
             ));
         };
         let config = wgpu::SurfaceConfiguration {

@@ -11,7 +11,7 @@ use crate::model::pull::Pull;
 use crate::render::{Line, Look, Thing};
 use crate::simulation::snapshot::BodyState;
 
-/// What a drag of the left button does.
+/// Meaning of a drag of the left button.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// It turns the camera.
@@ -20,7 +20,7 @@ pub(super) enum Mode {
     Pick,
 }
 
-/// What was picked.
+/// The thing that was picked.
 #[derive(Clone, Debug)]
 pub(super) enum Picked {
     /// A body, as it is now.
@@ -29,7 +29,7 @@ pub(super) enum Picked {
     Wall { index: usize },
 }
 
-/// What a drag does.
+/// A drag that is under way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Drag {
     Turn,
@@ -93,7 +93,7 @@ impl Hand {
 }
 
 impl Viewer {
-    /// What the mouse does; `consumed` where it does it to the panel.
+    /// Takes an event of the mouse; `consumed` where the panel has taken it.
     pub(super) async fn mouse(&mut self, event: &WindowEvent, consumed: bool) {
         match *event {
             WindowEvent::ModifiersChanged(modifiers) => {

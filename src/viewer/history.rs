@@ -33,7 +33,7 @@ pub(super) struct Moment {
     pub mean_speed: f64,
 }
 
-/// What happened so far.
+/// Figures of the run so far.
 #[derive(Debug)]
 pub(super) struct History {
     pub moments: Vec<Moment>,

@@ -2,7 +2,7 @@
 
 use winit::keyboard::{Key, NamedKey};
 
-/// What a key does.
+/// Action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "described in KEYS")]
 pub(super) enum Action {
@@ -50,13 +50,16 @@ pub(super) const KEYS: &[(&[&str], Action, &str)] = &[
     (&["q"], Action::Quit, "close the window"),
 ];
 
-/// What the mouse does.
+/// Actions of the mouse.
 pub(super) const MOUSE: &[(&str, &str)] = &[
-    ("left button", "turn the camera; with p pull what is picked"),
+    (
+        "left button",
+        "turn the camera; with p, pull the picked body",
+    ),
     ("right or middle button", "shift the camera"),
     ("shift and left button", "shift the camera"),
     ("wheel, pinch", "nearer and farther"),
-    ("two fingers", "turn the camera; with shift shift it"),
+    ("two fingers", "turn the camera; with shift, move it"),
     ("click", "pick a body"),
     ("a file", "dropped on the window, is opened"),
 ];
@@ -70,7 +73,7 @@ pub(super) fn character(key: &Key) -> Option<char> {
     characters.next().filter(|_| characters.next().is_none())
 }
 
-/// What a key does, if anything.
+/// Action of a key, if it has one.
 pub(super) fn action(key: &Key) -> Option<Action> {
     let name = match key {
         Key::Named(NamedKey::Space) => "space".to_owned(),

@@ -84,7 +84,7 @@ const PATIENCE: Patience = if IN_PAGE {
     Patience::Block
 };
 
-/// What the user should know.
+/// A message to the user.
 #[derive(Clone, Debug, PartialEq)]
 struct Notice {
     sentence: String,
@@ -138,12 +138,12 @@ struct Viewer {
     /// The pair of materials whose parameters the panel shows.
     pair: (usize, usize),
     recording: Option<Recording>,
-    /// What the user should know.
+    /// The message to the user that is shown.
     notice: Option<Notice>,
     /// Part of the pixels along each side that are drawn: less than 1 while something moves that a software driver is
     /// slow to draw.
     sharpness: f32,
-    /// The same of the picture that is shown, in which the mouse picks.
+    /// The `sharpness` of the picture that is shown, in which the mouse picks.
     shown_sharpness: f32,
     /// Whether a kept run starts again at its end.
     looped: bool,
@@ -159,7 +159,7 @@ struct Viewer {
     watch: Watch,
     /// Files that have changed, and when they are to be read again.
     changed: Vec<(PathBuf, Instant)>,
-    /// What a page has instead of a disk.
+    /// Files that a page hands over, for it has no disk.
     handed: Option<Handed>,
     /// Where pictures go in a page.
     deliver: Option<Deliver>,
@@ -730,7 +730,7 @@ impl Viewer {
         self.request();
     }
 
-    /// What the window tells.
+    /// Takes an event of the window.
     async fn hear(&mut self, event: WindowEvent) {
         let Some(canvas) = &mut self.canvas else {
             return;

@@ -78,7 +78,7 @@ pub struct Status {
     pub failure: Option<String>,
 }
 
-/// What is to be done with the viewer.
+/// A task for the viewer.
 type Errand = Box<dyn for<'a> FnOnce(&'a mut Viewer) -> Pin<Box<dyn Future<Output = ()> + 'a>>>;
 
 enum Letter {
@@ -86,7 +86,7 @@ enum Letter {
     Errand(Errand),
 }
 
-/// What is sent within the thread, in its order.
+/// Messages within the thread, in their order.
 struct Mail<T>(Rc<RefCell<Sent<T>>>);
 
 struct Sent<T> {
@@ -431,7 +431,7 @@ async fn state(viewer: &mut Viewer) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What waits for the browser to be ready.
+/// A page that waits for the browser to be ready.
 struct Opening {
     page: Page,
     viewer: Option<(Viewer, HtmlCanvasElement)>,

@@ -16,7 +16,7 @@ use crate::render::legend::{AXES, Key, Legend, Scale, ticks};
 use crate::render::{Camera, ColourBy, MOST_SAMPLES, colour};
 use crate::scene::contact::{damping_ratio, restitution};
 
-/// What the user wants of the simulation.
+/// A change of the simulation that the user wants.
 #[derive(Debug)]
 pub(super) enum Wish {
     Do(Action),
@@ -27,7 +27,7 @@ pub(super) enum Wish {
     Pair(usize, usize, PairLaw),
     /// To the state nearest to a time, s.
     Go(f64),
-    /// What a wall looks like.
+    /// The look of a wall.
     Wall(usize, WallLook),
     Dismiss,
 }
@@ -512,7 +512,7 @@ fn plots(ui: &mut Ui, stage: &Stage) {
     plot("energy").show(ui, |ui| {
         ui.line(Curve::new("kinetic", points(|m| m.kinetic)))
     });
-    ui.label(format!("contacts of a body {}", Rounded(last.contacts)));
+    ui.label(format!("contacts per body {}", Rounded(last.contacts)));
     plot("contacts").show(ui, |ui| {
         ui.line(Curve::new("contacts", points(|m| m.contacts)))
     });
@@ -557,7 +557,7 @@ fn picked_section(ui: &mut Ui, stage: &Stage, picked: &Picked) {
     }
 }
 
-/// What a wall looks like, one row each.
+/// The looks of walls, one row each.
 fn walls_section(ui: &mut Ui, stage: &Stage, wishes: &mut Vec<Wish>) {
     let walls = stage.simulation.model().walls.iter().enumerate();
     egui::Grid::new("walls").num_columns(4).show(ui, |ui| {

@@ -227,7 +227,7 @@ impl Stage {
 /// Files in memory, by their paths.
 pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// What a page has instead of a disk.
+/// Files that a page hands over, for it has no disk.
 pub(super) struct Handed {
     pub files: Files,
     /// Where the bodies of the scene start, if that is known already.

@@ -47,7 +47,7 @@ pub fn run(setup: Setup) -> Result<()> {
     }
 }
 
-/// What `run` returns; None if it panics because the display has gone away: winit has no error for that.
+/// The value that `run` returns; None if it panics because the display has gone away: winit has no error for that.
 fn without_display<T>(run: impl FnOnce() -> T) -> Option<T> {
     static GONE: AtomicBool = AtomicBool::new(false);
     GONE.store(false, Ordering::Relaxed);
@@ -106,7 +106,7 @@ fn no_window(error: &EventLoopError) -> Error {
     })
 }
 
-/// What other threads tell the window.
+/// A message of another thread to the window.
 #[derive(Clone, Debug)]
 enum Happened {
     /// A file has changed.

@@ -46,7 +46,7 @@ pub fn device() -> &'static Context {
     &DEVICE
 }
 
-/// What opens a device of its own on the adapter of [`device`].
+/// Options that open a device of its own on the adapter of [`device`].
 pub fn gpu_options() -> Options {
     let wanted = std::env::var("ROCKFALL_TEST_ADAPTER").ok();
     let software = || {
@@ -406,7 +406,7 @@ pub fn on_both(text: &str, check: impl Fn(Simulation, &str)) {
     check(Simulation::on_gpu(model(text), device()).unwrap(), "gpu");
 }
 
-/// The same crowd between walls of every kind, with heat: bodies of random temperatures, two materials and every second
+/// The crowd between walls of every kind, with heat: bodies of random temperatures, two materials and every second
 /// wall conduct it.
 pub fn warm_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model {
     let mut model = walled_crowd(law, spheres, center, seed);

@@ -15,7 +15,7 @@ use rockfall::{Error, Simulation};
 
 const CENTER: DVec3 = DVec3::new(3.0, -7.0, 1.0);
 
-/// What has become of the bonds, and of the bodies.
+/// State of the bonds and of the bodies.
 fn outcome(simulation: &mut Simulation) -> (String, [usize; 2], String) {
     let hash = format!("{:016x}", simulation.summary().unwrap().state_hash);
     let state = simulation.state().unwrap();

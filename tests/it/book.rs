@@ -55,7 +55,7 @@ fn links(prose: &str) -> impl Iterator<Item = &str> {
     rests.filter_map(|rest| rest.split([')', ' ']).next())
 }
 
-/// What mdBook and GitHub make of a heading for links.
+/// The anchor that mdBook and GitHub make of a heading.
 fn anchor(heading: &str) -> String {
     let plain = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
     let letters: String = heading.to_lowercase().chars().filter(plain).collect();
@@ -245,6 +245,27 @@ follow! {
     from_yade: "from/yade.md",
     from_dem_engine: "from/dem-engine.md",
     from_rapier: "from/rapier.md",
+}
+
+#[test]
+fn every_command_is_in_the_table_of_commands() {
+    let output = Command::new(env!("CARGO_BIN_EXE_rockfall"))
+        .arg("--help")
+        .output()
+        .unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let (_, commands) = help.split_once("\nCommands:\n").unwrap();
+    let commands = commands.split("\n\n").next().unwrap();
+    let names = commands.lines().filter(|line| !line.starts_with("   "));
+    let names: Vec<&str> = names
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(names.len() > 10, "{names:?}");
+    let page = read("running.md");
+    for name in names.into_iter().filter(|name| *name != "help") {
+        let row = format!("| `rockfall {name}");
+        assert!(page.contains(&row), "running.md has no row {row:?}");
+    }
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn checkpoint(model: &Model, steps: u64) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// What going on from a file says.
+/// The error of going on from a file.
 fn refusal(model: &Model, path: &Path) -> String {
     let mut simulation = Simulation::on_cpu(model.clone(), Some(1)).unwrap();
     let sentence = simulation.read_checkpoint(path).unwrap_err().to_string();

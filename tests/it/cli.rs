@@ -26,7 +26,7 @@ const COMMANDS: &[&str] = &[
 /// A folder for the files of a test, in which the program runs.
 struct Place(TempDir);
 
-/// What came of running the program.
+/// Outcome of running the program.
 struct Outcome {
     code: Option<i32>,
     stdout: String,

@@ -61,7 +61,7 @@ fn rehash(bytes: &mut [u8]) {
     bytes[end..].copy_from_slice(&hash.to_le_bytes());
 }
 
-/// What comes of going on from `bytes`: a refusal, or whether all is finite after two steps, unless a body is lost.
+/// Outcome of going on from `bytes`: a refusal, or whether all is finite after two steps, unless a body is lost.
 fn go_on(model: &Model, bytes: Vec<u8>) -> Result<bool, String> {
     let file = Path::new("damaged.checkpoint");
     let checkpoint = Checkpoint::decode(bytes, file).map_err(|error| error.to_string())?;
@@ -345,7 +345,7 @@ fn parse(scene: &Value) -> Result<scene::Scene, String> {
     scene::parse(&scene.to_string(), "scene.json".as_ref()).map_err(|error| error.to_string())
 }
 
-/// The same scene on both engines.
+/// One scene on both engines.
 fn on_both(scene: &Value, check: impl Fn(Simulation, &str)) {
     let model = parse(scene).unwrap().model;
     check(Simulation::on_cpu(model.clone(), Some(1)).unwrap(), "cpu");

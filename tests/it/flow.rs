@@ -199,7 +199,7 @@ fn a_run_goes_on_from_a_checkpoint_with_those_that_came() {
 }
 
 #[test]
-fn contacts_of_those_that_stay_remember_when_others_go() {
+fn contacts_of_those_that_stay_keep_their_history_when_others_go() {
     // A ball at rest on a slope, held by friction; others come and go elsewhere.
     let mut scene = scene();
     scene["planes"][0]["normal"] = json!([0.25, 1, 0]);

@@ -194,7 +194,7 @@ const SCENES: [&str; 4] = [
     include_str!("../../scenes/springs.json"),
 ];
 
-/// What the scenes name.
+/// Files that the scenes name.
 fn files() -> BTreeMap<PathBuf, Vec<u8>> {
     let file = |name: &str, text: &str| (PathBuf::from(name), text.as_bytes().to_vec());
     BTreeMap::from([

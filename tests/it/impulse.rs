@@ -287,7 +287,7 @@ fn a_heap_falls_asleep() {
     assert_eq!(hashes[0], hashes[1]);
 }
 
-/// The same bits on the plain reference and on the CPU engine, with any number of threads, in calls of any length and
+/// Equal bits on the plain reference and on the CPU engine, with any number of threads, in calls of any length and
 /// after a checkpoint, with all that materials have.
 #[test]
 fn engines_and_runs_have_the_same_bits() {

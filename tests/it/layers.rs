@@ -53,7 +53,7 @@ fn imports(code: &str) -> BTreeSet<String> {
     named(code, "crate::")
 }
 
-/// What `code` names of a crate: what comes after `crate::`, say, or each in the braces of `crate::{..}`.
+/// Items that `code` names of a crate: the name after `crate::`, say, or each in the braces of `crate::{..}`.
 fn named(code: &str, root: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for rest in code.split(root).skip(1) {
@@ -168,7 +168,7 @@ fn an_import_that_goes_up_is_found() {
 /// The layers that run wherever their caller does, in a browser say.
 const CORE: [&str; 5] = ["math", "model", "state", "step", "simulation"];
 
-/// What they leave to their caller: clocks, and these modules of the standard library.
+/// Things that they leave to their caller: clocks, and these modules of the standard library.
 const OUTSIDE: [&str; 5] = ["Instant", "SystemTime", "fs", "thread", "env"];
 const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
 

@@ -161,7 +161,7 @@ fn what_webgpu_promises_is_enough_and_buffers_that_are_too_small_are_named() {
     );
 }
 
-/// What is said of bodies that are many, or shapes, or materials, and what comes of them.
+/// Very many bodies, shapes or materials, and what comes of them.
 #[test]
 fn much_of_anything_is_right_or_refused_on_both_engines() {
     let scene = |more: Value| {

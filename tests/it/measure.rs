@@ -375,11 +375,7 @@ fn measures_and_ends_that_make_no_sense_are_refused() {
                                 "region": { "min": [0, 0, 0], "max": [1, 1, 1] } } }),
             "measure.fields: found a width of 0.05 m, expected at least the longest side of a cell, 0.1 m",
         ),
-        (
-            "until",
-            json!({}),
-            "until: found nothing that could come to pass",
-        ),
+        ("until", json!({}), "until: found no condition"),
         (
             "until",
             json!({ "mass_out": 3 }),

@@ -27,7 +27,7 @@ fn on_both(model: &Model, check: impl Fn(Simulation, &str)) {
     check(Simulation::on_gpu(model.clone(), device()).unwrap(), "gpu");
 }
 
-/// What a wall looks like, in triangles.
+/// Triangles of a wall.
 fn mesh_of(wall: &Wall, fineness: u32) -> Arc<Mesh> {
     let surface = wall.surface(fineness, 1.0);
     let corner = |index: u32| DVec3::from(surface.vertices[index as usize]);
@@ -374,7 +374,7 @@ fn scenes_have_meshes_from_files() {
     });
 }
 
-/// What is wrong with the file of a mesh is said with the place in it.
+/// Every mistake in the file of a mesh is told with its place there.
 #[test]
 fn mistakes_in_meshes_have_a_file_and_a_line() {
     let folder = tempfile::tempdir().unwrap();
@@ -419,7 +419,7 @@ fn mistakes_in_meshes_have_a_file_and_a_line() {
         ("nothing.obj", &["\"nothing.obj\"", "no triangle"]),
         (
             "picture.obj",
-            &["\"picture.obj\", line 1", "bytes that are no text"],
+            &["\"picture.obj\", line 1", "bytes that are not text"],
         ),
         ("words.obj", &["\"words.obj\", line 2", "Hello, world"]),
         ("words.stl", &["\"words.stl\", line 1", "Hello, world"]),

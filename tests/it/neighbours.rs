@@ -18,7 +18,7 @@ fn on_cpu(mut state: State, steps: u64) -> (Vec<Body>, Stats) {
     outcome(&state)
 }
 
-/// The same on the GPU.
+/// The bodies after steps on the GPU.
 fn on_gpu(mut state: State, steps: u64) -> (Vec<Body>, Stats) {
     let mut engine = GpuEngine::new(device(), &state).unwrap();
     engine.step(1, steps, &mut Vec::new()).unwrap();

@@ -239,7 +239,7 @@ fn forces_agree() {
     }
 }
 
-/// What holds and what breaks; a force, a loss and a bond that are off are seen.
+/// Bonds that hold and bonds that break; a force, a loss and a bond that are off are seen.
 #[test]
 fn bonds_agree() {
     for (spheres, center) in [

@@ -20,7 +20,7 @@ fn on_cpu(mut state: State, steps: u64) -> State {
     state
 }
 
-/// The same on the GPU.
+/// The state after steps on the GPU.
 fn on_gpu(mut state: State, steps: u64) -> State {
     let mut engine = GpuEngine::new(device(), &state).unwrap();
     engine.step(1, steps, &mut Vec::new()).unwrap();

@@ -209,10 +209,10 @@ fn a_device_changes_its_bodies_as_the_host_would() {
     }
 }
 
-/// What a contact is known by, whatever the indices: the body and its sphere, and the other or the wall's facet.
+/// Name of a contact, whatever the indices: the body and its sphere, and the other or the wall's facet.
 type Name = (u64, u32, u64, u32);
 
-/// What the contacts on the lists remember.
+/// Histories of the contacts on the lists.
 fn histories(state: &State) -> BTreeMap<Name, Vec<Vec4>> {
     let size = state.params.history_size as usize;
     let place = |sphere: usize| {

@@ -17,7 +17,7 @@ use rockfall::state::layout::{ASLEEP, Body, SphereLoad};
 use rockfall::step::Pass;
 use rockfall::step::{cpu, reference};
 
-/// What differs first, as text.
+/// The first difference, as text.
 fn difference(fast: &State, plain: &State) -> Option<String> {
     fn first<T: PartialEq + std::fmt::Debug>(
         name: &str,
@@ -297,7 +297,7 @@ fn double_precision_keeps_momentum() {
     assert!(single > 1e3 * double, "{single:e} m/s and {double:e} m/s");
 }
 
-/// What the host sees is rounded, and does not round what the engine has.
+/// A look of the host rounds a copy, and not the numbers of the engine.
 #[test]
 fn double_precision_survives_a_look() {
     for text in [BALLS, include_str!("../data/everything.json")] {

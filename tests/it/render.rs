@@ -802,7 +802,7 @@ fn lines_are_drawn_and_hidden_by_what_is_in_front() {
     assert!(!red(5, 50), "above the line");
 }
 
-/// What is behind all things is a sky, one colour, or nothing, and planes are left out if they are to be.
+/// The background is a sky, one colour, or nothing, and planes are left out if they are to be.
 #[test]
 fn backgrounds_and_planes_are_those_that_are_asked_for() {
     let simulation = on_gpu(SCENE);
@@ -1276,7 +1276,7 @@ fn golden(name: &str) -> PathBuf {
     own(&format!("tests/golden/{name}.png"))
 }
 
-/// What a picture may be off: adapters round differently, and an edge more or less shows little.
+/// Part of its size by which a picture may be off: adapters round differently, and an edge more or less shows little.
 const TOLERANCE: f64 = 0.01;
 
 fn compare(name: &str, shown: &RgbaImage) -> f64 {

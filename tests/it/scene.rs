@@ -45,7 +45,7 @@ fn hooke() -> Value {
     )
 }
 
-/// The same with the normal model `hertz`.
+/// The ball with the normal model `hertz`.
 fn hertz() -> Value {
     let mut scene = with(
         ball(),
@@ -707,7 +707,7 @@ fn a_custom_law_is_read_from_beside_the_scene() {
             .unwrap_err()
             .problems[0]
             .to_string(),
-        "contact.file: found \"bytes.wgsl\", whose byte number 3 is no UTF-8 text, expected a WGSL \
+        "contact.file: found \"bytes.wgsl\", whose byte number 3 is not UTF-8 text, expected a WGSL \
          file, relative to the folder of the scene"
     );
 }
@@ -1161,7 +1161,7 @@ fn a_domain_is_long_enough_for_what_is_in_it() {
     ));
     assert_eq!(
         idle.warnings,
-        ["domain: it is periodic along no axis, so it does nothing; its bounds are no walls"]
+        ["domain: it is periodic along no axis, so it does nothing; its bounds are not walls"]
     );
     assert_eq!(idle.model.domain, None);
 }
@@ -1434,7 +1434,7 @@ fn a_file_that_cannot_be_read_is_named() {
     );
     assert_eq!(
         sentence("bytes.json"),
-        "DIR/bytes.json: found a byte that is no UTF-8 text, number 10, expected a scene, in JSON"
+        "DIR/bytes.json: found a byte that is not UTF-8 text, number 10, expected a scene, in JSON"
     );
 }
 
@@ -1590,7 +1590,7 @@ fn everything() -> Value {
     scene
 }
 
-/// The same with the settings of each law that has some of its own.
+/// The full scene with the settings of each law that has some of its own.
 fn everything_by_each_law() -> [Value; 4] {
     let by = |contact| with(everything(), "/contact", contact);
     [
@@ -1707,7 +1707,7 @@ proptest! {
         }
     }
 
-    /// The same for text that is hardly JSON any more.
+    /// Mangled text that is hardly JSON any more.
     #[test]
     fn mangled_text_never_panics(
         at in any::<prop::sample::Index>(),
@@ -1965,7 +1965,7 @@ fn what_is_wrong_with_a_file_of_bodies_is_told_with_its_line() {
         (
             "x,y,z,radius\n1,2,3,4\n",
             &json!({ "file": "bed.csv", "shape": "pair" }),
-            "found a radius for the shape \"pair\", which is no single sphere in \"bed.csv\", line 2",
+            "found a radius for the shape \"pair\", which is not a single sphere in \"bed.csv\", line 2",
         ),
         (
             "type,x,y,z\n7,1,2,3\n",

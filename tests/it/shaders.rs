@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use encase::ShaderType;
 use naga::back::pipeline_constants::process_overrides;
 use naga::proc::BoundsCheckPolicies;
-use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::valid::{Capabilities, FunctionInfo, GlobalUse, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, TypeInner, back};
 use rockfall::math::wgsl::Layout;
 use rockfall::state::layout::{Params, STRUCTS};
 use rockfall::step::Pass;
 use rockfall::step::gpu::shaders::{Shader, source};
+
+use crate::common::own;
 
 /// The name and the text of each shader.
 fn all() -> Vec<(&'static str, String)> {
@@ -47,7 +49,7 @@ fn every_shader_is_valid_with_no_optional_capability() {
     }
 }
 
-/// What wgpu makes of an entry point for Vulkan, Metal, Direct3D 12 and OpenGL ES, or why it cannot.
+/// Text that wgpu makes of an entry point for Vulkan, Metal, Direct3D 12 and OpenGL ES, or why it cannot.
 fn written(module: &Module, entry: &naga::EntryPoint) -> Result<[String; 3], String> {
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
         .validate(module)
@@ -167,6 +169,45 @@ fn every_shader_fits_webgpus_default_limits() {
             assert!(entry.workgroup_size.iter().product::<u32>() <= 256);
         }
     }
+}
+
+/// Variables that an entry point uses in one way, as a cell of a table: `params`, which all read, is left out.
+fn used(module: &Module, uses: &FunctionInfo, way: GlobalUse) -> String {
+    let variables = module.global_variables.iter().filter(|(handle, variable)| {
+        let is_bound = variable.binding.is_some() && variable.name.as_deref() != Some("params");
+        is_bound && uses[*handle].intersects(way)
+    });
+    let names = variables.filter_map(|(_, variable)| variable.name.as_ref());
+    let mut names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    names.sort_unstable();
+    names.join(", ")
+}
+
+/// Each shader of a step has a page in the handbook, with a row for each of its entry points.
+#[test]
+fn pages_of_passes_say_which_buffers_are_read_and_written() {
+    let mut wrong = Vec::new();
+    for shader in Shader::all() {
+        let name = format!("docs/book/src/passes/{}.md", shader.name());
+        let page = std::fs::read_to_string(own(&name));
+        let page = page.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let module = parse(&source(shader));
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .unwrap();
+        for (index, entry) in module.entry_points.iter().enumerate() {
+            let uses = info.get_entry_point(index);
+            let written = GlobalUse::WRITE | GlobalUse::ATOMIC;
+            let read = used(&module, uses, GlobalUse::READ | GlobalUse::ATOMIC);
+            let expected = format!("| {read} | {} |", used(&module, uses, written));
+            let start = format!("| `{}` |", entry.name);
+            let row = page.lines().find(|line| line.starts_with(&start));
+            if !row.is_some_and(|row| row.ends_with(&expected)) {
+                wrong.push(format!("{name}: {start} ... {expected}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

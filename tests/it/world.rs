@@ -119,7 +119,7 @@ fn spawned_bodies_are_those_of_a_scene_that_has_them() {
     });
 }
 
-/// What the test above compares with, stepped anew.
+/// A simulation that the test above compares with, stepped anew.
 trait Restarted {
     fn restarted(&self) -> Simulation;
 }
@@ -171,7 +171,7 @@ fn a_thousand_come_and_go() {
     });
 }
 
-/// Bodies leave the middle of a heap; what the others remember of their contacts stays.
+/// Bodies leave the middle of a heap; the others keep the histories of their contacts.
 #[test]
 fn a_body_taken_from_a_heap_leaves_the_contacts_of_the_others() {
     let mut yard = yard();

@@ -125,7 +125,7 @@ fn law(name: &str, ball: &Ball, per_contact: f64) -> (Value, f64) {
     }
 }
 
-/// What hits a plane.
+/// A ball that hits a plane.
 struct Ball {
     radius: f64,
     density: f64,

@@ -51,7 +51,7 @@ fn scattered() -> Model {
     model
 }
 
-/// The same packing at another volume fraction: all lengths but the radii scaled.
+/// The packing at another volume fraction: all lengths but the radii scaled.
 fn rescaled(simulation: &mut Simulation, fraction: f64) -> Model {
     let mut model = simulation.model().clone();
     let domain = model.domain.as_mut().unwrap();

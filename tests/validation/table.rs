@@ -18,7 +18,7 @@ use crate::common::{device, model};
 /// Set to have the table written by the cases that run.
 const WRITE: &str = "ROCKFALL_WRITE_VALIDATION";
 
-/// What stands above the table.
+/// Text above the table.
 const HEAD: &str = "\
 # Numbers that the physics reproduces
 
@@ -76,7 +76,7 @@ pub struct Case {
     pub cpu_only: Option<&'static str>,
 }
 
-/// What is expected of a quantity.
+/// Expectation of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Expected {
     /// Within a part of the number.
@@ -116,7 +116,7 @@ impl Expected {
 
 /// A quantity of a case.
 pub struct Quantity {
-    /// What it is, with its unit.
+    /// Name of the quantity, with its unit.
     pub what: String,
     pub expected: Expected,
     pub got: f64,

@@ -134,7 +134,7 @@ impl Viewer {
 /// A scene, read and checked.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Built {
-    /// What `rockfall check` says of it, as JSON.
+    /// Output of `rockfall check` about it, as JSON.
     pub told: String,
     /// Where its bodies start, for [`Viewer::show`]; none if something is wrong.
     pub bodies: Option<Vec<f64>>,

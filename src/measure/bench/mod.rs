@@ -392,7 +392,7 @@ fn profile(simulation: &mut Simulation) -> Result<Option<Vec<PassTime>>> {
     Ok(Some(times.collect()))
 }
 
-/// What there is to do for a scene.
+/// Steps to take of a scene.
 struct Work {
     spheres: f64,
     /// Steps of settling.

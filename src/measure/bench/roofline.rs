@@ -37,7 +37,7 @@ pub struct PassRoofline {
     pub fraction: Option<f64>,
 }
 
-/// What the bytes of a step depend on.
+/// Numbers from which the bytes of a step follow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     pub bodies: f64,

@@ -30,7 +30,7 @@ pub struct Settled {
 }
 
 impl Settled {
-    /// What `simulation`, whose steps so far took `wall`, is like.
+    /// Figures of `simulation`, whose steps so far took `wall`.
     ///
     /// # Errors
     /// If the device is lost.

@@ -328,7 +328,7 @@ fn download(engine: &GpuEngine, state: &mut State) -> Result<()> {
 /// The run of the reference in double precision, and how far the others are from it.
 struct Exact {
     run: reference::State<f64>,
-    /// The same as the other engines have it.
+    /// The run, rounded to what the other engines have.
     rounded: State,
     nearer: Nearer,
 }

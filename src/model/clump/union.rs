@@ -335,7 +335,7 @@ mod tests {
             .max(inertia / trace(b.inertia))
     }
 
-    /// The same union by another road: columns along x with exact ends, on a grid of midpoints.
+    /// The union by another road: columns along x with exact ends, on a grid of midpoints.
     fn columns(spheres: &[ClumpSphere], per_side: u32) -> MassProperties {
         let low = spheres
             .iter()

@@ -101,7 +101,7 @@ pub fn plane(facet: &Facet, point: Vec3) -> Closest {
     face(facet.a.dot(point), facet.a, facet.side, FAR)
 }
 
-/// The same of facets that have an end.
+/// How `point` lies to a facet that has an end.
 fn closest_of_end(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Closest {
     match facet.kind {
         RECTANGLE => rectangle(facet, point, depth),

@@ -226,7 +226,7 @@ fn text(bytes: &[u8]) -> Result<&str, MeshMistake> {
             .iter()
             .filter(|b| **b == b'\n')
             .count();
-        MeshMistake::at(line, "bytes that are no text", "a mesh, OBJ or STL")
+        MeshMistake::at(line, "bytes that are not text", "a mesh, OBJ or STL")
     })
 }
 

@@ -15,14 +15,14 @@ use crate::model::quantity::{QUANTITIES, Quantities};
 const LENGTH_TOLERANCE: f64 = 1e-3;
 /// Warnings that a scene gives.
 const WARNINGS: usize = 20;
-/// What bodies are called that have a name.
+/// Word for bodies that have a name.
 pub(super) const NAMED: &str = "named body";
 /// Names that an error lists.
 const LISTED: usize = 8;
 
 /// Names that others refer to, and their indices.
 pub(super) struct Names<'a> {
-    /// What they name.
+    /// Word for the things that they name.
     what: &'static str,
     indices: HashMap<&'a str, usize>,
     pub(super) list: Vec<&'a str>,
@@ -225,7 +225,7 @@ impl Check {
     }
 }
 
-/// What sign a number may have.
+/// Sign that a number may have.
 #[derive(Clone, Copy)]
 pub(super) enum Sign {
     Any,

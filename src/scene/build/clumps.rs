@@ -13,7 +13,7 @@ use super::check::{Check, Names, Sign, rounded_list, vector};
 use crate::model::clump::shapes;
 use crate::model::clump::{self, Clump, ClumpSphere, FINEST, Fit, Fitted, MAX_FITTED, Unphysical};
 
-/// What a shape says of its spheres.
+/// Kinds of shapes, as a file gives their spheres.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Sphere,
@@ -66,11 +66,11 @@ struct Draft {
     spheres: Vec<ClumpSphere>,
     /// Material of each sphere.
     materials: Vec<usize>,
-    /// What its mass adds up from.
+    /// Parts from which its mass adds up.
     portions: Vec<Portion>,
 }
 
-/// What is of one material, or has a mass that does not depend on one.
+/// A part of one material, or one whose mass does not depend on a material.
 #[derive(Clone)]
 struct Portion {
     material: Option<usize>,
@@ -84,7 +84,7 @@ impl Draft {
         portions.fold(first, |whole, portion| whole.and(&portion))
     }
 
-    /// The same of one material; `densities` are those of all, kg/m³.
+    /// This shape made of one material; `densities` are those of all, kg/m³.
     fn of(&self, material: usize, densities: &[f64]) -> Draft {
         let other = |portion: &Portion| match portion.material {
             Some(before) => Portion {
@@ -102,7 +102,7 @@ impl Draft {
         }
     }
 
-    /// The same, turned about its origin and moved.
+    /// This shape, turned about its origin and moved.
     fn moved(&self, orientation: DQuat, position: DVec3) -> Draft {
         let sphere = |sphere: &ClumpSphere| ClumpSphere {
             center: position + orientation * sphere.center,
@@ -130,14 +130,14 @@ pub(super) struct Shapes {
     variants: HashMap<(usize, usize), usize>,
 }
 
-/// What shapes are made from.
+/// Parts of a scene from which shapes are made.
 struct Source<'a> {
     file: &'a SceneFile,
     names: Names<'a>,
     materials: &'a Names<'a>,
     densities: Vec<f64>,
     folder: Folder<'a>,
-    /// What was made so far of each shape; None where nothing was tried yet.
+    /// Drafts of the shapes so far; None where nothing was tried yet.
     drafts: Vec<Option<Option<Draft>>>,
     /// The shapes that are being made, each a part of the one before.
     open: Vec<usize>,
@@ -200,7 +200,7 @@ impl Check {
         Some(shapes.clumps.len() - 1)
     }
 
-    /// The same for a mix of shapes.
+    /// Variants of a mix of shapes in another material.
     pub(super) fn mix_of_material(
         &mut self,
         path: &str,

@@ -32,7 +32,7 @@ impl Check {
         let goes_out = |outlet: &Outlet| outlet.outside == Some(Outside::Domain);
         if periodic == [false; 3] && !file.outlets.iter().any(goes_out) {
             self.warnings.push(
-                "domain: it is periodic along no axis, so it does nothing; its bounds are no walls"
+                "domain: it is periodic along no axis, so it does nothing; its bounds are not walls"
                     .into(),
             );
         }

@@ -137,7 +137,7 @@ impl Check {
                 .number(
                     format_args!("{path}.rate"),
                     rate,
-                    "a number of bodies in a second, 1/s",
+                    "a number of bodies per second, 1/s",
                     Sign::Positive,
                 )
                 .then_some(Rate::Bodies(rate)),
@@ -145,7 +145,7 @@ impl Check {
                 .number(
                     format_args!("{path}.mass_rate"),
                     rate,
-                    "a mass in a second, kg/s",
+                    "a mass per second, kg/s",
                     Sign::Positive,
                 )
                 .then_some(Rate::Mass(rate)),

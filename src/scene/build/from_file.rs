@@ -55,7 +55,7 @@ pub(super) fn expand(
     let text = std::str::from_utf8(&bytes).map_err(|_| {
         wrong(
             0,
-            "bytes that are no text".to_owned(),
+            "bytes that are not text".to_owned(),
             "CSV, or a dump of LAMMPS or LIGGGHTS in text",
         )
     })?;
@@ -348,7 +348,7 @@ impl<'a> Bodies<'a> {
         };
         let Some(sphere) = &shape.sphere else {
             return Err((
-                format!("a radius for the shape {name:?}, which is no single sphere"),
+                format!("a radius for the shape {name:?}, which is not a single sphere"),
                 "a \"sphere\" as the shape, or no column of radii".to_owned(),
             ));
         };

@@ -20,7 +20,7 @@ fn is_on(file: &SceneFile) -> bool {
 }
 
 impl Check {
-    /// What materials and walls say of heat.
+    /// Conductivities, capacities and temperatures that materials and walls give.
     pub(super) fn heat(&mut self, file: &SceneFile, names: &Names, shapes: &Shapes) {
         let used = used_shapes(file, names).chain(file.shapes.0.len()..shapes.clumps.len());
         let of_bodies: HashSet<usize> = used

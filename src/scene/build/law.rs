@@ -15,7 +15,7 @@ use crate::step::gpu::shaders::check_law;
 const MAX_SUBSTEPS: u32 = 10_000;
 
 impl Check {
-    /// What all contacts share; None if the file of a custom law cannot be read.
+    /// Settings that all contacts share; None if the file of a custom law cannot be read.
     pub(super) fn contact(&mut self, file: &SceneFile, folder: Folder) -> Option<ContactModel> {
         let contact = &file.contact;
         self.contact_numbers(contact);
@@ -248,7 +248,7 @@ impl Check {
         }
     }
 
-    /// What says how stiff and damped contacts are, which those of the normal model `impulse` are by themselves.
+    /// Refuses stiffness and damping of contacts, which the normal model `impulse` sets by itself.
     fn not_of_impulses(&mut self, contact: &format::Contact) {
         if contact.normal != NormalModel::Impulse {
             return;
@@ -286,7 +286,7 @@ impl Check {
         }
     }
 
-    /// What the normal model `impulse` has not.
+    /// Refuses features that the normal model `impulse` does not have.
     pub(super) fn features_of_impulses(&mut self, file: &SceneFile) {
         if file.contact.normal != NormalModel::Impulse {
             return;
@@ -394,6 +394,6 @@ fn unreadable(error: io::Error) -> String {
 fn text(bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| {
         let byte = error.utf8_error().valid_up_to();
-        format!("whose byte number {byte} is no UTF-8 text")
+        format!("whose byte number {byte} is not UTF-8 text")
     })
 }

@@ -10,7 +10,7 @@ use super::check::{Check, Names, Sign, written};
 use super::clumps::Shapes;
 use super::usage::used_shapes;
 
-/// What both materials and pairs may say beyond friction and dashpot.
+/// Fields beyond friction and dashpot that both materials and pairs may have.
 struct Resistances<'a> {
     /// Those of [`COEFFICIENTS`].
     coefficients: [Option<f64>; COEFFICIENTS.len()],

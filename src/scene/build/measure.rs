@@ -6,7 +6,7 @@ use super::check::{Check, Names, Sign};
 use crate::model::wall::Wall;
 
 impl Check {
-    /// What a run measures.
+    /// Measures that a run takes.
     pub(super) fn measure(&mut self, file: &SceneFile, shapes: &Names, materials: &Names) {
         let Some(measure) = &file.measure else {
             return;
@@ -75,7 +75,7 @@ impl Check {
         }
     }
 
-    /// What ends a run.
+    /// Conditions that end a run.
     pub(super) fn run_until(&mut self, file: &SceneFile, walls: &[Wall]) {
         let Some(until) = &file.until else {
             return;
@@ -139,7 +139,7 @@ impl Check {
         if any == [false; 4] {
             self.problem(
                 "until",
-                "nothing that could come to pass",
+                "no condition",
                 "\"speed_below\", \"kinetic_energy_below\", \"mass_out\" or \"steady\"",
             );
         }

@@ -9,7 +9,7 @@ use crate::model::packing::fill::Fill;
 use crate::model::packing::overlap::{self, Overlap, Partner, World};
 use crate::model::wall::Probe;
 
-/// What was there before, in another run: overlaps among it do no harm.
+/// Bodies and walls that come from another run: overlaps among them do no harm.
 pub(super) struct Kept<'a> {
     /// How many of the bodies, the first of all.
     pub bodies: usize,

@@ -15,7 +15,7 @@ use crate::model::wall::Wall;
 use crate::model::{ContactHistory, Law, ModelBody};
 use crate::simulation::checkpoint::{self, Checkpoint};
 
-/// What comes from another run.
+/// Bodies that come from another run, with their contact histories.
 #[derive(Default)]
 pub(super) struct Started {
     pub bodies: Vec<ModelBody>,

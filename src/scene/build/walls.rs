@@ -181,7 +181,7 @@ impl Check {
         })
     }
 
-    /// What a wall looks like; `largest` is the largest radius of a sphere, m.
+    /// Shape of a wall; `largest` is the largest radius of a sphere, m.
     fn wall_shape(
         &mut self,
         path: &str,
@@ -726,7 +726,7 @@ impl Check {
         [phase, ramp]
     }
 
-    /// What has no end may not turn about anything but its own axis: far away, it would move too fast.
+    /// Refuses an endless wall that turns about anything but its own axis: far away, it would move too fast.
     fn endless(&mut self, path: &str, wall: &Wall) -> Option<()> {
         let own = match wall.shape {
             Shape::Plane { normal } => normal,

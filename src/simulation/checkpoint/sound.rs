@@ -166,7 +166,7 @@ impl Checkpoint {
             let vectors = [force.force, force.torque, force.acceleration];
             let numbers = [force.drag, force.drag_rest, force.displacement];
             expect(finite(&vectors, &numbers), || {
-                "a force that is no number".to_owned()
+                "a force that is not a number".to_owned()
             })?;
         }
         for heat in self.all::<BodyHeat>(Field::BodyHeat.name(), &[0, count])? {
@@ -199,7 +199,9 @@ impl Checkpoint {
                 load.friction_rest,
             ];
             let right = finite(&[load.force, load.torque], &sums) && load.max_overlap.is_finite();
-            expect(right, || "a load on a sphere that is no number".to_owned())?;
+            expect(right, || {
+                "a load on a sphere that is not a number".to_owned()
+            })?;
         }
         Ok(())
     }
@@ -254,7 +256,9 @@ impl Checkpoint {
         let history = self.elements::<Vec4>(Field::History.name());
         let used = end * self.header.history_size as usize;
         let right = used <= history.len() && history[..used].iter().all(|part| part.is_finite());
-        expect(right, || "a contact history that is no number".to_owned())
+        expect(right, || {
+            "a contact history that is not a number".to_owned()
+        })
     }
 
     fn walls_are_sound(&self) -> Sound {
@@ -279,7 +283,7 @@ impl Checkpoint {
         }
         for load in self.elements::<SummedLoad>(Field::WallLoads.name()) {
             expect(finite(&[load.force, load.torque], &[]), || {
-                "a load on a wall that is no number".to_owned()
+                "a load on a wall that is not a number".to_owned()
             })?;
         }
         Ok(())
@@ -347,7 +351,9 @@ impl Checkpoint {
         expect(in_order, || "bonds out of their order".to_owned())?;
         for own in self.all::<BodyBonds>(Field::BodyBonds.name(), &[0, bodies])? {
             let right = finite(&[], &[own.taken, own.taken_rest, own.damage]);
-            expect(right, || "an account of bonds that is no number".to_owned())?;
+            expect(right, || {
+                "an account of bonds that is not a number".to_owned()
+            })?;
         }
         Ok(())
     }

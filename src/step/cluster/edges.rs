@@ -43,7 +43,7 @@ pub(super) struct Entry {
     pub ghost: bool,
 }
 
-/// What a part shares with the others.
+/// Bodies and spheres that a part shares with the others.
 pub(super) struct Edges {
     pub post: Post,
     /// The bodies of the part, in the order of the whole scene.

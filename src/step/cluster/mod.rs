@@ -114,7 +114,7 @@ impl ClusterEngine {
         self.part.adopt(state, 0);
     }
 
-    /// What the steps since the last [`Engine::replace`] have cost.
+    /// Costs of the steps since the last [`Engine::replace`].
     fn cost(&mut self) -> ClusterCost {
         let answers = self.tell(Command::Report.message());
         let all: Vec<[f64; 7]> = answers.iter().map(|answer| Reader(answer).take()).collect();

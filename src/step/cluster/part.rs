@@ -18,7 +18,7 @@ use crate::state::{Field, KinematicWalls, State};
 use crate::step::clock::{Clock, Stopwatch};
 use crate::step::cpu::CpuEngine;
 
-/// What rank 0 tells all ranks, itself among them, to do.
+/// A command of rank 0 to all ranks, itself among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u8)]
 pub(super) enum Command {

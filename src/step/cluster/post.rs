@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Ranks;
 use crate::step::clock::{Clock, Stopwatch};
 
-/// What has been counted of the steps of a rank.
+/// Counters of the steps of a rank.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub steps: u64,

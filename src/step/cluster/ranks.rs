@@ -58,7 +58,7 @@ pub trait Ranks: Send + Sync {
         reduce(self, numbers, i64::wrapping_add);
     }
 
-    /// What all ranks have, one after the other; each gives as many bytes.
+    /// The bytes of all ranks, one after the other; each gives as many.
     fn all_gather(&self, own: &[u8]) -> Vec<u8> {
         self.all_to_all(vec![own.to_vec(); self.count()]).concat()
     }

@@ -74,7 +74,7 @@ impl Task<'_> {
     }
 }
 
-/// What the bonds of a body do to it.
+/// Force and torque of its bonds on a body, and their losses.
 fn act_on(
     state: &State,
     body: u32,
@@ -121,7 +121,7 @@ fn act_on(
     sums.damage = broken as f32 / count as f32;
 }
 
-/// What a bond does to its first body.
+/// Force and torque of a bond on its first body.
 #[derive(Default)]
 struct Held {
     force: Vec3,
@@ -129,7 +129,7 @@ struct Held {
     moment: Vec3,
     /// From the centre of mass of its own body to the middle, m.
     arm: Vec3,
-    /// What it takes in the step, J.
+    /// Energy that it takes in the step, J.
     taken: f32,
 }
 

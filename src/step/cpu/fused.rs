@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(state.stats[0].steps, 1);
     }
 
-    /// The same with two sizes of balls, so that most of them move many at a time, in a periodic box.
+    /// A crowd of two sizes of balls, so that most of them move many at a time, in a periodic box.
     fn balls() -> String {
         SCENE
             .replace(r#""ball": 1, "cube": 1"#, r#""ball": 1, "shot": 1"#)

@@ -76,7 +76,7 @@ pub(super) fn columns_of(state: &State) -> usize {
     columns(state.params.history_size as usize, is_plain(state))
 }
 
-/// The same for a history of `size` elements.
+/// Numbers that rows have of a history of `size` elements.
 #[inline(always)]
 pub(super) const fn columns(size: usize, plain: bool) -> usize {
     if plain && size == PLAIN_SIZE {

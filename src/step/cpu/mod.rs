@@ -120,7 +120,7 @@ pub fn is_due(pass: Pass, state: &State) -> bool {
 /// A function that is called after each step, with its number.
 pub type AfterStep<'a> = &'a mut dyn FnMut(&State, u64);
 
-/// What the step of a part of a scene has to do with those that step the other parts: see
+/// Calls of a part of a scene to those who step the other parts: see
 /// [`cluster`](super::cluster).
 pub(in crate::step) trait Border: Send {
     /// Before a step that builds the neighbour lists, bodies may come and go. The state has all values.
@@ -188,7 +188,7 @@ impl CpuEngine {
         taken
     }
 
-    /// The same of a part of a scene, beside others that step the other parts.
+    /// Steps a part of a scene, beside others that step the other parts.
     pub(in crate::step) fn steps_beside(
         &mut self,
         state: &mut State,

@@ -259,7 +259,7 @@ impl Subdomain {
         }
     }
 
-    /// The same for contacts with spheres. A size that is no constant would be a call to copy each history.
+    /// Writes back histories of contacts with spheres. A size that is no constant would be a call to copy each history.
     fn write_back_rows<const SIZE: usize>(&self, history: &mut [Vec4]) {
         let (history, _) = history.as_chunks_mut::<SIZE>();
         let at = |entry: u32| entry as usize - self.entries.start;

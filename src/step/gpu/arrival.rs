@@ -19,7 +19,7 @@ pub(super) struct Arrival {
     word: Arc<Mutex<Word>>,
 }
 
-/// What mapping a staging buffer came to.
+/// Outcome of mapping a staging buffer.
 type Outcome = std::result::Result<(), wgpu::BufferAsyncError>;
 
 /// Whether it is there.
@@ -125,7 +125,7 @@ impl Context {
         pollster::block_on(self.read_by(Patience::Block, buffer, offset, bytes))
     }
 
-    /// The same for those who wait as they like.
+    /// [`Arrival::read`] for those who cannot block.
     pub(crate) async fn read_by(
         &self,
         patience: Patience,

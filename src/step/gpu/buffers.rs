@@ -19,7 +19,7 @@ pub(super) struct Buffers {
     pub params_value: Params,
     /// By [`home`].
     fields: HashMap<Field, wgpu::Buffer>,
-    /// What each field has in use, bytes.
+    /// Bytes in use of each field.
     lengths: HashMap<Field, u64>,
     /// Sums of the blocks of the scan.
     block_sums: wgpu::Buffer,
@@ -436,7 +436,7 @@ impl Buffers {
     }
 }
 
-/// What the buffer of a field is for.
+/// Usages of the buffer of a field.
 fn usage(field: Field) -> BufferUsages {
     match field {
         Field::Walls | Field::Groups => STORAGE | BufferUsages::UNIFORM,
@@ -469,7 +469,7 @@ fn ring_bytes(params: &Params, field: Field) -> u64 {
     (capacity + of_slice).max(1) * entry_bytes(params, field)
 }
 
-/// The same for one entry.
+/// Bytes of one entry of the lists, or of its history.
 fn entry_bytes(params: &Params, field: Field) -> u64 {
     match field {
         Field::History => 16 * u64::from(params.history_size),

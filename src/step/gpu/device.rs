@@ -17,12 +17,12 @@ pub struct Context {
     pub device: wgpu::Device,
     /// Its queue.
     pub queue: wgpu::Queue,
-    /// What the adapter lacks to draw pictures, if anything.
+    /// A feature that the adapter lacks to draw pictures, if any.
     cannot_draw: Option<&'static str>,
     pub(super) counts: Arc<Counts>,
 }
 
-/// What has gone on between host and device.
+/// Traffic between host and device.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     /// How often the host has waited for the device.
@@ -58,7 +58,7 @@ impl Context {
         self.queue.write_buffer(buffer, offset, bytes);
     }
 
-    /// The same device, with all that is counted at 0.
+    /// This device, with all counters at 0.
     pub(super) fn counted(&self) -> Context {
         Context {
             counts: Arc::default(),
@@ -261,7 +261,7 @@ impl Adapter {
         })
     }
 
-    /// What it can do with a surface.
+    /// Capabilities of the adapter with a surface.
     #[cfg(feature = "view")]
     pub(crate) fn surface_capabilities(
         &self,
@@ -328,7 +328,7 @@ impl Adapter {
         lacks
     }
 
-    /// What it lacks to draw pictures, if anything.
+    /// A feature that it lacks to draw pictures, if any.
     fn cannot_draw(&self) -> Option<&'static str> {
         let flags = self.adapter.get_downlevel_capabilities().flags;
         let needed = [

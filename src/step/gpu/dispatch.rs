@@ -10,7 +10,7 @@ pub fn workgroups_for(threads: u64) -> [u32; 3] {
     grid(threads.div_ceil(u64::from(WORKGROUP_SIZE)))
 }
 
-/// The same for a number of workgroups.
+/// Rows of workgroups to dispatch for a number of workgroups.
 pub(super) fn grid(workgroups: u64) -> [u32; 3] {
     let rows = workgroups.div_ceil(MOST_IN_A_ROW).max(1);
     [workgroups.div_ceil(rows) as u32, rows as u32, 1]

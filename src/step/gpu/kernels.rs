@@ -83,7 +83,7 @@ pub(super) struct Entry {
     object: Object,
 }
 
-/// What an entry point works on, if it does so on several.
+/// Object of an entry point that works on one of several.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Object {
     /// The buckets of the grid.
@@ -94,7 +94,7 @@ pub(super) enum Object {
     Slice(u32),
 }
 
-/// What a scene needs of the passes.
+/// Features of a scene on which it depends which passes and kernels run.
 #[derive(Clone, Copy)]
 pub(super) struct Needs {
     /// Contacts have a history.

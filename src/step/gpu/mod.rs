@@ -63,7 +63,7 @@ pub struct GpuEngine {
     context: Context,
     buffers: Buffers,
     kernels: Kernels,
-    /// What takes bodies away, once it was needed.
+    /// Buffers and pipelines that take bodies away, once they were needed.
     removal: Option<Removal>,
     sampler: Option<Sampler>,
     /// WGSL of a custom contact law.
@@ -72,7 +72,7 @@ pub struct GpuEngine {
     flights: VecDeque<Flight>,
     /// Staging buffers that no flight uses.
     staging: Vec<wgpu::Buffer>,
-    /// What the device has in `stats`, if the host knows.
+    /// The `stats` of the device, if the host knows them.
     known: Option<Stats>,
     /// How many submissions of steps there were.
     submissions: u64,
@@ -563,7 +563,7 @@ impl GpuEngine {
         })
     }
 
-    /// What the device has in `stats`.
+    /// The `stats` of the device.
     async fn stats(&self, patience: Patience) -> Result<Stats> {
         if let Some(stats) = self.known {
             return Ok(stats);

@@ -144,7 +144,7 @@ pub(crate) fn assemble<'a>(
     source + text
 }
 
-/// What shaders import by a name: a file of `shaders/shared/`, the structs of the host as `layout`, or as `geometry`
+/// Text that shaders import by a name: a file of `shaders/shared/`, the structs of the host as `layout`, or as `geometry`
 /// and `history` what reads them from the buffers of these names.
 pub(crate) fn shared(name: &str) -> Option<&'static str> {
     match name {
@@ -310,7 +310,7 @@ fn check_law_in(pass: Pass, law: &str) -> Result<(), LawMistake> {
     Ok(())
 }
 
-/// What a contact law must have.
+/// Function that a contact law must have.
 const SIGNATURE: &str = "function `fn contact_law(contact: Contact, pair: Pair, history: History, \
                          params: Params) -> Response`";
 

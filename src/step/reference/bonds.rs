@@ -114,7 +114,7 @@ impl<R: Real> Bond<R> {
     }
 }
 
-/// What a bond does to its first body.
+/// Force and torque of a bond on its first body.
 #[derive(Default)]
 struct Held<R> {
     force: Vector<R>,
@@ -122,7 +122,7 @@ struct Held<R> {
     moment: Vector<R>,
     /// From the centre of mass of its own body to the middle, m.
     arm: Vector<R>,
-    /// What it takes in the step, J.
+    /// Energy that it takes in the step, J.
     taken: R,
 }
 

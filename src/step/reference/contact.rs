@@ -201,7 +201,7 @@ fn normal_force_of<R: Real>(law: u32, contact: &Contact<R>, pair: &Pair<R>) -> N
 /// Speeds of approach that are no impact but come of gravity, as a multiple of what it adds in a step.
 const STILL: f64 = 4.0;
 
-/// The same of the normal model `impulse`: what ends the approach in this step, and the overlap.
+/// The force of the normal model `impulse`: it ends the approach in this step, and the overlap.
 fn impulse_of<R: Real>(contact: &Contact<R>, pair: &Pair<R>, params: &Params<R>) -> NormalForce<R> {
     let approach = -contact.relative_velocity.dot(contact.normal);
     let (spring, tangent) = spring(IMPULSE, contact.overlap.max(R::ZERO), contact, pair);
@@ -421,7 +421,7 @@ struct Slider<R> {
     cap: R,
 }
 
-/// What became of it in a step.
+/// Force and history of a tangential spring after a step.
 struct Slid<R> {
     /// N.
     force: Vector<R>,

@@ -71,7 +71,7 @@ pub fn contacts<R: Real>(state: &mut State<R>) {
     }
 }
 
-/// What contacts do to a sphere.
+/// Sums of all contacts of a sphere.
 #[derive(Clone, Copy, Default)]
 struct Sum<R> {
     force: Vector<R>,

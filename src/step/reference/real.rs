@@ -76,7 +76,7 @@ pub trait Real:
         if self > other { self } else { other }
     }
 
-    /// What it is within two limits.
+    /// The number, or the nearer of two limits if it is not between them.
     fn clamp(self, min: Self, max: Self) -> Self {
         self.max(min).min(max)
     }

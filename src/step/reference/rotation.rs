@@ -90,7 +90,7 @@ pub fn angular_velocity<R: Real>(
     orientation.rotate(inverse_inertia * orientation.conjugate().rotate(angular_momentum))
 }
 
-/// What turning for `time` adds to the quaternion `q`.
+/// The change of the quaternion `q` by turning for `time`.
 fn turn<R: Real>(q: Quaternion<R>, spin: Vector<R>, time: R) -> Quaternion<R> {
     let [one, half, sixth, twenty_fourth, hundred_twentieth] =
         [1.0, 2.0, 6.0, 24.0, 120.0].map(|number| R::ONE / R::of(number));

@@ -83,7 +83,7 @@ fn face<R: Real>(height: R, normal: Vector<R>, side: u32, depth: R) -> Closest<R
     }
 }
 
-/// What rounding may do to a point in a wall's frame, as a part of its coordinates. The facets are rounded, whatever
+/// Bound of the rounding of a point in a wall's frame, as a part of its coordinates. The facets are rounded, whatever
 /// the precision of the rest.
 const ROUNDING: f64 = 5e-7;
 

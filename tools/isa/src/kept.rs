@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::radv::Statistics;
 
-/// What the compiler says of a pipeline.
+/// Figures of the compiler about a pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pipe {
     /// Threads of a wave.
@@ -39,7 +39,7 @@ pub struct Pipe {
 /// The pipelines of a family of GPUs by name.
 pub type Family = BTreeMap<String, Pipe>;
 
-/// What is kept.
+/// Contents of the kept file.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
     /// Name and version of the driver.
@@ -172,7 +172,7 @@ impl Kept {
         text
     }
 
-    /// What is worse in `found` than in what is kept.
+    /// Figures that are worse in `found` than in the kept file.
     pub fn worse(&self, found: &Kept) -> Vec<String> {
         let mut sentences = Vec::new();
         for (family, pipes) in &found.families {

@@ -115,7 +115,7 @@ fn one_family(checks: Checks) -> Result<(), String> {
     Ok(())
 }
 
-/// The same for all families, each in a process of its own.
+/// Figures of all families, each in a process of its own.
 fn all_families(arguments: &[&str]) -> Result<Kept, String> {
     let manifest = manifest().ok_or(
         "Mesa's driver for AMD's GPUs is not installed (Debian and Ubuntu: mesa-vulkan-drivers)",

@@ -18,7 +18,7 @@ pub struct Pipeline {
     pub uniforms: Vec<bool>,
 }
 
-/// What wgpu has naga and the driver check while a shader runs.
+/// Checks that wgpu has naga and the driver make while a shader runs.
 #[derive(Clone, Copy)]
 pub struct Checks {
     /// Indices of arrays that are no buffers.

@@ -6,7 +6,7 @@ use ash::vk;
 
 use crate::pipelines::{Buffers, Checks, Pipeline};
 
-/// What the compiler says of a pipeline: names as the driver has them.
+/// Figures of the compiler about a pipeline: names as the driver has them.
 pub type Statistics = Vec<(String, u64)>;
 
 /// The driver with a GPU that is not there.
@@ -97,7 +97,7 @@ impl Driver {
         }
     }
 
-    /// What the compiler says of a pipeline.
+    /// Compiles a pipeline, and returns the compiler's figures.
     ///
     /// # Errors
     /// With a sentence, if it refuses it.

@@ -50,7 +50,7 @@ pub struct Workplace {
 /// repeats: of three, that is each of them.
 const REPEATS: usize = 3;
 
-/// What one visit to a program came to.
+/// Outcome of one visit to a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
     /// Wall time of the timed steps, s: of each repeat.
@@ -60,7 +60,7 @@ pub struct Visit {
     /// J, at the end.
     pub kinetic_energy: f64,
     pub version: String,
-    /// What `rockfall bench` says of the machine.
+    /// The machine, as `rockfall bench` describes it.
     pub machine: Option<Value>,
 }
 
@@ -133,7 +133,7 @@ const DEM_ENGINE: &str = "`pip install deme[cuda12]` for Python 3.12, and name t
 const RAPIER: &str = "build it with `cargo build --release --manifest-path tools/peers/rapier/Cargo.toml --target-dir \
      target/rapier`, or name it with --rapier";
 
-/// What `rockfall bench --json` prints.
+/// Output of `rockfall bench --json`.
 fn bench(at: &Workplace, backend: &str) -> Result<Value, String> {
     let mut command = start(at, "bench", backend, &at.settled_scene());
     command.args(["--settle", "0", "--limit", "1e6"]);
@@ -280,7 +280,7 @@ fn lammps(text: &str) -> Result<Visit, String> {
     )
 }
 
-/// What a deck of ours says.
+/// Outcome of one of our decks.
 fn deck(text: &str) -> Result<Visit, String> {
     let version = text
         .lines()
@@ -319,7 +319,7 @@ fn with(program: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// What a command prints.
+/// Output of a command.
 fn said(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output: io::Result<_> = command.stdin(Stdio::null()).output();

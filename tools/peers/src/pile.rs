@@ -64,7 +64,7 @@ struct PlaneAt {
     normal: [f64; 3],
 }
 
-/// What `rockfall run --state` writes, as far as it matters here.
+/// Output of `rockfall run --state`, as far as it matters here.
 #[derive(Deserialize)]
 struct State {
     bodies: Vec<Body>,

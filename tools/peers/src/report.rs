@@ -20,7 +20,7 @@ pub struct Entry {
     pub visits: Vec<Visit>,
 }
 
-/// What all programs came to; Rockfall is the first.
+/// Figures of all programs; Rockfall is the first.
 pub struct Report {
     pub scene: String,
     pub spheres: usize,
@@ -37,7 +37,7 @@ pub struct Report {
     left_out: Vec<String>,
 }
 
-/// What a program came to.
+/// Figures of a program.
 pub struct Row {
     pub name: String,
     version: String,
@@ -125,7 +125,7 @@ impl Report {
         }
     }
 
-    /// What is done in a step by a sphere.
+    /// Unit of work of a step by a sphere.
     pub fn unit(&self) -> &'static str {
         match self.substeps {
             1 => "sphere-steps",

@@ -13,7 +13,7 @@ pub enum Privilege {
 }
 
 impl Privilege {
-    /// What this process has.
+    /// Rights of this process.
     pub fn gather() -> Privilege {
         if output("id", &["-u"]).is_some_and(|id| id.trim() == "0") {
             Privilege::Root
@@ -50,7 +50,7 @@ fn apt_get(sudo: bool, arguments: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// What a program prints, if it exists and succeeds.
+/// Output of a program, if it exists and succeeds.
 pub fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program)
         .args(arguments)

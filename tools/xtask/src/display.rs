@@ -34,7 +34,7 @@ pub fn provide() -> Result<(), String> {
     Ok(())
 }
 
-/// What there is to say of the programs that are missing; an error if the tests fail without them.
+/// A word on the programs that are missing; an error if the tests fail without them.
 fn outcome(missing: &[&str]) -> Result<String, String> {
     let remedy = format!(
         "install it (Debian and Ubuntu: sudo apt-get install {}; Fedora: xorg-x11-server-Xvfb xdotool \

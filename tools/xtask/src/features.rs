@@ -49,7 +49,7 @@ pub const SAME_BITS: Step = Step {
     remedy: "without the feature `parallel` a run gives other bits",
 };
 
-/// The same for builds that use fewer of a processor's vector instructions than it has.
+/// Tests of the bits in builds that use fewer of a processor's vector instructions than it has.
 pub const SAME_BITS_ON_OTHERS: [Step; 2] = [on("avx2"), on("portable")];
 
 const fn on(simd: &'static str) -> Step<'static> {
@@ -60,7 +60,7 @@ const fn on(simd: &'static str) -> Step<'static> {
     }
 }
 
-/// The same for another kind of processor, which is emulated.
+/// Tests of the bits on another kind of processor, which is emulated.
 pub const SAME_BITS_ON_AARCH64: Step = Step {
     arguments: &[
         "--config",
@@ -81,7 +81,7 @@ pub const SAME_BITS_ON_AARCH64: Step = Step {
     remedy: "a processor of another kind gives other bits",
 };
 
-/// What the emulated processor needs and this machine lacks, if anything.
+/// Packages that the emulated processor needs and this machine lacks, if any.
 pub fn lacks_aarch64() -> Option<&'static str> {
     let lacks = |program: &str| {
         let mut command = Command::new(program);
@@ -142,7 +142,7 @@ pub fn check(announce: impl Fn(&str)) -> Result<(), String> {
     Ok(())
 }
 
-/// What `cargo tree` lists.
+/// Output of `cargo tree`.
 fn tree(features: &str) -> Result<String, String> {
     let arguments = ["tree", "--package", "rockfall", "--no-default-features"];
     let rest = ["--edges", "normal", "--prefix", "none", "--features"];
@@ -156,7 +156,7 @@ fn tree(features: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&listed.stdout).into_owned())
 }
 
-/// What is wrong with the packages that some features, with commas in between, pull in.
+/// Fault of the packages that some features, with commas in between, pull in.
 fn wrong(features: &str, tree: &str) -> Option<String> {
     let names = || tree.lines().filter_map(|line| line.split(' ').next());
     let has = |feature: &&str| features.split(',').any(|other| other == *feature);

@@ -30,6 +30,8 @@ Usage: cargo xtask test [--long | --web]
        cargo xtask python
        cargo xtask book [--out DIR]
        cargo xtask wheel
+       cargo xtask release --out DIR
+       cargo xtask package | semver | deny | oldest-rust
        cargo xtask web --out DIR
        cargo xtask isa [--write | --check] [--without CHECK]
        cargo xtask validate
@@ -49,6 +51,13 @@ Usage: cargo xtask test [--long | --web]
   book      builds the handbook in target/book, or in DIR: a site of docs/book, with the reference of scenes made of the
             JSON Schema; installs mdBook in an environment of Python
   wheel     builds the wheel of the package for Python for this platform, in target/wheels
+  release   builds what a user downloads, in DIR: an archive of the program, its scenes, manual pages and completions, and on
+            Debian and Ubuntu a package
+  package   builds the packages for crates.io from their own files alone
+  semver    compares the library's interface with that of the last release
+  deny      holds the dependencies to deny.toml: licences, sources, and what is known against them
+  oldest-rust
+            checks that the oldest Rust that Cargo.toml names builds everything
   web       builds the page for browsers in DIR, which is a package for npm, too, and says how large its module is
   isa       says what Mesa's compiler for AMD's GPUs makes of every compute pipeline of a step: registers, spills, waves,
             cycles; no GPU is needed. `--write` keeps that in benches/results/isa, with which `test` compares
@@ -66,6 +75,9 @@ the adapter, set ROCKFALL_TEST_ADAPTER to a part of its name:
 Exit code: 0 if all is well, 1 if a check fails, 2 if the arguments are wrong.
 ";
 
+const TASKS: &str = "`test`, `python`, `book`, `wheel`, `release`, `package`, `semver`, `deny`, `oldest-rust`, `web`, `isa`, \
+                     `validate` and `fuzz`";
+
 #[derive(Debug, PartialEq)]
 enum Task {
     Help,
@@ -74,6 +86,11 @@ enum Task {
     Book { out: Option<String> },
     TestWeb,
     Wheel,
+    Release { out: String },
+    Package,
+    Semver,
+    Deny,
+    OldestRust,
     Web { out: String },
     Isa { arguments: Vec<String> },
     Validate,
@@ -85,7 +102,7 @@ enum Task {
 struct Step<'a> {
     arguments: &'a [&'a str],
     variable: Option<(&'a str, &'a str)>,
-    /// What to do about a failure.
+    /// Advice after a failure.
     remedy: &'a str,
 }
 
@@ -163,6 +180,11 @@ fn main() -> ExitCode {
         Ok(Task::Book { out }) => (book::build(out.as_deref().map(Path::new)), 1),
         Ok(Task::TestWeb) => (web::test(), 1),
         Ok(Task::Wheel) => (wheel(), 1),
+        Ok(Task::Release { out }) => (release::files(out.as_ref()), 1),
+        Ok(Task::Package) => (run(&release::PACKAGE), 1),
+        Ok(Task::Semver) => (release::semver(), 1),
+        Ok(Task::Deny) => (release::deny(), 1),
+        Ok(Task::OldestRust) => (release::oldest_rust(), 1),
         Ok(Task::Web { out }) => (web::build(out.as_ref()), 1),
         Ok(Task::Isa { arguments }) => (isa::run(&arguments), 1),
         Ok(Task::Validate) => (validate(), 1),
@@ -196,6 +218,16 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
             Err("`book` takes at most `--out` and a folder (see `cargo xtask --help`)".to_owned())
         }
         ["wheel"] => Ok(Task::Wheel),
+        ["release", "--out", out] => Ok(Task::Release {
+            out: (*out).to_owned(),
+        }),
+        ["release", ..] => {
+            Err("`release` takes `--out` and a folder (see `cargo xtask --help`)".to_owned())
+        }
+        ["package"] => Ok(Task::Package),
+        ["semver"] => Ok(Task::Semver),
+        ["deny"] => Ok(Task::Deny),
+        ["oldest-rust"] => Ok(Task::OldestRust),
         ["web", "--out", out] => Ok(Task::Web {
             out: (*out).to_owned(),
         }),
@@ -217,19 +249,19 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
         ["fuzz", ..] => Err(
             "`fuzz` takes `--minutes` and a number above 0 (see `cargo xtask --help`)".to_owned(),
         ),
-        [] => Err(
-            "no task given; there are `test`, `python`, `book`, `wheel`, `web`, `isa`, `validate` and `fuzz`"
-                .to_owned(),
-        ),
+        [] => Err(format!("no task given; there are {TASKS}")),
         ["test", other, ..] => Err(format!(
             "`test` knows no `{other}`; it takes at most one of `--long` and `--web` (see `cargo xtask --help`)"
         )),
-        [task @ ("python" | "wheel" | "validate"), other, ..] => Err(format!(
+        [
+            task
+            @ ("python" | "wheel" | "package" | "semver" | "deny" | "oldest-rust" | "validate"),
+            other,
+            ..,
+        ] => Err(format!(
             "`{task}` knows no `{other}`; it takes nothing (see `cargo xtask --help`)"
         )),
-        [other, ..] => Err(format!(
-            "there is no task `{other}`; there are `test`, `python`, `book`, `wheel`, `web`, `isa`, `validate` and `fuzz`"
-        )),
+        [other, ..] => Err(format!("there is no task `{other}`; there are {TASKS}")),
     }
 }
 
@@ -278,6 +310,10 @@ fn test(long: bool) -> Result<(), String> {
         swiftshader::test()?;
         announce("the tests of the passes on OpenGL");
         swiftshader::test_open_gl()?;
+        announce("what a user downloads");
+        release::files(&python::target().join("files"))?;
+        announce("the oldest Rust");
+        release::oldest_rust()?;
         announce("the interface beside that of the last release");
         release::semver()?;
         announce("the dependencies, held to deny.toml");
@@ -368,6 +404,10 @@ mod tests {
         let out = "folder".to_owned();
         assert_eq!(parsed("web --out folder"), Ok(Task::Web { out }));
         assert!(parsed("web").unwrap_err().contains("`--out`"));
+        let out = "folder".to_owned();
+        assert_eq!(parsed("release --out folder"), Ok(Task::Release { out }));
+        assert!(parsed("release").unwrap_err().contains("`--out`"));
+        assert_eq!(parsed("oldest-rust"), Ok(Task::OldestRust));
         assert_eq!(parsed("validate"), Ok(Task::Validate));
         let arguments = vec!["--write".to_owned()];
         assert_eq!(parsed("isa --write"), Ok(Task::Isa { arguments }));
@@ -381,6 +421,23 @@ mod tests {
         assert!(parsed("fuzz --minutes 0").unwrap_err().contains("above 0"));
         assert_eq!(parsed("--help"), Ok(Task::Help));
         assert_eq!(parsed("test --long -h"), Ok(Task::Help));
+    }
+
+    /// No job runs a command of Cargo's that a contributor cannot run.
+    #[test]
+    fn workflows_run_tasks() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.github/workflows");
+        let mut tasks = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let commands = text.lines().filter_map(|line| line.split_once("run: "));
+            for (_, command) in commands.filter(|(_, command)| !command.starts_with("tar ")) {
+                let task = command.strip_prefix("cargo xtask ").map(parsed);
+                assert!(matches!(task, Some(Ok(_))), "{command}: {task:?}");
+                tasks += 1;
+            }
+        }
+        assert!(tasks > 8, "{tasks}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{env, fs, io};
 
 use crate::apt::{self, Privilege};
 
-/// What stands in for a Python that cannot make environments.
+/// Advice where a Python cannot make environments.
 pub const REMEDY: &str = "install Python 3 with its module venv (on Debian and Ubuntu the packages python3 and \
                       python3-venv)";
 
@@ -174,13 +174,7 @@ fn quick_wheel(python: &Path) -> Result<PathBuf, String> {
     succeed(&mut maturin)?;
     let package = parts.join("rockfall");
     let unwritten = |error: io::Error| format!("{} cannot be written: {error}", package.display());
-    fs::create_dir(&package).map_err(unwritten)?;
-    for entry in fs::read_dir("python/rockfall").map_err(unwritten)? {
-        let path = entry.map_err(unwritten)?.path();
-        if let (true, Some(name)) = (path.is_file(), path.file_name()) {
-            fs::copy(&path, package.join(name)).map_err(unwritten)?;
-        }
-    }
+    copy_files(Path::new("python/rockfall"), &package).map_err(unwritten)?;
     let library = format!(
         "{}_core{}",
         env::consts::DLL_PREFIX,
@@ -199,6 +193,21 @@ fn quick_wheel(python: &Path) -> Result<PathBuf, String> {
     pack.arg("--dest-dir").arg(&wheels).stdout(Stdio::null());
     succeed(&mut pack)?;
     only_file(&wheels)
+}
+
+/// Copies the files of a folder, but none of those in its folders.
+///
+/// # Errors
+/// Those of the system.
+pub fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        if let (true, Some(name)) = (path.is_file(), path.file_name()) {
+            fs::copy(&path, to.join(name))?;
+        }
+    }
+    Ok(())
 }
 
 /// A folder in the target folder, with nothing in it.

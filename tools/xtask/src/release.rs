@@ -1,7 +1,12 @@
-//! What a release needs: a package that builds by itself, and an interface that keeps its promises.
+//! What a release needs: a package that builds by itself, an interface that keeps its promises, and files for users.
 
+use std::env::consts::{ARCH, EXE_EXTENSION, OS};
+use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::apt;
+use crate::python::{copy_files, program, succeed, target};
 use crate::{Step, cargo, run};
 
 /// Builds the packages from their own files alone.
@@ -18,6 +23,134 @@ pub const PACKAGE: Step = Step {
     variable: None,
     remedy: "what the build misses is left out by `exclude` in Cargo.toml",
 };
+
+/// Builds the program as it is released.
+const BUILD: Step = Step {
+    arguments: &["build", "--release", "--locked", "--bin", "rockfall"],
+    variable: None,
+    remedy: "a Cargo.lock that is not up to date is one reason; `cargo update --workspace` mends that",
+};
+
+/// Shells, and how the files of their completions are called.
+const SHELLS: [(&str, &str); 4] = [
+    ("bash", "rockfall"),
+    ("fish", "rockfall.fish"),
+    ("powershell", "rockfall.ps1"),
+    ("zsh", "_rockfall"),
+];
+
+/// Checks that the oldest Rust of the manifest builds everything.
+///
+/// # Errors
+/// With a sentence, if it does not, or cannot be had.
+pub fn oldest_rust() -> Result<(), String> {
+    const CHECK: [&str; 4] = ["check", "--workspace", "--all-targets", "--locked"];
+    let oldest = manifest("rust-version")?;
+    let own = cargo(["--version"]).output().map(|output| output.stdout);
+    let own = String::from_utf8_lossy(&own.unwrap_or_default()).into_owned();
+    if own.starts_with(&format!("cargo {oldest}.")) {
+        return succeed(&mut cargo(CHECK));
+    }
+    let toolchain = format!("{oldest}.0");
+    let mut rustup = Command::new("rustup");
+    rustup.args(["toolchain", "install", &toolchain, "--profile", "minimal"]);
+    succeed(&mut rustup)?;
+    let mut check = Command::new("rustup");
+    check.args(["run", &toolchain, "cargo"]).args(CHECK);
+    // The cargo that runs this sets these for its own toolchain.
+    for variable in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
+        check.env_remove(variable);
+    }
+    succeed(&mut check)
+}
+
+/// Writes what a user downloads to `out`: an archive of the program, its scenes, manual pages and completions, and on
+/// Debian and Ubuntu a package.
+///
+/// # Errors
+/// If it does not build, or a file cannot be written.
+pub fn files(out: &Path) -> Result<(), String> {
+    run(&BUILD)?;
+    let built = target().join("release");
+    let pages = built.join("man");
+    let completions = built.join("completions");
+    empty(&pages)?;
+    empty(&completions)?;
+    succeed(
+        Command::new(program("release"))
+            .args(["--quiet", "man", "--out"])
+            .arg(&pages)
+            .stdout(Stdio::null()),
+    )?;
+    for (shell, file) in SHELLS {
+        let text = Command::new(program("release"))
+            .args(["completions", shell])
+            .output()
+            .map_err(|error| format!("`rockfall completions` does not start: {error}"))?;
+        write(&completions.join(file), &text.stdout)?;
+    }
+
+    fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
+    archive(out, &pages, &completions)?;
+    if apt::output("dpkg", &["--version"]).is_some() {
+        install("deb", &["install", "cargo-deb", "--locked"])?;
+        let out = std::path::absolute(out).map_err(|error| error.to_string())?;
+        let mut deb = cargo(["deb", "--no-build", "--package", "rockfall-cli", "--output"]);
+        succeed(deb.arg(out))?;
+    }
+    Ok(())
+}
+
+/// Packs the program and what goes with it.
+fn archive(out: &Path, pages: &Path, completions: &Path) -> Result<(), String> {
+    let name = format!("rockfall-{}-{ARCH}-{OS}", manifest("version")?);
+    let folder = out.join(&name);
+    empty(&folder)?;
+    let unwritten = |error| format!("{} cannot be written: {error}", folder.display());
+    let copy = |from: &Path, to: &str| copy_files(from, &folder.join(to)).map_err(unwritten);
+    for scenes in ["scenes", "scenes/laws", "scenes/meshes"] {
+        copy(Path::new(scenes), scenes)?;
+    }
+    copy(pages, "man")?;
+    copy(completions, "completions")?;
+    let binary = Path::new("rockfall").with_extension(EXE_EXTENSION);
+    fs::copy(program("release"), folder.join(binary)).map_err(unwritten)?;
+    for file in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+        fs::copy(file, folder.join(file)).map_err(unwritten)?;
+    }
+    let mut tar = Command::new("tar");
+    tar.arg("czf")
+        .arg(format!("{name}.tar.gz"))
+        .arg(&name)
+        .current_dir(out);
+    succeed(&mut tar)?;
+    fs::remove_dir_all(&folder).map_err(unwritten)
+}
+
+/// A folder with nothing in it.
+fn empty(folder: &Path) -> Result<(), String> {
+    let unwritten = |error| format!("{} cannot be emptied: {error}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(unwritten)?;
+    }
+    fs::create_dir_all(folder).map_err(unwritten)
+}
+
+fn write(file: &Path, text: &[u8]) -> Result<(), String> {
+    fs::write(file, text).map_err(|error| format!("{} cannot be written: {error}", file.display()))
+}
+
+/// A value of the library's manifest.
+///
+/// # Errors
+/// If there is none.
+pub fn manifest(key: &str) -> Result<String, String> {
+    let text = fs::read_to_string("Cargo.toml").map_err(|error| format!("Cargo.toml: {error}"))?;
+    let start = format!("{key} = \"");
+    let value = |line: &str| Some(line.strip_prefix(&start)?.strip_suffix('"')?.to_owned());
+    let found = text.lines().find_map(value);
+    found.ok_or_else(|| format!("Cargo.toml has no {key}"))
+}
 
 /// Compares the library's interface with that of the last release, if there is one.
 ///

@@ -57,7 +57,7 @@ pub fn test() -> Result<(), String> {
     python::succeed(&mut tests)
 }
 
-/// What the adapters of OpenGL have in their descriptions.
+/// Part of the description of adapters of OpenGL.
 const OPEN_GL: &str = ", gl, ";
 
 /// Runs the tests of the passes on OpenGL; says so where there is no adapter.

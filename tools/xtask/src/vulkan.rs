@@ -15,7 +15,7 @@ const PACKAGES: [&str; 2] = ["mesa-vulkan-drivers", "libvulkan1"];
 /// Variables that stand in for the loader's own search for drivers; the first that is set counts.
 const OVERRIDES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
 
-/// What a Linux system has.
+/// Facts about a Linux system.
 #[derive(Clone, Debug, Default)]
 struct Facts {
     /// Whether the Vulkan loader, `libvulkan.so.1`, is there.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::apt::{self, Privilege};
-use crate::{Step, python, run, wasm};
+use crate::{Step, python, release, run, wasm};
 
 const BUILD: Step = Step {
     arguments: &[
@@ -25,7 +25,7 @@ const BUILD: Step = Step {
 /// The most that the module may have, MB as they are, and compressed.
 const MOST: [f64; 2] = [4.6, 1.8];
 
-/// What the tests of the page need in Python.
+/// Python packages that the tests of the page need.
 const REQUIREMENTS: &str = "web/tests/requirements.txt";
 
 /// Builds the page into a folder, which any server of files can offer.
@@ -52,43 +52,23 @@ pub fn build(out: &Path) -> Result<(), String> {
         ("scenes/meshes", "scenes/meshes"),
     ] {
         let to = out.join(to);
-        copy_files(Path::new(from), &to).map_err(|error| unwritten(&to, error))?;
+        python::copy_files(Path::new(from), &to).map_err(|error| unwritten(&to, error))?;
     }
     let package = out.join("package.json");
-    number(&package).map_err(|error| unwritten(&package, error))?;
+    let version = release::manifest("version")?;
+    number(&package, &version).map_err(|error| unwritten(&package, error))?;
     weigh(&out.join("rockfall_web_bg.wasm"))?;
     println!("{}", out.display());
     Ok(())
 }
 
 /// Gives a package for npm the version of the library.
-fn number(package: &Path) -> std::io::Result<()> {
-    let manifest = fs::read_to_string("Cargo.toml")?;
-    let line = |line: &str| {
-        Some(
-            line.strip_prefix("version = \"")?
-                .strip_suffix('"')?
-                .to_owned(),
-        )
-    };
-    let version = manifest.lines().find_map(line).unwrap_or_default();
+fn number(package: &Path, version: &str) -> std::io::Result<()> {
     let unnumbered = fs::read_to_string(package)?;
     fs::write(
         package,
         unnumbered.replace("\"0.0.0\"", &format!("{version:?}")),
     )
-}
-
-/// Copies the files of a folder, but none of those in it.
-fn copy_files(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let path = entry?.path();
-        if let (true, Some(name)) = (path.is_file(), path.file_name()) {
-            fs::copy(&path, to.join(name))?;
-        }
-    }
-    Ok(())
 }
 
 /// Says how large the module is.
