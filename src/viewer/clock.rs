@@ -5,7 +5,7 @@ use std::time::Duration;
 use web_time::Instant;
 
 use super::PATIENCE;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::simulation::Simulation;
 
 /// Wall time that steps may take between two pictures: the window stays responsive.

@@ -18,7 +18,7 @@ use winit::window::{Window, WindowId};
 use super::canvas::Canvas;
 use super::watch::Watch;
 use super::{QUIET, Setup, Viewer};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::output::{Record, RunFolder, RunSummary};
 use crate::scene;
 
