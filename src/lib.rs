@@ -92,6 +92,8 @@
 //!
 
 #![deny(missing_docs)]
+// Allowed where docs/book/src/reliability.md says why.
+#![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // The lower layers have what the upper ones use. The program uses all of them: with it, the lints are on.
 #![cfg_attr(not(feature = "measure"), allow(dead_code, unused_imports))]
@@ -100,18 +102,23 @@
 pub mod math;
 #[cfg(feature = "measure")]
 #[doc(hidden)]
+#[forbid(unsafe_code)]
 pub mod measure;
 pub mod model;
 #[cfg(feature = "output")]
+#[forbid(unsafe_code)]
 pub mod output;
 #[cfg(feature = "render")]
 pub mod render;
 #[cfg(feature = "scene")]
+#[forbid(unsafe_code)]
 pub mod scene;
+#[forbid(unsafe_code)]
 pub mod simulation;
 pub mod state;
 pub mod step;
 #[cfg(feature = "view")]
+#[forbid(unsafe_code)]
 pub mod viewer;
 
 pub use glam;

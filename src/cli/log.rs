@@ -1,7 +1,8 @@
-//! What the library has to say while it works, on standard error: warnings always, the rest with `-v`.
+//! What the library has to say while it works, on standard error: warnings always, how far it is if that takes seconds, the
+//! rest with `-v`.
 
 use std::fmt::{self, Write};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tracing::field::{Field, Visit};
@@ -9,6 +10,8 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
+
+use rockfall::scene::PROGRESS;
 
 use super::terminal;
 
@@ -23,9 +26,10 @@ pub fn start(verbosity: u8) {
     };
     let targets = Targets::new()
         .with_target("rockfall", own)
+        .with_target(PROGRESS, LevelFilter::INFO)
         .with_default(others);
     let _ = tracing_subscriber::registry()
-        .with(Lines.with_filter(targets))
+        .with(Lines::default().with_filter(targets))
         .try_init();
 }
 
@@ -35,11 +39,40 @@ pub fn elapsed() -> Duration {
     START.get_or_init(Instant::now).elapsed()
 }
 
-/// Writes each event as a line.
-struct Lines;
+/// Time between lines that say how far something is, and before the first.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Writes each event as a line; of those that say how far something is, one now and then.
+#[derive(Default)]
+struct Lines {
+    progress: Mutex<Progress>,
+}
+
+/// When something was last said of how far the library is, or when it first had something to say.
+#[derive(Debug, Default)]
+struct Progress(Option<Duration>);
+
+impl Progress {
+    /// Whether there is something to be said again.
+    fn is_due(&mut self, now: Duration) -> bool {
+        let since = self.0.get_or_insert(now);
+        let due = now.saturating_sub(*since) >= PATIENCE;
+        if due {
+            *since = now;
+        }
+        due
+    }
+}
 
 impl<S: Subscriber> Layer<S> for Lines {
     fn on_event(&self, event: &Event, _: Context<S>) {
+        let is_progress = event.metadata().target() == PROGRESS;
+        if is_progress {
+            let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+            if !progress.is_due(elapsed()) {
+                return;
+            }
+        }
         let mut line = Line::default();
         event.record(&mut line);
         let text = line.message + &line.fields;
@@ -47,6 +80,7 @@ impl<S: Subscriber> Layer<S> for Lines {
         match *event.metadata().level() {
             Level::ERROR => terminal::error(text),
             Level::WARN => terminal::warn(text),
+            _ if is_progress => terminal::say(text),
             level => terminal::say(format_args!("[{seconds:8.3} s] {level:5} {text}")),
         }
     }
@@ -64,5 +98,19 @@ impl Visit for Line {
             "message" => write!(self.message, "{value:?}"),
             name => write!(self.fields, "  {name}={value:?}"),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_told_after_two_seconds_and_every_two() {
+        let mut progress = Progress::default();
+        let due: Vec<u64> = (0..80)
+            .filter(|tick| progress.is_due(Duration::from_millis(100 * tick)))
+            .collect();
+        assert_eq!(due, [20, 40, 60]);
     }
 }

@@ -1,8 +1,11 @@
 //! The command line of Rockfall: an outline over the library of the same name.
 
+#![deny(unsafe_code)]
+
 mod adapters;
 mod bench;
 mod check;
+#[allow(unsafe_code)]
 mod cluster;
 mod compare;
 mod export;
@@ -420,6 +423,7 @@ pub fn kept(path: &Path, options: &Options) -> Outcome<(Simulation, KeptRun)> {
 /// GPU of the display first asks for one. Without a display there is none to put first.
 ///
 /// Call it before anything else: it changes the environment, which no other thread may read then.
+#[allow(unsafe_code)]
 pub fn quiet_mesa() {
     let is_set = |name: &str| env::var_os(name).is_some();
     if !is_set("XDG_RUNTIME_DIR") && !is_set("MESA_VK_DEVICE_SELECT") {

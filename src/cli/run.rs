@@ -335,6 +335,14 @@ fn is_as_cpu(backend: &str, device: &str) -> bool {
     backend != "gpu" && !device.ends_with("double precision")
 }
 
+/// The failure of a run whose device was lost too often, or after the last step.
+fn resumable(lost: &Error, folder: &Path) -> Failure {
+    Failure::Run(format!(
+        "{lost}; `rockfall run --resume {}` goes on from the last checkpoint",
+        folder.display()
+    ))
+}
+
 /// The failure of a run that is lost; the last good state is written, if there is a folder for it.
 fn lost(error: Error, folder: Option<RunFolder>, simulation: &mut Simulation) -> Failure {
     let sentence = error.to_string();
@@ -347,10 +355,7 @@ fn lost(error: Error, folder: Option<RunFolder>, simulation: &mut Simulation) ->
         });
     };
     if let Error::Lost { .. } = error {
-        return Failure::Run(format!(
-            "{sentence}; `rockfall run --resume {}` goes on from the last checkpoint",
-            folder.path().display()
-        ));
+        return resumable(&error, folder.path());
     }
     if !matches!(error, Error::Runaway { .. }) {
         // What was due before is written still; if that is what failed, the sentence says so.
@@ -472,8 +477,12 @@ impl Arguments {
             written = written.and(save());
         }
         if let Some(folder) = folder {
+            let path = folder.path().to_owned();
             let finished = folder.finish(simulation, false, summary.clone());
-            written = written.and(finished.map_err(Failure::from));
+            written = written.and(finished.map_err(|error| match error {
+                Error::Lost { .. } => resumable(&error, &path),
+                error => error.into(),
+            }));
         }
         written
     }

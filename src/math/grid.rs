@@ -188,6 +188,7 @@ mod tests {
     use crate::math::rounding::dither;
 
     #[test]
+    #[cfg_attr(miri, ignore = "many thousand steps")]
     fn a_journey_in_small_steps_ends_where_one_step_does() {
         let (mut cell, mut offset) = (IVec3::new(-5, 0, 7), UVec3::new(1 << 31, 0, u32::MAX));
         let step = Vec3::new(-3e-7, 2e-7, 1e-6);
@@ -200,6 +201,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "many thousand steps")]
     fn steps_of_less_than_a_unit_add_up() {
         let unit = FRACTION * 0.1;
         for part in [-0.7, -0.2, 0.01, 0.3, 0.5, 0.9_f32] {

@@ -2,6 +2,7 @@
 //! get the structs and constants of the host; and how numbers are written for people.
 
 pub mod display;
+#[allow(unsafe_code)]
 pub mod grid;
 pub mod parallel;
 pub mod rotation;

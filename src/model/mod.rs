@@ -14,6 +14,7 @@ pub mod packing;
 #[doc(hidden)]
 pub mod pull;
 pub mod quantity;
+mod shared;
 pub mod stage;
 pub mod view;
 pub mod wall;
@@ -31,6 +32,7 @@ use crate::model::flow::Flow;
 use crate::model::forces::{Forces, Sleep};
 use crate::model::heat::Heat;
 use crate::model::quantity::{QUANTITIES, Quantities};
+pub use crate::model::shared::Shared;
 use crate::model::stage::Stages;
 use crate::model::view::SceneView;
 use crate::model::wall::Wall;
@@ -349,7 +351,7 @@ pub struct Model {
     pub walls: Vec<Wall>,
     /// Bodies at the start, in the order of the scene: those from another run, those under `bodies`, then each of
     /// the `fills`.
-    pub bodies: Vec<ModelBody>,
+    pub bodies: Shared<ModelBody>,
     /// Contact histories from another run, if there are any.
     pub history: Option<ContactHistory>,
     /// Inlets, outlets, probes and explosions.

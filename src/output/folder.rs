@@ -369,7 +369,12 @@ impl RunFolder {
             for other in others.iter_mut() {
                 observers.push(&mut **other);
             }
-            let lost = match simulation.run(steps, &mut observers) {
+            // A device that is lost while the last state is read is one that is lost before the end.
+            let outcome = simulation.run(steps, &mut observers).and_then(|flow| {
+                simulation.fetch_carried()?;
+                Ok(flow)
+            });
+            let lost = match outcome {
                 Err(lost @ Error::Lost { .. }) if losses < Self::LOSSES => lost,
                 outcome => return outcome,
             };
@@ -554,6 +559,13 @@ impl RunFolder {
         self.record.error = Some(error.to_string());
         self.note(simulation, Status::Failed)?;
         Ok(good)
+    }
+}
+
+/// Whatever ends a run, what was due before is written.
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        let _ = self.wait();
     }
 }
 

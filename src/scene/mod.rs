@@ -66,6 +66,10 @@ pub use placed::Placed;
 /// Name of the scene in the folder of a run.
 pub const FILE: &str = "scene.json";
 
+/// The target of the [`tracing`] events that say how far the work on a scene is which takes seconds: spheres that are fitted to a
+/// mesh.
+pub const PROGRESS: &str = "rockfall::progress";
+
 /// A scene that can be simulated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {

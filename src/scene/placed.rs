@@ -3,8 +3,8 @@
 use glam::{DQuat, DVec3};
 
 use super::Scene;
-use crate::model::ModelBody;
 use crate::model::quantity::QUANTITIES;
+use crate::model::{ModelBody, Shared};
 
 /// Where the bodies of a scene start: what takes the longest to find, above all where fills are eased apart.
 ///
@@ -12,7 +12,7 @@ use crate::model::quantity::QUANTITIES;
 /// search. It travels as numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    pub(super) bodies: Vec<ModelBody>,
+    pub(super) bodies: Shared<ModelBody>,
     pub(super) notes: Vec<String>,
 }
 

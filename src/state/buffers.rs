@@ -151,7 +151,11 @@ macro_rules! buffers {
                 $(
                     let per = Per::$Per;
                     if let Some(count) = per.count(&self.params).filter(|_| chosen(per)) {
-                        self.$buffer.resize(count, Default::default());
+                        match self.$buffer.is_empty() {
+                            // The system has no memory for it before something is written there.
+                            true => self.$buffer = bytemuck::zeroed_vec(count),
+                            false => self.$buffer.resize(count, Default::default()),
+                        }
                     }
                 )*
             }

@@ -37,6 +37,7 @@ mod canceller;
 #[doc(hidden)]
 pub mod clock;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
+#[forbid(unsafe_code)]
 pub mod cluster;
 #[doc(hidden)]
 pub mod contact;
@@ -51,6 +52,7 @@ pub mod gpu;
 mod pass;
 pub(crate) mod pull;
 #[doc(hidden)]
+#[forbid(unsafe_code)]
 pub mod reference;
 #[doc(hidden)]
 pub mod wall_load;

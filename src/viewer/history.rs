@@ -97,7 +97,7 @@ impl Moment {
         let sums = state
             .bodies
             .par_iter()
-            .zip(&model.bodies)
+            .zip(&model.bodies[..])
             .filter(|(_, start)| !start.fixed)
             .map(|(body, start)| {
                 let clump = &model.shapes[start.shape];

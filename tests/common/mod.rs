@@ -178,7 +178,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
                 1,
             ),
         ],
-        bodies,
+        bodies: bodies.into(),
     }
 }
 

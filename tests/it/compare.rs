@@ -40,7 +40,7 @@ fn empty(time_step: f64) -> Model {
         }],
         shapes: Vec::new(),
         walls: Vec::new(),
-        bodies: Vec::new(),
+        bodies: Vec::new().into(),
     }
 }
 

@@ -347,11 +347,10 @@ fn each_dependency_has_its_reason() {
 }
 
 /// Files whose code may be `unsafe`, as docs/book/src/reliability.md lists them.
-const UNSAFE: [&str; 6] = [
+const UNSAFE: [&str; 5] = [
     "src/cli/cluster.rs",
     "src/cli/main.rs",
     "src/math/grid.rs",
-    "src/step/cpu/contact_rows.rs",
     "src/step/cpu/lanes.rs",
     "src/step/gpu/kernels.rs",
 ];

@@ -118,7 +118,8 @@ fn a_spring_holds_what_was_put_into_it() {
         model.bodies[0].shape = 0;
         model.bodies[0].fixed = false;
         model.bodies[0].angular_velocity = DVec3::ZERO;
-        model.bodies.push(model.bodies[0]);
+        let first = model.bodies[0];
+        model.bodies.push(first);
         for (body, side) in model.bodies.iter_mut().zip([-1.0, 1.0]) {
             body.position = DVec3::X * side * 1.001;
             body.velocity = DVec3::X * -side;

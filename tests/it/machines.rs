@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use crate::common::{device, gpu_options};
 use crate::output::{Place, heap};
-use rockfall::output::{Record, RunFolder};
+use rockfall::output::{Record, RunFolder, RunSummary};
+use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::observe::Observer;
 use rockfall::step::gpu::Context;
 use rockfall::{Error, Simulation, scene, wgpu};
@@ -88,6 +89,10 @@ fn a_run_goes_on_by_itself_when_its_device_is_lost() {
     assert_eq!(from[..2], [0, 800], "{from:?}");
     assert!([800, 1200].contains(&from[2]), "{from:?}");
     assert_eq!(hash, whole);
+    // In the last step.
+    let (late, outcome, hash) = run_with_losses(&place, "late", &[1500]);
+    assert!(outcome.is_ok(), "{outcome:?}");
+    assert_eq!((late, hash), (vec![1200], whole));
     // Each row once, and each part of the run.
     let rows = |name: &str| -> Vec<String> {
         let text = std::fs::read_to_string(place.0.path().join(name).join("statistics.csv"));
@@ -120,9 +125,39 @@ fn a_run_whose_device_is_lost_again_and_again_ends_with_a_sentence() {
     assert_eq!(place.json("run/run.json")["status"], "finished");
 }
 
-/// A device of the tests' adapter with WebGPU's default limits, but for buffers of `largest` bytes at most.
-fn limited(largest: u64) -> Context {
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+#[test]
+fn a_device_that_is_lost_in_the_final_write_leaves_the_last_checkpoint() {
+    let place = checkpointed_heap();
+    let scene = scene::load(&place.0.path().join("scene.json")).unwrap();
+    let options = gpu_options();
+    let mut simulation = Simulation::new(scene.model.clone(), &options).unwrap();
+    let record = Record::new(&simulation, &options, Vec::new(), 900);
+    let path = place.0.path().join("run");
+    let mut folder = RunFolder::create(&path, &scene, record, &mut simulation).unwrap();
+    let nobody = |_: &Error, _: &Simulation| panic!("nothing is lost yet");
+    let ran = folder.run(&scene, &mut simulation, &options, &mut [], nobody);
+    assert!(ran.unwrap().is_continue());
+    let summary = RunSummary::new(&mut simulation, 0, std::time::Duration::ZERO).unwrap();
+    simulation.gpu().unwrap().context().device.destroy();
+    let error = folder.finish(&mut simulation, false, summary).unwrap_err();
+    assert!(matches!(error, Error::Lost { .. }), "{error}");
+    assert_eq!(place.json("run/run.json")["status"], "running");
+    let checkpoint = Checkpoint::read(&path.join("run.checkpoint")).unwrap();
+    assert_eq!(checkpoint.header.steps, 800);
+    place.run("run --resume run --backend cpu");
+    assert_eq!(place.json("run/run.json")["status"], "finished");
+}
+
+/// A device of the tests' adapter with WebGPU's default limits, but for buffers of `largest` bytes at most, on which at most so
+/// many per cent of the memory may be in use.
+fn limited(largest: u64, percent: u8) -> Context {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        memory_budget_thresholds: wgpu::MemoryBudgetThresholds {
+            for_resource_creation: Some(percent),
+            for_device_loss: None,
+        },
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
     let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
     let same = |adapter: &wgpu::Adapter| device().adapter.contains(&adapter.get_info().name);
     let adapter = adapters.into_iter().find(same).unwrap();
@@ -150,13 +185,31 @@ fn what_webgpu_promises_is_enough_and_buffers_that_are_too_small_are_named() {
         simulation.step(300).unwrap();
         simulation.summary().unwrap().state_hash
     };
-    assert_eq!(hash(&limited(64 << 20)), hash(device()));
-    let error = Simulation::on_gpu(model(), &limited(4 << 10))
+    assert_eq!(hash(&limited(64 << 20, 100)), hash(device()));
+    let error = Simulation::on_gpu(model(), &limited(4 << 10, 100))
         .err()
         .unwrap();
     assert!(
         matches!(error, Error::TooLarge { .. })
             && error.to_string().contains("allows 4096 at most"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_device_without_memory_left_is_told_in_a_sentence() {
+    let context = limited(64 << 20, 0);
+    if !context.adapter.contains("Vulkan") {
+        eprintln!("ignored: only Vulkan's drivers tell how much memory is left");
+        return;
+    }
+    let model = scene::parse(&heap().to_string(), "heap.json".as_ref())
+        .unwrap()
+        .model;
+    let error = Simulation::on_gpu(model, &context).err().unwrap();
+    assert!(
+        matches!(error, Error::TooLarge { .. })
+            && error.to_string().contains("has no memory left for it"),
         "{error}"
     );
 }

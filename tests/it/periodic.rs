@@ -67,7 +67,7 @@ fn lone_ball(position: DVec3, velocity: DVec3) -> Model {
         gravity: DVec3::ZERO,
         shapes: vec![ball(1.0)],
         walls: Vec::new(),
-        bodies: vec![at(0, position, velocity)],
+        bodies: vec![at(0, position, velocity)].into(),
         ..crowd(1, DVec3::ZERO, 1)
     }
 }
@@ -129,7 +129,7 @@ fn in_a_box_of_two_diameters_a_ball_meets_two_images_of_another() {
             fixed: true,
             ..at(0, DVec3::ZERO, DVec3::ZERO)
         };
-        model.bodies = vec![fixed, at(0, DVec3::X * 2.0, DVec3::X * 10.0)];
+        model.bodies = vec![fixed, at(0, DVec3::X * 2.0, DVec3::X * 10.0)].into();
         let on_gpu = Simulation::on_gpu(model.clone(), device()).unwrap();
         let on_cpu = Simulation::on_cpu(model, Some(1)).unwrap();
         for (name, mut simulation) in [("cpu", on_cpu), ("gpu", on_gpu)] {
@@ -433,7 +433,7 @@ fn a_clump_slides_over_the_seam_of_a_floor() {
     let weight = model.shapes[0].mass * 10.0;
     let depth = weight / 3.0 / model.pairs[0].stiffness;
     let velocity = DVec3::new(60.0, 0.0, -45.0);
-    model.bodies = vec![at(0, DVec3::Y * (1.0 - depth), velocity)];
+    model.bodies = vec![at(0, DVec3::Y * (1.0 - depth), velocity)].into();
     for (name, run) in ENGINES {
         let state = run(State::new(&model), 3000);
         let body = &state.bodies[0];

@@ -32,7 +32,7 @@ pub fn repose(engine: Engine, contact: &Value, material: &Value, gravity: f64) -
     ];
     let middle = 0.5 * LENGTH * GRAIN;
     let fits = |_, z: f64| z.abs() < 0.5 * WIDTH * GRAIN - radius;
-    model.bodies = layers(5_500, radius, 2.0 * radius, middle, fits);
+    model.bodies = layers(5_500, radius, 2.0 * radius, middle, fits).into();
     for body in &mut model.bodies {
         body.position.x += middle;
     }

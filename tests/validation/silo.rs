@@ -109,7 +109,7 @@ fn base_force(engine: Engine, height: f64) -> (f64, f64) {
     let volume = 0.25 * PI * diameter * diameter * height * diameter;
     let count = (0.6 * volume / (4.0 / 3.0 * PI * radius.powi(3))) as usize;
     let room = 0.5 * diameter - 1.05 * radius;
-    model.bodies = layers(count, radius, 0.0, 0.5 * diameter, |x, z| x.hypot(z) < room);
+    model.bodies = layers(count, radius, 0.0, 0.5 * diameter, |x, z| x.hypot(z) < room).into();
     let weight = count as f64 * sphere_mass(DENSITY, radius) * G;
 
     let time_step = model.time_step;
@@ -195,7 +195,7 @@ fn hopper(count: usize, contact: &Value) -> Model {
         model.walls.push(plane(-0.5 * SILO * normal, normal));
     }
     model.walls.push(plane(DVec3::ZERO, DVec3::Y));
-    model.bodies = layers(count, radius, 0.0, 0.5 * SILO, |_, _| true);
+    model.bodies = layers(count, radius, 0.0, 0.5 * SILO, |_, _| true).into();
     model
 }
 

@@ -11,6 +11,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::fmt;
 use std::sync::Arc;
 
 use glam::DVec3;
@@ -72,6 +73,11 @@ const ROUNDS: usize = 6;
 /// triangles meet nearly flat), and overlap each other. A tolerance may be too small to be met; then
 /// [`Fitted::gap`] is larger.
 pub fn fit_mesh(mesh: &Mesh, wanted: Fit) -> Fitted {
+    fit_mesh_telling(mesh, wanted, &|_| ())
+}
+
+/// [`fit_mesh`], which may take some seconds, for those who want to hear now and then how far it is.
+pub fn fit_mesh_telling(mesh: &Mesh, wanted: Fit, tell: &(dyn Fn(Stage) + Sync)) -> Fitted {
     // In a box of size 1 about the origin, where single precision serves.
     let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
     for vertex in &mesh.vertices {
@@ -85,6 +91,7 @@ pub fn fit_mesh(mesh: &Mesh, wanted: Fit) -> Fitted {
     let fitting = Fitting {
         solid: Solid::new(unit.clone()),
         mesh: unit,
+        tell,
     };
     let fitted = match wanted {
         Fit::Count(count) => fitting.count(count.min(MAX_FITTED)),
@@ -101,12 +108,46 @@ pub fn fit_mesh(mesh: &Mesh, wanted: Fit) -> Fitted {
     }
 }
 
-struct Fitting {
-    mesh: Arc<Mesh>,
-    solid: Solid,
+/// How far a fit is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// It looks for spheres that touch the surface at so many points.
+    Touching {
+        /// Number of points.
+        points: usize,
+    },
+    /// It chooses those that come near the surface.
+    Choosing {
+        /// How many it has.
+        spheres: usize,
+        /// Part of the surface that they come near, 0 to 1.
+        covered: f64,
+    },
 }
 
-impl Fitting {
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Stage::Touching { points } => {
+                write!(f, "looking for spheres that touch it at {points} points")
+            }
+            Stage::Choosing { spheres, covered } => write!(
+                f,
+                "{spheres} spheres come near {:.0} % of its surface",
+                100.0 * covered
+            ),
+        }
+    }
+}
+
+struct Fitting<'a> {
+    mesh: Arc<Mesh>,
+    solid: Solid,
+    tell: &'a (dyn Fn(Stage) + Sync),
+}
+
+impl Fitting<'_> {
     fn count(&self, count: usize) -> Fitted {
         let (least, most, _) = POINTS;
         let spread = (POINTS_OF_SPHERE * count).clamp(least, most);
@@ -124,7 +165,7 @@ impl Fitting {
         let (mut chosen, mut low, mut high) = (vec![best], 0.0, alone[best]);
         for _ in 0..HALVINGS {
             let tolerance = 0.5 * (low + high);
-            match cover(&spheres, &places, tolerance, count) {
+            match cover(&spheres, &places, tolerance, count, self.tell) {
                 Ok(fewer) => (chosen, high) = (fewer, tolerance),
                 Err(_) => low = tolerance,
             }
@@ -151,7 +192,8 @@ impl Fitting {
                 let some: Vec<DVec3> = all.iter().step_by(step).copied().collect();
                 let reached = |place: &DVec3| spheres.iter().any(|s| gap(s, *place) <= tolerance);
                 let some: Vec<DVec3> = some.into_par_iter().filter(reached).collect();
-                if let Err(at_least) = cover(&spheres, &some, tolerance, MAX_FITTED) {
+                let covered = cover(&spheres, &some, tolerance, MAX_FITTED, self.tell);
+                if let Err(at_least) = covered {
                     return Fitted::too_many(at_least);
                 }
             }
@@ -163,7 +205,7 @@ impl Fitting {
                 .map(|k| all[k])
                 .collect();
             let room = MAX_FITTED - chosen.len();
-            match cover(&spheres, &places, tolerance, room) {
+            match cover(&spheres, &places, tolerance, room, self.tell) {
                 Ok(more) => chosen.extend(more.into_iter().map(|k| spheres[k])),
                 Err(more) => return Fitted::too_many(more.saturating_add(chosen.len())),
             }
@@ -239,6 +281,9 @@ impl Fitting {
     /// The largest spheres inside that touch the surface at the points; the largest of them first, so that of those
     /// that serve alike it is taken.
     fn touching(&self, points: &[(DVec3, DVec3)]) -> Vec<ClumpSphere> {
+        (self.tell)(Stage::Touching {
+            points: points.len(),
+        });
         let spheres: Vec<ClumpSphere> = points
             .par_iter()
             .map(|(place, normal)| self.largest(*place, *normal))
@@ -329,6 +374,7 @@ fn cover(
     places: &[DVec3],
     tolerance: f64,
     most: usize,
+    tell: &dyn Fn(Stage),
 ) -> Result<Vec<usize>, usize> {
     let is_near = |sphere: usize, place: &DVec3| {
         let sphere = &spheres[sphere];
@@ -368,6 +414,10 @@ fn cover(
         }
         left.retain(|place| !is_near(sphere, place));
         chosen.push(sphere);
+        tell(Stage::Choosing {
+            spheres: chosen.len(),
+            covered: 1.0 - left.len() as f64 / places.len() as f64,
+        });
     }
     Ok(chosen)
 }
@@ -430,6 +480,22 @@ mod tests {
         assert!(fitted.spheres.len() < 300, "{}", fitted.spheres.len());
         let gap = in_box(&fitted, size);
         assert!(gap <= 0.051, "{gap}");
+    }
+
+    #[test]
+    fn a_fit_tells_how_far_it_is() {
+        let told = std::sync::Mutex::new(Vec::new());
+        let tell = |stage| told.lock().unwrap().push(stage);
+        let mesh = cuboid(DVec3::new(1.0, 0.6, 0.8));
+        let fitted = fit_mesh_telling(&mesh, Fit::Tolerance(0.1), &tell);
+        let told = told.into_inner().unwrap();
+        assert!(matches!(told[0], Stage::Touching { points: 600.. }));
+        let most = |stage: &Stage| matches!(*stage, Stage::Choosing { spheres, .. } if spheres > 5);
+        assert!(told.iter().any(most) && fitted.spheres.len() > 5);
+        let all =
+            |stage: &Stage| matches!(*stage, Stage::Choosing { covered, .. } if covered == 1.0);
+        assert!(told.iter().any(all));
+        assert_eq!(fitted, fit_mesh(&mesh, Fit::Tolerance(0.1)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub mod shapes;
 use glam::{DMat3, DQuat, DVec3};
 
 pub use cuboid::solid_cuboid;
-pub use fit::{FINEST, Fit, Fitted, MAX_FITTED, fit_mesh};
+pub use fit::{FINEST, Fit, Fitted, MAX_FITTED, Stage, fit_mesh, fit_mesh_telling};
 pub(crate) use fragments::{Fragments, fragments};
 pub use principal::principal_frame;
 pub use summed::summed_spheres;

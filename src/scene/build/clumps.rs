@@ -5,6 +5,7 @@ use std::fmt;
 
 use glam::{DMat3, DQuat, DVec3};
 
+use super::super::PROGRESS;
 use super::super::error::{Problem, exact, rounded};
 use super::super::files::Folder;
 use super::super::format::{self, Inertia, MassProperties, SceneFile, Volume};
@@ -629,7 +630,14 @@ impl Check {
             spheres,
             gap,
             at_least,
-        } = clump::fit_mesh(&mesh, wanted);
+        } = clump::fit_mesh_telling(&mesh, wanted, &|stage| {
+            tracing::info!(
+                target: PROGRESS,
+                "{}: fitting spheres to a mesh of {} triangles: {stage}",
+                path.trim_end_matches(".mesh"),
+                mesh.triangles.len()
+            );
+        });
         let count = spheres.len();
         if let (Fit::Tolerance(tolerance), Some(at_least)) = (wanted, at_least) {
             let spheres = match at_least {

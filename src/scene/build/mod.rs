@@ -148,7 +148,9 @@ pub(super) fn build(
                 walls: &wall_probes,
                 domain: domain.as_ref(),
             };
-            check.initial_overlap(file, bodies, &fills, world, &kept)?
+            check
+                .initial_overlap(file, bodies, &fills, world, &kept)?
+                .into()
         }
     };
     let springs = check.springs(file, &named, &bodies, &shapes);

@@ -5,13 +5,11 @@
 //! instructions of it, as wide as the machine has them. They round as scalars do, and nothing is summed across lanes:
 //! the bits are the same on every machine.
 
-use std::ops::Range;
-
 use bytemuck::{Pod, Zeroable, cast};
 use glam::IVec3;
 
 use super::history::columns;
-use super::lanes::{Soa4, Soa16, WIDTH, both, gather, of_lane};
+use super::lanes::{Soa4, Soa16, WIDTH, both, gather, of_lane, prefetch};
 use super::subdomain::{Chunk, LaneGroup, Reaction, Subdomain};
 use crate::state::State;
 use crate::state::layout::{self, IMPULSE, MATERIAL_BITS, Params, Sphere};
@@ -201,24 +199,6 @@ impl ContactScratch {
     pub fn fraction(&self) -> f32 {
         self.row.fractions.into_iter().fold(0.0, larger)
     }
-}
-
-/// Has the processor fetch some elements that are soon needed, if there are any of these indices.
-#[inline(always)]
-pub(super) fn prefetch<T>(elements: &[T], range: Range<usize>) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        const LINE: usize = 64;
-        let [start, end] = [range.start, range.end].map(|index| index * size_of::<T>());
-        for offset in (start..end).step_by(LINE) {
-            let place = elements.as_ptr().cast::<i8>().wrapping_add(offset);
-            // SAFETY: a prefetch reads nothing, and takes any address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(place) };
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (elements, range);
 }
 
 /// The larger of two numbers, without a thought for those that are none.

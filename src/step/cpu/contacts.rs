@@ -8,10 +8,10 @@ use glam::{IVec3, Vec4};
 #[cfg(not(simd = "portable"))]
 use multiversion::multiversion;
 
-use super::contact_rows::{ContactScratch, Effect, SumRing, larger, prefetch};
+use super::contact_rows::{ContactScratch, Effect, SumRing, larger};
 use super::decomposition::{Decomposition, SubdomainView};
 use super::history::for_law;
-use super::lanes::{WIDTH, read_both};
+use super::lanes::{WIDTH, prefetch, read_both};
 use super::subdomain::{Chunk, LaneGroup, Subdomain};
 pub(super) use crate::math::rounding::add_up as add;
 use crate::state::State;

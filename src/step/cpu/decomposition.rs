@@ -2,10 +2,13 @@
 
 use std::mem::take;
 
+use glam::Vec4;
+
 use super::GRAIN;
 use super::fused::SubdomainScratch;
 use super::integrate::Kinds;
 use super::lanes::WIDTH;
+use super::neighbours::OldLists;
 use super::pose::pose_some;
 use super::shares::{Share, balanced, divide};
 use super::subdomain::Subdomain;
@@ -32,6 +35,8 @@ pub(in crate::step) struct Decomposition {
     scratch: Vec<Box<SubdomainScratch>>,
     shares: Vec<Share>,
     phase: Phase,
+    /// Where the contact histories of the state end that no list has since.
+    left_behind: usize,
 }
 
 /// Who has the current values of spheres, balls and contact histories: the state or the subdomains.
@@ -66,9 +71,11 @@ pub(super) struct SubdomainView<'a> {
 }
 
 impl Decomposition {
-    /// Divides the bodies of a state, and takes over its spheres, balls and contact histories.
-    pub fn fill(&mut self, state: &State) {
+    /// Divides the bodies of a state, and takes over its spheres, balls and contact histories, which lie where its lists
+    /// have them, or the `old` ones.
+    pub(super) fn fill(&mut self, state: &State, old: Option<&OldLists>) {
         debug_assert_eq!(self.phase, Phase::Empty);
+        self.left_behind = old.map_or(0, OldLists::entry_count);
         let Params {
             sleep_steps,
             forces,
@@ -89,7 +96,7 @@ impl Decomposition {
         self.subdomains.resize_with(count, Subdomain::default);
         self.scratch.resize_with(count, Box::default);
         let tasks = self.subdomains.par_iter_mut().zip(ranges);
-        tasks.for_each(|(subdomain, bodies)| subdomain.fill(state, bodies, &balls));
+        tasks.for_each(|(subdomain, bodies)| subdomain.fill(state, old, bodies, &balls));
         self.phase = Phase::Current;
     }
 
@@ -204,9 +211,17 @@ impl Decomposition {
             (own, rest) = rest.split_at_mut(size * subdomain.entries.len());
             tasks.push((subdomain, own));
         }
+        let total: usize = tasks
+            .iter()
+            .map(|(subdomain, _)| subdomain.entries.len())
+            .sum();
         tasks
             .into_par_iter()
             .for_each(|(subdomain, history)| subdomain.write_back(history, size));
+        // What longer lists have left behind would go into checkpoints.
+        if let Some(left_behind) = state.history.get_mut(size * total..size * self.left_behind) {
+            left_behind.fill(Vec4::ZERO);
+        }
     }
 
     /// A body as it is after the last step.
@@ -269,7 +284,7 @@ impl Decomposition {
         nothing: impl Fn() -> T + Sync + Send,
         and: impl Fn(T, T) -> T + Sync + Send,
     ) -> T {
-        self.fill(state);
+        self.fill(state, None);
         let result = self.for_each(state, act, nothing, and);
         self.write_back(state);
         result

@@ -1,12 +1,16 @@
 //! Makes the rows of a subdomain from the neighbour lists.
 
+use std::iter;
 use std::mem::take;
 use std::ops::Range;
+
+use glam::Vec4;
 
 use super::ball_block::BallBlock;
 use super::contact_rows::Effect;
 use super::history;
 use super::lanes::{Soa4, WIDTH};
+use super::neighbours::{OldEntries, OldLists};
 use super::subdomain::{
     Chunk, Facets, LaneGroup, NO_ENTRY, PairEntries, Reaction, Subdomain, WallNeighbours,
 };
@@ -18,11 +22,13 @@ use crate::step::wall_run::walls_of;
 const CHUNK: usize = 1024;
 
 /// The neighbour lists of a subdomain, as far as their pairs have not been listed yet.
-struct Unlisted {
+struct Unlisted<'a> {
     /// Where the list of each sphere starts, and where the last one ends.
-    starts: Vec<usize>,
+    starts: &'a [u32],
     /// The next entry of each sphere: those before it are in pairs, be it from the other side.
-    next: Vec<usize>,
+    next: Vec<u32>,
+    /// The lists by which contact histories are found, unless it is these.
+    old: Option<&'a OldLists>,
     /// Whether bodies may sleep: there may be something to do on one side of a pair only, so each side has it.
     sleep: bool,
 }
@@ -30,11 +36,50 @@ struct Unlisted {
 /// Pairs of a chunk one after the other, before they are put into rows.
 #[derive(Debug, Default)]
 pub(super) struct FillScratch {
-    /// Place of the other sphere in [`Subdomain::local`], and where the neighbour lists have the pair.
-    pairs: Vec<(u32, PairEntries)>,
+    pairs: Vec<Listed>,
     owners: Vec<RowOwner>,
     /// Where each of the pairs went, among those of the chunk.
     slot_of: Vec<u32>,
+}
+
+/// A pair.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    /// Place of the other sphere in [`Subdomain::local`].
+    other: u32,
+    /// Where the neighbour lists have the pair.
+    entries: PairEntries,
+    /// The entry at which its contact history lies; [`NO_HISTORY`] if it has none yet.
+    history: u32,
+}
+
+/// The entry of a history that is zero.
+const NO_HISTORY: u32 = u32::MAX;
+
+/// Finds the entries at which the histories of a sphere lie, one after the other.
+struct Histories<'a>(Option<OldEntries<'a>>);
+
+impl Histories<'_> {
+    /// That of an entry of its list, which has `neighbour`.
+    #[inline(always)]
+    fn find(&mut self, entry: u32, neighbour: u32) -> u32 {
+        match &mut self.0 {
+            Some(old) => old.find(neighbour).unwrap_or(NO_HISTORY),
+            None => entry,
+        }
+    }
+}
+
+impl<'a> Unlisted<'a> {
+    /// The list of the sphere at a place.
+    fn own(&self, place: usize) -> Range<usize> {
+        self.starts[place] as usize..self.starts[place + 1] as usize
+    }
+
+    /// Where the histories of a sphere lie, given its index in the state.
+    fn histories(&self, sphere: usize) -> Histories<'a> {
+        Histories(self.old.map(|old| old.entries(sphere)))
+    }
 }
 
 /// A sphere, and which pairs it owns.
@@ -58,13 +103,21 @@ impl FillScratch {
 }
 
 impl Subdomain {
-    /// Takes over `bodies` with their spheres and pairs; `balls` says which kinds of bodies are moved as balls.
-    pub fn fill(&mut self, state: &State, bodies: Range<usize>, balls: &[bool]) {
+    /// Takes over `bodies` with their spheres and pairs; `balls` says which kinds of bodies are moved as balls. Contact
+    /// histories lie where the lists of the state have them, or the `old` ones.
+    pub fn fill(
+        &mut self,
+        state: &State,
+        old: Option<&OldLists>,
+        bodies: Range<usize>,
+        balls: &[bool],
+    ) {
         if bodies.is_empty() {
             *self = Subdomain::default();
             return;
         }
         let mut lists = self.clear(state, bodies.clone());
+        lists.old = old;
         self.copy_spheres(state);
         self.fill_before(state, &mut lists);
         let first = self.spheres.start;
@@ -89,24 +142,14 @@ impl Subdomain {
         for reaction in &mut self.reactions {
             reaction.place = self.sums.place(reaction.place as usize) as u32;
         }
-        let size = state.params.history_size as usize;
-        self.facet_histories.clear();
-        for walls in &self.wall_neighbours {
-            let entry = walls.entry as usize * size;
-            let own = &state.history[entry..entry + walls.count as usize * size];
-            self.facet_histories.extend_from_slice(own);
-        }
     }
 
     /// Forgets all, and begins with some bodies.
-    fn clear(&mut self, state: &State, bodies: Range<usize>) -> Unlisted {
+    fn clear<'a>(&mut self, state: &'a State, bodies: Range<usize>) -> Unlisted<'a> {
         let first = state.bodies[bodies.start].first_sphere as usize;
         let spheres = first..state.spheres_of(&state.bodies[bodies.end - 1]).end;
-        let starts: Vec<usize> = state.neighbour_starts[spheres.start..=spheres.end]
-            .iter()
-            .map(|&start| start as usize)
-            .collect();
-        self.entries = starts[0]..starts[spheres.len()];
+        let starts = &state.neighbour_starts[spheres.start..=spheres.end];
+        self.entries = starts[0] as usize..starts[spheres.len()] as usize;
         self.blocks.clear();
         self.groups.clear();
         self.others.clear();
@@ -116,14 +159,16 @@ impl Subdomain {
         self.reactions.clear();
         self.wall_neighbours.clear();
         self.facets.clear();
+        self.facet_histories.clear();
         self.chunks.clear();
-        (self.bodies, self.spheres) = (bodies, spheres);
+        (self.bodies, self.spheres) = (bodies, spheres.clone());
         self.history_columns = history::columns_of(state);
         self.reach = 0;
         self.idle = 0;
         Unlisted {
-            next: starts.clone(),
+            next: starts[..spheres.len()].to_vec(),
             starts,
+            old: None,
             sleep: state.params.sleep_steps > 0,
         }
     }
@@ -157,25 +202,26 @@ impl Subdomain {
 
     /// Puts the pairs with spheres of lower index than any of its own into rows.
     fn fill_before(&mut self, state: &State, lists: &mut Unlisted) {
-        let Unlisted {
-            starts,
-            next,
-            sleep,
-        } = lists;
-        if !*sleep {
+        if !lists.sleep {
             let first = self.spheres.start;
             for place in 0..self.spheres.len() {
-                let list = &state.neighbours[starts[place]..starts[place + 1]];
+                let list = &state.neighbours[lists.own(place)];
                 let start = self.fill_scratch.pairs.len();
+                let mut entry = lists.starts[place];
+                let mut histories = lists.histories(first + place);
                 for &other in list.iter().take_while(|&&other| other < first as u32) {
-                    let entry = next[place] as u32;
-                    let entries = PairEntries {
-                        own: entry,
-                        other: entry,
+                    let pair = Listed {
+                        other: self.place(other),
+                        entries: PairEntries {
+                            own: entry,
+                            other: entry,
+                        },
+                        history: histories.find(entry, other),
                     };
-                    self.fill_scratch.pairs.push((self.place(other), entries));
-                    next[place] += 1;
+                    self.fill_scratch.pairs.push(pair);
+                    entry += 1;
                 }
+                lists.next[place] = entry;
                 if self.fill_scratch.pairs.len() > start {
                     self.fill_scratch.own(place, start);
                     self.reach = place + 1;
@@ -192,42 +238,55 @@ impl Subdomain {
     /// Lists the pairs of a sphere that are not listed yet, and its facets.
     fn list_sphere(&mut self, state: &State, lists: &mut Unlisted, place: usize) {
         let neighbours = &state.neighbours;
-        let Unlisted {
-            starts,
-            next,
-            sleep,
-        } = lists;
         let Range { start: first, end } = self.spheres;
-        let own = starts[place]..starts[place + 1];
+        let own = lists.own(place);
         let walls = walls_of(&neighbours[own.clone()]).len();
-        let list = next[place]..own.end - walls;
+        let list = lists.next[place] as usize..own.end - walls;
         let start = self.fill_scratch.pairs.len();
+        let mut histories = lists.histories(first + place);
         for (entry, &other) in list.clone().zip(&neighbours[list]) {
+            let entry = entry as u32;
             // Lists are sorted and symmetric, and spheres come in order: the entry for the same pair in the other list is
             // always the next one there.
             let mut mirror = entry;
-            if !*sleep && (other as usize) < end {
-                let next = &mut next[other as usize - first];
+            if !lists.sleep && (other as usize) < end {
+                let next = &mut lists.next[other as usize - first];
                 mirror = *next;
                 *next += 1;
             }
-            let entries = PairEntries {
-                own: entry as u32,
-                other: mirror as u32,
+            let pair = Listed {
+                other: self.place(other),
+                entries: PairEntries {
+                    own: entry,
+                    other: mirror,
+                },
+                history: histories.find(entry, other),
             };
-            self.fill_scratch.pairs.push((self.place(other), entries));
+            self.fill_scratch.pairs.push(pair);
         }
         self.fill_scratch.own(place, start);
         if walls > 0 {
-            let facets = &neighbours[own.end - walls..own.end];
+            let entry = own.end - walls;
+            let facets = &neighbours[entry..own.end];
             self.wall_neighbours.push(WallNeighbours {
                 place: place as u32,
                 first: self.facets.len() as u32,
                 count: walls as u32,
                 facets: Facets::of(facets, state.facets()),
-                entry: (own.end - walls) as u32,
+                entry: entry as u32,
             });
             self.facets.extend_from_slice(facets);
+            let size = state.params.history_size as usize;
+            for (entry, &facet) in (entry as u32..).zip(facets) {
+                match histories.find(entry, facet) {
+                    NO_HISTORY => self
+                        .facet_histories
+                        .extend(iter::repeat_n(Vec4::ZERO, size)),
+                    at => self
+                        .facet_histories
+                        .extend_from_slice(&state.history[at as usize * size..][..size]),
+                }
+            }
         }
     }
 
@@ -262,7 +321,7 @@ impl Subdomain {
         // A group of which all sleep is left out.
         owners.sort_by_cached_key(|owner| {
             let own = owner.start as usize..(owner.start + owner.count) as usize;
-            let others = pairs[own].iter().map(|&(other, _)| other);
+            let others = pairs[own].iter().map(|pair| pair.other);
             let kept = state.params.sleep_steps > 0
                 && !self.is_disturbed(owner.place, others, &state.params);
             // One number: these are compared faster than tuples.
@@ -284,10 +343,13 @@ impl Subdomain {
                         continue;
                     }
                     let pair = owner.start as usize + (row - start);
-                    (others[lane], entries[lane]) = pairs[pair];
                     slot_of[pair] = ((row - chunk.rows.start) * WIDTH + lane) as u32;
-                    let entry = entries[lane].own as usize * size;
-                    let own = &state.history[entry..entry + size];
+                    let pair = pairs[pair];
+                    (others[lane], entries[lane]) = (pair.other, pair.entries);
+                    if pair.history == NO_HISTORY {
+                        continue;
+                    }
+                    let own = &state.history[pair.history as usize * size..][..size];
                     for (columns, own) in histories.iter_mut().zip(own) {
                         columns.set(lane, own.truncate(), own.w);
                     }
@@ -303,7 +365,8 @@ impl Subdomain {
                 rows: start..end,
             });
         }
-        for (&(other, entries), &pair) in pairs.iter().zip(&*slot_of) {
+        for (listed, &pair) in pairs.iter().zip(&*slot_of) {
+            let Listed { other, entries, .. } = *listed;
             if entries.own != entries.other {
                 self.reactions.push(Reaction { place: other, pair });
                 self.reach = self.reach.max(other as usize + 1 - chunk.spheres.start);

@@ -5,6 +5,8 @@
 //! as wide as the machine has them: the compiler sees to that. Vectors round as scalars do, and
 //! nothing is summed across lanes: the bits are the same on every machine.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, cast, cast_ref};
 use glam::{Mat4, Vec3, Vec4};
 
@@ -118,6 +120,24 @@ pub fn read_both([a, b]: [&mut Soa4<WIDTH>; 2], elements: &[[[f32; 4]; 2]; WIDTH
     }
     a.read(elements, 0);
     b.read(elements, 1);
+}
+
+/// Has the processor fetch some elements that are soon needed, if there are any of these indices.
+#[inline(always)]
+pub fn prefetch<T>(elements: &[T], range: Range<usize>) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        const LINE: usize = 64;
+        let [start, end] = [range.start, range.end].map(|index| index * size_of::<T>());
+        for offset in (start..end).step_by(LINE) {
+            let place = elements.as_ptr().cast::<i8>().wrapping_add(offset);
+            // SAFETY: a prefetch reads nothing, and takes any address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(place) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (elements, range);
 }
 
 /// A bit for each of eight marks that is not 0.

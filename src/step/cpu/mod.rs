@@ -56,6 +56,7 @@ mod fused;
 mod heat;
 mod history;
 mod integrate;
+#[allow(unsafe_code)]
 mod lanes;
 mod neighbours;
 mod pose;
@@ -74,7 +75,7 @@ use forces::forces;
 use fused::{FUSED, fused_step};
 use heat::heat;
 use integrate::integrate;
-use neighbours::neighbours;
+use neighbours::{carry, neighbours};
 use pose::pose;
 use scan::scan;
 use scatter::scatter;
@@ -156,7 +157,10 @@ impl CpuEngine {
             Pass::Bin => bin(state),
             Pass::Scan => scan(state),
             Pass::Scatter => scatter(state),
-            Pass::Neighbours => neighbours(state, &mut self.scratch),
+            Pass::Neighbours => {
+                neighbours(state, &mut self.scratch);
+                carry(state, &self.scratch.old);
+            }
             Pass::Contacts => contacts(state, &mut self.decomposition),
             Pass::Walls => walls(state, &mut self.decomposition),
             Pass::Forces => forces(state),
@@ -274,7 +278,7 @@ impl CpuEngine {
             neighbours(state, scratch);
         }
         if !decomposition.is_filled() {
-            decomposition.fill(state);
+            decomposition.fill(state, rebuilds.then_some(&scratch.old));
         }
         lap(Pass::Neighbours);
         forces(state);

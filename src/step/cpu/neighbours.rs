@@ -7,7 +7,6 @@ use glam::{IVec3, Vec3, Vec4};
 #[cfg(not(simd = "portable"))]
 use multiversion::multiversion;
 
-use super::history::with_size;
 use super::lanes::{compress, marked};
 use crate::math::grid::{row_parts, row_ranges, shortest_way, wrap};
 use crate::math::parallel::prelude::*;
@@ -26,7 +25,8 @@ const LANES: usize = 8;
 
 /// Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in
 /// the order of their indices, then facets of walls, so that the sum of the contact forces does not depend on
-/// when they were built. Contact histories go from the old lists to the new ones.
+/// when they were built. Contact histories stay where the old lists have them: who goes on with them finds them by
+/// [`OldLists::entries`], or has [`carry`] move them.
 pub(super) fn neighbours(state: &mut State, scratch: &mut ListScratch) {
     let walls = WallTable {
         walls: &state.walls[..state.params.wall_count as usize],
@@ -52,11 +52,10 @@ pub(super) fn neighbours(state: &mut State, scratch: &mut ListScratch) {
     } = state;
     let ListScratch { old, places, lists } = scratch;
     std::mem::swap(&mut old.starts, neighbour_starts);
-    std::mem::swap(&mut old.neighbours, neighbours);
-    std::mem::swap(&mut old.history, history);
     neighbour_starts.resize(old.starts.len(), 0);
-    neighbours.resize(old.neighbours.len(), 0);
-    history.resize(old.history.len(), Vec4::ZERO);
+    old.neighbours.clear();
+    old.neighbours
+        .extend_from_slice(&neighbours[..old.entry_count()]);
 
     places.fill(spheres, sorted, params);
     lists.resize_with(spheres.len().div_ceil(CHUNK), Vec::new);
@@ -94,35 +93,53 @@ pub(super) fn neighbours(state: &mut State, scratch: &mut ListScratch) {
     }
 
     // What longer lists have left behind would go into checkpoints.
-    neighbours[total as usize..].fill(0);
-    history[size * total as usize..].fill(Vec4::ZERO);
-    let mut tasks = Vec::with_capacity(lists.len());
-    let (mut rest, mut rest_of_histories) = (&mut neighbours[..], &mut history[..]);
-    for (chunk, list) in lists.iter().enumerate() {
-        let (own, own_histories);
-        (own, rest) = rest.split_at_mut(list.len());
-        (own_histories, rest_of_histories) = rest_of_histories.split_at_mut(size * list.len());
-        tasks.push((chunk * CHUNK, list, own, own_histories));
+    if let Some(left_behind) = neighbours.get_mut(total as usize..old.entry_count()) {
+        left_behind.fill(0);
     }
-    let starts = &*neighbour_starts;
+    let mut tasks = Vec::with_capacity(lists.len());
+    let mut rest = &mut neighbours[..];
+    for list in &*lists {
+        let own;
+        (own, rest) = rest.split_at_mut(list.len());
+        tasks.push((own, list));
+    }
     tasks
         .into_par_iter()
-        .for_each(|(first, list, neighbours, history)| {
-            neighbours.copy_from_slice(list);
-            let ends = &starts[first..starts.len().min(first + CHUNK + 1)];
-            if size > 0 {
-                let carry = with_size!(size, SIZE => carry::<SIZE>);
-                carry(old, first, ends, neighbours, history);
+        .for_each(|(own, list)| own.copy_from_slice(list));
+}
+
+/// Moves the contact histories of a state from where the `old` lists have them to where its own do.
+pub(super) fn carry(state: &mut State, old: &OldLists) {
+    let size = state.params.history_size as usize;
+    let known = state.history.clone();
+    let (starts, neighbours) = (&state.neighbour_starts, &state.neighbours);
+    for (sphere, own) in starts.windows(2).enumerate() {
+        let mut entries = old.entries(sphere);
+        let own = own[0] as usize..own[1] as usize;
+        for (entry, &other) in own.clone().zip(&neighbours[own]) {
+            let history = &mut state.history[entry * size..][..size];
+            match entries.find(other) {
+                Some(from) => history.copy_from_slice(&known[from as usize * size..][..size]),
+                None => history.fill(Vec4::ZERO),
             }
-        });
+        }
+    }
+    let total = starts.last().map_or(0, |&end| end as usize);
+    if let Some(left_behind) = state
+        .history
+        .get_mut(size * total..size * old.entry_count())
+    {
+        left_behind.fill(Vec4::ZERO);
+    }
 }
 
 /// Memory in which this pass works, kept from call to call; nothing of it is read before it is written.
 #[derive(Debug, Default)]
 pub(super) struct ListScratch {
-    old: OldLists,
+    /// The lists before the last ones.
+    pub old: OldLists,
     places: SortedSpheres,
-    /// OldLists of the spheres of each chunk.
+    /// Lists of the spheres of each chunk.
     lists: Vec<Vec<u32>>,
 }
 
@@ -213,39 +230,49 @@ fn find_some<const PERIODIC: bool>(
     }
 }
 
-/// The neighbour lists of before, with their contact histories.
+/// The neighbour lists of before, by which contact histories are found that lie where they were.
 #[derive(Debug, Default)]
-struct OldLists {
+pub(super) struct OldLists {
     starts: Vec<u32>,
     neighbours: Vec<u32>,
-    history: Vec<Vec4>,
 }
 
-/// Gives each entry of the new lists of the spheres from `first` on the history that it had in the `old`
-/// ones, or none. Both are sorted, so one walk along either is enough.
-fn carry<const SIZE: usize>(
-    old: &OldLists,
-    first: usize,
-    starts: &[u32],
-    neighbours: &[u32],
-    history: &mut [Vec4],
-) {
-    let (history, _) = history.as_chunks_mut::<SIZE>();
-    let (known, _) = old.history.as_chunks::<SIZE>();
-    let own = starts.windows(2).zip(old.starts[first..].windows(2));
-    for (own, before) in own {
-        let [mut at, end] = [0, 1].map(|k| before[k] as usize);
-        let list = (own[0] - starts[0]) as usize..(own[1] - starts[0]) as usize;
-        for entry in list {
-            while at < end && old.neighbours[at] < neighbours[entry] {
-                at += 1;
-            }
-            history[entry] = if at < end && old.neighbours[at] == neighbours[entry] {
-                known[at]
-            } else {
-                [Vec4::ZERO; SIZE]
-            };
+impl OldLists {
+    /// Number of their entries.
+    pub fn entry_count(&self) -> usize {
+        self.starts.last().map_or(0, |&end| end as usize)
+    }
+
+    /// The entries of a sphere.
+    #[inline(always)]
+    pub fn entries(&self, sphere: usize) -> OldEntries<'_> {
+        OldEntries {
+            neighbours: &self.neighbours[..self.starts[sphere + 1] as usize],
+            at: self.starts[sphere] as usize,
         }
+    }
+}
+
+/// The entries that a sphere had, in increasing order of whom it may touch.
+pub(super) struct OldEntries<'a> {
+    neighbours: &'a [u32],
+    at: usize,
+}
+
+impl OldEntries<'_> {
+    /// The entry of a neighbour, which is larger than those that were asked for before: new lists are sorted as old ones
+    /// are, so one walk along either is enough.
+    #[inline(always)]
+    pub fn find(&mut self, neighbour: u32) -> Option<u32> {
+        while self
+            .neighbours
+            .get(self.at)
+            .is_some_and(|&own| own < neighbour)
+        {
+            self.at += 1;
+        }
+        let found = self.neighbours.get(self.at) == Some(&neighbour);
+        found.then_some(self.at as u32)
     }
 }
 

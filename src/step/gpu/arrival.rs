@@ -103,6 +103,8 @@ impl Context {
         downloaded.fetch_add(length, Ordering::Relaxed);
         let word = Arc::new(Mutex::new(Word::default()));
         let told = Arc::clone(&word);
+        // On a device that is lost there are no buffers any more. Who waits hears of it.
+        let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         staging.map_async(wgpu::MapMode::Read, ..length, move |outcome| {
             let mut word = told.lock().unwrap_or_else(PoisonError::into_inner);
             word.outcome = Some(outcome);
@@ -112,6 +114,7 @@ impl Context {
                 waker.wake();
             }
         });
+        drop(scope);
         Arrival {
             staging,
             length,

@@ -9,6 +9,7 @@ mod device;
 mod dispatch;
 mod engine;
 mod entry_point;
+#[allow(unsafe_code)]
 mod kernels;
 mod population;
 mod removal;

@@ -4,6 +4,8 @@
 //! there. They take turns, round after round, so that whatever slows the machine down for a while
 //! slows all of them; speeds are compared within a round.
 
+#![forbid(unsafe_code)]
+
 mod peer;
 mod pile;
 mod plot;

@@ -81,6 +81,44 @@ pub const SAME_BITS_ON_AARCH64: Step = Step {
     remedy: "a processor of another kind gives other bits",
 };
 
+/// Has Miri, an interpreter that finds what `unsafe` code may not do, run the tests of what both engines and many lanes share.
+///
+/// # Errors
+/// With a sentence, if a test fails.
+pub fn miri() -> Result<(), String> {
+    let rustup = |arguments: &[&str]| {
+        let mut command = Command::new("rustup");
+        command
+            .args(["run", "nightly", "cargo", "miri"])
+            .args(arguments);
+        command.env("CARGO_TARGET_DIR", "target/miri");
+        command
+    };
+    let mut version = rustup(&["--version"]);
+    let version = version.stdout(Stdio::null()).stderr(Stdio::null());
+    if !version.status().is_ok_and(|status| status.success()) {
+        eprintln!(
+            "           ignored: Miri; `rustup toolchain install nightly --component miri,rust-src` brings it"
+        );
+        return Ok(());
+    }
+    let mut test = rustup(&[
+        "test",
+        "--package",
+        "rockfall",
+        "--no-default-features",
+        "--features=cpu,scene",
+        "--lib",
+        "--",
+        "math::grid",
+        "step::cpu::lanes",
+    ]);
+    match test.status() {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err("Miri's run failed; it names the place above".to_owned()),
+    }
+}
+
 /// Packages that the emulated processor needs and this machine lacks, if any.
 pub fn lacks_aarch64() -> Option<&'static str> {
     let lacks = |program: &str| {

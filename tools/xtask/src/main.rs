@@ -3,6 +3,8 @@
 //!
 //! It has no dependencies, so that it starts within a second of a clean clone.
 
+#![forbid(unsafe_code)]
+
 mod apt;
 mod book;
 mod display;
@@ -42,7 +44,7 @@ Usage: cargo xtask test [--long | --web]
             tested with OpenMPI, which it installs on Debian and Ubuntu. The package for Python is tested as an installed wheel, in an environment with what it needs from PyPI
   --long    afterwards also runs the slow physics tests, in release mode, the GPU tests on a second implementation of
             Vulkan (SwiftShader; installs Chromium, which brings it, on Debian and Ubuntu), holds builds without threads, with AVX2
-            alone, without vector instructions of x86-64, and for an emulated aarch64 to the bits of one with them, builds the package from its own files,
+            alone, without vector instructions of x86-64, and for an emulated aarch64 to the bits of one with them, has Miri look at unsafe code if it is there, builds the package from its own files,
             compares the library's interface with that of the last release, holds the dependencies to deny.toml, tests the package for Python in release mode, and runs the tests of
             the tools in Python, for which it makes an environment with numpy, matplotlib, pandas and vtk
   --web     instead builds the page for browsers, and tests it in Chromium beside the program; installs Chromium on
@@ -306,6 +308,8 @@ fn test(long: bool) -> Result<(), String> {
             }
             Some(remedy) => eprintln!("           ignored: the bits of an aarch64; {remedy}"),
         }
+        announce("the tests of unsafe code, in Miri");
+        features::miri()?;
         announce("the GPU tests on a second implementation of Vulkan, SwiftShader");
         swiftshader::test()?;
         announce("the tests of the passes on OpenGL");
