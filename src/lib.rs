@@ -58,13 +58,11 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`error`](mod@error) | what can go wrong |
 //! | `math` | grids, rotations, rounding |
-//! | [`model`] | a scene made ready, in `f64`: [clumps](model::clump), [walls](model::wall), [forces](model::forces), [inlets and outlets](model::flow) |
+//! | [`model`] | a scene made ready, in `f64`: [clumps](model::clump), [walls](model::wall), [forces](model::forces), [inlets and outlets](model::flow), [errors](mod@error) |
 //! | [`state`] | flat arrays in the [layout](state::layout) that the shaders share |
 //! | [`step`] | the passes of a step, the contact law, and the engines: the CPU and the [GPU](step::gpu) |
-//! | [`simulation`] | a model on an engine: [`Simulation`], [`Snapshot`], [`Observer`], [checkpoints](simulation::checkpoint) |
-//! | [`analysis`] | measures of granular media: fields by coarse graining, mixing, structure, flow |
+//! | [`simulation`] | a model on an engine: [`Simulation`], [`Snapshot`], [`Observer`], [checkpoints](simulation::checkpoint), and [measures](simulation::analysis) of granular media |
 //! | [`scene`] | scene files, checked and made ready |
 //! | [`output`] | files of results |
 //! | `render`, `viewer` | pictures and the window |
@@ -98,8 +96,6 @@
 // The lower layers have what the upper ones use. The program uses all of them: with it, the lints are on.
 #![cfg_attr(not(feature = "measure"), allow(dead_code, unused_imports))]
 
-pub mod analysis;
-pub mod error;
 #[doc(hidden)]
 pub mod math;
 #[cfg(feature = "measure")]
@@ -118,8 +114,8 @@ pub mod step;
 #[cfg(feature = "view")]
 pub mod viewer;
 
-pub use error::Error;
 pub use glam;
+pub use model::error::{self, Error};
 pub use model::handle::{BodyHandle, GroupHandle, MaterialHandle, ShapeHandle, WallHandle};
 pub use simulation::bodies::NewBody;
 pub use simulation::events::Event;

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use glam::DVec3;
-use rockfall::analysis::Moment;
-use rockfall::analysis::fields::{Fields, Grid};
-use rockfall::analysis::flow::{Rate, arches};
-use rockfall::analysis::plan::{MixingPlan, Plan, Property, SlopePlan, mean_diameter};
 use rockfall::error::Error;
 use rockfall::model::Model;
 use rockfall::output::{KeptRun, Rounded, RunFolder, Table, vtk, write_npz};
+use rockfall::simulation::analysis::Moment;
+use rockfall::simulation::analysis::fields::{Fields, Grid};
+use rockfall::simulation::analysis::flow::{Rate, arches};
+use rockfall::simulation::analysis::plan::{MixingPlan, Plan, Property, SlopePlan, mean_diameter};
 use serde_json::{Map, Value, json};
 
 use super::failure::{Failure, Outcome};

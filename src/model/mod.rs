@@ -5,6 +5,7 @@
 
 pub mod bond;
 pub mod clump;
+pub mod error;
 pub mod flow;
 pub mod forces;
 pub mod handle;
@@ -82,7 +83,7 @@ impl Law {
 
     /// # Errors
     /// If it is one that the CPU engine does not have.
-    pub fn check_on_cpu(&self) -> crate::error::Result<()> {
+    pub fn check_on_cpu(&self) -> crate::model::error::Result<()> {
         match self.custom() {
             Some(law) => Err(crate::Error::CustomLaw {
                 file: law.file.display().to_string(),

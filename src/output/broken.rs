@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::simulation::snapshot::Snapshot;
 
 /// Names of its columns: the step and the time after which the bond broke no more than a step later, its number, those of its two

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::aside::write_aside;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::simulation::Simulation;
 use crate::simulation::checkpoint::{Checkpoint, encode, unreadable};
 use crate::simulation::snapshot::Snapshot;

@@ -9,12 +9,12 @@ use glam::{DQuat, DVec3};
 use zip::ZipArchive;
 
 use super::RunFolder;
-use crate::analysis::{self, Grain, Moment};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::quantity::{QUANTITIES, Quantities};
 use crate::model::wall::{Moving, Pose};
 use crate::model::{Model, ModelBody};
 use crate::simulation::Simulation;
+use crate::simulation::analysis::{self, Grain, Moment};
 use crate::simulation::network::{Network, NetworkContact, Partner};
 use crate::state::State;
 

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use super::table::{Column, Table, Values};
-use crate::analysis::fields::{Field, Fields};
+use crate::simulation::analysis::fields::{Field, Fields};
 
-/// Names of the components of the kinetic stress, in the order of [`COMPONENTS`](crate::analysis::fields::COMPONENTS).
+/// Names of the components of the kinetic stress, in the order of [`COMPONENTS`](crate::simulation::analysis::fields::COMPONENTS).
 const KINETIC: [&str; 9] = [
     "kinetic_stress_xx",
     "kinetic_stress_xy",

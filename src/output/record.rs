@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::aside::write_aside;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::simulation::checkpoint::hex;
 use crate::simulation::{Backend, Options, Precision, Simulation};
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Rounded;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::flow::{Amount, Passed};
 use crate::simulation::Seen;
 use crate::simulation::Simulation;

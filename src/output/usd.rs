@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use glam::{DQuat, DVec3};
 
 use super::meshes::{colour, shape_mesh};
-use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::model::error::{Error, Result};
 use crate::model::wall::Shape;
 use crate::simulation::Simulation;
 

@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Write};
 
 use super::table::{Column, Table, Values};
 use super::walls::WallMesh;
-use crate::analysis::fields::{Fields, Grid};
+use crate::simulation::analysis::fields::{Fields, Grid};
 
 /// What a VTK file has: points, what they make up, and numbers that belong to either.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use hdf5_pure::{AttrValue, FileBuilder, GroupBuilder, H5Element, make_i64_type};
 
 use super::table::{Column, Table, Values};
 use super::walls::walls;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::quantity::QUANTITIES;
 use crate::simulation::Simulation;
 use crate::simulation::snapshot::Snapshot;

@@ -37,8 +37,8 @@ use bytemuck::{Pod, Zeroable, bytes_of, bytes_of_mut, cast_slice, cast_slice_mut
 use glam::{DVec3, IVec3, Vec3};
 use wgpu::{BufferUsages, TextureUsages};
 
-use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::model::error::{Error, Result};
 use crate::model::forces::End;
 use crate::model::view::{Background, Clip, Ground, Lines, SceneView};
 use crate::model::wall::Wall;

@@ -4,7 +4,7 @@ use image::RgbaImage;
 use wgpu::{TextureFormat, TextureUsages};
 
 use super::{Camera, Line, Look, Renderer, texture};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::step::Patience;
 use crate::step::gpu::Context;
 

@@ -3,7 +3,7 @@
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use wgpu::TextureFormat;
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::render::shaders::Texts;
 use crate::step::gpu::Context;
 

@@ -3,7 +3,7 @@
 use encase::UniformBuffer;
 use wgpu::BufferUsages;
 
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::simulation::Simulation;
 use crate::state::{Field, State, quantities};
 use crate::step::gpu::{Context, GpuEngine};

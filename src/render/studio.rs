@@ -5,8 +5,8 @@ use image::RgbaImage;
 
 use super::legend::{Legend, Scale, Writer, caption};
 use super::{Bounds, Camera, ColourBy, ColourMap, Look, PICTURE, Renderer};
-use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::model::error::{Error, Result};
 use crate::model::view::{Background, Clip, Ground, Lines};
 use crate::simulation::Simulation;
 use crate::step::gpu::{Adapter, Context};

@@ -6,12 +6,12 @@ use glam::DVec3;
 
 use super::Scene;
 use super::format;
-use crate::analysis::fields::{Fields, Grid};
-use crate::analysis::plan::{MixingPlan, Plan, Property, SlopePlan};
-use crate::error::Result;
 use crate::model::Model;
+use crate::model::error::Result;
 use crate::model::stage::{LOOK, Until};
 use crate::simulation::Simulation;
+use crate::simulation::analysis::fields::{Fields, Grid};
+use crate::simulation::analysis::plan::{MixingPlan, Plan, Property, SlopePlan};
 use crate::simulation::observe::Observer;
 use crate::simulation::summary::Summary;
 use crate::state::Field;

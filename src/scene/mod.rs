@@ -49,8 +49,8 @@ use std::path::{Path, PathBuf};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 
-use crate::error::Error;
 use crate::model::Model;
+use crate::model::error::Error;
 use crate::simulation::checkpoint;
 use files::{Folder, neighbour};
 
@@ -89,7 +89,7 @@ impl Scene {
     ///
     /// # Errors
     /// If a file cannot be read or written.
-    pub fn save(&self, folder: &Path) -> crate::error::Result<()> {
+    pub fn save(&self, folder: &Path) -> crate::model::error::Result<()> {
         let mut file = self.file.clone();
         file.schema = None;
         if let Some(law) = self.model.contact.law.custom() {

@@ -4,7 +4,7 @@ use glam::{DQuat, DVec3};
 
 use super::Simulation;
 use super::snapshot::Snapshot;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::state::layout::Body;
 use crate::state::{Field, angular_velocity, body_orientation};
 

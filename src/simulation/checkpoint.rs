@@ -30,8 +30,8 @@ use glam::{DQuat, DVec3, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::error::{Error, Result};
 use crate::model::clump::Clump;
+use crate::model::error::{Error, Result};
 use crate::model::flow::Traffic;
 use crate::model::quantity::Quantities;
 use crate::model::wall::{Pose, Wall};

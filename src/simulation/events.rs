@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Simulation;
 use super::network::Partner;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::handle::{BodyHandle, GroupHandle, WallHandle};
 use crate::state::{Field, State};
 use crate::step::Patience;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::model::error::{Error, Result};
 use crate::state::history_size;
 
 /// Bytes of a body in the CPU engine, besides those of its spheres, from runs of 1 to 5 million balls.

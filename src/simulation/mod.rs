@@ -1,5 +1,6 @@
 //! A simulation on either engine.
 
+pub mod analysis;
 pub mod bodies;
 pub mod bulk;
 pub mod checkpoint;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::flow::{Probe, Traffic};
 use crate::model::wall;
 use crate::model::{Model, ModelBody};

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::simulation::Simulation;
 
 /// Looks at a simulation now and then while [`Simulation::run`] steps it: to write results, to show

@@ -7,7 +7,7 @@ use glam::{DMat3, DVec3};
 
 use super::Simulation;
 use super::snapshot::Snapshot;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::handle::BodyHandle;
 use crate::state::{Field, body_orientation};
 

@@ -2,8 +2,8 @@
 
 use glam::{DMat3, DQuat, DVec3};
 
-use crate::error::Result;
 use crate::model::Model;
+use crate::model::error::Result;
 use crate::model::quantity::Quantities;
 use crate::model::wall::{Dynamic, Moving};
 use crate::simulation::Simulation;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::Simulation;
 use super::summary::Summary;
-use crate::error::Result;
 use crate::model::Model;
+use crate::model::error::Result;
 use crate::model::stage::{LOOK, Until};
 use crate::state::{self, Field};
 use crate::step::Patience;

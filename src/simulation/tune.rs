@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::Simulation;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::forces::{AppliedForce, Drag};
 use crate::model::handle::{MaterialHandle, WallHandle};
 use crate::model::pull::Pull;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use glam::DVec3;
 
-use crate::error::Result;
 use crate::math::display::Rounded;
+use crate::model::error::Result;
 use crate::model::wall::Wall;
 use crate::model::{Law, Model};
 use crate::simulation::Simulation;

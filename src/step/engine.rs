@@ -10,7 +10,7 @@ use serde::Serialize;
 #[cfg(feature = "gpu")]
 use super::gpu::GpuEngine;
 use super::{Canceller, Pass};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 

@@ -8,7 +8,7 @@ use winit::dpi::PhysicalSize;
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::step::gpu::{Adapter, Context};
 
 /// A window that can be drawn onto.

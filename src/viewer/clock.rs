@@ -9,7 +9,7 @@ use pollster::block_on;
 use web_time::Instant;
 
 use super::PATIENCE;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::simulation::Simulation;
 
 /// Wall time that steps may take between two pictures where one thread has to do both: the window stays responsive.

@@ -11,7 +11,7 @@ use winit::window::Window;
 use super::keys::Action;
 use super::panel::Wish;
 use super::stage;
-use crate::error::Error;
+use crate::model::error::Error;
 use crate::model::{ContactModel, Model};
 use crate::output::{KeptRun, RunFolder};
 use crate::render::{Shot, Studio};

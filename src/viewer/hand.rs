@@ -5,7 +5,7 @@ use winit::event::{ElementState, MouseButton, MouseScrollDelta, Touch, TouchPhas
 use winit::keyboard::ModifiersState;
 
 use super::{PATIENCE, Viewer};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::handle::WallHandle;
 use crate::model::pull::Pull;
 use crate::render::{Line, Look, Thing};

@@ -6,9 +6,9 @@ use std::time::Duration;
 use web_time::Instant;
 
 use super::PATIENCE;
-use crate::error::Result;
 use crate::math::parallel::prelude::*;
 use crate::model::Model;
+use crate::model::error::Result;
 use crate::output::{RunFolder, Statistics};
 use crate::simulation::Simulation;
 use crate::state::{Field, angular_velocity, body_orientation};

@@ -34,7 +34,7 @@ use web_time::Instant;
 use winit::event::{ElementState, WindowEvent};
 use winit::keyboard::Key;
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::view::{Clip, WallLook};
 use crate::render::shaders::Texts;
 use crate::render::{Camera, ColourBy, Look, Overlay};

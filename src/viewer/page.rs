@@ -28,7 +28,7 @@ use super::keys::Action;
 use super::stage::{Files, Handed};
 use super::watch::Watch;
 use super::{Notice, PATIENCE, Picked, Setup, Viewer};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::output::write_state;
 use crate::scene::Placed;
 use crate::simulation::snapshot::Snapshot;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use image::{ImageFormat, RgbaImage};
 
 use super::PATIENCE;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::render::film::Film;
 use crate::render::legend::{Legend, Scale, Writer, caption};
 use crate::render::{Camera, Line, Look, Overlay, PICTURE, Renderer};

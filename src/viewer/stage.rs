@@ -7,7 +7,7 @@ use super::history::History;
 use super::panel::Wish;
 use super::timeline::{Ring, Timeline};
 use super::{IN_PAGE, PATIENCE};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::handle::MaterialHandle;
 use crate::model::{ContactModel, Model, PairLaw};
 use crate::output::{KeptRun, RunFolder};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use web_time::Instant;
 
 use super::{IN_PAGE, PATIENCE};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::output::KeptRun;
 use crate::simulation::Simulation;
 use crate::state::State;

@@ -19,7 +19,7 @@ use super::canvas::Canvas;
 use super::gallery::Gallery;
 use super::watch::Watch;
 use super::{Notice, QUIET, Setup, Viewer};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::output::{Record, RunFolder, RunSummary};
 use crate::scene;
 

@@ -7,14 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::common::own;
 
 /// The top-level modules, the lowest first.
-const LAYERS: [&str; 12] = [
-    "error",
+const LAYERS: [&str; 10] = [
     "math",
     "model",
     "state",
     "step",
     "simulation",
-    "analysis",
     "scene",
     "output",
     "render",
@@ -93,7 +91,7 @@ fn word(text: &str) -> String {
 /// The module in which what the crate's root re-exports stands.
 fn home(name: &str) -> &str {
     match name {
-        "Error" => "error",
+        "Error" | "error" => "model",
         "Backend" | "Observer" | "Options" | "Simulation" | "Snapshot" | "Watch" => "simulation",
         other => other,
     }
@@ -152,7 +150,7 @@ fn an_import_that_goes_up_is_found() {
     let file = |text: &str| [("model/wall/mod.rs".to_owned(), text.to_owned())];
     for up in [
         "use crate::state::State;",
-        "use crate::{error, state::{self, Field}};",
+        "use crate::{math, state::{self, Field}};",
         "fn f() { crate::Simulation::new(); }",
         "use crate::unheard_of::Thing;",
     ] {
@@ -168,15 +166,7 @@ fn an_import_that_goes_up_is_found() {
 }
 
 /// The layers that run wherever their caller does, in a browser say.
-const CORE: [&str; 7] = [
-    "error",
-    "math",
-    "model",
-    "state",
-    "step",
-    "simulation",
-    "analysis",
-];
+const CORE: [&str; 5] = ["math", "model", "state", "step", "simulation"];
 
 /// What they leave to their caller: clocks, and these modules of the standard library.
 const OUTSIDE: [&str; 5] = ["Instant", "SystemTime", "fs", "thread", "env"];

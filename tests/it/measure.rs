@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 
-use rockfall::analysis::Moment;
-use rockfall::analysis::fields::{Fields, Grid};
-use rockfall::analysis::structure::Structure;
 use rockfall::glam::DVec3;
 use rockfall::scene::{self, Ending};
+use rockfall::simulation::analysis::Moment;
+use rockfall::simulation::analysis::fields::{Fields, Grid};
+use rockfall::simulation::analysis::structure::Structure;
 use rockfall::{Observer, Simulation};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use crate::error::Result;
 use crate::math::parallel::prelude::*;
 use crate::math::parallel::thread_count;
+use crate::model::error::Result;
 use crate::simulation::Simulation;
 
 /// Copies, of which the fastest counts.

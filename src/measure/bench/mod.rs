@@ -26,8 +26,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::model::error::{Error, Result};
 use crate::simulation::{self, Simulation};
 use crate::state::State;
 use crate::step::Pass;

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::simulation::Simulation;
 use crate::state::layout::SphereLoad;
 

@@ -19,8 +19,8 @@ use glam::{UVec3, UVec4};
 use serde::Serialize;
 
 use super::{Difference, differences, trajectories};
-use crate::error::Result;
 use crate::model::Model;
+use crate::model::error::Result;
 use crate::simulation::summary::Summary;
 use crate::state::layout::Body;
 use crate::state::{Field, State};

@@ -9,9 +9,9 @@ use super::super::format::{self, FillOrientation, Placement, Range, SceneFile, T
 use super::MAX_SPHERES;
 use super::check::{Check, Names, Sign, vector};
 use super::clumps::Shapes;
-use crate::error::gigabytes;
 use crate::model::ModelBody;
 use crate::model::clump::Clump;
+use crate::model::error::gigabytes;
 use crate::model::packing::fill::{self, FillError, Occupied};
 use crate::model::wall::Probe;
 use crate::simulation::memory;

@@ -48,7 +48,7 @@ use std::sync::Arc;
 use bytes::{Reader, Writer};
 use part::{Command, LISTS, Lists, Part};
 
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::state::layout::WALL_STEPS;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::CpuEngine;
-use crate::error::{Error, Result};
 use crate::math::parallel::{Threads, thread_count};
 use crate::model::Model;
+use crate::model::error::{Error, Result};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 use crate::step::{Canceller, Engine, PassTimes};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use super::Context;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::step::Patience;
 
 /// The start of a staging buffer, on its way to the host.

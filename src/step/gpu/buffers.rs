@@ -7,7 +7,7 @@ use wgpu::BufferUsages;
 
 use super::device::Context;
 use super::kernels::{Object, Threads};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::state::layout::{Params, SCAN_BLOCK, Stats, WALL_STEPS, WallPose};
 use crate::state::{Field, KinematicWalls, SLICES, State};
 use crate::step::Patience;

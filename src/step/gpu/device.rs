@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use wgpu::{Backend, Backends, DeviceType, DownlevelFlags, Features, Limits};
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 
 /// Storage buffers that the largest pass binds: WebGPU's default limit.
 const STORAGE_BUFFERS: u32 = 8;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::GpuEngine;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 use crate::step::wall_motion::steps_without_bodies;

@@ -2,7 +2,7 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 use super::kernels::{self, Needs};
 use super::shaders::{self, Shader};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::state::layout::Params;
 use crate::step::Pass;
 

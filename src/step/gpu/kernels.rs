@@ -5,7 +5,7 @@ use super::device::Context;
 use super::dispatch::{grid, workgroups_for};
 use super::entry_point::EntryPoint;
 use super::shaders::Shader;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::state::SLICES;
 use crate::state::layout::{Params, SCAN_BLOCK};
 use crate::step::Pass;

@@ -26,7 +26,7 @@ use std::time::Duration;
 use bytemuck::{bytes_of, bytes_of_mut, pod_read_unaligned};
 use web_time::Instant;
 
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::state::layout::{CUSTOM, Params, Stats, WALL_STEPS};
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};

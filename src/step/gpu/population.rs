@@ -7,7 +7,7 @@ use bytemuck::{pod_collect_to_vec, pod_read_unaligned};
 
 use super::GpuEngine;
 use super::removal::Removal;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::state::layout::{BodyBonds, BodyForce, SphereLoad};
 use crate::state::{Field, State};
 use crate::step::Patience;

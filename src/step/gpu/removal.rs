@@ -8,7 +8,7 @@ use super::device::Context;
 use super::dispatch::{grid, workgroups_for};
 use super::kernels::{Compiler, Object, Program, SCAN};
 use super::shaders::Shader;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::state::Field;
 use crate::state::layout::SCAN_BLOCK;
 

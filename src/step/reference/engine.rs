@@ -1,8 +1,8 @@
 //! The reference as a simulation sees it.
 
 use super::{Real, State};
-use crate::error::Result;
 use crate::model::Model;
+use crate::model::error::Result;
 use crate::state::State as Buffers;
 use crate::state::trace::{Sample, Trace};
 use crate::step::{Canceller, Engine, PassTimes};
