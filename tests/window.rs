@@ -39,13 +39,12 @@ const GAME: [u32; 2] = [480, 360];
 const PANEL: u32 = 300;
 
 /// Where in the panel of a window that is 520 pixels wide some things are: the button that plays, the list of
-/// scenes, gravity along y.
+/// scenes.
 const PLAY: [u32; 2] = [248, 12];
-const LIST: [u32; 2] = [300, 144];
-const GRAVITY: [u32; 2] = [366, 341];
+const LIST: [u32; 2] = [300, 126];
 
 fn main() {
-    let tests: [(&str, Test); 17] = [
+    let tests: [(&str, Test); 20] = [
         (
             "it_draws_what_pictures_show_and_closes",
             it_draws_and_closes,
@@ -73,6 +72,18 @@ fn main() {
             other_scenes_are_opened,
         ),
         ("what_the_panel_is_told_acts", what_the_panel_is_told_acts),
+        (
+            "what_was_tuned_is_undone_and_saved_after_a_look",
+            what_was_tuned_is_undone_and_saved,
+        ),
+        (
+            "a_folder_of_scenes_is_a_gallery_with_pictures",
+            a_folder_is_a_gallery,
+        ),
+        (
+            "files_are_opened_by_a_dialog_of_the_system",
+            files_are_opened_by_a_dialog,
+        ),
         ("it_makes_films", it_makes_films),
         (
             "without_ffmpeg_it_makes_pictures",
@@ -817,39 +828,214 @@ fn other_scenes_are_opened() -> Outcome {
     stage.close()
 }
 
-fn what_the_panel_is_told_acts() -> Outcome {
-    let size = [520, 480];
-    let mut stage = Stage::open_with(SCENE, &[], size, &[])?;
-    let start = stage.still(size)?;
-    let of_picture = |shot: &RgbaImage| {
-        let width = size[0] - PANEL;
-        Seen::cube(&image::imageops::crop_imm(shot, 0, 0, width, size[1]).to_image())
+/// The middles of the fields of the first row of three numbers, which is gravity: boxes of one colour with gaps between
+/// them, behind a word.
+fn gravity_fields(shot: &RgbaImage) -> Option<[[u32; 2]; 3]> {
+    let left = shot.width() - PANEL;
+    let is_box = |x: u32, y: u32| {
+        let [r, g, b, _] = shot.get_pixel(x, y).0;
+        r == g && g == b && (45..56).contains(&r)
     };
-    let cube = of_picture(&start);
-    // A number is typed; keys mean nothing else meanwhile.
-    stage.click(GRAVITY)?;
+    (0..shot.height()).find_map(|y| {
+        let mut boxes: Vec<[u32; 2]> = Vec::new();
+        for x in (left..shot.width()).filter(|&x| is_box(x, y)) {
+            match boxes.last_mut() {
+                // Letters lie in between.
+                Some([_, end]) if x <= *end + 4 => *end = x,
+                _ => boxes.push([x, x]),
+            }
+        }
+        let wide = boxes.into_iter().filter(|[start, end]| end - start > 20);
+        let wide: Vec<[u32; 2]> = wide.collect();
+        let is_behind_a_word = wide.first().is_some_and(|[start, _]| *start > left + 60);
+        let row: [[u32; 2]; 3] = wide.try_into().ok().filter(|_| is_behind_a_word)?;
+        // The first line of the boxes, which are 18 high.
+        Some(row.map(|[start, end]| [(start + end) / 2, y + 8]))
+    })
+}
+
+/// Types a number where gravity along y is.
+fn type_gravity(stage: &mut Stage, size: [u32; 2], number: &str) -> Outcome {
+    let shot = stage.still(size)?;
+    let Some([_, field, _]) = gravity_fields(&shot) else {
+        shot.save(Path::new(env!("CARGO_TARGET_TMPDIR")).join("no_gravity.png"))?;
+        return Err("there are no three numbers in a row; see target/tmp".into());
+    };
+    stage.click(field)?;
     stage.wait_for("a place to type, which is black", |stage| {
         let shot = stage.shot(size)?;
-        let field =
-            image::imageops::crop_imm(&shot, GRAVITY[0] - 18, GRAVITY[1] - 9, 36, 18).to_image();
-        Ok(Seen::new(&field, |[r, g, b]| r + g + b < 60).pixels > 40.0)
+        let place = image::imageops::crop_imm(&shot, field[0] - 24, field[1] - 11, 48, 22);
+        Ok(Seen::new(&place.to_image(), |[r, g, b]| r + g + b < 60).pixels > 40.0)
     })?;
     stage.xdotool(&["key", "ctrl+a"])?;
-    stage.xdotool(&["type", "20"])?;
-    stage.key("Return")?;
-    let typed = stage.still(size)?;
-    if of_picture(&typed)
-        .from(cube)
-        .iter()
-        .any(|way| way.abs() > 0.5)
-    {
+    stage.xdotool(&["type", number])?;
+    stage.key("Return")
+}
+
+/// What the picture beside the panel shows of the cube.
+fn cube_beside_panel(shot: &RgbaImage) -> Seen {
+    let (width, height) = (shot.width() - PANEL, shot.height());
+    Seen::cube(&image::imageops::crop_imm(shot, 0, 0, width, height).to_image())
+}
+
+fn what_the_panel_is_told_acts() -> Outcome {
+    let size = [520, 560];
+    let mut stage = Stage::open_with(SCENE, &[], size, &[])?;
+    let cube = cube_beside_panel(&stage.still(size)?);
+    // A number is typed; keys mean nothing else meanwhile.
+    type_gravity(&mut stage, size, "20")?;
+    let typed = cube_beside_panel(&stage.still(size)?);
+    if typed.from(cube).iter().any(|way| way.abs() > 0.5) {
         return Err("the keys of a number did something else".into());
     }
     stage.click(PLAY)?;
     stage.wait_for("a cube that falls up", |stage| {
-        let now = of_picture(&stage.shot(size)?);
+        let now = cube_beside_panel(&stage.shot(size)?);
         Ok(now.pixels < 0.5 * cube.pixels || now.y < cube.y - 30.0)
     })?;
+    stage.close()
+}
+
+fn what_was_tuned_is_undone_and_saved() -> Outcome {
+    let size = [820, 560];
+    let text = SCENE.replacen("{ ", "{ // The first scene.\n    ", 1);
+    let mut stage = Stage::open_with(&text, &[], size, &[])?;
+    type_gravity(&mut stage, size, "-1.5")?;
+    let tuned = stage.still(size)?;
+    // Another change, which is undone.
+    stage.key("g")?;
+    stage.wait_for_change("gravity that is off", &tuned, 1e-3)?;
+    stage.xdotool(&["key", "ctrl+z"])?;
+    stage.wait_for("gravity as it was tuned", |stage| {
+        Ok(difference(&tuned, &stage.shot(size)?) < 1e-3)
+    })?;
+    stage.xdotool(&["key", "ctrl+s"])?;
+    stage.wait_for_change("what would change", &tuned, 0.02)?;
+    let shown = stage.still(size)?;
+    if fs::read_to_string(&stage.scene)? != text {
+        return Err("the file was written before anybody agreed".into());
+    }
+    // In the window that is shown, the button below on the left: the first in the row of them.
+    let boxes = |[r, g, b]: [i32; 3]| r == g && g == b && (45..56).contains(&r);
+    let picture = image::imageops::crop_imm(&shown, 0, 0, size[0] - PANEL, size[1]).to_image();
+    let row = (0..size[1]).rev().find(|&y| {
+        let line = image::imageops::crop_imm(&picture, 0, y, size[0] - PANEL, 1).to_image();
+        // Not the line of the timeline.
+        y < size[1] - 70 && Seen::new(&line, boxes).pixels > 30.0
+    });
+    let row = row.ok_or("there are no buttons")? - 8;
+    let is_box = |x: &u32| {
+        boxes(
+            picture.get_pixel(*x, row).0[..3]
+                .iter()
+                .map(|c| i32::from(*c))
+                .collect::<Vec<_>>()
+                .try_into()
+                .unwrap_or_default(),
+        )
+    };
+    let first = (0..size[0] - PANEL)
+        .find(is_box)
+        .ok_or("there are no buttons")?;
+    stage.click([first + 8, row])?;
+    let file = stage.scene.clone();
+    stage.wait_for("a file with what was tuned", |_| {
+        let saved = fs::read_to_string(&file)?;
+        let kept = saved.contains("{ // The first scene.");
+        Ok(kept && saved.contains("\"gravity\": [0, -1.5, 0]"))
+    })?;
+    scene::load(&file)?;
+    stage.close()
+}
+
+fn a_folder_is_a_gallery() -> Outcome {
+    let size = [600, 400];
+    let mut stage = Stage::empty(SCENE)?;
+    let folder = stage.directory.path().join("scenes");
+    fs::create_dir(&folder)?;
+    for name in ["one.json", "two.json"] {
+        fs::write(folder.join(name), SCENE)?;
+    }
+    fs::write(folder.join("wrong.json"), "{ \"version\": 1 ")?;
+    let viewer = stage
+        .command(env!("CARGO_BIN_EXE_rockfall"))
+        .args([
+            "view",
+            "scenes",
+            "--backend",
+            "cpu",
+            "--paused",
+            "--size",
+            "600x400",
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    stage.viewer = Some(viewer);
+    stage.wait_for_window("Rockfall")?;
+    stage.wait_for_title("scenes - Rockfall")?;
+    // The cubes of both pictures, one beside the other; the third has none.
+    let cubes = |shot: &RgbaImage, left: u32| {
+        let card = image::imageops::crop_imm(shot, left, 30, 236, 180).to_image();
+        Seen::cube(&card).pixels
+    };
+    stage.wait_for("two pictures", |stage| {
+        let shot = stage.shot(size)?;
+        Ok(cubes(&shot, 8) > 50.0 && cubes(&shot, 252) > 50.0)
+    })?;
+    let gallery = stage.still(size)?;
+    stage.click([370, 110])?;
+    stage.wait_for_title("two - Rockfall")?;
+    stage.wait_for_change("the scene", &gallery, 0.05)?;
+    stage.key("a")?;
+    stage.wait_for_title("scenes - Rockfall")?;
+    stage.key("a")?;
+    stage.wait_for_title("two - Rockfall")?;
+    stage.close()
+}
+
+fn files_are_opened_by_a_dialog() -> Outcome {
+    let tools = tempfile::tempdir()?;
+    // In the place of the dialog of a desktop, of which a test has none.
+    let zenity = tools.path().join("zenity");
+    let path = std::env::var("PATH")?;
+    let path = format!("{}:{path}", tools.path().display());
+    let states = tools.path().join("states");
+    let states = states.to_str().ok_or("a path that is no text")?;
+    let variables = [
+        ("PATH", path.as_str()),
+        ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere"),
+        ("XDG_STATE_HOME", states),
+    ];
+    let mut stage = Stage::open_with(SCENE, &["--plain"], SIZE, &variables)?;
+    let other = stage.directory.path().join("elsewhere");
+    fs::create_dir(&other)?;
+    let other = other.join("other.json");
+    fs::write(&other, SCENE)?;
+    let script = format!("#!/bin/sh\nsleep 1\necho '{}'\n", other.display());
+    fs::write(&zenity, script)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(&zenity, fs::Permissions::from_mode(0o755))?;
+    }
+    stage.xdotool(&["key", "ctrl+o"])?;
+    stage.wait_for_title("other - Rockfall")?;
+    // What was opened is known the next time.
+    let recent = fs::read_to_string(Path::new(states).join("rockfall/recent"))?;
+    let names: Vec<_> = recent
+        .lines()
+        .map(|line| Path::new(line).file_name())
+        .collect();
+    if names != [other.file_name(), stage.scene.file_name()] {
+        return Err(format!("recent files are {recent}").into());
+    }
+    // And where there is no dialog, it is said.
+    fs::write(&zenity, "#!/bin/sh\nexit 1\n")?;
+    let before = stage.still(SIZE)?;
+    stage.xdotool(&["key", "ctrl+o"])?;
+    stage.wait_for_change("a sentence", &before, 0.02)?;
     stage.close()
 }
 

@@ -1,23 +1,24 @@
 //! `rockfall export`.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
 use clap::Args;
 use rockfall::Simulation;
 use rockfall::error::Error;
-use rockfall::output::{write_gltf, write_usd};
+use rockfall::output::{write_gltf, write_usd, write_vtkhdf};
 
 use super::EngineArguments;
 use super::failure::{Failure, Outcome};
 use super::terminal;
 
-/// Write a scene or a kept run for other programs: glTF of one state, OpenUSD of a whole run
+/// Write a scene or a kept run for other programs: glTF of one state, OpenUSD or VTKHDF of a whole run
 ///
 /// A file that ends in .glb gets one state as glTF 2.0, for browsers, viewers and Blender: that of a kept run which is
 /// nearest to --time, the last without it, or the start of a scene. A file that ends in .usda gets all states of a kept
-/// run as OpenUSD, for Blender, Omniverse and others: one state a frame.
+/// run as OpenUSD, for Blender, Omniverse and others: one state a frame. A file that ends in .vtkhdf gets all states as VTKHDF,
+/// for ParaView: spheres, and walls, with their times.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -25,7 +26,7 @@ pub struct Arguments {
     #[arg(value_name = "SCENE|DIR")]
     scene: PathBuf,
 
-    /// File to be written, which ends in .glb or .usda
+    /// File to be written, which ends in .glb, .usda or .vtkhdf
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
 
@@ -37,10 +38,20 @@ pub struct Arguments {
     engine: EngineArguments,
 }
 
+/// What to write.
+#[derive(Clone, Copy, PartialEq)]
+enum To {
+    Gltf,
+    Usd,
+    Vtk,
+}
+
 const EXAMPLES: &str = "\
 Examples:
   rockfall export runs/pile --to pile.usda
       Open what `rockfall run pile.json --out runs/pile` has kept in Blender.
+  rockfall export runs/pile --to pile.vtkhdf
+      The same for ParaView, in one file.
   rockfall export runs/pile --to end.glb
       Its last state, for a browser.";
 
@@ -48,20 +59,22 @@ Examples:
 pub fn run(arguments: &Arguments) -> Outcome {
     let options = arguments.engine.options()?;
     let ending = arguments.to.extension().and_then(|ending| ending.to_str());
-    let is_usd = match ending {
-        Some("usda") => true,
-        Some("glb") => false,
+    let to = match ending {
+        Some("usda") => To::Usd,
+        Some("vtkhdf") => To::Vtk,
+        Some("glb") => To::Gltf,
         _ => {
             return Err(Failure::Usage(format!(
-                "--to: the file {} has no ending that says what it should be; end its name with .glb or .usda",
+                "--to: the file {} has no ending that says what it should be; end its name with .glb, .usda or .vtkhdf",
                 arguments.to.display()
             )));
         }
     };
-    if is_usd && arguments.time.is_some() {
-        return Err(Failure::Usage(
-            "--time asks for one state, and a .usda file has all of them; leave it out, or write a .glb file".into(),
-        ));
+    if to != To::Gltf && arguments.time.is_some() {
+        return Err(Failure::Usage(format!(
+            "--time asks for one state, and a .{} file has all of them; leave it out, or write a .glb file",
+            ending.unwrap_or_default()
+        )));
     }
     let (mut simulation, kept) = if arguments.scene.is_dir() {
         let (simulation, kept) = super::kept(&arguments.scene, &options)?;
@@ -77,25 +90,28 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let unwritten = |error: std::io::Error| Error::unwritten(&arguments.to, &error);
     let file = File::create(&arguments.to).map_err(unwritten)?;
     let mut writer = BufWriter::new(file);
-    let mut states = 1;
-    match &kept {
-        Some(kept) if is_usd => {
-            let times: Vec<f64> = kept.moments().iter().map(|moment| moment.time).collect();
-            states = times.len();
-            write_usd(&mut writer, &mut simulation, &times, |index, simulation| {
-                kept.show(index, simulation)
-            })?;
-        }
-        None if is_usd => write_usd(&mut writer, &mut simulation, &[0.0], |_, _| Ok(()))?,
-        _ => {
-            if let Some(kept) = &kept {
-                let last = kept.moments().len() - 1;
-                let index = arguments.time.map_or(last, |time| kept.nearest(time));
-                kept.show(index, &mut simulation)?;
-            }
+    let times: Vec<f64> = match &kept {
+        Some(kept) => kept.moments().iter().map(|moment| moment.time).collect(),
+        None => vec![0.0],
+    };
+    let show = |index: usize, simulation: &mut Simulation| match &kept {
+        Some(kept) => kept.show(index, simulation),
+        None => Ok(()),
+    };
+    match to {
+        To::Usd => write_usd(&mut writer, &mut simulation, &times, show)?,
+        To::Vtk => write_vtkhdf(&mut writer, &mut simulation, &times, show)?,
+        To::Gltf => {
+            let nearest = |time| kept.as_ref().map_or(0, |kept| kept.nearest(time));
+            show(
+                arguments.time.map_or(times.len() - 1, nearest),
+                &mut simulation,
+            )?;
             write_gltf(&mut writer, &simulation.snapshot()?).map_err(unwritten)?;
         }
     }
+    writer.flush().map_err(unwritten)?;
+    let states = if to == To::Gltf { 1 } else { times.len() };
     let plural = if states == 1 { "state" } else { "states" };
     terminal::print(format_args!(
         "{} ({states} {plural})",

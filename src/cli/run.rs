@@ -387,7 +387,7 @@ pub(super) fn stopped_folder(scene: &Path) -> PathBuf {
 }
 
 /// The folder of Rockfall's own where the system keeps the states of programs; none if the environment does not say.
-fn state_folder() -> Option<PathBuf> {
+pub(super) fn state_folder() -> Option<PathBuf> {
     let named = |name| std::env::var_os(name).map(PathBuf::from);
     let absolute = |path: &PathBuf| path.is_absolute();
     let states = if cfg!(windows) {

@@ -14,6 +14,8 @@ use super::picture::{clip, direction, size};
 
 /// Open a window in which a scene runs, or a kept run is shown
 ///
+/// Of a folder of scenes, it shows all with their pictures; a click opens one.
+///
 /// Of the folder of a run, which `rockfall run --out` makes, the window shows the states that it has kept, with a
 /// timeline; nothing is simulated.
 ///
@@ -23,7 +25,7 @@ use super::picture::{clip, direction, size};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Scene file, or the folder of a run
+    /// Scene file, the folder of a run, or a folder of scenes and runs
     #[arg(value_name = "SCENE|DIR")]
     scene: PathBuf,
 
@@ -50,6 +52,10 @@ pub struct Arguments {
     #[arg(long, value_name = "AXIS", value_parser = direction, allow_hyphen_values = true)]
     up: Option<DVec3>,
 
+    /// Memory for the states that the timeline goes back to, MiB
+    #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    memory: u64,
+
     /// Start without the panel; the key tab shows it
     #[arg(long)]
     plain: bool,
@@ -59,6 +65,8 @@ const EXAMPLES: &str = "\
 Examples:
   rockfall view pile.json
       Watch a scene run.
+  rockfall view scenes
+      See all scenes of a folder, and choose one.
   rockfall view runs/pile
       Watch what `rockfall run pile.json --out runs/pile` has kept.
   rockfall view pile.json --paused --colour speed
@@ -80,6 +88,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
         up: arguments.up,
         panel: !arguments.plain,
         refuge: Some(super::run::stopped_folder(&arguments.scene)),
+        memory: arguments.memory << 20,
+        recent: super::run::state_folder().map(|folder| folder.join("recent")),
     })?;
     Ok(())
 }

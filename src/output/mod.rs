@@ -17,6 +17,7 @@ mod table;
 mod trace;
 mod usd;
 pub mod vtk;
+mod vtkhdf;
 mod walls;
 
 pub use crate::math::display::Rounded;
@@ -32,4 +33,5 @@ pub use summary::RunSummary;
 pub use table::{Column, Table, Values};
 pub use trace::TraceWriter;
 pub use usd::write_usd;
+pub use vtkhdf::write_vtkhdf;
 pub use walls::{WallMesh, walls};

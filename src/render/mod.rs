@@ -57,8 +57,9 @@ use source::{Source, uniform};
 pub use studio::{Shot, Studio};
 use view::View;
 
-/// Side of the shadow map, texels.
+/// Side of the shadow map, texels; and of that of a blurred picture, of which a software driver fills each texel many times.
 const SHADOW_SIZE: u32 = 2048;
+const BLURRED_SHADOW_SIZE: u32 = 512;
 
 /// Parts of a cell, along each side, in which the survey measures: `PARTS` in
 /// `shaders/render/survey.wgsl`.
@@ -100,6 +101,14 @@ impl Look {
     /// Whether pixels are drawn that are larger than those of the picture.
     fn is_blurred(&self) -> bool {
         self.sharpness < 1.0
+    }
+
+    /// Side of the shadow map, texels.
+    fn shadow_size(&self) -> u32 {
+        match self.is_blurred() {
+            true => BLURRED_SHADOW_SIZE,
+            false => SHADOW_SIZE,
+        }
     }
 
     /// Samples of a picture of `size` pixels.
@@ -291,8 +300,8 @@ impl Survey {
     };
 
     /// The box in which 98 % of the volume of the bodies are along each axis, of all of them in `found` (m), which
-    /// were counted in slices of `sliced`; ends that are not far out stay.
-    fn bulk(&self, found: Bounds, sliced: Bounds) -> Bounds {
+    /// were counted in slices of `sliced` by their centres, and reach out of them by `radius`; ends that are not far out stay.
+    fn bulk(&self, found: Bounds, sliced: Bounds, radius: f64) -> Bounds {
         /// Part of the volume that lies beyond each end.
         const OUT: f64 = 0.01;
         /// An end is far out that is farther than this times the length of the rest.
@@ -310,9 +319,9 @@ impl Survey {
                 });
                 slices.count() as f64 * step
             };
-            // A slice more, for what reaches out of the last one.
-            let low = sliced.min[axis] + inner(&mut slices.iter()) - step;
-            let high = sliced.max[axis] - inner(&mut slices.iter().rev()) + step;
+            let margin = step + radius;
+            let low = sliced.min[axis] + inner(&mut slices.iter()) - margin;
+            let high = sliced.max[axis] - inner(&mut slices.iter().rev()) + margin;
             let length = high - low;
             if low - found.min[axis] > FAR * length {
                 bulk.min[axis] = low;
@@ -397,13 +406,7 @@ impl Renderer {
                 BufferUsages::STORAGE | BufferUsages::COPY_SRC,
             )?,
             lines: buffer("lines", size_of::<LineFromCamera>(), BufferUsages::STORAGE)?,
-            shadow_map: texture(
-                device,
-                "shadow_map",
-                DEPTH,
-                [SHADOW_SIZE; 2],
-                TextureUsages::empty(),
-            ),
+            shadow_map: shadow_map(device, SHADOW_SIZE),
             shadow_sampler: device.create_sampler(&wgpu::SamplerDescriptor {
                 label: Some("shadow_sampler"),
                 mag_filter: wgpu::FilterMode::Linear,
@@ -506,7 +509,7 @@ impl Renderer {
             Some(before) if found.radius() > 0.6 * before.radius() => before.union(found),
             _ => found,
         });
-        self.bulk = Some(survey.bulk(found, sliced));
+        self.bulk = Some(survey.bulk(found, sliced, self.body_radius));
         Ok(found)
     }
 
@@ -632,9 +635,12 @@ impl Renderer {
         self.upload_looks(look);
         let samples = look.samples(size);
         self.provide_targets(size, samples)?;
+        if self.shadow_map.width() != look.shadow_size() {
+            self.shadow_map = shadow_map(&self.context.device, look.shadow_size());
+        }
         self.upload_lines(camera, lines)?;
         let surroundings = self.surroundings(look);
-        let view = View::new(camera, look, &surroundings, samples, SHADOW_SIZE);
+        let view = View::new(camera, look, &surroundings, samples, look.shadow_size());
         self.context
             .queue
             .write_buffer(&self.view, 0, &uniform(&view));
@@ -1019,6 +1025,16 @@ fn depth(
         }),
         stencil_ops: None,
     }
+}
+
+fn shadow_map(device: &wgpu::Device, side: u32) -> wgpu::Texture {
+    texture(
+        device,
+        "shadow_map",
+        DEPTH,
+        [side; 2],
+        TextureUsages::empty(),
+    )
 }
 
 /// A texture to draw onto and to read from.

@@ -854,7 +854,7 @@ impl Simulation {
         pollster::block_on(self.fetch_contacts_by(Patience::Block))
     }
 
-    async fn fetch_contacts_by(&mut self, patience: Patience) -> Result<()> {
+    pub(crate) async fn fetch_contacts_by(&mut self, patience: Patience) -> Result<()> {
         let fields = [
             Field::Bodies,
             Field::Walls,

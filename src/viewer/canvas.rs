@@ -1,6 +1,7 @@
 //! The window, its surface, and what egui draws onto it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use wgpu::CurrentSurfaceTexture as Current;
 use winit::dpi::PhysicalSize;
@@ -123,6 +124,15 @@ impl Canvas {
     /// The format of pictures.
     pub fn format(&self) -> wgpu::TextureFormat {
         self.config.format
+    }
+
+    /// Time from one picture to the next that is enough, while there are steps to take.
+    pub fn frame_time(&self) -> Duration {
+        match self.is_gpu {
+            true => Duration::from_millis(15),
+            // It shares the cores with the steps.
+            false => Duration::from_millis(100),
+        }
     }
 
     /// Size of the window, pixels; [0, 0] while it is minimised.

@@ -1,15 +1,22 @@
 //! How fast simulated time goes.
 
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
+use pollster::block_on;
 use web_time::Instant;
 
 use super::PATIENCE;
 use crate::model::error::Result;
 use crate::simulation::Simulation;
 
-/// Wall time that steps may take between two pictures: the window stays responsive.
+/// Wall time that steps may take between two pictures where one thread has to do both: the window stays responsive.
 const BUDGET: Duration = Duration::from_millis(30);
+
+/// Wall time of the steps that are taken at a time: as long, a picture that is due may wait for the state.
+const SLICE: Duration = Duration::from_millis(5);
 
 /// Wall time between two pictures that is made up for at most; a window that was hidden does not jump.
 const LONGEST: f64 = 0.1;
@@ -25,6 +32,8 @@ pub(super) struct Clock {
     pub speed: f64,
     /// Achieved, on average.
     pub achieved: f64,
+    /// Whether steps were due that there was no time for.
+    pub lags: bool,
     /// Simulated time that is still to be covered, s.
     owed: f64,
     last: Option<Instant>,
@@ -38,6 +47,7 @@ impl Clock {
             playing,
             speed: 1.0,
             achieved: 0.0,
+            lags: false,
             owed: 0.0,
             last: None,
             step_time: 1e-3,
@@ -46,28 +56,79 @@ impl Clock {
 
     /// Takes the steps that are due, as far as there is time for them.
     pub async fn advance(&mut self, simulation: &mut Simulation) -> Result<()> {
+        if !self.playing {
+            self.rest();
+            return Ok(());
+        }
+        let deadline = Instant::now() + BUDGET;
+        self.advance_until(simulation, || Instant::now() >= deadline)
+            .await
+    }
+
+    /// Takes the steps that are due on a thread of its own while a picture is drawn, and until `earliest` if there are as many.
+    /// Returns what `draw` does, and how long the steps took.
+    pub fn advance_beside<T>(
+        &mut self,
+        simulation: &mut Simulation,
+        earliest: Instant,
+        draw: impl FnOnce() -> T,
+    ) -> (T, Result<Duration>) {
+        /// Tells that the picture is drawn, also if that panics: the steps would go on without end.
+        struct Drawn<'a>(&'a AtomicBool);
+        impl Drop for Drawn<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Release);
+            }
+        }
+        if !self.playing {
+            self.rest();
+            return (draw(), Ok(Duration::ZERO));
+        }
+        let is_drawn = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let steps = scope.spawn(|| {
+                let start = Instant::now();
+                let is_over = || is_drawn.load(Ordering::Acquire) && Instant::now() >= earliest;
+                let taken = block_on(self.advance_until(simulation, is_over));
+                taken.map(|()| start.elapsed())
+            });
+            let drawn = {
+                let _drawn = Drawn(&is_drawn);
+                draw()
+            };
+            let taken = steps.join().unwrap_or_else(|panic| resume_unwind(panic));
+            (drawn, taken)
+        })
+    }
+
+    /// No steps are due.
+    fn rest(&mut self) {
+        (self.achieved, self.owed, self.lags) = (0.0, 0.0, false);
+        self.last = Some(Instant::now());
+    }
+
+    async fn advance_until(
+        &mut self,
+        simulation: &mut Simulation,
+        is_over: impl Fn() -> bool,
+    ) -> Result<()> {
         let now = Instant::now();
         let passed = self.last.map_or(0.0, |last| (now - last).as_secs_f64());
         self.last = Some(now);
-        if !self.playing {
-            self.achieved = 0.0;
-            self.owed = 0.0;
-            return Ok(());
-        }
+        self.lags = false;
         self.owed += passed.min(LONGEST) * self.speed;
         let before = simulation.time();
         let time_step = simulation.model().time_step;
-        let deadline = now + BUDGET;
-        while self.owed >= time_step && Instant::now() < deadline {
-            let left = (deadline - Instant::now()).as_secs_f64();
-            let affordable = (left / self.step_time).clamp(1.0, 1e6);
+        while self.owed >= time_step && !is_over() {
+            let affordable = (SLICE.as_secs_f64() / self.step_time).clamp(1.0, 1e6);
             let steps = (self.owed / time_step).floor().min(affordable) as u64;
             self.take(simulation, steps).await?;
             self.owed -= steps as f64 * time_step;
         }
         if self.owed >= time_step {
-            // It cannot keep up; what is missing is not made up for later.
+            // What is missing is not made up for later.
             self.owed = 0.0;
+            self.lags = true;
         }
         if passed > 0.0 {
             let rate = (simulation.time() - before) / passed;

@@ -86,6 +86,12 @@ impl Hand {
         self.line.into_iter().collect()
     }
 
+    /// Whether the control key is down, or ⌘.
+    pub fn has_control(&self) -> bool {
+        let modifiers = self.modifiers;
+        modifiers.control_key() || modifiers.super_key()
+    }
+
     pub fn let_go(&mut self) {
         self.drag = None;
         self.line = None;
@@ -401,6 +407,8 @@ mod tests {
             up: None,
             panel: false,
             refuge: None,
+            memory: 512 << 20,
+            recent: None,
         };
         Viewer::new(setup, Watch::new(|_| ()))
     }

@@ -21,6 +21,10 @@ pub(super) enum Action {
     Panel,
     Next,
     Previous,
+    Undo,
+    Save,
+    Open,
+    Gallery,
     Help,
     Quit,
 }
@@ -46,6 +50,22 @@ pub(super) const KEYS: &[(&[&str], Action, &str)] = &[
     (&["tab"], Action::Panel, "hide and show the panel"),
     (&["n"], Action::Next, "the next scene of the folder"),
     (&["b"], Action::Previous, "the one before"),
+    (
+        &["a"],
+        Action::Gallery,
+        "all scenes of the folder, and back",
+    ),
+    (
+        &["u", "ctrl+z"],
+        Action::Undo,
+        "undo the last change of a parameter",
+    ),
+    (
+        &["ctrl+s"],
+        Action::Save,
+        "save the parameters to the scene's file",
+    ),
+    (&["ctrl+o"], Action::Open, "open another file"),
     (&["h", "?", "F1"], Action::Help, "this help"),
     (&["q"], Action::Quit, "close the window"),
 ];
@@ -73,9 +93,10 @@ pub(super) fn character(key: &Key) -> Option<char> {
     characters.next().filter(|_| characters.next().is_none())
 }
 
-/// Action of a key, if it has one.
-pub(super) fn action(key: &Key) -> Option<Action> {
+/// Action of a key, if it has one, alone or with the control key (or ⌘).
+pub(super) fn action(key: &Key, control: bool) -> Option<Action> {
     let name = match key {
+        Key::Character(text) if control => format!("ctrl+{}", text.to_lowercase()),
         Key::Named(NamedKey::Space) => "space".to_owned(),
         Key::Named(NamedKey::Tab) => "tab".to_owned(),
         Key::Named(NamedKey::F1) => "F1".to_owned(),
@@ -101,10 +122,14 @@ mod tests {
 
     #[test]
     fn keys_are_found_in_upper_case_too() {
-        let key = |text: &str| action(&Key::Character(text.into()));
+        let key = |text: &str| action(&Key::Character(text.into()), false);
         assert_eq!(key("k"), Some(Action::Play));
         assert_eq!(key("K"), Some(Action::Play));
-        assert_eq!(action(&Key::Named(NamedKey::Space)), Some(Action::Play));
+        let space = Key::Named(NamedKey::Space);
+        assert_eq!(action(&space, false), Some(Action::Play));
         assert_eq!(key("z"), None);
+        let with_control = |text: &str| action(&Key::Character(text.into()), true);
+        assert_eq!(with_control("Z"), Some(Action::Undo));
+        assert_eq!(with_control("r"), None);
     }
 }

@@ -1,21 +1,24 @@
 //! The window: a simulation that runs while it is looked at, pulled at and tuned.
 //!
-//! Everything happens on one thread, frame by frame: the steps that are due are taken, as far as there
-//! is time for them (`clock`), the renderer draws the simulation's own buffers ([`crate::render`]), egui
-//! draws the panel over that (`panel`), and the picture is shown (`canvas`). While nothing moves and
-//! nobody touches it, nothing is drawn.
+//! Frame by frame, the renderer takes over the state as it is after a whole step ([`crate::render`]) and egui lays out the panel
+//! (`panel`). Then the picture is drawn and shown (`canvas`), while the steps that are due are taken on a thread of their own
+//! (`clock`); in a page, which has one thread, before that. While nothing moves and nobody touches it, nothing is drawn.
 
 // As for pictures: what a window shows need not be the same on every machine.
 #![allow(clippy::disallowed_methods)]
 
 mod canvas;
 mod clock;
+mod draft;
+#[cfg(not(target_family = "wasm"))]
+mod gallery;
 mod hand;
 mod history;
 mod keys;
 #[cfg(target_family = "wasm")]
 pub mod page;
 mod panel;
+mod recent;
 mod record;
 mod stage;
 mod timeline;
@@ -39,9 +42,11 @@ use crate::simulation::Options;
 use crate::step::Patience;
 use canvas::Canvas;
 use clock::Clock;
+use draft::Draft;
 use hand::{Hand, Mode, Picked};
 use keys::{Action, action};
 use panel::{WIDTH, Wish};
+use recent::Recent;
 use record::{RATE, Recording};
 use stage::{Handed, Stage};
 use timeline::Timeline;
@@ -72,6 +77,10 @@ pub struct Setup {
     pub panel: bool,
     /// A folder that is not there yet, for the run on stage if the display goes away.
     pub refuge: Option<PathBuf>,
+    /// Memory of the states that the timeline of a simulation goes back to, bytes.
+    pub memory: u64,
+    /// File that keeps what was opened last.
+    pub recent: Option<PathBuf>,
 }
 
 /// Whether this is no window but part of a page. What that does without is not compiled in, and need not be sent.
@@ -137,6 +146,19 @@ struct Viewer {
     picked: Option<Picked>,
     /// The pair of materials whose parameters the panel shows.
     pair: (usize, usize),
+    /// What undoes the changes of parameters, the last one last; and what has ever been changed of the scene on stage.
+    undo: Vec<Wish>,
+    tuned: Vec<Wish>,
+    last_tuned: Option<Instant>,
+    /// What is to be saved of that, if the user agrees.
+    draft: Option<Draft>,
+    /// What was saved so last: no change that is to be read again.
+    saved: Option<String>,
+    recent: Recent,
+    #[cfg(not(target_family = "wasm"))]
+    gallery: Option<gallery::Gallery>,
+    #[cfg(not(target_family = "wasm"))]
+    proxy: Option<window::Proxy>,
     recording: Option<Recording>,
     /// The message to the user that is shown.
     notice: Option<Notice>,
@@ -185,6 +207,16 @@ impl Viewer {
             mode: Mode::Camera,
             picked: None,
             pair: (0, 0),
+            undo: Vec::new(),
+            tuned: Vec::new(),
+            last_tuned: None,
+            draft: None,
+            saved: None,
+            recent: Recent::read(setup.recent.clone()),
+            #[cfg(not(target_family = "wasm"))]
+            gallery: None,
+            #[cfg(not(target_family = "wasm"))]
+            proxy: None,
             recording: None,
             notice: None,
             sharpness: 1.0,
@@ -222,19 +254,26 @@ impl Viewer {
 
     /// Opens a scene. If it is wrong, the one on stage stays, and the window says what is wrong.
     async fn open(&mut self, path: &Path, keep_camera: bool) {
+        if self.open_gallery(path) {
+            return;
+        }
         let Some(canvas) = &self.canvas else { return };
         self.scene = path.to_owned();
         self.scenes = stage::neighbours(path);
         self.watch.follow(path);
         let (handed, options) = (self.handed.as_ref(), &self.setup.options);
         let (context, format) = (&canvas.context, canvas.format());
-        match Stage::open(path, handed, options, context, canvas.is_gpu, format).await {
+        let (is_gpu, memory) = (canvas.is_gpu, self.setup.memory);
+        match Stage::open(path, handed, options, context, is_gpu, format, memory).await {
             Ok(stage) => {
-                let title = path.file_stem().unwrap_or_default().to_string_lossy();
-                canvas.window.set_title(&format!("{title} - Rockfall"));
+                self.set_title();
                 self.stop_recording();
                 self.cursor = stage.simulation.time();
                 self.stage = Some(stage);
+                (self.undo, self.tuned, self.draft) = (Vec::new(), Vec::new(), None);
+                if !IN_PAGE {
+                    self.recent.add(path);
+                }
                 self.notice = None;
                 self.picked = None;
                 self.pair = (0, 0);
@@ -244,6 +283,14 @@ impl Viewer {
                 }
             }
             Err(error) => self.notice = Some(Notice::wrong(error)),
+        }
+    }
+
+    fn set_title(&self) {
+        let title = self.scene.file_stem().unwrap_or_default();
+        if let Some(canvas) = &self.canvas {
+            let title = format!("{} - Rockfall", title.to_string_lossy());
+            canvas.window.set_title(&title);
         }
     }
 
@@ -341,9 +388,36 @@ impl Viewer {
             return self.open(&path, false).await;
         }
         if let Wish::Dismiss = wish {
-            self.notice = None;
+            // The draft lies over the notice.
+            if self.draft.take().is_none() {
+                self.notice = None;
+            }
             return;
         }
+        if let Wish::Write = wish {
+            return self.write_draft();
+        }
+        if let Some(undoing) = self.stage.as_ref().and_then(|own| own.undoing(&wish)) {
+            self.remember(undoing);
+        }
+        self.carry_out(wish).await;
+    }
+
+    /// Keeps what undoes a change of a parameter: one for all that come soon after each other, as while a slider is dragged.
+    fn remember(&mut self, undoing: Wish) {
+        const SOON: Duration = Duration::from_secs(1);
+        let is_soon = self.last_tuned.is_some_and(|last| last.elapsed() < SOON);
+        let is_same = |own: &Wish| own.tunes_as(&undoing);
+        if !self.tuned.iter().any(is_same) {
+            self.tuned.push(undoing.clone());
+        }
+        if !(is_soon && self.undo.last().is_some_and(is_same)) {
+            self.undo.push(undoing);
+        }
+        self.last_tuned = Some(Instant::now());
+    }
+
+    async fn carry_out(&mut self, wish: Wish) {
         let Some(stage) = &mut self.stage else { return };
         let outcome = match wish {
             Wish::Gravity(gravity) => stage.simulation.set_gravity(gravity),
@@ -363,7 +437,7 @@ impl Viewer {
                 looks[index] = look;
                 Ok(())
             }
-            Wish::Do(_) | Wish::Open(_) | Wish::Dismiss => Ok(()),
+            Wish::Do(_) | Wish::Open(_) | Wish::Write | Wish::Dismiss => Ok(()),
         };
         self.tell(outcome);
     }
@@ -390,6 +464,15 @@ impl Viewer {
                 None => self.start_recording(),
             },
             Action::Picture => self.save_picture().await,
+            Action::Undo => {
+                self.last_tuned = None;
+                if let Some(undoing) = self.undo.pop() {
+                    self.carry_out(undoing).await;
+                }
+            }
+            Action::Save => self.draw_up(),
+            Action::Open => self.choose(),
+            Action::Gallery => self.toggle_gallery(),
             Action::Quit => {
                 self.stop_recording();
                 self.closing = true;
@@ -422,8 +505,9 @@ impl Viewer {
                 self.tell(outcome);
             }
             Action::Gravity => {
-                let outcome = self.stage.as_mut().map_or(Ok(()), Stage::toggle_gravity);
-                self.tell(outcome);
+                if let Some(gravity) = self.stage.as_ref().map(Stage::toggled_gravity) {
+                    Box::pin(self.grant(Wish::Gravity(gravity))).await;
+                }
             }
         }
     }
@@ -445,6 +529,44 @@ impl Viewer {
             let next = (place as isize + by).rem_euclid(count) as usize;
             self.open(&self.scenes[next].clone(), false).await;
         }
+    }
+
+    /// Shows what saving the parameters would change in the scene's file.
+    fn draw_up(&mut self) {
+        let Some(stage) = self.stage.as_ref().filter(|own| !IN_PAGE && !own.is_kept()) else {
+            return;
+        };
+        let (path, tuned) = (&stage.path, stage.simulation.model());
+        let drawn_up = std::fs::read_to_string(path)
+            .map_err(|error| format!("the scene {} cannot be read: {error}", path.display()))
+            .and_then(|text| Draft::new(path, &text, &stage.written, tuned, &self.tuned));
+        match drawn_up {
+            Ok(draft) if !draft.changes() && draft.left_out.is_empty() => {
+                let sentence = "the scene's file has the parameters already";
+                self.notice = Some(Notice::told(sentence.to_owned()));
+            }
+            Ok(draft) => self.draft = Some(draft),
+            Err(sentence) => self.notice = Some(Notice::wrong(sentence)),
+        }
+    }
+
+    fn write_draft(&mut self) {
+        let (Some(draft), Some(stage)) = (self.draft.take(), &mut self.stage) else {
+            return;
+        };
+        let path = draft.path.display();
+        let is_same = std::fs::read_to_string(&draft.path).is_ok_and(|own| own == draft.before);
+        self.notice = Some(if !is_same {
+            let sentence =
+                format!("{path} has changed meanwhile, and is left as it is; save again");
+            Notice::wrong(sentence)
+        } else if let Err(error) = std::fs::write(&draft.path, &draft.after) {
+            Notice::wrong(format!("{path} cannot be written: {error}"))
+        } else {
+            stage.written = stage.simulation.model().clone();
+            self.saved = Some(draft.after);
+            Notice::told(format!("the parameters are saved in {path}"))
+        });
     }
 
     fn start_recording(&mut self) {
@@ -497,7 +619,8 @@ impl Viewer {
         }
     }
 
-    /// Takes the steps that are due, or goes on in what was kept.
+    /// Takes the steps that are due before a picture, or goes on in what was kept; outside of a page, most are taken
+    /// [while it is drawn](Clock::advance_beside).
     async fn advance(&mut self) -> Result<()> {
         let Some(stage) = &mut self.stage else {
             return Ok(());
@@ -515,7 +638,9 @@ impl Viewer {
                 stage.go(self.cursor).await?;
             }
         } else if !is_filmed {
-            self.clock.advance(&mut stage.simulation).await?;
+            if IN_PAGE {
+                self.clock.advance(&mut stage.simulation).await?;
+            }
         } else if self.clock.playing {
             // A film is as smooth as it should be, however long its frames take.
             let time_step = stage.simulation.model().time_step;
@@ -543,12 +668,21 @@ impl Viewer {
         Ok(())
     }
 
+    /// Whether an action is to be done now: in the gallery, few are.
+    fn takes(&self, action: Action) -> bool {
+        use Action::{Gallery, Open, Quit};
+        !self.has_gallery() || matches!(action, Gallery | Open | Quit)
+    }
+
     /// One frame.
     async fn draw(&mut self) -> Result<()> {
+        if self.has_gallery() {
+            return self.draw_gallery().await;
+        }
         let start = Instant::now();
         let outcome = self.advance().await;
         self.tell(outcome);
-        let simulation_time = start.elapsed();
+        let mut simulation_time = start.elapsed();
         let picture_size = self.picture_size();
         self.follow_picked().await;
 
@@ -583,7 +717,7 @@ impl Viewer {
         if let Some(overlay) = &self.overlay {
             lines.extend_from_slice(&overlay.lines);
         }
-        let survey_time = survey_start.elapsed();
+        let mut drawing_time = survey_start.elapsed();
         if let Some(stage) = &mut self.stage {
             stage.history.follow(&mut stage.simulation).await?;
         }
@@ -591,22 +725,6 @@ impl Viewer {
         let Some(frame) = canvas.begin()? else {
             return Ok(());
         };
-        let drawing_start = Instant::now();
-        match &mut self.stage {
-            Some(stage) => {
-                stage
-                    .renderer
-                    .draw(&frame.view, picture_size, &self.camera, &look, &lines)?;
-                self.shown_sharpness = look.sharpness;
-            }
-            None => canvas.clear(&frame),
-        }
-        // What was drawn is done when the device says so, and not when it was asked for.
-        if PATIENCE == Patience::Block {
-            canvas.context.wait()?;
-        }
-        let mut drawing_time = survey_time + drawing_start.elapsed();
-
         let input = canvas.egui.take_egui_input(&canvas.window);
         let context = canvas.egui.egui_ctx().clone();
         let mut wishes = Vec::new();
@@ -615,12 +733,54 @@ impl Viewer {
             .viewport_output
             .values()
             .any(|viewport| viewport.repaint_delay.is_zero());
-        if let Some(canvas) = &mut self.canvas {
-            canvas.finish(frame, output);
-            if PATIENCE == Patience::Yield {
-                canvas.context.wait_by(PATIENCE).await?;
-                drawing_time = survey_time + drawing_start.elapsed();
+        let Some(canvas) = &mut self.canvas else {
+            return Ok(());
+        };
+        let drawing_start = Instant::now();
+        let is_live = self.recording.is_none() && !IN_PAGE;
+        match &mut self.stage {
+            Some(stage) => {
+                self.shown_sharpness = look.sharpness;
+                let earliest = start + canvas.frame_time();
+                let is_live = is_live && !stage.is_kept();
+                let Stage {
+                    renderer,
+                    simulation,
+                    ..
+                } = stage;
+                let camera = &self.camera;
+                let draw = || {
+                    renderer.draw(&frame.view, picture_size, camera, &look, &lines)?;
+                    // What was drawn is done when the device says so, and not when it was asked for.
+                    if PATIENCE == Patience::Block {
+                        canvas.context.wait()?;
+                    }
+                    let took = drawing_start.elapsed();
+                    canvas.finish(frame, output);
+                    Ok(took)
+                };
+                let (drawn, steps) = match is_live {
+                    true => self.clock.advance_beside(simulation, earliest, draw),
+                    false => (draw(), Ok(Duration::ZERO)),
+                };
+                drawing_time += drawn?;
+                // winit panics if the display has gone meanwhile; where its loop meets that first, Xlib ends the program.
+                canvas.size();
+                match steps {
+                    Ok(time) => simulation_time += time,
+                    Err(error) => self.tell(Err(error)),
+                }
             }
+            None => {
+                canvas.clear(&frame);
+                canvas.finish(frame, output);
+            }
+        }
+        if let Some(canvas) = &self.canvas
+            && PATIENCE == Patience::Yield
+        {
+            canvas.context.wait_by(PATIENCE).await?;
+            drawing_time += drawing_start.elapsed();
         }
         let changed = !wishes.is_empty();
         for wish in wishes {
@@ -650,9 +810,11 @@ impl Viewer {
 
     /// Draws fewer pixels while something moves and pictures take too long, and all of them where nothing does.
     fn sharpen(&mut self, drawing: Duration) {
-        /// Time for a picture, s: ten in a second, with as much again for the simulation.
+        /// Time for a picture, s. Beside steps for which there is not enough time it takes about twice as long as alone, and is
+        /// to take no more than a fifth of the cores' time in a frame of 100 ms.
         const WANTED: f64 = 0.05;
-        const LEAST: f32 = 0.3;
+        const BESIDE_STEPS: f64 = 0.04;
+        const LEAST: f32 = 0.25;
         let is_software = self.canvas.as_ref().is_some_and(|canvas| !canvas.is_gpu);
         if !self.clock.playing || self.recording.is_some() || !is_software {
             if self.sharpness < 1.0 {
@@ -662,7 +824,12 @@ impl Viewer {
             return;
         }
         // What a picture takes goes with the square of it; what does not, makes it settle a little lower.
-        let factor = (WANTED / drawing.as_secs_f64().max(1e-4)).sqrt() as f32;
+        let wanted = if self.clock.lags {
+            BESIDE_STEPS
+        } else {
+            WANTED
+        };
+        let factor = (wanted / drawing.as_secs_f64().max(1e-4)).sqrt() as f32;
         let wanted = (self.sharpness * factor).clamp(LEAST, 1.0);
         if !(0.8..1.25).contains(&(wanted / self.sharpness)) {
             self.sharpness = wanted;
@@ -710,7 +877,11 @@ impl Viewer {
             path.file_name() == self.scene.file_name()
                 && path.canonicalize().ok() == self.scene.canonicalize().ok()
         };
-        if paths.iter().any(same) {
+        let is_own = || {
+            let text = std::fs::read_to_string(&self.scene);
+            self.saved.is_some() && text.ok() == self.saved
+        };
+        if paths.iter().any(same) && !is_own() {
             self.open(&self.scene.clone(), true).await;
         }
         if paths
@@ -758,15 +929,22 @@ impl Viewer {
             }
             WindowEvent::KeyboardInput { event, .. } if !typing => {
                 let down = event.state == ElementState::Pressed;
-                if self.push(&event.logical_key, down) {
+                let alone = !self.hand.has_control() && !self.has_gallery();
+                if alone && self.push(&event.logical_key, down) {
                     self.request();
-                } else if down && let Some(action) = action(&event.logical_key) {
+                } else if down
+                    && let Some(action) = action(&event.logical_key, self.hand.has_control())
+                    && self.takes(action)
+                {
                     self.act(action).await;
                     self.request();
                 }
             }
             // The mouse is the panel's where it is over that, and until what was begun there ends.
-            _ => self.mouse(&event, response.consumed).await,
+            _ => {
+                let consumed = response.consumed || self.has_gallery();
+                self.mouse(&event, consumed).await;
+            }
         }
     }
 }

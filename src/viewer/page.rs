@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -367,6 +367,19 @@ fn is_bearable(losses: &mut Vec<Instant>) -> bool {
 }
 
 impl Viewer {
+    /// A page has neither dialogs nor folders.
+    pub(super) fn choose(&mut self) {}
+    pub(super) fn toggle_gallery(&mut self) {}
+    pub(super) fn open_gallery(&mut self, _: &Path) -> bool {
+        false
+    }
+    pub(super) fn has_gallery(&self) -> bool {
+        false
+    }
+    pub(super) async fn draw_gallery(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Goes on with another device, after one was lost with this `sentence`.
     async fn take_up(
         &mut self,

@@ -1,11 +1,13 @@
 //! The panel beside the picture, and what lies over it. It changes only what is the window's own; what
 //! is to be done with the simulation is returned as [`Wish`]es.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use egui::{Color32, RichText, Ui};
 use egui_plot::{Line as Curve, Plot, PlotPoints};
 
+use super::draft::{Changed, Draft};
+use super::history::{Column, History};
 use super::keys::{Action, KEYS, MOUSE};
 use super::stage::Stage;
 use super::{IN_PAGE, Mode, Notice, Picked, Viewer};
@@ -17,7 +19,7 @@ use crate::render::{Camera, ColourBy, MOST_SAMPLES, colour};
 use crate::scene::contact::{damping_ratio, restitution};
 
 /// A change of the simulation that the user wants.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Wish {
     Do(Action),
     Open(PathBuf),
@@ -29,7 +31,23 @@ pub(super) enum Wish {
     Go(f64),
     /// The look of a wall.
     Wall(usize, WallLook),
+    /// Writes what was tuned into the scene's file, as was shown.
+    Write,
     Dismiss,
+}
+
+impl Wish {
+    /// Whether it changes the same parameter as another one.
+    pub fn tunes_as(&self, other: &Wish) -> bool {
+        match (self, other) {
+            (Wish::Gravity(_), Wish::Gravity(_))
+            | (Wish::Drag(_), Wish::Drag(_))
+            | (Wish::TimeStep(_), Wish::TimeStep(_)) => true,
+            (Wish::Pair(a, b, _), Wish::Pair(c, d, _)) => (a, b) == (c, d),
+            (Wish::Wall(a, _), Wish::Wall(b, _)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// Width of the panel, points.
@@ -63,6 +81,9 @@ impl Viewer {
             self.timeline_over(&context, &mut wishes);
             scale_over(&context, &self.camera);
         }
+        if let Some(draft) = &self.draft {
+            draft_over(&context, draft, &mut wishes);
+        }
         if let Some(notice) = &self.notice {
             notice_over(&context, notice, &mut wishes);
         }
@@ -76,23 +97,53 @@ impl Viewer {
         self.run_section(ui, wishes);
         self.scene_section(ui, wishes);
         self.view_section(ui, wishes);
-        let Some(stage) = &self.stage else { return };
-        egui::CollapsingHeader::new("Parameters")
-            .default_open(true)
-            .show(ui, |ui| {
-                parameters(ui, stage, &mut self.pair, wishes);
-            });
+        let Some(stage) = &mut self.stage else { return };
+        let model = stage.simulation.shared_model();
+        if !stage.is_kept() {
+            let can_undo = !self.undo.is_empty();
+            egui::CollapsingHeader::new("Parameters")
+                .default_open(true)
+                .show(ui, |ui| {
+                    parameters(ui, stage, &mut self.pair, wishes);
+                    ui.horizontal(|ui| {
+                        let undo = egui::Button::new("Undo");
+                        let hint = "the last change of a parameter (u, ctrl+z)";
+                        if ui.add_enabled(can_undo, undo).on_hover_text(hint).clicked() {
+                            wishes.push(Wish::Do(Action::Undo));
+                        }
+                        // A page has no files.
+                        let save = egui::Button::new("Save to the scene");
+                        let hint = "shows what would change in the file (ctrl+s)";
+                        if !IN_PAGE && ui.add_enabled(can_undo, save).on_hover_text(hint).clicked()
+                        {
+                            wishes.push(Wish::Do(Action::Save));
+                        }
+                    });
+                });
+        }
+        let now = stage.simulation.time();
         egui::CollapsingHeader::new("Over time")
             .default_open(true)
-            .show(ui, |ui| plots(ui, stage));
+            .show(ui, |ui| plots(ui, &mut stage.history, now));
         if let Some(picked) = &self.picked {
             egui::CollapsingHeader::new("Picked")
                 .default_open(true)
                 .show(ui, |ui| picked_section(ui, stage, picked));
         }
+        let flow = &model.flow;
+        let counts = flow.inlets.len() + flow.outlets.len() + flow.probes.len();
+        if !model.walls.is_empty() || counts > 0 {
+            let shown = egui::CollapsingHeader::new("Forces and probes")
+                .show(ui, |ui| forces_section(ui, &stage.history, now));
+            let is_open = shown.body_returned.is_some();
+            if is_open && !stage.history.is_looked_into {
+                stage.history.look_again();
+            }
+            stage.history.is_looked_into = is_open;
+        }
         self.colours_section(ui);
         let Some(stage) = &self.stage else { return };
-        if !stage.simulation.model().walls.is_empty() {
+        if !model.walls.is_empty() {
             egui::CollapsingHeader::new("Walls").show(ui, |ui| walls_section(ui, stage, wishes));
         }
     }
@@ -104,6 +155,10 @@ impl Viewer {
             .as_ref()
             .map(|stage| stage.renderer.span(&self.look));
         egui::CollapsingHeader::new("Colours, ground and cut").show(ui, |ui| {
+            ui.add(
+                egui::Slider::new(&mut self.look.supersampling, 1..=MOST_SAMPLES)
+                    .text("anti-aliasing"),
+            );
             ui.horizontal(|ui| {
                 ui.label("map");
                 egui::ComboBox::from_id_salt("map")
@@ -272,19 +327,21 @@ impl Viewer {
         };
         let time = stage.simulation.time();
         ui.label(format!("t = {time:.4} s, {achieved}"));
-        let milliseconds = |time: f64| format!("{:.1} ms", 1e3 * time);
-        // In two lines, whatever the numbers: what is below stays where it is.
-        ui.label(format!("frame {}", milliseconds(self.timing.frame)));
-        ui.label(format!(
-            "simulation {}, drawing {}",
-            milliseconds(self.timing.simulation),
-            milliseconds(self.timing.drawing),
-        ));
+        // In a line of its own, whatever the numbers: what is below stays where it is.
+        let of_frame = format!(
+            "frame {:.1} ms (steps {:.1}, picture {:.1})",
+            1e3 * self.timing.frame,
+            1e3 * self.timing.simulation,
+            1e3 * self.timing.drawing,
+        );
+        let hint = "steps are taken while the picture is drawn";
+        ui.add(egui::Label::new(of_frame).truncate())
+            .on_hover_text(hint);
         ui.separator();
     }
 
     fn scene_section(&mut self, ui: &mut Ui, wishes: &mut Vec<Wish>) {
-        let name = |path: &PathBuf| {
+        let name = |path: &Path| {
             let stem = path.file_stem().unwrap_or_default();
             stem.to_string_lossy().into_owned()
         };
@@ -312,14 +369,33 @@ impl Viewer {
                         wishes.push(Wish::Do(Action::Next));
                     }
                 });
+                // A page has no disk.
+                if !IN_PAGE {
+                    ui.horizontal(|ui| {
+                        if ui.button("Open").on_hover_text("ctrl+o").clicked() {
+                            wishes.push(Wish::Do(Action::Open));
+                        }
+                        ui.menu_button("Recent", |ui| {
+                            for path in self.recent.paths() {
+                                let text = path.display().to_string();
+                                if ui.button(name(path)).on_hover_text(text).clicked() {
+                                    wishes.push(Wish::Open(path.to_owned()));
+                                }
+                            }
+                        });
+                        if ui.button("Gallery").on_hover_text("a").clicked() {
+                            wishes.push(Wish::Do(Action::Gallery));
+                        }
+                    });
+                }
                 let Some(stage) = &self.stage else { return };
-                let model = stage.simulation.model();
-                ui.label(format!(
-                    "{} bodies, {} spheres",
-                    model.bodies.len(),
-                    model.sphere_count()
-                ));
-                ui.label(RichText::new(stage.simulation.adapter()).weak());
+                let counts = format!(
+                    "{} bodies, {} spheres, {}",
+                    stage.simulation.body_count(),
+                    stage.simulation.sphere_count(),
+                    stage.simulation.adapter()
+                );
+                ui.add(egui::Label::new(counts).truncate());
                 for warning in &stage.warnings {
                     ui.colored_label(ui.visuals().warn_fg_color, warning);
                 }
@@ -380,10 +456,6 @@ impl Viewer {
                         wishes.push(Wish::Do(Action::Help));
                     }
                 });
-                ui.add(
-                    egui::Slider::new(&mut self.look.supersampling, 1..=MOST_SAMPLES)
-                        .text("anti-aliasing"),
-                );
             });
     }
 }
@@ -427,15 +499,16 @@ fn parameters(ui: &mut Ui, stage: &Stage, (a, b): &mut (usize, usize), wishes: &
             wishes.push(Wish::TimeStep(time_step));
         }
         ui.label("s");
-    });
-    if let Some(limit) = stage.stable {
-        let text = format!("stable up to {} s", Rounded(limit));
-        if time_step > limit {
-            ui.colored_label(ui.visuals().error_fg_color, text);
-        } else {
-            ui.label(RichText::new(text).weak());
+        if let Some(limit) = stage.stable {
+            let text = RichText::new(format!("limit {}", Rounded(limit)));
+            let text = match time_step > limit {
+                true => text.color(ui.visuals().error_fg_color),
+                false => text,
+            };
+            ui.label(text)
+                .on_hover_text("the largest time step that is stable, s");
         }
-    }
+    });
     let names = &model.materials;
     if names.len() > 1 {
         ui.horizontal(|ui| {
@@ -487,44 +560,131 @@ fn contact_parameters(ui: &mut Ui, law: &mut PairLaw) {
     ui.add(slider(&mut law.rolling_friction, 1.0, "rolling friction"));
 }
 
-fn plots(ui: &mut Ui, stage: &Stage) {
-    let moments = &stage.history.moments;
-    let last = stage.history.last();
-    let points = |value: fn(&super::history::Moment) -> f64| -> PlotPoints<'_> {
-        moments
-            .iter()
-            .map(|moment| [moment.time, value(moment)])
-            .collect()
-    };
-    let plot = |name: &'static str| {
-        Plot::new(name)
-            .height(110.0)
+/// The curves of the columns that are chosen, a plot for each unit.
+fn plots(ui: &mut Ui, history: &mut History, now: f64) {
+    let shown = |column: &&Column| column.shown;
+    ui.horizontal(|ui| {
+        let count = history.columns.iter().filter(shown).count();
+        ui.menu_button(format!("{count} columns"), |ui| {
+            egui::ScrollArea::vertical()
+                .max_height(320.0)
+                .show(ui, |ui| {
+                    let mut changed = false;
+                    for column in &mut history.columns {
+                        let text = titled(&column.name, column.unit);
+                        changed |= ui.checkbox(&mut column.shown, text).changed();
+                    }
+                    if changed {
+                        history.look_again();
+                    }
+                });
+        });
+        ui.label("of statistics.csv");
+    });
+    let mut units: Vec<&str> = Vec::new();
+    for column in history.columns.iter().filter(shown) {
+        if !units.contains(&column.unit) {
+            units.push(column.unit);
+        }
+    }
+    let last = history.at(now);
+    for unit in units {
+        let of = history.columns.iter().enumerate();
+        let of = of.filter(|(_, column)| column.shown && column.unit == unit);
+        let legend = egui_plot::Legend::default().position(egui_plot::Corner::LeftTop);
+        let axis = if unit.is_empty() { "number" } else { unit };
+        Plot::new(("plot", unit))
+            .height(92.0)
             .show_axes([true, true])
             .x_axis_label("t (s)")
-            .y_axis_min_width(34.0)
-            .legend(egui_plot::Legend::default().position(egui_plot::Corner::RightTop))
+            .y_axis_label(axis)
+            .y_axis_min_width(40.0)
+            .legend(legend)
             .allow_drag(false)
             .allow_zoom(false)
             .allow_scroll(false)
             .include_y(0.0)
+            .show(ui, |ui| {
+                for (index, column) in of {
+                    let points = history.moments.iter();
+                    let points = points.map(|moment| [moment.time, moment.values[index]]);
+                    let points: PlotPoints = points.filter(|[_, value]| !value.is_nan()).collect();
+                    let value = last.map(|moment| moment.values[index]);
+                    let name = match value.filter(|value| !value.is_nan()) {
+                        Some(value) => format!("{} {}", column.name, Rounded(value)),
+                        None => column.name.clone(),
+                    };
+                    ui.line(Curve::new(name, points).id(column.key.as_str()));
+                }
+            });
+    }
+}
+
+fn titled(name: &str, unit: &str) -> String {
+    match unit {
+        "" => name.to_owned(),
+        unit => format!("{name} ({unit})"),
+    }
+}
+
+/// Endings of the columns of inlets, outlets, probes and walls that do work.
+const COUNTED: [&str; 3] = ["_bodies", "_mass_kg", "_power_W"];
+
+/// The force of contacts on each wall, and what inlets, outlets and probes count, as they are now.
+fn forces_section(ui: &mut Ui, history: &History, now: f64) {
+    let Some(moment) = history.at(now) else {
+        return;
     };
-    ui.label(format!("kinetic energy {} J", Rounded(last.kinetic)));
-    plot("energy").show(ui, |ui| {
-        ui.line(Curve::new("kinetic", points(|m| m.kinetic)))
-    });
-    ui.label(format!("contacts per body {}", Rounded(last.contacts)));
-    plot("contacts").show(ui, |ui| {
-        ui.line(Curve::new("contacts", points(|m| m.contacts)))
-    });
-    ui.label(format!(
-        "speed {} m/s, fastest {}",
-        Rounded(last.mean_speed),
-        Rounded(last.fastest)
-    ));
-    plot("speed").show(ui, |ui| {
-        ui.line(Curve::new("mean", points(|m| m.mean_speed)));
-        ui.line(Curve::new("fastest", points(|m| m.fastest)));
-    });
+    let of = history.columns.iter().zip(&moment.values);
+    let value = |key: &str| {
+        let found = of.clone().find(|(column, _)| column.key == key);
+        found.map_or(f64::NAN, |(_, value)| *value)
+    };
+    let of_walls: Vec<&str> = history
+        .columns
+        .iter()
+        .filter_map(|column| column.key.strip_suffix("_force_x_N"))
+        .collect();
+    egui::Grid::new("forces")
+        .num_columns(4)
+        .striped(true)
+        .show(ui, |ui| {
+            for text in ["force (N)", "x", "y", "z"] {
+                ui.label(text);
+            }
+            ui.end_row();
+            for wall in &of_walls {
+                ui.label(wall.replace('_', " "));
+                for axis in ["x", "y", "z"] {
+                    let force = value(&format!("{wall}_force_{axis}_N"));
+                    ui.label(told(force));
+                }
+                ui.end_row();
+            }
+        });
+    let is_counted = |key: &str| {
+        let is_velocity = key.contains("_velocity_") && key.ends_with("_m_per_s");
+        is_velocity || COUNTED.iter().any(|ending| key.ends_with(ending))
+    };
+    let counted = of.filter(|(column, _)| is_counted(&column.key));
+    egui::Grid::new("probes")
+        .num_columns(2)
+        .striped(true)
+        .show(ui, |ui| {
+            for (column, value) in counted {
+                ui.label(titled(&column.name, column.unit));
+                ui.label(told(*value));
+                ui.end_row();
+            }
+        });
+}
+
+fn told(value: f64) -> String {
+    match value.is_nan() {
+        true => "-".to_owned(),
+        // Without a zero below zero.
+        false => Rounded(value + 0.0).to_string(),
+    }
 }
 
 fn picked_section(ui: &mut Ui, stage: &Stage, picked: &Picked) {
@@ -681,6 +841,45 @@ fn notice_over(context: &egui::Context, notice: &Notice, wishes: &mut Vec<Wish>)
                 });
             });
         });
+}
+
+/// What would change in the file of the scene.
+fn draft_over(context: &egui::Context, draft: &Draft, wishes: &mut Vec<Wish>) {
+    let mut open = true;
+    egui::Window::new(format!("Save to {}", draft.path.display()))
+        .open(&mut open)
+        .collapsible(false)
+        .resizable(false)
+        .default_width(560.0)
+        .anchor(egui::Align2::CENTER_CENTER, [-0.5 * WIDTH, 0.0])
+        .show(context, |ui| {
+            egui::ScrollArea::both().max_height(320.0).show(ui, |ui| {
+                for (change, line) in &draft.lines {
+                    let (sign, colour) = match change {
+                        Changed::Gone => ("-", ui.visuals().error_fg_color),
+                        Changed::New => ("+", Color32::from_rgb(120, 210, 130)),
+                        Changed::Not => (" ", ui.visuals().text_color()),
+                    };
+                    let text = RichText::new(format!("{sign} {line}")).color(colour);
+                    ui.add(egui::Label::new(text).extend());
+                }
+            });
+            for sentence in &draft.left_out {
+                ui.colored_label(ui.visuals().warn_fg_color, sentence);
+            }
+            ui.horizontal(|ui| {
+                let save = egui::Button::new("Save");
+                if ui.add_enabled(draft.changes(), save).clicked() {
+                    wishes.push(Wish::Write);
+                }
+                if ui.button("Cancel").clicked() {
+                    wishes.push(Wish::Dismiss);
+                }
+            });
+        });
+    if !open {
+        wishes.push(Wish::Dismiss);
+    }
 }
 
 fn help_over(context: &egui::Context, stage: Option<&Stage>, wishes: &mut Vec<Wish>) {

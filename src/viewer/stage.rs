@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::history::History;
+use super::panel::Wish;
 use super::timeline::{Ring, Timeline};
 use super::{IN_PAGE, PATIENCE};
 use crate::model::error::{Error, Result};
@@ -44,7 +45,8 @@ pub(super) enum StageError {
 }
 
 impl Stage {
-    /// Reads a scene, from what was `handed` over or else from the disk, and sets it up.
+    /// Reads a scene, from what was `handed` over or else from the disk, and sets it up. The states to which the timeline goes
+    /// back have `memory` bytes.
     pub async fn open(
         path: &Path,
         handed: Option<&Handed>,
@@ -52,6 +54,7 @@ impl Stage {
         context: &Context,
         is_gpu: bool,
         format: wgpu::TextureFormat,
+        memory: u64,
     ) -> std::result::Result<Stage, StageError> {
         let scene::Scene {
             model,
@@ -86,6 +89,7 @@ impl Stage {
                 notes,
                 warnings,
                 written,
+                history: History::of_run(path, &stage.written),
                 timeline: Timeline::Kept { run, shown: 0 },
                 ..stage
             });
@@ -106,6 +110,7 @@ impl Stage {
             warnings,
             stable: stable_time_step(&written),
             written,
+            timeline: Timeline::Live(Ring::new(memory)),
             ..stage
         })
     }
@@ -123,8 +128,8 @@ impl Stage {
         Ok(Stage {
             path: path.to_owned(),
             renderer,
-            history: History::new(),
-            timeline: Timeline::Live(Ring::default()),
+            history: History::new(simulation.model()),
+            timeline: Timeline::Live(Ring::new(0)),
             notes: Vec::new(),
             warnings: Vec::new(),
             stable: None,
@@ -178,11 +183,11 @@ impl Stage {
             Timeline::Live(ring) => {
                 let start = &self.start;
                 self.simulation.restore_by(PATIENCE, start, 0).await?;
-                *ring = Ring::default();
+                *ring = ring.emptied();
             }
             Timeline::Kept { .. } => self.go(0.0).await?,
         }
-        self.history = History::new();
+        self.history.start_again(self.simulation.model());
         self.renderer.forget();
         Ok(())
     }
@@ -192,16 +197,28 @@ impl Stage {
         self.simulation.model().gravity != glam::DVec3::ZERO
     }
 
-    /// Switches gravity off, or on as the scene has it (or as it is on Earth, if that has none).
-    pub fn toggle_gravity(&mut self) -> Result<()> {
-        let gravity = if self.has_gravity() {
+    /// Gravity switched off, or on as the scene has it (or as it is on Earth, if that has none), m/s².
+    pub fn toggled_gravity(&self) -> glam::DVec3 {
+        if self.has_gravity() {
             glam::DVec3::ZERO
         } else if self.written.gravity == glam::DVec3::ZERO {
             -9.81 * self.written.up()
         } else {
             self.written.gravity
-        };
-        self.simulation.set_gravity(gravity)
+        }
+    }
+
+    /// The wish that undoes another one, if that changes a parameter.
+    pub fn undoing(&self, wish: &Wish) -> Option<Wish> {
+        let model = self.simulation.model();
+        match wish {
+            Wish::Gravity(_) => Some(Wish::Gravity(model.gravity)),
+            Wish::Drag(_) => Some(Wish::Drag(model.forces.groups[0].drag)),
+            Wish::TimeStep(_) => Some(Wish::TimeStep(model.time_step)),
+            Wish::Pair(a, b, _) => Some(Wish::Pair(*a, *b, self.pair(*a, *b))),
+            Wish::Wall(index, _) => Some(Wish::Wall(*index, self.renderer.scene().wall(*index))),
+            _ => None,
+        }
     }
 
     /// The normal of a wall that is a plane.

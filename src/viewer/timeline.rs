@@ -10,9 +10,6 @@ use crate::output::KeptRun;
 use crate::simulation::Simulation;
 use crate::state::State;
 
-/// Memory that the states of a simulation take at most, bytes.
-const MOST: u64 = 512 << 20;
-
 /// Part of the time that it may take to keep them.
 const PART: f64 = 0.05;
 
@@ -73,6 +70,7 @@ pub(super) struct Ring {
     /// Time between two of them at least, s.
     apart: f64,
     next: Instant,
+    /// Memory that they take at most, bytes.
     most: u64,
 }
 
@@ -82,18 +80,22 @@ struct Past {
     state: State,
 }
 
-impl Default for Ring {
-    fn default() -> Ring {
+impl Ring {
+    /// Without a state, and with at most so many bytes of them.
+    pub fn new(most: u64) -> Ring {
         Ring {
             past: Vec::new(),
             apart: 0.0,
             next: Instant::now(),
-            most: MOST,
+            most,
         }
     }
-}
 
-impl Ring {
+    /// The same, without any of its states.
+    pub fn emptied(&self) -> Ring {
+        Ring::new(self.most)
+    }
+
     /// Keeps the state of a simulation that has gone on, if it is time for that. What was kept of later times is no
     /// longer true.
     pub async fn follow(&mut self, simulation: &mut Simulation) -> Result<()> {
@@ -165,7 +167,7 @@ mod tests {
     fn a_simulation_goes_back_to_what_was_kept_and_on_from_there() {
         let scene = crate::scene::load("scenes/stack.json".as_ref()).unwrap();
         let mut simulation = Simulation::on_cpu(scene.model, Some(1)).unwrap();
-        let mut ring = Ring::default();
+        let mut ring = Ring::new(512 << 20);
         let mut hashes = Vec::new();
         for _ in 0..6 {
             ring.next = Instant::now();

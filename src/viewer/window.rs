@@ -1,7 +1,7 @@
 //! The window of a system that has windows.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,12 +12,13 @@ use winit::application::ApplicationHandler;
 use winit::dpi::LogicalSize;
 use winit::error::EventLoopError;
 use winit::event::{StartCause, WindowEvent};
-use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
 use winit::window::{Window, WindowId};
 
 use super::canvas::Canvas;
+use super::gallery::Gallery;
 use super::watch::Watch;
-use super::{QUIET, Setup, Viewer};
+use super::{Notice, QUIET, Setup, Viewer};
 use crate::model::error::{Error, Result};
 use crate::output::{Record, RunFolder, RunSummary};
 use crate::scene;
@@ -32,11 +33,13 @@ pub fn run(setup: Setup) -> Result<()> {
         .build()
         .map_err(|error| no_window(&error))?;
     let proxy = events.create_proxy();
+    let watching = proxy.clone();
     let watch = Watch::new(move |path| {
         // The window may be gone already.
-        let _ = proxy.send_event(Happened::Changed(path));
+        let _ = watching.send_event(Happened::Changed(path));
     });
     let mut viewer = Viewer::new(setup, watch);
+    viewer.proxy = Some(proxy);
     match without_display(|| events.run_app(&mut viewer)) {
         Some(outcome) => outcome.map_err(|error| no_window(&error))?,
         None => return Err(Error::DisplayGone { run: keep(viewer) }),
@@ -108,9 +111,114 @@ fn no_window(error: &EventLoopError) -> Error {
 
 /// A message of another thread to the window.
 #[derive(Clone, Debug)]
-enum Happened {
+pub(super) enum Happened {
     /// A file has changed.
     Changed(PathBuf),
+    /// The user has chosen a file.
+    Chosen(PathBuf),
+    /// There was no dialog in which to choose one.
+    Unasked,
+}
+
+/// With which other threads do so.
+pub(super) type Proxy = EventLoopProxy<Happened>;
+
+impl Viewer {
+    /// Asks for a file in a dialog of the system, beside which the window goes on.
+    pub(super) fn choose(&mut self) {
+        /// A user takes longer to see a dialog.
+        const AT_ONCE: Duration = Duration::from_millis(200);
+        let (Some(proxy), Some(canvas)) = (self.proxy.clone(), &self.canvas) else {
+            return;
+        };
+        let folder = self.scene.parent().and_then(|own| own.canonicalize().ok());
+        let dialog = rfd::AsyncFileDialog::new()
+            .set_title("Open a scene")
+            .add_filter("scenes", &["json"])
+            .set_directory(folder.unwrap_or_default())
+            .set_parent(&canvas.window);
+        let asked = Instant::now();
+        // On macOS, it has to be made on this thread.
+        let chosen = dialog.pick_file();
+        let ask = move || {
+            let happened = match block_on(chosen) {
+                Some(file) => Happened::Chosen(file.path().to_owned()),
+                None if asked.elapsed() < AT_ONCE => Happened::Unasked,
+                None => return,
+            };
+            let _ = proxy.send_event(happened);
+        };
+        let _ = std::thread::Builder::new()
+            .name("dialog".to_owned())
+            .spawn(ask);
+    }
+
+    pub(super) fn has_gallery(&self) -> bool {
+        self.gallery.is_some()
+    }
+
+    /// Shows a folder of scenes, if the path is one.
+    pub(super) fn open_gallery(&mut self, path: &Path) -> bool {
+        let Some(canvas) = &self.canvas else {
+            return false;
+        };
+        if !Gallery::is_of(path) {
+            self.gallery = None;
+            return false;
+        }
+        let name = path.canonicalize().unwrap_or_default();
+        let name = name.file_name().unwrap_or_default().to_string_lossy();
+        canvas.window.set_title(&format!("{name} - Rockfall"));
+        self.stop_recording();
+        if let Some(canvas) = &self.canvas {
+            self.gallery = Some(Gallery::open(path, &canvas.context, &canvas.window));
+        }
+        true
+    }
+
+    /// Shows the folder of the scene on stage, or that scene again.
+    pub(super) fn toggle_gallery(&mut self) {
+        if self.has_gallery() {
+            if self.stage.is_some() {
+                self.gallery = None;
+                self.set_title();
+            }
+            return;
+        }
+        let folder = match self.scene.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        self.open_gallery(&folder);
+    }
+
+    /// A frame of the gallery.
+    pub(super) async fn draw_gallery(&mut self) -> Result<()> {
+        let (Some(canvas), Some(gallery)) = (&mut self.canvas, &mut self.gallery) else {
+            return Ok(());
+        };
+        let Some(frame) = canvas.begin()? else {
+            return Ok(());
+        };
+        let input = canvas.egui.take_egui_input(&canvas.window);
+        let context = canvas.egui.egui_ctx().clone();
+        let has_scene = self.stage.is_some();
+        let mut wishes = Vec::new();
+        let output = context.run_ui(input, |ui| wishes = gallery.show(ui, has_scene));
+        let repaint = output
+            .viewport_output
+            .values()
+            .any(|viewport| viewport.repaint_delay.is_zero());
+        canvas.clear(&frame);
+        canvas.finish(frame, output);
+        if repaint || !wishes.is_empty() {
+            self.request();
+        }
+        for wish in wishes {
+            self.grant(wish).await;
+        }
+        Ok(())
+    }
 }
 
 fn open(event_loop: &ActiveEventLoop, setup: &Setup) -> Result<Canvas> {
@@ -156,9 +264,23 @@ impl ApplicationHandler<Happened> for Viewer {
         });
     }
 
-    fn user_event(&mut self, _: &ActiveEventLoop, Happened::Changed(path): Happened) {
-        self.changed.retain(|(changed, _)| *changed != path);
-        self.changed.push((path, Instant::now() + QUIET));
+    fn user_event(&mut self, _: &ActiveEventLoop, happened: Happened) {
+        match happened {
+            Happened::Changed(path) => {
+                self.changed.retain(|(changed, _)| *changed != path);
+                self.changed.push((path, Instant::now() + QUIET));
+            }
+            Happened::Chosen(path) => {
+                block_on(self.open(&path, false));
+                self.request();
+            }
+            Happened::Unasked => {
+                let sentence = "the system has shown no dialog; it takes a desktop with portals, or the program zenity. \
+                                Drop a file on the window, or name it: rockfall view FILE";
+                self.notice = Some(Notice::wrong(sentence));
+                self.request();
+            }
+        }
     }
 
     fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {

@@ -1152,6 +1152,31 @@ fn a_kept_run_is_shown_as_it_was() {
     assert!(said.contains("has no states of bodies"), "{said}");
 }
 
+/// What is framed holds the surfaces of the bodies, and not their centres alone.
+#[test]
+fn few_bodies_are_framed_whole() {
+    let text = SCENE.split("\"bodies\"").next().unwrap();
+    let bodies = [
+        r#""bodies": [ { "shape": "ball", "position": [0, 3, 0] } ] }"#,
+        r#""bodies": [ { "shape": "ball", "position": [0, 3, 0] },
+                      { "shape": "ball", "position": [9, 3, 1] } ] }"#,
+    ];
+    for bodies in bodies {
+        let simulation = on_cpu(&format!("{text}{bodies}"));
+        let mut renderer = Renderer::new(device(), &simulation, PICTURE).unwrap();
+        renderer.update(&simulation).unwrap();
+        renderer.survey(&Look::default()).unwrap();
+        let framed = renderer.frame(false);
+        for body in &simulation.model().bodies {
+            let [low, high] = [-0.49, 0.49].map(|way| body.position + way);
+            assert!(
+                framed.min.cmple(low).all() && framed.max.cmpge(high).all(),
+                "{framed:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_kept_run_is_written_for_other_programs() {
     let folder = tempfile::tempdir().unwrap();
@@ -1171,7 +1196,7 @@ fn a_kept_run_is_written_for_other_programs() {
         "kept",
     ];
     assert_eq!(rockfall(&run).0, Some(0));
-    for file in ["run.usda", "end.glb"] {
+    for file in ["run.usda", "run.vtkhdf", "end.glb"] {
         let (code, said) = rockfall(&["export", "kept", "--to", file]);
         assert_eq!(code, Some(0), "{said}");
     }
@@ -1206,14 +1231,19 @@ fn a_kept_run_is_written_for_other_programs() {
         assert!(text.contains(part), "{part}: {head}");
     }
     assert_eq!(text.matches('{').count(), text.matches('}').count());
+    check_vtkhdf(&folder.join("run.vtkhdf"), &folder.join("kept"));
     for (arguments, part) in [
         (
             &["export", "kept", "--to", "x.stl"][..],
-            "end its name with .glb or .usda",
+            "end its name with .glb, .usda or .vtkhdf",
         ),
         (
             &["export", "kept", "--to", "x.usda", "--time", "0.1"][..],
             "--time asks for one state",
+        ),
+        (
+            &["export", "kept", "--to", "x.vtkhdf", "--time", "0.1"][..],
+            "a .vtkhdf file has all of them",
         ),
         (
             &["export", "moving.json", "--to", "x.glb", "--time", "0.1"][..],
@@ -1223,6 +1253,63 @@ fn a_kept_run_is_written_for_other_programs() {
         let (code, said) = rockfall(arguments);
         assert!(code == Some(2) && said.contains(part), "{said}");
     }
+}
+
+/// A file of a run has the states that the run has kept, and the offsets lead to them.
+fn check_vtkhdf(file: &Path, kept: &Path) {
+    let file = hdf5_pure::File::open(file).unwrap();
+    let numbers = |name: &str| file.dataset(name).unwrap().read_i64().unwrap();
+    let reals = |name: &str| file.dataset(name).unwrap().read_f64().unwrap();
+    let scene = scene::load(&kept.join("scene.json")).unwrap();
+    let run = rockfall::output::KeptRun::open(kept, &scene.model).unwrap();
+    let mut simulation = Simulation::on_cpu(scene.model, Some(1)).unwrap();
+    let times: Vec<f64> = run.moments().iter().map(|moment| moment.time).collect();
+    assert_eq!(reals("VTKHDF/Steps/Values"), times);
+    let points = reals("VTKHDF/Points");
+    let radii = file.dataset("VTKHDF/PointData/radius").unwrap();
+    let radii = radii.read_f32().unwrap();
+    let walls = file.dataset("VTKHDF/CellData/wall").unwrap();
+    let walls = walls.read_i32().unwrap();
+    let starts = numbers("VTKHDF/Steps/PointOffsets");
+    let counts = numbers("VTKHDF/NumberOfPoints");
+    let spheres = numbers("VTKHDF/Vertices/NumberOfCells");
+    let triangles = numbers("VTKHDF/Polygons/NumberOfCells");
+    let corners = numbers("VTKHDF/Polygons/Connectivity");
+    let cells = numbers("VTKHDF/Steps/CellOffsets");
+    let mut first_cell = 0;
+    for step in 0..times.len() {
+        run.show(step, &mut simulation).unwrap();
+        let snapshot = simulation.snapshot().unwrap();
+        let start = starts[step] as usize;
+        for (index, sphere) in snapshot.spheres().enumerate() {
+            let place = &points[3 * (start + index)..][..3];
+            assert_eq!(place, sphere.position.to_array());
+            assert_eq!(radii[start + index], sphere.radius as f32);
+        }
+        assert_eq!(spheres[step] as usize, snapshot.spheres().count());
+        assert!(triangles[step] > 0 && counts[step] > spheres[step]);
+        // What follows the spheres are walls, of the radius 0, to which the triangles lead.
+        let ends = start + spheres[step] as usize..start + counts[step] as usize;
+        assert!(radii[ends].iter().all(|radius| *radius == 0.0));
+        let own = &corners[3 * cells[4 * step + 2] as usize..][..3 * triangles[step] as usize];
+        assert!(
+            own.iter()
+                .all(|point| (spheres[step]..counts[step]).contains(point))
+        );
+        let [balls, all] = [spheres[step], spheres[step] + triangles[step]].map(|own| own as usize);
+        assert!(
+            walls[first_cell..first_cell + balls]
+                .iter()
+                .all(|wall| *wall == -1)
+        );
+        assert!(
+            walls[first_cell + balls..first_cell + all]
+                .iter()
+                .all(|wall| *wall >= 0)
+        );
+        first_cell += all;
+    }
+    assert_eq!(walls.len(), first_cell);
 }
 
 #[test]

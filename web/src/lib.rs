@@ -51,6 +51,8 @@ impl Viewer {
             up: None,
             panel,
             refuge: None,
+            memory: 512 << 20,
+            recent: None,
         };
         let deliver = move |name: &str, bytes: &[u8]| {
             let (name, bytes) = (JsValue::from(name), JsValue::from(Uint8Array::from(bytes)));

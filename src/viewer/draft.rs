@@ -1,0 +1,339 @@
+//! What was tuned, as a change of the scene's file that is shown before it is made: comments and layout stay.
+
+use std::path::{Path, PathBuf};
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use similar::{ChangeTag, TextDiff};
+
+use super::panel::Wish;
+use crate::model::{Law, Model, PairLaw};
+
+/// A change of a scene's file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Draft {
+    pub path: PathBuf,
+    /// The file as it was, and as it would be.
+    pub before: String,
+    pub after: String,
+    /// The lines that change, with those around them.
+    pub lines: Vec<(Changed, String)>,
+    /// What a scene's file cannot say.
+    pub left_out: Vec<String>,
+}
+
+/// What becomes of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Changed {
+    Not,
+    Gone,
+    New,
+}
+
+impl Draft {
+    /// The change of the file at `path`, which has `text`, from the model that was `written` there to the `tuned` one. Only what
+    /// `wishes` have changed is looked at: stages of a run change parameters, too.
+    ///
+    /// # Errors
+    /// If the text is no scene, with a sentence.
+    pub fn new(
+        path: &Path,
+        text: &str,
+        written: &Model,
+        tuned: &Model,
+        wishes: &[Wish],
+    ) -> Result<Draft, String> {
+        let unreadable = |problem: String| {
+            format!(
+                "the scene {} cannot be changed: {problem}; read it again first",
+                path.display()
+            )
+        };
+        let root = CstRootNode::parse(text, &ParseOptions::default())
+            .map_err(|error| unreadable(error.to_string()))?;
+        let scene = root
+            .object_value()
+            .ok_or_else(|| unreadable("it is no object".to_owned()))?;
+        let mut left_out = Vec::new();
+        for wish in wishes {
+            match wish {
+                Wish::Gravity(_) if tuned.gravity != written.gravity => {
+                    let parts = tuned.gravity.to_array().map(number);
+                    set(&scene, "gravity", CstInputValue::Array(parts.into()));
+                }
+                Wish::Drag(_) => {
+                    let [before, now] = [written, tuned].map(|own| own.forces.groups[0].drag);
+                    if now != before {
+                        let drag = scene.object_value_or_set("drag");
+                        set(&drag, "linear", number(now.linear));
+                        set(&drag, "angular", number(now.angular));
+                    }
+                }
+                Wish::TimeStep(_) if tuned.time_step != written.time_step => {
+                    // That of a scene is divided by its substeps.
+                    if tuned.contact.law == Law::Impulse {
+                        left_out.push(
+                            "The time step is left out: the scene divides its own into substeps."
+                                .to_owned(),
+                        );
+                    } else {
+                        let contact = scene.object_value_or_set("contact");
+                        set(&contact, "time_step", number(tuned.time_step));
+                    }
+                }
+                Wish::Pair(a, b, _) => pair(&scene, written, tuned, (*a, *b)),
+                _ => {}
+            }
+        }
+        left_out.extend(stiffness(&scene, written, tuned));
+        let after = root.to_string();
+        let diff = TextDiff::from_lines(text, after.as_str());
+        let mut lines = Vec::new();
+        for hunk in diff.unified_diff().context_radius(2).iter_hunks() {
+            for change in hunk.iter_changes() {
+                let changed = match change.tag() {
+                    ChangeTag::Equal => Changed::Not,
+                    ChangeTag::Delete => Changed::Gone,
+                    ChangeTag::Insert => Changed::New,
+                };
+                lines.push((changed, change.value().trim_end().to_owned()));
+            }
+        }
+        Ok(Draft {
+            path: path.to_owned(),
+            before: text.to_owned(),
+            after,
+            lines,
+            left_out,
+        })
+    }
+
+    /// Whether the file would be another one.
+    pub fn changes(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+/// The coefficients of two materials: in the one material that there is, or in the entry of the pair.
+fn pair(scene: &CstObject, written: &Model, tuned: &Model, (a, b): (usize, usize)) {
+    let names = &tuned.materials;
+    let of = |model: &Model| model.pairs[a * names.len() + b];
+    let (before, now) = (of(written), of(tuned));
+    type Value = fn(&PairLaw) -> f64;
+    let coefficients: [(&str, Value); 3] = [
+        ("restitution", |law| law.restitution),
+        ("friction", |law| law.friction),
+        ("rolling_friction", |law| law.rolling_friction),
+    ];
+    let changed = coefficients
+        .iter()
+        .filter(|(_, value)| value(&before) != value(&now));
+    let mut changed = changed.peekable();
+    if changed.peek().is_none() {
+        return;
+    }
+    let place = match names.as_slice() {
+        [only] => scene
+            .object_value_or_set("materials")
+            .object_value_or_set(only),
+        _ => {
+            let pairs = scene.array_value_or_set("pairs");
+            let of_both = |entry: &CstObject| {
+                let between = entry.get("between").and_then(|own| own.array_value());
+                let between: Vec<String> = between.map_or(Vec::new(), |own| {
+                    let texts = own
+                        .elements()
+                        .into_iter()
+                        .filter_map(|own| own.as_string_lit());
+                    texts.filter_map(|text| text.decoded_value().ok()).collect()
+                });
+                let is = |a: &String, b: &String| between == [a.as_str(), b.as_str()];
+                is(&names[a], &names[b]) || is(&names[b], &names[a])
+            };
+            let entries = pairs.elements().into_iter();
+            let mut entries = entries.filter_map(|entry| entry.as_object());
+            entries.find(of_both).unwrap_or_else(|| {
+                let both = [a, b].map(|index| CstInputValue::String(names[index].clone()));
+                let between = ("between".to_owned(), CstInputValue::Array(both.into()));
+                let new = pairs.append(CstInputValue::Object(vec![between]));
+                new.as_object().expect("an object was added")
+            })
+        }
+    };
+    for (name, value) in changed {
+        set(&place, name, number(value(&now)));
+        // A scene has one of them.
+        if *name == "restitution" {
+            remove(&place, "damping");
+        }
+    }
+}
+
+/// The stiffness, which a scene has for all pairs together; a sentence, if it cannot have it.
+fn stiffness(scene: &CstObject, written: &Model, tuned: &Model) -> Option<String> {
+    let both = written.pairs.iter().zip(&tuned.pairs);
+    let mut changed = both.filter(|(before, now)| before.stiffness != now.stiffness);
+    let (_, first) = changed.next()?;
+    let same = tuned
+        .pairs
+        .iter()
+        .all(|law| law.stiffness == first.stiffness);
+    if !matches!(tuned.contact.law, Law::HookeViscous | Law::HookeHistory) {
+        return Some(
+            "The stiffness is left out: it follows from the moduli of the materials.".to_owned(),
+        );
+    }
+    if !same {
+        return Some(
+            "The stiffness is left out: a scene has one for all materials; give all pairs the same."
+                .to_owned(),
+        );
+    }
+    let contact = scene.object_value_or_set("contact");
+    set(&contact, "stiffness", number(first.stiffness));
+    remove(&contact, "max_overlap");
+    None
+}
+
+fn set(object: &CstObject, name: &str, value: CstInputValue) {
+    match object.get(name) {
+        Some(own) => own.set_value(value),
+        None => {
+            object.append(name, value);
+        }
+    }
+}
+
+fn remove(object: &CstObject, name: &str) {
+    if let Some(own) = object.get(name) {
+        own.remove();
+    }
+}
+
+/// A number to six digits, which is more than a slider is set to.
+fn number(value: f64) -> CstInputValue {
+    let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
+    CstInputValue::Number(crate::math::display::Exact(rounded).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::*;
+    use crate::model::forces::Drag;
+
+    const TWO: &str = r#"{
+    "version": 1,
+    // Two of them.
+    "materials": {
+        "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
+        "steel": { "density": 7800, "restitution": 0.9, "friction": 0.2 }, // smooth
+    },
+    "contact": { "stiffness": 1e5, "tangential": "history" },
+    "shapes": { "ball": { "sphere": { "radius": 0.5 }, "material": "stone" } },
+    "pairs": [ { "between": ["steel", "stone"], "friction": 0.3 } ],
+    "bodies": [ { "shape": "ball", "position": [0, 1, 0] } ]
+}
+"#;
+
+    fn model(text: &str) -> Model {
+        crate::scene::parse(text, "scene.json".as_ref())
+            .unwrap()
+            .model
+    }
+
+    fn tuned(text: &str, tune: impl Fn(&mut Model), wishes: &[Wish]) -> Draft {
+        let written = model(text);
+        let mut tuned = written.clone();
+        tune(&mut tuned);
+        Draft::new("scene.json".as_ref(), text, &written, &tuned, wishes).unwrap()
+    }
+
+    #[test]
+    fn what_was_tuned_is_in_the_file_and_nothing_else_changes() {
+        let tune = |model: &mut Model| {
+            model.gravity = DVec3::new(0.0, -1.62, 0.0);
+            model.time_step = 2e-5;
+            model.forces.groups[0].drag = Drag {
+                linear: 0.25,
+                angular: 0.0,
+            };
+            for index in [1, 2] {
+                model.pairs[index].friction = 0.45;
+            }
+            model.pairs[0].rolling_friction = 0.1;
+            for law in &mut model.pairs {
+                law.stiffness = 2e5;
+            }
+        };
+        let law = PairLaw::default();
+        let wishes = [
+            Wish::Gravity(DVec3::ZERO),
+            Wish::TimeStep(0.0),
+            Wish::Drag(Drag::default()),
+            Wish::Pair(0, 1, law),
+            Wish::Pair(0, 0, law),
+        ];
+        let draft = tuned(TWO, tune, &wishes);
+        assert_eq!(draft.left_out, Vec::<String>::new());
+        let (mut expected, found) = (model(TWO), model(&draft.after));
+        tune(&mut expected);
+        assert_eq!(found.gravity, expected.gravity);
+        assert_eq!(found.time_step, expected.time_step);
+        assert_eq!(found.forces.groups[0].drag, expected.forces.groups[0].drag);
+        for (found, expected) in found.pairs.iter().zip(&expected.pairs) {
+            assert_eq!(found.friction, expected.friction);
+            assert_eq!(found.rolling_friction, expected.rolling_friction);
+            assert_eq!(found.stiffness, expected.stiffness);
+            assert_eq!(found.restitution, expected.restitution);
+        }
+        for kept in [
+            "// Two of them.",
+            "}, // smooth\n",
+            "\"position\": [0, 1, 0] } ]",
+        ] {
+            assert!(draft.after.contains(kept), "{kept}: {}", draft.after);
+        }
+        let gone = draft.lines.iter().filter(|(own, _)| *own == Changed::Gone);
+        // Those of contacts and pairs, and the last one, which gets a comma.
+        assert_eq!(gone.count(), 3, "{:#?}", draft.lines);
+    }
+
+    #[test]
+    fn one_material_has_its_own_coefficients() {
+        let text = TWO
+            .replace("\"steel\": { \"density\": 7800, \"restitution\": 0.9, \"friction\": 0.2 }, // smooth", "")
+            .replace("\"pairs\": [ { \"between\": [\"steel\", \"stone\"], \"friction\": 0.3 } ],", "")
+            .replace("\"restitution\": 0.5", "\"damping\": 3");
+        let tune = |model: &mut Model| model.pairs[0].restitution = 0.25;
+        let draft = tuned(&text, tune, &[Wish::Pair(0, 0, PairLaw::default())]);
+        let found = model(&draft.after).pairs[0];
+        assert_eq!((found.restitution, found.damping), (0.25, 0.0));
+        assert!(
+            draft.after.contains("\"restitution\": 0.25"),
+            "{}",
+            draft.after
+        );
+        // What nobody has tuned is not looked at, such as what a stage changed.
+        let draft = tuned(&text, |model| model.gravity = DVec3::ZERO, &[]);
+        assert!(!draft.changes());
+    }
+
+    #[test]
+    fn what_a_scene_cannot_say_is_said() {
+        let tune = |model: &mut Model| model.pairs[0].stiffness = 3e5;
+        let draft = tuned(TWO, tune, &[Wish::Pair(0, 0, PairLaw::default())]);
+        assert!(!draft.changes());
+        assert!(draft.left_out[0].contains("one for all materials"));
+        let model = model(TWO);
+        let error = Draft::new(
+            "scene.json".as_ref(),
+            "{ \"version\": ",
+            &model,
+            &model,
+            &[],
+        );
+        assert!(error.unwrap_err().contains("read it again first"));
+    }
+}
