@@ -5,6 +5,7 @@
 
 pub mod bond;
 pub mod clump;
+pub mod deform;
 pub mod flow;
 pub mod forces;
 pub mod handle;
@@ -26,6 +27,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::model::bond::Bond;
 use crate::model::clump::Clump;
+use crate::model::deform::Deform;
 use crate::model::flow::Flow;
 use crate::model::forces::{Forces, Sleep};
 use crate::model::heat::Heat;
@@ -335,6 +337,8 @@ pub struct Model {
     pub integrator: Integrator,
     /// The periodic box, if there is one.
     pub domain: Option<Domain>,
+    /// How it deforms.
+    pub deform: Deform,
     /// Settings that all contacts share.
     pub contact: ContactModel,
     /// Names of the materials.
@@ -381,6 +385,12 @@ impl Model {
         self.forces.act() || !self.bonds.is_empty()
     }
 
+    /// Whether the periodic box deforms, in any stage.
+    pub fn deforms(&self) -> bool {
+        let staged = self.stages.list.iter().any(|stage| stage.deform.is_some());
+        staged || self.deform != Deform::default()
+    }
+
     /// Unit vector that points up: as the scene says, else against gravity, else along y.
     pub fn up(&self) -> DVec3 {
         let against = (-self.gravity).try_normalize();
@@ -401,6 +411,7 @@ impl Model {
             time_step,
             integrator,
             domain,
+            deform,
             contact,
             materials,
             pairs,
@@ -434,6 +445,9 @@ impl Model {
         // A scene without heat has the hash that it had before there was heat.
         if let Some(heat) = heat {
             let _ = write!(hash, "{heat:?}");
+        }
+        if *deform != Deform::default() {
+            let _ = write!(hash, "{deform:?}");
         }
         if !bonds.is_empty() {
             let _ = write!(hash, "{bonds:?}");

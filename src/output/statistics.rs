@@ -33,7 +33,8 @@ fn moves(wall: &Wall) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
     /// Step, time (s), energies and work (J), contacts, coordination, bodies asleep, largest overlap now and so far, sphere-steps a
-    /// second, then bonds, broken ones and what they took (J) if the scene has any, force (N) and torque (N m) on each wall, with power (W) and work (J) if it moves, what inlets have brought and outlets taken,
+    /// second, then bonds, broken ones and what they took (J) if the scene has any, then the sides (m), strains, stress (Pa) and work (J) of a
+    /// periodic box that deforms, at the last look at it, force (N) and torque (N m) on each wall, with power (W) and work (J) if it moves, what inlets have brought and outlets taken,
     /// what probes see, and the poses of walls that move: as [`Statistics::columns`] has them.
     pub values: Vec<f64>,
 }
@@ -64,6 +65,14 @@ impl Statistics {
             columns.extend(["bonds", "broken_bonds", "taken_by_bonds_J"].map(str::to_owned));
         }
         let axes = ["x", "y", "z"];
+        if model.deforms() {
+            columns.extend(axes.map(|axis| format!("box_{axis}_m")));
+            columns.extend(axes.map(|axis| format!("box_strain_{axis}")));
+            columns.push("box_shear_strain".to_owned());
+            let of_stress = ["xx", "yy", "zz", "xy", "yz", "zx"];
+            columns.extend(of_stress.map(|pair| format!("box_stress_{pair}_Pa")));
+            columns.push("box_work_J".to_owned());
+        }
         let names = model.walls.iter().map(|wall| wall.name.as_str());
         let names = Names::new("wall", names);
         for (name, wall) in names.0.iter().zip(&model.walls) {
@@ -153,6 +162,14 @@ impl Statistics {
         if !model.bonds.is_empty() {
             let [count, broken] = state.count_bonds();
             values.extend([count as f64, broken as f64, energy.bonds]);
+        }
+        if let Some(now) = &state.traffic.deformation {
+            values.extend(now.sides);
+            values.extend(now.strain);
+            values.push(now.shear);
+            let of_stress = [[0, 0], [1, 1], [2, 2], [0, 1], [1, 2], [2, 0]];
+            values.extend(of_stress.map(|[row, column]| now.stress[row][column]));
+            values.push(now.work);
         }
         let loads = snapshot.wall_loads();
         let loads = loads.iter().zip(snapshot.wall_work());

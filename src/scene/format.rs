@@ -6,6 +6,7 @@
 
 mod bodies;
 mod bonds;
+mod deform;
 mod explosion;
 mod forces;
 mod measure;
@@ -28,6 +29,7 @@ pub use super::strict::{List, Table};
 use crate::model::quantity::Quantities;
 pub use bodies::{Bodies, BodiesFile};
 pub use bonds::Bonds;
+pub use deform::{Axis, Deform, Drive, Shear};
 pub use explosion::Explosion;
 pub use forces::{Axes, Drag, End, Force, Group, Sleep, Spring, Water, Wave};
 pub use measure::{Fields, Measure, Mixing, Property, RunUntil, Slope, Steady};
@@ -86,6 +88,8 @@ pub struct SceneFile {
     pub initial_overlap: InitialOverlap,
     /// A box that is periodic along some axes. Default: none.
     pub domain: Option<Domain>,
+    /// How the periodic box deforms: its sides by a rate of strain or a servo, the box by simple shear. Default: not at all.
+    pub deform: Option<Deform>,
     /// Files that a run with `--out` writes, and how often.
     #[serde(default, skip_serializing_if = "Output::is_default")]
     pub output: Output,

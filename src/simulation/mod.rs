@@ -5,6 +5,7 @@ pub mod bulk;
 pub mod checkpoint;
 #[cfg(feature = "cpu")]
 mod clock;
+mod deform;
 pub mod events;
 mod flow;
 pub(crate) mod memory;
@@ -244,6 +245,11 @@ impl Simulation {
         if !model.bonds.is_empty() {
             return Err(Error::NotOnCluster { what: "bonds" });
         }
+        if model.deforms() {
+            return Err(Error::NotOnCluster {
+                what: "a box that deforms",
+            });
+        }
         let state = State::new(&model);
         let engine = ClusterEngine::new(ranks, threads, clock::system(), &state);
         Ok(Self::start(state, model, engine))
@@ -303,7 +309,8 @@ impl Simulation {
         let model = Arc::new(model);
         Simulation {
             radii: radii(&model),
-            first_model: (!model.stages.list.is_empty()).then(|| Arc::clone(&model)),
+            first_model: (!model.stages.list.is_empty() || model.deforms())
+                .then(|| Arc::clone(&model)),
             model,
             state,
             engine: Box::new(engine),
@@ -423,7 +430,8 @@ impl Simulation {
     pub(crate) async fn step_by(&mut self, patience: Patience, steps: u64) -> Result<()> {
         let end = self.steps + steps;
         while self.steps < end {
-            self.enter_stage(patience).await?;
+            let begins = self.enter_stage(patience).await?;
+            self.deform(patience, begins).await?;
             self.explode(patience).await?;
             self.look(patience).await?;
             let look = match self.model.flow.every {
@@ -436,7 +444,8 @@ impl Simulation {
             let listen_at = listen.unwrap_or(end);
             let epoch = (self.steps / EPOCH + 1) * EPOCH;
             let next = look.min(explosion).min(stage).min(listen_at);
-            let next = next.min(epoch).min(end);
+            let deformation = self.next_deformation().unwrap_or(end);
+            let next = next.min(deformation).min(epoch).min(end);
             self.take(patience, next - self.steps).await?;
             if listen == Some(self.steps) {
                 self.listen(patience).await?;
@@ -744,6 +753,7 @@ impl Simulation {
             self.state.start_forces();
         }
         self.steps = steps;
+        self.restore_deformation();
         self.set_epoch();
         self.replace_by(patience).await
     }

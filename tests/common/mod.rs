@@ -161,6 +161,7 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         view: rockfall::model::view::SceneView::default(),
         history: None,
         domain: None,
+        deform: Default::default(),
         contact: ContactModel::default(),
         name: "crowd".to_owned(),
         gravity: DVec3::new(0.5, -9.81, 0.1),

@@ -21,6 +21,7 @@ fn empty(time_step: f64) -> Model {
         stages: Default::default(),
         history: None,
         domain: None,
+        deform: Default::default(),
         contact: ContactModel::default(),
         name: "test".to_owned(),
         gravity: DVec3::NEG_Y * 9.81,

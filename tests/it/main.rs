@@ -15,6 +15,7 @@ mod cli;
 mod cluster;
 mod compare;
 mod custom_law;
+mod deform;
 mod determinism;
 mod docs;
 mod elastic;

@@ -22,6 +22,7 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
+use crate::model::deform::Deformation;
 
 /// The inlets, outlets and probes of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -98,6 +99,9 @@ pub struct Traffic {
     /// The number of steps after which each stage but the first began, of those that have begun.
     #[serde(default)]
     pub stages: Vec<u64>,
+    /// How far the periodic box has deformed, if it does.
+    #[serde(default)]
+    pub deformation: Option<Deformation>,
     /// The id of the next body that comes in.
     pub next_id: u64,
     /// The step before which the last look was.
@@ -125,6 +129,13 @@ impl Traffic {
             passed: vec![Passed::default(); probes.len()],
             exploded: vec![false; explosions.len()],
             stages: Vec::new(),
+            deformation: match model.domain {
+                Some(domain) if model.deforms() => {
+                    let sides = domain.period().to_array();
+                    Some(Deformation::new(&model.deform, sides))
+                }
+                _ => None,
+            },
             next_id: model.bodies.len() as u64,
             looked: None,
             places: Vec::new(),

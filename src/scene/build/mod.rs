@@ -5,6 +5,7 @@ mod bodies;
 mod bonds;
 mod check;
 mod clumps;
+mod deform;
 mod domain;
 mod explosions;
 mod fills;
@@ -116,6 +117,7 @@ pub(super) fn build(
     let mut laws = contact::mix(&materials, &pairs);
     contact::override_pairs(&file.contact, &mut laws);
     let domain = check.domain(file, &shape_names, &shapes, &laws, &walls);
+    let deform = check.deforms(file, &bodies);
     check.unused(file);
     let (Some(contact), []) = (contact, check.problems.as_slice()) else {
         return Err(check.problems);
@@ -265,6 +267,7 @@ pub(super) fn build(
             format::Integrator::Explicit => Integrator::Explicit,
         },
         domain,
+        deform,
         contact,
         materials: names,
         pairs: laws,
