@@ -28,7 +28,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::model::bond::Bond;
 use crate::model::clump::Clump;
 use crate::model::deform::Deform;
-use crate::model::flow::Flow;
+use crate::model::flow::{Breakage, Flow};
 use crate::model::forces::{Forces, Sleep};
 use crate::model::heat::Heat;
 use crate::model::quantity::{QUANTITIES, Quantities};
@@ -357,6 +357,10 @@ pub struct Model {
     pub history: Option<ContactHistory>,
     /// Inlets, outlets, probes and explosions.
     pub flow: Flow,
+    /// Bodies that burst under load.
+    pub breakage: Vec<Breakage>,
+    /// Names of the rules by which they do.
+    pub breakage_names: Vec<String>,
     /// Forces on bodies besides those of contacts and bonds.
     pub forces: Forces,
     /// Bonds between bodies at the start.
@@ -419,6 +423,8 @@ impl Model {
             walls,
             bodies,
             flow,
+            breakage,
+            breakage_names: _,
             history,
             forces,
             bonds,
@@ -448,6 +454,9 @@ impl Model {
         }
         if *deform != Deform::default() {
             let _ = write!(hash, "{deform:?}");
+        }
+        if !breakage.is_empty() {
+            let _ = write!(hash, "{breakage:?}");
         }
         if !bonds.is_empty() {
             let _ = write!(hash, "{bonds:?}");

@@ -582,6 +582,14 @@ impl Simulation {
         if !due || self.state.traffic.looked == Some(self.steps) {
             return Ok(());
         }
+        if !model.breakage.is_empty() {
+            self.fetch_contacts_by(patience).await?;
+            let mut traffic = std::mem::take(&mut self.state.traffic);
+            let change = traffic.shatter(&model, &self.state);
+            self.state.traffic = traffic;
+            self.tell(change.as_ref());
+            self.change(patience, change).await?;
+        }
         self.fetch_by(patience, &[Field::Bodies, Field::Walls])
             .await?;
         if !model.flow.inlets.is_empty() && self.wall_probes.is_empty() {

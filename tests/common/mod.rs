@@ -162,6 +162,8 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         history: None,
         domain: None,
         deform: Default::default(),
+        breakage: Vec::new(),
+        breakage_names: Vec::new(),
         contact: ContactModel::default(),
         name: "crowd".to_owned(),
         gravity: DVec3::new(0.5, -9.81, 0.1),

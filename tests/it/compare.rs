@@ -22,6 +22,8 @@ fn empty(time_step: f64) -> Model {
         history: None,
         domain: None,
         deform: Default::default(),
+        breakage: Vec::new(),
+        breakage_names: Vec::new(),
         contact: ContactModel::default(),
         name: "test".to_owned(),
         gravity: DVec3::NEG_Y * 9.81,

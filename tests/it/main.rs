@@ -10,6 +10,7 @@ mod common;
 mod bench;
 mod bonds;
 mod book;
+mod breakage;
 mod checkpoint;
 mod cli;
 mod cluster;

@@ -8,11 +8,13 @@
 //!
 //! An [`Explosion`] does not wait for a look: it happens before its own step.
 
+mod breakage;
 mod explosion;
 mod inlet;
 mod outlet;
 mod probe;
 
+pub use breakage::Breakage;
 pub use explosion::Explosion;
 pub use inlet::{Inlet, Rate};
 pub use outlet::{Outlet, Place};
@@ -96,6 +98,9 @@ pub struct Traffic {
     pub passed: Vec<Passed>,
     /// Which of the explosions are over.
     pub exploded: Vec<bool>,
+    /// Amount that has burst by each rule of the scene.
+    #[serde(default)]
+    pub broken: Vec<Amount>,
     /// The number of steps after which each stage but the first began, of those that have begun.
     #[serde(default)]
     pub stages: Vec<u64>,
@@ -128,6 +133,7 @@ impl Traffic {
             outlets: vec![Amount::default(); outlets.len()],
             passed: vec![Passed::default(); probes.len()],
             exploded: vec![false; explosions.len()],
+            broken: vec![Amount::default(); model.breakage_names.len()],
             stages: Vec::new(),
             deformation: match model.domain {
                 Some(domain) if model.deforms() => {

@@ -101,6 +101,7 @@ impl Check {
             ("outlets", !file.outlets.is_empty()),
             ("probes", !file.probes.is_empty()),
             ("explosions", !file.explosions.is_empty()),
+            ("breakage", !file.breakage.is_empty()),
             ("bodies that sleep", file.sleep.is_some()),
             (
                 "the normal model \"impulse\" or \"custom\"",

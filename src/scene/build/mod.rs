@@ -3,6 +3,7 @@
 
 mod bodies;
 mod bonds;
+mod breakage;
 mod check;
 mod clumps;
 mod deform;
@@ -108,6 +109,7 @@ pub(super) fn build(
     let spawn = check.spawn(file, &shape_names);
     let probes = check.probes(file);
     check.explosions(file, &named, started_bodies, &shape_names, &shapes.clumps);
+    check.breakage(file, &shape_names, &shapes.clumps);
     let rigid = check.elasticity(file, &materials, &shape_names, &shapes);
     check.heat(file, &shape_names, &shapes);
     check.features_of_impulses(file);
@@ -168,12 +170,14 @@ pub(super) fn build(
 
     let gravity = vector(&file.gravity);
     let explosions = explosions::explosions(file, &named, &bodies, &mut shapes)?;
+    let breakage = breakage::breakage(file, &mut shapes)?;
     let names: Vec<String> = file.materials.names().map(String::from).collect();
     let moving: Vec<ModelBody> = bodies
         .iter()
         .copied()
         .chain(flow::newcomers(&inlets, gravity))
         .chain(explosions::flying(&explosions, &bodies))
+        .chain(breakage::flying(&breakage, &bodies))
         .chain(spawn.iter().map(|shape| flow::spawned(*shape)))
         .collect();
     let encounters = Encounters::new(&materials, rigid, &shapes, &walls, &moving, gravity);
@@ -282,6 +286,11 @@ pub(super) fn build(
             explosions,
             spawn,
         },
+        breakage,
+        breakage_names: (0..)
+            .zip(&file.breakage)
+            .map(|(index, rule)| rule.name.clone().unwrap_or(format!("breakage {index}")))
+            .collect(),
         history: started.history,
         forces: Forces {
             groups,
