@@ -78,7 +78,7 @@ fn the_fast_engine_has_the_bits_of_the_reference() {
         fast.step(steps).unwrap();
         plain.step(steps).unwrap();
         let [own, other] = [&mut fast, &mut plain].map(|s| s.summary().unwrap());
-        assert!(own.contacts > 30, "{} contacts", own.contacts);
+        assert!(own.contacts > 20, "{} contacts", own.contacts);
         assert_eq!(own.state_hash, other.state_hash, "after {steps} steps more");
     }
     assert_eq!(fast.deformation(), plain.deformation());
@@ -208,7 +208,7 @@ fn nothing_tells_where_the_border_of_a_sheared_box_is() {
         simulation.step(400).unwrap();
         let summary = simulation.summary().unwrap();
         energies.push((summary.kinetic_energy, summary.contacts));
-        assert!(simulation.deformation().unwrap().tilt > 0.15);
+        assert!(simulation.deformation().unwrap().tilt > 0.1);
     }
     let [(first, touching), (second, others)] = energies[..] else {
         unreachable!()
@@ -229,6 +229,8 @@ fn a_servo_comes_to_its_stress_and_the_energy_balance_closes() {
         { "deform": { "shear": { "flow": "x", "gradient": "z", "rate": 10 } } }
     ]"#;
     let mut simulation = simulation(model_with(isotropic, 75, stages), Backend::Cpu);
+    // Contacts are known after the first step.
+    simulation.step(1).unwrap();
     let start = simulation.energy().unwrap().balance();
     simulation.run_until(0.2).unwrap();
     let now = *simulation.deformation().unwrap();
@@ -238,10 +240,13 @@ fn a_servo_comes_to_its_stress_and_the_energy_balance_closes() {
     }
     let taken = |simulation: &mut Simulation| {
         let energy = simulation.energy().unwrap();
-        ((energy.balance() - start).abs(), energy.work)
+        (
+            (energy.balance() - start).abs(),
+            energy.damping + energy.friction,
+        )
     };
-    let (off, work) = taken(&mut simulation);
-    assert!(off < 0.05 * work, "{off} of {work}");
+    let (off, lost) = taken(&mut simulation);
+    assert!(off < 0.02 * lost, "{off} of {lost}");
     let before = now.strain;
     simulation.run_until(0.3).unwrap();
     let now = *simulation.deformation().unwrap();
@@ -249,8 +254,8 @@ fn a_servo_comes_to_its_stress_and_the_energy_balance_closes() {
     assert!(axial > 13000.0 && axial < 80000.0, "{now:?}");
     assert!((now.stress[0][0] - 10000.0).abs() < 2000.0, "{now:?}");
     assert!((now.strain[2] - before[2] + 0.1).abs() < 1e-3, "{now:?}");
-    let (off, work) = taken(&mut simulation);
-    assert!(off < 0.05 * work, "{off} of {work}");
+    let (off, lost) = taken(&mut simulation);
+    assert!(off < 0.02 * lost, "{off} of {lost}");
     // A shear strain of 2: the box has turned twice.
     simulation.run_until(0.5).unwrap();
     let now = *simulation.deformation().unwrap();
@@ -259,8 +264,8 @@ fn a_servo_comes_to_its_stress_and_the_energy_balance_closes() {
         (now.shear - 2.0).abs() < 1e-2 && shear_stress > 500.0,
         "{now:?}"
     );
-    let (off, work) = taken(&mut simulation);
-    assert!(off < 0.05 * work, "{off} of {work}");
+    let (off, lost) = taken(&mut simulation);
+    assert!(off < 0.02 * lost, "{off} of {lost}");
     let domain = simulation.model().domain.unwrap();
     assert!((domain.period() - DVec3::from_array(now.sides)).length() < 1e-12);
 }

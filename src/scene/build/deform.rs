@@ -13,13 +13,28 @@ impl Check {
     pub(super) fn deforms(&mut self, file: &SceneFile, bodies: &[ModelBody]) -> Deform {
         let stages = file.stages.iter().enumerate();
         let staged = stages.filter(|(_, stage)| stage.deform.is_some());
-        let staged = staged.map(|(index, _)| format!("stages[{index}].deform"));
+        let paths = staged.map(|(index, _)| format!("stages[{index}].deform"));
         let at_start = file.deform.map(|_| "deform".to_owned());
-        if let Some(path) = at_start.into_iter().chain(staged).next() {
+        let staged = file.stages.iter().filter_map(|stage| stage.deform);
+        let shears = file.deform.into_iter().chain(staged);
+        let axes: Vec<_> = shears
+            .filter_map(|deform| Some((deform.shear?.flow, deform.shear?.gradient)))
+            .collect();
+        if axes.windows(2).any(|pair| pair[0] != pair[1]) {
+            self.problem(
+                "stages",
+                "shear along other axes than before",
+                "the same flow and gradient in all stages, since the box stays tilted",
+            );
+        }
+        let own = file
+            .deform
+            .map_or_else(Deform::default, |deform| self.deform("deform", &deform));
+        let mut paths = at_start.into_iter().chain(paths);
+        if let (Some(path), true) = (paths.next(), self.problems.is_empty()) {
             self.fits_a_box_that_deforms(&path, file, bodies);
         }
-        file.deform
-            .map_or_else(Deform::default, |deform| self.deform("deform", &deform))
+        own
     }
 
     /// How the box deforms, as what stands at `path` says.
@@ -89,6 +104,7 @@ impl Check {
                 "a box that deforms",
                 "a \"domain\" that is periodic along x, y and z, which alone can",
             );
+            return;
         }
         let fixed = bodies.iter().any(|body| body.fixed) || file.bodies.iter().any(|b| b.fixed);
         let impossible = [
