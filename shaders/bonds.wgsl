@@ -50,8 +50,8 @@ fn hold(entry: u32) -> Held {
     let second = turning(second_body);
     let first_arm = rotate(first.orientation, bond.first_arm);
     let second_arm = rotate(second.orientation, bond.second_arm);
-    let here = metres(first_body.offset, params.cell_size) + first_arm;
-    let there = metres(second_body.offset, params.cell_size) + second_arm;
+    let here = metres(first_body.offset, params.cell_size) + upright(first_arm, params);
+    let there = metres(second_body.offset, params.cell_size) + upright(second_arm, params);
     let way = shortest_way(second_body.cell - first_body.cell, there - here, params);
     // The frame of the bond is half-way between those that it has in the two bodies.
     let first_frame = multiply(first.orientation, bond.first_frame);
@@ -71,7 +71,11 @@ fn hold(entry: u32) -> Held {
     let shearing = sqrt(force.y * force.y + force.z * force.z);
     let tension = force.x * bond.inverse_area + bending * bond.inverse_section;
     let shear = shearing * bond.inverse_area + abs(moment.x) * (0.5 * bond.inverse_section);
-    let velocity = rotate(conjugate(frame), velocity_at(second, second_reach) - velocity_at(first, first_reach));
+    var parting = velocity_at(second, second_reach) - velocity_at(first, first_reach);
+    if params.deforms == 1u {
+        parting += flow(way + first_arm - second_arm, params);
+    }
+    let velocity = rotate(conjugate(frame), parting);
     let spin = rotate(conjugate(frame), second.spin - first.spin);
     var held: Held;
     if tension > bond.tensile_strength || shear > bond.shear_strength {
@@ -88,7 +92,7 @@ fn hold(entry: u32) -> Held {
         bonds[entry].time = params.earlier + f32(stats.step) * params.time_step;
         bonds[entry].step = stats.step;
         bonds[entry].cell = first_body.cell;
-        bonds[entry].offset = here + half;
+        bonds[entry].offset = here + upright(half, params);
         held.taken = energy;
         return held;
     }

@@ -43,7 +43,11 @@ fn near_sphere(sphere: Sphere, index: u32, other: u32) -> Near {
     // The same point for both spheres, so that the pair keeps its angular momentum.
     let arm = (sphere.radius - 0.5 * overlap) * normal;
     let other_arm = (0.5 * overlap - neighbour.radius) * normal;
-    let relative_velocity = (neighbour.velocity - sphere.velocity)
+    var parting = neighbour.velocity - sphere.velocity;
+    if params.deforms == 1u {
+        parting += flow(between, params);
+    }
+    let relative_velocity = parting
         + (cross(neighbour.angular_velocity, other_arm) - cross(sphere.angular_velocity, arm));
     return Near(
         true,

@@ -82,6 +82,10 @@ fn integrate(
         torque += other.torque;
         gravity += other.acceleration;
     }
+    if params.deforms == 1u {
+        // What moves with the mean flow comes to where it is another one.
+        gravity -= flow(velocity, params);
+    }
     let acceleration = force * constant.inverse_mass + gravity;
     let farthest = constant.reach + members[constant.first_member].radius;
     if (body.still & ASLEEP) != 0u {
@@ -107,13 +111,14 @@ fn integrate(
         angular_momentum = body.angular_momentum;
     }
     let way = velocity * params.time_step;
-    let place = travel(body.cell, body.offset, way, params.cell_size, params.period, dither);
+    let place = travel(body.cell, body.offset, upright(way, params), params.cell_size, params.period, dither);
     body.cell = place.cell;
     body.offset = place.offset;
     let turned =
         advance(body.orientation, angular_momentum, constant.inverse_inertia, params.time_step, dither);
     body.orientation = turned.orientation;
-    let farther = length(way) + length(turned.spin) * params.time_step * constant.reach;
+    let farther = length(way) + length(turned.spin) * params.time_step * constant.reach
+        + select(0.0, params.stretch, params.deforms == 1u);
     let displacement_bound = displacement_before(body) + farther;
     body.displacement_bound = select(displacement_bound, -displacement_bound, farther > params.fast_displacement);
     if displacement_bound > params.displacement_limit && atomicLoad(&gathered.stats.stale) == 0u {

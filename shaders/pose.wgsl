@@ -1,7 +1,10 @@
 // import: layout, dispatch, grid, rotation, shares
 
 // Position and velocity of each sphere, from its body; and the word on whether this step builds
-// the neighbour lists. One thread a sphere.
+// the neighbour lists.
+//
+//   pose_box  one thread, where the box deforms
+//   pose      one thread a sphere
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> properties: array<BodyProperties>;
@@ -39,6 +42,17 @@ fn decide() {
     }
 }
 
+// The same parameters, for who changes them.
+@group(0) @binding(56) var<storage, read_write> next_params: Params;
+
+// Has the box be as it is in this step.
+@compute @workgroup_size(1)
+fn pose_box() {
+    let steps = f32(stats.steps - next_params.first_step);
+    next_params.cell_size = next_params.first_cell_size + next_params.growth * steps;
+    next_params.tilt = next_params.first_tilt + next_params.tilting * steps;
+}
+
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn pose(
     @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -64,18 +78,23 @@ fn pose(
     let orientation = quaternion(body.orientation);
     let arm = rotate(orientation, member.center);
     let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
-    let center = metres(body.offset, params.cell_size) + arm;
+    let center = metres(body.offset, params.cell_size) + upright(arm, params);
     let place = settle(body.cell, center, params.cell_size, params.period);
     var inverse_mass = constant.inverse_mass;
     if params.law == IMPULSE && inverse_mass > 0.0 {
         inverse_mass = shares_of(body.still, constant.landing) * (inverse_mass + member.turning);
+    }
+    var velocity = body.velocity + cross(spin, arm);
+    if params.deforms == 1u {
+        // The body is rigid, and the flow is not.
+        velocity -= flow(arm, params);
     }
     spheres[index] = Sphere(
         place.offset,
         member.radius,
         place.cell,
         own,
-        body.velocity + cross(spin, arm),
+        velocity,
         inverse_mass,
         spin,
         member.material | (constant.group << GROUP_SHIFT) | asleep | fast,

@@ -8,7 +8,12 @@
 
 // A place as seen from the camera, m.
 fn from_camera(cell: vec3<i32>, offset: vec3<f32>, params: Params) -> vec3<f32> {
-    return vec3<f32>(cell - view.camera_cell) * params.cell_size + (offset - view.camera_offset);
+    var place = vec3<f32>(cell - view.camera_cell) * params.cell_size + (offset - view.camera_offset);
+    if params.deforms == 1u {
+        // Places are those in the box before it was tilted.
+        place += params.tilt * dot(params.gradient, vec3<f32>(cell) * params.cell_size + offset);
+    }
+    return place;
 }
 
 struct Ball {
@@ -28,7 +33,7 @@ fn ball_at(index: u32) -> Ball {
     let body = bodies[own];
     let member = member_at(index, body);
     let arm = rotate(quaternion(body.orientation), member.center);
-    let offset = metres(body.offset, params.cell_size) + arm;
+    let offset = metres(body.offset, params.cell_size) + upright(arm, params);
     return Ball(from_camera(body.cell, offset, params), member.radius, own);
 }
 

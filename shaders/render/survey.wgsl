@@ -38,7 +38,11 @@ fn survey_spheres(
     let body = bodies[spheres[index].body];
     let member = member_at(index, body);
     let arm = rotate(quaternion(body.orientation), member.center);
-    let center = metres(body.offset, params.cell_size) + arm;
+    var center = metres(body.offset, params.cell_size) + upright(arm, params);
+    let place = from_camera(body.cell, center, params);
+    if params.deforms == 1u {
+        center += params.tilt * dot(params.gradient, vec3<f32>(body.cell) * params.cell_size + center);
+    }
     // What is farther away is taken to be there.
     let most = vec3<i32>(1 << 24u);
     let home = clamp(body.cell - view.camera_cell, -most, most) * i32(PARTS);
@@ -59,7 +63,6 @@ fn survey_spheres(
     atomicAdd(&survey.counts[min(bits >> BIN_SHIFT, BINS - 1u)], 1u);
     let size = member.radius;
     let weight = u32(clamp(view.survey_weight * size * size * size, 1.0, 1048576.0));
-    let place = from_camera(body.cell, center, params);
     let part = (place - view.bodies_min) / view.bodies_size;
     for (var axis = 0u; axis < 3u; axis++) {
         let slice = u32(clamp(part[axis], 0.0, 0.9999) * f32(SURVEY_SLICES));

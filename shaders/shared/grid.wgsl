@@ -37,8 +37,10 @@ fn reach(sphere: Sphere, level: u32, params: Params) -> Reach {
     // The largest neighbour there has a diameter of the cell less the skin; a little more, so that
     // rounding hides none.
     let reach = sphere.radius + 0.5 * (params.finest * scale) + 0.51 * params.skin;
-    let first = home + vec3<i32>(floor((place - reach) / size));
-    let last = home + vec3<i32>(floor((place + reach) / size));
+    // What is this near in a box that deforms, before it was tilted.
+    let wide = reach * select(vec3<f32>(1.0), 1.0 + abs(params.tilt), params.deforms == 1u);
+    let first = home + vec3<i32>(floor((place - wide) / size));
+    let last = home + vec3<i32>(floor((place + wide) / size));
     // All around a periodic box, and no further.
     let period = params.period >> vec3<u32>(level);
     let around = first + period - vec3<i32>(1);
@@ -80,7 +82,27 @@ fn shortest_way(cells: vec3<i32>, offset: vec3<f32>, params: Params) -> vec3<f32
     let half = 0.5 * vec3<f32>(period) * params.cell_size;
     let round = max(period, vec3<i32>(0));
     near -= select(vec3<i32>(0), round, so_far > half) - select(vec3<i32>(0), round, so_far < -half);
-    return vec3<f32>(near) * params.cell_size + offset;
+    let way = vec3<f32>(near) * params.cell_size + offset;
+    if params.deforms == 0u {
+        return way;
+    }
+    // The same in the box as it is, which is tilted at most by half of its length.
+    let sides = vec3<f32>(round) * params.cell_size;
+    let now = way + params.tilt * dot(params.gradient, way);
+    return now - select(vec3<f32>(0.0), sides, now > half) + select(vec3<f32>(0.0), sides, now < -half);
+}
+
+// A way in the box before it was tilted, m, from one in it as it is.
+fn upright(way: vec3<f32>, params: Params) -> vec3<f32> {
+    if params.deforms == 0u {
+        return way;
+    }
+    return way - params.tilt * dot(params.gradient, way);
+}
+
+// How much faster the mean flow is at the end of a way than at its start, m/s.
+fn flow(way: vec3<f32>, params: Params) -> vec3<f32> {
+    return params.strain_rate * way + params.shear_rate * dot(params.gradient, way);
 }
 
 // From the centre of one sphere to that of another (of its images, the nearest), m.

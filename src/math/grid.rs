@@ -74,6 +74,17 @@ pub fn shortest_way(cells: IVec3, offset: Vec3, cell_size: Vec3, period: IVec3) 
     cells.as_vec3() * cell_size + offset
 }
 
+/// The shortest way between images, m, in a periodic box that is tilted, of what it was before that. Its `sides` are 0 along axes
+/// that are not periodic, and it is tilted by `tilt` for each metre along `gradient`: at most by half of its length.
+#[inline(always)]
+pub fn tilted_way(upright: Vec3, sides: Vec3, tilt: Vec3, gradient: Vec3) -> Vec3 {
+    let way = upright + tilt * gradient.dot(upright);
+    let periodic = sides.cmpgt(Vec3::ZERO);
+    let (before, behind) = (way.cmplt(-(0.5 * sides)), way.cmpgt(0.5 * sides));
+    let way = Vec3::select(periodic & behind, way - sides, way);
+    Vec3::select(periodic & before, way + sides, way)
+}
+
 /// The parts of a row of `count` cells from `first` on, in the periodic box: a row that meets its end
 /// goes on at cell 0.
 #[inline]

@@ -5,6 +5,7 @@
 
 pub mod bond;
 pub mod clump;
+pub mod deform;
 pub mod error;
 pub mod flow;
 pub mod forces;
@@ -28,7 +29,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::model::bond::Bond;
 use crate::model::clump::Clump;
-use crate::model::flow::Flow;
+use crate::model::deform::Deform;
+use crate::model::flow::{Breakage, Flow};
 use crate::model::forces::{Forces, Sleep};
 use crate::model::heat::Heat;
 use crate::model::quantity::{QUANTITIES, Quantities};
@@ -338,6 +340,8 @@ pub struct Model {
     pub integrator: Integrator,
     /// The periodic box, if there is one.
     pub domain: Option<Domain>,
+    /// How it deforms.
+    pub deform: Deform,
     /// Settings that all contacts share.
     pub contact: ContactModel,
     /// Names of the materials.
@@ -356,6 +360,10 @@ pub struct Model {
     pub history: Option<ContactHistory>,
     /// Inlets, outlets, probes and explosions.
     pub flow: Flow,
+    /// Bodies that burst under load.
+    pub breakage: Vec<Breakage>,
+    /// Names of the rules by which they do.
+    pub breakage_names: Vec<String>,
     /// Forces on bodies besides those of contacts and bonds.
     pub forces: Forces,
     /// Bonds between bodies at the start.
@@ -384,6 +392,12 @@ impl Model {
         self.forces.act() || !self.bonds.is_empty()
     }
 
+    /// Whether the periodic box deforms, in any stage.
+    pub fn deforms(&self) -> bool {
+        let staged = self.stages.list.iter().any(|stage| stage.deform.is_some());
+        staged || self.deform != Deform::default()
+    }
+
     /// Unit vector that points up: as the scene says, else against gravity, else along y.
     pub fn up(&self) -> DVec3 {
         let against = (-self.gravity).try_normalize();
@@ -404,6 +418,7 @@ impl Model {
             time_step,
             integrator,
             domain,
+            deform,
             contact,
             materials,
             pairs,
@@ -411,6 +426,8 @@ impl Model {
             walls,
             bodies,
             flow,
+            breakage,
+            breakage_names: _,
             history,
             forces,
             bonds,
@@ -437,6 +454,12 @@ impl Model {
         // A scene without heat has the hash that it had before there was heat.
         if let Some(heat) = heat {
             let _ = write!(hash, "{heat:?}");
+        }
+        if *deform != Deform::default() {
+            let _ = write!(hash, "{deform:?}");
+        }
+        if !breakage.is_empty() {
+            let _ = write!(hash, "{breakage:?}");
         }
         if !bonds.is_empty() {
             let _ = write!(hash, "{bonds:?}");

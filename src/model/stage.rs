@@ -6,6 +6,7 @@
 
 use glam::DVec3;
 
+use super::deform::Deform;
 use super::wall::Motion;
 use super::{Model, PairLaw};
 
@@ -30,6 +31,11 @@ impl Stages {
         }
     }
 
+    /// Has the model keep its hash, whatever comes to be changed that follows from it.
+    pub(crate) fn keep_hash(&mut self, hash: u64) {
+        self.first_hash = Some(hash);
+    }
+
     /// Has the model's hash tell of what was changed by others than stages.
     pub(crate) fn forget_hash(&mut self) {
         self.first_hash = None;
@@ -49,6 +55,8 @@ pub struct Stage {
     pub motions: Vec<(usize, Motion)>,
     /// Laws of pairs of materials from its start on, by their indices.
     pub pairs: Vec<(usize, usize, PairLaw)>,
+    /// How the periodic box deforms from its start on.
+    pub deform: Option<Deform>,
 }
 
 /// When a stage ends: when one of these comes to pass.
@@ -102,6 +110,9 @@ impl Stage {
             motion.end += start;
             motion.keys.iter_mut().for_each(|key| key.time += start);
             wall.motion = Some(motion);
+        }
+        if let Some(deform) = self.deform {
+            model.deform = deform;
         }
         let count = model.materials.len();
         for (a, b, law) in &self.pairs {

@@ -33,7 +33,8 @@ fn moves(wall: &Wall) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
     /// Step, time (s), energies and work (J), contacts, coordination, bodies asleep, largest overlap now and so far, sphere-steps a
-    /// second, then bonds, broken ones and what they took (J) if the scene has any, force (N) and torque (N m) on each wall, with power (W) and work (J) if it moves, what inlets have brought and outlets taken,
+    /// second, then bonds, broken ones and what they took (J) if the scene has any, then the sides (m), strains, stress (Pa) and work (J) of a
+    /// periodic box that deforms, at the last look at it, force (N) and torque (N m) on each wall, with power (W) and work (J) if it moves, what inlets have brought, outlets taken and rules of breakage burst,
     /// what probes see, and the poses of walls that move: as [`Statistics::columns`] has them.
     pub values: Vec<f64>,
 }
@@ -64,6 +65,14 @@ impl Statistics {
             columns.extend(["bonds", "broken_bonds", "taken_by_bonds_J"].map(str::to_owned));
         }
         let axes = ["x", "y", "z"];
+        if model.deforms() {
+            columns.extend(axes.map(|axis| format!("box_{axis}_m")));
+            columns.extend(axes.map(|axis| format!("box_strain_{axis}")));
+            columns.push("box_shear_strain".to_owned());
+            let of_stress = ["xx", "yy", "zz", "xy", "yz", "zx"];
+            columns.extend(of_stress.map(|pair| format!("box_stress_{pair}_Pa")));
+            columns.push("box_work_J".to_owned());
+        }
         let names = model.walls.iter().map(|wall| wall.name.as_str());
         let names = Names::new("wall", names);
         for (name, wall) in names.0.iter().zip(&model.walls) {
@@ -81,7 +90,9 @@ impl Statistics {
         } = &model.flow;
         let inlets = Names::new("inlet", inlets.iter().map(|inlet| inlet.name.as_str()));
         let outlets = Names::new("outlet", outlets.iter().map(|outlet| outlet.name.as_str()));
-        for name in inlets.0.iter().chain(&outlets.0) {
+        let rules = model.breakage_names.iter().map(String::as_str);
+        let rules = Names::new("breakage", rules);
+        for name in inlets.0.iter().chain(&outlets.0).chain(&rules.0) {
             columns.extend(["bodies", "mass_kg"].map(|column| format!("{name}_{column}")));
         }
         let probe_names = Names::new("probe", probes.iter().map(|probe| probe.name.as_str()));
@@ -154,6 +165,14 @@ impl Statistics {
             let [count, broken] = state.count_bonds();
             values.extend([count as f64, broken as f64, energy.bonds]);
         }
+        if let Some(now) = &state.traffic.deformation {
+            values.extend(now.sides);
+            values.extend(now.strain);
+            values.push(now.shear);
+            let of_stress = [[0, 0], [1, 1], [2, 2], [0, 1], [1, 2], [2, 0]];
+            values.extend(of_stress.map(|[row, column]| now.stress[row][column]));
+            values.push(now.work);
+        }
         let loads = snapshot.wall_loads();
         let loads = loads.iter().zip(snapshot.wall_work());
         for (wall, (load, done)) in model.walls.iter().zip(loads) {
@@ -165,7 +184,8 @@ impl Statistics {
         }
         let of = |amount: &Amount| [amount.bodies as f64, amount.mass];
         let traffic = &state.traffic;
-        values.extend(traffic.inlets.iter().chain(&traffic.outlets).flat_map(of));
+        let come_and_gone = traffic.inlets.iter().chain(&traffic.outlets);
+        values.extend(come_and_gone.chain(&traffic.broken).flat_map(of));
         for (probe, passed) in model.flow.probes.iter().zip(&traffic.passed) {
             if probe.region.is_face() {
                 values.extend([&passed.forward, &passed.backward].into_iter().flat_map(of));

@@ -476,6 +476,7 @@ impl Renderer {
         self.sphere_count = simulation.sphere_count() as u32;
         self.action_count = drawn_actions(simulation);
         self.time = simulation.time();
+        self.cell_size = simulation.on_host().params.cell_size.as_dvec3();
         self.source.update(&self.context, simulation)
     }
 

@@ -6,6 +6,8 @@
 
 mod bodies;
 mod bonds;
+mod breakage;
+mod deform;
 mod explosion;
 mod forces;
 mod measure;
@@ -28,6 +30,8 @@ pub use super::strict::{List, Table};
 use crate::model::quantity::Quantities;
 pub use bodies::{Bodies, BodiesFile};
 pub use bonds::Bonds;
+pub use breakage::Breakage;
+pub use deform::{Axis, Deform, Drive, Shear};
 pub use explosion::Explosion;
 pub use forces::{Axes, Drag, End, Force, Group, Sleep, Spring, Water, Wave};
 pub use measure::{Fields, Measure, Mixing, Property, RunUntil, Slope, Steady};
@@ -86,6 +90,8 @@ pub struct SceneFile {
     pub initial_overlap: InitialOverlap,
     /// A box that is periodic along some axes. Default: none.
     pub domain: Option<Domain>,
+    /// How the periodic box deforms: its sides by a rate of strain or a servo, the box by simple shear. Default: not at all.
+    pub deform: Option<Deform>,
     /// Files that a run with `--out` writes, and how often.
     #[serde(default, skip_serializing_if = "Output::is_default")]
     pub output: Output,
@@ -157,6 +163,9 @@ pub struct SceneFile {
     /// Bodies that burst into pieces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explosions: Vec<Explosion>,
+    /// Bodies that burst under load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breakage: Vec<Breakage>,
     /// Stages of a run, such as settling and then opening a gate. Default: one, the scene as it stands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
@@ -164,8 +173,8 @@ pub struct SceneFile {
     /// search for contacts and the time step are made for them, too. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spawn: Vec<String>,
-    /// How often inlets, outlets and probes are looked at. Bodies come in and go out, and
-    /// what passes a face is counted, at a look only. Default: 200 time steps.
+    /// How often inlets, outlets, probes and the loads that break bodies are looked at. Bodies come in and go out, and
+    /// what passes a face is counted, at a look only. Default: 200 time steps, 10 with `breakage`.
     pub look_every: Option<Interval>,
     /// How pictures and the window show the scene.
     #[serde(default, skip_serializing_if = "View::is_default")]

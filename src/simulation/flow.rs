@@ -7,7 +7,8 @@ use crate::model::clump::{Clump, MassProperties};
 use crate::model::flow::{Explosion, Region, Traffic};
 use crate::model::wall;
 use crate::model::{Model, ModelBody};
-use crate::state::{State, body_orientation};
+use crate::simulation::network::{Partner, contacts};
+use crate::state::{Dissipated, State, body_orientation};
 
 /// Changes that a look asks for.
 pub(crate) struct Change {
@@ -57,6 +58,57 @@ impl Traffic {
         }
         change.gone.sort_unstable();
         change.gone.dedup();
+        self.follow(&change);
+        Some(change)
+    }
+
+    /// Bursts the bodies of `state` whose load exceeds their strength. Returns what is to be changed, if anything.
+    pub(crate) fn shatter(&mut self, model: &Model, state: &State) -> Option<Change> {
+        let rule = |body: usize| {
+            let shape = state.identities[body].shape;
+            let place = model
+                .breakage
+                .binary_search_by_key(&shape, |rule| rule.shape);
+            let movable = place.ok().filter(|_| !state.identities[body].fixed);
+            movable.map(|place| &model.breakage[place])
+        };
+        let mut largest = vec![0.0_f64; state.bodies.len()];
+        for contact in contacts(state) {
+            let force = contact.force.length();
+            let mut note = |body: u32| {
+                let own = &mut largest[body as usize];
+                *own = own.max(force);
+            };
+            note(contact.body);
+            if let Partner::Sphere { body, .. } = contact.partner {
+                note(body);
+            }
+        }
+        let mut change = Change {
+            gone: Vec::new(),
+            new: Vec::new(),
+        };
+        for (index, (body, force)) in state.bodies.iter().zip(largest).enumerate() {
+            let Some(rule) = rule(index) else {
+                continue;
+            };
+            let mut taken = Dissipated::default();
+            for load in &state.sphere_loads[state.spheres_of(body)] {
+                taken.add(load);
+            }
+            let id = state.identities[index].id;
+            if !rule.breaks(id, force, taken.damping + taken.friction) {
+                continue;
+            }
+            self.broken[rule.rule].add(model.shapes[rule.shape].mass);
+            change.gone.push(index as u32);
+            let fragments = rule.explosion(id).burst(model, state, index);
+            change.new.extend((self.next_id..).zip(fragments));
+            self.next_id += rule.fragments.len() as u64;
+        }
+        if change.gone.is_empty() {
+            return None;
+        }
         self.follow(&change);
         Some(change)
     }

@@ -6,6 +6,7 @@ pub mod bulk;
 pub mod checkpoint;
 #[cfg(feature = "cpu")]
 mod clock;
+mod deform;
 pub mod events;
 mod flow;
 pub(crate) mod memory;
@@ -245,6 +246,11 @@ impl Simulation {
         if !model.bonds.is_empty() {
             return Err(Error::NotOnCluster { what: "bonds" });
         }
+        if model.deforms() {
+            return Err(Error::NotOnCluster {
+                what: "a box that deforms",
+            });
+        }
         let state = State::new(&model);
         let engine = ClusterEngine::new(ranks, threads, clock::system(), &state);
         Ok(Self::start(state, model, engine))
@@ -304,7 +310,8 @@ impl Simulation {
         let model = Arc::new(model);
         Simulation {
             radii: radii(&model),
-            first_model: (!model.stages.list.is_empty()).then(|| Arc::clone(&model)),
+            first_model: (!model.stages.list.is_empty() || model.deforms())
+                .then(|| Arc::clone(&model)),
             model,
             state,
             engine: Box::new(engine),
@@ -424,7 +431,8 @@ impl Simulation {
     pub(crate) async fn step_by(&mut self, patience: Patience, steps: u64) -> Result<()> {
         let end = self.steps + steps;
         while self.steps < end {
-            self.enter_stage(patience).await?;
+            let begins = self.enter_stage(patience).await?;
+            self.deform(patience, begins).await?;
             self.explode(patience).await?;
             self.look(patience).await?;
             let look = match self.model.flow.every {
@@ -437,7 +445,8 @@ impl Simulation {
             let listen_at = listen.unwrap_or(end);
             let epoch = (self.steps / EPOCH + 1) * EPOCH;
             let next = look.min(explosion).min(stage).min(listen_at);
-            let next = next.min(epoch).min(end);
+            let deformation = self.next_deformation().unwrap_or(end);
+            let next = next.min(deformation).min(epoch).min(end);
             self.take(patience, next - self.steps).await?;
             if listen == Some(self.steps) {
                 self.listen(patience).await?;
@@ -573,6 +582,14 @@ impl Simulation {
         let due = model.flow.every > 0 && self.steps.is_multiple_of(model.flow.every);
         if !due || self.state.traffic.looked == Some(self.steps) {
             return Ok(());
+        }
+        if !model.breakage.is_empty() {
+            self.fetch_contacts_by(patience).await?;
+            let mut traffic = std::mem::take(&mut self.state.traffic);
+            let change = traffic.shatter(&model, &self.state);
+            self.state.traffic = traffic;
+            self.tell(change.as_ref());
+            self.change(patience, change).await?;
         }
         self.fetch_by(patience, &[Field::Bodies, Field::Walls])
             .await?;
@@ -745,6 +762,7 @@ impl Simulation {
             self.state.start_forces();
         }
         self.steps = steps;
+        self.restore_deformation();
         self.set_epoch();
         self.replace_by(patience).await
     }

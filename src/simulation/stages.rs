@@ -59,8 +59,9 @@ impl Simulation {
         start.saturating_add(steps as u64)
     }
 
-    /// Enters the next stage, if the present one ends before the next step.
-    pub(super) async fn enter_stage(&mut self, patience: Patience) -> Result<()> {
+    /// Enters the next stage, if the present one ends before the next step. Returns whether one has begun.
+    pub(super) async fn enter_stage(&mut self, patience: Patience) -> Result<bool> {
+        let before = self.state.traffic.stages.len();
         while self.ends(patience).await? {
             let next = self.state.traffic.stages.len() + 1;
             self.state.traffic.stages.push(self.steps);
@@ -100,7 +101,7 @@ impl Simulation {
                 self.engine.write_stale(&self.state);
             }
         }
-        Ok(())
+        Ok(self.state.traffic.stages.len() > before)
     }
 
     /// Whether the present stage ends before the next step.
@@ -139,6 +140,9 @@ impl Simulation {
         let Some(first) = self.first_model.clone() else {
             return;
         };
+        if first.stages.list.is_empty() {
+            return;
+        }
         let mut model = Model::clone(&first);
         let mut moved = Vec::new();
         for (index, start) in self.state.traffic.stages.iter().enumerate() {

@@ -89,7 +89,7 @@ pub struct Energy {
     pub drag: f64,
     /// Taken since the start by the dashpots of bonds, and held by bonds when they broke.
     pub bonds: f64,
-    /// Done since the start by walls that move, by forces and torques on bodies and by the lift of water. What bodies bring
+    /// Done since the start by walls that move, by a periodic box that deforms, by forces and torques on bodies and by the lift of water. What bodies bring
     /// that come in, and take along when they go out, is not in it, nor what a hand, a program or another gravity does.
     pub work: f64,
 }
@@ -142,6 +142,11 @@ impl Energy {
         let of_walls = state.wall_loads.iter();
         let of_walls = of_walls.map(|load| f64::from(load.work) + f64::from(load.work_rest));
         energy.work = dissipated.work + of_walls.sum::<f64>();
+        if let Some(now) = state.traffic.deformation {
+            // With what it has done since the last look.
+            let steps = state.stats[0].steps.wrapping_sub(state.params.first_step);
+            energy.work += now.work + now.power() * f64::from(steps) * model.time_step;
+        }
         energy
     }
 

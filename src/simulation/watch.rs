@@ -115,14 +115,17 @@ impl Watch {
         let custom = model.contact.law.custom().is_some();
         let driven = model.walls.iter().any(Wall::is_driven);
         let flow = &model.flow;
-        let open =
-            !(flow.inlets.is_empty() && flow.outlets.is_empty() && flow.explosions.is_empty());
+        let open = !(flow.inlets.is_empty()
+            && flow.outlets.is_empty()
+            && flow.explosions.is_empty()
+            && model.breakage.is_empty());
         let falls_forever = model.domain.as_ref().is_some_and(|domain| {
             domain.period().cmpgt(DVec3::ZERO).bitmask()
                 & model.gravity.cmpne(DVec3::ZERO).bitmask()
                 != 0
         });
-        let pushed = !model.forces.applied.is_empty() || model.forces.water.is_some();
+        let pushed =
+            !model.forces.applied.is_empty() || model.forces.water.is_some() || model.deforms();
         if custom || driven || open || falls_forever || pushed {
             // Not all of the energy is known, or of what comes in and goes out.
             return None;

@@ -170,8 +170,10 @@ impl State {
                 step: u64::from(bond.step) + 1,
                 time: bond.time.into(),
                 place: self.origin
-                    + bond.cell.as_dvec3() * self.params.cell_size.as_dvec3()
-                    + bond.offset.as_dvec3(),
+                    + self.tilted(
+                        bond.cell.as_dvec3() * self.params.cell_size.as_dvec3()
+                            + bond.offset.as_dvec3(),
+                    ),
                 energy: bond.energy.into(),
                 by_shear: bond.broken == BROKEN_BY_SHEAR,
             }),

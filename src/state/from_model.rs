@@ -121,6 +121,18 @@ impl State {
                 earlier: 0.0,
                 wave_origin: Vec2::new(origin.x as f32, origin.z as f32),
                 waves: waves(&water),
+                // See `set_deformation`, below.
+                deforms: 0,
+                strain_rate: Vec3::ZERO,
+                first_step: 0,
+                gradient: Vec3::ZERO,
+                stretch: 0.0,
+                shear_rate: Vec3::ZERO,
+                first_cell_size: cell_size,
+                growth: Vec3::ZERO,
+                tilt: Vec3::ZERO,
+                first_tilt: Vec3::ZERO,
+                tilting: Vec3::ZERO,
             },
             groups: groups(model),
             displacements: match model.forces.water {
@@ -151,6 +163,9 @@ impl State {
         state.extend(model, new.map(|(body, id)| (id, *body)));
         state.set_actions(actions(model, &grid));
         state.set_bonds(bonds(model));
+        if let Some(now) = state.traffic.deformation {
+            state.set_deformation(model, &now, 0);
+        }
         if let Some(history) = &model.history {
             state.start_with(history);
         }

@@ -3,7 +3,7 @@
 
 use super::layout::{Params, Sphere, Wall};
 use super::pairs::range;
-use crate::math::grid::{cell_at, shortest_way};
+use crate::math::grid::{cell_at, shortest_way, tilted_way};
 use crate::model::{Law, Model};
 use glam::{DVec3, IVec3, Vec3};
 
@@ -223,6 +223,12 @@ pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
     // The largest neighbour there has a diameter of the cell less the skin; a little more, so that
     // rounding hides none.
     let reach = sphere.radius + 0.5 * (params.finest * scale) + 0.51 * params.skin;
+    let reach = if params.deforms == 0 {
+        Vec3::splat(reach)
+    } else {
+        // What is this near in the box as it is, before it was tilted.
+        reach * (1.0 + params.tilt.abs())
+    };
     let first = home + ((place - reach) / size).floor().as_ivec3();
     let last = home + ((place + reach) / size).floor().as_ivec3();
     // All around a periodic box, and no further.
@@ -238,8 +244,22 @@ pub fn reach(sphere: &Sphere, level: u32, params: &Params) -> (IVec3, IVec3) {
 /// changes the sign and no bit else, so that a contact is the same from both sides.
 #[inline(always)]
 pub fn separation(from: &Sphere, to: &Sphere, params: &Params) -> Vec3 {
-    let offset = to.offset - from.offset;
-    shortest_way(to.cell - from.cell, offset, params.cell_size, params.period)
+    way_between(to.cell - from.cell, to.offset - from.offset, params)
+}
+
+/// From one place in the periodic box to the nearest image of another, m, of which the cell is `cells` away and the offset in it
+/// `offset` (m).
+#[inline(always)]
+pub fn way_between(cells: IVec3, offset: Vec3, params: &Params) -> Vec3 {
+    let Params {
+        cell_size, period, ..
+    } = *params;
+    let way = shortest_way(cells, offset, cell_size, period);
+    if params.deforms == 0 {
+        return way;
+    }
+    let sides = period.as_vec3() * cell_size;
+    tilted_way(way, sides, params.tilt, params.gradient)
 }
 
 /// From the anchor of a wall (of its images, the nearest) to the centre of a sphere, m.

@@ -299,6 +299,30 @@ shared_structs! {
         pub wave_origin: Vec2,
         /// [`MAX_WAVES`] trains of waves: wave vector along x and z, 1/m, amplitude, m, and angular frequency, rad/s.
         pub waves: [Vec4; 4],
+        /// 1 if the periodic box deforms, see [`crate::model::deform`]: then velocities of bodies are those relative to
+        /// the mean flow, u = ε x + γ (g·x), and places are those in the box before it was tilted.
+        pub deforms: u32,
+        /// Rates of strain of the sides of the box, ε, 1/s.
+        pub strain_rate: Vec3,
+        /// Number of the step from which [`Params::growth`] and [`Params::tilting`] count.
+        pub first_step: u32,
+        /// Unit vector along the gradient of the shear flow, g; zero if there is none.
+        pub gradient: Vec3,
+        /// How far two spheres that are no neighbours may come towards each other in a step as the box deforms, a half of
+        /// it, m.
+        pub stretch: f32,
+        /// Rate of shear along the flow, γ, 1/s.
+        pub shear_rate: Vec3,
+        /// Sides of a cell in the step [`Params::first_step`], m.
+        pub first_cell_size: Vec3,
+        /// What they gain in each step after it, m.
+        pub growth: Vec3,
+        /// How far the box is tilted: along the flow, over the height along the gradient.
+        pub tilt: Vec3,
+        /// The same in the step [`Params::first_step`].
+        pub first_tilt: Vec3,
+        /// What it gains in each step after it.
+        pub tilting: Vec3,
     }
 
     /// The state of a body: all that a step carries over to the next.
@@ -328,6 +352,42 @@ shared_structs! {
         /// skin is that of a slow one, what that has less than the thickest. Its sign: negative if the body is fast,
         /// that is, gets a thick skin when the lists are built next.
         pub displacement_bound: f32,
+    }
+}
+
+impl Params {
+    /// Has the box be as it is in the step `step`.
+    pub fn deform(&mut self, step: u32) {
+        if self.deforms == 0 {
+            return;
+        }
+        let steps = step.wrapping_sub(self.first_step) as f32;
+        self.cell_size = self.first_cell_size + self.growth * steps;
+        self.tilt = self.first_tilt + self.tilting * steps;
+    }
+
+    /// A way or a place in the box as it is, from one in the box before it was tilted, m.
+    #[inline(always)]
+    pub fn tilted(&self, way: Vec3) -> Vec3 {
+        if self.deforms == 0 {
+            return way;
+        }
+        way + self.tilt * self.gradient.dot(way)
+    }
+
+    /// What [`Params::tilted`] makes `way` of.
+    #[inline(always)]
+    pub fn upright(&self, way: Vec3) -> Vec3 {
+        if self.deforms == 0 {
+            return way;
+        }
+        way - self.tilt * self.gradient.dot(way)
+    }
+
+    /// How much faster the mean flow is at the end of a way than at its start, m/s.
+    #[inline(always)]
+    pub fn flow(&self, way: Vec3) -> Vec3 {
+        self.strain_rate * way + self.shear_rate * self.gradient.dot(way)
     }
 }
 

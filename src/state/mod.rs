@@ -6,6 +6,7 @@
 mod bonds;
 mod buffers;
 mod change;
+mod deform;
 mod forces;
 mod from_model;
 #[doc(hidden)]
@@ -201,6 +202,12 @@ impl State {
             .sum()
     }
 
+    /// Begins a step: it builds the neighbour lists if they are stale, and has the box be as it is then.
+    pub(crate) fn begin_step(&mut self) {
+        self.stats[0].begin_step();
+        self.params.deform(self.stats[0].step);
+    }
+
     /// Properties that bodies of the kind of this one have in common.
     #[inline(always)]
     pub(crate) fn properties_of(&self, body: &Body) -> &BodyProperties {
@@ -282,13 +289,27 @@ impl State {
     /// World position of a sphere's centre, m.
     pub fn place(&self, sphere: &Sphere) -> DVec3 {
         let cells = sphere.cell.as_dvec3() * self.params.cell_size.as_dvec3();
-        self.origin + cells + sphere.offset.as_dvec3()
+        self.origin + self.tilted(cells + sphere.offset.as_dvec3())
     }
 
     /// World position of a body's centre of mass, m; in the periodic box, if there is one.
     pub fn position(&self, body: &Body) -> DVec3 {
         let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);
-        self.origin + cells * self.params.cell_size.as_dvec3()
+        self.origin + self.tilted(cells * self.params.cell_size.as_dvec3())
+    }
+
+    /// A place from the lower corner of the box on, m, from the one in the box before it was tilted.
+    fn tilted(&self, place: DVec3) -> DVec3 {
+        let Params {
+            deforms,
+            tilt,
+            gradient,
+            ..
+        } = &self.params;
+        if *deforms == 0 {
+            return place;
+        }
+        place + tilt.as_dvec3() * gradient.as_dvec3().dot(place)
     }
 
     /// The shortest of the images of a way, m: that from one place to the nearest image of another,
@@ -297,7 +318,17 @@ impl State {
         let Params {
             cell_size, period, ..
         } = self.params;
-        nearest_image(way, period.as_dvec3() * cell_size.as_dvec3())
+        let sides = period.as_dvec3() * cell_size.as_dvec3();
+        // Who is beyond the top of a tilted box is also shifted along it.
+        let height = self.params.gradient.as_dvec3();
+        let tall = height.dot(sides);
+        let boxes = if tall > 0.0 {
+            (height.dot(way) / tall).round()
+        } else {
+            0.0
+        };
+        let shift = self.params.tilt.as_dvec3() * (boxes * tall);
+        nearest_image(way - shift, sides)
     }
 }
 

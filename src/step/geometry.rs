@@ -75,11 +75,17 @@ impl RelativeMotion {
     /// `sphere`, with the smaller index if it `is_first`, and `other`.
     #[inline(always)]
     pub fn new(sphere: &Sphere, other: &Sphere, is_first: bool, params: &Params) -> RelativeMotion {
+        let separation = separation(sphere, other, params);
+        let velocity = other.velocity - sphere.velocity;
         RelativeMotion {
-            separation: separation(sphere, other, params),
+            separation,
             radius: sphere.radius,
             other_radius: other.radius,
-            velocity: other.velocity - sphere.velocity,
+            velocity: if params.deforms == 1 {
+                velocity + params.flow(separation)
+            } else {
+                velocity
+            },
             spin: other.angular_velocity - sphere.angular_velocity,
             spins: other.angular_velocity + sphere.angular_velocity,
             inverse_mass: other.inverse_mass + sphere.inverse_mass,

@@ -8,11 +8,13 @@
 //!
 //! An [`Explosion`] does not wait for a look: it happens before its own step.
 
+mod breakage;
 mod explosion;
 mod inlet;
 mod outlet;
 mod probe;
 
+pub use breakage::Breakage;
 pub use explosion::Explosion;
 pub use inlet::{Inlet, Rate};
 pub use outlet::{Outlet, Place};
@@ -22,6 +24,7 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
+use crate::model::deform::Deformation;
 
 /// The inlets, outlets and probes of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,9 +98,15 @@ pub struct Traffic {
     pub passed: Vec<Passed>,
     /// Which of the explosions are over.
     pub exploded: Vec<bool>,
+    /// Amount that has burst by each rule of the scene.
+    #[serde(default)]
+    pub broken: Vec<Amount>,
     /// The number of steps after which each stage but the first began, of those that have begun.
     #[serde(default)]
     pub stages: Vec<u64>,
+    /// How far the periodic box has deformed, if it does.
+    #[serde(default)]
+    pub deformation: Option<Deformation>,
     /// The id of the next body that comes in.
     pub next_id: u64,
     /// The step before which the last look was.
@@ -124,7 +133,15 @@ impl Traffic {
             outlets: vec![Amount::default(); outlets.len()],
             passed: vec![Passed::default(); probes.len()],
             exploded: vec![false; explosions.len()],
+            broken: vec![Amount::default(); model.breakage_names.len()],
             stages: Vec::new(),
+            deformation: match model.domain {
+                Some(domain) if model.deforms() => {
+                    let sides = domain.period().to_array();
+                    Some(Deformation::new(&model.deform, sides))
+                }
+                _ => None,
+            },
             next_id: model.bodies.len() as u64,
             looked: None,
             places: Vec::new(),

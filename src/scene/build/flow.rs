@@ -306,7 +306,10 @@ impl Check {
 
     /// Steps from one look to the next; 0 if there is nothing to look at.
     pub(super) fn look_every(&mut self, file: &SceneFile, time_step: f64) -> u64 {
-        let nothing = file.inlets.is_empty() && file.outlets.is_empty() && file.probes.is_empty();
+        let nothing = file.inlets.is_empty()
+            && file.outlets.is_empty()
+            && file.probes.is_empty()
+            && file.breakage.is_empty();
         match file.look_every {
             Some(every) => {
                 if !self.interval("look_every", every) {
@@ -314,7 +317,7 @@ impl Check {
                 }
                 if nothing {
                     self.warnings.push(
-                        "look_every: there are no inlets, outlets or probes to look at".into(),
+                        "look_every: there are no inlets, outlets, probes or rules of breakage to look at".into(),
                     );
                     return 0;
                 }
@@ -332,6 +335,8 @@ impl Check {
                 every
             }
             None if nothing => 0,
+            // A contact lasts some ten steps.
+            None if !file.breakage.is_empty() => LOOK_EVERY.min(10),
             None => LOOK_EVERY,
         }
     }

@@ -3,8 +3,10 @@
 
 mod bodies;
 mod bonds;
+mod breakage;
 mod check;
 mod clumps;
+mod deform;
 mod domain;
 mod explosions;
 mod fills;
@@ -107,6 +109,7 @@ pub(super) fn build(
     let spawn = check.spawn(file, &shape_names);
     let probes = check.probes(file);
     check.explosions(file, &named, started_bodies, &shape_names, &shapes.clumps);
+    check.breakage(file, &shape_names, &shapes.clumps);
     let rigid = check.elasticity(file, &materials, &shape_names, &shapes);
     check.heat(file, &shape_names, &shapes);
     check.features_of_impulses(file);
@@ -116,6 +119,7 @@ pub(super) fn build(
     let mut laws = contact::mix(&materials, &pairs);
     contact::override_pairs(&file.contact, &mut laws);
     let domain = check.domain(file, &shape_names, &shapes, &laws, &walls);
+    let deform = check.deforms(file, &bodies);
     check.unused(file);
     let (Some(contact), []) = (contact, check.problems.as_slice()) else {
         return Err(check.problems);
@@ -168,12 +172,14 @@ pub(super) fn build(
 
     let gravity = vector(&file.gravity);
     let explosions = explosions::explosions(file, &named, &bodies, &mut shapes)?;
+    let breakage = breakage::breakage(file, &mut shapes)?;
     let names: Vec<String> = file.materials.names().map(String::from).collect();
     let moving: Vec<ModelBody> = bodies
         .iter()
         .copied()
         .chain(flow::newcomers(&inlets, gravity))
         .chain(explosions::flying(&explosions, &bodies))
+        .chain(breakage::flying(&breakage, &bodies))
         .chain(spawn.iter().map(|shape| flow::spawned(*shape)))
         .collect();
     let encounters = Encounters::new(&materials, rigid, &shapes, &walls, &moving, gravity);
@@ -267,6 +273,7 @@ pub(super) fn build(
             format::Integrator::Explicit => Integrator::Explicit,
         },
         domain,
+        deform,
         contact,
         materials: names,
         pairs: laws,
@@ -281,6 +288,11 @@ pub(super) fn build(
             explosions,
             spawn,
         },
+        breakage,
+        breakage_names: (0..)
+            .zip(&file.breakage)
+            .map(|(index, rule)| rule.name.clone().unwrap_or(format!("breakage {index}")))
+            .collect(),
         history: started.history,
         forces: Forces {
             groups,

@@ -55,6 +55,10 @@ impl Check {
                 own.motion.get_or_insert_with(Motion::at_rest);
                 motions.push((wall, motion));
             }
+            let deform = stage.deform.map(|deform| {
+                let path = format!("{path}.deform");
+                self.deform(&path, &deform)
+            });
             staged_pairs.push(self.staged_pairs(&path, file, stage, materials));
             stages.push(Stage {
                 name: stage.name.clone().unwrap_or_else(|| path.clone()),
@@ -62,6 +66,7 @@ impl Check {
                 gravity,
                 motions,
                 pairs: Vec::new(),
+                deform,
             });
         }
         (stages, staged_pairs)
@@ -128,6 +133,7 @@ impl Check {
             ("gravity", stage.gravity.is_some()),
             ("motions", !stage.motions.0.is_empty()),
             ("pairs", !stage.pairs.is_empty()),
+            ("deform", stage.deform.is_some()),
         ];
         for (field, _) in given.iter().filter(|(_, given)| *given) {
             self.problem(

@@ -1,10 +1,11 @@
 //! Planes and other walls.
 
 use std::collections::HashMap;
+use std::f64::consts::PI;
 use std::io;
 use std::sync::Arc;
 
-use glam::{DVec2, DVec3};
+use glam::{DQuat, DVec2, DVec3};
 
 use super::super::error::{Problem, exact, rounded};
 use super::super::files::{Folder, neighbour};
@@ -126,7 +127,10 @@ impl Check {
             let path = format!("{path}.motion");
             self.motion(&path, motion, &pose)
         });
-        let dynamic = self.dynamic(&path, wall);
+        let turn = pose.orientation;
+        let dynamic = shape
+            .as_ref()
+            .and_then(|shape| self.dynamic(&path, wall, shape, turn));
         let belt = self.optional_vector(
             format_args!("{path}.surface_velocity"),
             wall.surface_velocity.as_ref(),
@@ -451,8 +455,66 @@ impl Check {
         }
     }
 
-    /// How a wall moves under load, if it does.
-    fn dynamic(&mut self, path: &str, wall: &format::Wall) -> Option<Dynamic> {
+    /// Force with which a servo presses, N: given, or by its pressure.
+    fn force_of_servo(
+        &mut self,
+        path: &str,
+        servo: &format::Servo,
+        direction: DVec3,
+        shape: &Shape,
+        turn: DQuat,
+    ) -> Option<f64> {
+        match (servo.force, servo.pressure) {
+            (Some(force), None) => {
+                if servo.area.is_some() {
+                    self.problem(
+                        format_args!("{path}.area"),
+                        "an area beside \"force\"",
+                        "none: it goes with a \"pressure\"",
+                    );
+                }
+                Some(force)
+            }
+            (None, Some(pressure)) => {
+                // Both lie across their own y axes.
+                let across = (turn * DVec3::Y).dot(direction).abs();
+                let area = match (servo.area, shape) {
+                    (Some(area), _) => Some(area),
+                    (None, Shape::Rectangle { size }) => Some(size.x * size.y * across),
+                    (None, Shape::Disc { radius, .. }) => Some(PI * radius * radius * across),
+                    _ => None,
+                };
+                match area.filter(|area| *area > 0.0) {
+                    Some(area) => Some(pressure * area),
+                    None => {
+                        self.problem(
+                            format_args!("{path}.area"),
+                            "nothing",
+                            "an area, m², since the wall is no rectangle or disc across the direction",
+                        );
+                        None
+                    }
+                }
+            }
+            (force, _) => {
+                let found = match force {
+                    Some(_) => "both \"force\" and \"pressure\"",
+                    None => "neither \"force\" nor \"pressure\"",
+                };
+                self.problem(path, found, "one of them");
+                None
+            }
+        }
+    }
+
+    /// How a wall of a shape, turned, moves under load, if it does.
+    fn dynamic(
+        &mut self,
+        path: &str,
+        wall: &format::Wall,
+        shape: &Shape,
+        turn: DQuat,
+    ) -> Option<Dynamic> {
         let ways = [
             ("motion", wall.motion.is_some()),
             ("rigid_body", wall.rigid_body.is_some()),
@@ -473,13 +535,19 @@ impl Check {
             );
             for (name, number, what) in [
                 ("force", servo.force, "a force, N"),
-                ("max_speed", servo.max_speed, "a speed, m/s"),
+                ("pressure", servo.pressure, "a pressure, Pa"),
+                ("area", servo.area, "an area, m²"),
+                ("max_speed", Some(servo.max_speed), "a speed, m/s"),
             ] {
-                self.number(format_args!("{path}.{name}"), number, what, Sign::Positive);
+                if let Some(number) = number {
+                    self.number(format_args!("{path}.{name}"), number, what, Sign::Positive);
+                }
             }
+            let direction = direction?;
+            let force = self.force_of_servo(&path, servo, direction, shape, turn)?;
             return Some(Dynamic::Servo(Servo {
-                direction: direction?,
-                force: servo.force,
+                direction,
+                force,
                 max_speed: servo.max_speed,
             }));
         }

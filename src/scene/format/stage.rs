@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::apply;
 
 use super::super::strict::{Table, given, objects};
-use super::{Motion, Pair, Vector};
+use super::{Deform, Motion, Pair, Vector};
 
 /// A stage of a run: when it ends, and what changes at its start.
 ///
@@ -31,6 +31,8 @@ pub struct Stage {
     /// Parameters of pairs of materials from its start on; what a pair does not give stays as the scene has it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<Pair>,
+    /// How the periodic box deforms from its start on. Default: as before; `{}` ends it.
+    pub deform: Option<Deform>,
 }
 
 fn no_motions(motions: &Table<Motion>) -> bool {

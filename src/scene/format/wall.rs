@@ -309,14 +309,22 @@ pub struct RigidBody {
 
 /// A wall that presses: it moves at `max_speed` times the part of the force that is missing, and so forth until
 /// bodies bear the force; and back if they press it harder.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Servo", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["force"]}, {"required": ["pressure"]}]))]
 pub struct Servo {
     /// Where it presses, of any length but zero.
     pub direction: Vector,
     /// Force that bodies shall bear, N.
     #[schemars(extend("exclusiveMinimum" = 0))]
-    pub force: f64,
+    pub force: Option<f64>,
+    /// Pressure that bodies shall bear instead, Pa: the force over `area`.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub pressure: Option<f64>,
+    /// Area that presses, m², with a `pressure`. Default: that of a rectangle or a disc, across the direction.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub area: Option<f64>,
     /// Its speed where nothing resists, m/s; the slower, the steadier the force.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub max_speed: f64,

@@ -384,7 +384,15 @@ impl Checkpoint {
     pub(super) fn fits(&self, state: &State, actions: [usize; 2], bonds: usize) -> Sound {
         let found = &self.header;
         let params = &state.params;
-        let same_grid = found.cell_size == params.cell_size.to_array()
+        let deformation = found.traffic.deformation;
+        let deforms = deformation.is_some();
+        let right = deforms == (params.deforms == 1)
+            && deformation.is_none_or(|now| {
+                let sides = now.sides.iter().all(|side| *side > 0.0 && side.is_finite());
+                sides && now.flow < 3 && now.gradient < 3 && now.step <= found.steps
+            });
+        expect(right, || "a box that deforms as it cannot".to_owned())?;
+        let same_grid = (deforms || found.cell_size == params.cell_size.to_array())
             && found.origin == state.origin.to_array()
             && found.history_size == params.history_size;
         expect(same_grid, || {

@@ -5,10 +5,11 @@ use glam::{Vec3, Vec4};
 use super::GRAIN;
 use super::contacts::add;
 use super::forces::Turning;
-use crate::math::grid::{metres, shortest_way};
+use crate::math::grid::metres;
 use crate::math::parallel::prelude::*;
 use crate::math::rotation::Quaternion;
 use crate::state::State;
+use crate::state::grid::way_between;
 use crate::state::layout::{BROKEN_BY_SHEAR, BROKEN_BY_TENSION, BodyBonds, BodyForce, Bond};
 
 /// Adds what bonds do to each body, besides all that `forces` has summed. Both bodies of a bond reckon it from the first to the
@@ -148,10 +149,10 @@ fn hold(state: &State, bond: &mut Bond) -> Held {
     });
     let first_arm = first.orientation.rotate(bond.first_arm);
     let second_arm = second.orientation.rotate(bond.second_arm);
-    let here = metres(first.body.offset, params.cell_size) + first_arm;
-    let there = metres(second.body.offset, params.cell_size) + second_arm;
+    let here = metres(first.body.offset, params.cell_size) + params.upright(first_arm);
+    let there = metres(second.body.offset, params.cell_size) + params.upright(second_arm);
     let cells = second.body.cell - first.body.cell;
-    let way = shortest_way(cells, there - here, params.cell_size, params.period);
+    let way = way_between(cells, there - here, params);
     // The frame of the bond is half-way between those that it has in the two bodies.
     let first_frame = first.orientation.times(quaternion(bond.first_frame));
     let second_frame = second.orientation.times(quaternion(bond.second_frame));
@@ -170,6 +171,11 @@ fn hold(state: &State, bond: &mut Bond) -> Held {
     let tension = force.x * bond.inverse_area + bending * bond.inverse_section;
     let shear = shearing * bond.inverse_area + moment.x.abs() * (0.5 * bond.inverse_section);
     let velocity = second.velocity_at(second_reach) - first.velocity_at(first_reach);
+    let velocity = if params.deforms == 1 {
+        velocity + params.flow(way + first_arm - second_arm)
+    } else {
+        velocity
+    };
     let velocity = frame.conjugate().rotate(velocity);
     let spin = frame.conjugate().rotate(second.spin - first.spin);
     let by_tension = tension > bond.tensile_strength;
@@ -192,7 +198,7 @@ fn hold(state: &State, bond: &mut Bond) -> Held {
         bond.time = params.earlier + step as f32 * params.time_step;
         bond.step = step;
         bond.cell = first.body.cell;
-        bond.offset = here + half;
+        bond.offset = here + params.upright(half);
         return Held {
             taken: energy,
             ..Held::default()

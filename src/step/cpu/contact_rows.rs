@@ -132,7 +132,7 @@ impl ContactScratch {
         // A copy: compilers cannot know that nothing here changes the original, and would give up vectors.
         let mut params = state.params;
         if !PERIODIC {
-            params.period = IVec3::ZERO;
+            (params.period, params.deforms) = (IVec3::ZERO, 0);
         }
         let columns = columns(SIZE, PLAIN);
         let row = &mut self.row;

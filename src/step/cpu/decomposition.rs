@@ -246,7 +246,7 @@ impl Decomposition {
             let all = state.spheres_of(&body);
             let first = subdomain.spheres.start;
             let own = &mut subdomain.local[all.start - first..all.end - first];
-            pose_some(state, &[body], index, own);
+            pose_some(state, &state.params, &[body], index, own);
         }
     }
 

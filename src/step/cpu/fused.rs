@@ -15,6 +15,7 @@ use super::subdomain::Chunk;
 use super::wall_batch::WallBatch;
 use super::walls::{self, WallOutcome};
 use crate::state::State;
+use crate::state::layout::Params;
 use crate::step::Pass;
 use crate::step::clock::{Clock, Stopwatch};
 
@@ -46,12 +47,15 @@ pub(super) fn fused_step(
     let contacts = contacts::kernel(state);
     let walls = (state.params.wall_count > 0).then(|| walls::kernel(state));
     let step = integrate::begin(state);
+    let mut next = state.params;
+    next.deform(state.stats[0].step.wrapping_add(1));
     let run = |state: &State, view: SubdomainView| {
         let mut task = Task {
             state,
             contacts,
             walls,
             step: &step,
+            next: &next,
             outcome: StepOutcome::new(state),
             watch: Stopwatch::start(clock),
             view,
@@ -87,6 +91,8 @@ struct Task<'a> {
     contacts: contacts::Kernel,
     walls: Option<walls::Kernel>,
     step: &'a Step,
+    /// Parameters of the next step.
+    next: &'a Params,
     outcome: StepOutcome,
     watch: Stopwatch,
     view: SubdomainView<'a>,
@@ -161,7 +167,7 @@ impl Task<'_> {
             self.outcome.moved = self.outcome.moved.and(moved);
             self.outcome.lap(2, &mut self.watch);
             if !moved.is_lost() {
-                pose_blocks(&self.state.params, kinds, blocks, first, spheres);
+                pose_blocks(self.next, kinds, blocks, first, spheres);
             }
             self.outcome.lap(3, &mut self.watch);
             return;
@@ -182,7 +188,7 @@ impl Task<'_> {
         self.outcome.moved = self.outcome.moved.and(moved);
         self.outcome.lap(2, &mut self.watch);
         if !moved.is_lost() {
-            pose_some(self.state, bodies, first, spheres);
+            pose_some(self.state, self.next, bodies, first, spheres);
         }
         self.outcome.lap(3, &mut self.watch);
     }

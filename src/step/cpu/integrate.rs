@@ -554,7 +554,7 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
     ) {
         let mut step = *step;
         if !PERIODIC {
-            step.params.period = IVec3::ZERO;
+            (step.params.period, step.params.deforms) = (IVec3::ZERO, 0);
         }
         let [offsets, cells, orientations, velocities, momenta] = bodies;
         for lane in 0..COUNT {
@@ -620,7 +620,13 @@ fn advance_body<const ROUND: bool>(
     let Step { params, dither, .. } = *step;
     let time_step = params.time_step;
     let mut moved = *body;
-    let push = (acting.force * inverse_mass + acting.gravity) * time_step;
+    let gravity = if params.deforms == 1 {
+        // What moves with the mean flow comes to where it is another one.
+        acting.gravity - params.flow(body.velocity)
+    } else {
+        acting.gravity
+    };
+    let push = (acting.force * inverse_mass + gravity) * time_step;
     moved.velocity = rounding::add(body.velocity, push, dither);
     moved.angular_momentum =
         rounding::add(body.angular_momentum, acting.torque * time_step, dither);
@@ -631,7 +637,7 @@ fn advance_body<const ROUND: bool>(
     (moved.cell, moved.offset) = travel(
         body.cell,
         body.offset,
-        way,
+        params.upright(way),
         params.cell_size,
         params.period,
         dither,
@@ -645,6 +651,11 @@ fn advance_body<const ROUND: bool>(
         dither,
     );
     let farther = way.length() + spin.length() * time_step * reach;
+    let farther = if params.deforms == 1 {
+        farther + params.stretch
+    } else {
+        farther
+    };
     let displacement_bound = body.displacement_bound + farther;
     moved.displacement_bound = if farther > params.fast_displacement {
         -displacement_bound

@@ -252,7 +252,7 @@ impl CpuEngine {
         let mut watch = Stopwatch::start(clock);
         let mut lap = |pass: Pass| times[pass as usize] += watch.lap();
         if decomposition.exchange() {
-            state.stats[0].begin_step();
+            state.begin_step();
         } else {
             pose(state);
         }

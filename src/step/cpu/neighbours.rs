@@ -8,7 +8,7 @@ use glam::{IVec3, Vec3, Vec4};
 use multiversion::multiversion;
 
 use super::lanes::{compress, marked};
-use crate::math::grid::{row_parts, row_ranges, shortest_way, wrap};
+use crate::math::grid::{row_parts, row_ranges, shortest_way, tilted_way, wrap};
 use crate::math::parallel::prelude::*;
 use crate::model::wall::facet::distance;
 use crate::model::wall::tree::for_each_near;
@@ -514,7 +514,11 @@ impl SortedSpheres {
             let cells = cell.wrapping_sub(sphere.cell);
             let offset = Vec3::new(x[lane], y[lane], z[lane]) - sphere.offset;
             let period = if PERIODIC { params.period } else { IVec3::ZERO };
-            let apart = shortest_way(cells, offset, params.cell_size, period);
+            let mut apart = shortest_way(cells, offset, params.cell_size, period);
+            if PERIODIC && params.deforms == 1 {
+                let sides = period.as_vec3() * params.cell_size;
+                apart = tilted_way(apart, sides, params.tilt, params.gradient);
+            }
             let reach = own + extents[lane];
             let home = cell >> row.level;
             let in_row = (home.y == row.y)

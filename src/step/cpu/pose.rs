@@ -20,7 +20,7 @@ use crate::state::layout::{
 /// Position and velocity of each sphere, from its body; and the word on whether this step builds
 /// the neighbour lists.
 pub fn pose(state: &mut State) {
-    state.stats[0].begin_step();
+    state.begin_step();
     pose_all(state);
 }
 
@@ -35,21 +35,27 @@ pub(super) fn pose_all(state: &mut State) {
         (own, rest) = rest.split_at_mut(count);
         tasks.push((chunk * GRAIN, bodies, own));
     }
-    tasks
-        .into_par_iter()
-        .for_each(|(first, bodies, spheres)| pose_some(state, bodies, first, spheres));
+    tasks.into_par_iter().for_each(|(first, bodies, spheres)| {
+        pose_some(state, &state.params, bodies, first, spheres);
+    });
     state.spheres = spheres;
 }
 
-/// The spheres of `bodies`, the first of which has the index `first`, from those of the step before.
+/// The spheres of `bodies`, the first of which has the index `first`, from those of the step before; `params` are those of the
+/// step to come.
 #[cfg_attr(
     simd = "avx512",
     multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))
 )]
 #[cfg_attr(simd = "avx2", multiversion(targets("x86_64+avx2")))]
-pub(super) fn pose_some(state: &State, bodies: &[Body], first: usize, spheres: &mut [Sphere]) {
+pub(super) fn pose_some(
+    state: &State,
+    params: &Params,
+    bodies: &[Body],
+    first: usize,
+    spheres: &mut [Sphere],
+) {
     let State {
-        params,
         properties,
         members,
         ..
@@ -85,13 +91,19 @@ pub(super) fn pose_some(state: &State, bodies: &[Body], first: usize, spheres: &
             } else {
                 orientation.rotate(member.center)
             };
-            let (cell, offset) = settle(body.cell, home + arm, params.cell_size, params.period);
+            let place = home + params.upright(arm);
+            let (cell, offset) = settle(body.cell, place, params.cell_size, params.period);
+            let mut velocity = body.velocity + spin.cross(arm);
+            if params.deforms == 1 {
+                // The body is rigid, and the flow is not.
+                velocity -= params.flow(arm);
+            }
             *sphere = Sphere {
                 offset,
                 radius: member.radius,
                 cell,
                 body: (first + index) as u32,
-                velocity: body.velocity + spin.cross(arm),
+                velocity,
                 inverse_mass: if impulses {
                     body.shares(landing) * (inverse_mass + member.turning)
                 } else {

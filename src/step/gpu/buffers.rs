@@ -105,7 +105,13 @@ impl Buffers {
         let poses = (u64::from(WALL_STEPS) * state.kinematic_walls.len() as u64).max(1);
         let sums = room.of(context, block_sums(&state.params));
         let mut buffers = Buffers {
-            params: create("params", uniform(&state.params).len() as u64, uniform_usage).await?,
+            params: create(
+                "params",
+                uniform(&state.params).len() as u64,
+                // Where the periodic box deforms, the device changes them.
+                uniform_usage | BufferUsages::STORAGE,
+            )
+            .await?,
             params_value: state.params,
             fields,
             lengths: HashMap::new(),
@@ -167,7 +173,7 @@ impl Buffers {
         let alone = |field: Field| used(field, length(field));
         let to_its_end = |field: Field| used(field, self.offset(field) + length(field));
         match name {
-            "params" => whole(&self.params),
+            "params" | "next_params" => whole(&self.params),
             "lists" => to_its_end(Field::Neighbours),
             "gathered" => to_its_end(Field::WallSums),
             "counts" => match object {

@@ -29,6 +29,10 @@ impl GpuEngine {
         }
         let count = self.step_by(patience, taken + 1, count, samples).await?;
         self.download_by(patience, Field::Stats, state).await?;
+        let last = state.stats[0].steps.wrapping_sub(1);
+        if count > 0 {
+            state.params.deform(last);
+        }
         Ok(count)
     }
 

@@ -109,6 +109,8 @@ pub(super) struct Needs {
     bonds: bool,
     /// Bodies have temperatures.
     heat: bool,
+    /// The periodic box deforms.
+    deforms: bool,
 }
 
 impl Needs {
@@ -120,6 +122,7 @@ impl Needs {
             forces: params.forces == 1,
             bonds: params.bonds == 1,
             heat: params.heat == 1,
+            deforms: params.deforms == 1,
         }
     }
 }
@@ -151,6 +154,7 @@ pub(super) fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
         })
     };
     match pass {
+        Pass::Pose if needs.deforms => vec![own("pose_box", Group), own("pose", Spheres)],
         Pass::Pose => vec![own("pose", Spheres)],
         Pass::Bin => vec![own("bin_clear", Buckets), own("bin", Spheres)],
         Pass::Scan => scan(Object::Buckets, BucketBlocks).into(),

@@ -135,8 +135,8 @@ fn hold<R: Real>(state: &mut State<R>, entry: usize) -> Held<R> {
     });
     let first_arm = first.orientation.rotate(bond.first_arm);
     let second_arm = second.orientation.rotate(bond.second_arm);
-    let here = first.body.offset.metres(params.cell_size) + first_arm;
-    let there = second.body.offset.metres(params.cell_size) + second_arm;
+    let here = first.body.offset.metres(params.cell_size) + params.upright(first_arm);
+    let there = second.body.offset.metres(params.cell_size) + params.upright(second_arm);
     let way = between((first.body.cell, here), (second.body.cell, there), &params);
     // The frame of the bond is half-way between those that it has in the two bodies.
     let first_frame = first.orientation.times(bond.first_frame);
@@ -157,6 +157,11 @@ fn hold<R: Real>(state: &mut State<R>, entry: usize) -> Held<R> {
     let tension = force.x * bond.inverse_area + bending * bond.inverse_section;
     let shear = shearing * bond.inverse_area + moment.x.abs() * (R::of(0.5) * bond.inverse_section);
     let velocity = second.velocity_at(second_reach) - first.velocity_at(first_reach);
+    let velocity = if params.deforms == 1 {
+        velocity + params.flow(way + first_arm - second_arm)
+    } else {
+        velocity
+    };
     let velocity = frame.conjugate().rotate(velocity);
     let spin = frame.conjugate().rotate(second.spin - first.spin);
     let by_tension = tension > bond.tensile_strength;
@@ -181,7 +186,7 @@ fn hold<R: Real>(state: &mut State<R>, entry: usize) -> Held<R> {
         own.time = params.earlier + R::of(step.into()) * params.time_step;
         own.step = step;
         own.cell = cell;
-        own.offset = here + half;
+        own.offset = here + params.upright(half);
         return Held {
             taken: energy,
             ..Held::default()

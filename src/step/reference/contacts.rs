@@ -115,7 +115,11 @@ fn near_sphere<R: Real>(
     let spin = neighbour.angular_velocity - sphere.angular_velocity;
     let spins = neighbour.angular_velocity + sphere.angular_velocity;
     let turning = (spins * (arm + other_arm) + spin * (other_arm - arm)) * half;
-    let relative_velocity = neighbour.velocity - sphere.velocity - turning.cross(normal);
+    let mut parting = neighbour.velocity - sphere.velocity;
+    if params.deforms == 1 {
+        parting += params.flow(between);
+    }
+    let relative_velocity = parting - turning.cross(normal);
     Some(Near {
         contact: Contact {
             overlap,

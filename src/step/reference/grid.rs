@@ -72,7 +72,11 @@ pub fn reach<R: Real>(sphere: &Sphere<R>, level: u32, params: &Params<R>) -> (IV
     // The largest neighbour there has a diameter of the cell less the skin; a little more, so that rounding hides
     // none.
     let reach = sphere.radius + R::of(0.5) * (params.finest * scale) + R::of(0.51) * params.skin;
-    let reach = Vector::splat(reach);
+    let mut reach = Vector::splat(reach);
+    if params.deforms == 1 {
+        // What is this near in the box as it is, before it was tilted.
+        reach = reach * (Vector::splat(R::ONE) + params.tilt.abs());
+    }
     let first = home + ((place - reach) / size).floor().integers();
     let last = home + ((place + reach) / size).floor().integers();
     // All around a periodic box, and no further.
@@ -123,7 +127,49 @@ pub fn between<R: Real>(
             cells[axis] += params.period[axis];
         }
     }
-    way(cells)
+    let upright = way(cells);
+    if params.deforms == 0 {
+        return upright;
+    }
+    let mut tilted = params.tilted(upright).array();
+    for axis in (0..3).filter(|axis| params.period[*axis] > 0) {
+        let side = R::of(params.period[axis].into()) * sizes[axis];
+        if tilted[axis] > R::of(0.5) * side {
+            tilted[axis] -= side;
+        } else if tilted[axis] < -(R::of(0.5) * side) {
+            tilted[axis] += side;
+        }
+    }
+    Vector::from(tilted)
+}
+
+impl<R: Real> Params<R> {
+    /// See [`crate::state::layout::Params::deform`].
+    pub fn deform(&mut self, step: u32) {
+        if self.deforms == 1 {
+            let steps = R::of(step.wrapping_sub(self.first_step).into());
+            self.cell_size = self.first_cell_size + self.growth * steps;
+            self.tilt = self.first_tilt + self.tilting * steps;
+        }
+    }
+
+    /// See [`crate::state::layout::Params::tilted`].
+    pub fn tilted(&self, way: Vector<R>) -> Vector<R> {
+        way + self.tilt * self.gradient.dot(way)
+    }
+
+    /// See [`crate::state::layout::Params::upright`].
+    pub fn upright(&self, way: Vector<R>) -> Vector<R> {
+        if self.deforms == 0 {
+            return way;
+        }
+        way - self.tilt * self.gradient.dot(way)
+    }
+
+    /// See [`crate::state::layout::Params::flow`].
+    pub fn flow(&self, way: Vector<R>) -> Vector<R> {
+        self.strain_rate * way + self.shear_rate * self.gradient.dot(way)
+    }
 }
 
 /// From the centre of one sphere to that of another, m.

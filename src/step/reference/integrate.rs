@@ -69,6 +69,10 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
         torque += other.torque;
         gravity += other.acceleration;
     }
+    if params.deforms == 1 {
+        // What moves with the mean flow comes to where it is another one.
+        gravity -= params.flow(body.velocity);
+    }
     let acceleration = force * constant.inverse_mass + gravity;
     let farthest = constant.reach + members[0].radius;
     if params.sleep_steps > 0 && body.still & ASLEEP != 0 {
@@ -94,7 +98,8 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
         before
     };
     let way = from.velocity * time_step;
-    (body.cell, body.offset) = travel(body.cell, body.offset, way, &params, dither);
+    let upright = params.upright(way);
+    (body.cell, body.offset) = travel(body.cell, body.offset, upright, &params, dither);
     let spin;
     (body.orientation, spin) = advance(
         body.orientation,
@@ -103,7 +108,10 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
         time_step,
         dither,
     );
-    let farther = way.length() + spin.length() * time_step * constant.reach;
+    let mut farther = way.length() + spin.length() * time_step * constant.reach;
+    if params.deforms == 1 {
+        farther += params.stretch;
+    }
     let displacement_bound = displacement_bound + farther;
     body.displacement_bound = if farther > params.fast_displacement {
         -displacement_bound

@@ -215,6 +215,17 @@ mirrors! {
         earlier: R,
         wave_origin: [R; 2],
         waves: [[R; 4]; layout::MAX_WAVES],
+        deforms: u32,
+        strain_rate: Vector<R>,
+        first_step: u32,
+        gradient: Vector<R>,
+        stretch: R,
+        shear_rate: Vector<R>,
+        first_cell_size: Vector<R>,
+        growth: Vector<R>,
+        tilt: Vector<R>,
+        first_tilt: Vector<R>,
+        tilting: Vector<R>,
     }
     Body {
         offset: Place<R>,

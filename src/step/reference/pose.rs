@@ -8,6 +8,7 @@ use crate::state::layout::{ASLEEP, FAST, GROUP_SHIFT, IMPULSE, shares};
 /// lists.
 pub fn pose<R: Real>(state: &mut State<R>) {
     decide(state);
+    state.params.deform(state.stats.step);
     for index in 0..state.spheres.len() {
         let own = state.spheres[index].body;
         let body = state.bodies[own as usize];
@@ -25,19 +26,24 @@ pub fn pose<R: Real>(state: &mut State<R>) {
         let orientation = body.orientation.quaternion();
         let arm = orientation.rotate(member.center);
         let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
-        let center = body.offset.metres(state.params.cell_size) + arm;
+        let center = body.offset.metres(state.params.cell_size) + state.params.upright(arm);
         let (cell, offset) = settle(body.cell, center, &state.params);
         let mut inverse_mass = constant.inverse_mass;
         if state.params.law == IMPULSE && inverse_mass > R::ZERO {
             let shares = R::of(shares(body.still, constant.landing).into());
             inverse_mass = shares * (inverse_mass + member.turning);
         }
+        let mut velocity = body.velocity + spin.cross(arm);
+        if state.params.deforms == 1 {
+            // The body is rigid, and the flow is not.
+            velocity -= state.params.flow(arm);
+        }
         state.spheres[index] = Sphere {
             offset,
             radius: member.radius,
             cell,
             body: own,
-            velocity: body.velocity + spin.cross(arm),
+            velocity,
             inverse_mass,
             angular_velocity: spin,
             tags: member.material | constant.group << GROUP_SHIFT | asleep | fast,

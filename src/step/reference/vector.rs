@@ -1,6 +1,6 @@
 //! Vectors of three numbers of either precision.
 
-use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub};
+use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use glam::{DVec3, IVec3, Vec3};
 
@@ -92,6 +92,10 @@ impl<R: Real> Vector<R> {
         IVec3::from_array(self.map(R::integer))
     }
 
+    pub fn abs(self) -> Vector<R> {
+        self.map(R::abs).into()
+    }
+
     pub fn is_finite(self) -> bool {
         self.map(R::is_finite) == [true; 3]
     }
@@ -112,6 +116,12 @@ impl<R: Real> Add for Vector<R> {
     type Output = Vector<R>;
     fn add(self, other: Vector<R>) -> Vector<R> {
         self.with(other, R::add)
+    }
+}
+
+impl<R: Real> SubAssign for Vector<R> {
+    fn sub_assign(&mut self, other: Vector<R>) {
+        *self = *self - other;
     }
 }
 

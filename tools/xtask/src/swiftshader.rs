@@ -9,13 +9,15 @@ use crate::python;
 const MANIFEST: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
 
 /// The tests that open a device, by module.
-const TESTS: [&str; 26] = [
+const TESTS: [&str; 28] = [
     "bench::",
     "bonds::",
     "book::",
+    "breakage::",
     "checkpoint::",
     "compare::",
     "custom_law::",
+    "deform::",
     "determinism::",
     "energy::",
     "faults::",
