@@ -1,10 +1,14 @@
 //! How fast simulated time goes.
 
+#[cfg(not(target_family = "wasm"))]
 use std::panic::resume_unwind;
+#[cfg(not(target_family = "wasm"))]
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(not(target_family = "wasm"))]
 use std::thread;
 use std::time::Duration;
 
+#[cfg(not(target_family = "wasm"))]
 use pollster::block_on;
 use web_time::Instant;
 
@@ -67,6 +71,7 @@ impl Clock {
 
     /// Takes the steps that are due on a thread of its own while a picture is drawn, and until `earliest` if there are as many.
     /// Returns what `draw` does, and how long the steps took.
+    #[cfg(not(target_family = "wasm"))]
     pub fn advance_beside<T>(
         &mut self,
         simulation: &mut Simulation,
@@ -99,6 +104,17 @@ impl Clock {
             let taken = steps.join().unwrap_or_else(|panic| resume_unwind(panic));
             (drawn, taken)
         })
+    }
+
+    /// Draws: a page has no threads, and takes its steps between pictures.
+    #[cfg(target_family = "wasm")]
+    pub fn advance_beside<T>(
+        &mut self,
+        _simulation: &mut Simulation,
+        _earliest: Instant,
+        draw: impl FnOnce() -> T,
+    ) -> (T, Result<Duration>) {
+        (draw(), Ok(Duration::ZERO))
     }
 
     /// No steps are due.

@@ -2,12 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(not(target_family = "wasm"))]
 use jsonc_parser::ParseOptions;
+#[cfg(not(target_family = "wasm"))]
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+#[cfg(not(target_family = "wasm"))]
 use similar::{ChangeTag, TextDiff};
 
 use super::panel::Wish;
-use crate::model::{Law, Model, PairLaw};
+use crate::model::Model;
+#[cfg(not(target_family = "wasm"))]
+use crate::model::{Law, PairLaw};
 
 /// A change of a scene's file.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +36,7 @@ pub(super) enum Changed {
 }
 
 impl Draft {
+    #[cfg(not(target_family = "wasm"))]
     /// The change of the file at `path`, which has `text`, from the model that was `written` there to the `tuned` one. Only what
     /// `wishes` have changed is looked at: stages of a run change parameters, too.
     ///
@@ -108,6 +114,24 @@ impl Draft {
         })
     }
 
+    /// A page has no file of the scene.
+    ///
+    /// # Errors
+    /// With a sentence, always.
+    #[cfg(target_family = "wasm")]
+    pub fn new(
+        path: &Path,
+        _text: &str,
+        _written: &Model,
+        _tuned: &Model,
+        _wishes: &[Wish],
+    ) -> Result<Draft, String> {
+        let path = path.display();
+        Err(format!(
+            "a page cannot change {path}; change the scene's text beside the picture"
+        ))
+    }
+
     /// Whether the file would be another one.
     pub fn changes(&self) -> bool {
         self.before != self.after
@@ -115,6 +139,7 @@ impl Draft {
 }
 
 /// The coefficients of two materials: in the one material that there is, or in the entry of the pair.
+#[cfg(not(target_family = "wasm"))]
 fn pair(scene: &CstObject, written: &Model, tuned: &Model, (a, b): (usize, usize)) {
     let names = &tuned.materials;
     let of = |model: &Model| model.pairs[a * names.len() + b];
@@ -170,6 +195,7 @@ fn pair(scene: &CstObject, written: &Model, tuned: &Model, (a, b): (usize, usize
 }
 
 /// The stiffness, which a scene has for all pairs together; a sentence, if it cannot have it.
+#[cfg(not(target_family = "wasm"))]
 fn stiffness(scene: &CstObject, written: &Model, tuned: &Model) -> Option<String> {
     let both = written.pairs.iter().zip(&tuned.pairs);
     let mut changed = both.filter(|(before, now)| before.stiffness != now.stiffness);
@@ -195,6 +221,7 @@ fn stiffness(scene: &CstObject, written: &Model, tuned: &Model) -> Option<String
     None
 }
 
+#[cfg(not(target_family = "wasm"))]
 fn set(object: &CstObject, name: &str, value: CstInputValue) {
     match object.get(name) {
         Some(own) => own.set_value(value),
@@ -204,6 +231,7 @@ fn set(object: &CstObject, name: &str, value: CstInputValue) {
     }
 }
 
+#[cfg(not(target_family = "wasm"))]
 fn remove(object: &CstObject, name: &str) {
     if let Some(own) = object.get(name) {
         own.remove();
@@ -211,6 +239,7 @@ fn remove(object: &CstObject, name: &str) {
 }
 
 /// A number to six digits, which is more than a slider is set to.
+#[cfg(not(target_family = "wasm"))]
 fn number(value: f64) -> CstInputValue {
     let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
     CstInputValue::Number(crate::math::display::Exact(rounded).to_string())
