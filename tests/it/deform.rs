@@ -284,3 +284,24 @@ fn a_run_goes_on_from_within_an_interval_of_looks() {
     assert_eq!(hash(&mut whole), hash(&mut again));
     assert_eq!(whole.deformation(), again.deformation());
 }
+
+#[test]
+fn a_scene_that_starts_from_a_tilted_box_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let shear = r#"{ "shear": { "flow": "x", "gradient": "y", "rate": 90 } }"#;
+    let mut run = simulation(model(shear, 20), Backend::Cpu);
+    run.step(100).unwrap();
+    std::fs::write(
+        folder.path().join("sheared.checkpoint"),
+        run.checkpoint().unwrap(),
+    )
+    .unwrap();
+    let text = scene(shear, 1, r#", "start": { "from": "sheared.checkpoint" }"#);
+    let file = folder.path().join("box.json");
+    let error = scene::parse(&text, &file).unwrap_err().to_string();
+    assert!(error.contains("start.from: found"), "{error}");
+    assert!(
+        error.contains("whose periodic box is tilted by 0.0"),
+        "{error}"
+    );
+}

@@ -64,6 +64,18 @@ impl Check {
                 return Started::default();
             }
         };
+        let tilt = checkpoint.header.traffic.deformation.map_or(0.0, |now| now.tilt);
+        if tilt != 0.0 {
+            self.problems.push(
+                Problem::new(
+                    "start.from",
+                    format!("{:?}, whose periodic box is tilted by {tilt:.3}", start.from),
+                    "a run whose box has right angles",
+                )
+                .help("`rockfall run --resume` goes on with that box; or start from before it was sheared"),
+            );
+            return Started::default();
+        }
         let shape_of = self.shapes_of(start, &checkpoint, names, materials, shapes);
         let (Some(shape_of), Some(group_of)) = (shape_of, self.groups_of(&checkpoint, groups))
         else {
