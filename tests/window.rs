@@ -879,7 +879,7 @@ fn type_gravity(stage: &mut Stage, size: [u32; 2], number: &str) -> Result<[u32;
     Ok(field)
 }
 
-/// What the picture beside the panel shows of the cube.
+/// The cube as the picture beside the panel shows it.
 fn cube_beside_panel(shot: &RgbaImage) -> Seen {
     let (width, height) = (shot.width() - PANEL, shot.height());
     Seen::cube(&image::imageops::crop_imm(shot, 0, 0, width, height).to_image())

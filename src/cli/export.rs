@@ -38,7 +38,7 @@ pub struct Arguments {
     engine: EngineArguments,
 }
 
-/// What to write.
+/// A kind of file to write.
 #[derive(Clone, Copy, PartialEq)]
 enum To {
     Gltf,

@@ -13,16 +13,16 @@ use serde::{Deserialize, Serialize};
 /// Steps from one look at the box to the next.
 pub const LOOK: u64 = 25;
 
-/// What moves the box.
+/// Motion of the box.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Deform {
-    /// What moves its sides along x, y and z; None leaves them as they are.
+    /// Drives of its sides along x, y and z; None leaves them as they are.
     pub sides: [Option<Drive>; 3],
     /// Simple shear.
     pub shear: Option<Shear>,
 }
 
-/// What moves the sides along an axis.
+/// Drive of the sides along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Drive {
     /// Rate of strain, 1/s: less than 0 compresses.
@@ -99,7 +99,7 @@ impl Deformation {
         own
     }
 
-    /// What the tilt gains, 1/s.
+    /// Growth of the tilt, 1/s.
     pub fn tilting(&self) -> f64 {
         let rates = self.strain_rate;
         self.shear_rate + self.tilt * (rates[self.flow] - rates[self.gradient])

@@ -315,13 +315,13 @@ shared_structs! {
         pub shear_rate: Vec3,
         /// Sides of a cell in the step [`Params::first_step`], m.
         pub first_cell_size: Vec3,
-        /// What they gain in each step after it, m.
+        /// Growth of a cell's sides in each step after it, m.
         pub growth: Vec3,
         /// How far the box is tilted: along the flow, over the height along the gradient.
         pub tilt: Vec3,
-        /// The same in the step [`Params::first_step`].
+        /// Tilt in the step [`Params::first_step`].
         pub first_tilt: Vec3,
-        /// What it gains in each step after it.
+        /// Growth of the tilt in each step after it.
         pub tilting: Vec3,
     }
 
@@ -375,7 +375,7 @@ impl Params {
         way + self.tilt * self.gradient.dot(way)
     }
 
-    /// What [`Params::tilted`] makes `way` of.
+    /// `way` as [`Params::tilted`] has it.
     #[inline(always)]
     pub fn upright(&self, way: Vec3) -> Vec3 {
         if self.deforms == 0 {

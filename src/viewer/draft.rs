@@ -23,11 +23,11 @@ pub(super) struct Draft {
     pub after: String,
     /// The lines that change, with those around them.
     pub lines: Vec<(Changed, String)>,
-    /// What a scene's file cannot say.
+    /// Sentences on changes that a scene's file cannot say.
     pub left_out: Vec<String>,
 }
 
-/// What becomes of a line.
+/// Fate of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Changed {
     Not,

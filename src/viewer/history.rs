@@ -155,7 +155,7 @@ impl History {
         }
     }
 
-    /// The same columns, with nothing in them yet; those of a kept run stay.
+    /// Columns as they are, with nothing in them yet; those of a kept run stay.
     pub fn start_again(&mut self, model: &Model) {
         if !self.is_kept {
             *self = History {

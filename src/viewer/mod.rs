@@ -146,13 +146,13 @@ struct Viewer {
     picked: Option<Picked>,
     /// The pair of materials whose parameters the panel shows.
     pair: (usize, usize),
-    /// What undoes the changes of parameters, the last one last; and what has ever been changed of the scene on stage.
+    /// Wishes that undo the changes of parameters, the last one last; and all that have ever changed the scene on stage.
     undo: Vec<Wish>,
     tuned: Vec<Wish>,
     last_tuned: Option<Instant>,
-    /// What is to be saved of that, if the user agrees.
+    /// The change of the scene's file that waits for the user to agree.
     draft: Option<Draft>,
-    /// What was saved so last: no change that is to be read again.
+    /// The text that was saved last: no change that is to be read again.
     saved: Option<String>,
     recent: Recent,
     #[cfg(not(target_family = "wasm"))]

@@ -843,7 +843,7 @@ fn notice_over(context: &egui::Context, notice: &Notice, wishes: &mut Vec<Wish>)
         });
 }
 
-/// What would change in the file of the scene.
+/// Shows the change of the scene's file, over the picture.
 fn draft_over(context: &egui::Context, draft: &Draft, wishes: &mut Vec<Wish>) {
     let mut open = true;
     egui::Window::new(format!("Save to {}", draft.path.display()))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Most paths that are kept.
 const MOST: usize = 12;
 
-/// What was opened last, the newest first.
+/// Scenes that were opened last, the newest first.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     /// Where they are kept, one a line; nowhere, if the system has no place for it.
@@ -15,7 +15,7 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// What a file has of them.
+    /// Reads them from a file, if there is one.
     pub fn read(file: Option<PathBuf>) -> Recent {
         let text = file.as_ref().and_then(|file| fs::read_to_string(file).ok());
         let paths = text.iter().flat_map(|text| text.lines());

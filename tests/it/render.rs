@@ -1152,7 +1152,7 @@ fn a_kept_run_is_shown_as_it_was() {
     assert!(said.contains("has no states of bodies"), "{said}");
 }
 
-/// What is framed holds the surfaces of the bodies, and not their centres alone.
+/// The frame holds the surfaces of the bodies, and not their centres alone.
 #[test]
 fn few_bodies_are_framed_whole() {
     let text = SCENE.split("\"bodies\"").next().unwrap();

@@ -46,7 +46,7 @@ impl Breakage {
         beyond(force, self.force) || beyond(energy, self.energy)
     }
 
-    /// What becomes of the body `id`.
+    /// The fragments of the body `id`, as an explosion of it.
     pub(crate) fn explosion(&self, id: u64) -> Explosion {
         Explosion {
             body: id,

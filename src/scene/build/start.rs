@@ -64,7 +64,11 @@ impl Check {
                 return Started::default();
             }
         };
-        let tilt = checkpoint.header.traffic.deformation.map_or(0.0, |now| now.tilt);
+        let tilt = checkpoint
+            .header
+            .traffic
+            .deformation
+            .map_or(0.0, |now| now.tilt);
         if tilt != 0.0 {
             self.problems.push(
                 Problem::new(

@@ -15,24 +15,24 @@ use super::super::strict::{given, keywords, objects};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Deform", deny_unknown_fields)]
 pub struct Deform {
-    /// What moves the sides along x. Default: they stay as they are.
+    /// Drive of the sides along x. Default: they stay as they are.
     pub x: Option<Drive>,
-    /// What moves the sides along y. Default: they stay as they are.
+    /// Drive of the sides along y. Default: they stay as they are.
     pub y: Option<Drive>,
-    /// What moves the sides along z. Default: they stay as they are.
+    /// Drive of the sides along z. Default: they stay as they are.
     pub z: Option<Drive>,
     /// Simple shear. Default: none.
     pub shear: Option<Shear>,
 }
 
 impl Deform {
-    /// What moves the sides along each axis.
+    /// Drives of the sides along each axis.
     pub fn sides(&self) -> [Option<Drive>; 3] {
         [self.x, self.y, self.z]
     }
 }
 
-/// What moves the sides of the box along an axis: a rate of strain, or a stress.
+/// Drive of the sides of the box along an axis: a rate of strain, or a stress.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Drive", deny_unknown_fields)]
