@@ -375,7 +375,7 @@ impl Params {
         way + self.tilt * self.gradient.dot(way)
     }
 
-    /// `way` as [`Params::tilted`] has it.
+    /// Inverse of [`Params::tilted`]: `way` less the tilt.
     #[inline(always)]
     pub fn upright(&self, way: Vec3) -> Vec3 {
         if self.deforms == 0 {
