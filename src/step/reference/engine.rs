@@ -64,8 +64,6 @@ impl<R: Real> Engine for ReferenceEngine<R> {
             }
         }
         own.give(state);
-        // The host has the box as it was in the last step.
-        state.params.deform(state.stats[0].step);
         Ok(steps)
     }
 

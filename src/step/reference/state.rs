@@ -140,6 +140,8 @@ impl<R: Real> State<R> {
         state.params.neighbour_capacity = self.params.neighbour_capacity;
         self.give_buffers(state);
         state.stats[0] = self.stats;
+        // The host has the box as it was in the last step.
+        state.params.deform(self.stats.step);
         let size = self.params.history_size as usize;
         if size > 0 {
             state
