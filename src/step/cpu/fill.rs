@@ -44,6 +44,16 @@ struct RowOwner {
     count: u32,
 }
 
+/// Gives an empty list room for `count` elements.
+fn make_room<T>(list: &mut Vec<T>, count: usize) {
+    debug_assert!(list.is_empty());
+    if list.capacity() < count {
+        // Not both at once.
+        *list = Vec::new();
+        *list = Vec::with_capacity(count);
+    }
+}
+
 impl FillScratch {
     /// Makes the sphere at `place` the owner of the pairs from `start` on.
     fn own(&mut self, place: usize, start: usize) {
@@ -118,6 +128,14 @@ impl Subdomain {
         (self.bodies, self.spheres) = (bodies, spheres);
         self.history_columns = history::columns_of(state);
         self.sleep = state.params.sleep_steps > 0;
+        // A pair has two entries, and a few lanes stay empty. What grows leaves holes in memory.
+        let pairs = self.entries.len() / if self.sleep { 1 } else { 2 };
+        let rows = (pairs + pairs / 8) / WIDTH;
+        make_room(&mut self.others, rows);
+        make_room(&mut self.histories, self.history_columns * rows);
+        make_room(&mut self.overlaps, rows);
+        make_room(&mut self.reactions, if self.sleep { 0 } else { pairs });
+        make_room(&mut self.groups, self.spheres.len() / WIDTH);
         self.reach = 0;
         self.idle = 0;
     }

@@ -153,9 +153,8 @@ impl Task<'_> {
             fold(soon, loads);
         }
         let contacts = &mut scratch.contacts;
-        let fraction = (self.contacts)(
-            self.state, subdomain, spheres, chunk, loads, contacts, soon,
-        );
+        let fraction =
+            (self.contacts)(self.state, subdomain, spheres, chunk, loads, contacts, soon);
         self.outcome.fraction = larger(self.outcome.fraction, fraction);
         self.outcome.lap(0, &mut self.watch);
         if let Some(walls) = self.walls {
@@ -273,8 +272,8 @@ mod tests {
     use crate::scene;
     use crate::state::layout::{ASLEEP, Body, CUSTOM, SphereLoad};
     use crate::state::{Field, State};
-    use crate::step::{Engine, Pass};
     use crate::step::cpu::{AfterStep, CpuEngine, is_due, run};
+    use crate::step::{Engine, Pass};
 
     /// Clumps and balls of two materials on a floor, two of them on a spring.
     const SCENE: &str = r#"{

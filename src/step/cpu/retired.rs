@@ -159,7 +159,9 @@ impl<'a> SphereHistories<'a> {
                     return in_row(own.slots[place], entry - self.owned, false);
                 }
                 if (other as usize) < own.spheres.start {
-                    let at = own.before.partition_point(|&(own, _)| (own as usize) < place);
+                    let at = own
+                        .before
+                        .partition_point(|&(own, _)| (own as usize) < place);
                     return in_row(own.before[at].1, entry - self.start, false);
                 }
                 // The other sphere owned the pair.

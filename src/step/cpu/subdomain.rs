@@ -7,7 +7,7 @@
 //! Where the lists have a pair need not be kept: the pairs that a sphere owns are entries of its list that follow each other
 //! ([`NeighbourLists::owned`]), in the order of its rows.
 
-use std::mem::{replace, take};
+use std::mem::take;
 use std::ops::Range;
 
 use glam::Vec4;
@@ -362,14 +362,12 @@ impl Subdomain {
             }
         }
         before.sort_unstable();
-        // As many as before, about: what grows by doubling is copied.
-        let room = self.histories.len() + self.histories.len() / 32;
         Some(Retired {
             spheres: self.spheres.clone(),
             sleep: self.sleep,
             size,
             columns: self.history_columns,
-            histories: replace(&mut self.histories, Vec::with_capacity(room)),
+            histories: take(&mut self.histories),
             slots,
             before,
             walls: take(&mut self.wall_neighbours),
