@@ -274,11 +274,112 @@ mod tests {
 
     #[test]
     fn a_row_goes_once_around_a_periodic_box() {
-        for (first, count, period) in [(-4, 3, 0), (0, 3, 3), (2, 3, 3), (5, 3, 6), (3, 4, 8)] {
+        for (first, count, period) in [
+            (-4, 3, 0),
+            (1, 3, 0),
+            (0, 3, 3),
+            (2, 3, 3),
+            (5, 3, 6),
+            (3, 4, 8),
+        ] {
             let cells = row_parts(first, count, period).into_iter().flatten();
             let expected =
                 (first..first + count).map(|x| wrap(IVec3::splat(x), IVec3::splat(period)).x);
             assert!(cells.eq(expected), "{first}, {count} of {period}");
         }
+    }
+    #[test]
+    fn a_bucket_is_that_of_the_formula() {
+        assert_eq!(cell_at(IVec3::new(-5, 4, 7), 2), IVec3::new(-2, 1, 1));
+        for (cell, level, count) in [
+            (IVec3::new(3, -2, 5), 0, 1 << 10),
+            (IVec3::new(-7, 11, -4), 3, 1 << 16),
+            (IVec3::ZERO, 1, 4),
+        ] {
+            let [x, y, z] = cell.to_array().map(i64::from);
+            let row = y * i64::from(HASH_Y) + z * i64::from(HASH_Z);
+            let sum = x + row + i64::from(level) * i64::from(HASH_LEVEL);
+            let expected = sum.rem_euclid(i64::from(count)) as u32;
+            assert_eq!(bucket(cell, level, count), expected, "{cell}");
+        }
+    }
+
+    #[test]
+    fn the_runs_of_a_row_have_each_of_its_buckets_once() {
+        let starts: Vec<u32> = (0..=8).collect();
+        for y in 0..8 {
+            for count in [1, 3, 8, 20] {
+                let (row, cells) = (IVec3::new(0, y, 2), -2..count - 2);
+                let runs = row_ranges(row, &cells, 1, &starts).into_iter();
+                let mut found: Vec<u32> = runs.flat_map(|(start, end)| start..end).collect();
+                found.sort_unstable();
+                let buckets = cells.map(|x| bucket(row.with_x(x), 1, 8));
+                let mut expected: Vec<u32> = buckets.collect();
+                expected.sort_unstable();
+                expected.dedup();
+                assert_eq!(found, expected, "{count} cells at {y}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_shortest_way_is_that_to_the_nearest_of_all_images() {
+        let (size, period) = (Vec3::new(0.5, 0.25, 2.0), IVec3::new(4, 5, 0));
+        let sides = size * period.as_vec3();
+        for x in -3..=3 {
+            for part in [-0.4, -0.1, 0.0, 0.3] {
+                let (cells, offset) = (IVec3::new(x, -x, 9), part * size);
+                let found = shortest_way(cells, offset, size, period);
+                let way = cells.as_vec3() * size + offset;
+                let nearest = [-1.0, 0.0, 1.0].map(|box_| (way + box_ * sides).abs());
+                let nearest = nearest.into_iter().reduce(Vec3::min).unwrap();
+                assert!((found.abs() - nearest).length() < 1e-6, "{cells} {offset}");
+                let back = shortest_way(-cells, -offset, size, period);
+                assert_eq!(back, -found, "{cells} {offset}");
+                let alone = shortest_way(cells, offset, size, IVec3::ZERO);
+                assert_eq!(alone, way);
+            }
+        }
+    }
+
+    #[test]
+    fn a_way_in_a_tilted_box_is_shifted_and_goes_to_the_nearest_image() {
+        let (sides, tilt) = (Vec3::new(2.0, 3.0, 0.0), Vec3::new(0.25, 0.0, 0.0));
+        for x in [-1.0, -0.75, 0.0, 0.5, 1.0] {
+            for y in [-1.5, -1.0, 0.0, 1.0, 1.5_f32] {
+                let found = tilted_way(Vec3::new(x, y, 7.0), sides, tilt, Vec3::Y);
+                let shifted = x + 0.25 * y;
+                let expected = match shifted.abs() > 1.0 {
+                    true => shifted - 2.0 * shifted.signum(),
+                    false => shifted,
+                };
+                assert_eq!(found, Vec3::new(expected, y, 7.0), "{x} {y}");
+                let back = tilted_way(-Vec3::new(x, y, 7.0), sides, tilt, Vec3::Y);
+                assert_eq!(back, -found);
+            }
+        }
+    }
+
+    #[test]
+    fn an_offset_settles_in_its_cell_and_too_long_a_way_is_none() {
+        let (size, period) = (Vec3::new(0.5, 1.0, 2.0), IVec3::new(4, 0, 0));
+        let (cell, offset) = settle(
+            IVec3::new(3, 3, 3),
+            Vec3::new(0.75, -0.25, 5.0),
+            size,
+            period,
+        );
+        assert_eq!(cell, IVec3::new(0, 2, 5));
+        assert_eq!(offset, Vec3::new(0.25, 0.75, 1.0));
+        let half = metres(UVec3::splat(1 << 31), size);
+        assert_eq!(half, 0.5 * size);
+        let cells = |count: f32| Vec3::new(0.0, 0.0, count * size.z);
+        assert!(is_sane(cells(-1_048_575.0), size));
+        assert!(!is_sane(cells(-1_048_577.0), size));
+        assert!(!is_sane(Vec3::new(f32::NAN, 0.0, 0.0), size));
+        assert_eq!(
+            [-3.0, 2.147e9, 3e9, f32::NAN].map(integer),
+            [-3, 2_147_000_064, 0, 0]
+        );
     }
 }

@@ -102,4 +102,29 @@ mod tests {
             assert_eq!(plus(f32::INFINITY, 1.0, dither), f32::INFINITY);
         }
     }
+    /// The finalizer turns 1 into 0x514e28b7.
+    #[test]
+    fn chance_is_that_of_the_finalizer() {
+        assert_eq!(dither(0), 0.0);
+        assert_eq!(dither(1), 0x51_4e28 as f32 / 16_777_216.0);
+        let mean = (0..100_000)
+            .map(|step| f64::from(dither(step)))
+            .sum::<f64>()
+            / 1e5;
+        assert!((mean - 0.5).abs() < 0.005, "{mean}");
+    }
+
+    #[test]
+    fn what_rounding_leaves_out_of_a_sum_is_kept() {
+        let (mut sum, mut rest) = (16_777_216.0, 0.0);
+        for count in 1..=11 {
+            add_up(&mut sum, &mut rest, 1.0);
+            let exact = f64::from(sum) + f64::from(rest);
+            assert_eq!(exact, 16_777_216.0 + f64::from(count));
+        }
+        for _ in 0..22 {
+            add_up(&mut sum, &mut rest, -0.5);
+        }
+        assert_eq!((sum, rest), (16_777_216.0, 0.0));
+    }
 }

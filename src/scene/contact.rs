@@ -524,6 +524,13 @@ impl Encounters {
             return Ok(self.elastic_notes(pairs, names));
         }
         let mut notes = Vec::new();
+        if contact.normal == format::NormalModel::Custom {
+            notes.push(
+                "what contacts hold under a law of one's own is not known: the elastic energy of statistics and totals \
+                 is without it"
+                    .to_owned(),
+            );
+        }
         let stiffnesses = match contact.stiffness {
             Some(stiffness) => vec![stiffness; pairs.len()],
             None if self.any() && self.speed == 0.0 => {

@@ -7,12 +7,12 @@ use crate::model::Model;
 use crate::model::error::{Error, Result};
 use crate::state::history_size;
 
-/// Bytes of a body in the CPU engine, besides those of its spheres, from runs of 200,000 and 500,000 balls.
-const BODY: u64 = 340;
+/// Bytes of a body in the CPU engine, besides those of its spheres, from runs of a million balls.
+const BODY: u64 = 270;
 /// Bytes of a sphere in the CPU engine, without its contact history.
-const SPHERE: u64 = 500;
+const SPHERE: u64 = 300;
 /// Bytes of a sphere in the CPU engine for each element of the history of its contacts.
-const HISTORY: u64 = 220;
+const HISTORY: u64 = 110;
 /// Bytes of a sphere while a scene is made ready.
 pub(crate) const PREPARED: u64 = 300;
 /// Scenes of fewer spheres are not looked at.

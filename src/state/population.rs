@@ -26,6 +26,11 @@ const LEAST_SLICE: usize = 1 << 16;
 impl State {
     /// Adds bodies of `model` with their ids, at the end.
     pub fn extend(&mut self, model: &Model, bodies: impl IntoIterator<Item = (u64, ModelBody)>) {
+        let bodies = bodies.into_iter();
+        let (count, _) = bodies.size_hint();
+        self.identities.reserve(count);
+        self.bodies.reserve(count);
+        self.spheres.reserve(count);
         for (id, body) in bodies {
             let clump = &model.shapes[body.shape];
             let (index, first_sphere) = (self.bodies.len() as u32, self.spheres.len() as u32);

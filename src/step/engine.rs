@@ -61,7 +61,8 @@ impl<T> MaybeSend for T {}
 /// An engine that steps a [`State`].
 ///
 /// The host has a copy of the state, which it gives to each method. For an engine on the host that copy is the
-/// state itself: there is nothing to read or write. An engine on a device has the state in buffers of its own, and
+/// state itself: there is nothing to read or write, but what it may keep in a form of its own, as the CPU engine does
+/// contact histories. An engine on a device has the state in buffers of its own, and
 /// the host's copy has what was last read, but [`State::params`], [`State::stats`] and the numbers of bodies and
 /// spheres, which are right after each call.
 pub trait Engine: MaybeSend {

@@ -63,6 +63,8 @@ fn a_law_built_on_our_functions_gives_what_they_give() {
 #[test]
 fn the_example_scene_runs() {
     let scene = scene::load(&own("scenes/custom_law.json")).unwrap();
+    let says = |note: &String| note.contains("elastic energy of statistics");
+    assert!(scene.notes.iter().any(says), "{:?}", scene.notes);
     let mut simulation = Simulation::on_gpu(scene.model, device()).unwrap();
     simulation.step(6000).unwrap();
     assert!(simulation.summary().unwrap().max_overlap_fraction > 0.0);

@@ -667,7 +667,7 @@ fn fifty_kills_at_random_times_lose_nothing() {
 }
 
 #[test]
-#[ignore = "a hundred kills of each of four runs: some minutes"]
+#[ignore = "a hundred kills of each of seven runs: some minutes"]
 fn a_hundred_kills_of_every_kind_of_scene_lose_nothing() {
     let mut walls = shaken();
     walls["duration"] = json!(1.0);
@@ -685,11 +685,21 @@ fn a_hundred_kills_of_every_kind_of_scene_lose_nothing() {
         scene["sleep"] = json!({ "speed": 0.02, "after": 0.1 });
         scene
     };
-    let mut explosions: Value =
-        serde_json::from_str(include_str!("../../scenes/ancestors/exploding_body.json")).unwrap();
+    let scene = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let mut explosions = scene(include_str!("../../scenes/ancestors/exploding_body.json"));
     explosions["duration"] = json!(0.2);
     explosions["explosions"][0]["at"] = json!(0.1);
-    for (seed, scene) in [walls, inlets, sleep, explosions].iter().enumerate() {
+    let breakage = scene(include_str!("../../scenes/crush.json"));
+    let mut bonds = scene(include_str!("../../scenes/broken_beam.json"));
+    bonds["bodies"][0]["position"] = json!([0.02, 0.1305, 0]);
+    bonds["bodies"][0]["velocity"] = json!([0, -3, 0]);
+    bonds["duration"] = json!(0.05);
+    // A box that servos press on, and that is sheared in its second stage.
+    let mut deform = scene(include_str!("../../scenes/shear.json"));
+    deform["fills"][0]["count"] = json!(200);
+    deform["duration"] = json!(0.25);
+    let scenes = [walls, inlets, sleep, explosions, breakage, bonds, deform];
+    for (seed, scene) in scenes.iter().enumerate() {
         kill_at_random_times(scene, 100, seed as u64);
     }
 }

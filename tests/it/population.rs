@@ -246,6 +246,7 @@ fn what_stays_keeps_all_that_it_has() {
             taken: 0,
         };
         run.step(9);
+        run.engine.read(&[Field::History], &mut run.state).unwrap();
         let before = run.state.clone();
         let gone: Vec<u32> = (0..before.params.body_count)
             .filter(|k| k % 3 == 1)

@@ -698,7 +698,7 @@ impl Border for Edges {
             |body, row| rows.push((body, row)),
         );
         for (index, row) in rows {
-            let own = Edges::own_body(&state.bodies[index], row);
+            let own = Edges::own_body(&bodies.body(state, index), row);
             bodies.set_body(state, index, own);
         }
         self.swap_heat(state);

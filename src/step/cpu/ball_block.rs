@@ -1,59 +1,103 @@
 //! Bodies that are single spheres about their centres, as those of the largest piles are: side by side, value by value.
+//!
+//! Sixteen of them lie in the memory that they take one after the other, so a pile has them once.
 
-use bytemuck::{cast, cast_slice, cast_slice_mut};
+use bytemuck::{cast, cast_mut, cast_slice, cast_slice_mut};
 
 use super::lanes::{Soa4, WIDTH, read_four, write_four};
 use crate::state::layout::{Body, SphereLoad};
 
-/// Some of them, and the loads on their spheres, lane by lane.
-#[derive(Debug)]
-pub(super) struct BallBlock {
-    /// Those of [`Body`].
-    pub bodies: [Soa4<WIDTH>; 5],
-    /// Those of [`SphereLoad`].
-    pub loads: [Soa4<WIDTH>; 3],
+/// The values of sixteen elements of `ROWS` times four values.
+pub(super) type Columns<const ROWS: usize> = [[[f32; WIDTH]; 4]; ROWS];
+
+/// Sixteen balls, side by side.
+pub(super) type BodyColumns = Columns<5>;
+
+/// The loads on sixteen balls, side by side.
+pub(super) type LoadColumns = Columns<3>;
+
+/// Puts balls, [`WIDTH`] at a time, side by side, and the loads on them.
+#[inline(always)]
+pub(super) fn fold(bodies: &mut [Body], loads: &mut [SphereLoad]) {
+    for own in bodies.as_chunks_mut::<WIDTH>().0 {
+        let rows = cast_slice::<Body, [[f32; 4]; 5]>(&own[..]);
+        let [mut a, mut b, mut c, mut d, mut last] = [Soa4::<WIDTH>::ZERO; 5];
+        read_four([&mut a, &mut b, &mut c, &mut d], rows, 0);
+        last.read(rows, 4);
+        *cast_mut::<_, BodyColumns>(own) = [a.0, b.0, c.0, d.0, last.0];
+    }
+    for own in loads.as_chunks_mut::<WIDTH>().0 {
+        let rows = cast_slice::<SphereLoad, [[f32; 4]; 3]>(&own[..]);
+        let columns: LoadColumns = std::array::from_fn(|row| {
+            let mut columns = Soa4::<WIDTH>::ZERO;
+            columns.read(rows, row);
+            columns.0
+        });
+        *cast_mut::<_, LoadColumns>(own) = columns;
+    }
 }
 
-impl BallBlock {
-    /// No more than [`WIDTH`] of them.
-    pub fn new(bodies: &[Body], loads: &[SphereLoad]) -> BallBlock {
-        let mut block = BallBlock {
-            bodies: [Soa4::ZERO; 5],
-            loads: [Soa4::ZERO; 3],
-        };
-        let own = cast_slice::<_, [[f32; 4]; 5]>(bodies);
-        let [a, b, c, d, last] = &mut block.bodies;
-        read_four([a, b, c, d], own, 0);
-        last.read(own, 4);
-        let own = cast_slice::<_, [[f32; 4]; 3]>(loads);
-        for (row, columns) in block.loads.iter_mut().enumerate() {
-            columns.read(own, row);
-        }
-        block
+/// Puts them one after the other again.
+#[inline(always)]
+pub(super) fn unfold(bodies: &mut [Body], loads: &mut [SphereLoad]) {
+    for own in bodies.as_chunks_mut::<WIDTH>().0 {
+        let [a, b, c, d, last] = cast_mut::<_, BodyColumns>(own).map(Soa4);
+        let rows = cast_slice_mut::<Body, [[f32; 4]; 5]>(&mut own[..]);
+        write_four([&a, &b, &c, &d], rows, 0);
+        last.write(rows, 4);
     }
-
-    /// One of them.
-    pub fn body(&self, lane: usize) -> Body {
-        cast(self.bodies.each_ref().map(|columns| columns.bits(lane)))
-    }
-
-    /// Takes over one of them.
-    pub fn set_body(&mut self, lane: usize, body: Body) {
-        let rows: [[u32; 4]; 5] = cast(body);
-        for (columns, row) in self.bodies.iter_mut().zip(rows) {
-            columns.set_bits(lane, row);
+    for own in loads.as_chunks_mut::<WIDTH>().0 {
+        let columns = cast_mut::<_, LoadColumns>(own).map(Soa4);
+        let rows = cast_slice_mut::<SphereLoad, [[f32; 4]; 3]>(&mut own[..]);
+        for (row, columns) in columns.iter().enumerate() {
+            columns.write(rows, row);
         }
     }
+}
 
-    /// Gives them back.
-    pub fn write(&self, bodies: &mut [Body], loads: &mut [SphereLoad]) {
-        let own = cast_slice_mut::<_, [[f32; 4]; 5]>(bodies);
-        let [a, b, c, d, last] = &self.bodies;
-        write_four([a, b, c, d], own, 0);
-        last.write(own, 4);
-        let own = cast_slice_mut::<_, [[f32; 4]; 3]>(loads);
-        for (row, columns) in self.loads.iter().enumerate() {
-            columns.write(own, row);
+/// Balls that are side by side.
+#[inline(always)]
+pub(super) fn side_by_side(bodies: &[Body]) -> &[BodyColumns] {
+    cast_slice(bodies.as_chunks::<WIDTH>().0)
+}
+
+/// Balls that are side by side, to be moved.
+#[inline(always)]
+pub(super) fn side_by_side_mut(bodies: &mut [Body]) -> &mut [BodyColumns] {
+    cast_slice_mut(bodies.as_chunks_mut::<WIDTH>().0)
+}
+
+/// The loads on balls that are side by side.
+#[inline(always)]
+pub(super) fn loads_side_by_side(loads: &[SphereLoad]) -> &[LoadColumns] {
+    cast_slice(loads.as_chunks::<WIDTH>().0)
+}
+
+/// The loads on balls that are side by side, to be changed.
+#[inline(always)]
+pub(super) fn loads_side_by_side_mut(loads: &mut [SphereLoad]) -> &mut [LoadColumns] {
+    cast_slice_mut(loads.as_chunks_mut::<WIDTH>().0)
+}
+
+/// One of sixteen elements.
+#[inline(always)]
+pub(super) fn of_column<const ROWS: usize>(
+    columns: &Columns<ROWS>,
+    lane: usize,
+) -> [[f32; 4]; ROWS] {
+    columns.map(|four| four.map(|values| values[lane]))
+}
+
+/// Takes over one of sixteen elements.
+#[inline(always)]
+pub(super) fn set_column<const ROWS: usize>(
+    columns: &mut Columns<ROWS>,
+    lane: usize,
+    rows: [[f32; 4]; ROWS],
+) {
+    for (four, row) in columns.iter_mut().zip(rows) {
+        for (values, value) in four.iter_mut().zip(row) {
+            values[lane] = value;
         }
     }
 }
@@ -73,12 +117,12 @@ pub(super) fn kinds_of<const COUNT: usize>(
     kinds
 }
 
-/// ChunkLoads on the spheres of a chunk, in its order.
+/// Loads on the spheres of a chunk, in its order.
 pub(super) enum ChunkLoads<'a> {
     /// One after the other.
     Rows(&'a mut [SphereLoad]),
     /// Side by side.
-    Blocks(&'a mut [BallBlock]),
+    Columns(&'a mut [LoadColumns]),
 }
 
 impl ChunkLoads<'_> {
@@ -86,32 +130,22 @@ impl ChunkLoads<'_> {
     pub fn is_kept(&self, place: usize) -> bool {
         match self {
             ChunkLoads::Rows(loads) => loads[place].is_kept(),
-            ChunkLoads::Blocks(_) => false,
+            ChunkLoads::Columns(_) => false,
         }
     }
 
     pub fn get(&self, place: usize) -> SphereLoad {
         match self {
             ChunkLoads::Rows(loads) => loads[place],
-            ChunkLoads::Blocks(blocks) => {
-                let columns = &blocks[place / WIDTH].loads;
-                cast(
-                    columns
-                        .each_ref()
-                        .map(|columns| columns.bits(place % WIDTH)),
-                )
-            }
+            ChunkLoads::Columns(loads) => cast(of_column(&loads[place / WIDTH], place % WIDTH)),
         }
     }
 
     pub fn set(&mut self, place: usize, load: SphereLoad) {
         match self {
             ChunkLoads::Rows(loads) => loads[place] = load,
-            ChunkLoads::Blocks(blocks) => {
-                let rows: [[u32; 4]; 3] = cast(load);
-                for (columns, row) in blocks[place / WIDTH].loads.iter_mut().zip(rows) {
-                    columns.set_bits(place % WIDTH, row);
-                }
+            ChunkLoads::Columns(loads) => {
+                set_column(&mut loads[place / WIDTH], place % WIDTH, cast(load));
             }
         }
     }
@@ -125,32 +159,33 @@ mod tests {
 
     #[test]
     fn balls_and_their_loads_side_by_side_and_back() {
-        let (mut bodies, mut loads) = ([Body::default(); WIDTH], [SphereLoad::default(); WIDTH]);
+        const COUNT: usize = 2 * WIDTH;
+        let (mut bodies, mut loads) = ([Body::default(); COUNT], [SphereLoad::default(); COUNT]);
         let values = cast_slice_mut::<_, u32>(&mut bodies).iter_mut();
         let values = values.chain(cast_slice_mut::<_, u32>(&mut loads));
         (1..).zip(values).for_each(|(k, value)| *value = k);
-        for count in [WIDTH, 5] {
-            let (bodies, loads) = (&bodies[..count], &mut loads[..count]);
-            let mut blocks = [BallBlock::new(bodies, loads)];
-            assert_eq!(
-                kinds_of(&blocks[0].bodies, count)[count - 1],
-                bodies[count - 1].kind
-            );
-            let mut rows = ChunkLoads::Rows(loads);
-            let mut side_by_side = ChunkLoads::Blocks(&mut blocks);
-            for place in 0..count {
-                let mut load = rows.get(place);
-                assert_eq!(side_by_side.get(place), load);
-                load.torque.y += 1.0;
-                load.contacts += 1;
-                rows.set(place, load);
-                side_by_side.set(place, load);
-            }
-            let mut own = vec![Body::default(); count];
-            let mut own_loads = vec![SphereLoad::default(); count];
-            blocks[0].write(&mut own, &mut own_loads);
-            assert_eq!(own, bodies);
-            assert_eq!(own_loads, loads);
+        let (mut own, mut own_loads) = (bodies, loads);
+        fold(&mut own, &mut own_loads);
+        let columns = side_by_side(&own);
+        for (index, body) in bodies.iter().enumerate() {
+            let column = of_column(&columns[index / WIDTH], index % WIDTH);
+            assert_eq!(cast::<_, Body>(column), *body);
         }
+        let kinds = kinds_of(&columns[1].map(Soa4), 5);
+        assert_eq!(kinds[..5], [16, 17, 18, 19, 20].map(|k| bodies[k].kind));
+        assert_eq!(kinds[5..], [bodies[16].kind; WIDTH - 5]);
+        let mut rows = ChunkLoads::Rows(&mut loads);
+        let mut side_by_side = ChunkLoads::Columns(loads_side_by_side_mut(&mut own_loads));
+        for place in 0..COUNT {
+            let mut load = rows.get(place);
+            assert_eq!(side_by_side.get(place), load);
+            load.torque.y += 1.0;
+            load.contacts += 1;
+            rows.set(place, load);
+            side_by_side.set(place, load);
+        }
+        unfold(&mut own, &mut own_loads);
+        assert_eq!(own, bodies);
+        assert_eq!(own_loads, loads);
     }
 }

@@ -10,7 +10,7 @@ use glam::IVec3;
 
 use super::history::columns;
 use super::lanes::{Soa4, Soa16, WIDTH, both, gather, of_lane, prefetch};
-use super::subdomain::{Chunk, LaneGroup, Reaction, Subdomain};
+use super::subdomain::{Chunk, LaneGroup, Spheres, Subdomain};
 use crate::state::State;
 use crate::state::layout::{self, IMPULSE, MATERIAL_BITS, Params, Sphere};
 use crate::step::contact::{History, Response, respond};
@@ -118,11 +118,13 @@ impl ContactScratch {
     /// Contacts of lanes that are `kept` stay what they were.
     ///
     /// With `PLAIN`, no pair has terms beyond spring, dashpot and friction.
+    #[expect(clippy::too_many_arguments, reason = "it is inlined into one place")]
     #[inline(always)]
     pub fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC: bool>(
         &mut self,
         state: &State,
         subdomain: &mut Subdomain,
+        own: &[Sphere],
         chunk: &Chunk,
         group: usize,
         kept: [bool; WIDTH],
@@ -142,21 +144,24 @@ impl ContactScratch {
             ref rows,
             ..
         } = subdomain.groups[group];
-        let spheres = &subdomain.local[..];
+        let spheres = Spheres {
+            own,
+            ghosts: &subdomain.copies,
+        };
         if !rows.is_empty() {
-            gather(&mut row.own, |lane| &spheres[places[lane] as usize]);
+            gather(&mut row.own, |lane| spheres.get(places[lane]));
         }
         row.sums = [Soa4::ZERO; 2];
         for index in rows.clone() {
             let ahead = index + Self::AHEAD;
             if let Some(others) = subdomain.others.get(ahead) {
                 for other in others.map(|other| other as usize) {
-                    prefetch(spheres, other..other + 1);
+                    prefetch(own, other..other + 1);
                 }
                 prefetch(&subdomain.histories, ahead * columns..(ahead + 1) * columns);
             }
             let others = &subdomain.others[index];
-            gather(&mut row.others, |lane| &spheres[others[lane] as usize]);
+            gather(&mut row.others, |lane| spheres.get(others[lane]));
             let history = &mut subdomain.histories[index * columns..(index + 1) * columns];
             row.history[..columns].copy_from_slice(history);
             if let [pair] = pairs[..] {
@@ -189,9 +194,11 @@ impl ContactScratch {
     #[inline(always)]
     pub fn add_reactions(&self, subdomain: &mut Subdomain, chunk: &Chunk) {
         let effects = self.effects.as_flattened();
-        let reactions = &subdomain.reactions[chunk.reactions.clone()];
-        for &Reaction { place, pair } in reactions {
-            subdomain.sums.effects[place as usize].add(&effects[pair as usize]);
+        let others = subdomain.others[chunk.rows.clone()].as_flattened();
+        let sums = &mut subdomain.sums;
+        for &pair in &subdomain.reactions[chunk.reactions.clone()] {
+            let place = sums.place(others[pair as usize] as usize);
+            sums.effects[place].add(&effects[pair as usize]);
         }
     }
 

@@ -1,21 +1,21 @@
 //! Pass `contacts`: the contacts between the spheres of each chunk, and their sums.
 
 use std::mem::take;
-use std::ops::Range;
 
 use bytemuck::cast_ref;
 use glam::{IVec3, Vec4};
 #[cfg(not(simd = "portable"))]
 use multiversion::multiversion;
 
+use super::ball_block::{LoadColumns, loads_side_by_side_mut};
 use super::contact_rows::{ContactScratch, Effect, SumRing, larger};
 use super::decomposition::{Decomposition, SubdomainView};
 use super::history::for_law;
-use super::lanes::{WIDTH, prefetch, read_both};
+use super::lanes::{Soa4, WIDTH, prefetch, read_both};
 use super::subdomain::{Chunk, LaneGroup, Subdomain};
 pub(super) use crate::math::rounding::add_up as add;
 use crate::state::State;
-use crate::state::layout::{Body, DISTURBED, IMPULSE, KEPT, SphereLoad};
+use crate::state::layout::{Body, DISTURBED, IMPULSE, KEPT, Sphere, SphereLoad};
 
 /// Contacts of each sphere with others: force, torque, overlap, number, and contact histories.
 ///
@@ -32,23 +32,18 @@ pub(super) fn contacts(state: &mut State, decomposition: &mut Decomposition) {
         let SubdomainView {
             subdomain,
             scratch,
+            spheres,
             loads,
             ..
         } = view;
         let scratch = &mut scratch.contacts;
-        let mut fraction = kernel(
-            state,
-            subdomain,
-            &subdomain.before.clone(),
-            &mut [],
-            scratch,
-            &[],
-        );
+        let before = subdomain.before.clone();
+        let mut fraction = kernel(state, subdomain, spheres, &before, &mut [], scratch, &[]);
         for chunk in subdomain.chunks.clone() {
             let loads = &mut loads[chunk.spheres.clone()];
             fraction = larger(
                 fraction,
-                kernel(state, subdomain, &chunk, loads, scratch, &[]),
+                kernel(state, subdomain, spheres, &chunk, loads, scratch, &[]),
             );
         }
         fraction
@@ -58,11 +53,19 @@ pub(super) fn contacts(state: &mut State, decomposition: &mut Decomposition) {
     *largest = (*largest).max(fraction.to_bits());
 }
 
-/// Evaluates the contacts of the spheres of a chunk, and completes the given loads, or those of the blocks if they are
-/// balls; how many contacts there are and how deep is added by [`Subdomain::count`], unless bodies may sleep. Returns the
-/// largest overlap as a fraction of the smaller radius. Meanwhile the given bodies are fetched: those that are moved then.
-pub(super) type Kernel =
-    fn(&State, &mut Subdomain, &Chunk, &mut [SphereLoad], &mut ContactScratch, &[Body]) -> f32;
+/// Evaluates the contacts of the spheres of a chunk, given those of the subdomain, and completes the given loads, which are side
+/// by side if they are those of balls; how many contacts there are and how deep is added by [`Subdomain::count`], unless bodies
+/// may sleep. Returns the largest overlap as a fraction of the smaller radius. Meanwhile the given bodies are fetched: those
+/// that are moved then.
+pub(super) type Kernel = fn(
+    &State,
+    &mut Subdomain,
+    &[Sphere],
+    &Chunk,
+    &mut [SphereLoad],
+    &mut ContactScratch,
+    &[Body],
+) -> f32;
 
 /// The kernel for the contact law of `state`.
 ///
@@ -82,15 +85,20 @@ pub(super) fn kernel(state: &State) -> Kernel {
 fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     state: &State,
     subdomain: &mut Subdomain,
+    spheres: &[Sphere],
     chunk: &Chunk,
     loads: &mut [SphereLoad],
     scratch: &mut ContactScratch,
     bodies: &[Body],
 ) -> f32 {
     if state.params.period == IVec3::ZERO {
-        evaluate::<LAW, PLAIN, SIZE, false>(state, subdomain, chunk, loads, scratch, bodies);
+        evaluate::<LAW, PLAIN, SIZE, false>(
+            state, subdomain, spheres, chunk, loads, scratch, bodies,
+        );
     } else {
-        evaluate::<LAW, PLAIN, SIZE, true>(state, subdomain, chunk, loads, scratch, bodies);
+        evaluate::<LAW, PLAIN, SIZE, true>(
+            state, subdomain, spheres, chunk, loads, scratch, bodies,
+        );
     }
     scratch.fraction()
 }
@@ -99,6 +107,7 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
 fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC: bool>(
     state: &State,
     subdomain: &mut Subdomain,
+    spheres: &[Sphere],
     chunk: &Chunk,
     loads: &mut [SphereLoad],
     scratch: &mut ContactScratch,
@@ -117,26 +126,21 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         let LaneGroup { places, count, .. } = subdomain.groups[index];
         let (mut disturbed, mut kept) = ([false; WIDTH], [false; WIDTH]);
         if sleep {
-            disturbed = subdomain.disturbed(index, &state.params);
+            disturbed = subdomain.disturbed(spheres, index, &state.params);
             for lane in 0..count {
                 let before = &loads[places[lane] as usize - chunk.spheres.start];
                 kept[lane] = !disturbed[lane] && !before.is_disturbed();
             }
         }
         let soon = index - chunk.groups.start;
-        if chunk.balls {
-            let soon = chunk.blocks.start + soon;
-            prefetch(&subdomain.blocks, soon..(soon + 1).min(chunk.blocks.end));
-        } else {
-            let soon = WIDTH * soon..WIDTH * (soon + 1);
-            prefetch(loads, soon.clone());
-            prefetch(bodies, soon.start..soon.end.min(bodies.len()));
-        }
+        let soon = WIDTH * soon..WIDTH * (soon + 1);
+        prefetch(loads, soon.clone());
+        prefetch(bodies, soon.start..soon.end.min(bodies.len()));
         if kept.contains(&false) {
             let idle = kept[..count].iter().filter(|&&kept| kept).count();
             subdomain.idle += idle * subdomain.groups[index].rows.len();
             scratch.evaluate::<LAW, PLAIN, SIZE, PERIODIC>(
-                state, subdomain, chunk, index, kept, &mut sums,
+                state, subdomain, spheres, chunk, index, kept, &mut sums,
             );
         }
         if sleep {
@@ -154,13 +158,9 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
     }
     scratch.add_reactions(subdomain, chunk);
     if chunk.balls {
-        for (index, start) in chunk
-            .blocks
-            .clone()
-            .zip(chunk.spheres.clone().step_by(WIDTH))
-        {
-            let end = chunk.spheres.end.min(start + WIDTH);
-            load_block::<LAW>(subdomain, index, start..end, &sums);
+        let places = chunk.spheres.clone().step_by(WIDTH);
+        for (own, first) in loads_side_by_side_mut(loads).iter_mut().zip(places) {
+            complete::<LAW>(own, first, &mut subdomain.sums, &sums);
         }
         scratch.sums = sums;
         return;
@@ -189,25 +189,25 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
     }
 }
 
-/// Completes the loads of a block but for what [`Subdomain::count`] adds, of the spheres in `places`: `higher` is what contacts
-/// with spheres of higher index do to each.
+/// Completes the loads on balls but for what [`Subdomain::count`] adds, of the spheres from the place `first` on: `lower` and
+/// `higher` are what contacts with spheres of lower and of higher index do to each.
 #[inline(always)]
-fn load_block<const LAW: u32>(
-    subdomain: &mut Subdomain,
-    block: usize,
-    places: Range<usize>,
+fn complete<const LAW: u32>(
+    loads: &mut LoadColumns,
+    first: usize,
+    lower: &mut SumRing,
     higher: &SumRing,
 ) {
-    let lower = &mut subdomain.sums;
     let mut effects = [Effect::default(); WIDTH];
-    for (lane, place) in places.enumerate() {
-        let place = higher.place(place);
-        effects[lane] = take(&mut lower.effects[place]);
-        effects[lane].add(&higher.effects[place]);
+    for (lane, effect) in effects.iter_mut().enumerate() {
+        let place = higher.place(first + lane);
+        *effect = take(&mut lower.effects[place]);
+        effect.add(&higher.effects[place]);
     }
-    let [forces, torques, energies] = &mut subdomain.blocks[block].loads;
-    let [damping, damping_rest, friction, friction_rest] = &mut energies.0;
-    read_both([&mut *forces, &mut *torques], cast_ref(&effects));
+    let [mut forces, mut torques] = [Soa4::ZERO; 2];
+    read_both([&mut forces, &mut torques], cast_ref(&effects));
+    let [_, _, mut energies] = *loads;
+    let [damping, damping_rest, friction, friction_rest] = &mut energies;
     for lane in 0..WIDTH {
         let [.., damped] = &mut forces.0;
         let [.., rubbed] = &mut torques.0;
@@ -220,6 +220,7 @@ fn load_block<const LAW: u32>(
         }
         damped[lane] = 0.0;
     }
+    *loads = [forces.0, torques.0, energies];
 }
 
 #[cfg(all(test, feature = "scene"))]

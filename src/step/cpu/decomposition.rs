@@ -2,20 +2,23 @@
 
 use std::mem::take;
 
+use bytemuck::{cast, zeroed_vec};
 use glam::Vec4;
 
 use super::GRAIN;
+use super::ball_block::{of_column, set_column, side_by_side, side_by_side_mut};
 use super::fused::SubdomainScratch;
 use super::integrate::Kinds;
 use super::lanes::WIDTH;
 use super::neighbours::OldLists;
 use super::pose::pose_some;
+use super::retired::{Histories, Keeper, Retired};
 use super::shares::{Share, balanced, divide};
-use super::subdomain::Subdomain;
+use super::subdomain::{NeighbourLists, Subdomain};
 use crate::math::parallel::prelude::*;
 use crate::math::parallel::thread_count;
 use crate::state::State;
-use crate::state::layout::{Body, Params, SphereLoad};
+use crate::state::layout::{Body, Params, Sphere, SphereLoad};
 use crate::step::clock::{Clock, Stopwatch};
 
 /// Subdomains for each thread where bodies may sleep: more than one, since nobody knows how long each takes. Else it is
@@ -35,30 +38,33 @@ pub(in crate::step) struct Decomposition {
     scratch: Vec<Box<SubdomainScratch>>,
     shares: Vec<Share>,
     phase: Phase,
-    /// Where the contact histories of the state end that no list has since.
-    left_behind: usize,
+    /// Whether balls stand side by side, in the memory where the state has them and the loads on them.
+    folded: bool,
+    /// Whether the rows have the current contact histories, and the state those of an earlier step.
+    has_histories: bool,
+    /// Where the contact histories of the state end that may not be zero, in entries.
+    written: usize,
 }
 
-/// Who has the current values of spheres, balls and contact histories: the state or the subdomains.
+/// Whether the subdomains have the pairs of the current lists, and of which step the spheres of the state are.
 ///
 /// ```text
 ///             fill               fused step
 ///   Empty ───────────▶ Current ─────────────▶ Ahead
 ///     ▲                 │  ▲                  │  │
-///     │   write_back    │  └──── exchange ────┘  │
+///     │      leave      │  └──── exchange ────┘  │
 ///     └─────────────────┴────────────────────────┘
 /// ```
 ///
-/// Between calls of the engine, the state has all values too: whoever changes it says so, and the subdomains are out of date.
+/// Contact histories stay in the rows: new rows take them over, and the state gets them when somebody asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Phase {
-    /// The state has all values. The subdomains are out of date.
+    /// The subdomains are out of date, but for contact histories.
     #[default]
     Empty,
-    /// The subdomains have balls, contact histories and the spheres of this step, their ghosts among them.
+    /// The spheres are those of this step, and after the last step those that it began with.
     Current,
-    /// The subdomains have balls, contact histories and their own spheres of the next step; their ghosts are of the
-    /// last one.
+    /// The spheres are those of the next step; ghosts are of the last one.
     Ahead,
 }
 
@@ -67,22 +73,37 @@ pub(super) struct SubdomainView<'a> {
     pub subdomain: &'a mut Subdomain,
     pub scratch: &'a mut SubdomainScratch,
     pub bodies: &'a mut [Body],
+    pub spheres: &'a mut [Sphere],
     pub loads: &'a mut [SphereLoad],
 }
 
 impl Decomposition {
-    /// Divides the bodies of a state, and takes over its spheres, balls and contact histories, which lie where its lists
-    /// have them, or the `old` ones.
-    pub(super) fn fill(&mut self, state: &State, old: Option<&OldLists>) {
+    /// Divides the bodies of a state, and puts the pairs of its lists into rows. Contact histories lie in the rows that there
+    /// were, or in the state, where its lists have them, or the `old` ones. Balls are moved side by side if `folds`.
+    pub(super) fn fill(&mut self, state: &State, old: Option<&OldLists>, folds: bool) {
         debug_assert_eq!(self.phase, Phase::Empty);
-        self.left_behind = old.map_or(0, OldLists::entry_count);
         let Params {
             sleep_steps,
             forces,
             pulled,
+            history_size,
             ..
         } = state.params;
-        let alone = [sleep_steps, forces, pulled] == [0; 3];
+        let size = history_size as usize;
+        let lists = old.map_or(NeighbourLists::of(state), OldLists::lists);
+        let retired: Vec<Retired>;
+        let keeper = if self.has_histories {
+            let all = self.subdomains.par_iter_mut();
+            let all: Vec<Option<Retired>> = all.map(|own| own.retire(size)).collect();
+            retired = all.into_iter().flatten().collect();
+            Keeper::Rows(&retired)
+        } else {
+            let entries = lists.starts.last().map_or(0, |&end| end as usize);
+            self.written = self.written.max(entries);
+            Keeper::State(&state.history, size)
+        };
+        let histories = Histories { lists, keeper };
+        let alone = folds && [sleep_steps, forces, pulled] == [0; 3];
         let kinds = Kinds::from(state);
         let balls: Vec<bool> = kinds.balls().map(|is_ball| is_ball && alone).collect();
         let for_each_thread = match sleep_steps {
@@ -96,13 +117,19 @@ impl Decomposition {
         self.subdomains.resize_with(count, Subdomain::default);
         self.scratch.resize_with(count, Box::default);
         let tasks = self.subdomains.par_iter_mut().zip(ranges);
-        tasks.for_each(|(subdomain, bodies)| subdomain.fill(state, old, bodies, &balls));
+        tasks.for_each(|(subdomain, bodies)| subdomain.fill(state, histories, bodies, &balls));
         self.phase = Phase::Current;
+        self.has_histories = size > 0;
     }
 
-    /// Whether the subdomains have the current values.
+    /// Whether the subdomains have the pairs of the current lists.
     pub fn is_filled(&self) -> bool {
         self.phase != Phase::Empty
+    }
+
+    /// Whether the state has the spheres of the step that is about to begin.
+    pub fn is_ahead(&self) -> bool {
+        self.phase == Phase::Ahead
     }
 
     /// Says that all subdomains have posed their spheres for the next step.
@@ -111,37 +138,22 @@ impl Decomposition {
         self.phase = Phase::Ahead;
     }
 
-    /// Begins a step with the spheres that were posed in the one before, and brings ghosts up to date. Returns whether
-    /// there are such spheres; else the state has to be posed.
-    pub fn exchange(&mut self) -> bool {
-        if self.phase != Phase::Ahead {
-            return false;
+    /// Begins a step with the spheres that the state has: brings ghosts up to date.
+    pub fn exchange(&mut self, state: &State) {
+        if self.phase == Phase::Empty {
+            return;
         }
         self.phase = Phase::Current;
-        if self.subdomains.len() < 2 {
-            return true;
-        }
-        let some = self
-            .subdomains
-            .iter_mut()
-            .filter(|subdomain| !subdomain.spheres.is_empty());
-        let (owners, tasks): (Vec<_>, Vec<_>) = some
-            .map(|subdomain| {
-                let (own, copies) = subdomain.local.split_at_mut(subdomain.spheres.len());
-                (
-                    (subdomain.spheres.start, &*own),
-                    (copies, &subdomain.ghosts),
-                )
-            })
-            .unzip();
-        tasks.into_par_iter().for_each(|(copies, ghosts)| {
-            for (copy, &ghost) in copies.iter_mut().zip(ghosts) {
-                let after = owners.partition_point(|(first, _)| *first <= ghost as usize);
-                let (first, spheres) = owners[after - 1];
-                *copy = spheres[ghost as usize - first];
+        self.subdomains.par_iter_mut().for_each(|subdomain| {
+            for (copy, &ghost) in subdomain.copies.iter_mut().zip(&subdomain.ghosts) {
+                *copy = state.spheres[ghost as usize];
             }
         });
-        true
+    }
+
+    /// Whether a fused step has to put balls side by side first; it has done so afterwards.
+    pub fn folds(&mut self) -> bool {
+        !std::mem::replace(&mut self.folded, true)
     }
 
     /// Whether to fill the subdomains once more would have cost less than the contacts of sleeping bodies have cost by
@@ -152,26 +164,12 @@ impl Decomposition {
         idle > self.subdomains.iter().map(cost).sum()
     }
 
-    /// Gives a state the spheres of the step.
-    pub fn give_spheres(&self, state: &mut State) {
-        debug_assert_eq!(self.phase, Phase::Current);
-        let mut rest = &mut state.spheres[..];
-        let mut tasks = Vec::with_capacity(self.subdomains.len());
-        for subdomain in &self.subdomains {
-            let own;
-            (own, rest) = rest.split_at_mut(subdomain.spheres.len());
-            tasks.push((own, &subdomain.local));
-        }
-        tasks
-            .into_par_iter()
-            .for_each(|(own, local)| own.copy_from_slice(&local[..own.len()]));
-    }
-
     /// Gives a state the balls, and its loads how spheres touch, as far as it does not have them.
     pub fn give_bodies(&mut self, state: &mut State) {
         if self.phase == Phase::Empty {
             return;
         }
+        let folded = take(&mut self.folded);
         let give = |state: &State, view: SubdomainView| {
             let SubdomainView {
                 subdomain,
@@ -179,7 +177,9 @@ impl Decomposition {
                 loads,
                 ..
             } = view;
-            subdomain.give_bodies(bodies, loads);
+            if folded {
+                subdomain.give_bodies(bodies, loads);
+            }
             if state.params.sleep_steps == 0 {
                 subdomain.count(0..subdomain.groups.len(), 0, loads);
             }
@@ -187,66 +187,89 @@ impl Decomposition {
         self.for_each(state, give, || (), |_, _| ());
     }
 
-    /// Gives the state its balls and, entry by entry of the neighbour lists, the contact histories, as far as it does not
-    /// have them. The lists may change then.
+    /// Gives the state its bodies. The lists may change then, and bodies; contact histories are still in the rows.
+    pub fn leave(&mut self, state: &mut State) {
+        self.give_bodies(state);
+        self.phase = Phase::Empty;
+    }
+
+    /// Gives the state all that it does not have, and forgets it.
     pub fn write_back(&mut self, state: &mut State) {
         self.copy_back(state);
         self.forget();
     }
 
-    /// Gives the state what [`Decomposition::write_back`] gives it. The subdomains have it still, for the next step.
+    /// Gives the state all that it does not have. The subdomains have it still, for the next step.
     pub fn copy_back(&mut self, state: &mut State) {
-        if self.phase == Phase::Empty {
-            return;
-        }
         self.give_bodies(state);
-        let size = state.params.history_size as usize;
-        if size == 0 {
+        self.give_histories(state);
+    }
+
+    /// Gives the state, entry by entry of the neighbour lists, the contact histories, as far as it does not have them.
+    pub fn give_histories(&mut self, state: &mut State) {
+        if !self.has_histories {
             return;
         }
-        let mut rest = &mut state.history[..];
+        let size = state.params.history_size as usize;
+        let mut history = take(&mut state.history);
+        let mut rest = &mut history[..];
         let mut tasks = Vec::with_capacity(self.subdomains.len());
         for subdomain in &self.subdomains {
             let own;
             (own, rest) = rest.split_at_mut(size * subdomain.entries.len());
             tasks.push((subdomain, own));
         }
-        let total: usize = tasks
-            .iter()
-            .map(|(subdomain, _)| subdomain.entries.len())
-            .sum();
+        let lists = NeighbourLists::of(state);
         tasks
             .into_par_iter()
-            .for_each(|(subdomain, history)| subdomain.write_back(history, size));
+            .for_each(|(subdomain, history)| subdomain.write_histories(lists, history, size));
+        let total = state.neighbour_starts.last().map_or(0, |&end| end as usize);
         // What longer lists have left behind would go into checkpoints.
-        if let Some(left_behind) = state.history.get_mut(size * total..size * self.left_behind) {
+        if let Some(left_behind) = history.get_mut(size * total..size * self.written) {
             left_behind.fill(Vec4::ZERO);
+        }
+        self.written = total;
+        state.history = history;
+    }
+
+    /// Whether the rows have contact histories, and the state need not.
+    pub fn has_histories(&self) -> bool {
+        self.has_histories
+    }
+
+    /// Leaves the memory of the contact histories of a state to the system, if the rows have them.
+    pub fn release_histories(&mut self, state: &mut State) {
+        if self.has_histories && self.written > 0 {
+            state.history = zeroed_vec(state.history.len());
+            self.written = 0;
         }
     }
 
     /// A body as it is after the last step.
     pub fn body(&self, state: &State, index: usize) -> Body {
-        match self.block_of(index) {
-            Some((subdomain, block, lane)) => self.subdomains[subdomain].blocks[block].body(lane),
+        match self.column_of(index) {
+            Some((first, lane)) => {
+                let columns = &side_by_side(&state.bodies[first..first + WIDTH])[0];
+                cast(of_column(columns, lane))
+            }
             None => state.bodies[index],
         }
     }
 
     /// Takes over a body as it is after the last step, and poses its spheres for the next one.
     pub fn set_body(&mut self, state: &mut State, index: usize, body: Body) {
-        match self.block_of(index) {
-            Some((subdomain, block, lane)) => {
-                self.subdomains[subdomain].blocks[block].set_body(lane, body);
+        match self.column_of(index) {
+            Some((first, lane)) => {
+                let columns = &mut side_by_side_mut(&mut state.bodies[first..first + WIDTH])[0];
+                set_column(columns, lane, cast(body));
             }
             None => state.bodies[index] = body,
         }
         if self.phase == Phase::Ahead {
-            let at = self.subdomain_of(index);
-            let subdomain = &mut self.subdomains[at];
-            let all = state.spheres_of(&body);
-            let first = subdomain.spheres.start;
-            let own = &mut subdomain.local[all.start - first..all.end - first];
-            pose_some(state, &state.params, &[body], index, own);
+            let own = state.spheres_of(&body);
+            let mut spheres = take(&mut state.spheres);
+            pose_some(state, &state.params, &[body], index, &mut spheres[own]);
+            state.spheres = spheres;
         }
     }
 
@@ -255,25 +278,30 @@ impl Decomposition {
             .partition_point(|subdomain| subdomain.bodies.end <= body)
     }
 
-    /// The subdomain, block and lane that have a body; none if the state has it.
-    fn block_of(&self, body: usize) -> Option<(usize, usize, usize)> {
-        if self.phase == Phase::Empty {
+    /// The first of the sixteen balls side by side among which a body is, and its lane; none if it stands alone.
+    fn column_of(&self, body: usize) -> Option<(usize, usize)> {
+        if self.phase == Phase::Empty || !self.folded {
             return None;
         }
-        let at = self.subdomain_of(body);
-        let subdomain = &self.subdomains[at];
+        let subdomain = &self.subdomains[self.subdomain_of(body)];
         let place = body - subdomain.bodies.start;
         let chunks = &subdomain.chunks;
         let chunk = &chunks[chunks.partition_point(|chunk| chunk.bodies.end <= place)];
-        let place = place - chunk.bodies.start;
-        chunk
-            .balls
-            .then_some((at, chunk.blocks.start + place / WIDTH, place % WIDTH))
+        let lane = (place - chunk.bodies.start) % WIDTH;
+        chunk.balls.then_some((body - lane, lane))
     }
 
-    /// Leaves all values to the state, which has them and is about to change.
-    pub fn forget(&mut self) {
+    /// Has the next step begin with what is in the state, which has changed, but for contact histories.
+    pub fn begin_anew(&mut self) {
+        debug_assert!(!self.folded);
         self.phase = Phase::Empty;
+    }
+
+    /// Leaves the pairs and histories that it has, and takes over those of the state, which has changed.
+    pub fn forget(&mut self) {
+        debug_assert!(!self.folded);
+        self.phase = Phase::Empty;
+        self.has_histories = false;
     }
 
     /// Fills the subdomains, has each do something with its part of the state, and writes all back: a pass by itself.
@@ -284,7 +312,7 @@ impl Decomposition {
         nothing: impl Fn() -> T + Sync + Send,
         and: impl Fn(T, T) -> T + Sync + Send,
     ) -> T {
-        self.fill(state, None);
+        self.fill(state, None, false);
         let result = self.for_each(state, act, nothing, and);
         self.write_back(state);
         result
@@ -299,19 +327,24 @@ impl Decomposition {
         and: impl Fn(T, T) -> T + Sync + Send,
     ) -> T {
         let mut bodies = take(&mut state.bodies);
+        let mut spheres = take(&mut state.spheres);
         let mut sphere_loads = take(&mut state.sphere_loads);
         let mut views = Vec::with_capacity(self.subdomains.len());
         let mut rest = &mut bodies[..];
+        let mut rest_of_spheres = &mut spheres[..];
         let mut rest_of_loads = &mut sphere_loads[..];
         let scratch = self.scratch.iter_mut().zip(&mut self.shares);
         for (subdomain, (scratch, share)) in self.subdomains.iter_mut().zip(scratch) {
-            let (bodies, loads);
+            let (bodies, spheres, loads);
+            let count = subdomain.spheres.len();
             (bodies, rest) = rest.split_at_mut(subdomain.bodies.len());
-            (loads, rest_of_loads) = rest_of_loads.split_at_mut(subdomain.spheres.len());
+            (spheres, rest_of_spheres) = rest_of_spheres.split_at_mut(count);
+            (loads, rest_of_loads) = rest_of_loads.split_at_mut(count);
             let view = SubdomainView {
                 subdomain,
                 scratch,
                 bodies,
+                spheres,
                 loads,
             };
             views.push((view, share));
@@ -327,6 +360,7 @@ impl Decomposition {
             })
             .reduce(nothing, and);
         state.bodies = bodies;
+        state.spheres = spheres;
         state.sphere_loads = sphere_loads;
         all
     }

@@ -74,10 +74,10 @@ impl Engine for CpuEngine {
         samples: &mut Vec<Sample>,
     ) -> Result<u64> {
         Ok(self.on_threads(|engine| match engine.trace.take() {
-            None => engine.steps(state, count, None),
+            None => engine.steps_with_histories(state, count, None),
             Some(trace) => {
                 let mut after = |state: &State, step| trace.sample(state, taken + step, samples);
-                let count = engine.steps(state, count, Some(&mut after));
+                let count = engine.steps_with_histories(state, count, Some(&mut after));
                 engine.trace = Some(trace);
                 count
             }
@@ -96,34 +96,45 @@ impl Engine for CpuEngine {
         self.trace = Some(trace);
     }
 
-    fn write_bodies(&mut self, _: Range<usize>, _: &State) {
-        self.forget();
+    fn read(&mut self, fields: &[Field], state: &mut State) -> Result<()> {
+        if fields.contains(&Field::History) {
+            self.on_threads(|engine| engine.decomposition.give_histories(state));
+        }
+        Ok(())
     }
 
-    fn write(&mut self, _: &[Field], _: &State) {
-        self.forget();
+    fn write_bodies(&mut self, _: Range<usize>, _: &State) {
+        self.decomposition.begin_anew();
+    }
+
+    fn write(&mut self, fields: &[Field], _: &State) {
+        let lists = [Field::NeighbourStarts, Field::Neighbours, Field::History];
+        if lists.iter().any(|field| fields.contains(field)) {
+            self.forget();
+        }
+        self.decomposition.begin_anew();
     }
 
     fn write_actions(&mut self, _: &State) -> Result<()> {
-        self.forget();
+        self.decomposition.begin_anew();
         Ok(())
     }
 
     fn write_params(&mut self, _: &State) {
-        self.forget();
+        self.decomposition.begin_anew();
     }
 
     fn write_stale(&mut self, _: &State) {
-        self.forget();
+        self.decomposition.begin_anew();
     }
 
     fn append(&mut self, _: usize, _: &State) -> Result<()> {
-        self.forget();
+        self.decomposition.begin_anew();
         Ok(())
     }
 
     fn remove(&mut self, bodies: &[u32], state: &mut State) -> Result<()> {
-        self.forget();
+        self.on_threads(|engine| engine.decomposition.write_back(state));
         state.remove(bodies);
         Ok(())
     }

@@ -6,32 +6,17 @@ use std::ops::Range;
 
 use glam::Vec4;
 
-use super::ball_block::BallBlock;
 use super::contact_rows::Effect;
 use super::history;
-use super::lanes::{Soa4, WIDTH};
-use super::neighbours::{OldEntries, OldLists};
-use super::subdomain::{
-    Chunk, Facets, LaneGroup, NO_ENTRY, PairEntries, Reaction, Subdomain, WallNeighbours,
-};
+use super::lanes::WIDTH;
+use super::retired::{Histories, Place};
+use super::subdomain::{Chunk, Facets, LaneGroup, NeighbourLists, Subdomain, WallNeighbours};
 use crate::state::State;
 use crate::state::layout::{History, WALL};
 use crate::step::wall_run::walls_of;
 
 /// Spheres of a chunk: few enough that what one pass writes is in the cache when the next one reads it.
 const CHUNK: usize = 1024;
-
-/// The neighbour lists of a subdomain, as far as their pairs have not been listed yet.
-struct Unlisted<'a> {
-    /// Where the list of each sphere starts, and where the last one ends.
-    starts: &'a [u32],
-    /// The next entry of each sphere: those before it are in pairs, be it from the other side.
-    next: Vec<u32>,
-    /// The lists by which contact histories are found, unless it is these.
-    old: Option<&'a OldLists>,
-    /// Whether bodies may sleep: there may be something to do on one side of a pair only, so each side has it.
-    sleep: bool,
-}
 
 /// Pairs of a chunk one after the other, before they are put into rows.
 #[derive(Debug, Default)]
@@ -45,41 +30,9 @@ pub(super) struct FillScratch {
 /// A pair.
 #[derive(Clone, Copy, Debug)]
 struct Listed {
-    /// Place of the other sphere in [`Subdomain::local`].
+    /// Place of the other sphere in the subdomain.
     other: u32,
-    /// Where the neighbour lists have the pair.
-    entries: PairEntries,
-    /// The entry at which its contact history lies; [`NO_HISTORY`] if it has none yet.
-    history: u32,
-}
-
-/// The entry of a history that is zero.
-const NO_HISTORY: u32 = u32::MAX;
-
-/// Finds the entries at which the histories of a sphere lie, one after the other.
-struct Histories<'a>(Option<OldEntries<'a>>);
-
-impl Histories<'_> {
-    /// That of an entry of its list, which has `neighbour`.
-    #[inline(always)]
-    fn find(&mut self, entry: u32, neighbour: u32) -> u32 {
-        match &mut self.0 {
-            Some(old) => old.find(neighbour).unwrap_or(NO_HISTORY),
-            None => entry,
-        }
-    }
-}
-
-impl<'a> Unlisted<'a> {
-    /// The list of the sphere at a place.
-    fn own(&self, place: usize) -> Range<usize> {
-        self.starts[place] as usize..self.starts[place + 1] as usize
-    }
-
-    /// Where the histories of a sphere lie, given its index in the state.
-    fn histories(&self, sphere: usize) -> Histories<'a> {
-        Histories(self.old.map(|old| old.entries(sphere)))
-    }
+    history: Place,
 }
 
 /// A sphere, and which pairs it owns.
@@ -89,6 +42,16 @@ struct RowOwner {
     /// The first of its pairs.
     start: u32,
     count: u32,
+}
+
+/// Gives an empty list room for `count` elements.
+fn make_room<T>(list: &mut Vec<T>, count: usize) {
+    debug_assert!(list.is_empty());
+    if list.capacity() < count {
+        // Not both at once.
+        *list = Vec::new();
+        *list = Vec::with_capacity(count);
+    }
 }
 
 impl FillScratch {
@@ -103,35 +66,41 @@ impl FillScratch {
 }
 
 impl Subdomain {
-    /// Takes over `bodies` with their spheres and pairs; `balls` says which kinds of bodies are moved as balls. Contact
-    /// histories lie where the lists of the state have them, or the `old` ones.
+    /// Takes over `bodies` with their spheres and pairs; `balls` says which kinds of bodies are moved as balls.
     pub fn fill(
         &mut self,
         state: &State,
-        old: Option<&OldLists>,
+        histories: Histories,
         bodies: Range<usize>,
         balls: &[bool],
     ) {
         if bodies.is_empty() {
-            *self = Subdomain::default();
+            *self = Subdomain {
+                bodies,
+                ..Subdomain::default()
+            };
             return;
         }
-        let mut lists = self.clear(state, bodies.clone());
-        lists.old = old;
-        self.copy_spheres(state);
-        self.fill_before(state, &mut lists);
+        self.clear(state, bodies.clone());
+        self.copy_ghosts(state);
+        self.fill_before(state, histories);
         let first = self.spheres.start;
         let mut chunk = self.before.after();
         for body in bodies.clone() {
             chunk.balls &= balls[state.bodies[body].kind as usize];
             let own = state.spheres_of(&state.bodies[body]);
             for place in own.start - first..own.end - first {
-                self.list_sphere(state, &mut lists, place);
+                self.list_sphere(state, histories, place);
             }
             chunk.bodies.end = body + 1 - bodies.start;
             chunk.spheres.end = own.end - first;
-            if chunk.spheres.len() >= CHUNK || body + 1 == bodies.end {
-                self.close(state, &mut chunk);
+            let rest = bodies.end - (body + 1);
+            let is_full = chunk.spheres.len() >= CHUNK || rest == 0;
+            // Balls stand side by side, and those that are left over make a chunk of their own.
+            let is_even = chunk.balls && chunk.bodies.len().is_multiple_of(WIDTH);
+            if is_full || (is_even && rest < WIDTH) {
+                chunk.balls = is_even;
+                self.close(state, histories, &mut chunk);
                 let next = chunk.after();
                 self.chunks.push(std::mem::replace(&mut chunk, next));
             }
@@ -139,42 +108,40 @@ impl Subdomain {
         let sums = &mut self.sums.effects;
         sums.clear();
         sums.resize(self.reach.next_power_of_two(), Effect::default());
-        for reaction in &mut self.reactions {
-            reaction.place = self.sums.place(reaction.place as usize) as u32;
-        }
     }
 
     /// Forgets all, and begins with some bodies.
-    fn clear<'a>(&mut self, state: &'a State, bodies: Range<usize>) -> Unlisted<'a> {
+    fn clear(&mut self, state: &State, bodies: Range<usize>) {
         let first = state.bodies[bodies.start].first_sphere as usize;
         let spheres = first..state.spheres_of(&state.bodies[bodies.end - 1]).end;
-        let starts = &state.neighbour_starts[spheres.start..=spheres.end];
-        self.entries = starts[0] as usize..starts[spheres.len()] as usize;
-        self.blocks.clear();
+        let entry = |sphere: usize| state.neighbour_starts[sphere] as usize;
+        self.entries = entry(spheres.start)..entry(spheres.end);
         self.groups.clear();
         self.others.clear();
         self.histories.clear();
-        self.row_entries.clear();
         self.overlaps.clear();
         self.reactions.clear();
         self.wall_neighbours.clear();
         self.facets.clear();
         self.facet_histories.clear();
         self.chunks.clear();
-        (self.bodies, self.spheres) = (bodies, spheres.clone());
+        (self.bodies, self.spheres) = (bodies, spheres);
         self.history_columns = history::columns_of(state);
+        self.sleep = state.params.sleep_steps > 0;
+        // A pair has two entries, and a few lanes stay empty. What grows leaves holes in memory.
+        let pairs = self.entries.len() / if self.sleep { 1 } else { 2 };
+        let rows = (pairs + pairs / 8) / WIDTH;
+        make_room(&mut self.others, rows);
+        make_room(&mut self.histories, self.history_columns * rows);
+        make_room(&mut self.overlaps, rows);
+        make_room(&mut self.reactions, if self.sleep { 0 } else { pairs });
+        make_room(&mut self.groups, self.spheres.len() / WIDTH);
         self.reach = 0;
         self.idle = 0;
-        Unlisted {
-            next: starts[..spheres.len()].to_vec(),
-            starts,
-            old: None,
-            sleep: state.params.sleep_steps > 0,
-        }
     }
 
-    /// Copies its spheres, and as ghosts the others that are in its lists.
-    fn copy_spheres(&mut self, state: &State) {
+    /// Copies as ghosts the spheres of others that are in its lists.
+    fn copy_ghosts(&mut self, state: &State) {
         let own = self.spheres.start as u32..self.spheres.end as u32;
         let entries = &state.neighbours[self.entries.clone()];
         let others = entries.iter().filter(|&&other| other & WALL == 0);
@@ -183,15 +150,13 @@ impl Subdomain {
             .extend(others.filter(|other| !own.contains(other)));
         self.ghosts.sort_unstable();
         self.ghosts.dedup();
-        self.local.clear();
-        self.local
-            .extend_from_slice(&state.spheres[self.spheres.clone()]);
+        self.copies.clear();
         let ghosts = self.ghosts.iter();
-        self.local
+        self.copies
             .extend(ghosts.map(|&ghost| state.spheres[ghost as usize]));
     }
 
-    /// Place in `local` of a sphere that is in its lists.
+    /// Place of a sphere that is in its lists: see [`Spheres`](super::subdomain::Spheres).
     fn place(&self, sphere: u32) -> u32 {
         if self.spheres.contains(&(sphere as usize)) {
             return sphere - self.spheres.start as u32;
@@ -201,70 +166,57 @@ impl Subdomain {
     }
 
     /// Puts the pairs with spheres of lower index than any of its own into rows.
-    fn fill_before(&mut self, state: &State, lists: &mut Unlisted) {
-        if !lists.sleep {
-            let first = self.spheres.start;
-            for place in 0..self.spheres.len() {
-                let list = &state.neighbours[lists.own(place)];
-                let start = self.fill_scratch.pairs.len();
-                let mut entry = lists.starts[place];
-                let mut histories = lists.histories(first + place);
-                for &other in list.iter().take_while(|&&other| other < first as u32) {
-                    let pair = Listed {
-                        other: self.place(other),
-                        entries: PairEntries {
-                            own: entry,
-                            other: entry,
-                        },
-                        history: histories.find(entry, other),
-                    };
-                    self.fill_scratch.pairs.push(pair);
-                    entry += 1;
-                }
-                lists.next[place] = entry;
-                if self.fill_scratch.pairs.len() > start {
-                    self.fill_scratch.own(place, start);
-                    self.reach = place + 1;
-                }
+    fn fill_before(&mut self, state: &State, histories: Histories) {
+        let first = self.spheres.start;
+        let lists = NeighbourLists::of(state);
+        // Nothing comes before the first subdomain.
+        let places = if self.sleep || first == 0 {
+            0..0
+        } else {
+            0..self.spheres.len()
+        };
+        for place in places {
+            let own = lists.below(lists.of_sphere(first + place), first);
+            if own.is_empty() {
+                continue;
             }
+            let start = self.fill_scratch.pairs.len();
+            let mut histories = histories.of(first + place);
+            for &other in &state.neighbours[own] {
+                let pair = Listed {
+                    other: self.place(other),
+                    history: histories.find(other),
+                };
+                self.fill_scratch.pairs.push(pair);
+            }
+            self.fill_scratch.own(place, start);
+            self.reach = place + 1;
         }
         self.before = Chunk::default();
         let before = self.before.clone();
-        self.make_rows(state, &before);
+        self.make_rows(state, histories, &before);
         self.before.groups = 0..self.groups.len();
         self.before.rows = 0..self.others.len();
     }
 
-    /// Lists the pairs of a sphere that are not listed yet, and its facets.
-    fn list_sphere(&mut self, state: &State, lists: &mut Unlisted, place: usize) {
+    /// Lists the pairs that a sphere owns within a chunk, and its facets.
+    fn list_sphere(&mut self, state: &State, histories: Histories, place: usize) {
         let neighbours = &state.neighbours;
-        let Range { start: first, end } = self.spheres;
-        let own = lists.own(place);
-        let walls = walls_of(&neighbours[own.clone()]).len();
-        let list = lists.next[place] as usize..own.end - walls;
+        let first = self.spheres.start;
+        let lists = NeighbourLists::of(state);
+        let own = lists.of_sphere(first + place);
+        let [_, owned] = lists.owned(first + place, first, self.sleep);
         let start = self.fill_scratch.pairs.len();
-        let mut histories = lists.histories(first + place);
-        for (entry, &other) in list.clone().zip(&neighbours[list]) {
-            let entry = entry as u32;
-            // Lists are sorted and symmetric, and spheres come in order: the entry for the same pair in the other list is
-            // always the next one there.
-            let mut mirror = entry;
-            if !lists.sleep && (other as usize) < end {
-                let next = &mut lists.next[other as usize - first];
-                mirror = *next;
-                *next += 1;
-            }
+        let mut histories = histories.of(first + place);
+        for &other in &neighbours[owned] {
             let pair = Listed {
                 other: self.place(other),
-                entries: PairEntries {
-                    own: entry,
-                    other: mirror,
-                },
-                history: histories.find(entry, other),
+                history: histories.find(other),
             };
             self.fill_scratch.pairs.push(pair);
         }
         self.fill_scratch.own(place, start);
+        let walls = walls_of(&neighbours[own.clone()]).len();
         if walls > 0 {
             let entry = own.end - walls;
             let facets = &neighbours[entry..own.end];
@@ -277,53 +229,41 @@ impl Subdomain {
             });
             self.facets.extend_from_slice(facets);
             let size = state.params.history_size as usize;
-            for (entry, &facet) in (entry as u32..).zip(facets) {
-                match histories.find(entry, facet) {
-                    NO_HISTORY => self
+            for &facet in facets {
+                match histories.of_facet(facet) {
+                    Some(history) => self.facet_histories.extend_from_slice(history),
+                    None => self
                         .facet_histories
                         .extend(iter::repeat_n(Vec4::ZERO, size)),
-                    at => self
-                        .facet_histories
-                        .extend_from_slice(&state.history[at as usize * size..][..size]),
                 }
             }
         }
     }
 
-    /// Completes a chunk that has all its bodies: puts the listed pairs into rows, and balls into blocks.
-    fn close(&mut self, state: &State, chunk: &mut Chunk) {
-        self.make_rows(state, chunk);
+    /// Completes a chunk that has all its bodies: puts the listed pairs into rows.
+    fn close(&mut self, state: &State, histories: Histories, chunk: &mut Chunk) {
+        self.make_rows(state, histories, chunk);
         chunk.groups.end = self.groups.len();
         chunk.rows.end = self.others.len();
         chunk.reactions.end = self.reactions.len();
         chunk.wall_neighbours.end = self.wall_neighbours.len();
-        if chunk.balls {
-            let first = self.bodies.start + chunk.bodies.start;
-            let own = state.bodies[first..first + chunk.bodies.len()].chunks(WIDTH);
-            let loads = &state.sphere_loads[self.spheres.clone()][chunk.spheres.clone()];
-            let blocks = own.zip(loads.chunks(WIDTH));
-            let blocks = blocks.map(|(bodies, loads)| BallBlock::new(bodies, loads));
-            self.blocks.extend(blocks);
-            chunk.blocks.end = self.blocks.len();
-        }
     }
 
     /// Puts the owners of listed pairs side by side, those with as many pairs together, and their pairs into rows. They
     /// are those of a chunk, as far as it is there.
-    fn make_rows(&mut self, state: &State, chunk: &Chunk) {
+    fn make_rows(&mut self, state: &State, histories: Histories, chunk: &Chunk) {
         let mut listed = take(&mut self.fill_scratch);
         let FillScratch {
             pairs,
             owners,
             slot_of,
         } = &mut listed;
-        let size = state.params.history_size as usize;
+        let own = &state.spheres[self.spheres.clone()];
         // A group of which all sleep is left out.
         owners.sort_by_cached_key(|owner| {
-            let own = owner.start as usize..(owner.start + owner.count) as usize;
-            let others = pairs[own].iter().map(|pair| pair.other);
-            let kept = state.params.sleep_steps > 0
-                && !self.is_disturbed(owner.place, others, &state.params);
+            let owned = owner.start as usize..(owner.start + owner.count) as usize;
+            let others = pairs[owned].iter().map(|pair| pair.other);
+            let kept = self.sleep && !self.is_disturbed(own, owner.place, others, &state.params);
             // One number: these are compared faster than tuples.
             (u32::from(kept) << 31) | ((u32::MAX >> 1) - owner.count)
         });
@@ -336,28 +276,25 @@ impl Subdomain {
             let end = start + most.unwrap_or(0) as usize;
             for row in start..end {
                 let mut others = places;
-                let mut entries = [NO_ENTRY; WIDTH];
-                let mut histories = [Soa4::ZERO; History::ELEMENTS];
+                let mut columns = [[0.0; WIDTH]; History::VALUES];
                 for (lane, owner) in owners.iter().enumerate() {
                     if row - start >= owner.count as usize {
                         continue;
                     }
                     let pair = owner.start as usize + (row - start);
                     slot_of[pair] = ((row - chunk.rows.start) * WIDTH + lane) as u32;
-                    let pair = pairs[pair];
-                    (others[lane], entries[lane]) = (pair.other, pair.entries);
-                    if pair.history == NO_HISTORY {
-                        continue;
-                    }
-                    let own = &state.history[pair.history as usize * size..][..size];
-                    for (columns, own) in histories.iter_mut().zip(own) {
-                        columns.set(lane, own.truncate(), own.w);
+                    let Listed { other, history } = pairs[pair];
+                    others[lane] = other;
+                    if !matches!(history, Place::Nowhere) {
+                        let values = histories.get(history).values();
+                        for (column, value) in columns.iter_mut().zip(values) {
+                            column[lane] = value;
+                        }
                     }
                 }
                 self.others.push(others);
-                self.row_entries.push(entries);
-                let columns = histories.iter().flat_map(|columns| columns.0);
-                self.histories.extend(columns.take(self.history_columns));
+                self.histories
+                    .extend_from_slice(&columns[..self.history_columns]);
             }
             self.groups.push(LaneGroup {
                 places,
@@ -366,10 +303,10 @@ impl Subdomain {
             });
         }
         for (listed, &pair) in pairs.iter().zip(&*slot_of) {
-            let Listed { other, entries, .. } = *listed;
-            if entries.own != entries.other {
-                self.reactions.push(Reaction { place: other, pair });
-                self.reach = self.reach.max(other as usize + 1 - chunk.spheres.start);
+            if self.stands_for(listed.other) {
+                self.reactions.push(pair);
+                let reach = listed.other as usize + 1 - chunk.spheres.start;
+                self.reach = self.reach.max(reach);
             }
         }
         self.reach = self.reach.max(chunk.spheres.len());

@@ -4,13 +4,14 @@ use std::fmt;
 use std::time::Duration;
 
 use super::Border;
+use super::ball_block::fold;
 use super::contact_rows::{ContactScratch, larger};
 use super::contacts;
 use super::decomposition::{Decomposition, SubdomainView};
 use super::integrate::{
-    self, Bodies, IntegrateScratch, Kinds, Moved, Step, integrate_blocks, integrate_some,
+    self, Bodies, IntegrateScratch, Kinds, Moved, Step, integrate_balls, integrate_some,
 };
-use super::pose::{pose_all, pose_blocks, pose_some};
+use super::pose::{pose_all, pose_balls, pose_some};
 use super::subdomain::Chunk;
 use super::wall_batch::WallBatch;
 use super::walls::{self, WallOutcome};
@@ -27,11 +28,12 @@ pub(super) const FUSED: [Pass; 4] = [Pass::Contacts, Pass::Walls, Pass::Integrat
 ///
 /// None of them reads what another subdomain writes: `integrate` writes bodies, `pose` the spheres of the subdomain, and
 /// contacts read those and ghosts. Nor do they read what has been posed already: pairs look ahead only, unless bodies may
-/// sleep; then all contacts are evaluated first. Returns the time that each of [`FUSED`] took, as if one came after the
-/// other; zero without a clock.
+/// sleep; then all contacts are evaluated first. After the `last` step nothing is posed: the state has the spheres of that
+/// step. Returns the time that each of [`FUSED`] took, as if one came after the other; zero without a clock.
 pub(super) fn fused_step(
     state: &mut State,
     decomposition: &mut Decomposition,
+    last: bool,
     clock: Option<Clock>,
     border: Option<&mut dyn Border>,
 ) -> [Duration; FUSED.len()] {
@@ -49,13 +51,16 @@ pub(super) fn fused_step(
     let step = integrate::begin(state);
     let mut next = state.params;
     next.deform(state.stats[0].step.wrapping_add(1));
+    let next = (!last).then_some(&next);
+    let fold = decomposition.folds();
     let run = |state: &State, view: SubdomainView| {
         let mut task = Task {
             state,
             contacts,
             walls,
             step: &step,
-            next: &next,
+            next,
+            fold,
             outcome: StepOutcome::new(state),
             watch: Stopwatch::start(clock),
             view,
@@ -76,7 +81,7 @@ pub(super) fn fused_step(
     if outcome.moved.is_lost() {
         decomposition.write_back(state);
         pose_all(state);
-    } else {
+    } else if !last {
         decomposition.set_posed();
     }
     // Threads work side by side: each pass has its share of the time that went by.
@@ -91,8 +96,10 @@ struct Task<'a> {
     contacts: contacts::Kernel,
     walls: Option<walls::Kernel>,
     step: &'a Step,
-    /// Parameters of the next step.
-    next: &'a Params,
+    /// Parameters of the next step; none after the last one.
+    next: Option<&'a Params>,
+    /// Whether balls are to be put side by side first.
+    fold: bool,
     outcome: StepOutcome,
     watch: Stopwatch,
     view: SubdomainView<'a>,
@@ -101,12 +108,22 @@ struct Task<'a> {
 impl Task<'_> {
     fn run(&mut self) {
         let SubdomainView {
-            subdomain, scratch, ..
+            subdomain,
+            scratch,
+            spheres,
+            ..
         } = &mut self.view;
         let before = subdomain.before.clone();
         let contacts = &mut scratch.contacts;
-        self.outcome.fraction =
-            (self.contacts)(self.state, subdomain, &before, &mut [], contacts, &[]);
+        self.outcome.fraction = (self.contacts)(
+            self.state,
+            subdomain,
+            spheres,
+            &before,
+            &mut [],
+            contacts,
+            &[],
+        );
         let chunks = subdomain.chunks.clone();
         if self.state.params.sleep_steps == 0 {
             for chunk in &chunks {
@@ -125,14 +142,19 @@ impl Task<'_> {
             subdomain,
             scratch,
             bodies,
+            spheres,
             loads,
         } = &mut self.view;
         let (loads, soon) = (
             &mut loads[chunk.spheres.clone()],
-            &bodies[chunk.bodies.clone()],
+            &mut bodies[chunk.bodies.clone()],
         );
+        if self.fold && chunk.balls {
+            fold(soon, loads);
+        }
         let contacts = &mut scratch.contacts;
-        let fraction = (self.contacts)(self.state, subdomain, chunk, loads, contacts, soon);
+        let fraction =
+            (self.contacts)(self.state, subdomain, spheres, chunk, loads, contacts, soon);
         self.outcome.fraction = larger(self.outcome.fraction, fraction);
         self.outcome.lap(0, &mut self.watch);
         if let Some(walls) = self.walls {
@@ -140,6 +162,7 @@ impl Task<'_> {
             walls(
                 self.state,
                 subdomain,
+                spheres,
                 chunk,
                 loads,
                 outcome,
@@ -155,40 +178,38 @@ impl Task<'_> {
             subdomain,
             scratch,
             bodies,
+            spheres,
             loads,
         } = &mut self.view;
         let first = subdomain.bodies.start + chunk.bodies.start;
         let kinds = Kinds::from(self.state);
-        let spheres = &mut subdomain.local[chunk.spheres.clone()];
-        if chunk.balls {
-            let blocks = &mut subdomain.blocks[chunk.blocks.clone()];
-            let (count, scratch) = (chunk.bodies.len(), &mut scratch.integrate);
-            let moved = integrate_blocks(self.step, kinds, blocks, first, count, scratch);
-            self.outcome.moved = self.outcome.moved.and(moved);
-            self.outcome.lap(2, &mut self.watch);
-            if !moved.is_lost() {
-                pose_blocks(self.next, kinds, blocks, first, spheres);
-            }
-            self.outcome.lap(3, &mut self.watch);
-            return;
-        }
-        let forces = match self.state.params.forces {
-            0 => &[],
-            _ => &self.state.body_forces[first..first + chunk.bodies.len()],
+        let spheres = &mut spheres[chunk.spheres.clone()];
+        let scratch = &mut scratch.integrate;
+        let moved = if chunk.balls {
+            let loads = &loads[chunk.spheres.clone()];
+            let bodies = &mut bodies[chunk.bodies.clone()];
+            integrate_balls(self.step, kinds, bodies, loads, first, scratch)
+        } else {
+            let forces = match self.state.params.forces {
+                0 => &[],
+                _ => &self.state.body_forces[first..first + chunk.bodies.len()],
+            };
+            let some = Bodies {
+                first,
+                bodies: &mut bodies[chunk.bodies.clone()],
+                loads,
+                first_sphere: subdomain.spheres.start,
+                forces,
+            };
+            integrate_some(self.step, kinds, some, scratch)
         };
-        let bodies = &mut bodies[chunk.bodies.clone()];
-        let some = Bodies {
-            first,
-            bodies: &mut *bodies,
-            loads,
-            first_sphere: subdomain.spheres.start,
-            forces,
-        };
-        let moved = integrate_some(self.step, kinds, some, &mut scratch.integrate);
         self.outcome.moved = self.outcome.moved.and(moved);
         self.outcome.lap(2, &mut self.watch);
-        if !moved.is_lost() {
-            pose_some(self.state, self.next, bodies, first, spheres);
+        let bodies = &bodies[chunk.bodies.clone()];
+        match self.next.filter(|_| !moved.is_lost()) {
+            Some(next) if chunk.balls => pose_balls(next, kinds, bodies, first, spheres),
+            Some(next) => pose_some(self.state, next, bodies, first, spheres),
+            None => {}
         }
         self.outcome.lap(3, &mut self.watch);
     }
@@ -249,10 +270,10 @@ mod tests {
 
     use super::FUSED;
     use crate::scene;
-    use crate::state::State;
     use crate::state::layout::{ASLEEP, Body, CUSTOM, SphereLoad};
-    use crate::step::Pass;
+    use crate::state::{Field, State};
     use crate::step::cpu::{AfterStep, CpuEngine, is_due, run};
+    use crate::step::{Engine, Pass};
 
     /// Clumps and balls of two materials on a floor, two of them on a spring.
     const SCENE: &str = r#"{
@@ -355,6 +376,27 @@ mod tests {
             assert!(together.sphere_loads.iter().any(touching));
             assert!(together.sphere_loads == apart.sphere_loads);
             assert!(together.bodies == apart.bodies);
+        }
+    }
+
+    #[test]
+    fn contact_histories_are_given_when_they_are_asked_for() {
+        for scene in [SCENE.to_owned(), balls()] {
+            let mut given = crowded(&scene);
+            let mut kept = given.clone();
+            let (mut giving, mut keeping) = (CpuEngine::default(), CpuEngine::default());
+            for taken in [0, 150, 300] {
+                giving.steps(&mut given, 150, None);
+                let samples = &mut Vec::new();
+                Engine::step(&mut keeping, &mut kept, taken, 150, samples).unwrap();
+                assert!(given.history != kept.history, "step {taken}");
+                assert!(given.bodies == kept.bodies, "step {taken}");
+                // What has changed but lists and histories leaves these as they are.
+                giving.forget();
+                keeping.write_params(&kept);
+            }
+            keeping.read(&[Field::History], &mut kept).unwrap();
+            assert!(given == kept);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Pass `heat`: what flows through contacts, and what becomes of temperatures.
 
+use std::ops::Range;
+
 use super::GRAIN;
 use super::contacts::add;
 use crate::math::parallel::prelude::*;
@@ -28,11 +30,23 @@ pub fn heat(state: &mut State) {
     }
 }
 
+/// The spheres of a body, by what these say: balls may stand side by side, where bodies are not to be read.
+fn spheres_of(state: &State, body: usize) -> Range<usize> {
+    if state.spheres.len() == state.bodies.len() {
+        return body..body + 1;
+    }
+    let before = |body: usize| {
+        let spheres = &state.spheres;
+        spheres.partition_point(|sphere| (sphere.body as usize) < body)
+    };
+    before(body)..before(body + 1)
+}
+
 /// Heat that flows into a body, W.
 fn flow_into(state: &State, body: usize) -> f32 {
     let own = &state.body_heat[body];
     let mut flow = 0.0;
-    for index in state.spheres_of(&state.bodies[body]) {
+    for index in spheres_of(state, body) {
         let sphere = &state.spheres[index];
         let [start, end] = [0, 1].map(|k| state.neighbour_starts[index + k] as usize);
         let list = &state.neighbours[start..end];

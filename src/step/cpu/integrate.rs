@@ -6,7 +6,7 @@ use glam::{IVec3, UVec3, UVec4, Vec3};
 use multiversion::multiversion;
 
 use super::GRAIN;
-use super::ball_block::{BallBlock, kinds_of};
+use super::ball_block::{kinds_of, loads_side_by_side, side_by_side_mut};
 use super::lanes::{LANES, Soa4, WIDTH, read_four, write_four};
 use crate::math::grid::{is_sane, travel};
 use crate::math::parallel::prelude::*;
@@ -262,31 +262,34 @@ pub(super) fn integrate_some(
     moved
 }
 
-/// Moves balls, with what is on them: `count` of them, the first of which has the index `first`.
+/// Moves balls that are side by side, with what is on them; the first of them has the index `first`.
 #[cfg_attr(
     simd = "avx512",
     multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))
 )]
 #[cfg_attr(simd = "avx2", multiversion(targets("x86_64+avx2")))]
-pub(super) fn integrate_blocks(
+pub(super) fn integrate_balls(
     step: &Step,
     kinds: Kinds,
-    blocks: &mut [BallBlock],
+    bodies: &mut [Body],
+    loads: &[SphereLoad],
     first: usize,
-    count: usize,
     scratch: &mut IntegrateScratch,
 ) -> Moved {
     let mut moved = Moved::new(step);
     let lanes = &mut scratch.side_by_side;
     lanes.kinds = None;
-    for (block, start) in blocks.iter_mut().zip((0..count).step_by(WIDTH)) {
-        let BallBlock { bodies, loads } = block;
-        let [loads @ .., _] = loads;
-        let count = (count - start).min(WIDTH);
-        let marks = lanes.integrate(bodies, loads, count, kinds, step);
+    let all = side_by_side_mut(bodies).iter_mut();
+    for (block, (own, loads)) in all.zip(loads_side_by_side(loads)).enumerate() {
+        // Copies, aligned as vectors like it.
+        let mut bodies = own.map(Soa4);
+        let [forces, torques, _] = *loads;
+        let loads = [forces, torques].map(Soa4);
+        let marks = lanes.integrate(&mut bodies, &loads, WIDTH, kinds, step);
+        *own = bodies.map(|columns| columns.0);
         moved.stale |= marks.stale;
         if let Some(lane) = marks.lost {
-            moved.runaway = (first + start + lane) as u32 + 1;
+            moved.runaway = (first + block * WIDTH + lane) as u32 + 1;
         }
     }
     moved
@@ -397,7 +400,7 @@ pub(super) struct IntegrateScratch {
     /// Loads on each body.
     sums: [Load; LANES],
     awake: Awake,
-    /// For those of blocks.
+    /// For balls.
     side_by_side: BodyLanes<WIDTH>,
 }
 

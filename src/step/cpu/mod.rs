@@ -60,6 +60,7 @@ mod integrate;
 mod lanes;
 mod neighbours;
 mod pose;
+mod retired;
 mod scan;
 mod scatter;
 mod shares;
@@ -158,8 +159,8 @@ impl CpuEngine {
             Pass::Scan => scan(state),
             Pass::Scatter => scatter(state),
             Pass::Neighbours => {
-                neighbours(state, &mut self.scratch);
-                carry(state, &self.scratch.old);
+                let old = neighbours(state, &mut self.scratch, true);
+                carry(state, &old);
             }
             Pass::Contacts => contacts(state, &mut self.decomposition),
             Pass::Walls => walls(state, &mut self.decomposition),
@@ -174,9 +175,21 @@ impl CpuEngine {
     /// those taken. Returns that number.
     ///
     /// The function sees the bodies and loads of the step; but contact histories are in [`State::history`] again, and where
-    /// spheres are in [`State::spheres`], after the last step only. The next call takes `state` as it left it, unless
+    /// spheres were in [`State::spheres`], after the last step only. The next call takes `state` as it left it, unless
     /// [`CpuEngine::forget`] comes between.
-    pub fn steps(&mut self, state: &mut State, count: u64, mut after: Option<AfterStep>) -> u64 {
+    pub fn steps(&mut self, state: &mut State, count: u64, after: Option<AfterStep>) -> u64 {
+        let taken = self.steps_with_histories(state, count, after);
+        self.decomposition.give_histories(state);
+        taken
+    }
+
+    /// [`CpuEngine::steps`]; the engine has the contact histories.
+    fn steps_with_histories(
+        &mut self,
+        state: &mut State,
+        count: u64,
+        mut after: Option<AfterStep>,
+    ) -> u64 {
         let mut taken = 0;
         let mut last = false;
         while taken < count && !last && state.stats[0].runaway == 0 {
@@ -188,7 +201,7 @@ impl CpuEngine {
                 after(state, taken);
             }
         }
-        self.decomposition.copy_back(state);
+        self.decomposition.give_bodies(state);
         taken
     }
 
@@ -215,7 +228,7 @@ impl CpuEngine {
         taken
     }
 
-    /// Has the next step begin with what is in the state, which has changed.
+    /// Has the next step begin with what is in the state, contact histories included, which has changed.
     pub fn forget(&mut self) {
         self.decomposition.forget();
     }
@@ -234,8 +247,8 @@ impl CpuEngine {
         clock.map(|_| sums)
     }
 
-    /// Takes a step. After the `last` one, in those that build the neighbour lists, and with heat, the state has the spheres of the
-    /// step; in others, the subdomains have them. Returns the time that each pass took by `clock`.
+    /// Takes a step. The state has the spheres of the step until the next ones are posed, which those of the `last` one are not.
+    /// Returns the time that each pass took by `clock`.
     fn take_step(
         &mut self,
         state: &mut State,
@@ -251,18 +264,19 @@ impl CpuEngine {
         let mut times = PassTimes::default();
         let mut watch = Stopwatch::start(clock);
         let mut lap = |pass: Pass| times[pass as usize] += watch.lap();
-        if decomposition.exchange() {
+        if decomposition.is_ahead() {
             state.begin_step();
         } else {
             pose(state);
         }
         let rebuilds = is_due(Pass::Neighbours, state);
-        let refills = rebuilds || decomposition.is_idle();
-        let heat_is_on = state.params.heat == 1;
-        if decomposition.is_filled() && (refills || last || heat_is_on) {
-            decomposition.give_spheres(state);
+        if rebuilds || decomposition.is_idle() {
+            decomposition.leave(state);
+        } else {
+            decomposition.exchange(state);
         }
         lap(Pass::Pose);
+        let mut old = None;
         if rebuilds {
             bin(state);
             lap(Pass::Bin);
@@ -270,16 +284,13 @@ impl CpuEngine {
             lap(Pass::Scan);
             scatter(state);
             lap(Pass::Scatter);
-        }
-        if refills {
-            decomposition.write_back(state);
-        }
-        if rebuilds {
-            neighbours(state, scratch);
+            decomposition.release_histories(state);
+            old = Some(neighbours(state, scratch, !decomposition.has_histories()));
         }
         if !decomposition.is_filled() {
-            decomposition.fill(state, rebuilds.then_some(&scratch.old));
+            decomposition.fill(state, old.as_ref(), true);
         }
+        drop(old);
         lap(Pass::Neighbours);
         forces(state);
         lap(Pass::Forces);
@@ -287,7 +298,7 @@ impl CpuEngine {
         lap(Pass::Bonds);
         heat(state);
         lap(Pass::Heat);
-        let fused = fused_step(state, decomposition, clock, border);
+        let fused = fused_step(state, decomposition, last, clock, border);
         for (pass, time) in FUSED.into_iter().zip(fused) {
             times[pass as usize] += time;
         }

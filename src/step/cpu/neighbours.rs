@@ -1,13 +1,16 @@
 //! Pass `neighbours`: finds the neighbour list of each sphere, eight candidates at a time.
 
+use std::mem::replace;
 use std::ops::Range;
 
-use bytemuck::cast_slice;
+use bytemuck::{cast_slice, zeroed_vec};
 use glam::{IVec3, Vec3, Vec4};
 #[cfg(not(simd = "portable"))]
 use multiversion::multiversion;
 
 use super::lanes::{compress, marked};
+use super::retired::{Histories, Keeper};
+use super::subdomain::NeighbourLists;
 use crate::math::grid::{row_parts, row_ranges, shortest_way, tilted_way, wrap};
 use crate::math::parallel::prelude::*;
 use crate::model::wall::facet::distance;
@@ -23,11 +26,18 @@ const CHUNK: usize = 1024;
 /// Spheres that are looked at in one go.
 const LANES: usize = 8;
 
+/// Least number of chunks whose lists are found before all of them are put together: enough to keep many threads busy.
+const LEAST_WAVE: usize = 64;
+
 /// Neighbour list of each sphere: all that it may touch until the lists are built again, spheres in
 /// the order of their indices, then facets of walls, so that the sum of the contact forces does not depend on
-/// when they were built. Contact histories stay where the old lists have them: who goes on with them finds them by
-/// [`OldLists::entries`], or has [`carry`] move them.
-pub(super) fn neighbours(state: &mut State, scratch: &mut ListScratch) {
+/// when they were built. Returns the lists of before. Contact histories, if the state has them, stay where these have them: who
+/// goes on with them finds them by these, or has [`carry`] move them.
+pub(super) fn neighbours(
+    state: &mut State,
+    scratch: &mut ListScratch,
+    has_histories: bool,
+) -> OldLists {
     let walls = WallTable {
         walls: &state.walls[..state.params.wall_count as usize],
         facets: cast_slice(
@@ -50,76 +60,91 @@ pub(super) fn neighbours(state: &mut State, scratch: &mut ListScratch) {
         stats,
         ..
     } = state;
-    let ListScratch { old, places, lists } = scratch;
-    std::mem::swap(&mut old.starts, neighbour_starts);
-    neighbour_starts.resize(old.starts.len(), 0);
-    old.neighbours.clear();
-    old.neighbours
-        .extend_from_slice(&neighbours[..old.entry_count()]);
+    let lists = &mut scratch.lists;
+    // New memory, of which the system has none before something is written there; and behind the lists it is zero, as
+    // checkpoints want it.
+    let (starts, room) = (zeroed_vec(neighbour_starts.len()), neighbours.len());
+    let old = OldLists {
+        starts: replace(neighbour_starts, starts),
+        neighbours: replace(neighbours, zeroed_vec(room)),
+    };
 
-    places.fill(spheres, sorted, params);
-    lists.resize_with(spheres.len().div_ceil(CHUNK), Vec::new);
+    let places = SortedSpheres::of(spheres, sorted, params);
     let grid = Grid {
         params,
         groups,
         spheres,
         bucket_starts,
-        places,
+        places: &places,
     };
-    let ends = neighbour_starts[1..].par_chunks_mut(CHUNK);
-    let tasks = ends.zip(&mut *lists).enumerate();
-    tasks.for_each(|(chunk, (ends, list))| {
-        let first = chunk * CHUNK;
-        if params.period == IVec3::ZERO {
-            find_some::<false>(&grid, &walls, first, ends, list);
-        } else {
-            find_some::<true>(&grid, &walls, first, ends, list);
-        }
-    });
-
+    let chunks = spheres.len().div_ceil(CHUNK);
+    let wave = LEAST_WAVE.max(chunks / 8);
+    lists.resize_with(wave.min(chunks), Vec::new);
     let mut total = 0;
-    neighbour_starts[0] = 0;
-    for (ends, list) in neighbour_starts[1..].chunks_mut(CHUNK).zip(&*lists) {
-        ends.iter_mut().for_each(|end| *end += total);
-        total += list.len() as u32;
+    let waves = neighbour_starts[1..].chunks_mut(wave * CHUNK);
+    for (index, ends) in waves.enumerate() {
+        let first = index * wave * CHUNK;
+        let tasks = ends.par_chunks_mut(CHUNK).zip(&mut *lists).enumerate();
+        tasks.for_each(|(chunk, (ends, list))| {
+            let first = first + chunk * CHUNK;
+            if params.period == IVec3::ZERO {
+                find_some::<false>(&grid, &walls, first, ends, list);
+            } else {
+                find_some::<true>(&grid, &walls, first, ends, list);
+            }
+        });
+        let mut end = total;
+        for (ends, list) in ends.chunks_mut(CHUNK).zip(&*lists) {
+            ends.iter_mut().for_each(|own| *own += end as u32);
+            end += list.len();
+        }
+        if neighbours.len() < end {
+            let room = State::neighbour_room(end as u32) as usize;
+            let mut larger = zeroed_vec(room);
+            larger[..total].copy_from_slice(&neighbours[..total]);
+            *neighbours = larger;
+        }
+        let mut rest = &mut neighbours[total..end];
+        let mut tasks = Vec::with_capacity(lists.len());
+        for list in lists.iter().take(ends.len().div_ceil(CHUNK)) {
+            let own;
+            (own, rest) = rest.split_at_mut(list.len());
+            tasks.push((own, list));
+        }
+        tasks
+            .into_par_iter()
+            .for_each(|(own, list)| own.copy_from_slice(list));
+        total = end;
     }
-    stats[0].neighbours = total;
-    let size = params.history_size as usize;
-    if neighbours.len() < total as usize {
-        let room = State::neighbour_room(total);
-        neighbours.resize(room as usize, 0);
-        history.resize((size * room as usize).max(1), Vec4::ZERO);
-        params.neighbour_capacity = room;
+    stats[0].neighbours = total as u32;
+    if params.neighbour_capacity < neighbours.len() as u32 {
+        params.neighbour_capacity = neighbours.len() as u32;
+        let elements = (params.history_size as usize * neighbours.len()).max(1);
+        if has_histories {
+            history.resize(elements, Vec4::ZERO);
+        } else {
+            *history = zeroed_vec(elements);
+        }
     }
-
-    // What longer lists have left behind would go into checkpoints.
-    if let Some(left_behind) = neighbours.get_mut(total as usize..old.entry_count()) {
-        left_behind.fill(0);
-    }
-    let mut tasks = Vec::with_capacity(lists.len());
-    let mut rest = &mut neighbours[..];
-    for list in &*lists {
-        let own;
-        (own, rest) = rest.split_at_mut(list.len());
-        tasks.push((own, list));
-    }
-    tasks
-        .into_par_iter()
-        .for_each(|(own, list)| own.copy_from_slice(list));
+    old
 }
 
 /// Moves the contact histories of a state from where the `old` lists have them to where its own do.
 pub(super) fn carry(state: &mut State, old: &OldLists) {
     let size = state.params.history_size as usize;
     let known = state.history.clone();
+    let histories = Histories {
+        lists: old.lists(),
+        keeper: Keeper::State(&known, size),
+    };
     let (starts, neighbours) = (&state.neighbour_starts, &state.neighbours);
     for (sphere, own) in starts.windows(2).enumerate() {
-        let mut entries = old.entries(sphere);
+        let mut entries = histories.of(sphere);
         let own = own[0] as usize..own[1] as usize;
         for (entry, &other) in own.clone().zip(&neighbours[own]) {
             let history = &mut state.history[entry * size..][..size];
-            match entries.find(other) {
-                Some(from) => history.copy_from_slice(&known[from as usize * size..][..size]),
+            match entries.of_entry(other) {
+                Some(known) => history.copy_from_slice(known),
                 None => history.fill(Vec4::ZERO),
             }
         }
@@ -136,10 +161,7 @@ pub(super) fn carry(state: &mut State, old: &OldLists) {
 /// Memory in which this pass works, kept from call to call; nothing of it is read before it is written.
 #[derive(Debug, Default)]
 pub(super) struct ListScratch {
-    /// The lists before the last ones.
-    pub old: OldLists,
-    places: SortedSpheres,
-    /// Lists of the spheres of each chunk.
+    /// Lists of the spheres of some chunks.
     lists: Vec<Vec<u32>>,
 }
 
@@ -165,24 +187,25 @@ struct SortedSpheres {
 }
 
 impl SortedSpheres {
-    fn fill(&mut self, spheres: &[Sphere], sorted: &[u32], params: &Params) {
+    fn of(spheres: &[Sphere], sorted: &[u32], params: &Params) -> SortedSpheres {
         let count = spheres.len() + LANES;
+        let mut places = SortedSpheres {
+            offsets: std::array::from_fn(|_| zeroed_vec(count)),
+            cells: std::array::from_fn(|_| zeroed_vec(count)),
+            extents: zeroed_vec(count),
+            levels: zeroed_vec(count),
+            bodies: zeroed_vec(count),
+            indices: zeroed_vec(count),
+        };
+        places.indices[..sorted.len()].copy_from_slice(sorted);
         let SortedSpheres {
             offsets,
             cells,
             extents,
             levels,
             bodies,
-            indices,
-        } = self;
-        indices.clear();
-        indices.extend_from_slice(sorted);
-        indices.resize(count, 0);
-        offsets.iter_mut().for_each(|own| own.resize(count, 0.0));
-        cells.iter_mut().for_each(|own| own.resize(count, 0));
-        extents.resize(count, 0.0);
-        levels.resize(count, 0);
-        bodies.resize(count, 0);
+            ..
+        } = &mut places;
         let [x, y, z] = offsets.each_mut().map(|own| own.par_chunks_mut(CHUNK));
         let [i, j, k] = cells.each_mut().map(|own| own.par_chunks_mut(CHUNK));
         let offsets = x.zip(y).zip(z);
@@ -203,6 +226,7 @@ impl SortedSpheres {
                 bodies[place] = sphere.body;
             }
         });
+        places
     }
 }
 
@@ -243,36 +267,12 @@ impl OldLists {
         self.starts.last().map_or(0, |&end| end as usize)
     }
 
-    /// The entries of a sphere.
-    #[inline(always)]
-    pub fn entries(&self, sphere: usize) -> OldEntries<'_> {
-        OldEntries {
-            neighbours: &self.neighbours[..self.starts[sphere + 1] as usize],
-            at: self.starts[sphere] as usize,
+    /// The lists themselves.
+    pub fn lists(&self) -> NeighbourLists<'_> {
+        NeighbourLists {
+            starts: &self.starts,
+            neighbours: &self.neighbours,
         }
-    }
-}
-
-/// The entries that a sphere had, in increasing order of whom it may touch.
-pub(super) struct OldEntries<'a> {
-    neighbours: &'a [u32],
-    at: usize,
-}
-
-impl OldEntries<'_> {
-    /// The entry of a neighbour, which is larger than those that were asked for before: new lists are sorted as old ones
-    /// are, so one walk along either is enough.
-    #[inline(always)]
-    pub fn find(&mut self, neighbour: u32) -> Option<u32> {
-        while self
-            .neighbours
-            .get(self.at)
-            .is_some_and(|&own| own < neighbour)
-        {
-            self.at += 1;
-        }
-        let found = self.neighbours.get(self.at) == Some(&neighbour);
-        found.then_some(self.at as u32)
     }
 }
 

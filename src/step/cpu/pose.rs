@@ -6,7 +6,7 @@ use glam::{IVec3, UVec3, Vec3};
 use multiversion::multiversion;
 
 use super::GRAIN;
-use super::ball_block::{BallBlock, kinds_of};
+use super::ball_block::{kinds_of, side_by_side};
 use super::integrate::Kinds;
 use super::lanes::{Soa4, Soa16, WIDTH, write_four};
 use crate::math::grid::{metres, settle};
@@ -122,27 +122,29 @@ fn fast(body: &Body) -> u32 {
     if body.is_fast() { FAST } else { 0 }
 }
 
-/// The spheres of balls: of `count` of them, the first of which has the index `first`.
+/// The spheres of balls that are side by side, the first of which has the index `first`.
 #[cfg_attr(
     simd = "avx512",
     multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))
 )]
 #[cfg_attr(simd = "avx2", multiversion(targets("x86_64+avx2")))]
-pub(super) fn pose_blocks(
+pub(super) fn pose_balls(
     params: &Params,
     kinds: Kinds,
-    blocks: &[BallBlock],
+    bodies: &[Body],
     first: usize,
     spheres: &mut [Sphere],
 ) {
     let mut lanes = SphereLanes::default();
-    for (index, (block, spheres)) in blocks.iter().zip(spheres.chunks_mut(WIDTH)).enumerate() {
-        lanes.set_kinds(&block.bodies, spheres.len(), kinds);
+    let all = side_by_side(bodies).iter().zip(spheres.chunks_mut(WIDTH));
+    for (index, (bodies, spheres)) in all.enumerate() {
+        let bodies = bodies.map(Soa4);
+        lanes.set_kinds(&bodies, WIDTH, kinds);
         let first = first + index * WIDTH;
         if params.period == IVec3::ZERO {
-            lanes.pose::<false>(&block.bodies, first, params);
+            lanes.pose::<false>(&bodies, first, params);
         } else {
-            lanes.pose::<true>(&block.bodies, first, params);
+            lanes.pose::<true>(&bodies, first, params);
         }
         let own = cast_slice_mut::<_, [[f32; 4]; 4]>(spheres);
         write_four(lanes.spheres.each_ref(), own, 0);

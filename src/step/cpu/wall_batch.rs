@@ -10,7 +10,6 @@ use multiversion::multiversion;
 use super::ball_block::ChunkLoads;
 use super::contacts::add;
 use super::lanes::{LANES, Soa4, Soa16, WIDTH, both, gather, of_lane, read_both};
-use super::subdomain::Subdomain;
 use super::walls::{WallOutcome, may_wake};
 use crate::math::rotation::Quaternion;
 use crate::model::wall::facet::{Closest, plane};
@@ -130,7 +129,7 @@ impl WallBatch {
 }
 
 /// Evaluates the contacts, adds what they do to the loads of their spheres and of the walls, and empties the batch.
-/// `histories` are those of the contacts with the facets of the subdomain.
+/// The spheres are those of the subdomain, with the facets in their lists; `histories` are those of the contacts with these.
 ///
 /// With `PLAIN`, no pair has terms beyond spring, dashpot and friction.
 #[cfg_attr(
@@ -141,7 +140,7 @@ impl WallBatch {
 pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     batch: &mut WallBatch,
     state: &State,
-    subdomain: &Subdomain,
+    near: (&[Sphere], &[u32]),
     histories: &mut [Vec4],
     loads: &mut ChunkLoads,
     outcome: &mut WallOutcome,
@@ -149,7 +148,7 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     batch.done.clear();
     for candidates in batch.candidates.chunks(WIDTH) {
         let row = &mut batch.row;
-        row.read::<SIZE>(state, subdomain, candidates, histories);
+        row.read::<SIZE>(state, near, candidates, histories);
         if state.params.period == IVec3::ZERO {
             row.evaluate::<LAW, PLAIN, SIZE, false>(state);
         } else {
@@ -192,16 +191,16 @@ impl WallRow {
     fn read<const SIZE: usize>(
         &mut self,
         state: &State,
-        subdomain: &Subdomain,
+        (spheres, facets): (&[Sphere], &[u32]),
         candidates: &[WallCandidate],
         histories: &[Vec4],
     ) {
         let candidate = |lane: usize| *candidates.get(lane).unwrap_or(&candidates[0]);
-        let sphere = |lane: usize| &subdomain.local[candidate(lane).sphere as usize];
+        let sphere = |lane: usize| &spheres[candidate(lane).sphere as usize];
         gather(&mut self.spheres, sphere);
         let table = state.facets();
         let facet = |lane: usize| {
-            let facet = subdomain.facets[candidate(lane).facet as usize];
+            let facet = facets[candidate(lane).facet as usize];
             &table[(facet & !WALL) as usize]
         };
         gather(&mut self.facets, facet);

@@ -5,7 +5,7 @@ use std::mem::take;
 use glam::{Vec3, Vec4};
 
 use super::Border;
-use super::ball_block::ChunkLoads;
+use super::ball_block::{ChunkLoads, loads_side_by_side_mut};
 use super::contacts::add;
 use super::decomposition::{Decomposition, SubdomainView};
 use super::history::for_law;
@@ -31,6 +31,7 @@ pub(super) fn walls(state: &mut State, decomposition: &mut Decomposition) {
         let SubdomainView {
             subdomain,
             scratch,
+            spheres,
             loads,
             ..
         } = view;
@@ -40,6 +41,7 @@ pub(super) fn walls(state: &mut State, decomposition: &mut Decomposition) {
             kernel(
                 state,
                 subdomain,
+                spheres,
                 &chunk,
                 loads,
                 &mut outcome,
@@ -99,10 +101,17 @@ impl WallOutcome {
     }
 }
 
-/// Evaluates the contacts of the spheres of a chunk with walls, and adds them to the loads; those of balls are in their
-/// blocks.
-pub(super) type Kernel =
-    fn(&State, &mut Subdomain, &Chunk, &mut [SphereLoad], &mut WallOutcome, &mut WallBatch);
+/// Evaluates the contacts of the spheres of a chunk with walls, given the spheres of the subdomain, and adds them to the loads;
+/// those of balls are side by side.
+pub(super) type Kernel = fn(
+    &State,
+    &mut Subdomain,
+    &[Sphere],
+    &Chunk,
+    &mut [SphereLoad],
+    &mut WallOutcome,
+    &mut WallBatch,
+);
 
 /// The kernel for the contact law of `state`.
 ///
@@ -129,15 +138,15 @@ fn together(mut a: Vec<Digits>, b: Vec<Digits>) -> Vec<Digits> {
 fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
     state: &State,
     subdomain: &mut Subdomain,
+    spheres: &[Sphere],
     chunk: &Chunk,
     loads: &mut [SphereLoad],
     outcome: &mut WallOutcome,
     batch: &mut WallBatch,
 ) {
     let mut histories = take(&mut subdomain.facet_histories);
-    let mut blocks = take(&mut subdomain.blocks);
     let mut loads = if chunk.balls {
-        ChunkLoads::Blocks(&mut blocks[chunk.blocks.clone()])
+        ChunkLoads::Columns(loads_side_by_side_mut(loads))
     } else {
         ChunkLoads::Rows(loads)
     };
@@ -148,7 +157,7 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
             continue;
         }
         let all = own.first as usize..(own.first + own.count) as usize;
-        let sphere = &subdomain.local[place];
+        let sphere = &spheres[place];
         let facets = &subdomain.facets[all.clone()];
         if own.facets == Facets::Many {
             let histories = &mut histories[all.start * SIZE..all.end * SIZE];
@@ -161,7 +170,7 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
             evaluate::<LAW, PLAIN, SIZE>(
                 batch,
                 state,
-                subdomain,
+                (spheres, &subdomain.facets),
                 &mut histories,
                 &mut loads,
                 outcome,
@@ -179,8 +188,15 @@ fn evaluate_some<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         }
         batch.close(at);
     }
-    evaluate::<LAW, PLAIN, SIZE>(batch, state, subdomain, &mut histories, &mut loads, outcome);
-    (subdomain.facet_histories, subdomain.blocks) = (histories, blocks);
+    evaluate::<LAW, PLAIN, SIZE>(
+        batch,
+        state,
+        (spheres, &subdomain.facets),
+        &mut histories,
+        &mut loads,
+        outcome,
+    );
+    subdomain.facet_histories = histories;
 }
 
 /// Whether walls may come to a sphere that sleeps.
