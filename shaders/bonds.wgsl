@@ -72,7 +72,7 @@ fn hold(entry: u32) -> Held {
     let tension = force.x * bond.inverse_area + bending * bond.inverse_section;
     let shear = shearing * bond.inverse_area + abs(moment.x) * (0.5 * bond.inverse_section);
     var parting = velocity_at(second, second_reach) - velocity_at(first, first_reach);
-    if params.deforms == 1u {
+    if deforms(params) {
         parting += flow(way + first_arm - second_arm, params);
     }
     let velocity = rotate(conjugate(frame), parting);

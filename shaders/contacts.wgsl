@@ -10,7 +10,25 @@
 @group(0) @binding(12) var<storage, read> lists: array<u32>;
 @group(0) @binding(14) var<storage, read_write> sphere_loads: array<SphereLoad>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
-@group(0) @binding(20) var<storage, read_write> history: array<vec4<f32>>;
+@group(0) @binding(20) var<storage, read_write> history: array<f32>;
+
+// Whether this pass is the first of a step, which may not build the lists: then it finds out whether that is taken.
+override DECIDES: bool = false;
+
+// 1 if the step is not taken, since lists are stale or had no room, or a body is lost.
+fn halted(index: u32) -> u32 {
+    if !DECIDES {
+        return stats.halted;
+    }
+    let lost = select(0u, 1u, atomicLoad(&stats.runaway) != 0u);
+    let halted = atomicLoad(&stats.stale) | stats.full | lost;
+    if index == 0u {
+        stats.step = stats.steps;
+        stats.rebuilding = 0u;
+        stats.halted = halted;
+    }
+    return halted;
+}
 
 // Two surfaces that may be near enough to be looked at.
 struct Near {
@@ -44,7 +62,7 @@ fn near_sphere(sphere: Sphere, index: u32, other: u32) -> Near {
     let arm = (sphere.radius - 0.5 * overlap) * normal;
     let other_arm = (0.5 * overlap - neighbour.radius) * normal;
     var parting = neighbour.velocity - sphere.velocity;
-    if params.deforms == 1u {
+    if deforms(params) {
         parting += flow(between, params);
     }
     let relative_velocity = parting
@@ -101,10 +119,10 @@ fn contacts(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = thread_index(workgroup, workgroups, local);
-    if index >= params.sphere_count || stats.halted == 1u {
+    let zero = halted(index);
+    if index >= params.sphere_count || zero == 1u {
         return;
     }
-    let zero = stats.halted;
     first_entry = stats.first_entry;
     let sphere = spheres[index];
     let disturbed = params.sleep_steps > 0u && is_disturbed(sphere, index);
@@ -128,7 +146,7 @@ fn contacts(
         let near = near_sphere(sphere, index, other);
         let before = read_history(place);
         let touches = near.near && near.contact.touch.presence > 0.0;
-        let lasts = HISTORY_SIZE > 0u && !is_empty(before);
+        let lasts = HISTORY_VALUES > 0u && !is_empty(before);
         if !near.near {
             if lasts {
                 write_history(place, History());

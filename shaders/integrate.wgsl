@@ -1,15 +1,18 @@
-// import: layout, dispatch, grid, rotation, opaque, rounding, pull, gathered, shares
+// import: layout, dispatch, grid, rotation, opaque, rounding, pull, gathered, shares, posed
 
 // Sums the spheres of each body and moves it by one time step; and moves walls.
 //
 //   integrate_walls  one thread a wall: sums its loads, and puts it where it is in the next step, by
 //                    prescription or as the load moves it
 //   integrate        one thread a body
+//   integrate_pose   the same of bodies on which nothing acts but contacts; and poses their spheres for the next step,
+//                    which then need not read the bodies again
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> properties: array<BodyProperties>;
 @group(0) @binding(2) var<storage, read> members: array<Member>;
 @group(0) @binding(5) var<storage, read_write> bodies: array<Body>;
+@group(0) @binding(6) var<storage, read_write> spheres: array<Sphere>;
 @group(0) @binding(14) var<storage, read> sphere_loads: array<SphereLoad>;
 @group(0) @binding(31) var<storage, read> body_forces: array<BodyForce>;
 @group(0) @binding(25) var<storage, read_write> gathered: Gathered;
@@ -40,8 +43,52 @@ fn integrate(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = thread_index(workgroup, workgroups, local);
-    if index >= params.body_count || gathered.stats.halted == 1u {
+    if !has_step(index) {
         return;
+    }
+    let body = bodies[index];
+    let constant = properties[body.kind];
+    if constant.inverse_mass == 0.0 {
+        return;
+    }
+    var push = push_of(body, constant);
+    if params.forces == 1u {
+        let other = body_forces[index];
+        push.force += other.force;
+        push.torque += other.torque;
+        push.gravity += other.acceleration;
+    }
+    move_body(index, body, constant, push);
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn integrate_pose(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let index = thread_index(workgroup, workgroups, local);
+    if !has_step(index) {
+        return;
+    }
+    let body = bodies[index];
+    let constant = properties[body.kind];
+    if constant.inverse_mass == 0.0 {
+        return;
+    }
+    let moved = move_body(index, body, constant, push_of(body, constant));
+    if moved.moves {
+        for (var k = 0u; k < constant.sphere_count; k++) {
+            let member = members[constant.first_member + k];
+            spheres[body.first_sphere + k] = posed(index, moved.body, constant, member);
+        }
+    }
+}
+
+// Whether there is a body with this index, and a step to take.
+fn has_step(index: u32) -> bool {
+    if index >= params.body_count || gathered.stats.halted == 1u {
+        return false;
     }
     if index == 0u {
         gathered.stats.steps += 1u;
@@ -49,25 +96,46 @@ fn integrate(
     if params.displacement_limit < 0.0 {
         atomicStore(&gathered.stats.stale, 1u);
     }
-    var body = bodies[index];
-    let constant = properties[body.kind];
-    if constant.inverse_mass == 0.0 {
-        return;
-    }
+    return true;
+}
 
+// What acts on a body in a step.
+struct Push {
+    // N.
+    force: vec3<f32>,
+    // About the centre of mass, N m.
+    torque: vec3<f32>,
+    // m/s^2.
+    gravity: vec3<f32>,
+    // Number of contacts.
+    contacts: u32,
+}
+
+// Gravity, and the contacts of the spheres of a body.
+fn push_of(body: Body, constant: BodyProperties) -> Push {
     let orientation = quaternion(body.orientation);
-    var force = vec3<f32>(0.0);
-    var torque = vec3<f32>(0.0);
-    var contacts = 0u;
-    // The bits of `still` that count contacts.
-    let counted = select(0u, SHARES, params.law == IMPULSE);
+    var push = Push(vec3<f32>(0.0), vec3<f32>(0.0), params.gravity, 0u);
     for (var k = 0u; k < constant.sphere_count; k++) {
         let load = sphere_loads[body.first_sphere + k];
         let arm = rotate(orientation, members[constant.first_member + k].center);
-        force += load.force;
-        torque += load.torque + cross(arm, load.force);
-        contacts += (load.contacts & 0xffffu) + ((load.contacts & ~(KEPT | DISTURBED)) >> 16u);
+        push.force += load.force;
+        push.torque += load.torque + cross(arm, load.force);
+        push.contacts += (load.contacts & 0xffffu) + ((load.contacts & ~(KEPT | DISTURBED)) >> 16u);
     }
+    return push;
+}
+
+// A body after a step, and whether it moves at all.
+struct Moved {
+    body: Body,
+    moves: bool,
+}
+
+fn move_body(index: u32, start: Body, constant: BodyProperties, push: Push) -> Moved {
+    var body = start;
+    let orientation = quaternion(body.orientation);
+    // The bits of `still` that count contacts.
+    let counted = select(0u, SHARES, params.law == IMPULSE);
     if params.pulled == index + 1u {
         body = pulled(body, constant, params);
     }
@@ -75,50 +143,44 @@ fn integrate(
     var velocity = body.velocity;
     var angular_momentum = body.angular_momentum;
     let dither = dither_of(gathered.stats.step);
-    var gravity = params.gravity;
-    if params.forces == 1u {
-        let other = body_forces[index];
-        force += other.force;
-        torque += other.torque;
-        gravity += other.acceleration;
-    }
-    if params.deforms == 1u {
+    var gravity = push.gravity;
+    if deforms(params) {
         // What moves with the mean flow comes to where it is another one.
         gravity -= flow(velocity, params);
     }
-    let acceleration = force * constant.inverse_mass + gravity;
+    let acceleration = push.force * constant.inverse_mass + gravity;
     let farthest = constant.reach + members[constant.first_member].radius;
     if (body.still & ASLEEP) != 0u {
-        let twist = angular_velocity(orientation, torque, constant.inverse_inertia);
+        let twist = angular_velocity(orientation, push.torque, constant.inverse_inertia);
         if length(acceleration) + farthest * length(twist) <= params.wake_acceleration {
             if gathered.stats.rebuilding == 1u {
                 bodies[index].displacement_bound = displacement_before(body);
             }
-            return;
+            return Moved(body, false);
         }
         body.still &= counted;
     }
     if counted != 0u {
-        let shares = shared_after(body.still, constant.landing, contacts, gathered.stats.step);
+        let shares = shared_after(body.still, constant.landing, push.contacts, gathered.stats.step);
         body.still = (body.still & ~SHARES) | shares;
     }
-    let push = acceleration * params.time_step;
-    body.velocity = plus_vector(body.velocity, push, dither, gathered.stats.halted);
-    let turning = torque * params.time_step;
+    let gained = acceleration * params.time_step;
+    body.velocity = plus_vector(body.velocity, gained, dither, gathered.stats.halted);
+    let turning = push.torque * params.time_step;
     body.angular_momentum = plus_vector(body.angular_momentum, turning, dither, gathered.stats.halted);
     if params.integrator == SEMI_IMPLICIT {
         velocity = body.velocity;
         angular_momentum = body.angular_momentum;
     }
     let way = velocity * params.time_step;
-    let place = travel(body.cell, body.offset, upright(way, params), params.cell_size, params.period, dither);
+    let place = travel(body.cell, body.offset, upright(way, params), params.cell_size, period_of(params), dither);
     body.cell = place.cell;
     body.offset = place.offset;
     let turned =
         advance(body.orientation, angular_momentum, constant.inverse_inertia, params.time_step, dither);
     body.orientation = turned.orientation;
     let farther = length(way) + length(turned.spin) * params.time_step * constant.reach
-        + select(0.0, params.stretch, params.deforms == 1u);
+        + select(0.0, params.stretch, deforms(params));
     let displacement_bound = displacement_before(body) + farther;
     body.displacement_bound = select(displacement_bound, -displacement_bound, farther > params.fast_displacement);
     if displacement_bound > params.displacement_limit && atomicLoad(&gathered.stats.stale) == 0u {
@@ -152,6 +214,7 @@ fn integrate(
     if !followed {
         atomicMax(&gathered.stats.runaway, index + 1u);
     }
+    return Moved(body, true);
 }
 
 // The part of a vector along a unit vector; all of it if that is zero.
@@ -182,7 +245,7 @@ fn move_dynamic(own: ptr<function, DynamicWall>, load: SummedLoad, wall: ptr<fun
                 body.angular_momentum, along(turning, (*own).axle), dither, gathered.stats.halted);
     }
     let way = body.velocity * time_step;
-    let place = travel(body.cell, body.offset, way, params.cell_size, params.period, dither);
+    let place = travel(body.cell, body.offset, way, params.cell_size, period_of(params), dither);
     body.cell = place.cell;
     body.offset = place.offset;
     let turned =

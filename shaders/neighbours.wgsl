@@ -21,7 +21,10 @@
 @group(0) @binding(12) var<storage, read_write> lists: array<u32>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
 @group(0) @binding(24) var<storage, read> geometry: array<vec4<u32>>;
-@group(0) @binding(20) var<storage, read_write> history: array<vec4<f32>>;
+@group(0) @binding(20) var<storage, read_write> history: array<f32>;
+
+// Numbers of the history of each contact.
+override HISTORY_VALUES: u32 = 0u;
 
 // Starts of the lists as they were before.
 @group(0) @binding(21) var<storage, read_write> kept_starts: array<u32>;
@@ -58,7 +61,7 @@ fn find(index: u32, start: u32, write: bool) -> u32 {
     var count = 0u;
     for (var level = 0u; level < params.level_count; level++) {
         let cells = reach(sphere, level, params);
-        let period = params.period >> vec3<u32>(level);
+        let period = period_of(params) >> vec3<u32>(level);
         let rows = vec2<f32>(cells.last.yz - cells.first.yz + 1);
         if rows.x * rows.y > f32(params.sphere_count) {
             // A large sphere among the cells of far smaller ones: more rows than spheres.
@@ -186,6 +189,7 @@ fn neighbours_room() {
     stats.halted = u32(full);
     if !full {
         stats.first_entry = wrapped(stats.first_entry + old_total);
+        atomicStore(&stats.near_walls, 0u);
     }
 }
 
@@ -218,7 +222,9 @@ fn neighbours_fill(
         }
         list_at(place_of(place), moved);
     }
-    find_walls(index, end, true);
+    if find_walls(index, end, true) > 0u {
+        lists[near_walls_start() + atomicAdd(&stats.near_walls, 1u)] = index;
+    }
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -234,23 +240,22 @@ fn neighbours_carry(
     first_entry = stats.first_entry;
     // The old lists end where the new ones begin.
     let first_old = wrapped(first_entry + ring_length() - kept_starts[params.sphere_count]);
-    let size = params.history_size;
     var old = kept_starts[index];
     let end = kept_starts[index + 1u];
     let new_end = list_start(index + 1u);
-    for (var k = list_start(index); k < new_end; k++) {
-        let place = place_of(k);
+    for (var entry = list_start(index); entry < new_end; entry++) {
+        let place = place_of(entry);
         while old < end && listed_at(wrapped(first_old + old)) < listed_at(place) {
             old += 1u;
         }
         let old_place = wrapped(first_old + old);
         let known = old < end && listed_at(old_place) == listed_at(place);
-        for (var part = 0u; part < size; part++) {
+        for (var k = 0u; k < HISTORY_VALUES; k++) {
+            var number = 0.0;
             if known {
-                history[size * place + part] = history[size * old_place + part];
-            } else {
-                history[size * place + part] = vec4<f32>();
+                number = history[HISTORY_VALUES * old_place + k];
             }
+            history[HISTORY_VALUES * place + k] = number;
         }
     }
 }

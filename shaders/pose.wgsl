@@ -1,10 +1,11 @@
-// import: layout, dispatch, grid, rotation, shares
+// import: layout, dispatch, grid, rotation, shares, posed
 
 // Position and velocity of each sphere, from its body; and the word on whether this step builds
 // the neighbour lists.
 //
-//   pose_box  one thread, where the box deforms
-//   pose      one thread a sphere
+//   pose_box     one thread, where the box deforms
+//   pose         one thread a sphere
+//   pose_decide  one thread: the word alone, where the step before has posed the spheres
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> properties: array<BodyProperties>;
@@ -53,6 +54,11 @@ fn pose_box() {
     next_params.tilt = next_params.first_tilt + next_params.tilting * steps;
 }
 
+@compute @workgroup_size(1)
+fn pose_decide() {
+    decide();
+}
+
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn pose(
     @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -68,35 +74,10 @@ fn pose(
     }
     let own = spheres[index].body;
     let body = bodies[own];
-    let asleep = body.still & ASLEEP;
-    let fast = select(0u, FAST, (bitcast<u32>(body.displacement_bound) >> 31u) == 1u);
-    if asleep != 0u && (spheres[index].tags & ASLEEP) != 0u {
+    if (body.still & ASLEEP) != 0u && (spheres[index].tags & ASLEEP) != 0u {
         return;
     }
     let constant = properties[body.kind];
     let member = members[constant.first_member + (index - body.first_sphere)];
-    let orientation = quaternion(body.orientation);
-    let arm = rotate(orientation, member.center);
-    let spin = angular_velocity(orientation, body.angular_momentum, constant.inverse_inertia);
-    let center = metres(body.offset, params.cell_size) + upright(arm, params);
-    let place = settle(body.cell, center, params.cell_size, params.period);
-    var inverse_mass = constant.inverse_mass;
-    if params.law == IMPULSE && inverse_mass > 0.0 {
-        inverse_mass = shares_of(body.still, constant.landing) * (inverse_mass + member.turning);
-    }
-    var velocity = body.velocity + cross(spin, arm);
-    if params.deforms == 1u {
-        // The body is rigid, and the flow is not.
-        velocity -= flow(arm, params);
-    }
-    spheres[index] = Sphere(
-        place.offset,
-        member.radius,
-        place.cell,
-        own,
-        velocity,
-        inverse_mass,
-        spin,
-        member.material | (constant.group << GROUP_SHIFT) | asleep | fast,
-    );
+    spheres[index] = posed(own, body, constant, member);
 }

@@ -34,6 +34,9 @@
 @group(0) @binding(48) var<storage, read> rows: array<vec4<u32>>;
 @group(0) @binding(49) var<storage, read> places: array<u32>;
 
+// The histories of contacts, as numbers of 32 bits.
+@group(0) @binding(57) var<storage, read> numbers: array<u32>;
+
 // Where everything is put meanwhile, as rows and as numbers.
 @group(0) @binding(50) var<storage, read_write> moved: array<vec4<u32>>;
 @group(0) @binding(51) var<storage, read_write> moved_entries: array<u32>;
@@ -161,13 +164,13 @@ fn remove_history(
         return;
     }
     first_entry = stats.first_entry;
-    let size = params.history_size;
+    let size = params.history_values;
     var next = kept_starts[index];
     for (var entry = list_start(index); entry < list_start(index + 1u); entry++) {
         let place = place_of(entry);
         if stays(listed_at(place)) {
             for (var part = 0u; part < size; part++) {
-                moved[size * next + part] = rows[size * place + part];
+                moved_entries[size * next + part] = numbers[size * place + part];
             }
             next += 1u;
         }
@@ -215,6 +218,7 @@ fn remove_starts(
         // From here on, the lists start at the first place of the ring.
         stats.first_entry = 0u;
         stats.neighbours = total;
+        atomicStore(&stats.near_walls, 0u);
         atomicStore(&stats.stale, 1u);
     }
 }

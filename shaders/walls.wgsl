@@ -1,7 +1,7 @@
 // import: layout, tags, dispatch, grid, rotation, geometry, wall, lists, wall_run, contact, law, opaque, history, sum, gathered
 
-// Contacts of each sphere with walls, added to those with spheres; and the loads on the walls. One thread
-// a sphere.
+// Contacts of each sphere with walls, added to those with spheres; and the loads on the walls. One thread a sphere that has
+// walls in its list: side by side, so that no others wait for them.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(3) var<uniform> walls: array<Wall, MAX_WALLS>;
@@ -9,7 +9,7 @@
 @group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
 @group(0) @binding(12) var<storage, read> lists: array<u32>;
 @group(0) @binding(14) var<storage, read_write> sphere_loads: array<SphereLoad>;
-@group(0) @binding(20) var<storage, read_write> history: array<vec4<f32>>;
+@group(0) @binding(20) var<storage, read_write> history: array<f32>;
 @group(0) @binding(25) var<storage, read_write> gathered: Gathered;
 
 // The parameters of a contact with a wall. `geometry` has them: they need no buffer of their own.
@@ -89,19 +89,17 @@ fn walls_touch(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let index = thread_index(workgroup, workgroups, local);
-    if index >= params.sphere_count || gathered.stats.halted == 1u {
+    let thread = thread_index(workgroup, workgroups, local);
+    if thread >= atomicLoad(&gathered.stats.near_walls) || gathered.stats.halted == 1u {
         return;
     }
+    let index = lists[near_walls_start() + thread];
     first_entry = gathered.stats.first_entry;
     let start = list_start(index);
     let end = list_start(index + 1u);
     var first = end;
     while first > start && (listed_at(place_of(first - 1u)) & WALL) != 0u {
         first -= 1u;
-    }
-    if first == end {
-        return;
     }
     let sphere = spheres[index];
     var load = sphere_loads[index];
@@ -120,7 +118,7 @@ fn walls_touch(
         var orphans: Orphans;
         // First those that have ended, then those that last: two rounds of one loop, for what finds the nearest point
         // of a facet is much code, and what a compiler repeats it for costs registers.
-        for (var turn = select(1u, 0u, HISTORY_SIZE > 0u); turn < 2u; turn++) {
+        for (var turn = select(1u, 0u, HISTORY_VALUES > 0u); turn < 2u; turn++) {
             for (var entry = run.start; entry < run.end; entry++) {
                 let place = place_of(entry);
                 var before = read_history(place);

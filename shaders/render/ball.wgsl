@@ -9,7 +9,7 @@
 // A place as seen from the camera, m.
 fn from_camera(cell: vec3<i32>, offset: vec3<f32>, params: Params) -> vec3<f32> {
     var place = vec3<f32>(cell - view.camera_cell) * params.cell_size + (offset - view.camera_offset);
-    if params.deforms == 1u {
+    if deforms(params) {
         // Places are those in the box before it was tilted.
         place += params.tilt * dot(params.gradient, vec3<f32>(cell) * params.cell_size + offset);
     }

@@ -40,7 +40,7 @@ fn survey_spheres(
     let arm = rotate(quaternion(body.orientation), member.center);
     var center = metres(body.offset, params.cell_size) + upright(arm, params);
     let place = from_camera(body.cell, center, params);
-    if params.deforms == 1u {
+    if deforms(params) {
         center += params.tilt * dot(params.gradient, vec3<f32>(body.cell) * params.cell_size + center);
     }
     // What is farther away is taken to be there.

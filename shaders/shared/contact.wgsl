@@ -221,7 +221,8 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
     response.damping += shear.damping;
     response.friction += shear.friction;
     response.history.tangential_displacement = shear.elongation;
-    if pair.twisting_friction > 0.0 {
+    // What the history has no room for, no pair of materials does.
+    if HISTORY_VALUES > 3u && pair.twisting_friction > 0.0 {
         let twist = radius * dot(contact.relative_spin, normal);
         let torsion = slide(
             Slider(stiffness, dashpot, pair.twisting_friction * compression),
@@ -234,7 +235,7 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
 
     if pair.rolling_friction > 0.0 {
         let spin = contact.relative_spin - dot(contact.relative_spin, normal) * normal;
-        if pair.rolling == ROLLING_SPRING {
+        if HISTORY_VALUES > 4u && pair.rolling == ROLLING_SPRING {
             let rolling = slide(
                 Slider(stiffness, dashpot, pair.rolling_friction * compression),
                 carried(history.rolling_displacement, normal, angle), radius * spin, contact);
@@ -333,7 +334,7 @@ fn cohesion(contact: Contact, pair: Pair, sticks: bool) -> Cohesion {
         let within = touch_of(contact.overlap + pair.cohesion_range, speed, contact.time_step);
         pull += pair.cohesion_force * within.presence;
     }
-    if pair.surface_energy > 0.0 && (sticks || contact.touch.presence > 0.0) {
+    if HISTORY_VALUES > 7u && pair.surface_energy > 0.0 && (sticks || contact.touch.presence > 0.0) {
         let pull_off = 1.5 * PI * pair.surface_energy * contact.radius;
         let neck = spring_of(max(-contact.overlap, 0.0), contact, pair).force;
         return Cohesion(pull + max(pull_off - neck, 0.0), neck < pull_off);

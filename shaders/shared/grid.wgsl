@@ -1,5 +1,18 @@
 // The grids: places in them and their spatial hash; the twin of src/math/grid.rs.
 
+// Whether the box may be periodic, and whether it may deform: where not, the compiler leaves out what they need.
+override PERIODIC: bool = true;
+override DEFORMS: bool = true;
+
+// Cells from one side of the periodic box to the other; 0 along axes that are not periodic.
+fn period_of(params: Params) -> vec3<i32> {
+    return select(vec3<i32>(0), params.period, PERIODIC);
+}
+
+fn deforms(params: Params) -> bool {
+    return DEFORMS && params.deforms == 1u;
+}
+
 // Level of a sphere: the finest whose cells are larger than its diameter and the skin.
 fn level_of(radius: f32, params: Params) -> u32 {
     var level = 0u;
@@ -38,11 +51,11 @@ fn reach(sphere: Sphere, level: u32, params: Params) -> Reach {
     // rounding hides none.
     let reach = sphere.radius + 0.5 * (params.finest * scale) + 0.51 * params.skin;
     // What is this near in a box that deforms, before it was tilted.
-    let wide = reach * select(vec3<f32>(1.0), 1.0 + abs(params.tilt), params.deforms == 1u);
+    let wide = reach * select(vec3<f32>(1.0), 1.0 + abs(params.tilt), deforms(params));
     let first = home + vec3<i32>(floor((place - wide) / size));
     let last = home + vec3<i32>(floor((place + wide) / size));
     // All around a periodic box, and no further.
-    let period = params.period >> vec3<u32>(level);
+    let period = period_of(params) >> vec3<u32>(level);
     let around = first + period - vec3<i32>(1);
     return Reach(first, select(last, min(last, around), period > vec3<i32>(0)));
 }
@@ -72,7 +85,7 @@ fn nearest(cells: vec3<i32>, period: vec3<i32>) -> vec3<i32> {
 // From one place in the periodic box to the nearest image of another, m, of which the cell is `cells` away and the offset in it
 // `offset` (m).
 fn shortest_way(cells: vec3<i32>, offset: vec3<f32>, params: Params) -> vec3<f32> {
-    let period = params.period;
+    let period = period_of(params);
     var near = nearest(cells, period);
     let so_far = vec3<f32>(near) * params.cell_size + offset;
     if all(period == vec3<i32>(0)) {
@@ -83,7 +96,7 @@ fn shortest_way(cells: vec3<i32>, offset: vec3<f32>, params: Params) -> vec3<f32
     let round = max(period, vec3<i32>(0));
     near -= select(vec3<i32>(0), round, so_far > half) - select(vec3<i32>(0), round, so_far < -half);
     let way = vec3<f32>(near) * params.cell_size + offset;
-    if params.deforms == 0u {
+    if !deforms(params) {
         return way;
     }
     // The same in the box as it is, which is tilted at most by half of its length.
@@ -94,7 +107,7 @@ fn shortest_way(cells: vec3<i32>, offset: vec3<f32>, params: Params) -> vec3<f32
 
 // A way in the box before it was tilted, m, from one in it as it is.
 fn upright(way: vec3<f32>, params: Params) -> vec3<f32> {
-    if params.deforms == 0u {
+    if !deforms(params) {
         return way;
     }
     return way - params.tilt * dot(params.gradient, way);

@@ -1,5 +1,6 @@
-// The neighbour lists, in one buffer: where the list of each sphere starts, with room for further spheres, then the
-// entries of all lists. These lie in a ring, from `Stats.first_entry` on. What imports this declares `lists`, and knows `params`.
+// The neighbour lists, in one buffer: where the list of each sphere starts, with room for further spheres; then, with as much
+// room, the spheres that have walls in their lists, in any order; then the entries of all lists. These lie in a ring, from
+// `Stats.first_entry` on. What imports this declares `lists`, and knows `params`.
 
 // Place of the first entry; an entry point sets it.
 var<private> first_entry: u32;
@@ -22,6 +23,11 @@ fn wrapped(place: u32) -> u32 {
 
 fn ring_length() -> u32 {
     return arrayLength(&lists) - ring_start();
+}
+
+// Element of `lists` where the spheres that have walls in their lists start.
+fn near_walls_start() -> u32 {
+    return params.ring_start / 2u;
 }
 
 // Element of `lists` where the ring starts.

@@ -38,35 +38,41 @@ fn nearest_point(closest: Closest, point: vec3<f32>) -> vec3<f32> {
     return point - closest.distance * closest.normal;
 }
 
+// Kinds of facets that there are, a bit for each: the compiler leaves out the others.
+override FACET_KINDS: u32 = 0xffffffffu;
+
+fn is_kind(facet: Facet, kind: u32) -> bool {
+    return ((FACET_KINDS >> kind) & 1u) == 1u && facet.kind == kind;
+}
+
 fn closest(facet: Facet, point: vec3<f32>, depth: f32) -> Closest {
-    switch facet.kind {
-        case PLANE: {
-            return face(dot(facet.a, point), facet.a, facet.side, FAR);
-        }
-        case RECTANGLE: {
-            return rectangle(facet, point, depth);
-        }
-        case TRIANGLE: {
-            return triangle(facet, point, depth);
-        }
-        case REVOLVED: {
-            return revolved(facet, point, depth);
-        }
-        case BALL: {
-            let distance = length(point);
-            let normal = unit(point, distance, vec3<f32>(0.0, 1.0, 0.0));
-            return face(distance - facet.a.x, normal, facet.side, depth);
-        }
-        case TORUS: {
-            let out = outwards(point);
-            let from_ring = point - facet.a.x * out;
-            let distance = length(from_ring);
-            return face(distance - facet.a.y, unit(from_ring, distance, out), facet.side, depth);
-        }
-        default: {
-            return sampled(facet, point, depth);
-        }
+    if is_kind(facet, PLANE) {
+        return face(dot(facet.a, point), facet.a, facet.side, FAR);
     }
+    if is_kind(facet, RECTANGLE) {
+        return rectangle(facet, point, depth);
+    }
+    if is_kind(facet, TRIANGLE) {
+        return triangle(facet, point, depth);
+    }
+    if is_kind(facet, REVOLVED) {
+        return revolved(facet, point, depth);
+    }
+    if is_kind(facet, BALL) {
+        let distance = length(point);
+        let normal = unit(point, distance, vec3<f32>(0.0, 1.0, 0.0));
+        return face(distance - facet.a.x, normal, facet.side, depth);
+    }
+    if is_kind(facet, TORUS) {
+        let out = outwards(point);
+        let from_ring = point - facet.a.x * out;
+        let distance = length(from_ring);
+        return face(distance - facet.a.y, unit(from_ring, distance, out), facet.side, depth);
+    }
+    if is_kind(facet, SAMPLED) {
+        return sampled(facet, point, depth);
+    }
+    return far();
 }
 
 // Distance of a point from a facet, from whichever side that is felt.

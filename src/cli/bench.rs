@@ -192,6 +192,7 @@ impl Report {
                 ("Time of each pass, ms", self.passes()),
                 ("What was timed, and its results", self.results()),
                 ("Part of the speed of a memory copy", self.rooflines()),
+                ("What a step asks of host and device", self.traffic()),
             ] {
                 if rows.len() > 1 {
                     terminal::print(format_args!("\n{title}\n{}", table(&rows)))?;
@@ -291,6 +292,20 @@ impl Report {
             let passes = roofline.passes.iter();
             cells.extend(passes.map(|pass| pass.fraction.map_or("-".to_owned(), percent)));
             rows.push(cells);
+        }
+        rows
+    }
+
+    fn traffic(&self) -> Vec<Vec<String>> {
+        let mut rows = vec![row(["scene", "dispatches/step", "waits/step"])];
+        for scene in &self.scenes {
+            if let Some(traffic) = &scene.traffic {
+                rows.push(vec![
+                    scene.scene.clone(),
+                    format!("{:.2}", traffic.dispatches_per_step),
+                    format!("{:.5}", traffic.waits_per_step),
+                ]);
+            }
         }
         rows
     }

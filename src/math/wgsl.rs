@@ -78,37 +78,43 @@ impl Layout {
         )
     }
 
-    /// Functions in WGSL for the struct, of `f32` and `vec3<f32>` alone, of which an array `rows` of `vec4<f32>` has the
-    /// first ones for each place, as many as the constant `count` says: `read_history` and `write_history` of the
+    /// Functions in WGSL for the struct, of `f32` and `vec3<f32>` alone, of which an array `numbers` of `f32` has the
+    /// first numbers for each place, as many as the constant `count` says: `read_history` and `write_history` of the
     /// struct `History`, for which what lies behind is zero, and `is_empty`, whether all of it is zero.
-    pub fn partial(&self, rows: &str, count: &str) -> String {
+    pub fn partial(&self, numbers: &str, count: &str) -> String {
         let name = self.name;
         let function = name.to_lowercase();
         let (mut read, mut write, mut empty) = (String::new(), String::new(), Vec::new());
-        for row in 0..self.size / 16 {
-            let at = format!("{rows}[{count} * place + {row}u]");
-            let own = self.members.iter().filter(|own| own.offset / 16 == row);
-            let (mut taken, mut given) = (String::new(), Vec::new());
-            for &Member { name, wgsl, offset } in own {
-                taken += &format!("        value.{name} = row.{};\n", components(wgsl, offset));
-                given.push(format!("value.{name}"));
-                empty.push(match wgsl {
-                    "vec3<f32>" => format!("all(value.{name} == vec3<f32>())"),
-                    _ => format!("value.{name} == 0.0"),
-                });
-            }
-            let given = given.join(", ");
-            read +=
-                &format!("    if {count} > {row}u {{\n        let row = {at};\n{taken}    }}\n");
-            write += &format!(
-                "    if {count} > {row}u {{\n        {at} = vec4<f32>({given});\n    }}\n"
-            );
+        for &Member { name, wgsl, offset } in self.members {
+            let first = offset / 4;
+            let at = |k: usize| format!("{numbers}[first + {}u]", first + k);
+            let (taken, given, none) = match wgsl {
+                "vec3<f32>" => (
+                    format!("vec3<f32>({}, {}, {})", at(0), at(1), at(2)),
+                    ["x", "y", "z"]
+                        .iter()
+                        .zip(0..)
+                        .fold(String::new(), |given, (axis, k)| {
+                            given + &format!("        {} = value.{name}.{axis};\n", at(k))
+                        }),
+                    format!("all(value.{name} == vec3<f32>())"),
+                ),
+                _ => (
+                    at(0),
+                    format!("        {} = value.{name};\n", at(0)),
+                    format!("value.{name} == 0.0"),
+                ),
+            };
+            let used = format!("    if {count} > {first}u {{\n");
+            read += &format!("{used}        value.{name} = {taken};\n    }}\n");
+            write += &format!("{used}{given}    }}\n");
+            empty.push(none);
         }
         let empty = empty.join(" && ");
         format!(
             "override {count}: u32 = 0u;\n\n\
-             fn read_{function}(place: u32) -> {name} {{\n    var value: {name};\n{read}    return value;\n}}\n\n\
-             fn write_{function}(place: u32, value: {name}) {{\n{write}}}\n\n\
+             fn read_{function}(place: u32) -> {name} {{\n    let first = {count} * place;\n    var value: {name};\n{read}    return value;\n}}\n\n\
+             fn write_{function}(place: u32, value: {name}) {{\n    let first = {count} * place;\n{write}}}\n\n\
              fn is_empty(value: {name}) -> bool {{\n    return {empty};\n}}\n\n"
         )
     }

@@ -109,7 +109,7 @@ impl State {
     /// Whether contacts as `model` has them keep no more history, and act no farther away, than those that
     /// this state was made for.
     pub(crate) fn holds(&self, model: &Model) -> bool {
-        History::size(model) <= self.params.history_size
+        History::used(model) <= self.params.history_values
             && Grid::new(model).skin <= self.params.skin * (1.0 + f32::EPSILON)
     }
 

@@ -83,6 +83,8 @@ impl State {
                     Law::Impulse => IMPULSE,
                 },
                 history_size: History::size(model),
+                history_values: History::used(model),
+                facet_kinds: walls.facet_kinds,
                 limit_damping: model.contact.limit_damping.into(),
                 tangential_damping: model.contact.tangential_damping as f32,
                 // Impulses stop what would touch before the step is over.

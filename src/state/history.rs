@@ -57,21 +57,27 @@ impl History {
     /// Elements that it has.
     pub const ELEMENTS: usize = History::VALUES / 4;
 
-    /// Elements that each contact of a model keeps.
-    pub(super) fn size(model: &Model) -> u32 {
+    /// Numbers that each contact of a model uses: the first ones.
+    pub(super) fn used(model: &Model) -> u32 {
         let of_pair = |pair: &PairLaw| {
             let used = History::used_by(pair).values();
             let last = used.iter().rposition(|&used| used > 0.0);
-            last.map_or(0, |last| last / 4 + 1)
+            last.map_or(0, |last| last + 1)
         };
-        let size = match model.contact.law {
+        let used = match model.contact.law {
             Law::HookeViscous => 0,
-            Law::Custom(_) => History::ELEMENTS,
+            Law::Custom(_) => History::VALUES,
             Law::HookeHistory | Law::HertzMindlin | Law::Impulse => {
-                model.pairs.iter().map(of_pair).max().unwrap_or(1)
+                let of_pairs = model.pairs.iter().map(of_pair).max();
+                of_pairs.unwrap_or(History::PLAIN_VALUES)
             }
         };
-        size as u32
+        used as u32
+    }
+
+    /// Elements that each contact of a model keeps.
+    pub(super) fn size(model: &Model) -> u32 {
+        History::used(model).div_ceil(4)
     }
 
     /// From its first elements, those of [`State::history`](super::State::history) that belong to an entry.

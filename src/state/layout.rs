@@ -67,7 +67,7 @@ pub const APPLIED: u32 = u32::MAX;
 
 /// Functions in WGSL that read and write the history of a contact in [`State::history`](super::State::history).
 pub(crate) static HISTORY: LazyLock<String> =
-    LazyLock::new(|| History::LAYOUT.partial("history", "HISTORY_SIZE"));
+    LazyLock::new(|| History::LAYOUT.partial("history", "HISTORY_VALUES"));
 
 shared_constants! {
     /// Threads in a workgroup, of every pass.
@@ -229,6 +229,10 @@ shared_structs! {
         pub law: u32,
         /// Elements of the history of each contact, see [`History`]; 0 if the law has none.
         pub history_size: u32,
+        /// Numbers of that history which the law and its materials use: the first ones. A device keeps these alone.
+        pub history_values: u32,
+        /// Kinds of facets that there are: a bit for each.
+        pub facet_kinds: u32,
         /// 1 if spring and dashpot together never pull.
         pub limit_damping: u32,
         /// Tangential dashpot as a fraction of the normal one.
@@ -356,6 +360,13 @@ shared_structs! {
 }
 
 impl Params {
+    /// Whether the GPU engine poses the spheres of bodies for the next step where it moves these: nothing but contacts acts on
+    /// them, the box stays as it is, and a body has few spheres, for one thread has them all.
+    pub fn poses_early(&self) -> bool {
+        let few = self.sphere_count <= 16 * self.body_count;
+        few && self.forces == 0 && self.deforms == 0
+    }
+
     /// Has the box be as it is in the step `step`.
     pub fn deform(&mut self, step: u32) {
         if self.deforms == 0 {
@@ -906,6 +917,10 @@ shared_structs! {
         pub rebuilds: u32,
         /// On the device, place of the first entry of the neighbour lists, which lie in a ring there; else 0.
         pub first_entry: u32,
+        /// On the device, number of spheres that have walls in their lists; else 0.
+        pub near_walls: Atomic,
+        /// Zero.
+        pub _pad: [u32; 3],
     }
 }
 

@@ -233,6 +233,15 @@ impl State {
         load(body, self.members_of(body), loads)
     }
 
+    /// The spheres that have walls in their neighbour lists.
+    pub(crate) fn near_walls(&self) -> impl Iterator<Item = u32> + '_ {
+        let lists = self.neighbour_starts.windows(2).zip(0..);
+        let near = lists.filter(|(list, _)| {
+            list[1] > list[0] && self.neighbours[list[1] as usize - 1] & layout::WALL != 0
+        });
+        near.map(|(_, sphere)| sphere)
+    }
+
     /// The facets of all walls, those of the first one first.
     pub fn facets(&self) -> &[Facet] {
         let Params {

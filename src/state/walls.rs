@@ -166,6 +166,8 @@ pub(super) struct Walls {
     pub(super) kinematic: Vec<KinematicWall>,
     pub(super) anchors: Vec<DVec3>,
     pub(super) geometry: Vec<UVec4>,
+    /// See [`Params::facet_kinds`].
+    pub(super) facet_kinds: u32,
     pub(super) facet_start: usize,
     pub(super) node_start: usize,
     pub(super) sample_start: usize,
@@ -274,6 +276,9 @@ impl Walls {
             kinematic,
             anchors,
             geometry,
+            facet_kinds: facets
+                .iter()
+                .fold(0, |kinds, facet| kinds | 1 << facet.kind),
             facet_start,
             node_start,
             sample_start,

@@ -71,6 +71,7 @@ fn all_that_makes_a_figure_mean_something_is_reported() {
         "sphere_steps_per_s",
         "ms_per_step",
         "passes",
+        "traffic",
         "list_builds",
         "memory_bytes",
         "memory_bytes_per_sphere",
@@ -144,6 +145,10 @@ fn the_gpu_is_measured_alike() {
     assert_eq!(scene["repeatable"], true);
     assert!(scene["memory_bytes_per_sphere"].as_f64().unwrap() > 100.0);
     has_roofline(scene);
+    // Few steps, so many of them may build lists.
+    let dispatches = scene["traffic"]["dispatches_per_step"].as_f64().unwrap();
+    assert!((3.0..30.0).contains(&dispatches), "{dispatches}");
+    assert!(scene["traffic"]["waits_per_step"].as_f64().unwrap() > 0.0);
 }
 
 /// The roofline is there, and adds up.

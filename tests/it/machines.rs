@@ -4,6 +4,8 @@ use std::ops::ControlFlow;
 
 use crate::common::{device, gpu_options};
 use crate::output::{Place, heap};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use rockfall::output::{Record, RunFolder, RunSummary};
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::observe::Observer;
@@ -194,6 +196,95 @@ fn what_webgpu_promises_is_enough_and_buffers_that_are_too_small_are_named() {
             && error.to_string().contains("allows 4096 at most"),
         "{error}"
     );
+}
+
+/// What an entry point of `tools/isa/src/exact.wgsl` makes of pairs of numbers.
+fn computed(entry: &str, worse: i32, given: &[[f32; 2]]) -> Vec<f32> {
+    let Context { device, queue, .. } = device();
+    let shader = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: None,
+        source: wgpu::ShaderSource::Wgsl(include_str!("../../tools/isa/src/exact.wgsl").into()),
+    });
+    let is_exact = entry.starts_with("exact");
+    let constants = [("WORSE", f64::from(worse))];
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: None,
+        layout: None,
+        module: &shader,
+        entry_point: Some(entry),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: if is_exact { &constants } else { &[] },
+            ..Default::default()
+        },
+        cache: None,
+    });
+    let buffer = |size: usize, usage| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: size as u64,
+            usage,
+            mapped_at_creation: false,
+        })
+    };
+    use wgpu::BufferUsages as Usages;
+    let (from, to) = (size_of_val(given), size_of_val(given) / 2);
+    let numbers = buffer(from, Usages::STORAGE | Usages::COPY_DST);
+    let found = buffer(to, Usages::STORAGE | Usages::COPY_SRC);
+    let staging = buffer(to, Usages::MAP_READ | Usages::COPY_DST);
+    queue.write_buffer(&numbers, 0, bytemuck::cast_slice(given));
+    let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[(0, &numbers), (1, &found)].map(|(binding, buffer)| wgpu::BindGroupEntry {
+            binding,
+            resource: buffer.as_entire_binding(),
+        }),
+    });
+    let mut encoder = device.create_command_encoder(&Default::default());
+    let mut compute = encoder.begin_compute_pass(&Default::default());
+    compute.set_pipeline(&pipeline);
+    compute.set_bind_group(0, &bind_group, &[]);
+    compute.dispatch_workgroups((given.len() as u32).div_ceil(64), 1, 1);
+    drop(compute);
+    encoder.copy_buffer_to_buffer(&found, 0, &staging, 0, to as u64);
+    queue.submit([encoder.finish()]);
+    staging.map_async(wgpu::MapMode::Read, .., |outcome| outcome.unwrap());
+    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
+}
+
+/// Integers find the nearest number from one that is some units of the last place off, as far as WGSL lets an adapter be. Which
+/// scenes do not need yet: `docs/book/src/gpu.md` says what it costs.
+#[test]
+fn quotients_and_roots_can_be_had_correctly_rounded_on_any_adapter() {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    // Of like size, so that most results are normal; and those near the ends of a binade.
+    let mut number = || {
+        let [exponent, kind, bits] = [126, 4, 1 << 23].map(|most| random.next_u32() % most);
+        let mantissa = match kind {
+            0 => bits % 4,
+            1 => 0x7f_ffff - bits % 4,
+            _ => bits,
+        };
+        f32::from_bits((64 + exponent) << 23 | mantissa)
+    };
+    let given: Vec<[f32; 2]> = (0..40_000).map(|_| [number(), number()]).collect();
+    let quotients: Vec<f32> = given.iter().map(|[a, b]| a / b).collect();
+    let roots: Vec<f32> = given.iter().map(|[a, _]| a.sqrt()).collect();
+    for worse in [-3, -1, 0, 2, 3] {
+        for (entry, expected) in [("exact_quotient", &quotients), ("exact_root", &roots)] {
+            let found = computed(entry, worse, &given);
+            let pairs = given.iter().zip(expected).zip(&found);
+            for ((given, expected), found) in pairs {
+                // Beyond those, the adapter's own result stays.
+                let is_inside = (1e-37..1e38).contains(expected);
+                assert!(
+                    !is_inside || expected == found,
+                    "{entry} {given:?}: {found:?}, expected {expected:?}, {worse} units off"
+                );
+            }
+        }
+    }
 }
 
 #[test]

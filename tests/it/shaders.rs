@@ -123,6 +123,23 @@ fn every_shader_can_be_written_for_every_interface() {
     }
 }
 
+/// Puts every shader and the entry points of its computations down in the file that ROCKFALL_SHADERS names: the tests of the page give them to
+/// Chromium's compiler.
+#[test]
+#[ignore = "writes a file: `cargo xtask test --web` asks for it"]
+fn every_shader_is_put_down() {
+    let path = std::env::var("ROCKFALL_SHADERS").expect("a file in ROCKFALL_SHADERS");
+    let shaders = all().into_iter().map(|(name, source)| {
+        let module = parse(&source);
+        let entries = module.entry_points.iter();
+        let computes = entries.filter(|entry| entry.stage == naga::ShaderStage::Compute);
+        let names: Vec<&str> = computes.map(|entry| entry.name.as_str()).collect();
+        serde_json::json!({ "name": name, "source": source, "computations": names })
+    });
+    let text = serde_json::Value::from_iter(shaders).to_string();
+    std::fs::write(path, text).unwrap();
+}
+
 #[test]
 fn a_shader_that_cannot_be_written_for_an_interface_is_seen() {
     // OpenGL ES 3.1 has no arrays of cube textures.

@@ -1,6 +1,6 @@
 """The page in Chromium, beside the program: `cargo xtask test --web` runs this.
 
-ROCKFALL_PAGE is the folder of the page, ROCKFALL the program, ROCKFALL_CHROMIUM the browser. A software adapter draws and
+ROCKFALL_PAGE is the folder of the page, ROCKFALL the program, ROCKFALL_SHADERS a file with all shaders, ROCKFALL_CHROMIUM the browser. A software adapter draws and
 computes unless ROCKFALL_WEBGPU_ADAPTER names another one, such as "default". Pictures of what the tests saw go to the
 folder `seen` beside the page.
 """
@@ -49,6 +49,29 @@ BALL = """{
   "bodies": [ { "shape": "ball", "position": [0, 0.25, 0] } ]
 }
 """
+
+
+# What Tint says against shaders; computations it compiles as far as the driver.
+COMPILE = """async (shaders) => {
+  const adapter = await navigator.gpu.requestAdapter();
+  const device = await adapter.requestDevice();
+  const told = [];
+  for (const { name, source, computations } of shaders) {
+    device.pushErrorScope("validation");
+    const module = device.createShaderModule({ code: source });
+    const { messages } = await module.getCompilationInfo();
+    for (const { type, message, lineNum } of messages) {
+      if (type === "error") told.push(`${name}, line ${lineNum}: ${message}`);
+    }
+    for (const entryPoint of computations) {
+      const made = device.createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint } });
+      await made.catch((error) => told.push(`${name}, ${entryPoint}: ${error.message}`));
+    }
+    await device.popErrorScope();
+  }
+  device.destroy();
+  return told;
+}"""
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -173,6 +196,19 @@ class Page(unittest.TestCase):
                 print(f"  positions differ by {off} m at most")
                 self.assertLess(off, 1e-4)
         self.assert_quiet()
+
+    def test_every_shader_compiles(self):
+        """By Tint, Chromium's compiler: also what no scene of the page needs."""
+        shaders = json.loads(pathlib.Path(os.environ["ROCKFALL_SHADERS"]).read_text())
+        # A mistake, so that it is seen to be told.
+        wrong = {"name": "wrong", "source": "fn f() -> u32 { return 1.5; }", "computations": []}
+        page = self.open("#scene=stack")
+        told = page.evaluate(COMPILE, [wrong, *shaders])
+        self.assertIn("wrong", told[0])
+        self.assertEqual(told[1:], [])
+        compiled = sum(len(shader["computations"]) for shader in shaders)
+        print(f"\n{len(shaders)} shaders, {compiled} computations of them as pipelines")
+        self.assertGreater(compiled, 30)
 
     def test_what_is_wrong_is_said_at_its_line(self):
         page = self.open("#scene=stack")

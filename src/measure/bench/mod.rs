@@ -99,6 +99,15 @@ pub struct LeftOut {
     pub reason: String,
 }
 
+/// What a step of the GPU engine asks of host and device, on average.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Traffic {
+    /// Dispatches in a step, those without threads too.
+    pub dispatches_per_step: f64,
+    /// How often the host waits for the device in a step.
+    pub waits_per_step: f64,
+}
+
 /// The benchmark of a scene.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
@@ -131,6 +140,8 @@ pub struct Measurement {
     pub passes: Option<Vec<PassTime>>,
     /// How near a step comes to what the memory can move; `None` if that was not asked for.
     pub roofline: Option<Roofline>,
+    /// What the timed steps asked of host and device; `None` on the CPU.
+    pub traffic: Option<Traffic>,
     /// In how many of the timed steps of a repeat the neighbour lists were built.
     pub list_builds: u32,
     /// Size of all buffers of the engine, bytes.
@@ -278,6 +289,7 @@ impl Bench {
         let mut hashes = Vec::new();
         let mut summary = simulation.summary()?;
         let mut list_builds = 0;
+        let mut traffic = None;
         for repeat in 0..repeats {
             progress(Progress {
                 stage: "timing",
@@ -286,9 +298,18 @@ impl Bench {
             });
             again(simulation, &start, begin, warm_up_steps)?;
             let builds_before = simulation.stats().rebuilds;
+            let work_before = asked(simulation);
             let clock = Instant::now();
             simulation.step(steps)?;
             times.push(clock.elapsed());
+            let asked = asked(simulation).zip(work_before);
+            traffic = asked.map(|(after, before)| {
+                let [dispatches, waits] = [0, 1].map(|k| (after[k] - before[k]) as f64);
+                Traffic {
+                    dispatches_per_step: dispatches / steps as f64,
+                    waits_per_step: waits / steps as f64,
+                }
+            });
             list_builds = simulation.stats().rebuilds - builds_before;
             summary = simulation.summary()?;
             hashes.push(summary.state_hash);
@@ -306,14 +327,17 @@ impl Bench {
         let ms_per_step = Spread::new(times.iter().map(ms));
         let roofline = if self.options.roofline {
             let stats = simulation.stats();
-            let params = simulation.state()?.params;
+            let state = simulation.state()?;
+            let (params, near_walls) = (state.params, state.near_walls().count());
             let sizes = roofline::Sizes {
                 bodies: params.body_count.into(),
                 spheres: params.sphere_count.into(),
+                poses_early: params.poses_early(),
                 buckets: params.bucket_count.into(),
                 entries: stats.neighbours.into(),
+                near_walls: near_walls as f64,
                 touching: settled.contacts_per_sphere * work.spheres,
-                history: 16.0 * f64::from(params.history_size),
+                history: 4.0 * f64::from(params.history_values),
                 steps_per_list: steps as f64 / f64::from(list_builds.max(1)),
                 forced: f64::from(params.body_count * params.forces),
                 bonded: f64::from(params.body_count * params.bonds),
@@ -346,6 +370,7 @@ impl Bench {
             ms_per_step,
             passes,
             roofline,
+            traffic,
             list_builds,
             memory_bytes,
             memory_bytes_per_sphere: memory_bytes as f64 / work.spheres,
@@ -355,6 +380,19 @@ impl Bench {
             state_hash: format!("{:016x}", summary.state_hash),
             repeatable: hashes.iter().all(|&hash| hash == summary.state_hash),
         })
+    }
+}
+
+/// Dispatches and waits so far; `None` on the CPU.
+fn asked(simulation: &Simulation) -> Option<[u64; 2]> {
+    #[cfg(feature = "gpu")]
+    return simulation
+        .gpu()
+        .map(|engine| [engine.dispatches(), engine.waits()]);
+    #[cfg(not(feature = "gpu"))]
+    {
+        let _ = simulation;
+        None
     }
 }
 

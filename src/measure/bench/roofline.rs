@@ -42,11 +42,15 @@ pub struct PassRoofline {
 pub(super) struct Sizes {
     pub bodies: f64,
     pub spheres: f64,
+    /// Whether `integrate` poses the spheres: see [`Params::poses_early`](crate::state::layout::Params::poses_early).
+    pub poses_early: bool,
     pub buckets: f64,
     /// Entries of the neighbour lists.
     pub entries: f64,
     /// Those of them that touch.
     pub touching: f64,
+    /// Spheres that have walls in their lists.
+    pub near_walls: f64,
     /// Bytes of the history of a contact.
     pub history: f64,
     /// Steps for which the lists hold.
@@ -74,6 +78,7 @@ impl Sizes {
         let account = 16.0;
         let entry = INDEX + self.history;
         let bytes = match pass {
+            Pass::Pose if self.poses_early => 0.0,
             // The index of a body lies in the half with the place.
             Pass::Pose => self.bodies * body + self.spheres * (place + sphere),
             // Bucket and slot of each sphere; counts, cleared, read and written.
@@ -97,8 +102,8 @@ impl Sizes {
                     + self.entries * INDEX
                     + self.touching * 2.0 * self.history
             }
-            // The last entry of each list; contacts with walls are few.
-            Pass::Walls => self.spheres * 2.0 * INDEX,
+            // Its index, start and last entry; contacts with walls are few.
+            Pass::Walls => self.near_walls * (3.0 * INDEX + sphere + 2.0 * load),
             Pass::Forces => self.forced * (body + 2.0 * size_of::<BodyForce>() as f64),
             // The other body of each end is read besides.
             Pass::Bonds => {
@@ -112,7 +117,9 @@ impl Sizes {
                         + self.entries * INDEX)
             }
             Pass::Integrate => {
-                self.bodies * 2.0 * body
+                let posed = if self.poses_early { sphere } else { 0.0 };
+                self.spheres * posed
+                    + self.bodies * 2.0 * body
                     + self.forced * size_of::<BodyForce>() as f64
                     + self.spheres * load
             }
@@ -140,7 +147,8 @@ impl Roofline {
             .enumerate()
             .map(|(index, &pass)| {
                 let bytes = sizes.bytes(pass);
-                let time = times.map(|times| times[index].ms).filter(|&ms| ms > 0.0);
+                let time = times.map(|times| times[index].ms);
+                let time = time.filter(|&ms| ms > 0.0 && bytes > 0.0);
                 PassRoofline {
                     pass: pass.name(),
                     bytes,
@@ -169,8 +177,10 @@ mod tests {
         let sizes = Sizes {
             bodies: 1.0,
             spheres: 1.0,
+            poses_early: true,
             buckets: 1.0,
             entries: 10.0,
+            near_walls: 0.0,
             touching: 6.0,
             history: 16.0,
             steps_per_list: 20.0,
@@ -179,8 +189,15 @@ mod tests {
             bond_ends: 0.0,
             heated: 0.0,
         };
+        // Body read and written, load read, sphere written.
+        assert_eq!(sizes.bytes(Pass::Pose), 0.0);
+        assert_eq!(sizes.bytes(Pass::Integrate), 160.0 + 48.0 + 64.0);
+        let apart = Sizes {
+            poses_early: false,
+            ..sizes
+        };
         // Body and index of the body read; sphere written.
-        assert_eq!(sizes.bytes(Pass::Pose), 80.0 + 32.0 + 64.0);
+        assert_eq!(apart.bytes(Pass::Pose), 80.0 + 32.0 + 64.0);
         // Sphere, start, account read; load written; list read; histories read and written.
         assert_eq!(
             sizes.bytes(Pass::Contacts),

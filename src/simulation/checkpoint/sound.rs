@@ -375,6 +375,7 @@ impl Checkpoint {
             && overlap.is_finite()
             && overlap >= 0.0
             && stats.first_entry == 0
+            && stats.near_walls == 0
             && stats.neighbours as usize <= room
             && stats.steps == self.header.steps as u32;
         expect(right, || "sums over the run that cannot be".to_owned())

@@ -53,10 +53,11 @@ fn home(field: Field) -> Field {
     }
 }
 
-/// Where a field starts in its buffer, bytes, if there is room for `starts` bytes of starts of neighbour lists.
+/// Where a field starts in its buffer, bytes, if there is room for `starts` bytes of starts of neighbour lists. Between these and
+/// the entries there is as much for the spheres that are near walls: see `shaders/shared/lists.wgsl`.
 fn offset(starts: u64, field: Field) -> u64 {
     match field {
-        Field::Neighbours => starts,
+        Field::Neighbours => 2 * starts,
         Field::WallSums => size_of::<Stats>() as u64,
         _ => 0,
     }
@@ -227,7 +228,9 @@ impl Buffers {
         for (&field, buffer) in &self.fields {
             let needed = match field {
                 // The ring is behind the starts: where these get more room, it moves.
-                Field::Neighbours if kept_starts.is_some() => starts + self.length(field),
+                Field::Neighbours if kept_starts.is_some() => {
+                    offset(starts, field) + self.length(field)
+                }
                 Field::Neighbours | Field::History => continue,
                 _ => match whole_length(starts, state, field) {
                     needed if needed > buffer.size() => needed,
@@ -248,7 +251,7 @@ impl Buffers {
                 let (ring, length) = (self.offset(field), self.length(field));
                 let used = self.length(Field::NeighbourStarts);
                 encoder.copy_buffer_to_buffer(old, 0, &larger, 0, used);
-                encoder.copy_buffer_to_buffer(old, ring, &larger, starts, length);
+                encoder.copy_buffer_to_buffer(old, ring, &larger, offset(starts, field), length);
             } else if field.is_carried() {
                 encoder.copy_buffer_to_buffer(old, 0, &larger, 0, old.size());
             }
@@ -289,7 +292,7 @@ impl Buffers {
         let params = Params {
             neighbour_capacity,
             lookahead,
-            ring_start: (self.kept_starts.size() / 4) as u32,
+            ring_start: (self.offset(Field::Neighbours) / 4) as u32,
             ..state.params
         };
         self.set_params(context, params);
@@ -330,12 +333,26 @@ impl Buffers {
         for field in Field::ALL {
             self.write(context, field, state);
         }
+        let near_walls: Vec<u32> = state.near_walls().collect();
+        let lists = self.field(Field::Neighbours);
+        context.write(lists, self.kept_starts.size(), cast_slice(&near_walls));
+        let count = near_walls.len() as u32;
+        let place = std::mem::offset_of!(Stats, near_walls) as u64;
+        context.write(self.field(Field::Stats), place, bytes_of(&count));
     }
 
     /// Overwrites a field, which must have room for that of `state`.
     pub fn write(&self, context: &Context, field: Field, state: &State) {
         let (buffer, offset) = (self.field(field), self.offset(field));
-        context.write(buffer, offset, state.bytes(field));
+        let bytes = state.bytes(field);
+        match packed_history(&state.params) {
+            Some((packed, whole)) if field == Field::History => {
+                let contacts = bytes.chunks_exact(whole);
+                let kept: Vec<u8> = contacts.flat_map(|own| &own[..packed]).copied().collect();
+                context.write(buffer, offset, &kept);
+            }
+            _ => context.write(buffer, offset, bytes),
+        }
     }
 
     /// Overwrites a field, for which there may be no room yet.
@@ -398,10 +415,28 @@ impl Buffers {
     ) -> Result<()> {
         let (buffer, ring) = (self.field(field), self.offset(field));
         let cut = u64::from(first) * entry_bytes(&self.params_value, field);
-        let behind = (self.lengths[&field] - cut).min(bytes.len() as u64);
-        let (start, end) = bytes.split_at_mut(behind as usize);
+        let packing = packed_history(&self.params_value).filter(|_| field == Field::History);
+        let mut kept = Vec::new();
+        let wanted = match packing {
+            Some((packed, whole)) => {
+                kept.resize(bytes.len() / whole * packed, 0);
+                &mut kept[..]
+            }
+            None => &mut *bytes,
+        };
+        let behind = (self.lengths[&field] - cut).min(wanted.len() as u64);
+        let (start, end) = wanted.split_at_mut(behind as usize);
         context.read_by(patience, buffer, ring + cut, start).await?;
-        context.read_by(patience, buffer, ring, end).await
+        context.read_by(patience, buffer, ring, end).await?;
+        if let Some((packed, whole)) = packing {
+            let contacts = bytes.chunks_exact_mut(whole);
+            for (own, kept) in contacts.zip(kept.chunks_exact(packed)) {
+                let (used, unused) = own.split_at_mut(packed);
+                used.copy_from_slice(kept);
+                unused.fill(0);
+            }
+        }
+        Ok(())
     }
 
     /// Puts the poses that walls have after each of `steps` steps to where the device looks for them;
@@ -478,9 +513,16 @@ fn ring_bytes(params: &Params, field: Field) -> u64 {
 /// Bytes of one entry of the lists, or of its history.
 fn entry_bytes(params: &Params, field: Field) -> u64 {
     match field {
-        Field::History => 16 * u64::from(params.history_size),
+        Field::History => 4 * u64::from(params.history_values),
         _ => 4,
     }
+}
+
+/// Bytes of the numbers of a contact's history that a device keeps, and of the elements that a state keeps; `None` if they
+/// are the same.
+fn packed_history(params: &Params) -> Option<(usize, usize)> {
+    let (packed, whole) = (4 * params.history_values, 16 * params.history_size);
+    (packed < whole).then_some((packed as usize, whole as usize))
 }
 
 /// Size of the sums of the blocks that are scanned, bytes.

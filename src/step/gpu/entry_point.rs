@@ -1,6 +1,7 @@
+use glam::IVec3;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
-use super::kernels::{self, Needs};
+use super::kernels::{self, Kind, Needs};
 use super::shaders::{self, Shader};
 use crate::model::error::{Error, Result};
 use crate::state::layout::Params;
@@ -28,23 +29,27 @@ impl EntryPoint {
     pub fn all(params: &Params) -> Result<Vec<EntryPoint>> {
         let needs = Needs::of(params, params.moving_walls == 1);
         let mut made: Vec<EntryPoint> = Vec::new();
+        let posing = params.poses_early();
+        let posing = posing.then(|| kernels::entries_of_posing(needs));
         for entry in Pass::ALL
             .into_iter()
             .flat_map(|pass| kernels::entries(pass, needs))
+            .chain(posing.into_iter().flatten().flatten())
         {
             if made.iter().all(|other| other.name != entry.name) {
-                made.push(EntryPoint::new(entry.name, entry.file, true, params, None)?);
+                let (name, file) = (entry.name, entry.file);
+                made.push(EntryPoint::new(name, file, Kind::Builds, params, None)?);
             }
         }
         let pose = Shader::Pass(Pass::Pose);
-        made.push(EntryPoint::new(pose.name(), pose, false, params, None)?);
+        made.push(EntryPoint::new("pose", pose, Kind::Keeps, params, None)?);
         Ok(made)
     }
 
     pub(super) fn new(
         name: &'static str,
         file: Shader,
-        may_build: bool,
+        kind: Kind,
         params: &Params,
         law: Option<&str>,
     ) -> Result<EntryPoint> {
@@ -66,13 +71,16 @@ impl EntryPoint {
         if module.entry_points.iter().all(|entry| entry.name != name) {
             return Err(wrong(format!("there is no entry point `{name}`")));
         }
-        // The law, the size of contact histories and whether there are several materials are known when a pipeline is made: the driver's compiler
-        // then leaves out what others need.
+        // What a scene has is known when a pipeline is made: the driver's compiler then leaves out what others need.
         let wanted = [
             ("LAW", params.law),
-            ("HISTORY_SIZE", params.history_size),
+            ("HISTORY_VALUES", params.history_values),
             ("ONE_MATERIAL", (params.material_count == 1).into()),
-            ("MAY_BUILD", may_build.into()),
+            ("FACET_KINDS", params.facet_kinds),
+            ("PERIODIC", (params.period != IVec3::ZERO).into()),
+            ("DEFORMS", params.deforms),
+            ("MAY_BUILD", (kind == Kind::Builds).into()),
+            ("DECIDES", (kind == Kind::Posed).into()),
         ];
         let constants = wanted
             .into_iter()

@@ -190,6 +190,32 @@ pub(super) fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
     }
 }
 
+/// What a step may do, and what the one before has done for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// It may build the neighbour lists.
+    Builds,
+    /// It may not.
+    Keeps,
+    /// It may not, and its spheres are posed already.
+    Posed,
+}
+
+/// The entry points in place of those of `integrate` and of the next `pose`, where bodies are posed as they are moved.
+pub(super) fn entries_of_posing(needs: Needs) -> [Vec<Entry>; 2] {
+    let own = |pass, name, threads| Entry {
+        name,
+        file: Shader::Pass(pass),
+        threads,
+        object: Object::Buckets,
+    };
+    let mut integrate = entries(Pass::Integrate, needs);
+    integrate.pop();
+    integrate.push(own(Pass::Integrate, "integrate_pose", Threads::Bodies));
+    let decide = own(Pass::Pose, "pose_decide", Threads::Group);
+    [integrate, vec![decide]]
+}
+
 /// A compiled entry point with its buffers.
 struct Kernel {
     program: Program,
@@ -204,6 +230,17 @@ pub(super) struct Kernels {
     passes: HashMap<Pass, Vec<Kernel>>,
     /// The pose of a step that may not build the lists.
     pose_only: Vec<Kernel>,
+    posing: Option<Posing>,
+}
+
+/// What poses spheres at the end of the step before, while their bodies are at hand.
+struct Posing {
+    /// In place of `integrate`.
+    integrate: Vec<Kernel>,
+    /// In place of the next `pose`, if that step may build the lists.
+    pose: Vec<Kernel>,
+    /// In place of its `pose` and `contacts`, if it may not.
+    contacts: Vec<Kernel>,
 }
 
 impl Kernels {
@@ -211,22 +248,40 @@ impl Kernels {
         let mut compiler = Compiler::new(context, buffers, law);
         let mut passes = HashMap::new();
         for pass in Pass::ALL {
-            passes.insert(pass, compiler.kernels(pass, true)?);
+            passes.insert(pass, compiler.kernels(pass, Kind::Builds)?);
         }
+        let params = &buffers.params_value;
+        let posing = match params.poses_early() {
+            true => {
+                let needs = Needs::of(params, buffers.has_moving_walls());
+                let [integrate, pose] = entries_of_posing(needs);
+                Some(Posing {
+                    integrate: compiler.compile(integrate, Kind::Builds)?,
+                    pose: compiler.compile(pose, Kind::Builds)?,
+                    contacts: compiler.kernels(Pass::Contacts, Kind::Posed)?,
+                })
+            }
+            false => None,
+        };
         Ok(Kernels {
             passes,
-            pose_only: compiler.kernels(Pass::Pose, false)?,
+            pose_only: compiler.kernels(Pass::Pose, Kind::Keeps)?,
+            posing,
         })
+    }
+
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Kernel> {
+        let posing = self.posing.iter_mut().flat_map(|own| {
+            let (integrate, pose) = (&mut own.integrate, &mut own.pose);
+            integrate.iter_mut().chain(pose).chain(&mut own.contacts)
+        });
+        let passes = self.passes.values_mut().flatten();
+        passes.chain(&mut self.pose_only).chain(posing)
     }
 
     /// Binds the buffers again, after one of them was replaced.
     pub fn bind(&mut self, context: &Context, buffers: &Buffers) {
-        for kernel in self
-            .passes
-            .values_mut()
-            .flatten()
-            .chain(&mut self.pose_only)
-        {
+        for kernel in self.all_mut() {
             let by_name = |name: &str| buffers.by_name(name, kernel.object);
             kernel.bind_group = kernel.program.bind(context, by_name);
         }
@@ -234,45 +289,46 @@ impl Kernels {
 
     /// Sets how many threads kernels get, after the number of bodies or spheres has changed.
     pub fn set_threads(&mut self, params: &Params) {
-        for kernel in self
-            .passes
-            .values_mut()
-            .flatten()
-            .chain(&mut self.pose_only)
-        {
+        for kernel in self.all_mut() {
             kernel.workgroups = kernel.threads.workgroups(params);
         }
     }
 
     /// Steps, one after the other. The first of every `period` may build the neighbour lists: the
-    /// passes that do get their threads from the device, none while the lists hold.
+    /// passes that do get their threads from the device, none while the lists hold. Returns the number of dispatches.
     pub fn encode_steps(
         &self,
         steps: u64,
         period: u64,
         buffers: &Buffers,
         encoder: &mut wgpu::CommandEncoder,
-    ) {
+    ) -> u64 {
+        let mut dispatches = 0;
         let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("steps"),
             timestamp_writes: None,
         });
+        let posing = self.posing.as_ref();
+        let posing = posing.filter(|_| buffers.params_value.poses_early());
         for step in 0..steps {
-            if step.is_multiple_of(period) {
-                for pass in Pass::ALL {
-                    let indirect = pass.builds_lists().then_some(&buffers.list_dispatch);
-                    dispatch(&self.passes[&pass], indirect, &mut compute);
-                }
-            } else {
-                dispatch(&self.pose_only, None, &mut compute);
-                dispatch(&self.passes[&Pass::Contacts], None, &mut compute);
-                dispatch(&self.passes[&Pass::Walls], None, &mut compute);
-                dispatch(&self.passes[&Pass::Forces], None, &mut compute);
-                dispatch(&self.passes[&Pass::Bonds], None, &mut compute);
-                dispatch(&self.passes[&Pass::Heat], None, &mut compute);
-                dispatch(&self.passes[&Pass::Integrate], None, &mut compute);
+            let builds = step.is_multiple_of(period);
+            // The host may have moved bodies before the first step, and looks at the spheres as the last one had them.
+            let (is_posed, poses) = (step > 0, step + 1 < steps);
+            for pass in Pass::ALL {
+                let kernels = match (pass, posing) {
+                    _ if pass.builds_lists() && !builds => continue,
+                    (Pass::Pose, Some(own)) if is_posed && builds => &own.pose,
+                    (Pass::Pose, Some(_)) if is_posed => continue,
+                    (Pass::Pose, _) if !builds => &self.pose_only,
+                    (Pass::Contacts, Some(own)) if is_posed && !builds => &own.contacts,
+                    (Pass::Integrate, Some(own)) if poses => &own.integrate,
+                    _ => &self.passes[&pass],
+                };
+                let indirect = pass.builds_lists().then_some(&buffers.list_dispatch);
+                dispatches += dispatch(kernels, indirect, &mut compute);
             }
         }
+        dispatches
     }
 
     /// One step that may build the lists, with a timestamp before and after each pass.
@@ -307,12 +363,13 @@ impl Kernels {
 }
 
 /// The kernels of a pass, with all the threads that they want or with those that `indirect` has for
-/// them.
+/// them. Returns how many there are.
 fn dispatch(
     kernels: &[Kernel],
     indirect: Option<&wgpu::Buffer>,
     compute: &mut wgpu::ComputePass<'_>,
-) {
+) -> u64 {
+    let mut dispatches = 0;
     for kernel in kernels.iter().filter(|kernel| kernel.workgroups[0] > 0) {
         compute.set_pipeline(&kernel.program.pipeline);
         compute.set_bind_group(0, &kernel.bind_group, &[]);
@@ -323,7 +380,9 @@ fn dispatch(
             }
             None => compute.dispatch_workgroups(x, y, z),
         }
+        dispatches += 1;
     }
+    dispatches
 }
 
 /// A compiled entry point.
@@ -371,8 +430,8 @@ pub(super) struct Compiler<'a> {
     context: &'a Context,
     buffers: &'a Buffers,
     law: Option<&'a str>,
-    /// By name, and whether a step may build lists.
-    made: HashMap<(&'static str, bool), Program>,
+    /// By name and the kind of step.
+    made: HashMap<(&'static str, Kind), Program>,
 }
 
 impl<'a> Compiler<'a> {
@@ -386,22 +445,27 @@ impl<'a> Compiler<'a> {
     }
 
     /// The entry points of a pass with their buffers.
-    fn kernels(&mut self, pass: Pass, may_build: bool) -> Result<Vec<Kernel>> {
+    fn kernels(&mut self, pass: Pass, kind: Kind) -> Result<Vec<Kernel>> {
         let params = &self.buffers.params_value;
         let needs = Needs::of(params, self.buffers.has_moving_walls());
+        self.compile(entries(pass, needs), kind)
+    }
+
+    /// Entry points with their buffers.
+    fn compile(&mut self, entries: Vec<Entry>, kind: Kind) -> Result<Vec<Kernel>> {
         let mut kernels = Vec::new();
         for Entry {
             name,
             file,
             threads,
             object,
-        } in entries(pass, needs)
+        } in entries
         {
-            let program = match self.made.get(&(name, may_build)) {
+            let program = match self.made.get(&(name, kind)) {
                 Some(program) => program.clone(),
                 None => {
-                    let program = self.program(name, file, may_build)?;
-                    self.made.insert((name, may_build), program.clone());
+                    let program = self.program(name, file, kind)?;
+                    self.made.insert((name, kind), program.clone());
                     program
                 }
             };
@@ -411,7 +475,7 @@ impl<'a> Compiler<'a> {
                 program,
                 object,
                 threads,
-                workgroups: threads.workgroups(params),
+                workgroups: threads.workgroups(&self.buffers.params_value),
             });
         }
         Ok(kernels)
@@ -419,9 +483,9 @@ impl<'a> Compiler<'a> {
 
     /// Compiles an entry point. Its buffers have the names of the variables that it uses: the shader's own declarations
     /// are the only list of them.
-    pub fn program(&self, name: &'static str, file: Shader, may_build: bool) -> Result<Program> {
+    pub fn program(&self, name: &'static str, file: Shader, kind: Kind) -> Result<Program> {
         let params = &self.buffers.params_value;
-        let entry = EntryPoint::new(name, file, may_build, params, self.law)?;
+        let entry = EntryPoint::new(name, file, kind, params, self.law)?;
         let variables: Vec<(u32, String)> = entry
             .variables()
             .filter_map(|variable| Some((variable.binding?.binding, variable.name.clone()?)))

@@ -46,8 +46,8 @@ const SUBMISSION: Duration = Duration::from_millis(100);
 /// encodes others.
 const MOST_FLIGHTS: usize = 4;
 
-/// Most steps of a submission: all that are under way find their poses of walls.
-const MOST_STEPS: u64 = WALL_STEPS as u64 / MOST_FLIGHTS as u64;
+/// Most steps of a submission.
+const MOST_STEPS: u64 = WALL_STEPS as u64;
 
 /// Bytes of [`Stats`].
 const STATS: u64 = size_of::<Stats>() as u64;
@@ -77,6 +77,8 @@ pub struct GpuEngine {
     known: Option<Stats>,
     /// How many submissions of steps there were.
     submissions: u64,
+    /// How many dispatches they had.
+    dispatches: u64,
     steps_per_submission: u64,
     /// How many steps the neighbour lists hold.
     steps_per_list: f32,
@@ -155,6 +157,7 @@ impl GpuEngine {
             staging: Vec::new(),
             known: None,
             submissions: 0,
+            dispatches: 0,
             steps_per_submission: 1,
             steps_per_list: 1.0,
             canceller: Canceller::default(),
@@ -202,6 +205,11 @@ impl GpuEngine {
     /// How many submissions of steps there were since then.
     pub fn submissions(&self) -> u64 {
         self.submissions
+    }
+
+    /// How many dispatches these had, those without threads too.
+    pub fn dispatches(&self) -> u64 {
+        self.dispatches
     }
 
     /// Goes on with `state`, a state of the same model, which may have other bodies.
@@ -261,9 +269,10 @@ impl GpuEngine {
                     .await
             }
             Field::Stats => {
-                // Where the ring begins is the device's own business.
+                // How the lists lie is the device's own business.
                 state.stats[0] = Stats {
                     first_entry: 0,
+                    near_walls: 0,
                     ..self.stats(patience).await?
                 };
                 Ok(())
@@ -440,15 +449,16 @@ impl GpuEngine {
             // A sample is of a certain step, so each step must be taken.
             let mut place = STATS;
             for step in next..next + steps {
-                self.kernels.encode_steps(1, 1, &self.buffers, &mut encoder);
+                self.dispatches += self.kernels.encode_steps(1, 1, &self.buffers, &mut encoder);
                 if sampled.binary_search(&step).is_ok() {
                     sampler.copy(&self.buffers, &mut encoder, &staging, place);
                     place += sampler.size();
                 }
             }
         } else {
-            self.kernels
-                .encode_steps(steps, self.period(), &self.buffers, &mut encoder);
+            let period = self.period();
+            let kernels = &self.kernels;
+            self.dispatches += kernels.encode_steps(steps, period, &self.buffers, &mut encoder);
         }
         let stats = self.buffers.field(Field::Stats);
         encoder.copy_buffer_to_buffer(stats, 0, &staging, 0, STATS);
@@ -509,7 +519,12 @@ impl GpuEngine {
         let fit = (SUBMISSION.as_secs_f64() / each) as u64;
         let now = self.steps_per_submission;
         // The first steps of a run are slower than others: the driver compiles.
-        self.steps_per_submission = fit.clamp(now.div_ceil(2), 4 * now).min(MOST_STEPS);
+        // All that are under way find their poses of walls.
+        let most = match self.buffers.kinematic_walls.is_empty() {
+            true => MOST_STEPS,
+            false => u64::from(WALL_STEPS) / MOST_FLIGHTS as u64,
+        };
+        self.steps_per_submission = fit.clamp(now.div_ceil(2), 4 * now).min(most);
     }
 
     /// Every how many steps one may build the lists.

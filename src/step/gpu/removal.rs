@@ -6,7 +6,7 @@ use wgpu::{BufferBinding, BufferUsages};
 use super::buffers::Buffers;
 use super::device::Context;
 use super::dispatch::{grid, workgroups_for};
-use super::kernels::{Compiler, Object, Program, SCAN};
+use super::kernels::{Compiler, Kind, Object, Program, SCAN};
 use super::shaders::Shader;
 use crate::model::error::Result;
 use crate::state::Field;
@@ -41,7 +41,7 @@ const ROW: u64 = 16;
 impl Removal {
     pub fn new(context: &Context, buffers: &Buffers) -> Result<Removal> {
         let compiler = Compiler::new(context, buffers, None);
-        let program = |name: &'static str, file| compiler.program(name, file, false);
+        let program = |name: &'static str, file| compiler.program(name, file, Kind::Keeps);
         let own = |name: &'static str| program(name, Shader::Remove);
         Ok(Removal {
             places: own("remove_places")?,
@@ -75,7 +75,7 @@ impl Removal {
         let gone = context.create_buffer_async("removed", size, usage).await?;
         context.write(&gone, 0, bytes);
 
-        let history = ROW * u64::from(params.history_size) * u64::from(entries);
+        let history = 4 * u64::from(params.history_values) * u64::from(entries);
         let rows = OF_BODIES.iter().chain(&OF_SPHERES);
         let rows = rows.map(|&field| buffers.length(field));
         let listed = [4 * (spheres + 1), 4 * u64::from(entries), history];
@@ -172,7 +172,7 @@ impl Course<'_> {
             "sphere_places" => Some(of_spheres),
             "places" if OF_BODIES.contains(&moving?) => Some(of_bodies),
             "places" => Some(of_spheres),
-            "rows" => buffers.by_name(moving?.name(), Object::Lists),
+            "rows" | "numbers" => buffers.by_name(moving?.name(), Object::Lists),
             "counts" => {
                 let starts = buffers.by_name("kept_starts", Object::Lists)?;
                 Some(part(starts.buffer, params.sphere_count + 1))

@@ -55,7 +55,7 @@ fn file_of(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 15] = [
+const SHARED: [(&str, &str); 16] = [
     ("tags", include_str!("../../../shaders/shared/tags.wgsl")),
     (
         "dispatch",
@@ -84,6 +84,7 @@ const SHARED: [(&str, &str); 15] = [
         "shares",
         include_str!("../../../shaders/shared/shares.wgsl"),
     ),
+    ("posed", include_str!("../../../shaders/shared/posed.wgsl")),
     ("sum", include_str!("../../../shaders/shared/sum.wgsl")),
     ("lists", include_str!("../../../shaders/shared/lists.wgsl")),
     (

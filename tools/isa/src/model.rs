@@ -63,22 +63,24 @@ const GPUS: [Gpu; 5] = [
     },
 ];
 
-/// The passes of most steps, and the pipelines that stand for them in a scene of balls with friction.
-const PASSES: [(&str, &str); 3] = [
-    ("pose", "pose, most steps"),
-    ("contacts", "contacts, hooke, one material"),
-    ("integrate", "integrate"),
+/// Scenes of the bench.
+const SCENES: [&str; 2] = ["spheres_10k", "cubes_10k"];
+
+/// The passes with most bytes, and the pipelines that stand for them in most steps.
+const PASSES: [(&str, &str); 2] = [
+    ("contacts", "contacts, plain"),
+    ("integrate", "integrate_pose, plain"),
 ];
 
-const BENCH: &str = "benches/results/epyc-2-cores/bench-cpu.json";
-const SCENE: &str = "spheres_100k";
+/// What `rockfall bench --roofline --json` counts in them, bytes alone.
+const BENCH: &str = "benches/results/isa/scenes.json";
 const PAGE: &str = "docs/book/src/gpu.md";
 const MARKS: [&str; 2] = [
     "<!-- model: `cargo xtask isa --write` -->\n",
     "<!-- end -->",
 ];
 
-/// The table of the model, in Markdown.
+/// The tables of the model, in Markdown.
 ///
 /// # Errors
 /// With a sentence, if the results of the bench are not there.
@@ -86,12 +88,19 @@ pub fn table(kept: &Kept) -> Result<String, String> {
     let text = read(BENCH)?;
     let bench: serde_json::Value =
         serde_json::from_str(&text).map_err(|error| format!("{BENCH}: {error}"))?;
+    let tables = SCENES.map(|name| table_of(kept, &bench, name));
+    let tables: Result<Vec<String>, String> = tables.into_iter().collect();
+    Ok(tables?.join("\n"))
+}
+
+fn table_of(kept: &Kept, bench: &serde_json::Value, name: &str) -> Result<String, String> {
     let scenes = bench["scenes"].as_array().into_iter().flatten();
     let scene = scenes
         .into_iter()
-        .find(|scene| scene["scene"] == SCENE)
-        .ok_or_else(|| format!("{BENCH} has no scene {SCENE}"))?;
-    let spheres = scene["spheres"].as_f64().unwrap_or(f64::NAN);
+        .find(|scene| scene["scene"] == name)
+        .ok_or_else(|| format!("{BENCH} has no scene {name}"))?;
+    let count = |key: &str| scene[key].as_f64().unwrap_or(f64::NAN);
+    let spheres = count("spheres");
     let passes = scene["roofline"]["passes"].as_array();
     let bytes = |name: &str| {
         let mut all = passes.into_iter().flatten();
@@ -102,14 +111,12 @@ pub fn table(kept: &Kept) -> Result<String, String> {
     let whole = passes.into_iter().flatten();
     let whole: f64 = whole.filter_map(|pass| pass["bytes"].as_f64()).sum::<f64>() / spheres;
 
-    let mut table = String::from("| GPU |");
+    let mut table = format!("| `{name}` |");
     for (pass, _) in PASSES {
         let _ = write!(table, " `{pass}`: {:.0} bytes |", bytes(pass));
     }
-    let _ = writeln!(
-        table,
-        " all passes: {whole:.0} bytes |\n|---|---|---|---|---|"
-    );
+    let lines = "---|".repeat(PASSES.len() + 2);
+    let _ = writeln!(table, " all passes: {whole:.0} bytes |\n|{lines}");
     for gpu in GPUS {
         let _ = write!(table, "| {} |", gpu.name);
         for (pass, pipeline) in PASSES {
@@ -120,7 +127,12 @@ pub fn table(kept: &Kept) -> Result<String, String> {
             let pipe = pipe.ok_or_else(|| format!("{} has no {pipeline}", gpu.family))?;
             let memory = 1e12 * bytes(pass) / gpu.bandwidth;
             let threads = pipe.threads as f64 * gpu.units * gpu.clock;
-            let arithmetic = 1e12 * pipe.cycles as f64 / threads;
+            // One thread a body.
+            let part = match pass {
+                "integrate" => count("bodies") / spheres,
+                _ => 1.0,
+            };
+            let arithmetic = part * 1e12 * pipe.cycles as f64 / threads;
             let binds = match memory > arithmetic {
                 true => "memory",
                 false => "arithmetic",

@@ -3,8 +3,11 @@
 use naga::back::pipeline_constants::process_overrides;
 use naga::back::spv;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, ShaderStage};
-use rockfall::state::layout::{HERTZ_MINDLIN, HOOKE_HISTORY, HOOKE_VISCOUS, IMPULSE, Params};
+use rockfall::state::layout::{
+    HERTZ_MINDLIN, HOOKE_HISTORY, HOOKE_VISCOUS, IMPULSE, PLANE, Params,
+};
 use rockfall::step::gpu::EntryPoint;
 
 /// A pipeline to be made.
@@ -55,50 +58,114 @@ impl Checks {
     };
 }
 
-/// Laws, the elements of their contact histories, and how many materials there are.
-const LAWS: [(&str, u32, u32, u32); 5] = [
-    ("linear", HOOKE_VISCOUS, 0, 2),
-    ("hooke", HOOKE_HISTORY, 1, 2),
-    ("hooke, one material", HOOKE_HISTORY, 1, 1),
-    ("hertz, rolling", HERTZ_MINDLIN, 2, 2),
-    ("impulse", IMPULSE, 1, 2),
+/// Laws, and how many numbers their contact histories have.
+const LAWS: [(&str, u32, u32); 4] = [
+    ("linear", HOOKE_VISCOUS, 0),
+    ("hooke", HOOKE_HISTORY, 3),
+    ("hertz, rolling", HERTZ_MINDLIN, 7),
+    ("impulse", IMPULSE, 3),
 ];
 
-/// All pipelines of a step of scenes with everything that takes a pass of its own, and those that know the law for
-/// several laws.
-pub fn all(checks: Checks) -> Result<Vec<Pipeline>, String> {
-    let mut made = Vec::new();
-    for (law_name, law, history_size, material_count) in LAWS {
+/// The scenes whose pipelines are made: with everything that takes code or a pass of its own, under each law; and a plain
+/// one, of balls of one material among planes.
+fn scenes() -> Vec<(&'static str, Params)> {
+    let everything = LAWS.map(|(name, law, history_values)| {
         let params = Params {
             law,
-            history_size,
-            material_count,
+            history_size: history_values.div_ceil(4),
+            history_values,
+            material_count: 2,
             wall_count: 1,
             wall_loads: 1,
             forces: 1,
+            bonds: 1,
             heat: 1,
+            facet_kinds: u32::MAX,
+            period: [8, 8, 8].into(),
+            deforms: 1,
             ..Params::default()
         };
+        (name, params)
+    });
+    let plain = Params {
+        law: HOOKE_HISTORY,
+        history_size: 1,
+        history_values: 3,
+        material_count: 1,
+        wall_count: 1,
+        facet_kinds: 1 << PLANE,
+        ..Params::default()
+    };
+    let mut scenes = Vec::from(everything);
+    scenes.push(("plain", plain));
+    scenes
+}
+
+/// All pipelines of a step of these scenes; those that do not differ from scene to scene, once.
+pub fn all(checks: Checks) -> Result<Vec<Pipeline>, String> {
+    let mut made = Vec::new();
+    for (scene, params) in scenes() {
         for entry in EntryPoint::all(&params).map_err(|error| error.to_string())? {
             let constant = |name| entry.constants.iter().find(|(own, _)| *own == name);
             let mut name = entry.name.to_owned();
-            if constant("LAW").is_some() {
-                name = format!("{name}, {law_name}");
-            } else if constant("MAY_BUILD").is_some_and(|(_, may)| *may == 0.0) {
+            if constant("LAW").is_some() || (scene == "plain" && constant("PERIODIC").is_some()) {
+                name = format!("{name}, {scene}");
+            }
+            if constant("MAY_BUILD").is_some_and(|(_, may)| *may == 0.0) {
                 name += ", most steps";
             }
-            // Those that know no law, once.
             if made.iter().all(|other: &Pipeline| other.name != name) {
-                made.push(pipeline(&entry, name, checks)?);
+                let own = Source {
+                    module: &entry.module,
+                    info: &entry.info,
+                    entry_point: entry.name,
+                    constants: &entry.constants,
+                };
+                made.push(pipeline(&own, entry.variables(), name, checks)?);
             }
         }
     }
+    made.extend(exact(checks)?);
     Ok(made)
 }
 
-fn pipeline(entry: &EntryPoint, name: String, checks: Checks) -> Result<Pipeline, String> {
-    let mut buffers: Vec<(naga::ResourceBinding, bool)> = entry
-        .variables()
+/// Quotients and roots that are correctly rounded, beside those that are not: what they would cost.
+fn exact(checks: Checks) -> Result<Vec<Pipeline>, String> {
+    let module = naga::front::wgsl::parse_str(include_str!("exact.wgsl"))
+        .map_err(|error| error.to_string())?;
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+        .validate(&module)
+        .map_err(|error| error.to_string())?;
+    let entries = module.entry_points.iter();
+    let pipelines = entries.map(|entry| {
+        let own = Source {
+            module: &module,
+            info: &info,
+            entry_point: &entry.name,
+            constants: &[],
+        };
+        let all = module.global_variables.iter();
+        let name = entry.name.replace('_', " ");
+        pipeline(&own, all.map(|(_, variable)| variable), name, checks)
+    });
+    pipelines.collect()
+}
+
+/// What a pipeline is made of.
+struct Source<'a> {
+    module: &'a naga::Module,
+    info: &'a ModuleInfo,
+    entry_point: &'a str,
+    constants: &'a [(&'static str, f64)],
+}
+
+fn pipeline<'a>(
+    entry: &Source,
+    variables: impl Iterator<Item = &'a naga::GlobalVariable>,
+    name: String,
+    checks: Checks,
+) -> Result<Pipeline, String> {
+    let mut buffers: Vec<(naga::ResourceBinding, bool)> = variables
         .filter_map(|variable| Some((variable.binding?, variable.space == AddressSpace::Uniform)))
         .collect();
     buffers.sort_unstable();
@@ -109,11 +176,11 @@ fn pipeline(entry: &EntryPoint, name: String, checks: Checks) -> Result<Pipeline
         .map(|(name, value)| ((*name).to_owned(), *value))
         .collect();
     let wrong = |error: String| format!("{name}: {error}");
-    let own = Some((stage, entry.name));
-    let (module, info) = process_overrides(&entry.module, &entry.info, own, &constants)
+    let own = Some((stage, entry.entry_point));
+    let (module, info) = process_overrides(entry.module, entry.info, own, &constants)
         .map_err(|error| wrong(error.to_string()))?;
     let pipeline = spv::PipelineOptions {
-        entry_point: entry.name.to_owned(),
+        entry_point: entry.entry_point.to_owned(),
         shader_stage: stage,
     };
     let mut code = spv::write_vec(&module, &info, &options, Some(&pipeline))
@@ -122,7 +189,7 @@ fn pipeline(entry: &EntryPoint, name: String, checks: Checks) -> Result<Pipeline
         code = without_contraction(&code);
     }
     Ok(Pipeline {
-        entry_point: entry.name.to_owned(),
+        entry_point: entry.entry_point.to_owned(),
         name,
         code,
         uniforms: buffers.into_iter().map(|(_, uniform)| uniform).collect(),

@@ -117,6 +117,24 @@ pub fn test() -> Result<(), String> {
     })?;
     let mut program = crate::cargo(["build", "--quiet", "--release", "--bin", "rockfall"]);
     python::succeed(&mut program)?;
+    let shaders = python::target().join("shaders.json");
+    let mut written = crate::cargo([
+        "test",
+        "--quiet",
+        "--workspace",
+        "--release",
+        "--test",
+        "it",
+    ]);
+    written
+        .args([
+            "--",
+            "--ignored",
+            "--exact",
+            "shaders::every_shader_is_put_down",
+        ])
+        .env("ROCKFALL_SHADERS", &shaders);
+    python::succeed(&mut written)?;
     let python = python::provide("page", REQUIREMENTS)?;
     let mut tests = Command::new(python);
     tests
@@ -125,6 +143,7 @@ pub fn test() -> Result<(), String> {
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("ROCKFALL", python::program("release"))
         .env("ROCKFALL_CHROMIUM", browser)
+        .env("ROCKFALL_SHADERS", shaders)
         .env("ROCKFALL_PAGE", out);
     python::succeed(&mut tests)
 }
