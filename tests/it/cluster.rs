@@ -11,6 +11,7 @@ use crate::common::{
     bonded_crowd, crowd, crowd_with_history, forced_crowd, model, periodic_crowd, trace_of,
     walled_crowd, warm_crowd,
 };
+use crate::deform;
 use rockfall::model::{Law, Model};
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
@@ -117,6 +118,10 @@ fn is_held_after(model: &Model, act: impl Fn(&mut Simulation)) {
             ("wall loads", found.wall_loads == expected.wall_loads),
             ("gone", found.gone == expected.gone),
             ("actions", found.actions == expected.actions),
+            ("bonds", found.bonds == expected.bonds),
+            ("sums of bonds", found.body_bonds == expected.body_bonds),
+            ("the box", found.params.tilt == expected.params.tilt),
+            ("cells", found.params.cell_size == expected.params.cell_size),
             ("lists", found.neighbour_starts == expected.neighbour_starts),
         ];
         for (what, equal) in equal {
@@ -169,14 +174,33 @@ fn springs_applied_forces_and_water() {
 }
 
 #[test]
-fn bonds_are_refused() {
-    let model = bonded_crowd(20, DVec3::ZERO, 1);
-    let alone = Thread::all(1).remove(0);
-    let refused = Simulation::on_ranks(model, alone, Some(1)).map(|_| ());
-    assert_eq!(
-        refused.unwrap_err().to_string(),
-        "a cluster does not have bonds; run it without mpirun"
-    );
+fn bonds_across_borders_that_break() {
+    let model = bonded_crowd(800, DVec3::ZERO, 1);
+    is_held_after(&model, |simulation| {
+        let broken = |simulation: &mut Simulation| {
+            let bonds = simulation.bonds().unwrap();
+            bonds.filter(|bond| bond.broken.is_some()).count()
+        };
+        simulation.step(60).unwrap();
+        let first = broken(simulation);
+        // Bonds go with the bodies that they held.
+        let handles: Vec<_> = simulation.handles().step_by(7).collect();
+        simulation.despawn_many(&handles).unwrap();
+        simulation.step(60).unwrap();
+        let count = simulation.bonds().unwrap().count();
+        let then = broken(simulation);
+        assert!(
+            first > 0 && then > 0 && then < count,
+            "{first}, {then} of {count}"
+        );
+    });
+}
+
+#[test]
+fn a_box_that_deforms() {
+    // Beyond a tilt of a half of the box, which is when it turns.
+    let model = deform::model(deform::ALL_AT_ONCE, 75);
+    is_held(&model, &[1, 24, 300, 475]);
 }
 
 #[test]

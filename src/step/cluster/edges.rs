@@ -11,8 +11,8 @@ use super::post::{Counts, Post};
 use crate::math::grid::FRACTION;
 use crate::state::State;
 use crate::state::layout::{
-    Action, Body, BodyForce, BodyHeat, BodyProperties, GHOST, GROUP_SHIFT, History, Member, SPRING,
-    Sphere, SphereLoad, WALL,
+    Action, Body, BodyBonds, BodyForce, BodyHeat, BodyProperties, Bond, GHOST, GROUP_SHIFT,
+    History, Member, SPRING, Sphere, SphereLoad, WALL,
 };
 use crate::step::Canceller;
 use crate::step::cpu::{Border, Decomposition};
@@ -56,6 +56,8 @@ pub(super) struct Edges {
     pub actions: Vec<Action>,
     /// The body of the whole scene that is pulled, counted from 1; 0 if none is.
     pub pulled: u32,
+    /// The other body of each end of a bond that the part has, by its index in the whole scene.
+    bonded: Vec<u32>,
     blocks: Option<Blocks>,
     /// The imbalance after the last cut, once it is known.
     achieved: Option<f64>,
@@ -76,6 +78,9 @@ struct Moved {
     body: Body,
     force: Option<BodyForce>,
     heat: Option<BodyHeat>,
+    sums: Option<BodyBonds>,
+    /// The ends of bonds at it, with the indices of the whole scene.
+    bonds: Vec<Bond>,
     loads: Vec<SphereLoad>,
     /// Contacts of each sphere that have a history.
     contacts: Vec<Contacts>,
@@ -97,6 +102,7 @@ impl Edges {
             reaches: Vec::new(),
             actions: Vec::new(),
             pulled: 0,
+            bonded: Vec::new(),
             blocks: None,
             achieved: None,
             cut_cost: 0,
@@ -136,6 +142,7 @@ impl Edges {
     /// Forgets all bodies, and how space was cut.
     pub fn clear(&mut self) {
         self.entries.clear();
+        self.bonded.clear();
         self.sent.clear();
         self.received.clear();
         self.blocks = None;
@@ -213,6 +220,26 @@ impl Edges {
         state.params.pulled = pulled.map_or(0, |place| place as u32 + 1);
     }
 
+    /// The ends of bonds that the part has, with the indices of the whole scene.
+    pub fn whole_bonds(&self, state: &State) -> Vec<Bond> {
+        let ends = state.bonds.iter().zip(&self.bonded);
+        let own = |bond: &Bond| self.entries[bond.own() as usize].body;
+        ends.map(|(bond, &other)| bond.between(own(bond), other))
+            .collect()
+    }
+
+    /// Gives the part the ends of bonds at its own bodies, in the order of these, with the indices of the whole scene.
+    pub fn set_bonds(&mut self, state: &mut State, bonds: &[Bond]) {
+        self.bonded = bonds.iter().map(Bond::other).collect();
+        let local = bonds.iter().map(|bond| {
+            let own = self.find(bond.own()).expect("ends are with their bodies");
+            // The other body of a broken bond may be anywhere, and nobody looks at it.
+            let other = self.find(bond.other()).unwrap_or(own);
+            bond.between(own as u32, other as u32)
+        });
+        state.set_bonds(local.collect());
+    }
+
     /// Where a body is.
     fn place(body: &Body) -> Place {
         std::array::from_fn(|axis| {
@@ -266,8 +293,8 @@ impl Edges {
         contacts
     }
 
-    /// Writes all that an own body carries.
-    fn write_moved(&self, state: &State, index: usize, message: &mut Writer) {
+    /// Writes all that an own body carries; `bonds` are the ends that the part has, with the indices of the whole scene.
+    fn write_moved(&self, state: &State, bonds: &[Bond], index: usize, message: &mut Writer) {
         let entry = self.entries[index];
         message.put(entry.body);
         message.put(entry.first_sphere);
@@ -277,6 +304,12 @@ impl Edges {
         }
         if state.params.heat == 1 {
             message.put(state.body_heat[index]);
+        }
+        if state.params.bonds == 1 {
+            message.put(state.body_bonds[index]);
+            let start = bonds.partition_point(|bond| bond.own() < entry.body);
+            let count = bonds[start..].partition_point(|bond| bond.own() == entry.body);
+            message.put_all(&bonds[start..start + count]);
         }
         let spheres = state.spheres_of(&state.bodies[index]);
         message.put_all(&state.sphere_loads[spheres.clone()]);
@@ -296,6 +329,8 @@ impl Edges {
         let body: Body = message.take();
         let force = (state.params.forces == 1).then(|| message.take());
         let heat = (state.params.heat == 1).then(|| message.take());
+        let sums = (state.params.bonds == 1).then(|| message.take());
+        let bonds = sums.map_or_else(Vec::new, |_| message.take_all());
         let loads: Vec<SphereLoad> = message.take_all();
         let contacts = loads.iter().map(|_| Contacts {
             others: message.take_all(),
@@ -306,6 +341,8 @@ impl Edges {
             body,
             force,
             heat,
+            sums,
+            bonds,
             contacts: contacts.collect(),
             loads,
         }
@@ -318,10 +355,11 @@ impl Edges {
         let rank = self.post.rank();
         let mut messages: Vec<Writer> = (0..self.post.count()).map(|_| Writer::default()).collect();
         let mut staying = Vec::new();
+        let bonds = self.whole_bonds(state);
         for ((index, _), owner) in self.own().zip(owners) {
             match owner == rank {
                 true => staying.push(index),
-                false => self.write_moved(state, index, &mut messages[owner]),
+                false => self.write_moved(state, &bonds, index, &mut messages[owner]),
             }
         }
         let messages = messages.into_iter().map(|message| message.0).collect();
@@ -336,11 +374,14 @@ impl Edges {
     }
 
     /// Which of some own bodies, in their order, each rank has to have ghosts of: those that may touch one of its own before
-    /// the lists are built again, and those to which a spring leads from one.
-    fn wanted(&mut self, state: &State, own: &[(Entry, Body)]) -> Vec<Vec<usize>> {
+    /// the lists are built again, and those to which a spring or a bond leads from one.
+    fn wanted(&mut self, state: &State, own: &[(Entry, Body)], bonds: &[Bond]) -> Vec<Vec<usize>> {
         let (rank, count) = (self.post.rank(), self.post.count());
+        // Places are those in the box before it was tilted, where what is near may be farther away.
+        let tilt = f64::from(state.params.tilt.abs().max_element());
+        let reach = |kind: u32, reaches: &[f64]| reaches[kind as usize] * (1.0 + tilt);
         let Bounds { min, max } = own.iter().fold(Bounds::NONE, |bounds, (_, body)| {
-            bounds.with(position(state, body), self.reaches[body.kind as usize])
+            bounds.with(position(state, body), reach(body.kind, &self.reaches))
         });
         let corners = [min.to_array(), max.to_array()];
         let all = self.post.all_gather(bytes_of(&corners));
@@ -357,28 +398,33 @@ impl Edges {
                 continue;
             }
             for (index, (_, body)) in own.iter().enumerate() {
-                let reach = self.reaches[body.kind as usize];
+                let reach = reach(body.kind, &self.reaches);
                 if bounds.distance(position(state, body), period) < reach {
                     wanted[other].push(index);
                 }
             }
         }
-        if self.actions.iter().any(|action| action.kind == SPRING) {
-            self.want_ends(own, &mut wanted);
+        let springs = self.actions.iter().any(|action| action.kind == SPRING);
+        if springs || state.params.bonds == 1 {
+            self.want_ends(own, bonds, &mut wanted);
         }
         wanted
     }
 
-    /// Adds the own bodies to which springs of bodies of other ranks lead.
-    fn want_ends(&mut self, own: &[(Entry, Body)], wanted: &mut [Vec<usize>]) {
+    /// Adds the own bodies to which springs and bonds of bodies of other ranks lead.
+    fn want_ends(&mut self, own: &[(Entry, Body)], bonds: &[Bond], wanted: &mut [Vec<usize>]) {
         let find = |body: u32| {
             own.binary_search_by_key(&body, |(entry, _)| entry.body)
                 .ok()
         };
         let springs = self.actions.iter().filter(|action| action.kind == SPRING);
         let springs = springs.filter(|action| find(action.body).is_some());
+        let bonds = bonds.iter().filter(|bond| bond.broken == 0);
         let ends = springs.map(|action| action.other);
-        let ends: Vec<u32> = ends.filter(|&other| find(other).is_none()).collect();
+        let ends = ends.chain(bonds.map(Bond::other));
+        let mut ends: Vec<u32> = ends.filter(|&other| find(other).is_none()).collect();
+        ends.sort_unstable();
+        ends.dedup();
         let mut message = Writer::default();
         message.put_all(&ends);
         let rank = self.post.rank();
@@ -396,7 +442,8 @@ impl Edges {
     fn gather(&mut self, state: &mut State, staying: Vec<usize>, mut come: Vec<Moved>) {
         come.sort_unstable_by_key(|moved| moved.entry.body);
         let own = self.merge_own(state, &staying, &come);
-        let wanted = self.wanted(state, &own);
+        let bonds = self.merge_bonds(state, &staying, &come);
+        let wanted = self.wanted(state, &own, &bonds);
         let mut messages = vec![Vec::new(); wanted.len()];
         for (message, wanted) in messages.iter_mut().zip(&wanted) {
             let mut writer = Writer::default();
@@ -446,6 +493,7 @@ impl Edges {
         let (sent, received) = (places(sent), places(received));
         (self.sent, self.received) = (sent, received);
         self.set_actions(state);
+        self.set_bonds(state, &bonds);
     }
 
     /// The own bodies from now on, in the order of the whole scene.
@@ -456,6 +504,18 @@ impl Edges {
         let mut own: Vec<(Entry, Body)> = old.chain(new).collect();
         own.sort_unstable_by_key(|(entry, _)| entry.body);
         own
+    }
+
+    /// The ends of bonds at them, with the indices of the whole scene.
+    fn merge_bonds(&self, state: &State, staying: &[usize], come: &[Moved]) -> Vec<Bond> {
+        let stays = |bond: &Bond| staying.binary_search(&(bond.own() as usize)).is_ok();
+        let old = state.bonds.iter().zip(self.whole_bonds(state));
+        let old = old.filter(|(bond, _)| stays(bond)).map(|(_, bond)| bond);
+        let new = come.iter().flat_map(|moved| &moved.bonds).copied();
+        let mut bonds: Vec<Bond> = old.chain(new).collect();
+        // The ends at a body keep their order, in which it sums them.
+        bonds.sort_by_key(Bond::own);
+        bonds
     }
 
     /// Puts the part together: bodies, what they carry, and lists of the contacts that have a history.
@@ -508,6 +568,7 @@ impl Edges {
         let mut loads = vec![SphereLoad::default(); sphere_count as usize];
         let mut forces = vec![BodyForce::default(); bodies.len() * state.params.forces as usize];
         let mut heat = vec![BodyHeat::default(); bodies.len() * state.params.heat as usize];
+        let mut sums = vec![BodyBonds::default(); bodies.len() * state.params.bonds as usize];
         for &index in staying {
             let now = find(self.entries[index].body);
             sources[now] = Source::Stays(index);
@@ -520,6 +581,9 @@ impl Edges {
             if let Some(heat) = heat.get_mut(now) {
                 *heat = state.body_heat[index];
             }
+            if let Some(sums) = sums.get_mut(now) {
+                *sums = state.body_bonds[index];
+            }
         }
         for (index, moved) in come.iter().enumerate() {
             let now = find(moved.entry.body);
@@ -530,6 +594,9 @@ impl Edges {
                 *own = force;
             }
             if let (Some(own), Some(moved)) = (heat.get_mut(now), moved.heat) {
+                *own = moved;
+            }
+            if let (Some(own), Some(moved)) = (sums.get_mut(now), moved.sums) {
                 *own = moved;
             }
         }
@@ -618,6 +685,7 @@ impl Edges {
         state.sphere_loads = loads;
         state.body_forces = forces;
         state.body_heat = heat;
+        state.body_bonds = sums;
         state.neighbour_starts = starts;
         state.neighbours = neighbours;
         state.history = histories;
@@ -697,9 +765,11 @@ impl Border for Edges {
             |body| bodies.body(state, body),
             |body, row| rows.push((body, row)),
         );
+        let mut next = state.params;
+        next.deform(state.stats[0].steps);
         for (index, row) in rows {
             let own = Edges::own_body(&state.bodies[index], row);
-            bodies.set_body(state, index, own);
+            bodies.set_body(state, &next, index, own);
         }
         self.swap_heat(state);
         let stats = &mut state.stats[0];

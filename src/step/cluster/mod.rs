@@ -23,7 +23,7 @@
 //! - **A ghost is a kind of body** (`GHOST` in `state/layout.rs`): it meets own bodies, but no other ghosts and no
 //!   walls, and `integrate` leaves it where it is. After each step, its owner says where it is now.
 //! - **The lists are built where one rank needs it**, by all of them. Then bodies go to their new owners, with all that they
-//!   carry: the loads on their spheres, and the histories of their contacts.
+//!   carry: the loads on their spheres, the histories of their contacts, and the ends of bonds at them.
 //! - **Loads on walls are integers**, so their sums over ranks do not depend on an order. Walls move on all ranks alike.
 //!
 //! # Rank 0
@@ -150,6 +150,7 @@ impl ClusterEngine {
         let neighbours = state.stats[0].neighbours;
         state.stats[0] = self.part.state.stats[0];
         state.stats[0].neighbours = neighbours;
+        state.params.deform(state.stats[0].step);
         u64::from(state.stats[0].steps.wrapping_sub(before))
     }
 }
@@ -228,6 +229,8 @@ impl Engine for ClusterEngine {
             Field::Bodies,
             Field::BodyForces,
             Field::BodyHeat,
+            Field::Bonds,
+            Field::BodyBonds,
             Field::Spheres,
             Field::SphereLoads,
         ];
@@ -303,6 +306,9 @@ impl Engine for ClusterEngine {
             }
             if let Some(force) = state.body_forces.get(body as usize) {
                 state.gone.add_forces(force);
+            }
+            if let Some(sums) = state.body_bonds.get(body as usize) {
+                state.gone.add_bonds(sums);
             }
         }
         state.remove_elements(bodies);

@@ -12,7 +12,8 @@ use super::edges::{Edges, Entry};
 use super::post::{Counts, Post};
 use crate::math::parallel::thread_count;
 use crate::state::layout::{
-    Action, Body, BodyForce, BodyHeat, Params, Sphere, SphereLoad, Stats, WALL, WallPose,
+    Action, Body, BodyBonds, BodyForce, BodyHeat, Bond, Params, Sphere, SphereLoad, Stats, WALL,
+    WallPose,
 };
 use crate::state::{Field, KinematicWalls, State};
 use crate::step::clock::{Clock, Stopwatch};
@@ -243,6 +244,7 @@ impl Part {
             neighbour_capacity: own.neighbour_capacity,
             slice_length: own.slice_length,
             action_count: own.action_count,
+            bond_count: own.bond_count,
             pulled: own.pulled,
             ..params
         };
@@ -282,6 +284,8 @@ impl Part {
             .extend_from_slice(whole.body_forces.get(first..).unwrap_or(&[]));
         own.body_heat
             .extend_from_slice(whole.body_heat.get(first..).unwrap_or(&[]));
+        own.body_bonds
+            .extend_from_slice(whole.body_bonds.get(first..).unwrap_or(&[]));
         if first == 0 {
             own.neighbour_starts.clone_from(&whole.neighbour_starts);
             own.neighbours.clone_from(&whole.neighbours);
@@ -290,6 +294,10 @@ impl Part {
         }
         own.fit();
         self.edges.set_actions(&mut self.state);
+        // Who comes later has no bonds.
+        if first == 0 {
+            self.edges.set_bonds(&mut self.state, &whole.bonds);
+        }
     }
 
     fn step(&mut self, message: &mut Reader) {
@@ -342,6 +350,11 @@ impl Part {
                     let own = own.iter().map(|(index, _)| state.body_heat[*index]);
                     message.put_all(&own.collect::<Vec<BodyHeat>>());
                 }
+                Field::BodyBonds if state.params.bonds == 1 => {
+                    let own = own.iter().map(|(index, _)| state.body_bonds[*index]);
+                    message.put_all(&own.collect::<Vec<BodyBonds>>());
+                }
+                Field::Bonds => message.put_all(&edges.whole_bonds(state)),
                 Field::Spheres => {
                     let own = spheres().map(|sphere| {
                         let own = state.spheres[sphere];
@@ -411,6 +424,18 @@ impl Part {
                         message.bytes_of_all::<BodyHeat>(),
                     );
                 }
+                Field::BodyBonds if whole.params.bonds == 1 => {
+                    let bytes = message.bytes_of_all::<BodyBonds>();
+                    put(&mut whole.body_bonds, &bodies, bytes);
+                }
+                Field::Bonds => {
+                    let ends: Vec<Bond> = message.take_all();
+                    for own in ends.chunk_by(|a, b| a.own() == b.own()) {
+                        let before = |bond: &Bond| bond.own() < own[0].own();
+                        let start = whole.bonds.partition_point(before);
+                        whole.bonds[start..start + own.len()].copy_from_slice(own);
+                    }
+                }
                 Field::Spheres => {
                     put(
                         &mut whole.spheres,
@@ -444,6 +469,7 @@ impl Part {
             message.put(edges.whole_body(index, own));
             message.put(state.body_forces.get(index).copied().unwrap_or_default());
             message.put(state.body_heat.get(index).copied().unwrap_or_default());
+            message.put(state.body_bonds.get(index).copied().unwrap_or_default());
             message.put_all(&state.sphere_loads[state.spheres_of(&own)]);
         }
         message.0
@@ -456,6 +482,7 @@ impl Part {
             let index = message.take::<u32>() as usize;
             let body: Body = message.take();
             let (force, heat) = (message.take(), message.take());
+            let sums = message.take();
             let loads: Vec<SphereLoad> = message.take_all();
             whole.bodies[index] = body;
             if let Some(own) = whole.body_forces.get_mut(index) {
@@ -463,6 +490,9 @@ impl Part {
             }
             if let Some(own) = whole.body_heat.get_mut(index) {
                 *own = heat;
+            }
+            if let Some(own) = whole.body_bonds.get_mut(index) {
+                *own = sums;
             }
             let spheres = whole.spheres_of(&body);
             whole.sphere_loads[spheres].copy_from_slice(&loads);
@@ -557,7 +587,9 @@ impl Part {
             .map(|place| place as u32)
             .collect();
         // Those of the part are found anew.
+        let mut bonds = edges.whole_bonds(state);
         state.set_actions(Vec::new());
+        state.set_bonds(Vec::new());
         state.remove(&own);
         let is_gone = |entry: &Entry| gone.binary_search(&entry.body).is_ok();
         edges.entries.retain(|entry| !is_gone(entry));
@@ -568,6 +600,18 @@ impl Part {
         }
         edges.actions = message.take_all();
         edges.set_actions(state);
+        let place = |body: u32| match gone.binary_search(&body) {
+            Ok(_) => None,
+            Err(before) => Some(body - before as u32),
+        };
+        bonds.retain_mut(|bond| match (place(bond.own()), place(bond.other())) {
+            (Some(own), Some(other)) => {
+                *bond = bond.between(own, other);
+                true
+            }
+            _ => false,
+        });
+        edges.set_bonds(state, &bonds);
         state.stats[0].stale = 1;
     }
 

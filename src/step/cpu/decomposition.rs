@@ -232,8 +232,8 @@ impl Decomposition {
         }
     }
 
-    /// Takes over a body as it is after the last step, and poses its spheres for the next one.
-    pub fn set_body(&mut self, state: &mut State, index: usize, body: Body) {
+    /// Takes over a body as it is after the last step, and poses its spheres for the next one, which has the parameters `next`.
+    pub fn set_body(&mut self, state: &mut State, next: &Params, index: usize, body: Body) {
         match self.block_of(index) {
             Some((subdomain, block, lane)) => {
                 self.subdomains[subdomain].blocks[block].set_body(lane, body);
@@ -246,7 +246,7 @@ impl Decomposition {
             let all = state.spheres_of(&body);
             let first = subdomain.spheres.start;
             let own = &mut subdomain.local[all.start - first..all.end - first];
-            pose_some(state, &state.params, &[body], index, own);
+            pose_some(state, next, &[body], index, own);
         }
     }
 
