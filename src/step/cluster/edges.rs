@@ -1,6 +1,9 @@
 //! What a part of a scene shares with the others: which bodies it has, which of them others have copies of, and what is sent
 //! when.
 
+use std::mem::replace;
+use std::time::Duration;
+
 use bytemuck::{Pod, bytes_of, pod_read_unaligned};
 use glam::{DVec3, Vec4};
 
@@ -28,6 +31,18 @@ const MOST_IMBALANCE: f64 = 1.1;
 /// for another cut to be worth it.
 const WORSE: f64 = 1.05;
 const OTHER_COST: f64 = 0.1;
+
+/// The weight of the cost of a body on a rank that is as fast as all others: that of one that is slower or faster is a whole number,
+/// too.
+const WEIGHT: f64 = 64.0;
+
+/// How much of the pace of a rank is that since the lists were built last, and how far it may be off the mean: times vary from one
+/// to the next without a reason.
+const NEW_PACE: f64 = 0.25;
+const MOST_PACE: f64 = 4.0;
+
+/// Bodies that rank 0 gives out at a time: what is on its way takes memory there.
+const GIVEN: usize = 1 << 16;
 
 /// Ghosts are looked for a little farther away than bodies may touch, for distances are rounded.
 const MARGIN: f64 = 1.0001;
@@ -59,10 +74,16 @@ pub(super) struct Edges {
     /// The other body of each end of a bond that the part has, by its index in the whole scene.
     bonded: Vec<u32>,
     blocks: Option<Blocks>,
+    /// Time that a unit of cost takes here, over the mean of all ranks.
+    pace: f64,
+    /// Time in which this rank had computed, and the steps, when the lists were built last.
+    paced: (Duration, u64),
     /// The imbalance after the last cut, once it is known.
     achieved: Option<f64>,
     /// The cost of all bodies at the last cut.
     cut_cost: i64,
+    /// Bodies that rank 0 has given out, until the lists are built.
+    given: Option<Vec<Moved>>,
     /// Own bodies of which other ranks have ghosts, by rank and in order.
     sent: Vec<(usize, Vec<u32>)>,
     /// Ghosts, by the ranks that step them and in order.
@@ -104,8 +125,11 @@ impl Edges {
             pulled: 0,
             bonded: Vec::new(),
             blocks: None,
+            pace: 1.0,
+            paced: Default::default(),
             achieved: None,
             cut_cost: 0,
+            given: None,
             sent: Vec::new(),
             received: Vec::new(),
             canceller: Canceller::default(),
@@ -145,9 +169,11 @@ impl Edges {
         self.bonded.clear();
         self.sent.clear();
         self.received.clear();
+        self.given = None;
         self.blocks = None;
         self.achieved = None;
         self.post.counts = Counts::default();
+        (self.pace, self.paced) = (1.0, Default::default());
     }
 
     /// Own bodies, by their indices in the part.
@@ -247,19 +273,28 @@ impl Edges {
         })
     }
 
+    /// Where some bodies are, and what a step of them costs.
+    fn places_and_costs<'a>(
+        state: &State,
+        bodies: impl Iterator<Item = &'a Body>,
+    ) -> (Vec<Place>, Vec<u64>) {
+        let starts = &state.neighbour_starts;
+        let of = |body: &Body| {
+            let spheres = state.spheres_of(body);
+            let entries = starts[spheres.end] - starts[spheres.start];
+            let cost = SPHERE_COST * spheres.len() as u64 + u64::from(entries);
+            (Edges::place(body), cost)
+        };
+        bodies.map(of).unzip()
+    }
+
     /// The rank in whose block each own body is; cuts space first, if it is time.
     fn owners(&mut self, state: &State) -> Vec<usize> {
-        let places: Vec<Place> = self
-            .own()
-            .map(|(index, _)| Edges::place(&state.bodies[index]))
-            .collect();
-        let starts = &state.neighbour_starts;
-        let cost = |(index, _): (usize, &Entry)| {
-            let spheres = state.spheres_of(&state.bodies[index]);
-            let entries = starts[spheres.end] - starts[spheres.start];
-            SPHERE_COST * spheres.len() as u64 + u64::from(entries)
-        };
-        let costs: Vec<u64> = self.own().map(cost).collect();
+        let own = self.own().map(|(index, _)| &state.bodies[index]);
+        let (places, mut costs) = Edges::places_and_costs(state, own);
+        self.take_pace(costs.iter().sum());
+        let weight = (WEIGHT * self.pace).round() as u64;
+        costs.iter_mut().for_each(|cost| *cost *= weight);
         let own: u64 = costs.iter().sum();
         let (mut most, mut sum) = ([own as i64], [own as i64]);
         self.post.maximum(&mut most);
@@ -270,54 +305,78 @@ impl Edges {
         let is_other = change > OTHER_COST * self.cut_cost as f64;
         let is_worse = imbalance > WORSE * achieved || is_other;
         if self.blocks.is_none() || (imbalance > MOST_IMBALANCE && is_worse) {
-            let sides = state.params.cell_size.as_dvec3().to_array();
-            let cut = |ranks: &dyn Ranks| Blocks::new(ranks, &places, &costs, sides);
-            self.blocks = Some(self.post.timed(cut));
-            self.achieved = None;
-            self.cut_cost = sum[0];
+            self.cut(state, &places, &costs, sum[0]);
         }
         let blocks = self.blocks.as_ref().expect("space has been cut");
         places.iter().map(|place| blocks.owner(place)).collect()
     }
 
-    /// The contacts of a sphere of the part that have a history.
-    fn contacts_of(&self, state: &State, sphere: usize) -> Contacts {
-        let mut contacts = Contacts::default();
-        for_each_history(state, sphere, |other, history| {
-            contacts.others.push(match other & WALL {
-                0 => self.whole_sphere(state, other),
-                _ => other,
-            });
-            contacts.histories.extend_from_slice(history);
-        });
-        contacts
+    /// Cuts space, where bodies are at these places with these costs, which have this sum over all ranks.
+    fn cut(&mut self, state: &State, places: &[Place], costs: &[u64], sum: i64) {
+        let sides = state.params.cell_size.as_dvec3().to_array();
+        let cut = |ranks: &dyn Ranks| Blocks::new(ranks, places, costs, sides);
+        self.blocks = Some(self.post.timed(cut));
+        self.achieved = None;
+        self.cut_cost = sum;
     }
 
-    /// Writes all that an own body carries; `bonds` are the ends that the part has, with the indices of the whole scene.
-    fn write_moved(&self, state: &State, bonds: &[Bond], index: usize, message: &mut Writer) {
-        let entry = self.entries[index];
-        message.put(entry.body);
-        message.put(entry.first_sphere);
-        message.put(state.bodies[index]);
-        if state.params.forces == 1 {
-            message.put(state.body_forces[index]);
+    /// Cuts space, and gives each rank the bodies in its block: rank 0 has the `whole` scene, and all others have their parts, whose
+    /// parameters are `params`.
+    pub fn give_out(&mut self, part: &State, whole: Option<&State>) {
+        let state = whole.unwrap_or(part);
+        let bodies = whole.map_or(&[][..], |whole| &whole.bodies[..]);
+        let (places, mut costs) = Edges::places_and_costs(state, bodies.iter());
+        costs.iter_mut().for_each(|cost| *cost *= WEIGHT as u64);
+        let mut sum = [costs.iter().sum::<u64>() as i64];
+        self.post.sum(&mut sum);
+        self.cut(state, &places, &costs, sum[0]);
+        drop(costs);
+        let mut rounds = [bodies.len().div_ceil(GIVEN) as i64];
+        self.post.maximum(&mut rounds);
+        let mut given = Vec::new();
+        for round in 0..rounds[0] as usize {
+            let mut messages = vec![Writer::default(); self.post.count()];
+            for index in (GIVEN * round..bodies.len()).take(GIVEN) {
+                let blocks = self.blocks.as_ref().expect("space has been cut");
+                let message = &mut messages[blocks.owner(&places[index])];
+                let entry = Entry {
+                    body: index as u32,
+                    first_sphere: bodies[index].first_sphere,
+                    ghost: false,
+                };
+                write_moved(state, index, entry, &state.bonds, message, |sphere| sphere);
+            }
+            given.extend(self.exchange_moved(part, messages));
         }
-        if state.params.heat == 1 {
-            message.put(state.body_heat[index]);
+        self.given = Some(given);
+    }
+
+    /// Sends bodies that move to other ranks, and takes those that come.
+    fn exchange_moved(&mut self, state: &State, messages: Vec<Writer>) -> Vec<Moved> {
+        let messages = messages.into_iter().map(|message| message.0).collect();
+        let mut come = Vec::new();
+        for message in self.post.all_to_all(messages) {
+            let mut message = Reader(&message);
+            while !message.is_empty() {
+                come.push(Edges::read_moved(state, &mut message));
+            }
         }
-        if state.params.bonds == 1 {
-            message.put(state.body_bonds[index]);
-            let start = bonds.partition_point(|bond| bond.own() < entry.body);
-            let count = bonds[start..].partition_point(|bond| bond.own() == entry.body);
-            message.put_all(&bonds[start..start + count]);
-        }
-        let spheres = state.spheres_of(&state.bodies[index]);
-        message.put_all(&state.sphere_loads[spheres.clone()]);
-        for sphere in spheres {
-            let Contacts { others, histories } = self.contacts_of(state, sphere);
-            message.put_all(&others);
-            message.put_all(&histories);
-        }
+        come
+    }
+
+    /// Finds out how fast this rank is beside the others, which has computed steps of such a cost since the lists were built last.
+    fn take_pace(&mut self, cost: u64) {
+        let counts = self.post.counts;
+        let computed = counts.all.saturating_sub(counts.communication);
+        let (before, first) = replace(&mut self.paced, (computed, counts.steps));
+        let steps = counts.steps - first;
+        let own = [
+            computed.saturating_sub(before).as_nanos() as i64,
+            (cost * steps) as i64,
+        ];
+        let mut all = own;
+        self.post.sum(&mut all);
+        self.pace = pace(self.pace, own, all);
     }
 
     fn read_moved(state: &State, message: &mut Reader) -> Moved {
@@ -353,23 +412,18 @@ impl Edges {
     fn migrate(&mut self, state: &State) -> (Vec<usize>, Vec<Moved>) {
         let owners = self.owners(state);
         let rank = self.post.rank();
-        let mut messages: Vec<Writer> = (0..self.post.count()).map(|_| Writer::default()).collect();
+        let mut messages = vec![Writer::default(); self.post.count()];
         let mut staying = Vec::new();
         let bonds = self.whole_bonds(state);
-        for ((index, _), owner) in self.own().zip(owners) {
-            match owner == rank {
-                true => staying.push(index),
-                false => self.write_moved(state, &bonds, index, &mut messages[owner]),
+        for ((index, entry), owner) in self.own().zip(owners) {
+            if owner == rank {
+                staying.push(index);
+                continue;
             }
+            let whole = |sphere| self.whole_sphere(state, sphere);
+            write_moved(state, index, *entry, &bonds, &mut messages[owner], whole);
         }
-        let messages = messages.into_iter().map(|message| message.0).collect();
-        let mut come = Vec::new();
-        for message in self.post.all_to_all(messages) {
-            let mut message = Reader(&message);
-            while !message.is_empty() {
-                come.push(Edges::read_moved(state, &mut message));
-            }
-        }
+        let come = self.exchange_moved(state, messages);
         (staying, come)
     }
 
@@ -695,8 +749,14 @@ impl Edges {
         self.entries = entries;
     }
 
-    /// Sends rows of own bodies, and takes those of ghosts.
-    fn swap<T: Pod>(&mut self, row: impl Fn(usize) -> T, mut set: impl FnMut(usize, T)) {
+    /// Sends rows of own bodies, and takes those of ghosts; meanwhile finds the largest of some numbers over all ranks, so that one
+    /// does not wait for the other.
+    fn swap<T: Pod>(
+        &mut self,
+        numbers: &mut [i64],
+        row: impl Fn(usize) -> T,
+        mut set: impl FnMut(usize, T),
+    ) {
         let size = size_of::<T>();
         let message = |bodies: &[u32]| {
             let mut message = Vec::with_capacity(size * bodies.len());
@@ -721,7 +781,7 @@ impl Edges {
             .iter_mut()
             .map(|(rank, own)| (*rank, &mut own[..]))
             .collect();
-        self.post.exchange(&messages, &mut to);
+        self.post.exchange(&messages, &mut to, numbers);
         for ((_, bodies), (_, message)) in self.received.iter().zip(&received) {
             for (&body, row) in bodies.iter().zip(message.chunks_exact(size)) {
                 set(body as usize, pod_read_unaligned(row));
@@ -732,6 +792,7 @@ impl Edges {
     /// Begins steps.
     pub fn begin(&mut self) {
         self.ending = false;
+        self.post.begin();
     }
 
     /// Sends the temperatures of own bodies, and takes those of ghosts.
@@ -739,7 +800,8 @@ impl Edges {
         if state.params.heat == 1 {
             let mut own = std::mem::take(&mut state.body_heat);
             let mut rows = Vec::new();
-            self.swap(|body| own[body], |body, row| rows.push((body, row)));
+            let row = |body: usize| own[body];
+            self.swap(&mut [], row, |body, row| rows.push((body, row)));
             for (body, row) in rows {
                 own[body] = row;
             }
@@ -750,7 +812,10 @@ impl Edges {
 
 impl Border for Edges {
     fn rebuild(&mut self, state: &mut State) {
-        let (staying, come) = self.migrate(state);
+        let (staying, come) = match self.given.take() {
+            Some(given) => (Vec::new(), given),
+            None => self.migrate(state),
+        };
         self.gather(state, staying, come);
         self.swap_heat(state);
     }
@@ -761,7 +826,13 @@ impl Border for Edges {
 
     fn end_step(&mut self, state: &mut State, bodies: &mut Decomposition) {
         let mut rows = Vec::new();
+        let stats = &state.stats[0];
+        let lost = stats.runaway.checked_sub(1);
+        let lost = lost.map_or(0, |body| self.entries[body as usize].body + 1);
+        let cancelled = u32::from(self.canceller.is_cancelled());
+        let mut all = [stats.stale, lost, cancelled].map(i64::from);
         self.swap(
+            &mut all,
             |body| bodies.body(state, body),
             |body, row| rows.push((body, row)),
         );
@@ -773,22 +844,28 @@ impl Border for Edges {
         }
         self.swap_heat(state);
         let stats = &mut state.stats[0];
-        let lost = stats.runaway.checked_sub(1);
-        let lost = lost.map_or(0, |body| self.entries[body as usize].body + 1);
-        let cancelled = u32::from(self.canceller.is_cancelled());
-        let mut all = [stats.stale, lost, cancelled].map(i64::from);
-        self.post.maximum(&mut all);
         (stats.stale, stats.runaway) = (all[0] as u32, all[1] as u32);
         self.ending = all[2] == 1;
         let counts = &mut self.post.counts;
         counts.steps += 1;
         let ghosts = self.received.iter().map(|(_, bodies)| bodies.len() as u64);
         counts.ghosts += ghosts.sum::<u64>();
+        self.post.end_step();
     }
 
     fn is_cancelled(&self) -> bool {
         self.ending
     }
+}
+
+/// The pace of a rank that had one `before`, after it and all ranks have computed for a time at a cost.
+fn pace(before: f64, own: [i64; 2], all: [i64; 2]) -> f64 {
+    if own.iter().chain(&all).any(|number| *number <= 0) {
+        return before;
+    }
+    let [own, all] = [own, all].map(|[time, cost]| time as f64 / cost as f64);
+    let now = before + NEW_PACE * (own / all - before);
+    now.clamp(1.0 / MOST_PACE, MOST_PACE)
 }
 
 /// Where the part has what a body carries.
@@ -800,6 +877,47 @@ enum Source {
     Came(usize),
     /// Another rank has it.
     Other,
+}
+
+/// Writes all that a body carries: `whole` gives the index of a sphere in the whole scene, and `bonds` are ends of bonds as they are
+/// there.
+fn write_moved(
+    state: &State,
+    index: usize,
+    entry: Entry,
+    bonds: &[Bond],
+    message: &mut Writer,
+    whole: impl Fn(u32) -> u32,
+) {
+    message.put(entry.body);
+    message.put(entry.first_sphere);
+    message.put(state.bodies[index]);
+    if state.params.forces == 1 {
+        message.put(state.body_forces[index]);
+    }
+    if state.params.heat == 1 {
+        message.put(state.body_heat[index]);
+    }
+    if state.params.bonds == 1 {
+        message.put(state.body_bonds[index]);
+        let start = bonds.partition_point(|bond| bond.own() < entry.body);
+        let count = bonds[start..].partition_point(|bond| bond.own() == entry.body);
+        message.put_all(&bonds[start..start + count]);
+    }
+    let spheres = state.spheres_of(&state.bodies[index]);
+    message.put_all(&state.sphere_loads[spheres.clone()]);
+    for sphere in spheres {
+        let mut contacts = Contacts::default();
+        for_each_history(state, sphere, |other, history| {
+            contacts.others.push(match other & WALL {
+                0 => whole(other),
+                _ => other,
+            });
+            contacts.histories.extend_from_slice(history);
+        });
+        message.put_all(&contacts.others);
+        message.put_all(&contacts.histories);
+    }
 }
 
 /// A box in space, m.
@@ -851,5 +969,31 @@ fn for_each_history(state: &State, sphere: usize, mut act: impl FnMut(u32, &[Vec
         if history.iter().any(|own| *own != Vec4::ZERO) {
             act(state.neighbours[entry], history);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_rank_has_a_pace_above_the_mean() {
+        // One of four takes twice as long for the same.
+        let of = |time: i64, rounds: usize| {
+            (0..rounds).fold(1.0, |before, _| pace(before, [time, 100], [500, 400]))
+        };
+        assert!((of(200, 40) - 1.6).abs() < 0.01);
+        assert!((of(100, 40) - 0.8).abs() < 0.01);
+        assert!(of(200, 1) < 1.2, "one time is not taken at its word");
+        assert_eq!(pace(1.3, [0, 0], [500, 400]), 1.3, "nothing was computed");
+        assert_eq!(pace(1.3, [7, 7], [0, 0]), 1.3, "there is no clock");
+        assert_eq!(
+            (0..99).fold(1.0, |before, _| pace(
+                before,
+                [1 << 40, 1],
+                [1 << 40, 1 << 40]
+            )),
+            4.0
+        );
     }
 }
