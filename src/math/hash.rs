@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn however_bytes_come_they_have_one_hash() {
         for length in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 77] {
-            let bytes: Vec<u8> = (0..length).map(|k| (k * k >> 3) as u8).collect();
+            let bytes: Vec<u8> = (0..length).map(|k| ((k * k) >> 3) as u8).collect();
             for part in [1000, BLOCK / 2, 3 * BLOCK] {
                 let mut hasher = Hasher::default();
                 bytes.chunks(part).for_each(|part| hasher.update(part));
