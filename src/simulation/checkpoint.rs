@@ -254,6 +254,7 @@ struct Outline<'a> {
 
 /// A section with its place.
 struct Placed<'a> {
+    name: &'static str,
     field: Option<Field>,
     start: u64,
     bytes: Cow<'a, [u8]>,
@@ -276,19 +277,25 @@ impl Outline<'_> {
             .collect();
         let ids: Vec<u64> = state.identities.iter().map(|body| body.id).collect();
         let places: Vec<[f64; 3]> = state.traffic.places.iter().map(DVec3::to_array).collect();
-        let others: [(&str, Vec<u8>); 3] = [
-            (SHAPES, pod_collect_to_vec(&shapes)),
-            (IDS, pod_collect_to_vec(&ids)),
-            (PLACES, pod_collect_to_vec(&places)),
-        ];
         let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
-        let sections = carried.map(|field| {
-            let bytes = Cow::Borrowed(state.bytes(field));
-            (field.name(), Some(field), bytes)
+        let carried = carried.map(|field| Placed {
+            name: field.name(),
+            field: Some(field),
+            start: 0,
+            bytes: Cow::Borrowed(state.bytes(field)),
         });
-        let others = others.into_iter();
-        let others = others.map(|(name, bytes)| (name, None, Cow::Owned(bytes)));
-        let sections: Vec<(&str, Option<Field>, Cow<[u8]>)> = sections.chain(others).collect();
+        let other = |name, bytes: Vec<u8>| Placed {
+            name,
+            field: None,
+            start: 0,
+            bytes: Cow::Owned(bytes),
+        };
+        let others = [
+            other(SHAPES, pod_collect_to_vec(&shapes)),
+            other(IDS, pod_collect_to_vec(&ids)),
+            other(PLACES, pod_collect_to_vec(&places)),
+        ];
+        let mut sections: Vec<Placed> = carried.chain(others).collect();
         let header = Header {
             rockfall: env!("CARGO_PKG_VERSION").to_owned(),
             layout: layout(),
@@ -316,9 +323,9 @@ impl Outline<'_> {
             traffic: state.traffic.clone(),
             sections: sections
                 .iter()
-                .map(|(name, _, bytes)| Section {
-                    name: (*name).to_owned(),
-                    bytes: bytes.len() as u64,
+                .map(|section| Section {
+                    name: section.name.to_owned(),
+                    bytes: section.bytes.len() as u64,
                 })
                 .collect(),
         };
@@ -328,16 +335,10 @@ impl Outline<'_> {
         head.extend((header.len() as u32).to_le_bytes());
         head.extend(header);
         let mut end = head.len() as u64;
-        let place = |(_, field, bytes): (&str, Option<Field>, Cow<'a, [u8]>)| {
-            let start = end.next_multiple_of(ALIGNMENT as u64);
-            end = start + bytes.len() as u64;
-            Placed {
-                field,
-                start,
-                bytes,
-            }
-        };
-        let sections = sections.into_iter().map(place).collect();
+        for section in &mut sections {
+            section.start = end.next_multiple_of(ALIGNMENT as u64);
+            end = section.start + section.bytes.len() as u64;
+        }
         Outline {
             head,
             sections,
@@ -774,6 +775,7 @@ impl Simulation {
             field,
             start,
             bytes,
+            ..
         } in &outline.sections
         {
             match field {
