@@ -183,6 +183,15 @@ mod with_mpi {
         }
 
         fn exchange(&self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])]) {
+            self.exchange_while(sent, received, &mut || ());
+        }
+
+        fn exchange_while(
+            &self,
+            sent: &[(usize, &[u8])],
+            received: &mut [(usize, &mut [u8])],
+            work: &mut dyn FnMut(),
+        ) {
             mpi::request::scope(|scope| {
                 let mut sends = Vec::new();
                 let mut receives = Vec::new();
@@ -198,6 +207,7 @@ mod with_mpi {
                         sends.push(to.immediate_send(scope, part));
                     }
                 }
+                work();
                 for receive in receives {
                     receive.wait_without_status();
                 }

@@ -21,11 +21,20 @@ pub fn write_aside(
     let file = writer
         .into_inner()
         .map_err(io::IntoInnerError::into_error)?;
-    if durable {
-        file.sync_all()?;
+    if !durable {
+        return fs::rename(&part, path);
     }
-    fs::rename(&part, path)?;
-    if durable && cfg!(unix) {
+    file.sync_all()?;
+    name(&part, path)
+}
+
+/// Gives a file that has reached the disk its name, which it has still after a loss of power.
+///
+/// # Errors
+/// If it cannot be renamed.
+pub fn name(part: &Path, path: &Path) -> io::Result<()> {
+    fs::rename(part, path)?;
+    if cfg!(unix) {
         // The new name is an entry of the folder, which is a file as well.
         let folder = path
             .parent()
@@ -36,7 +45,7 @@ pub fn write_aside(
 }
 
 /// Where a file is written before it has its name.
-fn part(path: &Path) -> PathBuf {
+pub fn part(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".part");
     name.into()

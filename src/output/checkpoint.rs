@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::aside::write_aside;
+use super::aside::{name, part, write_aside};
 use crate::model::error::{Error, Result};
 use crate::simulation::Simulation;
 use crate::simulation::checkpoint::{Checkpoint, encode, unreadable};
@@ -44,6 +44,10 @@ impl Simulation {
     /// # Errors
     /// If the device is lost, or the file cannot be written.
     pub fn write_checkpoint(&mut self, path: &Path) -> Result<()> {
+        let part = part(path);
+        if self.write_checkpoint_together(&part)? {
+            return name(&part, path).map_err(|error| Error::unwritten(path, &error));
+        }
         let (backend, adapter) = (self.backend(), self.adapter());
         write_checkpoint(path, &self.fetch_carried()?, backend, &adapter)
     }

@@ -10,7 +10,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::aside::write_aside;
+use super::aside::{name, write_aside};
 use super::broken::{self, Broken};
 use super::checkpoint::write_checkpoint;
 use super::record::{Part, Record, Status};
@@ -142,6 +142,8 @@ pub struct RunFolder {
     clock: Instant,
     last_row: Row,
     last_checkpoint: Instant,
+    /// Checkpoints that many have written so far.
+    written: u64,
 }
 
 /// Where the simulation was when a row of statistics was written.
@@ -174,8 +176,16 @@ struct Job {
     /// Of the statistics: spheres times steps a second.
     row: Option<f64>,
     files: bool,
-    checkpoint: bool,
+    checkpoint: Option<Due>,
     measures: bool,
+}
+
+/// A checkpoint that is due.
+enum Due {
+    /// To be written.
+    Now,
+    /// It has been written, by many, and gets its name when all before it is written.
+    Written(PathBuf),
 }
 
 impl RunFolder {
@@ -327,6 +337,7 @@ impl RunFolder {
         record.steps = steps;
         record.error = None;
         record.summary = None;
+        remove_unnamed(path)?;
         let file = path.join(Self::CHECKPOINT);
         if file.exists() {
             simulation.read_checkpoint(&file)?;
@@ -405,6 +416,7 @@ impl RunFolder {
             clock: Instant::now(),
             last_row: Row::now(simulation),
             last_checkpoint: Instant::now(),
+            written: 0,
         };
         folder.record.parts.push(Part {
             from_step: simulation.steps(),
@@ -463,8 +475,17 @@ impl RunFolder {
         }
         let measures = self.plan.measures.as_ref();
         let measures = measures.is_some_and(|own| steps.is_multiple_of(own.every));
+        let checkpoint = match checkpoint {
+            true => Some(self.checkpoint(simulation)?),
+            false => None,
+        };
+        let reads = row.is_some() || files || measures || !simulation.model().bonds.is_empty();
+        let state = match checkpoint {
+            Some(Due::Written(_)) if !reads => State::default(),
+            _ => simulation.fetch_carried()?.state.clone(),
+        };
         let job = Job {
-            state: simulation.fetch_carried()?.state.clone(),
+            state,
             steps,
             row,
             files,
@@ -479,6 +500,23 @@ impl RunFolder {
             // The writer has stopped, and says why.
             Err(_) => self.wait(),
         }
+    }
+
+    /// Has a checkpoint written by many, if many have the state.
+    fn checkpoint(&mut self, simulation: &mut Simulation) -> Result<Due> {
+        // The last one may not have its name yet.
+        self.written += 1;
+        let name = format!("{}.{}.part", Self::CHECKPOINT, self.written);
+        let file = self.path.join(name);
+        let written = simulation.write_checkpoint_together(&file);
+        if written.is_err() {
+            // Half of it is of no use, and the disk may be full.
+            let _ = fs::remove_file(&file);
+        }
+        Ok(match written? {
+            true => Due::Written(file),
+            false => Due::Now,
+        })
     }
 
     /// Waits until all is written that was due so far; nothing is written after that.
@@ -567,6 +605,21 @@ impl Drop for RunFolder {
     fn drop(&mut self) {
         let _ = self.wait();
     }
+}
+
+/// Removes checkpoints that many have written and that have got no name: whoever did was killed.
+fn remove_unnamed(folder: &Path) -> Result<()> {
+    let wrong = |error: std::io::Error| Error::unwritten(folder, &error);
+    for entry in fs::read_dir(folder).map_err(wrong)? {
+        let entry = entry.map_err(wrong)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let own = name.strip_prefix(RunFolder::CHECKPOINT);
+        if own.is_some_and(|rest| rest.ends_with(".part")) {
+            fs::remove_file(entry.path()).map_err(wrong)?;
+        }
+    }
+    Ok(())
 }
 
 /// Takes back the rows of a file of statistics after a step; returns how many lines are left.
@@ -715,11 +768,17 @@ impl Files {
             self.measured = Some(job.steps);
             self.measure(&snapshot)?;
         }
-        if job.checkpoint {
+        if let Some(due) = &job.checkpoint {
             // What was written before it has to outlast it.
             let _ = self.statistics.sync_data();
             let path = self.path.join(RunFolder::CHECKPOINT);
-            write_checkpoint(&path, &snapshot, self.backend, &self.adapter)?;
+            match due {
+                Due::Now => write_checkpoint(&path, &snapshot, self.backend, &self.adapter)?,
+                Due::Written(file) => {
+                    name(file, &path).map_err(|error| Error::unwritten(&path, &error))?;
+                    tracing::info!(step = job.steps, file = %path.display(), "checkpoint written");
+                }
+            }
         }
         Ok(())
     }

@@ -1,16 +1,16 @@
 //! Checkpoints: the state of a simulation in a file, from which a run goes on as if it had never
 //! stopped, bit for bit on the same backend and adapter.
 //!
-//! # The file, version 2
+//! # The file, version 3
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 16 | `ROCKFALL STATE\r\n`: a transfer as text would change the ending |
-//! | 4 | version of the format, 2, little-endian as all that follows |
+//! | 4 | version of the format, 3, little-endian as all that follows |
 //! | 4 | length of the header |
 //! | | the header, JSON in UTF-8: [`Header`] |
 //! | | each of [`Header::sections`], one after the other: the bytes of a buffer of [`State`] |
-//! | 8 | XXH3 (64 bits) of all bytes before |
+//! | 8 | XXH3 (64 bits) of the XXH3 of each MiB before, and of what is left of the last one |
 //!
 //! A section starts at the next multiple of 16 bytes, and so does the hash; the bytes in between are 0.
 //! Sections have the elements of [`crate::state::layout`] (on a machine that is little-endian, as all are
@@ -23,13 +23,17 @@
 
 mod sound;
 
+use std::borrow::Cow;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+use bytemuck::pod_collect_to_vec;
 use glam::{DQuat, DVec3, Vec3, Vec4};
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::xxh3_64;
 
+use crate::math::{self, hash::Hasher};
 use crate::model::clump::Clump;
 use crate::model::error::{Error, Result};
 use crate::model::flow::Traffic;
@@ -40,6 +44,7 @@ use crate::simulation::Simulation;
 use crate::simulation::snapshot::Snapshot;
 use crate::state::layout::{self, WALL};
 use crate::state::{Dissipated, Field, State, angular_velocity, body_orientation, quantities};
+use crate::step::SharedFile;
 
 /// Name of the last checkpoint in the folder of a run.
 pub const FILE: &str = "run.checkpoint";
@@ -47,7 +52,7 @@ pub const FILE: &str = "run.checkpoint";
 /// First bytes of a file.
 const MAGIC: &[u8; 16] = b"ROCKFALL STATE\r\n";
 /// Version of the format.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Multiple of bytes at which a section starts.
 const ALIGNMENT: usize = 16;
 
@@ -226,76 +231,125 @@ pub fn encode(
     backend: &str,
     adapter: &str,
 ) -> io::Result<()> {
-    let Snapshot {
-        model,
-        state,
-        steps,
-    } = *snapshot;
-    let shapes: Vec<u32> = state
-        .identities
-        .iter()
-        .map(|body| {
-            let fixed = if body.fixed { FIXED } else { 0 };
-            body.shape as u32 | (body.group as u32) << GROUP_SHIFT | fixed
-        })
-        .collect();
-    let shapes: &[u8] = bytemuck::cast_slice(&shapes);
-    let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
-    let sections = carried.map(|field| (field.name(), state.bytes(field)));
-    let ids: Vec<u64> = state.identities.iter().map(|body| body.id).collect();
-    let places: Vec<[f64; 3]> = state.traffic.places.iter().map(DVec3::to_array).collect();
-    let others = [
-        (SHAPES, shapes),
-        (IDS, bytemuck::cast_slice(&ids)),
-        (PLACES, bytemuck::cast_slice(&places)),
-    ];
-    let sections: Vec<(&str, &[u8])> = sections.chain(others).collect();
-    let header = Header {
-        rockfall: env!("CARGO_PKG_VERSION").to_owned(),
-        layout: layout(),
-        scene: model.name.clone(),
-        scene_hash: hex(model.hash()),
-        backend: backend.to_owned(),
-        adapter: adapter.to_owned(),
-        steps,
-        time_step: model.time_step,
-        origin: state.origin.to_array(),
-        cell_size: state.params.cell_size.to_array(),
-        history_size: state.params.history_size,
-        law: model.contact.law.name().to_owned(),
-        shapes: (0..model.shapes.len())
-            .map(|shape| ShapeBefore::new(shape, model))
-            .collect(),
-        groups: model
-            .forces
-            .groups
-            .iter()
-            .map(|group| group.name.clone())
-            .collect(),
-        walls: model.walls.iter().map(WallBefore::new).collect(),
-        gone: state.gone,
-        traffic: state.traffic.clone(),
-        sections: sections
-            .iter()
-            .map(|(name, bytes)| Section {
-                name: (*name).to_owned(),
-                bytes: bytes.len() as u64,
-            })
-            .collect(),
-    };
-    let header = serde_json::to_vec(&header).expect("a header has names and numbers");
+    let outline = Outline::new(snapshot, backend, adapter);
     let mut writer = Hashed::new(writer);
-    writer.write(MAGIC)?;
-    writer.write(&VERSION.to_le_bytes())?;
-    writer.write(&(header.len() as u32).to_le_bytes())?;
-    writer.write(&header)?;
-    for (_, bytes) in &sections {
+    writer.write(&outline.head)?;
+    for section in &outline.sections {
         writer.align()?;
-        writer.write(bytes)?;
+        writer.write(&section.bytes)?;
     }
     writer.align()?;
     let hash = writer.hash.digest();
-    writer.write(&hash.to_le_bytes())
+    writer.writer.write_all(&hash.to_le_bytes())
+}
+
+/// What a checkpoint has, and where.
+struct Outline<'a> {
+    /// All that is before the sections.
+    head: Vec<u8>,
+    sections: Vec<Placed<'a>>,
+    /// Where the hash is.
+    end: u64,
+}
+
+/// A section with its place.
+struct Placed<'a> {
+    name: &'static str,
+    field: Option<Field>,
+    start: u64,
+    bytes: Cow<'a, [u8]>,
+}
+
+impl Outline<'_> {
+    fn new<'a>(snapshot: &Snapshot<'a>, backend: &str, adapter: &str) -> Outline<'a> {
+        let Snapshot {
+            model,
+            state,
+            steps,
+        } = *snapshot;
+        let shapes: Vec<u32> = state
+            .identities
+            .iter()
+            .map(|body| {
+                let fixed = if body.fixed { FIXED } else { 0 };
+                body.shape as u32 | (body.group as u32) << GROUP_SHIFT | fixed
+            })
+            .collect();
+        let ids: Vec<u64> = state.identities.iter().map(|body| body.id).collect();
+        let places: Vec<[f64; 3]> = state.traffic.places.iter().map(DVec3::to_array).collect();
+        let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
+        let carried = carried.map(|field| Placed {
+            name: field.name(),
+            field: Some(field),
+            start: 0,
+            bytes: Cow::Borrowed(state.bytes(field)),
+        });
+        let other = |name, bytes: Vec<u8>| Placed {
+            name,
+            field: None,
+            start: 0,
+            bytes: Cow::Owned(bytes),
+        };
+        let others = [
+            other(SHAPES, pod_collect_to_vec(&shapes)),
+            other(IDS, pod_collect_to_vec(&ids)),
+            other(PLACES, pod_collect_to_vec(&places)),
+        ];
+        let mut sections: Vec<Placed> = carried.chain(others).collect();
+        let header = Header {
+            rockfall: env!("CARGO_PKG_VERSION").to_owned(),
+            layout: layout(),
+            scene: model.name.clone(),
+            scene_hash: hex(model.hash()),
+            backend: backend.to_owned(),
+            adapter: adapter.to_owned(),
+            steps,
+            time_step: model.time_step,
+            origin: state.origin.to_array(),
+            cell_size: state.params.cell_size.to_array(),
+            history_size: state.params.history_size,
+            law: model.contact.law.name().to_owned(),
+            shapes: (0..model.shapes.len())
+                .map(|shape| ShapeBefore::new(shape, model))
+                .collect(),
+            groups: model
+                .forces
+                .groups
+                .iter()
+                .map(|group| group.name.clone())
+                .collect(),
+            walls: model.walls.iter().map(WallBefore::new).collect(),
+            gone: state.gone,
+            traffic: state.traffic.clone(),
+            sections: sections
+                .iter()
+                .map(|section| Section {
+                    name: section.name.to_owned(),
+                    bytes: section.bytes.len() as u64,
+                })
+                .collect(),
+        };
+        let header = serde_json::to_vec(&header).expect("a header has names and numbers");
+        let mut head = MAGIC.to_vec();
+        head.extend(VERSION.to_le_bytes());
+        head.extend((header.len() as u32).to_le_bytes());
+        head.extend(header);
+        let mut end = head.len() as u64;
+        for section in &mut sections {
+            section.start = end.next_multiple_of(ALIGNMENT as u64);
+            end = section.start + section.bytes.len() as u64;
+        }
+        Outline {
+            head,
+            sections,
+            end: end.next_multiple_of(ALIGNMENT as u64),
+        }
+    }
+}
+
+/// Hash of what is before it in the file of a checkpoint.
+pub fn hash(bytes: &[u8]) -> u64 {
+    math::hash::hash(bytes)
 }
 
 /// The error of a checkpoint that is whole, but whose contents cannot be.
@@ -320,7 +374,7 @@ pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Error {
 /// Counts and hashes what it passes on.
 struct Hashed<'a, W> {
     writer: &'a mut W,
-    hash: Xxh3,
+    hash: Hasher,
     count: usize,
 }
 
@@ -328,7 +382,7 @@ impl<'a, W: Write> Hashed<'a, W> {
     fn new(writer: &'a mut W) -> Self {
         Hashed {
             writer,
-            hash: Xxh3::new(),
+            hash: Hasher::default(),
             count: 0,
         }
     }
@@ -411,7 +465,7 @@ impl Checkpoint {
                 bytes.len() - end - 8
             ));
         }
-        if hash != xxh3_64(&bytes[..end]).to_le_bytes() {
+        if hash != self::hash(&bytes[..end]).to_le_bytes() {
             return Err(format!(
                 "found bytes that are not those that were written (their hash differs), expected a \
                  whole checkpoint; {NOT_WHOLE}"
@@ -695,6 +749,53 @@ impl Simulation {
         encode(&mut bytes, &self.fetch_carried()?, backend, &adapter)
             .expect("memory takes what is written to it");
         Ok(bytes)
+    }
+
+    /// Has the ranks of a cluster write a checkpoint together, each what it has; false if this process has all of it, and the file is
+    /// not there then. It has reached the disk when this returns. If it cannot be written, what is there is no whole one.
+    ///
+    /// # Errors
+    /// If a rank cannot write.
+    pub fn write_checkpoint_together(&mut self, path: &Path) -> Result<bool> {
+        if !self.engine.is_spread(Field::Bodies) {
+            return Ok(false);
+        }
+        let unwritten = |error: io::Error| Error::unwritten(path, &error);
+        self.engine.read_rest(&mut self.state)?;
+        let (backend, adapter) = (self.backend(), self.adapter());
+        let snapshot = Snapshot {
+            model: &self.model,
+            state: &self.state,
+            steps: self.steps,
+        };
+        let outline = Outline::new(&snapshot, backend, &adapter);
+        let mut pieces = vec![(0, &outline.head[..])];
+        let mut fields = Vec::new();
+        for Placed {
+            field,
+            start,
+            bytes,
+            ..
+        } in &outline.sections
+        {
+            match field {
+                Some(field) if self.engine.is_spread(*field) => fields.push((*field, *start)),
+                _ => pieces.push((*start, &bytes[..])),
+            }
+        }
+        File::create(path).map_err(unwritten)?;
+        let file = SharedFile {
+            path,
+            length: outline.end,
+            pieces: &pieces,
+            fields: &fields,
+        };
+        let blocks = self.engine.write_file(&file, &self.state)?;
+        let hash = math::hash::of_blocks(blocks).to_le_bytes();
+        let file = OpenOptions::new().append(true).open(path);
+        let end = |mut file: File| file.write_all(&hash).and_then(|()| file.sync_all());
+        file.and_then(end).map_err(unwritten)?;
+        Ok(true)
     }
 }
 

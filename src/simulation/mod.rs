@@ -233,7 +233,7 @@ impl Simulation {
     /// if `None`). This is rank 0; the others [serve](serve_rank).
     ///
     /// # Errors
-    /// As [`Simulation::on_cpu`], or if the model has bonds.
+    /// As [`Simulation::on_cpu`].
     #[cfg(all(feature = "cpu", feature = "gpu"))]
     pub fn on_ranks(
         model: Model,
@@ -243,14 +243,6 @@ impl Simulation {
         has_room(&model)?;
         memory::check(&model)?;
         model.contact.law.check_on_cpu()?;
-        if !model.bonds.is_empty() {
-            return Err(Error::NotOnCluster { what: "bonds" });
-        }
-        if model.deforms() {
-            return Err(Error::NotOnCluster {
-                what: "a box that deforms",
-            });
-        }
         let state = State::new(&model);
         let engine = ClusterEngine::new(ranks, threads, clock::system(), &state);
         Ok(Self::start(state, model, engine))

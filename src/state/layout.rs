@@ -672,6 +672,29 @@ impl Bond {
             self.second
         }
     }
+
+    /// Index of the body at its other end.
+    #[inline(always)]
+    pub fn other(&self) -> u32 {
+        if self.side == 0 {
+            self.second
+        } else {
+            self.first
+        }
+    }
+
+    /// This end of the bond where the bodies at both have other indices.
+    pub(crate) fn between(self, own: u32, other: u32) -> Bond {
+        let (first, second) = match self.side {
+            0 => (own, other),
+            _ => (other, own),
+        };
+        Bond {
+            first,
+            second,
+            ..self
+        }
+    }
 }
 
 impl BodyProperties {

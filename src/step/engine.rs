@@ -2,6 +2,7 @@
 
 use std::future::{Future, ready};
 use std::ops::Range;
+use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -33,6 +34,19 @@ pub struct ClusterCost {
     pub messages_per_step: f64,
     /// Copies of bodies of others that a rank had, in the mean.
     pub ghosts_per_rank: f64,
+}
+
+/// A file that an engine of many processes writes, each what it has.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedFile<'a> {
+    /// Where it is. It is there, and empty.
+    pub path: &'a Path,
+    /// Number of its bytes.
+    pub length: u64,
+    /// What the host has, with its places in the file.
+    pub pieces: &'a [(u64, &'a [u8])],
+    /// Buffers of which the processes have the elements of their bodies, with their places in the file.
+    pub fields: &'a [(Field, u64)],
 }
 
 /// Result of an engine for those who cannot block.
@@ -218,6 +232,27 @@ pub trait Engine: MaybeSend {
 
     /// Size of all buffers, bytes.
     fn memory(&self, state: &State) -> u64;
+
+    /// Whether the elements of a buffer are with many processes, which write a file together ([`Engine::write_file`]).
+    fn is_spread(&self, _field: Field) -> bool {
+        false
+    }
+
+    /// Reads into the host's copy what is not spread, and gives the neighbour lists there the lengths that they have by now.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn read_rest(&mut self, _state: &mut State) -> Result<()> {
+        Ok(())
+    }
+
+    /// Has many processes write a file together. Returns the [hashes](crate::math::hash) of its blocks.
+    ///
+    /// # Errors
+    /// If one of them cannot.
+    fn write_file(&mut self, _file: &SharedFile, _state: &State) -> Result<Vec<u64>> {
+        Ok(Vec::new())
+    }
 
     /// Costs of a run on a cluster; None on one machine.
     fn cluster_cost(&mut self) -> Option<ClusterCost> {

@@ -154,7 +154,7 @@ fn a_checkpoint_of_another_version_says_so() {
     fs::write(&path, &other).unwrap();
     let sentence = refusal(&model, &path);
     assert!(
-        sentence.contains("found version 1 of the format, expected 2"),
+        sentence.contains("found version 1 of the format, expected 3"),
         "{sentence}"
     );
 
@@ -166,7 +166,7 @@ fn a_checkpoint_of_another_version_says_so() {
     let mut other = whole.clone();
     other[at..at + 16].copy_from_slice(b"0123456789abcdef");
     let end = other.len() - 8;
-    let hash = xxhash_rust::xxh3::xxh3_64(&other[..end]);
+    let hash = rockfall::simulation::checkpoint::hash(&other[..end]);
     other[end..].copy_from_slice(&hash.to_le_bytes());
     fs::write(&path, &other).unwrap();
     let sentence = refusal(&model, &path);

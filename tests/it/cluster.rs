@@ -1,5 +1,6 @@
 //! A scene on several ranks has the bits that it has on one: here, ranks are threads that send each other messages.
 
+use std::fs;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -11,6 +12,7 @@ use crate::common::{
     bonded_crowd, crowd, crowd_with_history, forced_crowd, model, periodic_crowd, trace_of,
     walled_crowd, warm_crowd,
 };
+use crate::deform;
 use rockfall::model::{Law, Model};
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
@@ -117,6 +119,10 @@ fn is_held_after(model: &Model, act: impl Fn(&mut Simulation)) {
             ("wall loads", found.wall_loads == expected.wall_loads),
             ("gone", found.gone == expected.gone),
             ("actions", found.actions == expected.actions),
+            ("bonds", found.bonds == expected.bonds),
+            ("sums of bonds", found.body_bonds == expected.body_bonds),
+            ("the box", found.params.tilt == expected.params.tilt),
+            ("cells", found.params.cell_size == expected.params.cell_size),
             ("lists", found.neighbour_starts == expected.neighbour_starts),
         ];
         for (what, equal) in equal {
@@ -169,14 +175,33 @@ fn springs_applied_forces_and_water() {
 }
 
 #[test]
-fn bonds_are_refused() {
-    let model = bonded_crowd(20, DVec3::ZERO, 1);
-    let alone = Thread::all(1).remove(0);
-    let refused = Simulation::on_ranks(model, alone, Some(1)).map(|_| ());
-    assert_eq!(
-        refused.unwrap_err().to_string(),
-        "a cluster does not have bonds; run it without mpirun"
-    );
+fn bonds_across_borders_that_break() {
+    let model = bonded_crowd(800, DVec3::ZERO, 1);
+    is_held_after(&model, |simulation| {
+        let broken = |simulation: &mut Simulation| {
+            let bonds = simulation.bonds().unwrap();
+            bonds.filter(|bond| bond.broken.is_some()).count()
+        };
+        simulation.step(60).unwrap();
+        let first = broken(simulation);
+        // Bonds go with the bodies that they held.
+        let handles: Vec<_> = simulation.handles().step_by(7).collect();
+        simulation.despawn_many(&handles).unwrap();
+        simulation.step(60).unwrap();
+        let count = simulation.bonds().unwrap().count();
+        let then = broken(simulation);
+        assert!(
+            first > 0 && then > 0 && then < count,
+            "{first}, {then} of {count}"
+        );
+    });
+}
+
+#[test]
+fn a_box_that_deforms() {
+    // Beyond a tilt of a half of the box, which is when it turns.
+    let model = deform::model(deform::ALL_AT_ONCE, 75);
+    is_held(&model, &[1, 24, 300, 475]);
 }
 
 #[test]
@@ -285,6 +310,27 @@ fn what_a_program_does_between_steps() {
 }
 
 #[test]
+fn what_a_program_does_before_the_first_step() {
+    let model = crowd_with_history(Law::HookeHistory, 600, DVec3::ZERO, 14);
+    is_held_after(&model, |simulation| {
+        assert_eq!(simulation.bodies().unwrap().len(), simulation.body_count());
+        let handles: Vec<_> = simulation.handles().collect();
+        simulation.despawn_many(&handles[30..60]).unwrap();
+        let shape = simulation.shape("clump of 3").unwrap();
+        let new = NewBody::new(shape, DVec3::Y * 40.0);
+        let new = simulation.spawn(new).unwrap();
+        simulation.set_velocity(new, DVec3::Z).unwrap();
+        simulation.set_gravity(DVec3::new(1.0, -3.0, 2.0)).unwrap();
+        simulation.step(60).unwrap();
+        // And where it begins anew.
+        let state = simulation.state().unwrap().clone();
+        simulation.restore(&state, 60).unwrap();
+        simulation.despawn_many(&handles[100..110]).unwrap();
+        simulation.step(60).unwrap();
+    });
+}
+
+#[test]
 fn a_trace_has_the_samples_of_one_rank() {
     let model = crowd(300, DVec3::ZERO, 9);
     let bodies = [0, 5, 20];
@@ -325,6 +371,42 @@ fn a_checkpoint_goes_on_with_any_number_of_ranks() {
             assert_eq!(found, expected, "{count} ranks");
         }
     }
+}
+
+#[test]
+fn ranks_write_the_checkpoint_that_one_process_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let crowd = crowd_with_history(Law::HertzMindlin, 4000, DVec3::ZERO, 12);
+    for model in [crowd, bonded_crowd(300, DVec3::ZERO, 1), scene(json!({}))] {
+        for count in [1, 2, 3, 5] {
+            let path = folder.path().join(format!("{count}.checkpoint"));
+            let expected = on_ranks(&model, count, |simulation| {
+                simulation.step(40).unwrap();
+                simulation.write_checkpoint(&path).unwrap();
+                simulation.checkpoint().unwrap()
+            });
+            let found = fs::read(&path).unwrap();
+            assert!(found == expected, "on {count} ranks");
+            Checkpoint::decode(found, &path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_is_an_error_and_no_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = crowd(200, DVec3::ZERO, 13);
+    let expected = on_ranks(&model, 3, |simulation| {
+        simulation.step(10).unwrap();
+        let missing = folder.path().join("missing").join("run.checkpoint");
+        let error = simulation.write_checkpoint(&missing).unwrap_err();
+        assert!(error.to_string().contains("cannot be written"), "{error}");
+        simulation.step(10).unwrap();
+        simulation.summary().unwrap().state_hash
+    });
+    let mut one = Simulation::on_cpu(model, Some(1)).unwrap();
+    one.step(20).unwrap();
+    assert_eq!(one.summary().unwrap().state_hash, expected);
 }
 
 #[test]

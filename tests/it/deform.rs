@@ -37,7 +37,7 @@ fn scene(deform: &str, count: u32, rest: &str) -> String {
     )
 }
 
-fn model(deform: &str, count: u32) -> Model {
+pub fn model(deform: &str, count: u32) -> Model {
     model_with(deform, count, "")
 }
 
@@ -55,7 +55,7 @@ fn model_with(deform: &str, count: u32, rest: &str) -> Model {
     model
 }
 
-const ALL_AT_ONCE: &str = r#"{
+pub const ALL_AT_ONCE: &str = r#"{
     "x": { "strain_rate": -6 }, "y": { "strain_rate": 2 }, "z": { "stress": 500, "fastest": 8 },
     "shear": { "flow": "x", "gradient": "y", "rate": 90 }
 }"#;

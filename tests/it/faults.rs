@@ -57,7 +57,7 @@ fn sections(bytes: &[u8]) -> BTreeMap<String, Range<usize>> {
 /// Gives the bytes the hash that goes with them.
 fn rehash(bytes: &mut [u8]) {
     let end = bytes.len() - 8;
-    let hash = xxhash_rust::xxh3::xxh3_64(&bytes[..end]);
+    let hash = rockfall::simulation::checkpoint::hash(&bytes[..end]);
     bytes[end..].copy_from_slice(&hash.to_le_bytes());
 }
 

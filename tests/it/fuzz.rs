@@ -405,7 +405,7 @@ fn checkpoint(random: &mut Random) -> Result<(), String> {
     }
     if bytes.len() > 8 && random.below(8) > 0 {
         let end = bytes.len() - 8;
-        let hash = xxhash_rust::xxh3::xxh3_64(&bytes[..end]);
+        let hash = rockfall::simulation::checkpoint::hash(&bytes[..end]);
         bytes[end..].copy_from_slice(&hash.to_le_bytes());
     }
     let file = Path::new("damaged.checkpoint");

@@ -226,6 +226,51 @@ mod with_mpi {
         }
     }
 
+    #[test]
+    fn a_rank_that_cannot_write_is_named_and_the_last_checkpoint_is_whole() {
+        let folder = TempDir::new().unwrap();
+        scene(folder.path());
+        let run = format!(
+            "exec {} run scene.json --set fills[0].count=2000 --set 'fills[0].region={{\"min\":[-0.25,0,-0.25],\"max\":[0.25,3,0.25]}}' \
+             --threads 1 --steps 400 --checkpoint-every 100 --vtk none --states none --out kept",
+            program()
+        );
+        // Rank 1 may write so much of a file; what is behind that fails, as on a full disk.
+        let part = |limit: &str| {
+            let shell = format!("trap '' XFSZ; ulimit -f {limit}; {run}");
+            ["-n", "1", "sh", "-c", &shell].map(str::to_owned)
+        };
+        let start = |limit: &str| {
+            let mut command = Command::new("mpirun");
+            command.args(["--allow-run-as-root", "--oversubscribe"]);
+            command.args(["--mca", "mpi_yield_when_idle", "1"]);
+            // Memory that ranks share is in files as well.
+            command.args(["--mca", "btl", "self,tcp"]);
+            command.args(part("unlimited")).arg(":").args(part(limit));
+            command.current_dir(folder.path()).output().unwrap()
+        };
+        let start_at = Instant::now();
+        let output = start("1024");
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("rank 1: File too large"), "{said}");
+        assert_eq!(said.matches("error:").count(), 1, "{said}");
+        assert!(start_at.elapsed() < Duration::from_secs(60));
+        let left = fs::read_dir(folder.path().join("kept")).unwrap();
+        let names = left.map(|entry| entry.unwrap().file_name());
+        let names: Vec<String> = names
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect();
+        assert!(
+            !names.iter().any(|name| name.ends_with(".part")),
+            "{names:?}"
+        );
+        // It goes on elsewhere.
+        let go_on = ["run", "--resume", "kept", "--json", "-q"];
+        let found = summary(alone(folder.path(), &go_on));
+        assert_eq!(found["steps"], 400);
+    }
+
     /// The process of a rank that was started in a folder.
     fn process_of(folder: &Path, rank: usize) -> Option<u32> {
         let wanted = format!("OMPI_COMM_WORLD_RANK={rank}");

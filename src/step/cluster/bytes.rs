@@ -5,7 +5,7 @@ use bytemuck::{
 };
 
 /// A message that is written.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Writer(pub Vec<u8>);
 
 impl Writer {

@@ -1,6 +1,9 @@
 //! What a part of a scene shares with the others: which bodies it has, which of them others have copies of, and what is sent
 //! when.
 
+use std::mem::replace;
+use std::time::Duration;
+
 use bytemuck::{Pod, bytes_of, pod_read_unaligned};
 use glam::{DVec3, Vec4};
 
@@ -11,8 +14,8 @@ use super::post::{Counts, Post};
 use crate::math::grid::FRACTION;
 use crate::state::State;
 use crate::state::layout::{
-    Action, Body, BodyForce, BodyHeat, BodyProperties, GHOST, GROUP_SHIFT, History, Member, SPRING,
-    Sphere, SphereLoad, WALL,
+    Action, Body, BodyBonds, BodyForce, BodyHeat, BodyProperties, Bond, GHOST, GROUP_SHIFT,
+    History, Member, SPRING, Sphere, SphereLoad, WALL,
 };
 use crate::step::Canceller;
 use crate::step::cpu::{Border, Decomposition};
@@ -28,6 +31,18 @@ const MOST_IMBALANCE: f64 = 1.1;
 /// for another cut to be worth it.
 const WORSE: f64 = 1.05;
 const OTHER_COST: f64 = 0.1;
+
+/// The weight of the cost of a body on a rank that is as fast as all others: that of one that is slower or faster is a whole number,
+/// too.
+const WEIGHT: f64 = 64.0;
+
+/// How much of the pace of a rank is that since the lists were built last, and how far it may be off the mean: times vary from one
+/// to the next without a reason.
+const NEW_PACE: f64 = 0.25;
+const MOST_PACE: f64 = 4.0;
+
+/// Bodies that rank 0 gives out at a time: what is on its way takes memory there.
+const GIVEN: usize = 1 << 16;
 
 /// Ghosts are looked for a little farther away than bodies may touch, for distances are rounded.
 const MARGIN: f64 = 1.0001;
@@ -56,11 +71,19 @@ pub(super) struct Edges {
     pub actions: Vec<Action>,
     /// The body of the whole scene that is pulled, counted from 1; 0 if none is.
     pub pulled: u32,
+    /// The other body of each end of a bond that the part has, by its index in the whole scene.
+    bonded: Vec<u32>,
     blocks: Option<Blocks>,
+    /// Time that a unit of cost takes here, over the mean of all ranks.
+    pace: f64,
+    /// Time in which this rank had computed, and the steps, when the lists were built last.
+    paced: (Duration, u64),
     /// The imbalance after the last cut, once it is known.
     achieved: Option<f64>,
     /// The cost of all bodies at the last cut.
     cut_cost: i64,
+    /// Bodies that rank 0 has given out, until the lists are built.
+    given: Option<Vec<Moved>>,
     /// Own bodies of which other ranks have ghosts, by rank and in order.
     sent: Vec<(usize, Vec<u32>)>,
     /// Ghosts, by the ranks that step them and in order.
@@ -76,6 +99,9 @@ struct Moved {
     body: Body,
     force: Option<BodyForce>,
     heat: Option<BodyHeat>,
+    sums: Option<BodyBonds>,
+    /// The ends of bonds at it, with the indices of the whole scene.
+    bonds: Vec<Bond>,
     loads: Vec<SphereLoad>,
     /// Contacts of each sphere that have a history.
     contacts: Vec<Contacts>,
@@ -97,9 +123,13 @@ impl Edges {
             reaches: Vec::new(),
             actions: Vec::new(),
             pulled: 0,
+            bonded: Vec::new(),
             blocks: None,
+            pace: 1.0,
+            paced: Default::default(),
             achieved: None,
             cut_cost: 0,
+            given: None,
             sent: Vec::new(),
             received: Vec::new(),
             canceller: Canceller::default(),
@@ -136,11 +166,14 @@ impl Edges {
     /// Forgets all bodies, and how space was cut.
     pub fn clear(&mut self) {
         self.entries.clear();
+        self.bonded.clear();
         self.sent.clear();
         self.received.clear();
+        self.given = None;
         self.blocks = None;
         self.achieved = None;
         self.post.counts = Counts::default();
+        (self.pace, self.paced) = (1.0, Default::default());
     }
 
     /// Own bodies, by their indices in the part.
@@ -213,6 +246,26 @@ impl Edges {
         state.params.pulled = pulled.map_or(0, |place| place as u32 + 1);
     }
 
+    /// The ends of bonds that the part has, with the indices of the whole scene.
+    pub fn whole_bonds(&self, state: &State) -> Vec<Bond> {
+        let ends = state.bonds.iter().zip(&self.bonded);
+        let own = |bond: &Bond| self.entries[bond.own() as usize].body;
+        ends.map(|(bond, &other)| bond.between(own(bond), other))
+            .collect()
+    }
+
+    /// Gives the part the ends of bonds at its own bodies, in the order of these, with the indices of the whole scene.
+    pub fn set_bonds(&mut self, state: &mut State, bonds: &[Bond]) {
+        self.bonded = bonds.iter().map(Bond::other).collect();
+        let local = bonds.iter().map(|bond| {
+            let own = self.find(bond.own()).expect("ends are with their bodies");
+            // The other body of a broken bond may be anywhere, and nobody looks at it.
+            let other = self.find(bond.other()).unwrap_or(own);
+            bond.between(own as u32, other as u32)
+        });
+        state.set_bonds(local.collect());
+    }
+
     /// Where a body is.
     fn place(body: &Body) -> Place {
         std::array::from_fn(|axis| {
@@ -220,19 +273,28 @@ impl Edges {
         })
     }
 
+    /// Where some bodies are, and what a step of them costs.
+    fn places_and_costs<'a>(
+        state: &State,
+        bodies: impl Iterator<Item = &'a Body>,
+    ) -> (Vec<Place>, Vec<u64>) {
+        let starts = &state.neighbour_starts;
+        let of = |body: &Body| {
+            let spheres = state.spheres_of(body);
+            let entries = starts[spheres.end] - starts[spheres.start];
+            let cost = SPHERE_COST * spheres.len() as u64 + u64::from(entries);
+            (Edges::place(body), cost)
+        };
+        bodies.map(of).unzip()
+    }
+
     /// The rank in whose block each own body is; cuts space first, if it is time.
     fn owners(&mut self, state: &State) -> Vec<usize> {
-        let places: Vec<Place> = self
-            .own()
-            .map(|(index, _)| Edges::place(&state.bodies[index]))
-            .collect();
-        let starts = &state.neighbour_starts;
-        let cost = |(index, _): (usize, &Entry)| {
-            let spheres = state.spheres_of(&state.bodies[index]);
-            let entries = starts[spheres.end] - starts[spheres.start];
-            SPHERE_COST * spheres.len() as u64 + u64::from(entries)
-        };
-        let costs: Vec<u64> = self.own().map(cost).collect();
+        let own = self.own().map(|(index, _)| &state.bodies[index]);
+        let (places, mut costs) = Edges::places_and_costs(state, own);
+        self.take_pace(costs.iter().sum());
+        let weight = (WEIGHT * self.pace).round() as u64;
+        costs.iter_mut().for_each(|cost| *cost *= weight);
         let own: u64 = costs.iter().sum();
         let (mut most, mut sum) = ([own as i64], [own as i64]);
         self.post.maximum(&mut most);
@@ -243,48 +305,78 @@ impl Edges {
         let is_other = change > OTHER_COST * self.cut_cost as f64;
         let is_worse = imbalance > WORSE * achieved || is_other;
         if self.blocks.is_none() || (imbalance > MOST_IMBALANCE && is_worse) {
-            let sides = state.params.cell_size.as_dvec3().to_array();
-            let cut = |ranks: &dyn Ranks| Blocks::new(ranks, &places, &costs, sides);
-            self.blocks = Some(self.post.timed(cut));
-            self.achieved = None;
-            self.cut_cost = sum[0];
+            self.cut(state, &places, &costs, sum[0]);
         }
         let blocks = self.blocks.as_ref().expect("space has been cut");
         places.iter().map(|place| blocks.owner(place)).collect()
     }
 
-    /// The contacts of a sphere of the part that have a history.
-    fn contacts_of(&self, state: &State, sphere: usize) -> Contacts {
-        let mut contacts = Contacts::default();
-        for_each_history(state, sphere, |other, history| {
-            contacts.others.push(match other & WALL {
-                0 => self.whole_sphere(state, other),
-                _ => other,
-            });
-            contacts.histories.extend_from_slice(history);
-        });
-        contacts
+    /// Cuts space, where bodies are at these places with these costs, which have this sum over all ranks.
+    fn cut(&mut self, state: &State, places: &[Place], costs: &[u64], sum: i64) {
+        let sides = state.params.cell_size.as_dvec3().to_array();
+        let cut = |ranks: &dyn Ranks| Blocks::new(ranks, places, costs, sides);
+        self.blocks = Some(self.post.timed(cut));
+        self.achieved = None;
+        self.cut_cost = sum;
     }
 
-    /// Writes all that an own body carries.
-    fn write_moved(&self, state: &State, index: usize, message: &mut Writer) {
-        let entry = self.entries[index];
-        message.put(entry.body);
-        message.put(entry.first_sphere);
-        message.put(state.bodies[index]);
-        if state.params.forces == 1 {
-            message.put(state.body_forces[index]);
+    /// Cuts space, and gives each rank the bodies in its block: rank 0 has the `whole` scene, and all others have their parts, whose
+    /// parameters are `params`.
+    pub fn give_out(&mut self, part: &State, whole: Option<&State>) {
+        let state = whole.unwrap_or(part);
+        let bodies = whole.map_or(&[][..], |whole| &whole.bodies[..]);
+        let (places, mut costs) = Edges::places_and_costs(state, bodies.iter());
+        costs.iter_mut().for_each(|cost| *cost *= WEIGHT as u64);
+        let mut sum = [costs.iter().sum::<u64>() as i64];
+        self.post.sum(&mut sum);
+        self.cut(state, &places, &costs, sum[0]);
+        drop(costs);
+        let mut rounds = [bodies.len().div_ceil(GIVEN) as i64];
+        self.post.maximum(&mut rounds);
+        let mut given = Vec::new();
+        for round in 0..rounds[0] as usize {
+            let mut messages = vec![Writer::default(); self.post.count()];
+            for index in (GIVEN * round..bodies.len()).take(GIVEN) {
+                let blocks = self.blocks.as_ref().expect("space has been cut");
+                let message = &mut messages[blocks.owner(&places[index])];
+                let entry = Entry {
+                    body: index as u32,
+                    first_sphere: bodies[index].first_sphere,
+                    ghost: false,
+                };
+                write_moved(state, index, entry, &state.bonds, message, |sphere| sphere);
+            }
+            given.extend(self.exchange_moved(part, messages));
         }
-        if state.params.heat == 1 {
-            message.put(state.body_heat[index]);
+        self.given = Some(given);
+    }
+
+    /// Sends bodies that move to other ranks, and takes those that come.
+    fn exchange_moved(&mut self, state: &State, messages: Vec<Writer>) -> Vec<Moved> {
+        let messages = messages.into_iter().map(|message| message.0).collect();
+        let mut come = Vec::new();
+        for message in self.post.all_to_all(messages) {
+            let mut message = Reader(&message);
+            while !message.is_empty() {
+                come.push(Edges::read_moved(state, &mut message));
+            }
         }
-        let spheres = state.spheres_of(&state.bodies[index]);
-        message.put_all(&state.sphere_loads[spheres.clone()]);
-        for sphere in spheres {
-            let Contacts { others, histories } = self.contacts_of(state, sphere);
-            message.put_all(&others);
-            message.put_all(&histories);
-        }
+        come
+    }
+
+    /// Finds out how fast this rank is beside the others, which has computed steps of such a cost since the lists were built last.
+    fn take_pace(&mut self, cost: u64) {
+        let counts = self.post.counts;
+        let computed = counts.all.saturating_sub(counts.communication);
+        let (before, first) = replace(&mut self.paced, (computed, counts.steps));
+        let steps = counts.steps - first;
+        let own = [
+            computed.saturating_sub(before).as_nanos() as i64,
+            (cost * steps) as i64,
+        ];
+        let mut all = own;
+        self.post.sum(&mut all);
+        self.pace = pace(self.pace, own, all);
     }
 
     fn read_moved(state: &State, message: &mut Reader) -> Moved {
@@ -296,6 +388,8 @@ impl Edges {
         let body: Body = message.take();
         let force = (state.params.forces == 1).then(|| message.take());
         let heat = (state.params.heat == 1).then(|| message.take());
+        let sums = (state.params.bonds == 1).then(|| message.take());
+        let bonds = sums.map_or_else(Vec::new, |_| message.take_all());
         let loads: Vec<SphereLoad> = message.take_all();
         let contacts = loads.iter().map(|_| Contacts {
             others: message.take_all(),
@@ -306,6 +400,8 @@ impl Edges {
             body,
             force,
             heat,
+            sums,
+            bonds,
             contacts: contacts.collect(),
             loads,
         }
@@ -316,31 +412,30 @@ impl Edges {
     fn migrate(&mut self, state: &State) -> (Vec<usize>, Vec<Moved>) {
         let owners = self.owners(state);
         let rank = self.post.rank();
-        let mut messages: Vec<Writer> = (0..self.post.count()).map(|_| Writer::default()).collect();
+        let mut messages = vec![Writer::default(); self.post.count()];
         let mut staying = Vec::new();
-        for ((index, _), owner) in self.own().zip(owners) {
-            match owner == rank {
-                true => staying.push(index),
-                false => self.write_moved(state, index, &mut messages[owner]),
+        let bonds = self.whole_bonds(state);
+        for ((index, entry), owner) in self.own().zip(owners) {
+            if owner == rank {
+                staying.push(index);
+                continue;
             }
+            let whole = |sphere| self.whole_sphere(state, sphere);
+            write_moved(state, index, *entry, &bonds, &mut messages[owner], whole);
         }
-        let messages = messages.into_iter().map(|message| message.0).collect();
-        let mut come = Vec::new();
-        for message in self.post.all_to_all(messages) {
-            let mut message = Reader(&message);
-            while !message.is_empty() {
-                come.push(Edges::read_moved(state, &mut message));
-            }
-        }
+        let come = self.exchange_moved(state, messages);
         (staying, come)
     }
 
     /// Which of some own bodies, in their order, each rank has to have ghosts of: those that may touch one of its own before
-    /// the lists are built again, and those to which a spring leads from one.
-    fn wanted(&mut self, state: &State, own: &[(Entry, Body)]) -> Vec<Vec<usize>> {
+    /// the lists are built again, and those to which a spring or a bond leads from one.
+    fn wanted(&mut self, state: &State, own: &[(Entry, Body)], bonds: &[Bond]) -> Vec<Vec<usize>> {
         let (rank, count) = (self.post.rank(), self.post.count());
+        // Places are those in the box before it was tilted, where what is near may be farther away.
+        let tilt = f64::from(state.params.tilt.abs().max_element());
+        let reach = |kind: u32, reaches: &[f64]| reaches[kind as usize] * (1.0 + tilt);
         let Bounds { min, max } = own.iter().fold(Bounds::NONE, |bounds, (_, body)| {
-            bounds.with(position(state, body), self.reaches[body.kind as usize])
+            bounds.with(position(state, body), reach(body.kind, &self.reaches))
         });
         let corners = [min.to_array(), max.to_array()];
         let all = self.post.all_gather(bytes_of(&corners));
@@ -357,28 +452,33 @@ impl Edges {
                 continue;
             }
             for (index, (_, body)) in own.iter().enumerate() {
-                let reach = self.reaches[body.kind as usize];
+                let reach = reach(body.kind, &self.reaches);
                 if bounds.distance(position(state, body), period) < reach {
                     wanted[other].push(index);
                 }
             }
         }
-        if self.actions.iter().any(|action| action.kind == SPRING) {
-            self.want_ends(own, &mut wanted);
+        let springs = self.actions.iter().any(|action| action.kind == SPRING);
+        if springs || state.params.bonds == 1 {
+            self.want_ends(own, bonds, &mut wanted);
         }
         wanted
     }
 
-    /// Adds the own bodies to which springs of bodies of other ranks lead.
-    fn want_ends(&mut self, own: &[(Entry, Body)], wanted: &mut [Vec<usize>]) {
+    /// Adds the own bodies to which springs and bonds of bodies of other ranks lead.
+    fn want_ends(&mut self, own: &[(Entry, Body)], bonds: &[Bond], wanted: &mut [Vec<usize>]) {
         let find = |body: u32| {
             own.binary_search_by_key(&body, |(entry, _)| entry.body)
                 .ok()
         };
         let springs = self.actions.iter().filter(|action| action.kind == SPRING);
         let springs = springs.filter(|action| find(action.body).is_some());
+        let bonds = bonds.iter().filter(|bond| bond.broken == 0);
         let ends = springs.map(|action| action.other);
-        let ends: Vec<u32> = ends.filter(|&other| find(other).is_none()).collect();
+        let ends = ends.chain(bonds.map(Bond::other));
+        let mut ends: Vec<u32> = ends.filter(|&other| find(other).is_none()).collect();
+        ends.sort_unstable();
+        ends.dedup();
         let mut message = Writer::default();
         message.put_all(&ends);
         let rank = self.post.rank();
@@ -396,7 +496,8 @@ impl Edges {
     fn gather(&mut self, state: &mut State, staying: Vec<usize>, mut come: Vec<Moved>) {
         come.sort_unstable_by_key(|moved| moved.entry.body);
         let own = self.merge_own(state, &staying, &come);
-        let wanted = self.wanted(state, &own);
+        let bonds = self.merge_bonds(state, &staying, &come);
+        let wanted = self.wanted(state, &own, &bonds);
         let mut messages = vec![Vec::new(); wanted.len()];
         for (message, wanted) in messages.iter_mut().zip(&wanted) {
             let mut writer = Writer::default();
@@ -446,6 +547,7 @@ impl Edges {
         let (sent, received) = (places(sent), places(received));
         (self.sent, self.received) = (sent, received);
         self.set_actions(state);
+        self.set_bonds(state, &bonds);
     }
 
     /// The own bodies from now on, in the order of the whole scene.
@@ -456,6 +558,18 @@ impl Edges {
         let mut own: Vec<(Entry, Body)> = old.chain(new).collect();
         own.sort_unstable_by_key(|(entry, _)| entry.body);
         own
+    }
+
+    /// The ends of bonds at them, with the indices of the whole scene.
+    fn merge_bonds(&self, state: &State, staying: &[usize], come: &[Moved]) -> Vec<Bond> {
+        let stays = |bond: &Bond| staying.binary_search(&(bond.own() as usize)).is_ok();
+        let old = state.bonds.iter().zip(self.whole_bonds(state));
+        let old = old.filter(|(bond, _)| stays(bond)).map(|(_, bond)| bond);
+        let new = come.iter().flat_map(|moved| &moved.bonds).copied();
+        let mut bonds: Vec<Bond> = old.chain(new).collect();
+        // The ends at a body keep their order, in which it sums them.
+        bonds.sort_by_key(Bond::own);
+        bonds
     }
 
     /// Puts the part together: bodies, what they carry, and lists of the contacts that have a history.
@@ -508,6 +622,7 @@ impl Edges {
         let mut loads = vec![SphereLoad::default(); sphere_count as usize];
         let mut forces = vec![BodyForce::default(); bodies.len() * state.params.forces as usize];
         let mut heat = vec![BodyHeat::default(); bodies.len() * state.params.heat as usize];
+        let mut sums = vec![BodyBonds::default(); bodies.len() * state.params.bonds as usize];
         for &index in staying {
             let now = find(self.entries[index].body);
             sources[now] = Source::Stays(index);
@@ -520,6 +635,9 @@ impl Edges {
             if let Some(heat) = heat.get_mut(now) {
                 *heat = state.body_heat[index];
             }
+            if let Some(sums) = sums.get_mut(now) {
+                *sums = state.body_bonds[index];
+            }
         }
         for (index, moved) in come.iter().enumerate() {
             let now = find(moved.entry.body);
@@ -530,6 +648,9 @@ impl Edges {
                 *own = force;
             }
             if let (Some(own), Some(moved)) = (heat.get_mut(now), moved.heat) {
+                *own = moved;
+            }
+            if let (Some(own), Some(moved)) = (sums.get_mut(now), moved.sums) {
                 *own = moved;
             }
         }
@@ -618,6 +739,7 @@ impl Edges {
         state.sphere_loads = loads;
         state.body_forces = forces;
         state.body_heat = heat;
+        state.body_bonds = sums;
         state.neighbour_starts = starts;
         state.neighbours = neighbours;
         state.history = histories;
@@ -627,8 +749,14 @@ impl Edges {
         self.entries = entries;
     }
 
-    /// Sends rows of own bodies, and takes those of ghosts.
-    fn swap<T: Pod>(&mut self, row: impl Fn(usize) -> T, mut set: impl FnMut(usize, T)) {
+    /// Sends rows of own bodies, and takes those of ghosts; meanwhile finds the largest of some numbers over all ranks, so that one
+    /// does not wait for the other.
+    fn swap<T: Pod>(
+        &mut self,
+        numbers: &mut [i64],
+        row: impl Fn(usize) -> T,
+        mut set: impl FnMut(usize, T),
+    ) {
         let size = size_of::<T>();
         let message = |bodies: &[u32]| {
             let mut message = Vec::with_capacity(size * bodies.len());
@@ -653,7 +781,7 @@ impl Edges {
             .iter_mut()
             .map(|(rank, own)| (*rank, &mut own[..]))
             .collect();
-        self.post.exchange(&messages, &mut to);
+        self.post.exchange(&messages, &mut to, numbers);
         for ((_, bodies), (_, message)) in self.received.iter().zip(&received) {
             for (&body, row) in bodies.iter().zip(message.chunks_exact(size)) {
                 set(body as usize, pod_read_unaligned(row));
@@ -664,6 +792,7 @@ impl Edges {
     /// Begins steps.
     pub fn begin(&mut self) {
         self.ending = false;
+        self.post.begin();
     }
 
     /// Sends the temperatures of own bodies, and takes those of ghosts.
@@ -671,7 +800,8 @@ impl Edges {
         if state.params.heat == 1 {
             let mut own = std::mem::take(&mut state.body_heat);
             let mut rows = Vec::new();
-            self.swap(|body| own[body], |body, row| rows.push((body, row)));
+            let row = |body: usize| own[body];
+            self.swap(&mut [], row, |body, row| rows.push((body, row)));
             for (body, row) in rows {
                 own[body] = row;
             }
@@ -682,7 +812,10 @@ impl Edges {
 
 impl Border for Edges {
     fn rebuild(&mut self, state: &mut State) {
-        let (staying, come) = self.migrate(state);
+        let (staying, come) = match self.given.take() {
+            Some(given) => (Vec::new(), given),
+            None => self.migrate(state),
+        };
         self.gather(state, staying, come);
         self.swap_heat(state);
     }
@@ -693,32 +826,46 @@ impl Border for Edges {
 
     fn end_step(&mut self, state: &mut State, bodies: &mut Decomposition) {
         let mut rows = Vec::new();
-        self.swap(
-            |body| bodies.body(state, body),
-            |body, row| rows.push((body, row)),
-        );
-        for (index, row) in rows {
-            let own = Edges::own_body(&bodies.body(state, index), row);
-            bodies.set_body(state, index, own);
-        }
-        self.swap_heat(state);
-        let stats = &mut state.stats[0];
+        let stats = &state.stats[0];
         let lost = stats.runaway.checked_sub(1);
         let lost = lost.map_or(0, |body| self.entries[body as usize].body + 1);
         let cancelled = u32::from(self.canceller.is_cancelled());
         let mut all = [stats.stale, lost, cancelled].map(i64::from);
-        self.post.maximum(&mut all);
+        self.swap(
+            &mut all,
+            |body| bodies.body(state, body),
+            |body, row| rows.push((body, row)),
+        );
+        let mut next = state.params;
+        next.deform(state.stats[0].steps);
+        for (index, row) in rows {
+            let own = Edges::own_body(&state.bodies[index], row);
+            bodies.set_body(state, &next, index, own);
+        }
+        self.swap_heat(state);
+        let stats = &mut state.stats[0];
         (stats.stale, stats.runaway) = (all[0] as u32, all[1] as u32);
         self.ending = all[2] == 1;
         let counts = &mut self.post.counts;
         counts.steps += 1;
         let ghosts = self.received.iter().map(|(_, bodies)| bodies.len() as u64);
         counts.ghosts += ghosts.sum::<u64>();
+        self.post.end_step();
     }
 
     fn is_cancelled(&self) -> bool {
         self.ending
     }
+}
+
+/// The pace of a rank that had one `before`, after it and all ranks have computed for a time at a cost.
+fn pace(before: f64, own: [i64; 2], all: [i64; 2]) -> f64 {
+    if own.iter().chain(&all).any(|number| *number <= 0) {
+        return before;
+    }
+    let [own, all] = [own, all].map(|[time, cost]| time as f64 / cost as f64);
+    let now = before + NEW_PACE * (own / all - before);
+    now.clamp(1.0 / MOST_PACE, MOST_PACE)
 }
 
 /// Where the part has what a body carries.
@@ -730,6 +877,47 @@ enum Source {
     Came(usize),
     /// Another rank has it.
     Other,
+}
+
+/// Writes all that a body carries: `whole` gives the index of a sphere in the whole scene, and `bonds` are ends of bonds as they are
+/// there.
+fn write_moved(
+    state: &State,
+    index: usize,
+    entry: Entry,
+    bonds: &[Bond],
+    message: &mut Writer,
+    whole: impl Fn(u32) -> u32,
+) {
+    message.put(entry.body);
+    message.put(entry.first_sphere);
+    message.put(state.bodies[index]);
+    if state.params.forces == 1 {
+        message.put(state.body_forces[index]);
+    }
+    if state.params.heat == 1 {
+        message.put(state.body_heat[index]);
+    }
+    if state.params.bonds == 1 {
+        message.put(state.body_bonds[index]);
+        let start = bonds.partition_point(|bond| bond.own() < entry.body);
+        let count = bonds[start..].partition_point(|bond| bond.own() == entry.body);
+        message.put_all(&bonds[start..start + count]);
+    }
+    let spheres = state.spheres_of(&state.bodies[index]);
+    message.put_all(&state.sphere_loads[spheres.clone()]);
+    for sphere in spheres {
+        let mut contacts = Contacts::default();
+        for_each_history(state, sphere, |other, history| {
+            contacts.others.push(match other & WALL {
+                0 => whole(other),
+                _ => other,
+            });
+            contacts.histories.extend_from_slice(history);
+        });
+        message.put_all(&contacts.others);
+        message.put_all(&contacts.histories);
+    }
 }
 
 /// A box in space, m.
@@ -781,5 +969,31 @@ fn for_each_history(state: &State, sphere: usize, mut act: impl FnMut(u32, &[Vec
         if history.iter().any(|own| *own != Vec4::ZERO) {
             act(state.neighbours[entry], history);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_rank_has_a_pace_above_the_mean() {
+        // One of four takes twice as long for the same.
+        let of = |time: i64, rounds: usize| {
+            (0..rounds).fold(1.0, |before, _| pace(before, [time, 100], [500, 400]))
+        };
+        assert!((of(200, 40) - 1.6).abs() < 0.01);
+        assert!((of(100, 40) - 0.8).abs() < 0.01);
+        assert!(of(200, 1) < 1.2, "one time is not taken at its word");
+        assert_eq!(pace(1.3, [0, 0], [500, 400]), 1.3, "nothing was computed");
+        assert_eq!(pace(1.3, [7, 7], [0, 0]), 1.3, "there is no clock");
+        assert_eq!(
+            (0..99).fold(1.0, |before, _| pace(
+                before,
+                [1 << 40, 1],
+                [1 << 40, 1 << 40]
+            )),
+            4.0
+        );
     }
 }

@@ -23,13 +23,14 @@
 //! - **A ghost is a kind of body** (`GHOST` in `state/layout.rs`): it meets own bodies, but no other ghosts and no
 //!   walls, and `integrate` leaves it where it is. After each step, its owner says where it is now.
 //! - **The lists are built where one rank needs it**, by all of them. Then bodies go to their new owners, with all that they
-//!   carry: the loads on their spheres, and the histories of their contacts.
+//!   carry: the loads on their spheres, the histories of their contacts, and the ends of bonds at them.
 //! - **Loads on walls are integers**, so their sums over ranks do not depend on an order. Walls move on all ranks alike.
 //!
 //! # Rank 0
 //!
 //! [`ClusterEngine`] is an engine as any other: to a simulation on rank 0, the ranks are a device that has the state, and
-//! the simulation has a copy of it, of which it reads what it needs. Each call is a message to all ranks, which
+//! the simulation has a copy of it, of which it reads what it needs. Until the first step, that copy is the state, and the ranks
+//! have no bodies: so rank 0 needs no second copy to give them out. Each call is a message to all ranks, which
 //! [`serve`] it. So whatever a simulation does, it does on a cluster, too, and nothing but rank 0 needs to know of scenes,
 //! files and users.
 
@@ -39,6 +40,7 @@ mod edges;
 mod part;
 mod post;
 mod ranks;
+mod scribe;
 
 pub use ranks::Ranks;
 
@@ -46,19 +48,21 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Reader, Writer};
-use part::{Command, LISTS, Lists, Part};
+use part::{Command, LISTS, Lists, Part, SPREAD};
 
-use crate::model::error::Result;
+use crate::model::error::{Error, Result};
 use crate::state::layout::WALL_STEPS;
 use crate::state::trace::{Sample, Trace};
 use crate::state::{Field, State};
 use crate::step::clock::Clock;
-use crate::step::{Canceller, ClusterCost, Engine, PassTimes};
+use crate::step::{Canceller, ClusterCost, Engine, PassTimes, SharedFile};
 
 /// Steps a scene with others; what rank 0 has, see [the module](self).
 pub struct ClusterEngine {
     ranks: Arc<dyn Ranks>,
     part: Part,
+    /// Whether no step has been taken from the host's copy of the state on: that is the state then, and the ranks have no bodies.
+    fresh: bool,
     threads: Option<usize>,
     trace: Option<Trace>,
     canceller: Canceller,
@@ -93,6 +97,7 @@ impl ClusterEngine {
         let mut engine = ClusterEngine {
             part: Part::new(Arc::clone(&ranks), clock),
             ranks,
+            fresh: true,
             threads,
             trace: None,
             canceller: Canceller::default(),
@@ -108,10 +113,26 @@ impl ClusterEngine {
         self.part.obey(&message).0
     }
 
-    /// Begins with a state, whose bodies rank 0 has until the first step shares them out.
+    /// Begins with a state, whose bodies the first step gives out.
     fn begin(&mut self, state: &State) {
         self.tell(Part::start_of(state, self.threads));
-        self.part.adopt(state, 0);
+        self.fresh = true;
+    }
+
+    /// Gives each rank its part of a state from which no step has been taken.
+    fn give_out(&mut self, state: &State) {
+        // What is constant may have changed, too.
+        self.begin(state);
+        self.fresh = false;
+        self.ranks.broadcast(&mut Command::GiveOut.message().0);
+        let Part {
+            edges,
+            state: part,
+            engine,
+            ..
+        } = &mut self.part;
+        engine.forget();
+        edges.give_out(part, Some(state));
     }
 
     /// Costs of the steps since the last [`Engine::replace`].
@@ -137,6 +158,9 @@ impl ClusterEngine {
     /// Takes so many steps, or fewer if a body is lost or somebody cancels; as many are taken at once as there is room for the
     /// poses of walls.
     fn take(&mut self, state: &mut State, count: u64) -> u64 {
+        if self.fresh {
+            self.give_out(state);
+        }
         let before = state.stats[0].steps;
         let mut message = Command::Step.message();
         message.put(count);
@@ -150,6 +174,7 @@ impl ClusterEngine {
         let neighbours = state.stats[0].neighbours;
         state.stats[0] = self.part.state.stats[0];
         state.stats[0].neighbours = neighbours;
+        state.params.deform(state.stats[0].step);
         u64::from(state.stats[0].steps.wrapping_sub(before))
     }
 }
@@ -213,6 +238,9 @@ impl Engine for ClusterEngine {
     }
 
     fn read(&mut self, fields: &[Field], state: &mut State) -> Result<()> {
+        if self.fresh {
+            return Ok(());
+        }
         let mut wanted: Vec<Field> = fields.to_vec();
         if LISTS.iter().any(|field| fields.contains(field)) {
             wanted.retain(|field| !LISTS.contains(field));
@@ -228,6 +256,8 @@ impl Engine for ClusterEngine {
             Field::Bodies,
             Field::BodyForces,
             Field::BodyHeat,
+            Field::Bonds,
+            Field::BodyBonds,
             Field::Spheres,
             Field::SphereLoads,
         ];
@@ -257,10 +287,16 @@ impl Engine for ClusterEngine {
     }
 
     fn write_bodies(&mut self, bodies: Range<usize>, state: &State) {
+        if self.fresh {
+            return;
+        }
         self.tell(Part::rows_of(state, bodies));
     }
 
     fn write(&mut self, fields: &[Field], state: &State) {
+        if self.fresh {
+            return;
+        }
         for &field in fields {
             self.tell(part::written(state, field));
         }
@@ -272,22 +308,35 @@ impl Engine for ClusterEngine {
     }
 
     fn write_params(&mut self, state: &State) {
+        if self.fresh {
+            return;
+        }
         let mut message = Command::Params.message();
         message.put_all(&part::bytes_of_params(&state.params));
         self.tell(message);
     }
 
     fn write_stale(&mut self, _: &State) {
+        if self.fresh {
+            return;
+        }
         self.tell(Command::Stale.message());
     }
 
     fn append(&mut self, first: usize, state: &State) -> Result<()> {
+        if self.fresh {
+            return Ok(());
+        }
         self.tell(Command::Stale.message());
         self.part.adopt(state, first);
         Ok(())
     }
 
     fn remove(&mut self, bodies: &[u32], state: &mut State) -> Result<()> {
+        if self.fresh {
+            state.remove(bodies);
+            return Ok(());
+        }
         if bodies.is_empty() {
             return Ok(());
         }
@@ -303,6 +352,9 @@ impl Engine for ClusterEngine {
             }
             if let Some(force) = state.body_forces.get(body as usize) {
                 state.gone.add_forces(force);
+            }
+            if let Some(sums) = state.body_bonds.get(body as usize) {
+                state.gone.add_bonds(sums);
             }
         }
         state.remove_elements(bodies);
@@ -328,6 +380,66 @@ impl Engine for ClusterEngine {
         state.size() + self.part.state.size()
     }
 
+    fn is_spread(&self, field: Field) -> bool {
+        !self.fresh && SPREAD.contains(&field)
+    }
+
+    fn read_rest(&mut self, state: &mut State) -> Result<()> {
+        self.read(
+            &[
+                Field::Walls,
+                Field::DynamicWalls,
+                Field::WallLoads,
+                Field::Bonds,
+            ],
+            state,
+        )?;
+        let answers = self.tell(Command::Count.message());
+        let counts = answers.iter().map(|answer| Reader(answer).take::<u64>());
+        Lists::make_room(counts.sum::<u64>() as u32, state);
+        Ok(())
+    }
+
+    fn write_file(&mut self, file: &SharedFile, state: &State) -> Result<Vec<u64>> {
+        let Some(path) = file.path.to_str() else {
+            return Err(Error::Unwritten {
+                file: file.path.to_owned(),
+                reason: "its name is not UTF-8, and the ranks have to tell each other".to_owned(),
+            });
+        };
+        let mut message = Command::Save.message();
+        message.put_all(path.as_bytes());
+        message.put(file.length);
+        message.put(state.spheres.len() as u64);
+        for field in SPREAD {
+            let of = file.fields.iter().find(|(own, _)| *own == field);
+            message.put(of.map_or(u64::MAX, |(_, start)| *start));
+        }
+        let pieces = file.pieces.iter();
+        self.part.pieces = pieces.map(|(at, bytes)| (*at, bytes.to_vec())).collect();
+        let lists = file.fields.iter();
+        for (_, start) in lists.filter(|(field, _)| *field == Field::NeighbourStarts) {
+            // The end of the last one, which is no sphere's.
+            let end = start + size_of_val(&state.neighbour_starts[1..]) as u64;
+            let count = state.stats[0].neighbours;
+            self.part.pieces.push((end, count.to_le_bytes().to_vec()));
+        }
+        let mut hashes = Vec::new();
+        for (rank, answer) in self.tell(message).iter().enumerate() {
+            let mut answer = Reader(answer);
+            let problem: Vec<u8> = answer.take_all();
+            if !problem.is_empty() {
+                let problem = String::from_utf8_lossy(&problem);
+                return Err(Error::Unwritten {
+                    file: file.path.to_owned(),
+                    reason: format!("rank {rank}: {problem}"),
+                });
+            }
+            hashes.extend(answer.take_all::<u64>());
+        }
+        Ok(hashes)
+    }
+
     fn cluster_cost(&mut self) -> Option<ClusterCost> {
         Some(self.cost())
     }
@@ -336,6 +448,9 @@ impl Engine for ClusterEngine {
 impl ClusterEngine {
     /// Reads rows of some bodies into a state.
     fn read_rows(&mut self, bodies: &[u32], state: &mut State) {
+        if self.fresh {
+            return;
+        }
         let mut message = Command::ReadRows.message();
         message.put_all(bodies);
         for answer in self.tell(message) {

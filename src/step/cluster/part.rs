@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bytemuck::{cast_slice, pod_collect_to_vec, pod_read_unaligned};
+use bytemuck::{NoUninit, bytes_of, cast_slice, pod_collect_to_vec, pod_read_unaligned};
 use encase::UniformBuffer;
 use glam::Vec4;
 
@@ -10,12 +10,14 @@ use super::Ranks;
 use super::bytes::{Reader, Writer};
 use super::edges::{Edges, Entry};
 use super::post::{Counts, Post};
+use super::scribe::Scribe;
 use crate::math::parallel::thread_count;
 use crate::state::layout::{
-    Action, Body, BodyForce, BodyHeat, Params, Sphere, SphereLoad, Stats, WALL, WallPose,
+    Action, Body, BodyBonds, BodyForce, BodyHeat, Bond, Params, Sphere, SphereLoad, Stats, WALL,
+    WallPose,
 };
 use crate::state::{Field, KinematicWalls, State};
-use crate::step::clock::{Clock, Stopwatch};
+use crate::step::clock::Clock;
 use crate::step::cpu::CpuEngine;
 
 /// A command of rank 0 to all ranks, itself among them.
@@ -24,6 +26,8 @@ use crate::step::cpu::CpuEngine;
 pub(super) enum Command {
     /// Begin a scene: all that is constant, and no bodies.
     Start,
+    /// Take the bodies that rank 0 gives out.
+    GiveOut,
     /// Take steps.
     Step,
     /// Send fields of the own bodies to rank 0.
@@ -42,13 +46,18 @@ pub(super) enum Command {
     Remove,
     /// Say what has been counted.
     Report,
+    /// Say how many entries the neighbour lists of the own spheres have.
+    Count,
+    /// Write a file together.
+    Save,
     /// End.
     End,
 }
 
 impl Command {
-    const ALL: [Command; 11] = [
+    const ALL: [Command; 14] = [
         Command::Start,
+        Command::GiveOut,
         Command::Step,
         Command::Read,
         Command::ReadRows,
@@ -58,6 +67,8 @@ impl Command {
         Command::Stale,
         Command::Remove,
         Command::Report,
+        Command::Count,
+        Command::Save,
         Command::End,
     ];
 
@@ -81,11 +92,26 @@ pub(super) const SHARED: [Field; 8] = [
 /// The fields of the neighbour lists, which are read together.
 pub(super) const LISTS: [Field; 3] = [Field::NeighbourStarts, Field::Neighbours, Field::History];
 
+/// The fields of which a rank has the elements of its own bodies.
+pub(super) const SPREAD: [Field; 9] = [
+    Field::Bodies,
+    Field::BodyForces,
+    Field::BodyHeat,
+    Field::BodyBonds,
+    Field::Spheres,
+    Field::SphereLoads,
+    Field::NeighbourStarts,
+    Field::Neighbours,
+    Field::History,
+];
+
 /// The part of a scene that a rank steps.
 pub(super) struct Part {
     pub engine: CpuEngine,
     pub state: State,
     pub edges: Edges,
+    /// At rank 0: what the host has of the file that is to be written next, with the places of these bytes.
+    pub pieces: Vec<(u64, Vec<u8>)>,
 }
 
 /// Params as the shaders have them: a struct with room between its fields has no bytes of its own.
@@ -106,11 +132,8 @@ impl Part {
         Part {
             engine: CpuEngine::default(),
             state: State::default(),
-            edges: Edges::new(Post {
-                ranks,
-                clock,
-                counts: Counts::default(),
-            }),
+            edges: Edges::new(Post::new(ranks, clock)),
+            pieces: Vec::new(),
         }
     }
 
@@ -131,6 +154,8 @@ impl Part {
             Command::Read,
             Command::ReadRows,
             Command::Report,
+            Command::Count,
+            Command::Save,
         ];
         if !looks.contains(&command) {
             self.engine.forget();
@@ -138,6 +163,10 @@ impl Part {
         let answer = match command {
             Command::Start => {
                 self.start(&mut message);
+                None
+            }
+            Command::GiveOut => {
+                self.edges.give_out(&self.state, None);
                 None
             }
             Command::Step => {
@@ -179,6 +208,8 @@ impl Part {
                 None
             }
             Command::Report => Some(self.report()),
+            Command::Count => Some(self.count()),
+            Command::Save => Some(self.save(&mut message)),
             Command::End => None,
         };
         let answers = answer.map_or_else(Vec::new, |answer| self.to_first(answer));
@@ -243,12 +274,14 @@ impl Part {
             neighbour_capacity: own.neighbour_capacity,
             slice_length: own.slice_length,
             action_count: own.action_count,
+            bond_count: own.bond_count,
             pulled: own.pulled,
             ..params
         };
     }
 
-    /// Takes over bodies of a state from the index `first` on: rank 0 does, before it shares them out.
+    /// Takes over bodies of a state from the index `first` on, which come in: rank 0 does, and they go to others when the lists are
+    /// built.
     pub fn adopt(&mut self, whole: &State, first: usize) {
         self.engine.forget();
         let own = &mut self.state;
@@ -282,12 +315,9 @@ impl Part {
             .extend_from_slice(whole.body_forces.get(first..).unwrap_or(&[]));
         own.body_heat
             .extend_from_slice(whole.body_heat.get(first..).unwrap_or(&[]));
-        if first == 0 {
-            own.neighbour_starts.clone_from(&whole.neighbour_starts);
-            own.neighbours.clone_from(&whole.neighbours);
-            own.history.clone_from(&whole.history);
-            own.params.neighbour_capacity = whole.params.neighbour_capacity;
-        }
+        // Who comes later has no bonds.
+        own.body_bonds
+            .extend_from_slice(whole.body_bonds.get(first..).unwrap_or(&[]));
         own.fit();
         self.edges.set_actions(&mut self.state);
     }
@@ -305,11 +335,12 @@ impl Part {
             engine,
             state,
             edges,
+            ..
         } = self;
-        let mut watch = Stopwatch::start(edges.post.clock);
         edges.begin();
         engine.on_threads(|engine| engine.steps_beside(state, count, edges));
-        edges.post.counts.all += watch.lap();
+        // What was written back after the last one.
+        edges.post.end_step();
         let stats = &mut state.stats[0];
         let mut most = [i64::from(stats.max_overlap_fraction)];
         edges.post.ranks.maximum(&mut most);
@@ -318,70 +349,186 @@ impl Part {
 
     /// Some fields of own bodies, as the whole scene has them: see [`Part::place`].
     fn read(&self, fields: &[Field]) -> Vec<u8> {
-        let Part { state, edges, .. } = self;
-        let mut message = Writer::default();
-        let own: Vec<(usize, Entry)> = edges.own().map(|(index, entry)| (index, *entry)).collect();
+        let own = self.edges.own().map(|(index, entry)| (index, *entry));
+        let own: Vec<(usize, Entry)> = own.collect();
         let bodies: Vec<u32> = own.iter().map(|(_, entry)| entry.body).collect();
+        let mut message = Writer::default();
         message.put_all(&bodies);
-        let spheres = || {
-            let own = own.iter();
-            own.flat_map(|(index, _)| state.spheres_of(&state.bodies[*index]))
-        };
         for &field in fields {
-            match field {
-                Field::Bodies => {
-                    let own = own.iter();
-                    let own = own.map(|(index, _)| edges.whole_body(*index, state.bodies[*index]));
-                    message.put_all(&own.collect::<Vec<Body>>());
-                }
-                Field::BodyForces if state.params.forces == 1 => {
-                    let own = own.iter().map(|(index, _)| state.body_forces[*index]);
-                    message.put_all(&own.collect::<Vec<BodyForce>>());
-                }
-                Field::BodyHeat if state.params.heat == 1 => {
-                    let own = own.iter().map(|(index, _)| state.body_heat[*index]);
-                    message.put_all(&own.collect::<Vec<BodyHeat>>());
-                }
-                Field::Spheres => {
-                    let own = spheres().map(|sphere| {
-                        let own = state.spheres[sphere];
-                        Sphere {
-                            body: edges.entries[own.body as usize].body,
-                            ..own
-                        }
-                    });
-                    message.put_all(&own.collect::<Vec<Sphere>>());
-                }
-                Field::SphereLoads => {
-                    let own = spheres().map(|sphere| state.sphere_loads[sphere]);
-                    message.put_all(&own.collect::<Vec<SphereLoad>>());
-                }
-                Field::NeighbourStarts => {
-                    let starts = &state.neighbour_starts;
-                    let own = spheres().map(|sphere| starts[sphere + 1] - starts[sphere]);
-                    message.put_all(&own.collect::<Vec<u32>>());
-                }
-                Field::Neighbours => {
-                    let own = entries(state, spheres()).map(|entry| {
-                        let other = state.neighbours[entry];
-                        match other & WALL {
-                            0 => edges.whole_sphere(state, other),
-                            _ => other,
-                        }
-                    });
-                    message.put_all(&own.collect::<Vec<u32>>());
-                }
-                Field::History => {
-                    let size = state.params.history_size as usize;
-                    let own = entries(state, spheres());
-                    let own =
-                        own.flat_map(|entry| &state.history[size * entry..size * (entry + 1)]);
-                    message.put_all(&own.copied().collect::<Vec<Vec4>>());
-                }
-                _ => (),
-            }
+            message.put_all(&self.rows(field, &own));
         }
         message.0
+    }
+
+    /// The elements that some own bodies have in a buffer, as the whole scene has them; of where lists start, how long they are.
+    fn rows(&self, field: Field, own: &[(usize, Entry)]) -> Vec<u8> {
+        let Part { state, edges, .. } = self;
+        let indices = own.iter().map(|(index, _)| *index);
+        let spheres = || {
+            let own = indices.clone();
+            own.flat_map(|index| state.spheres_of(&state.bodies[index]))
+        };
+        match field {
+            Field::Bodies => {
+                bytes_of_all(indices.map(|index| edges.whole_body(index, state.bodies[index])))
+            }
+            Field::BodyForces if state.params.forces == 1 => {
+                bytes_of_all(indices.map(|index| state.body_forces[index]))
+            }
+            Field::BodyHeat if state.params.heat == 1 => {
+                bytes_of_all(indices.map(|index| state.body_heat[index]))
+            }
+            Field::BodyBonds if state.params.bonds == 1 => {
+                bytes_of_all(indices.map(|index| state.body_bonds[index]))
+            }
+            Field::Bonds => bytes_of_all(edges.whole_bonds(state).into_iter()),
+            Field::Spheres => bytes_of_all(spheres().map(|sphere| {
+                let own = state.spheres[sphere];
+                Sphere {
+                    body: edges.entries[own.body as usize].body,
+                    ..own
+                }
+            })),
+            Field::SphereLoads => bytes_of_all(spheres().map(|sphere| state.sphere_loads[sphere])),
+            Field::NeighbourStarts => {
+                let starts = &state.neighbour_starts;
+                bytes_of_all(spheres().map(|sphere| starts[sphere + 1] - starts[sphere]))
+            }
+            Field::Neighbours => bytes_of_all(entries(state, spheres()).map(|entry| {
+                let other = state.neighbours[entry];
+                match other & WALL {
+                    0 => edges.whole_sphere(state, other),
+                    _ => other,
+                }
+            })),
+            Field::History => {
+                let size = state.params.history_size as usize;
+                let histories = entries(state, spheres());
+                let histories =
+                    histories.flat_map(|entry| &state.history[size * entry..size * (entry + 1)]);
+                bytes_of_all(histories.copied())
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn count(&self) -> Vec<u8> {
+        let mut message = Writer::default();
+        message.put(entries(&self.state, self.own_spheres()).count() as u64);
+        message.0
+    }
+
+    fn own_spheres(&self) -> impl Iterator<Item = usize> {
+        let own = self.edges.own();
+        own.flat_map(|(index, _)| self.state.spheres_of(&self.state.bodies[index]))
+    }
+
+    /// Where the lists of the own spheres start among those of the whole scene, which has so many spheres.
+    fn whole_starts(&self, own: &[(usize, Entry)], spheres: usize) -> Vec<u32> {
+        let ranks = &self.edges.post.ranks;
+        // Each rank adds up the lists of spheres that follow each other.
+        let share = spheres.div_ceil(ranks.count()).max(1);
+        let state = &self.state;
+        let mut messages = vec![Vec::new(); ranks.count()];
+        let mut asked = Vec::new();
+        for (index, entry) in own {
+            let spheres = state.spheres_of(&state.bodies[*index]);
+            for (sphere, whole) in spheres.zip(entry.first_sphere..) {
+                let count = entries(state, sphere..sphere + 1).count() as u32;
+                let rank = whole as usize / share;
+                messages[rank].extend_from_slice(bytes_of(&[whole, count]));
+                asked.push(rank);
+            }
+        }
+        let first = share * ranks.rank();
+        let mut starts = vec![0_u32; share];
+        let messages = ranks.all_to_all(messages);
+        let pairs = |message: &[u8]| pod_collect_to_vec::<u8, [u32; 2]>(message);
+        for [sphere, count] in messages.iter().flat_map(|message| pairs(message)) {
+            starts[sphere as usize - first] = count;
+        }
+        let sum: u32 = starts.iter().sum();
+        let sums = ranks.all_gather(bytes_of(&sum));
+        let sums: Vec<u32> = pod_collect_to_vec(&sums);
+        let mut next: u32 = sums[..ranks.rank()].iter().sum();
+        for start in &mut starts {
+            (*start, next) = (next, next + *start);
+        }
+        let answer = |message: &Vec<u8>| {
+            let starts = pairs(message)
+                .into_iter()
+                .map(|[own, _]| starts[own as usize - first]);
+            cast_slice(&starts.collect::<Vec<u32>>()).to_vec()
+        };
+        let answers = ranks.all_to_all(messages.iter().map(answer).collect());
+        let mut answers: Vec<_> = answers.iter().map(|answer| Reader(answer)).collect();
+        asked.into_iter().map(|rank| answers[rank].take()).collect()
+    }
+
+    /// Writes its part of a file: see [`Scribe`]. Returns what has kept it from that, or nothing, and the hashes of its blocks.
+    fn save(&mut self, message: &mut Reader) -> Vec<u8> {
+        let path: Vec<u8> = message.take_all();
+        let path = String::from_utf8_lossy(&path).into_owned();
+        let length: u64 = message.take();
+        let spheres: u64 = message.take();
+        let starts = SPREAD.map(|_| message.take::<u64>());
+        let ranks = Arc::clone(&self.edges.post.ranks);
+        let mut scribe = Scribe::new(ranks.count(), length);
+        for (place, bytes) in std::mem::take(&mut self.pieces) {
+            scribe.put(place, &bytes);
+        }
+        let own: Vec<(usize, Entry)> = self.edges.own().map(|(k, entry)| (k, *entry)).collect();
+        let lists = self.whole_starts(&own, spheres as usize);
+        for (field, start) in SPREAD.into_iter().zip(starts) {
+            if start == u64::MAX {
+                continue;
+            }
+            let rows = match field {
+                Field::NeighbourStarts => cast_slice(&lists).to_vec(),
+                _ => self.rows(field, &own),
+            };
+            // No body has any, as the scene is.
+            if rows.is_empty() {
+                continue;
+            }
+            let mut rest = &rows[..];
+            let mut put = |place: u64, size: usize, count: usize| {
+                let bytes;
+                (bytes, rest) = rest.split_at(size * count);
+                scribe.put(start + place * size as u64, bytes);
+            };
+            let state = &self.state;
+            let of_history = size_of::<Vec4>() * state.params.history_size as usize;
+            let mut lists = lists.iter();
+            for (index, entry) in &own {
+                let spheres = state.spheres_of(&state.bodies[*index]);
+                let (body, first) = (u64::from(entry.body), u64::from(entry.first_sphere));
+                match field {
+                    Field::Bodies => put(body, size_of::<Body>(), 1),
+                    Field::BodyForces => put(body, size_of::<BodyForce>(), 1),
+                    Field::BodyHeat => put(body, size_of::<BodyHeat>(), 1),
+                    Field::BodyBonds => put(body, size_of::<BodyBonds>(), 1),
+                    Field::Spheres => put(first, size_of::<Sphere>(), spheres.len()),
+                    Field::SphereLoads => put(first, size_of::<SphereLoad>(), spheres.len()),
+                    Field::NeighbourStarts => put(first, size_of::<u32>(), spheres.len()),
+                    _ => {
+                        for (sphere, &list) in spheres.zip(&mut lists) {
+                            let count = entries(state, sphere..sphere + 1).count();
+                            match field {
+                                Field::Neighbours => put(list.into(), size_of::<u32>(), count),
+                                _ => put(list.into(), of_history, count),
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let written = scribe.write(&*ranks, path.as_ref());
+        let mut answer = Writer::default();
+        let problem = written.as_ref().err().map(ToString::to_string);
+        answer.put_all(problem.unwrap_or_default().as_bytes());
+        answer.put_all(&written.unwrap_or_default());
+        answer.0
     }
 
     /// Puts what a rank has read into a state of the whole scene. `spheres` is how many entries the list of each sphere has, as
@@ -398,33 +545,25 @@ impl Part {
             .map(|sphere| sphere as u32)
             .collect();
         for &field in fields {
+            let rows = message.bytes_of_all::<u8>();
             match field {
-                Field::Bodies => put(&mut whole.bodies, &bodies, message.bytes_of_all::<Body>()),
-                Field::BodyForces if whole.params.forces == 1 => {
-                    let bytes = message.bytes_of_all::<BodyForce>();
-                    put(&mut whole.body_forces, &bodies, bytes);
+                Field::Bodies => put(&mut whole.bodies, &bodies, rows),
+                Field::BodyForces => put(&mut whole.body_forces, &bodies, rows),
+                Field::BodyHeat => put(&mut whole.body_heat, &bodies, rows),
+                Field::BodyBonds => put(&mut whole.body_bonds, &bodies, rows),
+                Field::Bonds => {
+                    let ends: Vec<Bond> = pod_collect_to_vec(rows);
+                    for own in ends.chunk_by(|a, b| a.own() == b.own()) {
+                        let before = |bond: &Bond| bond.own() < own[0].own();
+                        let start = whole.bonds.partition_point(before);
+                        whole.bonds[start..start + own.len()].copy_from_slice(own);
+                    }
                 }
-                Field::BodyHeat if whole.params.heat == 1 => {
-                    put(
-                        &mut whole.body_heat,
-                        &bodies,
-                        message.bytes_of_all::<BodyHeat>(),
-                    );
-                }
-                Field::Spheres => {
-                    put(
-                        &mut whole.spheres,
-                        &spheres,
-                        message.bytes_of_all::<Sphere>(),
-                    );
-                }
-                Field::SphereLoads => {
-                    let bytes = message.bytes_of_all::<SphereLoad>();
-                    put(&mut whole.sphere_loads, &spheres, bytes);
-                }
-                Field::NeighbourStarts => lists.counts = message.take_all(),
-                Field::Neighbours => lists.entries = message.take_all(),
-                Field::History => lists.histories = message.take_all(),
+                Field::Spheres => put(&mut whole.spheres, &spheres, rows),
+                Field::SphereLoads => put(&mut whole.sphere_loads, &spheres, rows),
+                Field::NeighbourStarts => lists.counts = pod_collect_to_vec(rows),
+                Field::Neighbours => lists.entries = pod_collect_to_vec(rows),
+                Field::History => lists.histories = pod_collect_to_vec(rows),
                 _ => (),
             }
         }
@@ -444,6 +583,7 @@ impl Part {
             message.put(edges.whole_body(index, own));
             message.put(state.body_forces.get(index).copied().unwrap_or_default());
             message.put(state.body_heat.get(index).copied().unwrap_or_default());
+            message.put(state.body_bonds.get(index).copied().unwrap_or_default());
             message.put_all(&state.sphere_loads[state.spheres_of(&own)]);
         }
         message.0
@@ -456,6 +596,7 @@ impl Part {
             let index = message.take::<u32>() as usize;
             let body: Body = message.take();
             let (force, heat) = (message.take(), message.take());
+            let sums = message.take();
             let loads: Vec<SphereLoad> = message.take_all();
             whole.bodies[index] = body;
             if let Some(own) = whole.body_forces.get_mut(index) {
@@ -463,6 +604,9 @@ impl Part {
             }
             if let Some(own) = whole.body_heat.get_mut(index) {
                 *own = heat;
+            }
+            if let Some(own) = whole.body_bonds.get_mut(index) {
+                *own = sums;
             }
             let spheres = whole.spheres_of(&body);
             whole.sphere_loads[spheres].copy_from_slice(&loads);
@@ -557,7 +701,9 @@ impl Part {
             .map(|place| place as u32)
             .collect();
         // Those of the part are found anew.
+        let mut bonds = edges.whole_bonds(state);
         state.set_actions(Vec::new());
+        state.set_bonds(Vec::new());
         state.remove(&own);
         let is_gone = |entry: &Entry| gone.binary_search(&entry.body).is_ok();
         edges.entries.retain(|entry| !is_gone(entry));
@@ -568,6 +714,18 @@ impl Part {
         }
         edges.actions = message.take_all();
         edges.set_actions(state);
+        let place = |body: u32| match gone.binary_search(&body) {
+            Ok(_) => None,
+            Err(before) => Some(body - before as u32),
+        };
+        bonds.retain_mut(|bond| match (place(bond.own()), place(bond.other())) {
+            (Some(own), Some(other)) => {
+                *bond = bond.between(own, other);
+                true
+            }
+            _ => false,
+        });
+        edges.set_bonds(state, &bonds);
         state.stats[0].stale = 1;
     }
 
@@ -618,9 +776,7 @@ impl Lists {
             starts[sphere] += starts[sphere - 1];
         }
         let total = starts[starts.len() - 1];
-        if whole.params.neighbour_capacity < total {
-            whole.set_neighbour_capacity(State::neighbour_room(total));
-        }
+        Lists::make_room(total, whole);
         whole.neighbours[total as usize..].fill(0);
         whole.history[size * total as usize..].fill(Vec4::ZERO);
         for own in all {
@@ -635,6 +791,13 @@ impl Lists {
             }
         }
         whole.neighbour_starts = starts;
+    }
+
+    /// Has a state of the whole scene have lists with so many entries.
+    pub fn make_room(total: u32, whole: &mut State) {
+        if whole.params.neighbour_capacity < total {
+            whole.set_neighbour_capacity(State::neighbour_room(total));
+        }
         whole.stats[0].neighbours = total;
     }
 }
@@ -643,6 +806,13 @@ impl Lists {
 fn entries(state: &State, spheres: impl Iterator<Item = usize>) -> impl Iterator<Item = usize> {
     let starts = &state.neighbour_starts;
     spheres.flat_map(|sphere| starts[sphere] as usize..starts[sphere + 1] as usize)
+}
+
+/// The bytes of values, one after the other.
+fn bytes_of_all<T: NoUninit>(values: impl Iterator<Item = T>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    values.for_each(|value| bytes.extend_from_slice(bytes_of(&value)));
+    bytes
 }
 
 /// Puts rows to their places.

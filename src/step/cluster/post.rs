@@ -25,9 +25,30 @@ pub(super) struct Post {
     pub ranks: Arc<dyn Ranks>,
     pub clock: Option<Clock>,
     pub counts: Counts,
+    /// Times the steps.
+    watch: Stopwatch,
 }
 
 impl Post {
+    pub fn new(ranks: Arc<dyn Ranks>, clock: Option<Clock>) -> Post {
+        Post {
+            ranks,
+            clock,
+            counts: Counts::default(),
+            watch: Stopwatch::start(clock),
+        }
+    }
+
+    /// Begins steps: what was before them does not count.
+    pub fn begin(&mut self) {
+        self.watch.lap();
+    }
+
+    /// Ends a step.
+    pub fn end_step(&mut self) {
+        self.counts.all += self.watch.lap();
+    }
+
     pub fn rank(&self) -> usize {
         self.ranks.rank()
     }
@@ -54,11 +75,22 @@ impl Post {
         self.timed(|ranks| ranks.sum(numbers));
     }
 
-    /// See [`Ranks::exchange`].
-    pub fn exchange(&mut self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])]) {
+    /// See [`Ranks::exchange_while`]; meanwhile finds the largest of some numbers over all ranks, if there are any.
+    pub fn exchange(
+        &mut self,
+        sent: &[(usize, &[u8])],
+        received: &mut [(usize, &mut [u8])],
+        numbers: &mut [i64],
+    ) {
         self.counts.messages += sent.len() as u64;
         self.counts.bytes += sent.iter().map(|(_, own)| own.len() as u64).sum::<u64>();
-        self.timed(|ranks| ranks.exchange(sent, received));
+        self.timed(|ranks| {
+            ranks.exchange_while(sent, received, &mut || {
+                if !numbers.is_empty() {
+                    ranks.maximum(numbers);
+                }
+            });
+        });
     }
 
     /// See [`Ranks::all_gather`].

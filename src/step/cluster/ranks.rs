@@ -23,6 +23,17 @@ pub trait Ranks: Send + Sync {
     /// and each message is as long as the one who receives it expects.
     fn exchange(&self, sent: &[(usize, &[u8])], received: &mut [(usize, &mut [u8])]);
 
+    /// [`Ranks::exchange`], and work meanwhile, which may call methods of this other than those of messages between two ranks.
+    fn exchange_while(
+        &self,
+        sent: &[(usize, &[u8])],
+        received: &mut [(usize, &mut [u8])],
+        work: &mut dyn FnMut(),
+    ) {
+        self.exchange(sent, received);
+        work();
+    }
+
     /// Ends all ranks. Somebody is told why.
     fn abort(&self, reason: &str) -> !;
 

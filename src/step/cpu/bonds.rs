@@ -105,7 +105,7 @@ fn act_on(
         force += held.force * sign;
         torque += (held.arm.cross(held.force) + held.moment) * sign;
         // Each body has a half of what the bond takes, but a fixed one.
-        let other = if is_first { bond.second } else { bond.first };
+        let other = bond.other();
         let share = match (fixed, is_fixed(other)) {
             (true, _) => 0.0,
             (false, true) => 1.0,

@@ -256,8 +256,8 @@ impl Decomposition {
         }
     }
 
-    /// Takes over a body as it is after the last step, and poses its spheres for the next one.
-    pub fn set_body(&mut self, state: &mut State, index: usize, body: Body) {
+    /// Takes over a body as it is after the last step, and poses its spheres for the next one, which has the parameters `next`.
+    pub fn set_body(&mut self, state: &mut State, next: &Params, index: usize, body: Body) {
         match self.column_of(index) {
             Some((first, lane)) => {
                 let columns = &mut side_by_side_mut(&mut state.bodies[first..first + WIDTH])[0];
@@ -268,7 +268,7 @@ impl Decomposition {
         if self.phase == Phase::Ahead {
             let own = state.spheres_of(&body);
             let mut spheres = take(&mut state.spheres);
-            pose_some(state, &state.params, &[body], index, &mut spheres[own]);
+            pose_some(state, next, &[body], index, &mut spheres[own]);
             state.spheres = spheres;
         }
     }

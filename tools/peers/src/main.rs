@@ -46,6 +46,10 @@ struct Arguments {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
+    /// Rockfall on so many MPI ranks with one thread each, too: `--rockfall` has to be a build with the feature `mpi`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    ranks: Option<u64>,
+
     /// Turns of each program, each of three timed runs
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
@@ -194,6 +198,9 @@ fn peers(arguments: &Arguments, at: &Workplace, impulses: bool) -> (Vec<Peer>, V
         ],
     };
     others.dedup();
+    let on_ranks = arguments.ranks.map(|ranks| Peer::RockfallRanks {
+        ranks: ranks as usize,
+    });
     let wanted = |peer: &Peer| {
         let name = peer.name().to_lowercase();
         let only = &arguments.only;
@@ -209,6 +216,8 @@ fn peers(arguments: &Arguments, at: &Workplace, impulses: bool) -> (Vec<Peer>, V
     if let Some(sentence) = rockfall.missing(at) {
         return (Vec::new(), vec![sentence]);
     }
+    let others = on_ranks.into_iter().chain(others);
+    let mut others: Vec<Peer> = others.collect();
     let missing: Vec<String> = others.iter().filter_map(|peer| peer.missing(at)).collect();
     others.retain(|peer| peer.missing(at).is_none());
     others.insert(0, rockfall);

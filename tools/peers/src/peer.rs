@@ -14,6 +14,8 @@ use crate::{read, write};
 pub enum Peer {
     /// Rockfall's engine, `cpu` or `gpu`.
     Rockfall { backend: &'static str },
+    /// Rockfall's CPU engine on some MPI ranks, with one thread each.
+    RockfallRanks { ranks: usize },
     /// LAMMPS, `pair_style gran/hooke/history`, on some MPI ranks.
     Lammps { ranks: usize },
     /// NVIDIA Warp, on its device of that name.
@@ -68,6 +70,7 @@ impl Peer {
     pub fn name(&self) -> String {
         match self {
             Peer::Rockfall { backend } => format!("Rockfall, {backend}"),
+            Peer::RockfallRanks { ranks } => format!("Rockfall, {ranks} ranks"),
             Peer::Lammps { ranks: 1 } => "LAMMPS, 1 rank".to_owned(),
             Peer::Lammps { ranks } => format!("LAMMPS, {ranks} ranks"),
             Peer::Warp { device } => format!("Warp, {device}"),
@@ -80,6 +83,11 @@ impl Peer {
     pub fn missing(&self, at: &Workplace) -> Option<String> {
         let (mut command, remedy) = match self {
             Peer::Rockfall { .. } => (with(&at.rockfall, &["--version"]), BUILD),
+            Peer::RockfallRanks { .. } => {
+                let mut command = on_ranks(at, 2);
+                command.arg(&at.rockfall).arg("--version");
+                (command, BUILD_MPI)
+            }
             Peer::Lammps { ranks: 1 } => (with(&at.lammps, &["-h"]), LAMMPS),
             Peer::Lammps { .. } => (with(&at.mpirun, &["--version"]), MPI),
             Peer::Warp { device } => {
@@ -106,7 +114,19 @@ impl Peer {
     /// With a sentence, if it fails or says something else.
     pub fn visit(&self, at: &Workplace, pile: &Pile) -> Result<Visit, String> {
         let once = || match self {
-            Peer::Rockfall { backend } => rockfall(at, &bench(at, backend)?),
+            Peer::Rockfall { backend } => {
+                let command = start(at, "bench", backend, &at.settled_scene());
+                rockfall(
+                    at,
+                    &bench(at, command, Some(at.threads).filter(|_| *backend == "cpu"))?,
+                )
+            }
+            Peer::RockfallRanks { ranks } => {
+                let own = start(at, "bench", "cpu", &at.settled_scene());
+                let mut command = on_ranks(at, *ranks);
+                command.arg(own.get_program()).args(own.get_args());
+                rockfall(at, &bench(at, command, Some(1))?)
+            }
             Peer::Lammps { ranks } => lammps(&said(&mut lammps_command(at, pile, *ranks)?)?),
             Peer::Warp { device } => deck(&said(&mut python_command(at, "warp_dem.py", device))?),
             Peer::DemEngine { device } => {
@@ -123,6 +143,8 @@ impl Peer {
 }
 
 const BUILD: &str = "build it with `cargo build --release`, or name it with --rockfall";
+const BUILD_MPI: &str = "build it with `cargo build --release --features mpi`, or name such a build with --rockfall; it needs \
+     `apt-get install openmpi-bin`";
 const LAMMPS: &str = "`apt-get install lammps`, or name it with --lammps";
 const MPI: &str = "`apt-get install openmpi-bin`, or name it with --mpirun";
 const WARP: &str =
@@ -133,14 +155,13 @@ const DEM_ENGINE: &str = "`pip install deme[cuda12]` for Python 3.12, and name t
 const RAPIER: &str = "build it with `cargo build --release --manifest-path tools/peers/rapier/Cargo.toml --target-dir \
      target/rapier`, or name it with --rapier";
 
-/// Output of `rockfall bench --json`.
-fn bench(at: &Workplace, backend: &str) -> Result<Value, String> {
-    let mut command = start(at, "bench", backend, &at.settled_scene());
+/// Output of a command that starts `rockfall bench --json`, on threads of the CPU if they are given.
+fn bench(at: &Workplace, mut command: Command, threads: Option<usize>) -> Result<Value, String> {
     command.args(["--settle", "0", "--limit", "1e6"]);
     command.args(["--repeats", &REPEATS.to_string()]);
     command.args(["--steps", &at.steps.to_string()]);
-    if backend == "cpu" {
-        command.args(["--threads", &at.threads.to_string()]);
+    if let Some(threads) = threads {
+        command.args(["--threads", &threads.to_string()]);
     }
     let text = said(&mut command)?;
     serde_json::from_str(&text).map_err(|error| format!("`rockfall bench --json` said: {error}"))
@@ -222,15 +243,7 @@ fn lammps_command(at: &Workplace, pile: &Pile, ranks: usize) -> Result<Command, 
     let mut command = if ranks == 1 {
         Command::new(&at.lammps)
     } else {
-        let mut command = with(
-            &at.mpirun,
-            &["--bind-to", "none", "-np", &ranks.to_string()],
-        );
-        // Containers have no other user, and often count fewer cores than they have.
-        command.envs([
-            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-        ]);
+        let mut command = on_ranks(at, ranks);
         command.arg(&at.lammps);
         command
     };
@@ -250,6 +263,20 @@ fn lammps_command(at: &Workplace, pile: &Pile, ranks: usize) -> Result<Command, 
     variable("steps", at.steps.to_string());
     variable("skin", (at.skin * pile.radius).to_string());
     Ok(command)
+}
+
+/// The start of a command on some MPI ranks.
+fn on_ranks(at: &Workplace, ranks: usize) -> Command {
+    let mut command = with(
+        &at.mpirun,
+        &["--bind-to", "none", "-np", &ranks.to_string()],
+    );
+    // Containers have no other user, and often count fewer cores than they have.
+    command.envs([
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ]);
+    command
 }
 
 fn rapier_command(at: &Workplace, pile: &Pile, threads: usize) -> Command {
