@@ -198,7 +198,7 @@ fn what_webgpu_promises_is_enough_and_buffers_that_are_too_small_are_named() {
     );
 }
 
-/// What an entry point of `tools/isa/src/exact.wgsl` makes of pairs of numbers.
+/// Results of an entry point of `tools/isa/src/exact.wgsl` for pairs of numbers.
 fn computed(entry: &str, worse: i32, given: &[[f32; 2]]) -> Vec<f32> {
     let Context { device, queue, .. } = device();
     let shader = device.create_shader_module(wgpu::ShaderModuleDescriptor {

@@ -99,7 +99,7 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// What a step of the GPU engine asks of host and device, on average.
+/// Dispatches and waits of a step of the GPU engine, on average.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Traffic {
     /// Dispatches in a step, those without threads too.
@@ -140,7 +140,7 @@ pub struct Measurement {
     pub passes: Option<Vec<PassTime>>,
     /// How near a step comes to what the memory can move; `None` if that was not asked for.
     pub roofline: Option<Roofline>,
-    /// What the timed steps asked of host and device; `None` on the CPU.
+    /// Dispatches and waits of the timed steps; `None` on the CPU.
     pub traffic: Option<Traffic>,
     /// In how many of the timed steps of a repeat the neighbour lists were built.
     pub list_builds: u32,

@@ -190,7 +190,7 @@ pub(super) fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
     }
 }
 
-/// What a step may do, and what the one before has done for it.
+/// Kind of a step: whether it may build lists, and what the one before has done for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// It may build the neighbour lists.
@@ -233,7 +233,7 @@ pub(super) struct Kernels {
     posing: Option<Posing>,
 }
 
-/// What poses spheres at the end of the step before, while their bodies are at hand.
+/// Kernels that pose spheres at the end of the step before, while their bodies are at hand.
 struct Posing {
     /// In place of `integrate`.
     integrate: Vec<Kernel>,

@@ -72,7 +72,7 @@ const PASSES: [(&str, &str); 2] = [
     ("integrate", "integrate_pose, plain"),
 ];
 
-/// What `rockfall bench --roofline --json` counts in them, bytes alone.
+/// Their bytes, as `rockfall bench --roofline --json` counts them.
 const BENCH: &str = "benches/results/isa/scenes.json";
 const PAGE: &str = "docs/book/src/gpu.md";
 const MARKS: [&str; 2] = [

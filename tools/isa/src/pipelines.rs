@@ -151,7 +151,7 @@ fn exact(checks: Checks) -> Result<Vec<Pipeline>, String> {
     pipelines.collect()
 }
 
-/// What a pipeline is made of.
+/// Parts of a pipeline.
 struct Source<'a> {
     module: &'a naga::Module,
     info: &'a ModuleInfo,
