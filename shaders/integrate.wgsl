@@ -51,7 +51,8 @@ fn integrate(
     }
     var body = bodies[index];
     let constant = properties[body.kind];
-    if constant.inverse_mass == 0.0 {
+    let driven = constant.inverse_mass == 0.0;
+    if driven && all(constant.inverse_inertia == vec3<f32>(0.0)) {
         return;
     }
 
@@ -68,7 +69,7 @@ fn integrate(
         torque += load.torque + cross(arm, load.force);
         contacts += (load.contacts & 0xffffu) + ((load.contacts & ~(KEPT | DISTURBED)) >> 16u);
     }
-    if params.pulled == index + 1u {
+    if params.pulled == index + 1u && !driven {
         body = pulled(body, constant, params);
     }
 
@@ -85,6 +86,11 @@ fn integrate(
     if params.deforms == 1u {
         // What moves with the mean flow comes to where it is another one.
         gravity -= flow(velocity, params);
+    }
+    if driven {
+        // Nothing moves a kinematic body but its own velocity.
+        torque = vec3<f32>(0.0);
+        gravity = vec3<f32>(0.0);
     }
     let acceleration = force * constant.inverse_mass + gravity;
     let farthest = constant.reach + members[constant.first_member].radius;
