@@ -123,7 +123,9 @@ pub mod viewer;
 
 pub use glam;
 pub use model::error::{self, Error};
-pub use model::handle::{BodyHandle, GroupHandle, MaterialHandle, ShapeHandle, WallHandle};
+pub use model::handle::{
+    BodyHandle, ForceHandle, GroupHandle, MaterialHandle, ShapeHandle, WallHandle,
+};
 pub use simulation::bodies::NewBody;
 pub use simulation::events::Event;
 pub use simulation::network::{Network, NetworkContact, Partner};

@@ -204,19 +204,8 @@ impl Stage {
         let scale: u32 = scale.map_or(Ok(1), |(_, scale)| scale.parse())?;
         let size = [width, height].map(|side| scale * side);
         let mut stage = Stage::empty(text)?;
-        let viewer = stage
-            .command(env!("CARGO_BIN_EXE_rockfall"))
-            .arg("view")
-            .arg(&stage.scene)
-            .args(["--backend", "cpu", "--paused", "--size", &logical])
-            .args(arguments)
-            .envs(variables.iter().copied())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        stage.viewer = Some(viewer);
-        stage.wait_for_window("Rockfall")?;
+        let scene = stage.scene.clone();
+        stage.view(&scene, &logical, arguments, variables)?;
         stage.wait_for("a picture", |stage| {
             let shot = stage.shot(size)?;
             // Sky above, and no black below.
@@ -224,6 +213,29 @@ impl Stage {
             Ok(shot.get_pixel(10, 10).0[2] > 100 && below.0[2] > 60)
         })?;
         Ok(stage)
+    }
+
+    /// Opens the window on a scene or a folder, and waits until it is there.
+    fn view(
+        &mut self,
+        what: &Path,
+        size: &str,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Outcome {
+        let viewer = self
+            .command(env!("CARGO_BIN_EXE_rockfall"))
+            .arg("view")
+            .arg(what)
+            .args(["--backend", "cpu", "--paused", "--size", size])
+            .args(arguments)
+            .envs(variables.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        self.viewer = Some(viewer);
+        self.wait_for_window("Rockfall")
     }
 
     /// A display without a window, and a scene of this text.
@@ -970,23 +982,7 @@ fn a_folder_is_a_gallery() -> Outcome {
         fs::write(folder.join(name), SCENE)?;
     }
     fs::write(folder.join("wrong.json"), "{ \"version\": 1 ")?;
-    let viewer = stage
-        .command(env!("CARGO_BIN_EXE_rockfall"))
-        .args([
-            "view",
-            "scenes",
-            "--backend",
-            "cpu",
-            "--paused",
-            "--size",
-            "600x400",
-        ])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    stage.viewer = Some(viewer);
-    stage.wait_for_window("Rockfall")?;
+    stage.view(Path::new("scenes"), "600x400", &[], &[])?;
     stage.wait_for_title("scenes - Rockfall")?;
     // The cubes of both pictures, one beside the other; the third has none.
     let cubes = |shot: &RgbaImage, left: u32| {

@@ -1,12 +1,14 @@
 //! `rockfall schema`.
 
 use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rockfall::scene;
 use serde_json::Value;
 
-use super::failure::Outcome;
+use super::failure::{Failure, Outcome};
 use super::terminal;
 
 /// Print the JSON Schema of scenes, for editors, or a reference to read
@@ -16,6 +18,10 @@ pub struct Arguments {
     /// Print a reference in Markdown instead: every field with its type, unit and default
     #[arg(long)]
     markdown: bool,
+
+    /// Add to each type of the reference the mistakes in its fields that this table has, for the handbook
+    #[arg(long, value_name = "FILE", requires = "markdown", hide = true)]
+    mistakes: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -30,26 +36,129 @@ JSON Schema, such as VS Code, then complete names and mark mistakes. VS Code tak
 pub fn run(arguments: &Arguments) -> Outcome {
     let schema = scene::schema();
     if arguments.markdown {
-        terminal::print(format_args!("{}", reference(&schema).trim_end()))
+        let table = arguments.mistakes.as_deref().map(read).transpose()?;
+        let page = reference(&schema, table.as_deref().unwrap_or_default());
+        terminal::print(format_args!("{}", page.trim_end()))
     } else {
         terminal::print(format_args!("{schema:#}"))
     }
 }
 
-/// The schema as a page: a section for each type, in the order in which fields name them.
-fn reference(schema: &Value) -> String {
+fn read(file: &Path) -> Outcome<String> {
+    fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
+}
+
+/// The schema as a page: a section for each type, in the order in which fields name them, with the mistakes of a table
+/// whose lines are `PLACE = VALUE => SENTENCE`.
+fn reference(schema: &Value, table: &str) -> String {
+    let mistakes: Vec<Mistake> = Mistake::all(table).collect();
     let mut page = String::from("# Scene format\n\n");
     let _ = writeln!(
         page,
         "A scene file is one JSON object, the [scene](#scene), in which there may be comments as in C and a comma after the last \
          entry. A field without a default must be given.\n"
     );
-    section(&mut page, "Scene", schema);
     let types = schema["$defs"].as_object();
-    for (name, of_name) in types.into_iter().flatten() {
+    let types = types.into_iter().flatten();
+    let types = types.map(|(name, of_name)| (name.as_str(), of_name));
+    for (name, of_name) in std::iter::once((SCENE, schema)).chain(types) {
         section(&mut page, name, of_name);
+        let own = mistakes
+            .iter()
+            .filter(|mistake| mistake.type_in(schema) == name);
+        let lines: String = own.map(Mistake::line).collect();
+        if !lines.is_empty() {
+            let _ = writeln!(page, "Mistakes, and the message about each:\n\n{lines}");
+        }
     }
     page
+}
+
+/// Name of the outermost type.
+const SCENE: &str = "Scene";
+
+/// A line of the table of mistakes.
+struct Mistake<'a> {
+    /// JSON pointer to the value in a scene.
+    pointer: &'a str,
+    value: &'a str,
+    /// Place that the message names, such as `planes[0].normal`.
+    place: &'a str,
+    /// The message without its place.
+    message: &'a str,
+}
+
+impl<'a> Mistake<'a> {
+    fn all(table: &'a str) -> impl Iterator<Item = Mistake<'a>> {
+        let lines = table.lines().filter(|line| !line.starts_with('#'));
+        lines.filter_map(|line| {
+            let (pointer, rest) = line.split_once(" = ")?;
+            let (value, sentence) = rest.split_once(" => ")?;
+            let (place, message) = sentence.split_once(": ")?;
+            // A contact law may stand before the pointer.
+            let pointer = &pointer[pointer.find('/')?..];
+            Some(Mistake {
+                pointer,
+                value,
+                place,
+                message,
+            })
+        })
+    }
+
+    /// Name of the type that has the field which the message names.
+    fn type_in<'s>(&self, schema: &'s Value) -> &'s str {
+        let mut at = (SCENE, schema);
+        let mut owner = SCENE;
+        for key in self.place.split(['.', '[']) {
+            let Some(field) = field(schema, at, key.trim_end_matches(']')) else {
+                return at.0;
+            };
+            (owner, at) = field;
+        }
+        owner
+    }
+
+    fn line(&self) -> String {
+        let mut place = String::new();
+        for key in self.pointer.split('/').skip(1) {
+            let _ = match key.parse::<usize>() {
+                Ok(index) => write!(place, "[{index}]"),
+                Err(_) if place.is_empty() => write!(place, "{key}"),
+                Err(_) => write!(place, ".{key}"),
+            };
+        }
+        let named = match self.place == place {
+            true => String::new(),
+            false => format!("`{}`: ", self.place),
+        };
+        let message = self.message.replace('*', "\\*").replace('<', "\\<");
+        format!("- `{place} = {}`: {named}{message}\n", self.value)
+    }
+}
+
+/// A type, by its name and its schema.
+type Type<'s> = (&'s str, &'s Value);
+
+/// Field of a type by its key: the name of the type that has it, which may be one of several, and the type of its value.
+fn field<'s>(root: &'s Value, (name, schema): Type<'s>, key: &str) -> Option<(&'s str, Type<'s>)> {
+    let named = |value: &'s Value| {
+        let target = value["$ref"].as_str()?.rsplit('/').next()?;
+        Some((target, &root["$defs"][target]))
+    };
+    if let Some(target) = named(schema) {
+        return field(root, target, key);
+    }
+    let items = schema.get("items").filter(|_| key.parse::<usize>().is_ok());
+    let of_names = schema
+        .get("additionalProperties")
+        .filter(|of| of.is_object());
+    if let Some(value) = schema["properties"].get(key).or(items).or(of_names) {
+        return Some((name, named(value).unwrap_or((name, value))));
+    }
+    let choices = ["oneOf", "anyOf", "allOf"].iter();
+    let mut choices = choices.flat_map(|of| schema[*of].as_array().into_iter().flatten());
+    choices.find_map(|choice| field(root, (name, choice), key))
 }
 
 fn section(page: &mut String, name: &str, schema: &Value) {
@@ -158,7 +267,7 @@ mod tests {
     #[test]
     fn the_reference_has_every_field_with_what_it_means() {
         let schema = &scene::schema();
-        let page = reference(schema);
+        let page = reference(schema, "");
         let types = schema["$defs"].as_object().unwrap();
         let mut fields = 0;
         for own in types.values().chain([schema]) {
@@ -196,6 +305,35 @@ mod tests {
                 "{link}"
             );
         }
+    }
+
+    #[test]
+    fn every_mistake_stands_with_the_type_of_its_field() {
+        let schema = &scene::schema();
+        let table = "/materials/stone = {} => materials.stone.density: found nothing, expected a density\n\
+                     # A comment = none => here: it is\n\
+                     /gravty = 1 => gravty: found the unknown field\n\
+                     hertz:/bodies/0/position/1 = \"up\" => bodies[0].position[1]: found the string \"up\"\n";
+        let page = reference(schema, table);
+        let of_type = |name: &str| {
+            let rest = page.split(&format!("\n## {name}\n")).nth(1).unwrap();
+            rest.split("\n## ").next().unwrap().to_owned()
+        };
+        let expected = [
+            ("Scene", "- `gravty = 1`: found the unknown field\n"),
+            (
+                "Material",
+                "- `materials.stone = {}`: `materials.stone.density`: found nothing, expected a density\n",
+            ),
+            (
+                "Body",
+                "- `bodies[0].position[1] = \"up\"`: found the string \"up\"\n",
+            ),
+        ];
+        for (name, line) in expected {
+            assert!(of_type(name).contains(line), "{name}: {}", of_type(name));
+        }
+        assert_eq!(page.matches("Mistakes, and").count(), expected.len());
     }
 
     /// Fields that may be left out and whose default goes without saying.

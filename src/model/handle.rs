@@ -47,6 +47,8 @@ handles! {
     WallHandle,
     /// A group of bodies, by its index in [`Forces::groups`](super::forces::Forces::groups).
     GroupHandle,
+    /// An applied force, by its index in [`Forces::applied`](super::forces::Forces::applied).
+    ForceHandle,
 }
 
 impl Default for GroupHandle {

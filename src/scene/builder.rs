@@ -12,7 +12,9 @@ use super::format::{
     Spring, Table, Wall,
 };
 use super::{Disk, Files, Scene, SceneError, build};
-use crate::model::handle::{BodyHandle, GroupHandle, MaterialHandle, ShapeHandle, WallHandle};
+use crate::model::handle::{
+    BodyHandle, ForceHandle, GroupHandle, MaterialHandle, ShapeHandle, WallHandle,
+};
 use crate::simulation::bodies::NewBody;
 
 /// A scene that a program puts together.
@@ -178,15 +180,11 @@ impl SceneBuilder {
         springs.last_mut().expect("it has just been added")
     }
 
-    /// Has a force (N) and a torque (N m) act on a body from the start on.
-    pub fn force(&mut self, body: BodyHandle, force: DVec3, torque: DVec3) -> &mut Force {
-        let forces = &mut self.file.forces;
-        forces.push(of(json!({
-            "body": body_name(body.id() as usize),
-            "force": force.to_array(),
-            "torque": torque.to_array(),
-        })));
-        forces.last_mut().expect("it has just been added")
+    /// Adds a force on a body.
+    pub fn force(&mut self, body: BodyHandle, force: Force) -> ForceHandle {
+        let body = body_name(body.id() as usize);
+        self.file.forces.push(Force { body, ..force });
+        ForceHandle::from_index(self.file.forces.len() - 1)
     }
 
     /// Sets the acceleration of gravity, m/s²; 9.81 downwards without a call.
@@ -296,7 +294,7 @@ macro_rules! with {
 }
 
 with!(
-    Contact, Fill, Group, Inlet, Material, Outlet, Pair, Shape, Wall
+    Contact, Fill, Force, Group, Inlet, Material, Outlet, Pair, Shape, Wall
 );
 
 impl Material {
@@ -446,6 +444,21 @@ impl Wall {
     pub fn side(self, side: format::Side) -> Wall {
         Wall {
             side: Some(side),
+            ..self
+        }
+    }
+}
+
+impl Force {
+    /// A force (N) at the centre of mass, in the axes of the world, from the start on.
+    pub fn new(force: DVec3) -> Force {
+        of(json!({ "body": "", "force": force.to_array() }))
+    }
+
+    /// Adds a torque, N m.
+    pub fn torque(self, torque: DVec3) -> Force {
+        Force {
+            torque: List(torque.to_array()),
             ..self
         }
     }

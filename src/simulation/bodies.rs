@@ -10,9 +10,11 @@ use super::snapshot::BodyState;
 use crate::model::ModelBody;
 use crate::model::clump::Clump;
 use crate::model::error::{Error, Result};
-use crate::model::handle::{BodyHandle, GroupHandle, MaterialHandle, ShapeHandle, WallHandle};
+use crate::model::handle::{
+    BodyHandle, ForceHandle, GroupHandle, MaterialHandle, ShapeHandle, WallHandle,
+};
 use crate::model::quantity::{QUANTITIES, Quantities};
-use crate::state::layout::ASLEEP;
+use crate::state::layout::{ASLEEP, Action, PUSH, THRUST};
 use crate::state::{Field, body_orientation, world_inertia};
 use crate::step::Patience;
 
@@ -106,6 +108,13 @@ impl Simulation {
         let groups = &self.model.forces.groups;
         let index = groups.iter().position(|own| own.name == name)?;
         Some(GroupHandle::from_index(index))
+    }
+
+    /// The applied force of this name.
+    pub fn force(&self, name: &str) -> Option<ForceHandle> {
+        let forces = &self.model.forces.applied;
+        let index = forces.iter().position(|own| own.name == name)?;
+        Some(ForceHandle::from_index(index))
     }
 
     /// The bodies that there are now, in the order in which everything lists them.
@@ -380,6 +389,42 @@ impl Simulation {
             true => pollster::block_on(self.restart_by(Patience::Block)),
             false => self.engine.write_actions(&self.state),
         }
+    }
+
+    /// Sets the force, N, and the torque, N m, of a force that the scene applies, in the axes in which the scene gives them. Its body,
+    /// point and times stay.
+    ///
+    /// # Errors
+    /// As [`Simulation::set_velocity`], if its body has left, or if it is not one of this simulation.
+    pub fn set_force(&mut self, force: ForceHandle, value: DVec3, torque: DVec3) -> Result<()> {
+        check_vector("force", value, "N")?;
+        check_vector("torque", torque, "N m")?;
+        let Some(applied) = self.model.forces.applied.get(force.index()) else {
+            return Err(Error::Tuned(format!(
+                "there is no applied force {}; the scene has {}",
+                force.index(),
+                self.model.forces.applied.len()
+            )));
+        };
+        let axes = match applied.turns_along {
+            true => self.model.shapes[self.model.bodies[applied.body].shape].principal_axes,
+            false => DQuat::IDENTITY,
+        };
+        let own = |action: &Action| {
+            matches!(action.kind, PUSH | THRUST) && action.source as usize == force.index()
+        };
+        let Some(found) = self.state.actions.iter().position(own) else {
+            return Err(Error::BodyGone {
+                id: applied.body as u64,
+            });
+        };
+        let body = self.state.identities[self.state.actions[found].body as usize].id;
+        let place = self.read_to_push(BodyHandle::from_id(body))?;
+        self.written(place);
+        let action = &mut self.state.actions[found];
+        action.vector = (axes.conjugate() * value).as_vec3();
+        action.torque = (axes.conjugate() * torque).as_vec3();
+        self.engine.write_actions(&self.state)
     }
 
     /// Fixes a body where it is, or frees it, at rest.

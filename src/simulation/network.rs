@@ -45,6 +45,25 @@ pub struct NetworkContact {
     pub stored: f64,
 }
 
+#[cfg(test)]
+impl NetworkContact {
+    /// A contact of a body of one sphere that bears a force and nothing else.
+    pub(crate) fn of_force(body: u32, partner: Partner, point: DVec3, force: DVec3) -> Self {
+        NetworkContact {
+            sphere: body,
+            body,
+            partner,
+            overlap: 1e-3,
+            overlap_fraction: 1e-3,
+            point,
+            normal: -force.normalize(),
+            force,
+            torque: DVec3::ZERO,
+            stored: 0.0,
+        }
+    }
+}
+
 /// Partner of a sphere in a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Partner {

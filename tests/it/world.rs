@@ -5,11 +5,14 @@ use std::time::Duration;
 use crate::common::{Random, device, simulate};
 use glam::{DQuat, DVec3};
 use rockfall::model::Model;
-use rockfall::scene::format::{Contact, Fill, Group, Inlet, Material, Outlet, Shape, Wall};
+use rockfall::scene::format::{
+    Axes, Contact, Fill, Force, Group, Inlet, Material, Outlet, Shape, Wall,
+};
 use rockfall::scene::{SceneBuilder, SpringEnd};
 use rockfall::simulation::Precision;
 use rockfall::{
-    BodyHandle, Error, Event, GroupHandle, NewBody, ShapeHandle, Simulation, WallHandle,
+    BodyHandle, Error, Event, ForceHandle, GroupHandle, NewBody, ShapeHandle, Simulation,
+    WallHandle,
 };
 
 /// Balls and cubes above a floor, with the handles of its parts.
@@ -289,6 +292,50 @@ fn a_body_is_set_and_read() {
         simulation.set_velocity(b, DVec3::X).unwrap();
         simulation.step(100).unwrap();
         near(simulation.body(b).unwrap().velocity, DVec3::X);
+    });
+}
+
+#[test]
+fn a_force_of_the_scene_has_a_handle() {
+    let mut yard = yard();
+    yard.scene.gravity(DVec3::ZERO);
+    let ice = rockfall::MaterialHandle::from_index(0);
+    // The principal axes of a rod along x are not those of its shape.
+    let rod = yard.scene.shape("rod", Shape::rod(3, 0.03), ice);
+    let turn = DQuat::from_rotation_y(0.7);
+    let [a, b] = [0.5, 1.5].map(|height| {
+        let body = NewBody::new(rod, DVec3::new(0.0, height, 0.0)).turned(turn);
+        yard.scene.body(body)
+    });
+    let along = Force::new(DVec3::X).with(|force| force.axes = Axes::Body);
+    let [of_world, of_body] = [
+        yard.scene.force(a, Force::new(DVec3::X)),
+        yard.scene.force(b, along),
+    ];
+    on_each(&yard.scene, |mut simulation, engine| {
+        let mass = simulation.body(a).unwrap().mass;
+        let force = DVec3::new(0.0, 2.0, 5.0);
+        simulation.step(100).unwrap();
+        for own in [of_world, of_body] {
+            simulation.set_force(own, force, DVec3::ZERO).unwrap();
+        }
+        simulation.step(100).unwrap();
+        let expected = 0.01 * (DVec3::X + force);
+        for (body, expected) in [(a, expected), (b, turn * expected)] {
+            let found = simulation.body(body).unwrap().velocity * mass;
+            let off = found.distance(expected);
+            assert!(off < 1e-5, "{engine}: {found}, expected {expected}");
+        }
+        assert_eq!(simulation.force("force 1"), Some(of_body));
+        let unknown = ForceHandle::from_index(2);
+        let set = simulation.set_force(unknown, force, DVec3::ZERO);
+        refused(set, "there is no applied force 2; the scene has 2");
+        let set = simulation.set_force(of_body, DVec3::NAN, DVec3::ZERO);
+        refused(set, "three numbers are expected");
+        simulation.despawn(a).unwrap();
+        let set = simulation.set_force(of_world, force, DVec3::ZERO);
+        assert!(matches!(set, Err(Error::BodyGone { id: 0 })), "{engine}");
+        simulation.set_force(of_body, force, DVec3::ZERO).unwrap();
     });
 }
 
@@ -685,7 +732,8 @@ fn a_scene_made_in_code_is_that_of_its_file() {
         SpringEnd::World(DVec3::Y),
     ];
     yard.scene.spring(end, 50.0).damping = 0.1;
-    yard.scene.force(first, DVec3::X, DVec3::ZERO).end = Some(0.1);
+    let force = Force::new(DVec3::X).with(|force| force.end = Some(0.1));
+    yard.scene.force(first, force);
     let slope = Wall::rectangle(glam::DVec2::splat(2.0))
         .turned(turn)
         .at(DVec3::NEG_Y);

@@ -549,6 +549,7 @@ fn drum(engine: Engine, contact: &Value) -> f64 {
 
 /// Scenes under two laws, and how long each took.
 pub fn beside_springs(engine: Engine) -> Vec<Quantity> {
+    const HOUR: f64 = 3600.0;
     let impulse = json!({ "normal": "impulse" });
     let mut quantities = Vec::new();
     let mut beside =
@@ -557,8 +558,15 @@ pub fn beside_springs(engine: Engine) -> Vec<Quantity> {
                 let clock = Instant::now();
                 (run(contact), clock.elapsed().as_secs_f64())
             });
-            let what = format!("{what} (hooke took {long:.0} s, impulse {short:.0} s)");
-            quantities.push(absolute(what, expected, got, within(expected)));
+            quantities.extend([
+                absolute(what, expected, got, within(expected)),
+                at_most(format!("{what}: seconds under hooke"), HOUR, long),
+                at_most(
+                    format!("{what}: time by that under hooke"),
+                    1.0,
+                    short / long,
+                ),
+            ]);
         };
     let degrees = |_| 3.0;
     for friction in [0.2, 0.5] {

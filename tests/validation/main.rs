@@ -24,24 +24,14 @@ use table::Case;
 macro_rules! cases {
     (
         quick { $($quick:ident: $quick_name:literal, $quick_source:literal, $quick_run:path;)* }
-        long { $($long:ident: $long_name:literal, $long_source:literal, $long_run:path $(, cpu only: $reason:literal)?;)* }
+        long { $($long:ident: $long_name:literal, $long_source:literal, $long_run:path;)* }
     ) => {
         const CASES: &[Case] = &[
-            $(Case { name: $quick_name, source: $quick_source, run: $quick_run, cpu_only: None },)*
-            $(Case { name: $long_name, source: $long_source, run: $long_run,
-                     cpu_only: reason!($($reason)?) },)*
+            $(Case { name: $quick_name, source: $quick_source, run: $quick_run },)*
+            $(Case { name: $long_name, source: $long_source, run: $long_run },)*
         ];
         $(#[test] fn $quick() { check($quick_name); })*
         $(#[test] #[ignore = "takes minutes"] fn $long() { check($long_name); })*
-    };
-}
-
-macro_rules! reason {
-    () => {
-        None
-    };
-    ($reason:literal) => {
-        Some($reason)
     };
 }
 
@@ -104,7 +94,7 @@ cases! {
         impulses_of_pyramids: "impulse: 20 pyramids of 20 rows", "exact", impulse::pyramids;
         impulses_of_what_stands: "impulse: what stands until it is hit", "exact", impulse::what_stands;
         impulses_of_sleep: "impulse: a heap falls asleep", "exact", impulse::sleep;
-        impulses_beside_springs: "impulse: the same scenes under hooke with history", "hooke with history", impulse::beside_springs, cpu only: "takes long on a software driver";
+        impulses_beside_springs: "impulse: the same scenes under hooke with history", "hooke with history", impulse::beside_springs;
         angle_of_repose: "angle of repose", "trend", heap::angle_of_repose;
     }
 }

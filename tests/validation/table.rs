@@ -72,8 +72,6 @@ pub struct Case {
     /// Where the expected numbers come from.
     pub source: &'static str,
     pub run: fn(Engine) -> Vec<Quantity>,
-    /// Why it does not run on the GPU engine, if it does not.
-    pub cpu_only: Option<&'static str>,
 }
 
 /// Expectation of a quantity.
@@ -189,24 +187,18 @@ impl Case {
             rows
         };
         let cpu = timed(Engine::Cpu);
-        let gpu = match self.cpu_only {
-            Some(_) => None,
-            None => Some(timed(Engine::Gpu)),
-        };
+        let gpu = timed(Engine::Gpu);
         let names = |rows: &[Quantity]| -> Vec<String> {
             rows.iter().map(|quantity| quantity.what.clone()).collect()
         };
-        if let Some(gpu) = &gpu {
-            assert_eq!(names(&cpu), names(gpu), "the same quantities on both");
-        }
+        assert_eq!(names(&cpu), names(&gpu), "the same quantities on both");
         let mut failures = String::new();
-        let engines = [("CPU", Some(&cpu)), ("GPU", gpu.as_ref())];
-        for (engine, rows) in engines {
+        for (engine, rows) in [("CPU", &cpu), ("GPU", &gpu)] {
             for Quantity {
                 what,
                 expected,
                 got,
-            } in rows.into_iter().flatten()
+            } in rows
             {
                 if !expected.holds(*got) {
                     let line = format!("{engine}: {what}: got {got}, expected {expected:?}\n");
@@ -215,26 +207,23 @@ impl Case {
             }
         }
         if std::env::var_os(WRITE).is_some() {
-            write(all, self, &self.rows(&cpu, gpu.as_deref()));
+            write(all, self, &self.rows(&cpu, &gpu));
         }
         assert!(failures.is_empty(), "{}\n{failures}", self.name);
     }
 
-    fn rows(&self, cpu: &[Quantity], gpu: Option<&[Quantity]>) -> String {
+    fn rows(&self, cpu: &[Quantity], gpu: &[Quantity]) -> String {
         let mut text = String::new();
-        for (index, row) in cpu.iter().enumerate() {
-            let on_gpu = match gpu {
-                Some(rows) => digits(rows[index].got),
-                None => self.cpu_only.unwrap().to_owned(),
-            };
+        for (row, on_gpu) in cpu.iter().zip(gpu) {
             writeln!(
                 text,
-                "| {} | {} | {} | {} | {} | {on_gpu} | {} |",
+                "| {} | {} | {} | {} | {} | {} | {} |",
                 self.name,
                 row.what,
                 self.source,
                 row.expected.cell(),
                 digits(row.got),
+                digits(on_gpu.got),
                 row.expected.tolerance(),
             )
             .unwrap();

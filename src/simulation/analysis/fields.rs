@@ -439,21 +439,6 @@ mod tests {
         }
     }
 
-    fn contact(body: u32, partner: Partner, point: DVec3, force: DVec3) -> NetworkContact {
-        NetworkContact {
-            sphere: body,
-            body,
-            partner,
-            overlap: 1e-3,
-            overlap_fraction: 1e-3,
-            point,
-            normal: -force.normalize(),
-            force,
-            torque: DVec3::ZERO,
-            stored: 0.0,
-        }
-    }
-
     fn volume(grid: &Grid) -> f64 {
         grid.spacing().element_product()
     }
@@ -519,8 +504,13 @@ mod tests {
             let force = DVec3::Y * 20.0 * f64::from(10 - k);
             let point = DVec3::new(0.2, f64::from(k), -0.1);
             match k {
-                0 => contact(0, Partner::Wall(0), point, force),
-                _ => contact(k - 1, Partner::Sphere { sphere: k, body: k }, point, -force),
+                0 => NetworkContact::of_force(0, Partner::Wall(0), point, force),
+                _ => NetworkContact::of_force(
+                    k - 1,
+                    Partner::Sphere { sphere: k, body: k },
+                    point,
+                    -force,
+                ),
             }
         });
         let moment = Moment {

@@ -126,18 +126,7 @@ mod tests {
     use super::*;
 
     fn contact(body: u32, partner: Partner, normal: DVec3, force: f64) -> NetworkContact {
-        NetworkContact {
-            sphere: body,
-            body,
-            partner,
-            overlap: 1e-3,
-            overlap_fraction: 1e-3,
-            point: DVec3::ZERO,
-            normal,
-            force: -force * normal,
-            torque: DVec3::ZERO,
-            stored: 0.0,
-        }
+        NetworkContact::of_force(body, partner, DVec3::ZERO, -force * normal)
     }
 
     #[test]

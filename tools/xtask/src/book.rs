@@ -8,6 +8,9 @@ use crate::python::{self, succeed};
 
 const BOOK: &str = "docs/book";
 
+/// Mistakes in scenes with the message about each, which tests hold the program to.
+const MISTAKES: &str = "tests/data/scene_mistakes.txt";
+
 /// Builds the handbook in `out`, by default `target/book`.
 ///
 /// # Errors
@@ -16,7 +19,7 @@ pub fn build(out: Option<&Path>) -> Result<(), String> {
     let book = Path::new(BOOK);
     python::build_as_tests_do()?;
     let output = Command::new(python::program("debug"))
-        .args(["schema", "--markdown"])
+        .args(["schema", "--markdown", "--mistakes", MISTAKES])
         .output()
         .map_err(|error| format!("`rockfall schema --markdown` does not start: {error}"))?;
     let page = book.join("src/reference/scene.md");

@@ -33,18 +33,25 @@ const PACKAGES: [(&str, &[&str]); 9] = [
 /// Prefixes of the names of the window's packages, of which there are several.
 const WINDOW: [&str; 2] = ["egui", "winit"];
 
+/// Arguments of cargo that run tests of the library with nothing but scenes and the CPU engine.
+macro_rules! library_of_the_cpu {
+    ($($before:literal),*; $($tests:literal),*) => {
+        &[
+            $($before,)*
+            "--package",
+            "rockfall",
+            "--no-default-features",
+            "--features=cpu,scene",
+            "--lib",
+            $($tests,)*
+        ]
+    };
+}
+
 /// Holds a build without threads to the hash that the tests of a build with them hold to. It is a build of its own, so it
 /// belongs to the longer command.
 pub const SAME_BITS: Step = Step {
-    arguments: &[
-        "test",
-        "--package",
-        "rockfall",
-        "--no-default-features",
-        "--features=cpu,scene",
-        "--lib",
-        "same_bits",
-    ],
+    arguments: library_of_the_cpu!("test"; "same_bits"),
     variable: None,
     remedy: "without the feature `parallel` a run gives other bits",
 };
@@ -62,21 +69,16 @@ const fn on(simd: &'static str) -> Step<'static> {
 
 /// Tests of the bits on another kind of processor, which is emulated.
 pub const SAME_BITS_ON_AARCH64: Step = Step {
-    arguments: &[
+    arguments: library_of_the_cpu!(
         "--config",
         "target.aarch64-unknown-linux-gnu.linker='aarch64-linux-gnu-gcc'",
         "--config",
         "target.aarch64-unknown-linux-gnu.runner='qemu-aarch64 -L /usr/aarch64-linux-gnu'",
         "test",
         "--target",
-        "aarch64-unknown-linux-gnu",
-        "--package",
-        "rockfall",
-        "--no-default-features",
-        "--features=cpu,scene",
-        "--lib",
-        "same_bits",
-    ],
+        "aarch64-unknown-linux-gnu";
+        "same_bits"
+    ),
     variable: None,
     remedy: "a processor of another kind gives other bits",
 };
@@ -102,17 +104,7 @@ pub fn miri() -> Result<(), String> {
         );
         return Ok(());
     }
-    let mut test = rustup(&[
-        "test",
-        "--package",
-        "rockfall",
-        "--no-default-features",
-        "--features=cpu,scene",
-        "--lib",
-        "--",
-        "math::grid",
-        "step::cpu::lanes",
-    ]);
+    let mut test = rustup(library_of_the_cpu!("test"; "--", "math::grid", "step::cpu::lanes"));
     match test.status() {
         Ok(status) if status.success() => Ok(()),
         _ => Err("Miri's run failed; it names the place above".to_owned()),

@@ -1,16 +1,16 @@
 //! What a release needs: a package that builds by itself, an interface that keeps its promises, and files for users.
 
 use std::env::consts::{ARCH, EXE_EXTENSION, OS};
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::{env, fs};
 
 use crate::apt;
 use crate::python::{copy_files, program, succeed, target};
 use crate::{Step, cargo, run};
 
 /// Builds the packages from their own files alone.
-pub const PACKAGE: Step = Step {
+const PACKAGE: Step = Step {
     arguments: &[
         "package",
         "--package",
@@ -38,6 +38,30 @@ const SHELLS: [(&str, &str); 4] = [
     ("powershell", "rockfall.ps1"),
     ("zsh", "_rockfall"),
 ];
+
+/// Builds the packages from their own files alone, and runs the tests that the library's package has.
+///
+/// # Errors
+/// With a sentence, if a file is missing there or a test fails.
+pub fn package() -> Result<(), String> {
+    run(&PACKAGE)?;
+    let name = format!("rockfall-{}", manifest("version")?);
+    // Below the workspace cargo would take it for a part of that.
+    let folder = env::temp_dir().join(format!("{name}-package"));
+    empty(&folder)?;
+    let mut tar = Command::new("tar");
+    tar.arg("xzf")
+        .arg(target().join("package").join(format!("{name}.crate")))
+        .arg("-C")
+        .arg(&folder);
+    succeed(&mut tar)?;
+    let mut test = cargo(["test", "--locked", "--target-dir"]);
+    test.arg(target().join("package-tests"))
+        .current_dir(folder.join(&name));
+    succeed(&mut test)?;
+    fs::remove_dir_all(&folder)
+        .map_err(|error| format!("{} cannot be removed: {error}", folder.display()))
+}
 
 /// Checks that the oldest Rust of the manifest builds everything.
 ///
