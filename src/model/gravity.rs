@@ -38,7 +38,7 @@ impl GravityTable {
         (last < u64::MAX).then_some(last)
     }
 
-    /// What the table says at a time, s.
+    /// Acceleration by the table at a time, m/s² and s.
     fn between(&self, time: f64) -> DVec3 {
         let after = self.rows.partition_point(|(row, _)| *row <= time);
         let before = after.checked_sub(1).map(|index| self.rows[index]);

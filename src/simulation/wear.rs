@@ -67,7 +67,7 @@ impl Worn {
     }
 }
 
-/// What the contacts of the last step take from the meshes in a time, s.
+/// Adds to the volumes (m³) that contacts like those of the last step take from the meshes in a time, s.
 fn wear(worn: &[Worn], model: &Model, state: &State, time: f64, volumes: &mut [Vec<f64>]) {
     let moving: Vec<_> = worn.iter().map(|own| state.wall(own.wall)).collect();
     for contact in contacts(state) {

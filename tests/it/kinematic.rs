@@ -18,7 +18,7 @@ const PLATE: &str = r#"{ "version": 1, "gravity": [0, -10, 0],
         "ring": { "spheres": [ { "center": [0.2, 0, 0], "radius": 0.05 }, { "center": [-0.1, 0.3, 0.1], "radius": 0.1 } ],
                   "material": "stone" } },
     "bodies": [ { "shape": "plate", "name": "plate", "position": [0, 0, 0], "velocity": [0.5, 0, 0], "kinematic": true },
-                { "shape": "ball", "position": [0, 0.098, 0.01] },
+                { "shape": "ball", "position": [0, 0.098, 0.01], "velocity": [0.5, 0, 0] },
                 { "shape": "ring", "position": [0, 5, 0], "angular_velocity": [0.3, 2, 0.1], "kinematic": true } ] }"#;
 
 #[test]

@@ -1254,7 +1254,6 @@ fn a_required_field_that_is_missing_is_named() {
         ("/shapes/ball/material", "shapes.ball.material"),
         ("/planes/0/normal", "planes[0].normal"),
         ("/bodies/0/shape", "bodies[0].shape"),
-        ("/fills/0/count", "fills[0].count"),
         ("/fills/0/region/min", "fills[0].region.min"),
     ] {
         let problem = problem(&without(balls(), pointer));

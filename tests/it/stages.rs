@@ -208,7 +208,7 @@ fn wrong_stages_are_refused_with_their_places() {
         ),
         (
             r#"[ { "until": { } }, { } ]"#,
-            "stages[0].until: found neither \"speed_below\" nor \"kinetic_energy_below\"",
+            "stages[0].until: found none of them, expected one of \"speed_below\"",
         ),
         (
             r#"[ { "duration": -1 }, { } ]"#,

@@ -76,7 +76,7 @@ pub enum Orientation {
 pub struct Fill {
     /// Number of bodies.
     pub count: usize,
-    /// What the number of bodies follows from, if it is not given: [`Fill::settle_count`] finds it.
+    /// Quantity from which the number of bodies follows, if it is not given: [`Fill::settle_count`] finds it.
     pub wanted: Option<Wanted>,
     /// Mix of shapes: index of a shape, and its weight, above zero. A body is of a shape with
     /// the probability of its weight over the sum of weights.

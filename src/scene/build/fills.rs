@@ -150,7 +150,7 @@ impl Check {
         fills
     }
 
-    /// What the number of bodies of a fill follows from, if it is not given, and the field that says so.
+    /// Quantity from which the number of bodies of a fill follows, if it is not given, and the field that says so.
     fn wanted(&mut self, path: &str, fill: &format::Fill) -> (&'static str, Option<Wanted>) {
         let expected = "one of \"count\", \"mass\" and \"solid_fraction\"";
         match (fill.count, fill.mass, fill.solid_fraction) {

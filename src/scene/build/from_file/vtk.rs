@@ -11,7 +11,7 @@ pub(super) fn is_vtk(bytes: &[u8]) -> bool {
     bytes.starts_with(b"# vtk") || head(bytes).contains("<VTKFile")
 }
 
-/// What may be the first tag of a file in XML.
+/// Text at the start of a file, in which XML has its first tag.
 fn head(bytes: &[u8]) -> &str {
     let start = &bytes[..bytes.len().min(1024)];
     match std::str::from_utf8(start) {
@@ -54,7 +54,7 @@ struct Array {
     numbers: Vec<f64>,
 }
 
-/// What is left of a file of the older format.
+/// Rest of a file of the older format, while it is read.
 struct Older<'a> {
     rest: &'a [u8],
     binary: bool,
@@ -259,7 +259,7 @@ fn xml(bytes: &[u8]) -> Result<Vec<Array>, String> {
     Ok(arrays)
 }
 
-/// What stands in the first tag of a name.
+/// Attributes of the first tag of a name.
 fn tag<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, after) = text.split_once(&format!("<{name}"))?;
     after.split('>').next()
