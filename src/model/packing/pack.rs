@@ -1,7 +1,7 @@
 //! Dense fills: bodies that grow while they are eased apart.
 //!
 //! After Lubachevsky and Stillinger (1990), but that no time passes: bodies that are so small that they find places at
-//! random grow step by step, and after each step those that overlap are [eased apart](super::overlap::relax).
+//! random grow step by step, and after each step those that overlap are [eased apart](fn@super::overlap::relax).
 
 use glam::DVec3;
 
