@@ -194,6 +194,25 @@ class Page(unittest.TestCase):
         self.wait(page, "rockfall.simulation.status().bodies === 1")
         self.assert_quiet()
 
+    def test_every_shader_is_right_to_the_compiler_of_the_browser(self):
+        page = self.open("#scene=stack")
+        count, said = page.evaluate(
+            """async () => {
+                const { shaders } = await import("./rockfall_web.js");
+                const device = await (await navigator.gpu.requestAdapter()).requestDevice();
+                const all = JSON.parse(shaders());
+                const said = [];
+                for (const [name, code] of all) {
+                    const { messages } = await device.createShaderModule({ code }).getCompilationInfo();
+                    said.push(...messages.map(({ type, lineNum, message }) => `${name}:${lineNum}: ${type}: ${message}`));
+                }
+                device.destroy();
+                return [all.length, said];
+            }"""
+        )
+        self.assertGreater(count, 20)
+        self.assertEqual(said, [])
+
     def test_a_law_is_edited_with_the_compilers_message(self):
         page = self.open("#scene=custom_law")
         page.select_option("#file", "laws/walton_braun.wgsl")
