@@ -79,6 +79,9 @@ const SURVEY_PARTS: f64 = 16.0;
 /// Most samples of a pixel along each side.
 pub const MOST_SAMPLES: u32 = 4;
 
+/// Where drawing is slow, the shadow map is that of one of the last so many pictures.
+const SHADOWS_LAST: u32 = 4;
+
 /// Most spheres that a survey looks at where drawing is slow.
 const MOST_SURVEYED: u32 = 1 << 15;
 
@@ -293,6 +296,10 @@ pub struct Renderer {
     body_count: u32,
     /// Of what the samples of the picture that was drawn last were made: while that is the same, they are.
     drawn: Option<u64>,
+    /// What the shadow map shows, and how many pictures it was drawn before.
+    lit: Option<([f64; 5], u32)>,
+    /// Whether the last picture left out bodies.
+    was_hiding: bool,
     /// The colours of the last survey, when it ended and how long it took; and whether the state is another one since.
     surveyed: Option<(ColourBy, Instant, Duration)>,
     has_moved: bool,
@@ -474,6 +481,8 @@ impl Renderer {
             hidden: None,
             body_count: state.params.body_count,
             drawn: None,
+            lit: None,
+            was_hiding: false,
             surveyed: None,
             has_moved: false,
             context: context.clone(),
@@ -500,7 +509,7 @@ impl Renderer {
             });
         }
         self.programs = programs;
-        self.drawn = None;
+        (self.drawn, self.lit) = (None, None);
         Ok(())
     }
 
@@ -532,6 +541,7 @@ impl Renderer {
             && !self.hidden.as_ref().is_some_and(|own| own.suits(state))
         {
             self.hidden = Some(Hidden::new(&self.context, state)?);
+            self.was_hiding = false;
         }
         if self.source.update(&self.context, simulation, look)? {
             (self.drawn, self.has_moved) = (None, true);
@@ -729,7 +739,7 @@ impl Renderer {
         self.provide_targets(size, samples)?;
         if self.shadow_map.width() != look.shadow_size() {
             self.shadow_map = shadow_map(&self.context.device, look.shadow_size());
-            self.drawn = None;
+            (self.drawn, self.lit) = (None, None);
         }
         self.upload_lines(camera, lines, &mut made_of)?;
         let surroundings = self.surroundings(look);
@@ -747,18 +757,26 @@ impl Renderer {
         let made_of = Some(made_of.digest());
         let is_drawn = self.drawn == made_of;
         self.drawn = made_of;
+        let shows = view::lit(camera, &surroundings, look.shadow_size());
+        let age = match self.lit {
+            Some((before, age)) if look.hides && before == shows => age + 1,
+            _ => 0,
+        };
+        let has_shadows = (1..SHADOWS_LAST).contains(&age);
+        // At first it is not known who is in sight, and throws shadows.
+        let is_first = look.hides && !self.was_hiding;
+        self.was_hiding = look.hides;
+        self.lit = Some((shows, if has_shadows { age } else { 0 })).filter(|_| !is_first);
         let mut encoder = self
             .context
             .device
             .create_command_encoder(&Default::default());
-        self.encode(
-            &mut encoder,
-            target,
-            size,
-            look,
-            lines.len() as u32,
-            is_drawn,
-        );
+        let known = match (is_drawn, has_shadows) {
+            (true, _) => Known::Samples,
+            (false, true) => Known::Shadows,
+            (false, false) => Known::Nothing,
+        };
+        self.encode(&mut encoder, target, size, look, lines.len() as u32, known);
         self.context.queue.submit([encoder.finish()]);
         Ok(())
     }
@@ -988,7 +1006,7 @@ impl Renderer {
         }
     }
 
-    /// Draws a picture onto `target`; of samples that are as they `are_drawn`, only that.
+    /// Draws a picture onto `target`, but for what is `known` from one before.
     fn encode(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -996,7 +1014,7 @@ impl Renderer {
         size: [u32; 2],
         look: &Look,
         lines: u32,
-        are_drawn: bool,
+        known: Known,
     ) {
         let targets = self.targets.as_ref().expect("targets were provided");
         let whole = |texture: &wgpu::Texture| texture.create_view(&Default::default());
@@ -1080,7 +1098,7 @@ impl Renderer {
         };
         let programs = &self.programs;
         let resolve = [(&programs.resolve, Draw::Each(3, 1))];
-        if are_drawn {
+        if known == Known::Samples {
             return pass(encoder, "resolve", Onto::new(target), &resolve);
         }
         let balls = match look.lines {
@@ -1100,20 +1118,22 @@ impl Renderer {
         if let Some(hidden) = hidden {
             list(encoder, hidden, &programs.hidden_before);
         }
-        let onto_shadow = Onto {
-            colour: None,
-            depth: Some(depth(&shadow_map, Some(1.0))),
-            is_new: true,
-        };
-        pass(
-            encoder,
-            "shadow",
-            onto_shadow,
-            &[
-                of_balls(&programs.shadow_balls, &programs.shadow_listed_balls),
-                (&programs.shadow_triangles, Draw::Each(3, triangles)),
-            ],
-        );
+        if known == Known::Nothing {
+            let onto_shadow = Onto {
+                colour: None,
+                depth: Some(depth(&shadow_map, Some(1.0))),
+                is_new: true,
+            };
+            pass(
+                encoder,
+                "shadow",
+                onto_shadow,
+                &[
+                    of_balls(&programs.shadow_balls, &programs.shadow_listed_balls),
+                    (&programs.shadow_triangles, Draw::Each(3, triangles)),
+                ],
+            );
+        }
         let onto_things = |clear: Option<f32>| Onto {
             colour: Some(&things),
             depth: Some(depth_onto(&depths, clear)),
@@ -1186,6 +1206,15 @@ impl Renderer {
         }
         pass(encoder, "resolve", Onto::new(target), &resolve);
     }
+}
+
+/// Parts of a picture that are as in the one before.
+#[derive(Clone, Copy, PartialEq)]
+enum Known {
+    Nothing,
+    Shadows,
+    /// All but the pixels that are made of them.
+    Samples,
 }
 
 /// How much of a program is drawn.

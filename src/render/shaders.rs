@@ -52,7 +52,7 @@ pub const NAMES: [&str; 11] = [
 pub(crate) const SPRING_PIECES: u32 = 18;
 
 /// Side of the tiles in which bodies that are hidden are looked for, samples: a few bodies that are far away have room in one.
-pub(super) const TILE: u32 = 4;
+pub(super) const TILE: u32 = 2;
 
 /// Parts of the box of the bodies, along each axis, in which a survey counts them.
 pub(super) const SURVEY_SLICES: usize = 256;

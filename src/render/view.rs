@@ -185,6 +185,17 @@ pub fn tile(bounds: Bounds) -> f64 {
     f64::from(round_up(0.15 * bounds.radius() as f32))
 }
 
+/// The box that the shadow map of a picture shows.
+pub(super) fn lit(camera: &Camera, surroundings: &Surroundings, shadow_size: u32) -> [f64; 5] {
+    let Shadow {
+        center,
+        radius,
+        depth,
+        ..
+    } = Shadow::new(camera, surroundings.bounds, shadow_size);
+    [center.x, center.y, center.z, radius, depth]
+}
+
 /// The box that the shadow map shows.
 struct Shadow {
     to_light: DVec3,

@@ -595,7 +595,8 @@ fn plots(ui: &mut Ui, history: &mut History, now: f64) {
         let legend = egui_plot::Legend::default().position(egui_plot::Corner::LeftTop);
         let axis = if unit.is_empty() { "number" } else { unit };
         // Numbers that fade where they are near each other cannot be read.
-        let across = AxisHints::new_x().label("t (s)");
+        // And what an axis takes is to be there in the first picture, after which there may be no other.
+        let across = AxisHints::new_x().label("t (s)").min_thickness(34.0);
         let along = AxisHints::new_y().label(axis).min_thickness(40.0);
         Plot::new(("plot", unit))
             .height(92.0)

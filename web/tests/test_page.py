@@ -393,7 +393,10 @@ class Page(unittest.TestCase):
         page.keyboard.press("Control+Enter")
         self.wait(page, "rockfall.simulation.status().bodies === 1")
         page.focus("#canvas")
+        # What is picked is what is seen: the picture has to be that of the new camera.
+        frames = self.status(page)["frames"]
         page.keyboard.press("f")
+        self.wait(page, f"rockfall.simulation.status().frames > {frames}")
         page.wait_for_timeout(1000)
         box = page.locator("#canvas").bounding_box()
         x, y = box["x"] + (box["width"] - 300) / 2, box["y"] + box["height"] / 2
