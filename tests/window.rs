@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use image::{Rgba, RgbaImage};
 use libtest_mimic::{Arguments, Failed, Trial};
-use rockfall::output::KeptRun;
 use rockfall::render::{Camera, Look, PICTURE, Renderer};
 use rockfall::step::gpu::Adapter;
 use rockfall::{Simulation, scene};
@@ -45,7 +44,7 @@ const PLAY: [u32; 2] = [248, 12];
 const LIST: [u32; 2] = [300, 126];
 
 fn main() {
-    let tests: [(&str, Test); 21] = [
+    let tests: [(&str, Test); 20] = [
         (
             "it_draws_what_pictures_show_and_closes",
             it_draws_and_closes,
@@ -80,10 +79,6 @@ fn main() {
         (
             "a_folder_of_scenes_is_a_gallery_with_pictures",
             a_folder_is_a_gallery,
-        ),
-        (
-            "a_kept_run_is_played_back_as_it_was",
-            a_kept_run_is_played_back,
         ),
         (
             "files_are_opened_by_a_dialog_of_the_system",
@@ -1007,96 +1002,6 @@ fn a_folder_is_a_gallery() -> Outcome {
     stage.wait_for_title("scenes - Rockfall")?;
     stage.key("a")?;
     stage.wait_for_title("two - Rockfall")?;
-    stage.close()
-}
-
-/// What a window of `size` shows of a live simulation after each of some numbers of steps, without the timeline and the scale.
-fn live(scene: &Path, size: [u32; 2], steps: &[u64]) -> Result<Vec<RgbaImage>, Failed> {
-    let model = scene::load(scene)?.model;
-    let mut simulation = Simulation::on_cpu(model, Some(1))?;
-    let context = Adapter::to_draw(Some(&adapter()))?.open()?;
-    let mut renderer = Renderer::new(&context, &simulation, PICTURE)?;
-    let look = Look::default();
-    renderer.update(&simulation)?;
-    renderer.survey(&look)?;
-    let mut camera = Camera::default();
-    camera.fit(
-        renderer.frame(true),
-        f64::from(size[0]) / f64::from(size[1]),
-    );
-    let pictures = steps.iter().map(|&steps| {
-        simulation.step(steps - simulation.steps())?;
-        renderer.update(&simulation)?;
-        renderer.survey(&look)?;
-        let picture = renderer.picture(size, &camera, &look, &[])?;
-        Ok(above(&picture, size))
-    });
-    pictures.collect()
-}
-
-/// The part of a picture above the timeline and the scale.
-fn above(shot: &RgbaImage, [width, height]: [u32; 2]) -> RgbaImage {
-    image::imageops::crop_imm(shot, 0, 0, width, height - 180).to_image()
-}
-
-fn a_kept_run_is_played_back() -> Outcome {
-    let size = [500, 520];
-    let window = [size[0] + PANEL, size[1]];
-    let mut stage = Stage::empty(&thrown())?;
-    let ran = stage
-        .command(env!("CARGO_BIN_EXE_rockfall"))
-        .args(["run", "two.json", "--backend", "cpu", "--quiet"])
-        .args(["--duration", "0.6", "--out", "kept"])
-        .output()?;
-    if !ran.status.success() {
-        return Err(String::from_utf8_lossy(&ran.stderr).into());
-    }
-    let kept = stage.directory.path().join("kept");
-    let model = scene::load(&stage.scene)?.model;
-    let run = KeptRun::open(&kept, &model)?;
-    let steps: Vec<u64> = run.moments().iter().map(|moment| moment.steps).collect();
-    let live = live(&stage.scene, size, &steps)?;
-    let viewer = stage
-        .command(env!("CARGO_BIN_EXE_rockfall"))
-        .args(["view", "kept", "--backend", "cpu", "--paused", "--size"])
-        .arg(format!("{}x{}", window[0], window[1]))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    stage.viewer = Some(viewer);
-    stage.wait_for_window("Rockfall")?;
-    let is_at = |stage: &Stage, index: usize| -> Result<bool, Failed> {
-        let shot = stage.shot(window)?;
-        Ok(difference(&above(&shot, size), &live[index]) < 0.01)
-    };
-    stage.wait_for("the first state", |stage| is_at(stage, 0))?;
-    for index in 1..live.len().min(4) {
-        stage.key("s")?;
-        stage.wait_for("the next state", |stage| is_at(stage, index))?;
-    }
-    // The timeline is dragged to the end, and a little back.
-    let y = f64::from(size[1]) - 27.0;
-    let last = live.len() - 1;
-    stage.drag("1", [150.0, y], [f64::from(size[0]) - 60.0, y])?;
-    stage.wait_for("the last state", |stage| is_at(stage, last))?;
-    stage.xdotool(&["mousemove", "280", &y.to_string()])?;
-    stage.wait_for("a state in the middle", |stage| {
-        for index in 1..last {
-            if is_at(stage, index)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    })?;
-    stage.xdotool(&["mouseup", "1"])?;
-    // It plays, and goes back to the start.
-    let before = stage.still(window)?;
-    stage.key("space")?;
-    stage.wait_for_change("other states", &before, 0.005)?;
-    stage.key("space")?;
-    stage.key("r")?;
-    stage.wait_for("the first state", |stage| is_at(stage, 0))?;
     stage.close()
 }
 
