@@ -48,7 +48,7 @@ fn integrate(
     }
     let body = bodies[index];
     let constant = properties[body.kind];
-    if constant.inverse_mass == 0.0 {
+    if stays(constant) {
         return;
     }
     var push = push_of(body, constant);
@@ -73,7 +73,7 @@ fn integrate_pose(
     }
     let body = bodies[index];
     let constant = properties[body.kind];
-    if constant.inverse_mass == 0.0 {
+    if stays(constant) {
         return;
     }
     let moved = move_body(index, body, constant, push_of(body, constant));
@@ -97,6 +97,11 @@ fn has_step(index: u32) -> bool {
         atomicStore(&gathered.stats.stale, 1u);
     }
     return true;
+}
+
+// Whether a body is fixed. One that is kinematic has no inverse mass either, and turns as a ball does.
+fn stays(constant: BodyProperties) -> bool {
+    return constant.inverse_mass == 0.0 && all(constant.inverse_inertia == vec3<f32>(0.0));
 }
 
 // What acts on a body in a step.
@@ -136,7 +141,9 @@ fn move_body(index: u32, start: Body, constant: BodyProperties, push: Push) -> M
     let orientation = quaternion(body.orientation);
     // The bits of `still` that count contacts.
     let counted = select(0u, SHARES, params.law == IMPULSE);
-    if params.pulled == index + 1u {
+    // Nothing moves a kinematic body but its own velocity.
+    let driven = constant.inverse_mass == 0.0;
+    if params.pulled == index + 1u && !driven {
         body = pulled(body, constant, params);
     }
 
@@ -148,10 +155,15 @@ fn move_body(index: u32, start: Body, constant: BodyProperties, push: Push) -> M
         // What moves with the mean flow comes to where it is another one.
         gravity -= flow(velocity, params);
     }
+    var torque = push.torque;
+    if driven {
+        torque = vec3<f32>(0.0);
+        gravity = vec3<f32>(0.0);
+    }
     let acceleration = push.force * constant.inverse_mass + gravity;
     let farthest = constant.reach + members[constant.first_member].radius;
     if (body.still & ASLEEP) != 0u {
-        let twist = angular_velocity(orientation, push.torque, constant.inverse_inertia);
+        let twist = angular_velocity(orientation, torque, constant.inverse_inertia);
         if length(acceleration) + farthest * length(twist) <= params.wake_acceleration {
             if gathered.stats.rebuilding == 1u {
                 bodies[index].displacement_bound = displacement_before(body);
@@ -166,7 +178,7 @@ fn move_body(index: u32, start: Body, constant: BodyProperties, push: Push) -> M
     }
     let gained = acceleration * params.time_step;
     body.velocity = plus_vector(body.velocity, gained, dither, gathered.stats.halted);
-    let turning = push.torque * params.time_step;
+    let turning = torque * params.time_step;
     body.angular_momentum = plus_vector(body.angular_momentum, turning, dither, gathered.stats.halted);
     if params.integrator == SEMI_IMPLICIT {
         velocity = body.velocity;

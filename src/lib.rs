@@ -77,8 +77,8 @@
 //! | `cpu` | the CPU engine | |
 //! | `gpu` | the GPU engine, and contact laws in WGSL | wgpu, naga |
 //! | `parallel` | work on several threads; without it, all is done by the thread that calls, with the same result | rayon |
-//! | `scene` | scene files | schemars |
-//! | `output` | files of results; with it `scene` | csv, zip |
+//! | `scene` | scene files | schemars, zip |
+//! | `output` | files of results; with it `scene` | csv |
 //! | `render` | pictures and films; with it `gpu` | image |
 //! | `view` | the window; with it `cpu`, `output` and `render` | winit, egui |
 //!

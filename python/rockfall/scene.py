@@ -161,21 +161,30 @@ class Scene:
     def fill(
         self,
         shapes: Union[str, Mapping[str, float]],
-        count: int,
-        min: Vector,
-        max: Vector,
+        count: Optional[int] = None,
+        min: Optional[Vector] = None,
+        max: Optional[Vector] = None,
         **fields: Any,
     ) -> Scene:
-        """Fills a box with bodies. shapes: one, or each with its part in the mix; min and max: corners of the box, m."""
-        own = {"count": count, "shapes": _mix(shapes), "region": {"min": min, "max": max}}
+        """Fills a box with bodies. shapes: one, or each with its part in the mix; min and max: corners of the box, m.
+
+        Instead of count: mass (kg), solid_fraction, or placement="packed" for as many as fit.
+        """
+        own = {"shapes": _mix(shapes), "region": _given({"min": min, "max": max}), **_given({"count": count})}
         self._list("fills").append({**own, **_given(fields)})
         return self
 
     def inlet(
-        self, shapes: Union[str, Mapping[str, float]], min: Vector, max: Vector, **fields: Any
+        self,
+        shapes: Union[str, Mapping[str, float]],
+        min: Optional[Vector] = None,
+        max: Optional[Vector] = None,
+        **fields: Any,
     ) -> Scene:
-        """Adds an inlet: bodies come in in a box. Further fields: rate (1/s) or mass_rate (kg/s), velocity, ..."""
-        own = {"shapes": _mix(shapes), "region": {"min": min, "max": max}}
+        """Adds an inlet: bodies come in in a box, or on a `mesh`. Further fields: rate (1/s) or mass_rate (kg/s), velocity, ..."""
+        own: Dict[str, Any] = {"shapes": _mix(shapes)}
+        if min is not None or max is not None:
+            own["region"] = _given({"min": min, "max": max})
         self._list("inlets").append({**own, **_given(fields)})
         return self
 

@@ -6,7 +6,6 @@
 
 @group(0) @binding(34) var depths: texture_depth_2d;
 
-const SAMPLES: u32 = 14u;
 // Turns of the spiral; no small fraction of the samples, so that they lie in different directions.
 const TURNS: f32 = 5.0;
 
@@ -32,8 +31,8 @@ fn occlusion_at(@builtin(position) position: vec4<f32>) -> @location(0) f32 {
     let start = f32((tile.x * 7u + tile.y * 11u + (tile.x ^ tile.y) * 4u) % 16u) / 16.0;
     let last = vec2<i32>(view.size) - 1;
     var sum = 0.0;
-    for (var k = 0u; k < SAMPLES; k++) {
-        let part = (f32(k) + 0.5 + 0.4 * start) / f32(SAMPLES);
+    for (var k = 0u; k < view.occlusion_samples; k++) {
+        let part = (f32(k) + 0.5 + 0.4 * start) / f32(view.occlusion_samples);
         let angle = 2.0 * PI * (part * TURNS + start);
         let way = part * reach * vec2<f32>(cos(angle), sin(angle));
         let there = vec2<i32>(position.xy + way);
@@ -51,5 +50,5 @@ fn occlusion_at(@builtin(position) position: vec4<f32>) -> @location(0) f32 {
         let above = dot(rise, surface.normal) - 0.02 * radius;
         sum += near * near * max(above, 0.0) * inverseSqrt(square + 1e-4 * radius * radius);
     }
-    return max(1.0 - 2.4 * sum / f32(SAMPLES), 0.0);
+    return max(1.0 - 2.4 * sum / f32(view.occlusion_samples), 0.0);
 }

@@ -101,8 +101,14 @@ fn background(way: vec3<f32>) -> vec4<f32> {
     return vec4<f32>(sky, 1.0);
 }
 
+// What remains of the light from all around, on average, where that is not looked for.
+const TYPICAL: f32 = 0.8;
+
 // What remains of the light from all around: the mean of the samples nearby that are as far away.
 fn openness(pixel: vec2<i32>) -> f32 {
+    if view.occlusion_samples == 0u {
+        return TYPICAL;
+    }
     let last = vec2<i32>(view.size) - 1;
     let here = textureLoad(depths, pixel, 0);
     var sum = 0.0;

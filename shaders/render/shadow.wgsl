@@ -4,19 +4,28 @@
 
 struct BallVertex {
     @builtin(position) position: vec4<f32>,
-    // Place in the disc of the sphere, from -1 to 1.
+    // Place in the disc of the sphere, whose radius is 1.
     @location(0) place: vec2<f32>,
     @location(1) @interpolate(flat) center: vec3<f32>,
     @location(2) @interpolate(flat) radius: f32,
 }
 
+// The spheres that are drawn, where not all are (hidden.wgsl).
+@group(0) @binding(57) var<storage, read> listed: array<u32>;
+
 @vertex
-fn shadow_ball(
-    @builtin(vertex_index) vertex: u32,
-    @builtin(instance_index) index: u32,
-) -> BallVertex {
+fn shadow_ball(@builtin(vertex_index) vertex: u32) -> BallVertex {
+    return around_ball(vertex / 3u, vertex % 3u);
+}
+
+@vertex
+fn shadow_listed_ball(@builtin(vertex_index) vertex: u32) -> BallVertex {
+    return around_ball(listed[vertex / 3u], vertex % 3u);
+}
+
+fn around_ball(index: u32, vertex: u32) -> BallVertex {
     let ball = ball_at(index);
-    let place = corner(vertex);
+    let place = corner_around(vertex);
     let middle = in_shadow_map(ball.center);
     let size = ball.radius / view.shadow_radius;
     var out: BallVertex;

@@ -1,6 +1,6 @@
 // import: layout, dispatch, grid, rotation, render/view, render/ball, render/quantity
 
-// Where the bodies are and the values of what colours mean. One thread a sphere. All sums and maxima are of integers,
+// Where the bodies are and the values of what colours mean. One thread a sphere, of all of them or every few. All sums and maxima are of integers,
 // so their order does not matter.
 
 // Parts of a cell, along each side, in which places are measured.
@@ -31,7 +31,7 @@ fn survey_spheres(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let index = thread_index(workgroup, workgroups, local);
+    let index = thread_index(workgroup, workgroups, local) * view.survey_stride;
     if index >= params.sphere_count {
         return;
     }

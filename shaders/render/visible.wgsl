@@ -10,20 +10,29 @@ struct Fragment {
 
 struct BallVertex {
     @builtin(position) position: vec4<f32>,
-    // From the camera to the point of the square, m.
+    // From the camera to the point of the triangle, m.
     @location(0) way: vec3<f32>,
     @location(1) @interpolate(flat) center: vec3<f32>,
     @location(2) @interpolate(flat) radius: f32,
     @location(3) @interpolate(flat) index: u32,
 }
 
-// A square across the line of sight through the centre, as large as the cone of rays that touch the
-// sphere is there: r d / sqrt(d^2 - r^2), where d is the distance of the centre.
+// The spheres that are drawn, where not all are (hidden.wgsl).
+@group(0) @binding(57) var<storage, read> listed: array<u32>;
+
 @vertex
-fn visible_ball(
-    @builtin(vertex_index) vertex: u32,
-    @builtin(instance_index) index: u32,
-) -> BallVertex {
+fn visible_ball(@builtin(vertex_index) vertex: u32) -> BallVertex {
+    return around_ball(vertex / 3u, vertex % 3u);
+}
+
+@vertex
+fn visible_listed_ball(@builtin(vertex_index) vertex: u32) -> BallVertex {
+    return around_ball(listed[vertex / 3u], vertex % 3u);
+}
+
+// A triangle across the line of sight through the centre, around a circle as large as the cone of rays that touch the
+// sphere is there: r d / sqrt(d^2 - r^2), where d is the distance of the centre.
+fn around_ball(index: u32, vertex: u32) -> BallVertex {
     let ball = ball_at(index);
     let distance_squared = dot(ball.center, ball.center);
     let rest = distance_squared - ball.radius * ball.radius;
@@ -34,7 +43,7 @@ fn visible_ball(
         return out;
     }
     let across = tangents(ball.center / sqrt(distance_squared));
-    let half = ball.radius * sqrt(distance_squared / rest) * corner(vertex);
+    let half = ball.radius * sqrt(distance_squared / rest) * corner_around(vertex);
     out.way = ball.center + half.x * across.first + half.y * across.second;
     out.position = project(out.way);
     out.center = ball.center;

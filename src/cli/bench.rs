@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+#[cfg(feature = "render")]
+use rockfall::measure::bench::Draw;
 use rockfall::measure::bench::{
     Bench, BenchScene, LeftOut, Machine, Measurement, Options, Outcome, Progress,
 };
@@ -59,6 +61,18 @@ pub struct Arguments {
     #[arg(long)]
     roofline: bool,
 
+    /// Also draw pictures beside the steps for five seconds, as `rockfall view` does: how many there are in a second, and how fast
+    /// the steps are meanwhile
+    #[cfg(feature = "render")]
+    #[arg(long, value_name = "WxH", value_parser = super::picture::size, num_args = 0..=1, require_equals = true, default_missing_value = "1280x800")]
+    draw: Option<[u32; 2]>,
+
+    /// Adapter whose description contains TEXT draws, where the CPU computes [default: a real GPU if there is one, otherwise a
+    /// software adapter]
+    #[cfg(feature = "render")]
+    #[arg(long, value_name = "TEXT", requires = "draw")]
+    draw_on: Option<String>,
+
     /// Print the figures as one JSON object
     #[arg(long)]
     json: bool,
@@ -71,6 +85,8 @@ Examples:
   rockfall bench pile.json --backend cpu --threads 1
   rockfall bench pile.json --settle 0 --steps 500
       Time the first 500 steps of a scene.
+  rockfall bench pile.json --backend cpu --draw=1280x800
+      See how many pictures a second a window shows, and what they cost the steps.
 
 Exit code 1 if repeats end in different states.";
 
@@ -92,6 +108,13 @@ pub fn run(arguments: &Arguments) -> failure::Outcome {
         steps: arguments.steps,
         settle: arguments.settle,
         roofline: arguments.roofline,
+        #[cfg(feature = "render")]
+        draw: arguments.draw.map(|size| Draw {
+            size,
+            adapter: arguments.draw_on.clone(),
+        }),
+        #[cfg(not(feature = "render"))]
+        draw: None,
     };
     // Wrong scenes are found before the first one is measured.
     let mut models = Vec::new();
@@ -193,6 +216,7 @@ impl Report {
                 ("What was timed, and its results", self.results()),
                 ("Part of the speed of a memory copy", self.rooflines()),
                 ("What a step asks of host and device", self.traffic()),
+                ("Pictures beside the steps", self.drawings()),
             ] {
                 if rows.len() > 1 {
                     terminal::print(format_args!("\n{title}\n{}", table(&rows)))?;
@@ -306,6 +330,38 @@ impl Report {
                     format!("{:.5}", traffic.waits_per_step),
                 ]);
             }
+        }
+        rows
+    }
+
+    fn drawings(&self) -> Vec<Vec<String>> {
+        let mut rows = vec![row([
+            "scene",
+            "adapter",
+            "size",
+            "pictures/s",
+            "ms/frame",
+            "longest",
+            "ms/picture",
+            "samples drawn",
+            "speed of the steps",
+        ])];
+        for scene in &self.scenes {
+            let Some(drawing) = &scene.drawing else {
+                continue;
+            };
+            let [width, height] = drawing.size;
+            rows.push(vec![
+                scene.scene.clone(),
+                drawing.adapter.clone(),
+                format!("{width}x{height}"),
+                format!("{:.1}", drawing.frames_per_s),
+                format!("{:.1}", drawing.frame_ms.median),
+                format!("{:.1}", drawing.frame_ms.max),
+                format!("{:.1}", drawing.picture_ms.median),
+                format!("{:.1} %", 100.0 * drawing.part),
+                format!("{:.0} %", 100.0 * drawing.engine_fraction),
+            ]);
         }
         rows
     }

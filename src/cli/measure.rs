@@ -306,7 +306,8 @@ impl Arguments {
                 if let Some(domain) = &kept.model().domain {
                     for axis in 0..3 {
                         if domain.periodic[axis] {
-                            (min[axis], max[axis]) = (domain.min[axis], domain.max[axis]);
+                            let end = domain.min[axis] + moment.period[axis];
+                            (min[axis], max[axis]) = (domain.min[axis], end);
                         }
                     }
                 }

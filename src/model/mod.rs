@@ -9,6 +9,7 @@ pub mod deform;
 pub mod error;
 pub mod flow;
 pub mod forces;
+pub mod gravity;
 pub mod handle;
 pub mod heat;
 pub mod packing;
@@ -32,6 +33,7 @@ use crate::model::clump::Clump;
 use crate::model::deform::Deform;
 use crate::model::flow::{Breakage, Flow};
 use crate::model::forces::{Forces, Sleep};
+use crate::model::gravity::GravityTable;
 use crate::model::heat::Heat;
 use crate::model::quantity::{QUANTITIES, Quantities};
 pub use crate::model::shared::Shared;
@@ -332,6 +334,8 @@ pub struct Model {
     pub name: String,
     /// Acceleration of gravity, m/s².
     pub gravity: DVec3,
+    /// Gravity over time; it takes the place of `gravity`, if it has any rows.
+    pub gravity_table: GravityTable,
     /// Simulated time that a run covers unless told otherwise, s.
     pub duration: f64,
     /// Time step, s.
@@ -356,6 +360,8 @@ pub struct Model {
     /// Bodies at the start, in the order of the scene: those from another run, those under `bodies`, then each of
     /// the `fills`.
     pub bodies: Shared<ModelBody>,
+    /// Ids and names of bodies that are fixed or kinematic: files of results have the loads on them.
+    pub held: Vec<(u64, String)>,
     /// Contact histories from another run, if there are any.
     pub history: Option<ContactHistory>,
     /// Inlets, outlets, probes and explosions.
@@ -415,6 +421,7 @@ impl Model {
             duration: _,
             view: _,
             gravity,
+            gravity_table,
             time_step,
             integrator,
             domain,
@@ -428,6 +435,7 @@ impl Model {
             flow,
             breakage,
             breakage_names: _,
+            held: _,
             history,
             forces,
             bonds,
@@ -454,6 +462,9 @@ impl Model {
         // A scene without heat has the hash that it had before there was heat.
         if let Some(heat) = heat {
             let _ = write!(hash, "{heat:?}");
+        }
+        if !gravity_table.rows.is_empty() {
+            let _ = write!(hash, "{gravity_table:?}");
         }
         if *deform != Deform::default() {
             let _ = write!(hash, "{deform:?}");

@@ -75,6 +75,8 @@ pub enum Until {
     SpeedBelow(f64),
     /// The kinetic energy of all bodies is less than this, J.
     KineticEnergyBelow(f64),
+    /// Bodies touch the wall of this index.
+    Touched(usize),
 }
 
 impl Until {
@@ -88,6 +90,7 @@ impl Until {
                 let mass: f64 = moving.map(|body| model.shapes[body.shape].mass).sum();
                 (2.0 * energy / mass).sqrt()
             }
+            Until::Touched(_) => return 0.0,
         };
         let time = speed / model.gravity.length();
         if time.is_finite() { time } else { 0.0 }

@@ -20,6 +20,7 @@ use super::walls::walls;
 use super::{RunSummary, vtk, write_npz};
 use crate::model::Model;
 use crate::model::error::{Error, Result};
+use crate::model::flow::Class;
 use crate::scene::Scene;
 use crate::scene::format::{self, Interval, Kind};
 use crate::simulation::analysis::fields::Fields;
@@ -122,6 +123,7 @@ impl Plan {
 /// | `bodies.pvd`, ... | the VTK files of a kind, to be opened in ParaView |
 /// | `broken_bonds.csv` | a row for each bond that broke, in the order in which they were seen |
 /// | `measures.csv` | what the scene measures |
+/// | `residence.csv` | how long bodies stayed from an inlet to each outlet, by classes of times, if the scene asks for it |
 /// | `fields/` | fields that the scene measures, as VTK image data and NPZ |
 /// | `vtk/` | VTK files, with the number of the step in their names |
 /// | `states/` | NPZ files, likewise; also of walls that forces move |
@@ -203,6 +205,8 @@ impl RunFolder {
     pub const MEASURES: &str = "measures.csv";
     /// Name of the file of bonds that broke.
     pub const BROKEN_BONDS: &str = "broken_bonds.csv";
+    /// Name of the file of residence times.
+    pub const RESIDENCE: &str = "residence.csv";
     /// Name of the folder of fields.
     pub const FIELDS: &str = "fields";
     /// Name of the file that is locked while a run writes to the folder.
@@ -622,6 +626,26 @@ fn remove_unnamed(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The distribution of residence times up to now: a row for each class of each outlet.
+fn residence(snapshot: &Snapshot) -> String {
+    let mut text = "outlet,from_s,to_s,bodies,part_below,density_per_s\n".to_owned();
+    let outlets = snapshot.model.flow.outlets.iter();
+    for (outlet, own) in outlets.zip(&snapshot.state.traffic.residence) {
+        let name = outlet.name.replace('"', "\"\"");
+        for class in own.classes() {
+            let Class {
+                from,
+                to,
+                bodies,
+                below,
+                density,
+            } = class;
+            text += &format!("\"{name}\",{from},{to},{bodies},{below},{density}\n");
+        }
+    }
+    text
+}
+
 /// Takes back the rows of a file of statistics after a step; returns how many lines are left.
 fn keep_rows(file: &Path, step: u64) -> Result<usize> {
     let wrong = |error: std::io::Error| Error::unwritten(file, &error);
@@ -798,6 +822,12 @@ impl Files {
         let path = self.path.join(RunFolder::MEASURES);
         file.write_all((row + "\n").as_bytes())
             .map_err(|error| Error::unwritten(&path, &error))?;
+        if snapshot.model.flow.residence {
+            let text = residence(snapshot);
+            let path = self.path.join(RunFolder::RESIDENCE);
+            write_aside(&path, false, |writer| writer.write_all(text.as_bytes()))
+                .map_err(|error| Error::unwritten(&path, &error))?;
+        }
         let Some((fields, every)) = &mut measures.fields else {
             return Ok(());
         };

@@ -163,8 +163,55 @@ impl KeptRun {
             time: kept.time,
             grains,
             contacts,
-            period: analysis::period(&self.model),
+            period: match self.model.deforms() {
+                true => self.sides(kept.steps)?,
+                false => analysis::period(&self.model),
+            },
         })
+    }
+
+    /// Sides of a periodic box that deforms, m: those of the row of `statistics.csv` that is nearest to a step.
+    fn sides(&self, steps: u64) -> Result<DVec3> {
+        let path = self.path.join(RunFolder::STATISTICS);
+        let wrong = |problem: String| Error::Checkpoint {
+            file: path.clone(),
+            problem,
+        };
+        let unreadable = |error: csv::Error| {
+            wrong(format!(
+                "found a file that cannot be read ({error}), expected the sides of the box over time"
+            ))
+        };
+        let mut table = csv::Reader::from_path(&path).map_err(unreadable)?;
+        let columns = table.headers().map_err(unreadable)?.clone();
+        let place = |name: &str| {
+            let place = columns.iter().position(|column| column == name);
+            place.ok_or_else(|| {
+                wrong(format!(
+                    "found no column {name}, expected the sides of the box"
+                ))
+            })
+        };
+        let places = [
+            place("step")?,
+            place("box_x_m")?,
+            place("box_y_m")?,
+            place("box_z_m")?,
+        ];
+        let mut nearest: Option<(f64, DVec3)> = None;
+        for row in table.records() {
+            let row = row.map_err(unreadable)?;
+            let numbers = places.map(|place| row.get(place)?.parse::<f64>().ok());
+            let [Some(step), Some(x), Some(y), Some(z)] = numbers else {
+                continue;
+            };
+            let off = (step - steps as f64).abs();
+            if nearest.is_none_or(|(best, _)| off < best) {
+                nearest = Some((off, DVec3::new(x, y, z)));
+            }
+        }
+        let sides = nearest.map(|(_, sides)| sides);
+        sides.ok_or_else(|| wrong("found no row, expected the sides of the box".to_owned()))
     }
 
     /// The model.

@@ -5,6 +5,7 @@ use crate::model::flow::{Amount, Flow};
 use crate::model::wall::Wall;
 use crate::simulation::Seen;
 use crate::simulation::snapshot::Snapshot;
+use crate::state::layout::Load;
 
 /// Prefixes of the columns of walls and the like: the names that the scene gives, or else the kind and the number.
 struct Names(Vec<String>);
@@ -35,7 +36,7 @@ pub struct Statistics {
     /// Step, time (s), energies and work (J), contacts, coordination, bodies asleep, largest overlap now and so far, sphere-steps a
     /// second, then bonds, broken ones and what they took (J) if the scene has any, then the sides (m), strains, stress (Pa) and work (J) of a
     /// periodic box that deforms, at the last look at it, force (N) and torque (N m) on each wall, with power (W) and work (J) if it moves, what inlets have brought, outlets taken and rules of breakage burst,
-    /// what probes see, and the poses of walls that move: as [`Statistics::columns`] has them.
+    /// what probes see, the poses of walls that move, and force (N) and torque (N m) on fixed and kinematic bodies that have names: as [`Statistics::columns`] has them.
     pub values: Vec<f64>,
 }
 
@@ -122,6 +123,13 @@ impl Statistics {
                     .extend(["x", "y", "z", "w"].map(|part| format!("{name}_orientation_{part}")));
             }
         }
+        for (name, wall) in names.0.iter().zip(&model.walls) {
+            columns.extend(wall.wear.map(|_| format!("{name}_worn_m3")));
+        }
+        for name in Names::new("body", model.held.iter().map(|(_, name)| name.as_str())).0 {
+            columns.extend(axes.map(|axis| format!("{name}_force_{axis}_N")));
+            columns.extend(axes.map(|axis| format!("{name}_torque_{axis}_Nm")));
+        }
         columns
     }
 
@@ -199,6 +207,18 @@ impl Statistics {
         for (_, state) in walls.filter(|(wall, _)| moves(wall)) {
             values.extend(state.moving.pose.position.to_array());
             values.extend(state.moving.pose.orientation.to_array());
+        }
+        let worn = model.walls.iter().zip(&state.traffic.worn);
+        let worn = worn.filter(|(wall, _)| wall.wear.is_some());
+        values.extend(worn.map(|(_, volumes)| volumes.iter().sum::<f64>()));
+        for (id, _) in &model.held {
+            let place = state.identities.binary_search_by_key(id, |body| body.id);
+            let load = place.map_or_else(
+                |_| Load::default(),
+                |place| state.load(&state.bodies[place]),
+            );
+            values.extend(load.force.as_dvec3().to_array());
+            values.extend(load.torque.as_dvec3().to_array());
         }
         Statistics { values }
     }

@@ -124,6 +124,20 @@ pub struct OutletReport {
     /// How much.
     #[serde(flatten)]
     pub amount: Amount,
+    /// How long they had been there, if the scene asks for it and any came through an inlet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub residence: Option<ResidenceReport>,
+}
+
+/// How long bodies stayed from an inlet to an outlet.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ResidenceReport {
+    /// Number of them.
+    pub bodies: u64,
+    /// Mean, s.
+    pub mean_s: f64,
+    /// Standard deviation, s.
+    pub deviation_s: f64,
 }
 
 /// Report of a probe.
@@ -165,9 +179,19 @@ pub(crate) fn flow_reports(
             })
             .collect(),
         outlets
-            .map(|(outlet, amount)| OutletReport {
+            .enumerate()
+            .map(|(index, (outlet, amount))| OutletReport {
                 name: outlet.name.clone(),
                 amount: *amount,
+                residence: traffic
+                    .residence
+                    .get(index)
+                    .filter(|own| own.bodies > 0)
+                    .map(|own| ResidenceReport {
+                        bodies: own.bodies,
+                        mean_s: own.mean(),
+                        deviation_s: own.deviation(),
+                    }),
             })
             .collect(),
         probes
@@ -375,13 +399,26 @@ impl fmt::Display for RunSummary {
             }
             writeln!(formatter)?;
         }
-        for OutletReport { name, amount } in &self.outlets {
+        for OutletReport {
+            name,
+            amount,
+            residence,
+        } in &self.outlets
+        {
             let Amount { bodies, mass } = amount;
-            writeln!(
+            write!(
                 formatter,
                 "{name:<16} {bodies} bodies out, {} kg",
                 Rounded(*mass)
             )?;
+            if let Some(own) = residence {
+                let (mean, deviation) = (Rounded(own.mean_s), Rounded(own.deviation_s));
+                write!(
+                    formatter,
+                    "; there for {mean} s, with a deviation of {deviation} s"
+                )?;
+            }
+            writeln!(formatter)?;
         }
         for ProbeReport { name, reading } in &self.probes {
             match reading {

@@ -56,7 +56,7 @@ pub fn write_contacts(writer: &mut BufWriter<File>, table: &Table, time: f64) ->
 }
 
 /// Writes walls as triangles: `wall` is the index of each triangle's wall, `velocity` (m/s) that of each
-/// point.
+/// point, and `wear` (m) how deep each triangle is worn, if any wall wears.
 ///
 /// # Errors
 /// If `writer` fails.
@@ -82,11 +82,22 @@ pub fn write_walls(writer: &mut BufWriter<File>, walls: &[WallMesh], time: f64) 
         components: 1,
         values: Values::U32(owners),
     };
+    let depths = walls.iter().flat_map(|wall| {
+        let own = wall.worn.iter().chain(std::iter::repeat(&0.0));
+        own.take(wall.triangles.len()).map(|depth| *depth as f32)
+    });
+    let wear = Column {
+        name: "wear",
+        unit: "m",
+        components: 1,
+        values: Values::F32(depths.collect()),
+    };
+    let wears = walls.iter().any(|wall| !wall.worn.is_empty());
     let data = PolyData {
         points,
         triangles,
         point_data: vec![&velocity],
-        cell_data: vec![&wall],
+        cell_data: [&wall].into_iter().chain(wears.then_some(&wear)).collect(),
         ..PolyData::default()
     };
     write(writer, &data, time)

@@ -1,7 +1,7 @@
 use glam::DVec3;
 
 use crate::model::Model;
-use crate::model::wall::{Moving, Shape};
+use crate::model::wall::{Moving, Shape, Wall};
 use crate::simulation::snapshot::Snapshot;
 
 /// A wall as it stands at one time, as triangles.
@@ -13,6 +13,8 @@ pub struct WallMesh {
     pub velocities: Vec<DVec3>,
     /// Three corners each, counter-clockwise as seen from the side on which bodies live.
     pub triangles: Vec<[u32; 3]>,
+    /// How deep each of them is worn, m, the volume over the area; none of a wall that does not wear.
+    pub worn: Vec<f64>,
 }
 
 /// Pieces that a circle is made of.
@@ -24,7 +26,8 @@ pub fn walls(snapshot: &Snapshot) -> Vec<WallMesh> {
     let (center, half) = surroundings(snapshot.model);
     let walls = snapshot.model.walls.iter().zip(snapshot.walls());
     walls
-        .map(|(wall, state)| {
+        .enumerate()
+        .map(|(index, (wall, state))| {
             let Moving {
                 mut pose,
                 velocity,
@@ -50,9 +53,22 @@ pub fn walls(snapshot: &Snapshot) -> Vec<WallMesh> {
                     })
                     .collect(),
                 triangles: surface.triangles,
+                worn: worn(wall, snapshot.state.traffic.worn.get(index)),
             }
         })
         .collect()
+}
+
+/// How deep each triangle of a wall is worn, m, if it wears.
+fn worn(wall: &Wall, volumes: Option<&Vec<f64>>) -> Vec<f64> {
+    let (Shape::Mesh(mesh), Some(volumes)) = (&wall.shape, volumes) else {
+        return Vec::new();
+    };
+    let depth = |(triangle, volume): (&[u32; 3], &f64)| {
+        let [a, b, c] = mesh.corners(*triangle);
+        volume / (0.5 * (b - a).cross(c - a).length())
+    };
+    mesh.triangles.iter().zip(volumes).map(depth).collect()
 }
 
 /// Centre of the box around the bodies at the start, m, and how far it reaches from there.

@@ -7,7 +7,8 @@
 //! 1. `survey`, now and then: where the bodies are, and which values there are of what colours mean.
 //! 2. `shadow`: the depths that the light sees.
 //! 3. `visible`: for each sample, *which* thing it shows (a number) and how far away that is. A
-//!    sphere is a square of two triangles, across the line of sight, in which rays are cast.
+//!    sphere is a triangle across the line of sight, in which rays are cast. `hidden` leaves out bodies that
+//!    others hide, if [`Look::hides`] asks for it.
 //! 4. `occlusion`: how much of the light from all around reaches each sample.
 //! 5. `shade`: casts the ray of each sample once more, at the one thing that it shows, looks up what
 //!    its colour means, and lights it.
@@ -22,9 +23,12 @@
 
 pub mod camera;
 pub mod colour;
+#[cfg(not(target_family = "wasm"))]
 pub mod film;
+mod hidden;
 pub mod legend;
 pub mod overlay;
+pub mod pace;
 mod picture;
 mod programs;
 pub mod shaders;
@@ -33,9 +37,13 @@ mod studio;
 pub mod view;
 mod walls;
 
+use std::time::Duration;
+
 use bytemuck::{Pod, Zeroable, bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
 use glam::{DVec3, IVec3, Vec3};
+use web_time::Instant;
 use wgpu::{BufferUsages, TextureUsages};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::model::Model;
 use crate::model::error::{Error, Result};
@@ -49,10 +57,13 @@ use crate::step::gpu::{Context, workgroups_for};
 
 pub use camera::{Bounds, Camera};
 pub use colour::{ColourBy, ColourMap};
+use hidden::Hidden;
 pub use overlay::Overlay;
+pub use pace::Pace;
 pub use picture::PICTURE;
-use programs::{COLOUR, DEPTH, OCCLUSION, Programs, THINGS};
-use shaders::{SURVEY_SLICES, Texts};
+pub(crate) use picture::target;
+use programs::{COLOUR, DEPTH, FARTHEST, OCCLUSION, Programs, THINGS};
+use shaders::{SURVEY_SLICES, TILE, Texts};
 use source::{Source, uniform};
 pub use studio::{Shot, Studio};
 use view::View;
@@ -67,6 +78,12 @@ const SURVEY_PARTS: f64 = 16.0;
 
 /// Most samples of a pixel along each side.
 pub const MOST_SAMPLES: u32 = 4;
+
+/// Where drawing is slow, the shadow map is that of one of the last so many pictures.
+const SHADOWS_LAST: u32 = 4;
+
+/// Most spheres that a survey looks at where drawing is slow.
+const MOST_SURVEYED: u32 = 1 << 15;
 
 /// How a picture looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,6 +108,11 @@ pub struct Look {
     pub supersampling: u32,
     /// Part of the pixels along each side that are drawn, up to 1: less is faster, and blurred.
     pub sharpness: f32,
+    /// Samples around each by which the light from all around is found; 0 takes it to be the same everywhere.
+    pub occlusion_samples: u32,
+    /// Whether bodies that others hide are left out before they are drawn: faster with a software driver, where there are many.
+    /// Those out of sight throw no shadows then.
+    pub hides: bool,
     /// The body that is picked.
     pub picked: Option<u32>,
     /// Width of lines, pixels.
@@ -154,6 +176,8 @@ impl Default for Look {
             lines: None,
             supersampling: 2,
             sharpness: 1.0,
+            occlusion_samples: 14,
+            hides: false,
             picked: None,
             line_width: 1.5,
         }
@@ -213,6 +237,7 @@ struct Surroundings {
     bodies: Bounds,
     bulk: Bounds,
     survey_weight: f32,
+    survey_stride: u32,
 }
 
 /// Draws pictures of one simulation.
@@ -266,6 +291,18 @@ pub struct Renderer {
     span: colour::Span,
     /// `View::near` of the picture that was drawn last.
     near: Option<f32>,
+    /// Bodies that are left out, if a look has asked for that.
+    hidden: Option<Hidden>,
+    body_count: u32,
+    /// Of what the samples of the picture that was drawn last were made: while that is the same, they are.
+    drawn: Option<u64>,
+    /// What the shadow map shows, and how many pictures it was drawn before.
+    lit: Option<([f64; 5], u32)>,
+    /// Whether the last picture left out bodies.
+    was_hiding: bool,
+    /// The colours of the last survey, when it ended and how long it took; and whether the state is another one since.
+    surveyed: Option<(ColourBy, Instant, Duration)>,
+    has_moved: bool,
 }
 
 /// Textures in which a picture is made, in samples.
@@ -273,6 +310,7 @@ struct Targets {
     size: [u32; 2],
     things: wgpu::Texture,
     depths: wgpu::Texture,
+    farthest: wgpu::Texture,
     occlusion: wgpu::Texture,
     colour: wgpu::Texture,
 }
@@ -440,6 +478,13 @@ impl Renderer {
             most: 0.0,
             span: colour::Span::default(),
             near: None,
+            hidden: None,
+            body_count: state.params.body_count,
+            drawn: None,
+            lit: None,
+            was_hiding: false,
+            surveyed: None,
+            has_moved: false,
             context: context.clone(),
         };
         Ok(renderer)
@@ -464,6 +509,7 @@ impl Renderer {
             });
         }
         self.programs = programs;
+        (self.drawn, self.lit) = (None, None);
         Ok(())
     }
 
@@ -473,11 +519,59 @@ impl Renderer {
     /// # Errors
     /// If the device has no memory for bodies that have come in.
     pub fn update(&mut self, simulation: &Simulation) -> Result<()> {
+        self.bring_up(simulation, None)
+    }
+
+    /// [`Renderer::update`] of what pictures of a look take, and no more. A look that [hides](Look::hides) bodies takes it.
+    ///
+    /// # Errors
+    /// As [`Renderer::update`].
+    pub fn update_for(&mut self, simulation: &Simulation, look: &Look) -> Result<()> {
+        self.bring_up(simulation, Some(look))
+    }
+
+    fn bring_up(&mut self, simulation: &Simulation, look: Option<&Look>) -> Result<()> {
         self.sphere_count = simulation.sphere_count() as u32;
+        self.body_count = simulation.body_count() as u32;
         self.action_count = drawn_actions(simulation);
         self.time = simulation.time();
         self.cell_size = simulation.on_host().params.cell_size.as_dvec3();
-        self.source.update(&self.context, simulation)
+        let state = simulation.on_host();
+        if look.is_some_and(|look| look.hides)
+            && !self.hidden.as_ref().is_some_and(|own| own.suits(state))
+        {
+            self.hidden = Some(Hidden::new(&self.context, state)?);
+            self.was_hiding = false;
+        }
+        if self.source.update(&self.context, simulation, look)? {
+            (self.drawn, self.has_moved) = (None, true);
+        }
+        Ok(())
+    }
+
+    /// Bodies that the last picture found in sight, if it looked for them. Waits for the device.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    #[doc(hidden)]
+    pub fn bodies_in_sight(&self) -> Result<Option<usize>> {
+        let hidden = self.hidden.as_ref();
+        let count = |own: &Hidden| own.in_sight(&self.context, self.body_count as usize);
+        hidden.map(count).transpose()
+    }
+
+    /// Surveys now and then, as a window does that draws one picture after the other: at once where colours mean something else.
+    pub(crate) async fn survey_when_due(&mut self, patience: Patience, look: &Look) -> Result<()> {
+        /// Least time between surveys, and how many times as long as they take that is.
+        const LEAST: Duration = Duration::from_millis(250);
+        const TIMES: u32 = 20;
+        if let Some((colour_by, end, took)) = self.surveyed
+            && colour_by == look.colour_by
+            && (!self.has_moved || end.elapsed() < LEAST.max(TIMES * took))
+        {
+            return Ok(());
+        }
+        self.survey_by(patience, look).await.map(|_| ())
     }
 
     /// Finds out where the bodies are, and which values there are of what colours mean. Returns the box that holds
@@ -491,6 +585,7 @@ impl Renderer {
 
     /// [`Renderer::survey`] for those who wait as they like.
     pub(crate) async fn survey_by(&mut self, patience: Patience, look: &Look) -> Result<Bounds> {
+        let start = Instant::now();
         if self.bounds.is_none() {
             // To know which box is to be sliced.
             self.bounds = Some(self.measure(patience, look).await?.0);
@@ -511,6 +606,9 @@ impl Renderer {
             _ => found,
         });
         self.bulk = Some(survey.bulk(found, sliced, self.body_radius));
+        let end = Instant::now();
+        self.surveyed = Some((look.colour_by, end, end - start));
+        self.has_moved = false;
         Ok(found)
     }
 
@@ -539,7 +637,8 @@ impl Renderer {
             });
             compute.set_pipeline(&program.pipeline);
             compute.set_bind_group(0, &bind_group, &[]);
-            let [x, y, z] = workgroups_for(self.sphere_count.into());
+            let looked_at = self.sphere_count.div_ceil(surroundings.survey_stride);
+            let [x, y, z] = workgroups_for(looked_at.into());
             compute.dispatch_workgroups(x, y, z);
         }
         context.queue.submit([encoder.finish()]);
@@ -591,6 +690,7 @@ impl Renderer {
     pub fn forget(&mut self) {
         self.bounds = None;
         self.bulk = None;
+        self.surveyed = None;
         self.span = colour::Span::default();
     }
 
@@ -633,24 +733,50 @@ impl Renderer {
         if self.bounds.is_none() {
             self.survey(look)?;
         }
-        self.upload_looks(look);
+        let mut made_of = Xxh3::new();
+        self.upload_looks(look, &mut made_of);
         let samples = look.samples(size);
         self.provide_targets(size, samples)?;
         if self.shadow_map.width() != look.shadow_size() {
             self.shadow_map = shadow_map(&self.context.device, look.shadow_size());
+            (self.drawn, self.lit) = (None, None);
         }
-        self.upload_lines(camera, lines)?;
+        self.upload_lines(camera, lines, &mut made_of)?;
         let surroundings = self.surroundings(look);
         let view = View::new(camera, look, &surroundings, samples, look.shadow_size());
-        self.context
-            .queue
-            .write_buffer(&self.view, 0, &uniform(&view));
+        let bytes = uniform(&view);
+        self.context.queue.write_buffer(&self.view, 0, &bytes);
         self.near = Some(view.near);
+        made_of.update(&bytes);
+        let rest = [
+            look.ground as u32,
+            look.lines.map_or(0, |lines| 1 + lines as u32),
+            u32::from(look.hides),
+        ];
+        made_of.update(cast_slice(&rest));
+        let made_of = Some(made_of.digest());
+        let is_drawn = self.drawn == made_of;
+        self.drawn = made_of;
+        let shows = view::lit(camera, &surroundings, look.shadow_size());
+        let age = match self.lit {
+            Some((before, age)) if look.hides && before == shows => age + 1,
+            _ => 0,
+        };
+        let has_shadows = (1..SHADOWS_LAST).contains(&age);
+        // At first it is not known who is in sight, and throws shadows.
+        let is_first = look.hides && !self.was_hiding;
+        self.was_hiding = look.hides;
+        self.lit = Some((shows, if has_shadows { age } else { 0 })).filter(|_| !is_first);
         let mut encoder = self
             .context
             .device
             .create_command_encoder(&Default::default());
-        self.encode(&mut encoder, target, size, look, lines.len() as u32);
+        let known = match (is_drawn, has_shadows) {
+            (true, _) => Known::Samples,
+            (false, true) => Known::Shadows,
+            (false, false) => Known::Nothing,
+        };
+        self.encode(&mut encoder, target, size, look, lines.len() as u32, known);
         self.context.queue.submit([encoder.finish()]);
         Ok(())
     }
@@ -764,6 +890,14 @@ impl Renderer {
         }
     }
 
+    /// A survey looks at one sphere of so many.
+    fn survey_stride(&self, look: &Look) -> u32 {
+        match look.hides {
+            true => self.sphere_count.div_ceil(MOST_SURVEYED).max(1),
+            false => 1,
+        }
+    }
+
     fn surroundings(&self, look: &Look) -> Surroundings {
         let bodies = self.bodies();
         // What a survey counts, all in all, is less than this: a sum of `u32`.
@@ -773,6 +907,7 @@ impl Renderer {
             bodies,
             bulk: self.bulk(),
             survey_weight: (most.clamp(1.0, 1024.0) / volume).min(f64::from(f32::MAX)) as f32,
+            survey_stride: self.survey_stride(look),
             bounds: self.walls.map_or(bodies, |walls| walls.union(bodies)),
             plane_count: self.planes.len() as u32,
             body_radius: self.body_radius,
@@ -798,17 +933,20 @@ impl Renderer {
         }
         let device = &self.context.device;
         let none = TextureUsages::empty();
+        let tiles = samples.map(|side| side.div_ceil(TILE));
+        self.drawn = None;
         self.targets = Some(Targets {
             size: samples,
             things: texture(device, "things", THINGS, samples, TextureUsages::COPY_SRC),
             depths: texture(device, "depths", DEPTH, samples, TextureUsages::COPY_SRC),
+            farthest: texture(device, "farthest", FARTHEST, tiles, none),
             occlusion: texture(device, "occlusion", OCCLUSION, samples, none),
             colour: texture(device, "samples", COLOUR, samples, none),
         });
         Ok(())
     }
 
-    fn upload_looks(&mut self, look: &Look) {
+    fn upload_looks(&mut self, look: &Look, made_of: &mut Xxh3) {
         if self.map != look.map {
             self.map = look.map;
             let table = colour::table(look.map);
@@ -823,9 +961,11 @@ impl Renderer {
         let looks = walls::wall_looks(&self.model_walls, &self.scene, &is_vessel);
         let bytes = cast_slice(&looks);
         self.context.queue.write_buffer(&self.look_buffer, 0, bytes);
+        made_of.update(bytes);
+        made_of.update(&[look.map as u8]);
     }
 
-    fn upload_lines(&mut self, camera: &Camera, lines: &[Line]) -> Result<()> {
+    fn upload_lines(&mut self, camera: &Camera, lines: &[Line], made_of: &mut Xxh3) -> Result<()> {
         let eye = camera.eye();
         let from_camera: Vec<LineFromCamera> = lines
             .iter()
@@ -838,6 +978,7 @@ impl Renderer {
             })
             .collect();
         let bytes: &[u8] = cast_slice(&from_camera);
+        made_of.update(bytes);
         if bytes.len() as u64 > self.lines.size() {
             let size = (2 * bytes.len()) as u64;
             let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
@@ -858,10 +999,14 @@ impl Renderer {
             "edges" => Some(self.edge_buffer.as_entire_binding()),
             "wall_looks" => Some(self.look_buffer.as_entire_binding()),
             "shadow_sampler" => Some(wgpu::BindingResource::Sampler(&self.shadow_sampler)),
-            _ => Some(self.source.by_name(name)?.as_entire_binding()),
+            _ => {
+                let hidden = self.hidden.as_ref().and_then(|own| own.by_name(name));
+                Some(hidden.or(self.source.by_name(name))?.as_entire_binding())
+            }
         }
     }
 
+    /// Draws a picture onto `target`, but for what is `known` from one before.
     fn encode(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -869,12 +1014,14 @@ impl Renderer {
         size: [u32; 2],
         look: &Look,
         lines: u32,
+        known: Known,
     ) {
         let targets = self.targets.as_ref().expect("targets were provided");
         let whole = |texture: &wgpu::Texture| texture.create_view(&Default::default());
-        let [things, depths, occlusion, samples, shadow_map] = [
+        let [things, depths, farthest, occlusion, samples, shadow_map] = [
             &targets.things,
             &targets.depths,
+            &targets.farthest,
             &targets.occlusion,
             &targets.colour,
             &self.shadow_map,
@@ -884,6 +1031,7 @@ impl Renderer {
             let view = match name {
                 "things" => &things,
                 "depths" => &depths,
+                "farthest" => &farthest,
                 "occlusion" => &occlusion,
                 "samples" => &samples,
                 "shadow_map" => &shadow_map,
@@ -891,46 +1039,68 @@ impl Renderer {
             };
             Some(wgpu::BindingResource::TextureView(view))
         };
-        let mut pass = |label, colour: Option<&wgpu::TextureView>, depth, parts: &[_]| {
-            let colour = colour.map(|view| {
-                Some(wgpu::RenderPassColorAttachment {
-                    view,
-                    depth_slice: None,
-                    resolve_target: None,
-                    ops: wgpu::Operations {
-                        load: if matches!(label, "springs" | "glass" | "water" | "lines") {
-                            wgpu::LoadOp::Load
-                        } else {
-                            wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT)
+        let hidden = self.hidden.as_ref().filter(|_| look.hides);
+        let pass =
+            |encoder: &mut wgpu::CommandEncoder, label, onto: Onto<'_>, parts: &[Part<'_>]| {
+                let load = match onto.is_new {
+                    true => wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT),
+                    false => wgpu::LoadOp::Load,
+                };
+                let colour = onto.colour.map(|view| {
+                    Some(wgpu::RenderPassColorAttachment {
+                        view,
+                        depth_slice: None,
+                        resolve_target: None,
+                        ops: wgpu::Operations {
+                            load,
+                            store: wgpu::StoreOp::Store,
                         },
-                        store: wgpu::StoreOp::Store,
-                    },
-                })
-            });
-            let mut render = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-                label: Some(label),
-                color_attachments: colour.as_slice(),
-                depth_stencil_attachment: depth,
-                ..Default::default()
-            });
-            if label == "resolve" {
-                // The target may be larger.
-                let [width, height] = size.map(|side| side as f32);
-                render.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
-            }
-            for &(program, vertices, instances) in parts {
-                let program: &programs::Program = program;
-                if instances == 0 {
-                    // A browser remarks upon that.
-                    continue;
+                    })
+                });
+                let mut render = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                    label: Some(label),
+                    color_attachments: colour.as_slice(),
+                    depth_stencil_attachment: onto.depth,
+                    ..Default::default()
+                });
+                if label == "resolve" {
+                    // The target may be larger.
+                    let [width, height] = size.map(|side| side as f32);
+                    render.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
                 }
-                let bind_group = program.bind(&self.context, &resources);
-                render.set_pipeline(&program.pipeline);
-                render.set_bind_group(0, &bind_group, &[]);
-                render.draw(0..vertices, 0..instances);
-            }
+                for (program, draw) in parts {
+                    if matches!(draw, Draw::Each(_, 0) | Draw::Each(0, _)) {
+                        // A browser remarks upon that.
+                        continue;
+                    }
+                    let bind_group = program.bind(&self.context, &resources);
+                    render.set_pipeline(&program.pipeline);
+                    render.set_bind_group(0, &bind_group, &[]);
+                    match draw {
+                        Draw::Each(vertices, instances) => render.draw(0..*vertices, 0..*instances),
+                        Draw::Listed(hidden) => render.draw_indirect(&hidden.listing, 0),
+                    }
+                }
+            };
+        let list = |encoder: &mut wgpu::CommandEncoder,
+                    hidden: &Hidden,
+                    program: &programs::Computation| {
+            encoder.clear_buffer(&hidden.listing, 0, Some(4));
+            let bind_group = program.bind(&self.context, &resources);
+            let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("hidden"),
+                timestamp_writes: None,
+            });
+            compute.set_pipeline(&program.pipeline);
+            compute.set_bind_group(0, &bind_group, &[]);
+            let [x, y, z] = workgroups_for(self.body_count.into());
+            compute.dispatch_workgroups(x, y, z);
         };
         let programs = &self.programs;
+        let resolve = [(&programs.resolve, Draw::Each(3, 1))];
+        if known == Known::Samples {
+            return pass(encoder, "resolve", Onto::new(target), &resolve);
+        }
         let balls = match look.lines {
             Some(Lines::Contacts) => 0,
             _ => self.sphere_count,
@@ -940,68 +1110,141 @@ impl Renderer {
             _ => self.planes.len() as u32,
         };
         let triangles = self.triangles.len() as u32;
-        pass(
-            "shadow",
-            None,
-            Some(depth(&shadow_map, Some(1.0))),
-            &[
-                (&programs.shadow_balls, 4, balls),
-                (&programs.shadow_triangles, 3, triangles),
-            ],
-        );
-        pass(
-            "visible",
-            Some(&things),
-            Some(depth(&depths, Some(0.0))),
-            &[
-                (&programs.visible_balls, 4, balls),
-                (&programs.visible_planes, 4, planes),
-                (&programs.visible_triangles, 3, triangles),
-            ],
-        );
-        pass(
-            "occlusion",
-            Some(&occlusion),
-            None,
-            &[(&programs.occlusion, 3, 1)],
-        );
-        pass("shade", Some(&samples), None, &[(&programs.shade, 3, 1)]);
-        if self.action_count > 0 {
+        let hidden = hidden.filter(|_| balls > 0);
+        let of_balls = |all, listed| match hidden {
+            Some(hidden) => (listed, Draw::Listed(hidden)),
+            None => (all, Draw::Each(3 * balls, 1)),
+        };
+        if let Some(hidden) = hidden {
+            list(encoder, hidden, &programs.hidden_before);
+        }
+        if known == Known::Nothing {
+            let onto_shadow = Onto {
+                colour: None,
+                depth: Some(depth(&shadow_map, Some(1.0))),
+                is_new: true,
+            };
             pass(
+                encoder,
+                "shadow",
+                onto_shadow,
+                &[
+                    of_balls(&programs.shadow_balls, &programs.shadow_listed_balls),
+                    (&programs.shadow_triangles, Draw::Each(3, triangles)),
+                ],
+            );
+        }
+        let onto_things = |clear: Option<f32>| Onto {
+            colour: Some(&things),
+            depth: Some(depth_onto(&depths, clear)),
+            is_new: clear.is_some(),
+        };
+        let seen_balls = || of_balls(&programs.visible_balls, &programs.visible_listed_balls);
+        pass(
+            encoder,
+            "visible",
+            onto_things(Some(0.0)),
+            &[
+                seen_balls(),
+                (&programs.visible_planes, Draw::Each(4, planes)),
+                (&programs.visible_triangles, Draw::Each(3, triangles)),
+            ],
+        );
+        if let Some(hidden) = hidden {
+            let parts = [(&programs.farthest, Draw::Each(3, 1))];
+            pass(encoder, "farthest", Onto::new(&farthest), &parts);
+            list(encoder, hidden, &programs.hidden_now);
+            pass(encoder, "visible", onto_things(None), &[seen_balls()]);
+        }
+        let everywhere = |program| [(program, Draw::Each(3, 1))];
+        if look.occlusion_samples > 0 {
+            let parts = everywhere(&programs.occlusion);
+            pass(encoder, "occlusion", Onto::new(&occlusion), &parts);
+        }
+        pass(
+            encoder,
+            "shade",
+            Onto::new(&samples),
+            &everywhere(&programs.shade),
+        );
+        let over = |has_depth: bool| Onto {
+            colour: Some(&samples),
+            depth: has_depth.then(|| depth(&depths, None)),
+            is_new: false,
+        };
+        if self.action_count > 0 {
+            let pieces = shaders::SPRING_PIECES * self.action_count;
+            pass(
+                encoder,
                 "springs",
-                Some(&samples),
-                Some(depth(&depths, None)),
-                &[(
-                    &programs.springs,
-                    4,
-                    shaders::SPRING_PIECES * self.action_count,
-                )],
+                over(true),
+                &[(&programs.springs, Draw::Each(4, pieces))],
             );
         }
         if planes + triangles > 0 {
             pass(
+                encoder,
                 "glass",
-                Some(&samples),
-                Some(depth(&depths, None)),
+                over(true),
                 &[
-                    (&programs.glass_planes, 4, planes),
-                    (&programs.glass_triangles, 3, triangles),
-                    (&programs.glass_edges, 4, self.edge_count),
+                    (&programs.glass_planes, Draw::Each(4, planes)),
+                    (&programs.glass_triangles, Draw::Each(3, triangles)),
+                    (&programs.glass_edges, Draw::Each(4, self.edge_count)),
                 ],
             );
         }
         if self.has_water {
-            pass("water", Some(&samples), None, &[(&programs.water, 3, 1)]);
+            pass(encoder, "water", over(false), &everywhere(&programs.water));
         }
         if lines > 0 {
             pass(
+                encoder,
                 "lines",
-                Some(&samples),
-                Some(depth(&depths, None)),
-                &[(&programs.lines, 4, lines)],
+                over(true),
+                &[(&programs.lines, Draw::Each(4, lines))],
             );
         }
-        pass("resolve", Some(target), None, &[(&programs.resolve, 3, 1)]);
+        pass(encoder, "resolve", Onto::new(target), &resolve);
+    }
+}
+
+/// Parts of a picture that are as in the one before.
+#[derive(Clone, Copy, PartialEq)]
+enum Known {
+    Nothing,
+    Shadows,
+    /// All but the pixels that are made of them.
+    Samples,
+}
+
+/// How much of a program is drawn.
+#[derive(Clone, Copy)]
+enum Draw<'a> {
+    /// So many vertices of so many instances.
+    Each(u32, u32),
+    /// What is listed.
+    Listed(&'a Hidden),
+}
+
+/// A program, and how much of it is drawn.
+type Part<'a> = (&'a programs::Program, Draw<'a>);
+
+/// What a pass draws onto.
+struct Onto<'a> {
+    colour: Option<&'a wgpu::TextureView>,
+    depth: Option<wgpu::RenderPassDepthStencilAttachment<'a>>,
+    /// Whether nothing is on the colours yet.
+    is_new: bool,
+}
+
+impl<'a> Onto<'a> {
+    /// Colours without depths, on which is nothing yet.
+    fn new(view: &'a wgpu::TextureView) -> Onto<'a> {
+        Onto {
+            colour: Some(view),
+            depth: None,
+            is_new: true,
+        }
     }
 }
 
@@ -1019,9 +1262,23 @@ fn depth(
     clear: Option<f32>,
 ) -> wgpu::RenderPassDepthStencilAttachment<'_> {
     wgpu::RenderPassDepthStencilAttachment {
-        view,
         depth_ops: clear.map(|value| wgpu::Operations {
             load: wgpu::LoadOp::Clear(value),
+            store: wgpu::StoreOp::Store,
+        }),
+        ..depth_onto(view, None)
+    }
+}
+
+/// Depths to be cleared to a value, or gone on with; they are written.
+fn depth_onto(
+    view: &wgpu::TextureView,
+    clear: Option<f32>,
+) -> wgpu::RenderPassDepthStencilAttachment<'_> {
+    wgpu::RenderPassDepthStencilAttachment {
+        view,
+        depth_ops: Some(wgpu::Operations {
+            load: clear.map_or(wgpu::LoadOp::Load, wgpu::LoadOp::Clear),
             store: wgpu::StoreOp::Store,
         }),
         stencil_ops: None,

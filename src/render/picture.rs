@@ -46,8 +46,7 @@ impl Renderer {
                 adapter: context.adapter,
             });
         }
-        let usage = TextureUsages::COPY_SRC;
-        let target = texture(&context.device, "picture", PICTURE, size, usage);
+        let target = target(&context, size);
         let view = target.create_view(&Default::default());
         self.draw(&view, size, camera, look, lines)?;
         let mut image = RgbaImage::new(size[0], size[1]);
@@ -55,6 +54,12 @@ impl Renderer {
         read_by(patience, &context, &target, origin, size, &mut image).await?;
         Ok(image)
     }
+}
+
+/// A texture for a picture that comes back to the host.
+pub(crate) fn target(context: &Context, size: [u32; 2]) -> wgpu::Texture {
+    let usage = TextureUsages::COPY_SRC;
+    texture(&context.device, "picture", PICTURE, size, usage)
 }
 
 /// Copies a part of a texture whose texels are 4 bytes to the host.

@@ -13,6 +13,8 @@ pub(super) const THINGS: TextureFormat = TextureFormat::R32Uint;
 pub(super) const DEPTH: TextureFormat = TextureFormat::Depth32Float;
 /// How much light from all around reaches it.
 pub(super) const OCCLUSION: TextureFormat = TextureFormat::R8Unorm;
+/// The bits of the depth of what is farthest away in a tile.
+pub(super) const FARTHEST: TextureFormat = TextureFormat::R32Uint;
 /// Its colour, linear.
 pub(super) const COLOUR: TextureFormat = TextureFormat::Rgba16Float;
 
@@ -37,8 +39,13 @@ pub(super) struct Computation {
 /// All of them.
 pub(super) struct Programs {
     pub survey: Computation,
+    pub hidden_before: Computation,
+    pub hidden_now: Computation,
+    pub farthest: Program,
     pub shadow_balls: Program,
+    pub shadow_listed_balls: Program,
     pub visible_balls: Program,
+    pub visible_listed_balls: Program,
     pub shadow_triangles: Program,
     pub visible_planes: Program,
     pub visible_triangles: Program,
@@ -98,6 +105,10 @@ impl Programs {
             depth: Some((Less, true)),
             ..strip
         };
+        let each = |target| Target {
+            topology: wgpu::PrimitiveTopology::TriangleList,
+            ..target
+        };
         let line = Target {
             colour: Some(COLOUR),
             depth: Some((Greater, false)),
@@ -107,10 +118,24 @@ impl Programs {
             blends: true,
             ..line
         };
-        let glass = shader("glass")?;
+        let (glass, hidden) = (shader("glass")?, shader("hidden")?);
+        // Of the balls, all corners are those of one draw.
+        let (things, casts) = (each(strip), each(shadows));
         Ok(Programs {
             survey: shader("survey")?.computation(context, "survey_spheres")?,
-            shadow_balls: shadow.program(context, ["shadow_ball", "shadow_ball_at"], shadows)?,
+            hidden_before: hidden.computation(context, "hidden_before")?,
+            hidden_now: hidden.computation(context, "hidden_now")?,
+            farthest: hidden.program(
+                context,
+                ["hidden_everywhere", "hidden_farthest_at"],
+                whole(FARTHEST),
+            )?,
+            shadow_balls: shadow.program(context, ["shadow_ball", "shadow_ball_at"], casts)?,
+            shadow_listed_balls: shadow.program(
+                context,
+                ["shadow_listed_ball", "shadow_ball_at"],
+                casts,
+            )?,
             shadow_triangles: shadow.program(
                 context,
                 ["shadow_triangle", "shadow_triangle_at"],
@@ -121,7 +146,12 @@ impl Programs {
                 ["visible_triangle", "visible_triangle_at"],
                 strip,
             )?,
-            visible_balls: visible.program(context, ["visible_ball", "visible_ball_at"], strip)?,
+            visible_balls: visible.program(context, ["visible_ball", "visible_ball_at"], things)?,
+            visible_listed_balls: visible.program(
+                context,
+                ["visible_listed_ball", "visible_ball_at"],
+                things,
+            )?,
             visible_planes: visible.program(
                 context,
                 ["visible_plane", "visible_plane_at"],

@@ -7,10 +7,11 @@ use crate::render::colour::{self, BIN_SHIFT, BINS, COLOURS, ColourBy, LIST_COLOU
 use crate::step::gpu::shaders::{assemble, shared};
 
 /// The files of `shaders/render/`: those that stand for themselves, and those that they import.
-const FILES: [(&str, &str); 16] = [
+const FILES: [(&str, &str); 17] = [
     ("survey", include_str!("../../shaders/render/survey.wgsl")),
     ("shadow", include_str!("../../shaders/render/shadow.wgsl")),
     ("visible", include_str!("../../shaders/render/visible.wgsl")),
+    ("hidden", include_str!("../../shaders/render/hidden.wgsl")),
     (
         "occlusion",
         include_str!("../../shaders/render/occlusion.wgsl"),
@@ -33,10 +34,11 @@ const FILES: [(&str, &str); 16] = [
 ];
 
 /// The shaders of a picture, in the order in which they run.
-pub const NAMES: [&str; 10] = [
+pub const NAMES: [&str; 11] = [
     "survey",
     "shadow",
     "visible",
+    "hidden",
     "occlusion",
     "shade",
     "springs",
@@ -48,6 +50,9 @@ pub const NAMES: [&str; 10] = [
 
 /// Straight pieces of which a spring is drawn.
 pub(crate) const SPRING_PIECES: u32 = 18;
+
+/// Side of the tiles in which bodies that are hidden are looked for, samples: a few bodies that are far away have room in one.
+pub(super) const TILE: u32 = 2;
 
 /// Parts of the box of the bodies, along each axis, in which a survey counts them.
 pub(super) const SURVEY_SLICES: usize = 256;
@@ -148,6 +153,7 @@ fn constants() -> String {
         ("BINS", BINS as u32),
         ("BIN_SHIFT", BIN_SHIFT),
         ("SURVEY_SLICES", SURVEY_SLICES as u32),
+        ("TILE", TILE),
     ];
     meanings
         .into_iter()

@@ -1,8 +1,11 @@
 //! The buffers that pictures are drawn from: the simulation's own, or copies of a host's.
 
+use bytemuck::cast_slice;
 use encase::UniformBuffer;
 use wgpu::BufferUsages;
+use xxhash_rust::xxh3::xxh3_64;
 
+use super::{ColourBy, Look};
 use crate::model::error::Result;
 use crate::simulation::Simulation;
 use crate::state::{Field, State, quantities};
@@ -33,6 +36,23 @@ pub(super) struct Source {
     fields: Vec<(Field, wgpu::Buffer)>,
     /// Whether they are the engine's, which need no upload.
     shared: bool,
+    /// A hash of what was copied into each, the parameters first.
+    copied: Vec<Option<u64>>,
+}
+
+/// A hash of what pictures read of a field, which is the bytes of it; of spheres, their bodies alone.
+fn hash(state: &State, field: Field) -> u64 {
+    if field != Field::Spheres {
+        return xxh3_64(state.bytes(field));
+    }
+    let bodies = state.identities.iter().map(|own| own.id);
+    xxh3_64(cast_slice(&bodies.collect::<Vec<u64>>()))
+}
+
+/// Whether pictures of a look read a field. Loads are many, and few colours mean them.
+fn is_read(field: Field, look: &Look) -> bool {
+    let of_loads = [ColourBy::Force, ColourBy::Overlap, ColourBy::Contacts];
+    field != Field::SphereLoads || of_loads.contains(&look.colour_by)
 }
 
 impl Source {
@@ -53,6 +73,7 @@ impl Source {
                 .map(|field| (field, engine.buffer(field).clone()))
                 .collect(),
             shared: true,
+            copied: Vec::new(),
         }
     }
 
@@ -60,9 +81,11 @@ impl Source {
         let buffer = |field| Ok((field, Source::for_upload(context, field, state)?));
         let size = uniform(&state.params).len() as u64;
         let usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
+        let fields: Vec<_> = read().map(buffer).collect::<Result<_>>()?;
         Ok(Source {
             params: context.create_buffer("params", size, usage)?,
-            fields: read().map(buffer).collect::<Result<_>>()?,
+            copied: vec![None; 1 + fields.len()],
+            fields,
             shared: false,
         })
     }
@@ -77,25 +100,41 @@ impl Source {
         context.create_buffer(field.name(), size.max(LEAST), usage)
     }
 
-    /// Brings the copies up to date, if they are copies. Bodies that have come in may have made the engine
-    /// take others, or may need larger ones.
-    pub fn update(&mut self, context: &Context, simulation: &Simulation) -> Result<()> {
+    /// Brings the copies up to date, if they are copies, as far as a look reads them. Bodies that have come in may have made the
+    /// engine take others, or may need larger ones. Returns whether anything may be another now.
+    pub fn update(
+        &mut self,
+        context: &Context,
+        simulation: &Simulation,
+        look: Option<&Look>,
+    ) -> Result<bool> {
         if let Some(engine) = simulation.gpu().filter(|_| self.shared) {
             *self = Source::of_engine(engine);
-            return Ok(());
+            return Ok(true);
         }
         let state = simulation.on_host();
-        context
-            .queue
-            .write_buffer(&self.params, 0, &uniform(&state.params));
-        for (field, buffer) in &mut self.fields {
+        let params = uniform(&state.params);
+        // What is copied already costs less to look at than to copy.
+        let mut replace = |index: usize, hash: u64| self.copied[index].replace(hash) != Some(hash);
+        let mut has_changed = replace(0, xxh3_64(&params));
+        if has_changed {
+            context.queue.write_buffer(&self.params, 0, &params);
+        }
+        for (index, (field, buffer)) in self.fields.iter_mut().enumerate() {
             let bytes = state.bytes(*field);
+            if look.is_some_and(|look| !is_read(*field, look)) {
+                continue;
+            }
+            if !replace(1 + index, hash(state, *field)) {
+                continue;
+            }
+            has_changed = true;
             if buffer.size() < bytes.len() as u64 {
                 *buffer = Source::for_upload(context, *field, state)?;
             }
             context.queue.write_buffer(buffer, 0, bytes);
         }
-        Ok(())
+        Ok(has_changed)
     }
 
     /// The buffer that shaders call `name`.

@@ -68,6 +68,10 @@ shared_structs! {
         pub survey_weight: f32,
         /// Where they are, how many of these a pixel of the picture is wide.
         pub sharpness: f32,
+        /// Samples by which the light from all around is found; without any, it is taken to be the same everywhere.
+        pub occlusion_samples: u32,
+        /// A survey looks at one sphere of so many.
+        pub survey_stride: u32,
         /// Unit vector that points up.
         pub zenith: Vec3,
         /// The middle of the bulk of the bodies, m.
@@ -109,6 +113,7 @@ impl View {
             bodies,
             bulk,
             survey_weight,
+            survey_stride,
         } = *surroundings;
         let eye = camera.eye();
         let cells = ((eye - origin) / cell_size).floor();
@@ -133,6 +138,8 @@ impl View {
                 look.supersampling
             },
             sharpness: look.sharpness,
+            occlusion_samples: look.occlusion_samples,
+            survey_stride,
             forward: axes.forward.as_vec3(),
             picked: look.picked.unwrap_or(u32::MAX),
             right: (slope * width / height * axes.right).as_vec3(),
@@ -176,6 +183,17 @@ impl View {
 /// Side of a square of the pattern on planes, m: 1, 2 or 5 times a power of ten.
 pub fn tile(bounds: Bounds) -> f64 {
     f64::from(round_up(0.15 * bounds.radius() as f32))
+}
+
+/// The box that the shadow map of a picture shows.
+pub(super) fn lit(camera: &Camera, surroundings: &Surroundings, shadow_size: u32) -> [f64; 5] {
+    let Shadow {
+        center,
+        radius,
+        depth,
+        ..
+    } = Shadow::new(camera, surroundings.bounds, shadow_size);
+    [center.x, center.y, center.z, radius, depth]
 }
 
 /// The box that the shadow map shows.

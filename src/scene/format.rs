@@ -44,7 +44,7 @@ pub use view::View;
 pub use wall::{
     BoxShape, ConeShape, CylinderShape, DiscShape, DistanceShape, Key, MeshShape, Motion,
     PlaneShape, RectangleShape, RigidBody, Rotation, Servo, Side, TorusShape, Units, Vibration,
-    Wall,
+    Wall, Wear,
 };
 
 /// Three numbers: x, y, z.
@@ -78,6 +78,10 @@ pub struct SceneFile {
     /// Acceleration of gravity, m/s². Default: 0, -9.81, 0.
     #[serde(default = "earth")]
     pub gravity: Vector,
+    /// Gravity over time, in place of `gravity`: rows of a time, s, and three components, m/s²; even between them, and constant
+    /// before the first and after the last. Default: it stays.
+    #[schemars(length(min = 1))]
+    pub gravity_table: Option<Vec<List<f64, 4>>>,
     /// Simulated time that a run covers unless told otherwise, s. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 0))]
@@ -765,6 +769,10 @@ pub struct Body {
     /// Whether the body stays where it is, whatever pushes it. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed: bool,
+    /// Whether the body goes on with its `velocity` and its `angular_velocity`, whatever pushes it, as a rough wall made of grains does.
+    /// Not with `fixed`, nor with `sleep`. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kinematic: bool,
     /// Name of its group. Default: none.
     pub group: Option<String>,
     /// Temperature at the start, K; a fixed body keeps it. Default: 293.15.
@@ -794,10 +802,23 @@ pub struct Start {
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Fill", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [
+    {"required": ["count"]}, {"required": ["mass"]}, {"required": ["solid_fraction"]},
+    {"required": ["placement"], "properties": {"placement": {"const": "packed"},
+                                               "count": false, "mass": false, "solid_fraction": false}},
+]))]
 pub struct Fill {
-    /// Number of bodies.
+    /// Number of bodies. A fill gives it, `mass` or `solid_fraction`; the placement "packed" does without: as many as
+    /// fit.
     #[schemars(range(min = 1))]
-    pub count: u64,
+    pub count: Option<u64>,
+    /// Mass of all its bodies, kg: as many as come nearest to it.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub mass: Option<f64>,
+    /// Volume of all its bodies, as a part of the region as far as walls leave that free: as many as come nearest to it.
+    /// The placement "random" reaches 0.3, "grid" 0.5, and "packed" 0.6 with spheres.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub solid_fraction: Option<f64>,
     /// Shapes by name, each with its weight in the mix: `{"block": 3, "ball": 1}` makes three
     /// blocks for each ball, on average.
     #[schemars(extend(
@@ -846,7 +867,12 @@ pub struct Fill {
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Inlet", deny_unknown_fields)]
-#[schemars(extend("oneOf" = [{"required": ["rate"]}, {"required": ["mass_rate"]}]))]
+#[schemars(extend("oneOf" = [
+    {"required": ["rate", "region"], "properties": {"mass_rate": false, "mesh": false}},
+    {"required": ["rate", "mesh"], "properties": {"mass_rate": false, "region": false}},
+    {"required": ["mass_rate", "region"], "properties": {"rate": false, "mesh": false}},
+    {"required": ["mass_rate", "mesh"], "properties": {"rate": false, "region": false}},
+]))]
 pub struct Inlet {
     /// Name. Default: "inlet 0" and so on.
     pub name: Option<String>,
@@ -866,6 +892,9 @@ pub struct Inlet {
     /// Most bodies that come in. Default: no limit.
     #[schemars(range(min = 1))]
     pub count: Option<u64>,
+    /// Most mass that comes in, kg: as many bodies as come nearest to it. Default: no limit.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub mass: Option<f64>,
     /// Shapes by name, each with its weight in the mix, as in a fill.
     #[schemars(extend(
         "minProperties" = 1,
@@ -877,8 +906,10 @@ pub struct Inlet {
     /// Sizes of the bodies, as multiples of their shapes. Default: 1 for all.
     pub sizes: Option<Sizes>,
     /// The box in which bodies appear, whole; or a face, with `min` and `max` equal along one axis, in
-    /// which their centres of mass then lie.
-    pub region: Region,
+    /// which their centres of mass then lie. An inlet has it or a `mesh`.
+    pub region: Option<Region>,
+    /// Triangles on which the centres of mass of bodies appear, everywhere alike.
+    pub mesh: Option<MeshShape>,
     /// Orientation of the bodies. Default: "random".
     #[serde(default)]
     pub orientation: FillOrientation,
@@ -1066,6 +1097,8 @@ pub enum Placement {
     Grid,
     /// At random, without overlap.
     Random,
+    /// At random and dense: small bodies are placed at random, and grow to their size while they are eased apart.
+    Packed,
 }
 
 /// A box along the axes.
@@ -1175,7 +1208,7 @@ keywords! {
     NormalModel: "\"hooke\", \"hertz\", \"impulse\" or \"custom\"",
     TangentialModel: "\"none\", \"viscous\", \"history\" or \"mindlin\"",
     Rolling: "\"none\", \"constant\" or \"spring\"",
-    Placement: "\"grid\" or \"random\"",
+    Placement: "one of \"grid\", \"random\", \"packed\"",
     Random: "\"random\" or a quaternion [x, y, z, w]",
     TheDomain: "\"domain\" or an object such as {\"min\": [-1, 0, -1], \"max\": [1, 2, 1]}",
 }

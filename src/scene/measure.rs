@@ -164,6 +164,7 @@ impl Ending {
         let wait = (2.0 * rest.time_of_fall(model)).max(LOOK as f64 * model.time_step);
         let limit = match rest {
             Until::SpeedBelow(limit) | Until::KineticEnergyBelow(limit) => limit,
+            Until::Touched(_) => return Ok(None),
         };
         Ok((time - since >= wait).then(|| format!("{what} {limit} {unit}")))
     }

@@ -41,7 +41,7 @@ use crate::model::wall::{Pose, Wall};
 use crate::model::{ContactHistory, Model, ModelBody};
 use crate::simulation::Simulation;
 use crate::simulation::snapshot::Snapshot;
-use crate::state::layout::{self, WALL};
+use crate::state::layout::{self, Body, WALL};
 use crate::state::{Dissipated, Field, State, angular_velocity, body_orientation, quantities};
 use crate::step::SharedFile;
 
@@ -520,10 +520,15 @@ impl Checkpoint {
         shapes.map(move |(number, shape)| {
             let body = &state.bodies[number];
             let index = (shape & SHAPE_BITS) as usize;
-            let inertia = DVec3::from_array(self.header.shapes[index].inertia);
+            let fixed = shape & FIXED != 0;
+            let inertia = match fixed {
+                // As a kinematic body turns.
+                true => DVec3::ONE,
+                false => DVec3::from_array(self.header.shapes[index].inertia),
+            };
             BodyBefore {
                 shape: index,
-                fixed: shape & FIXED != 0,
+                fixed,
                 group: group_of(shape),
                 position: state.position(body),
                 orientation: body_orientation(body),
@@ -701,11 +706,25 @@ impl Checkpoint {
         let mut state = State::new(model);
         let first: Vec<u32> = (0..state.params.body_count).collect();
         state.remove(&first);
-        let bodies = shapes.into_iter().map(|shape| ModelBody {
-            shape: (shape & SHAPE_BITS) as usize,
-            fixed: shape & FIXED != 0,
-            group: group_of(shape),
-            ..ModelBody::default()
+        let moving = self.elements::<Body>(Field::Bodies.name()).into_iter();
+        let moving = moving.chain(std::iter::repeat(Body::default()));
+        let bodies = shapes.into_iter().zip(moving).map(|(shape, body)| {
+            let fixed = shape & FIXED != 0;
+            let own = ModelBody {
+                shape: (shape & SHAPE_BITS) as usize,
+                fixed,
+                group: group_of(shape),
+                ..ModelBody::default()
+            };
+            match fixed {
+                // What is fixed and moves is kinematic.
+                true => ModelBody {
+                    velocity: body.velocity.as_dvec3(),
+                    angular_velocity: body.angular_momentum.as_dvec3(),
+                    ..own
+                },
+                false => own,
+            }
         });
         state.extend(model, self.elements(IDS).into_iter().zip(bodies));
         let actions = [model.forces.springs.len(), model.forces.applied.len()];

@@ -152,12 +152,17 @@ impl Traffic {
         }
 
         let mut keep = vec![true; places.len()];
-        for (outlet, taken) in flow.outlets.iter().zip(&mut self.outlets) {
+        for (outlet, taken) in self.outlets.iter_mut().enumerate() {
             for (body, place) in places.iter().enumerate() {
-                let goes = outlet.place.holds(*place) && !state.identities[body].fixed;
+                let goes =
+                    flow.outlets[outlet].place.holds(*place) && !state.identities[body].fixed;
                 if keep[body] && goes {
                     keep[body] = false;
                     taken.add(mass(body));
+                    if let Some(before) = self.arrivals.remove(&state.identities[body].id) {
+                        let stayed = steps.saturating_sub(before) as f64 * model.time_step;
+                        self.residence[outlet].add(stayed);
+                    }
                 }
             }
         }
@@ -189,8 +194,20 @@ impl Traffic {
                 };
                 brought.add(model.shapes[shape].mass);
                 new.push((self.next_id, body));
+                if flow.residence {
+                    self.arrivals.insert(self.next_id, steps);
+                }
                 self.next_id += 1;
             }
+        }
+        // Of those that burst, or that somebody took away, too.
+        if self.arrivals.len() > 2 * (places.len() + new.len()) {
+            let there = |id: &u64| {
+                let identities = &state.identities;
+                identities.binary_search_by_key(id, |body| body.id).is_ok()
+                    || new.binary_search_by_key(id, |(new, _)| *new).is_ok()
+            };
+            self.arrivals.retain(|id, _| there(id));
         }
 
         self.looked = Some(steps);

@@ -16,8 +16,10 @@ pub mod query;
 pub mod snapshot;
 mod stages;
 pub mod summary;
+mod timed;
 mod tune;
 pub mod watch;
+mod wear;
 
 pub use flow::Seen;
 
@@ -162,6 +164,8 @@ pub struct Simulation {
     samples: Vec<Sample>,
     /// The walls, for inlets to ask where there is room.
     wall_probes: Vec<wall::Probe>,
+    /// Meshes that wear; found when they are first needed.
+    worn: Vec<wear::Worn>,
     sphere_steps: u64,
     /// Smallest and largest radius that the search for contacts was made for, m.
     radii: (f64, f64),
@@ -311,6 +315,7 @@ impl Simulation {
             trace: None,
             samples: Vec::new(),
             wall_probes: Vec::new(),
+            worn: Vec::new(),
             sphere_steps: 0,
             ears: Ears::default(),
             canceller,
@@ -424,6 +429,8 @@ impl Simulation {
         let end = self.steps + steps;
         while self.steps < end {
             let begins = self.enter_stage(patience).await?;
+            self.change_in_time(patience).await?;
+            self.wear(patience).await?;
             self.deform(patience, begins).await?;
             self.explode(patience).await?;
             self.look(patience).await?;
@@ -438,7 +445,14 @@ impl Simulation {
             let epoch = (self.steps / EPOCH + 1) * EPOCH;
             let next = look.min(explosion).min(stage).min(listen_at);
             let deformation = self.next_deformation().unwrap_or(end);
-            let next = next.min(deformation).min(epoch).min(end);
+            let change = self.next_change().unwrap_or(end);
+            let wear = self.next_wear().unwrap_or(end);
+            let next = next
+                .min(deformation)
+                .min(change)
+                .min(wear)
+                .min(epoch)
+                .min(end);
             self.take(patience, next - self.steps).await?;
             if listen == Some(self.steps) {
                 self.listen(patience).await?;
@@ -741,6 +755,13 @@ impl Simulation {
     ) -> Result<()> {
         self.state.clone_from(state);
         self.enter_stages_again(steps);
+        let last = steps.saturating_sub(1);
+        if let Some(gravity) = self.model.gravity_table.at(last, self.model.time_step) {
+            let hash = self.model.hash();
+            let model = Arc::make_mut(&mut self.model);
+            model.gravity = gravity;
+            model.stages.keep_hash(hash);
+        }
         self.state.params.gravity = self.model.gravity.as_vec3();
         if self.state.params.time_step != self.model.time_step as f32 {
             self.state.set_time_step(self.model.time_step, 0.0);

@@ -3,6 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 
 use crate::model::Model;
+use crate::model::clump::Clump;
 use crate::model::error::Result;
 use crate::model::quantity::Quantities;
 use crate::model::wall::{Dynamic, Moving};
@@ -165,10 +166,7 @@ impl<'a> Snapshot<'a> {
                 let center = state.position(body);
                 let axes = DMat3::from_quat(body_orientation(body));
                 let velocity = body.velocity.as_dvec3();
-                let spin = match start.fixed {
-                    true => DVec3::ZERO,
-                    false => angular_velocity(body, clump.inertia),
-                };
+                let spin = angular_velocity(body, moments(start, clump));
                 let first = body.first_sphere as usize;
                 let members = clump.spheres.iter().enumerate();
                 members.map(move |(member, sphere)| {
@@ -343,7 +341,16 @@ pub(crate) fn report(
         origin: clump.origin(position, orientation),
         orientation: clump.shape_orientation(orientation),
         velocity: body.velocity.as_dvec3(),
-        angular_velocity: angular_velocity(body, clump.inertia),
+        angular_velocity: angular_velocity(body, moments(start, clump)),
         quantities: Quantities::default(),
+    }
+}
+
+/// Principal moments of inertia with which a body turns, kg m²: those of a kinematic one make its angular momentum its angular
+/// velocity, and a fixed one has neither.
+pub(super) fn moments(start: Identity, clump: &Clump) -> DVec3 {
+    match start.fixed {
+        true => DVec3::ONE,
+        false => clump.inertia,
     }
 }

@@ -122,7 +122,8 @@ impl Simulation {
         if self.model.time_step * (lasted as f64) < 2.0 * until.time_of_fall(&self.model) {
             return Ok(false);
         }
-        self.fetch_by(patience, &[Field::Bodies]).await?;
+        let fields = [Field::Bodies, Field::WallLoads];
+        self.fetch_by(patience, &fields).await?;
         Ok(match until {
             Until::SpeedBelow(speed) => {
                 let bodies = self.state.bodies.iter().zip(&self.state.identities);
@@ -132,6 +133,7 @@ impl Simulation {
             Until::KineticEnergyBelow(energy) => {
                 Summary::new(&self.model, &self.state).kinetic_energy < energy
             }
+            Until::Touched(wall) => self.state.wall_loads[wall].force != glam::Vec3::ZERO,
         })
     }
 

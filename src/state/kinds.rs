@@ -1,8 +1,10 @@
 //! What bodies of a kind have in common, as the engines have it.
 
+use glam::{DVec3, Vec3};
+
 use super::layout::*;
-use crate::model::Model;
 use crate::model::clump::{Clump, turning, union_of_spheres};
+use crate::model::{Model, ModelBody};
 
 /// Volume of a shape over that of its spheres one by one.
 pub(super) fn displacement(clump: &Clump) -> f32 {
@@ -14,6 +16,18 @@ pub(super) fn displacement(clump: &Clump) -> f32 {
 /// Element of `properties` for bodies of a shape in a group that are fixed or not.
 pub(super) fn kind(model: &Model, shape: usize, group: usize, fixed: bool) -> u32 {
     (2 * (group * model.shapes.len() + shape) + usize::from(fixed)) as u32
+}
+
+/// Whether a body is kinematic: nothing moves it but its own velocity.
+pub(super) fn is_kinematic(body: &ModelBody) -> bool {
+    let still = body.velocity == DVec3::ZERO && body.angular_velocity == DVec3::ZERO;
+    body.fixed && !still
+}
+
+/// Element of `properties` for kinematic bodies of a shape in a group: they come after all others, if there are any.
+pub(super) fn kinematic_kind(model: &Model, shape: usize, group: usize) -> u32 {
+    let groups = model.forces.groups.len().max(1);
+    kind(model, shape, group, false) / 2 + kind(model, 0, groups, false)
 }
 
 /// Properties that bodies of each kind have in common, and the spheres of each shape.
@@ -44,15 +58,31 @@ pub(super) fn kinds(model: &Model) -> (Vec<BodyProperties>, Vec<Member>) {
             ..Member::default()
         }));
     }
-    let groups = 0..model.forces.groups.len().max(1) as u32;
-    let of_group = |group| {
-        let shapes = shapes.iter().copied();
-        shapes.map(move |properties| BodyProperties {
-            group,
-            ..properties
+    // As a ball turns, so that its spin stays: its angular momentum is its angular velocity.
+    let driven: Vec<BodyProperties> = shapes
+        .iter()
+        .skip(1)
+        .step_by(2)
+        .map(|fixed| BodyProperties {
+            inverse_inertia: Vec3::ONE,
+            ..*fixed
         })
+        .collect();
+    let groups = 0..model.forces.groups.len().max(1) as u32;
+    let in_groups = |shapes: &[BodyProperties]| -> Vec<BodyProperties> {
+        let all = groups.clone().flat_map(|group| {
+            let own = shapes
+                .iter()
+                .map(move |own| BodyProperties { group, ..*own });
+            own.collect::<Vec<_>>()
+        });
+        all.collect()
     };
-    (groups.flat_map(of_group).collect(), members)
+    let mut kinds = in_groups(&shapes);
+    if model.bodies.iter().any(is_kinematic) {
+        kinds.extend(in_groups(&driven));
+    }
+    (kinds, members)
 }
 
 /// Spheres of a side of a cube of `spheres` spheres.

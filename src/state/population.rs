@@ -2,7 +2,7 @@
 
 use super::buffers::Per;
 use super::grid::locate;
-use super::kinds::kind;
+use super::kinds::{is_kinematic, kind, kinematic_kind};
 use super::layout::*;
 use super::{Identity, State, world_inertia};
 use crate::math::grid::{FRACTION, metres, settle, wrap};
@@ -52,8 +52,15 @@ impl State {
                 ..Sphere::default()
             }));
             let (cell, offset) = self.cell_of(body.position);
-            let inertia = world_inertia(body.orientation, clump.inertia);
-            let kind = kind(model, body.shape, body.group, body.fixed);
+            let driven = kinematic_kind(model, body.shape, body.group);
+            let (kind, moments) = match is_kinematic(&body) {
+                true if (driven as usize) < self.properties.len() => (driven, DVec3::ONE),
+                _ => (
+                    kind(model, body.shape, body.group, body.fixed),
+                    clump.inertia,
+                ),
+            };
+            let inertia = world_inertia(body.orientation, moments);
             let reach = f64::from(self.properties[kind as usize].reach);
             let speed = body.velocity.length() + body.angular_velocity.length() * reach;
             let fast = speed as f32 * self.params.time_step > self.params.fast_displacement;

@@ -345,7 +345,10 @@ pub(super) fn dynamic_wall(
         Dynamic::Servo(servo) => DynamicWall {
             body,
             rail: servo.direction.as_vec3(),
-            servo_speed: servo.max_speed as f32,
+            servo_speed: match servo.start {
+                0.0 => servo.max_speed as f32,
+                _ => 0.0,
+            },
             servo_force: servo.force as f32,
             ..own
         },

@@ -8,7 +8,9 @@ use winit::dpi::PhysicalSize;
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
+use super::colours;
 use crate::model::error::{Error, Result};
+use crate::render::pace;
 use crate::step::gpu::{Adapter, Context};
 
 /// A window that can be drawn onto.
@@ -102,7 +104,10 @@ impl Canvas {
             window.theme(),
             Some(context.device.limits().max_texture_dimension_2d as usize),
         );
-        egui.egui_ctx().set_fonts(letters());
+        let ui = egui.egui_ctx();
+        ui.set_fonts(letters());
+        ui.set_theme(egui::Theme::Dark);
+        ui.set_visuals_of(egui::Theme::Dark, colours::visuals());
         let painter = egui_wgpu::Renderer::new(
             &context.device,
             format,
@@ -126,13 +131,9 @@ impl Canvas {
         self.config.format
     }
 
-    /// Time from one picture to the next that is enough, while there are steps to take.
+    /// Time from one picture to the next, which steps may fill.
     pub fn frame_time(&self) -> Duration {
-        match self.is_gpu {
-            true => Duration::from_millis(15),
-            // It shares the cores with the steps.
-            false => Duration::from_millis(100),
-        }
+        pace::frame_time(!self.is_gpu)
     }
 
     /// Size of the window, pixels; [0, 0] while it is minimised.

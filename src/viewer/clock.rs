@@ -1,11 +1,5 @@
 //! How fast simulated time goes.
 
-#[cfg(not(target_family = "wasm"))]
-use std::panic::resume_unwind;
-#[cfg(not(target_family = "wasm"))]
-use std::sync::atomic::{AtomicBool, Ordering};
-#[cfg(not(target_family = "wasm"))]
-use std::thread;
 use std::time::Duration;
 
 #[cfg(not(target_family = "wasm"))]
@@ -14,6 +8,8 @@ use web_time::Instant;
 
 use super::PATIENCE;
 use crate::model::error::Result;
+#[cfg(not(target_family = "wasm"))]
+use crate::render::pace::beside;
 use crate::simulation::Simulation;
 
 /// Wall time that steps may take between two pictures where one thread has to do both: the window stays responsive.
@@ -65,45 +61,26 @@ impl Clock {
             return Ok(());
         }
         let deadline = Instant::now() + BUDGET;
-        self.advance_until(simulation, || Instant::now() >= deadline)
+        self.advance_until(simulation, &|_| Instant::now() >= deadline)
             .await
     }
 
-    /// Takes the steps that are due on a thread of its own while a picture is drawn, and until `earliest` if there are as many.
-    /// Returns what `draw` does, and how long the steps took.
+    /// Takes the steps that are due [beside a picture](beside) that is drawn, up to `latest` and no less than some. Returns what
+    /// `draw` does, and how long the steps took.
     #[cfg(not(target_family = "wasm"))]
     pub fn advance_beside<T>(
         &mut self,
         simulation: &mut Simulation,
-        earliest: Instant,
+        latest: Instant,
         draw: impl FnOnce() -> T,
     ) -> (T, Result<Duration>) {
-        /// Tells that the picture is drawn, also if that panics: the steps would go on without end.
-        struct Drawn<'a>(&'a AtomicBool);
-        impl Drop for Drawn<'_> {
-            fn drop(&mut self) {
-                self.0.store(true, Ordering::Release);
-            }
-        }
         if !self.playing {
             self.rest();
             return (draw(), Ok(Duration::ZERO));
         }
-        let is_drawn = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let steps = scope.spawn(|| {
-                let start = Instant::now();
-                let is_over = || is_drawn.load(Ordering::Acquire) && Instant::now() >= earliest;
-                let taken = block_on(self.advance_until(simulation, is_over));
-                taken.map(|()| start.elapsed())
-            });
-            let drawn = {
-                let _drawn = Drawn(&is_drawn);
-                draw()
-            };
-            let taken = steps.join().unwrap_or_else(|panic| resume_unwind(panic));
-            (drawn, taken)
-        })
+        let steps =
+            |is_over: &dyn Fn(Duration) -> bool| block_on(self.advance_until(simulation, is_over));
+        beside(steps, latest, draw)
     }
 
     /// Draws: a page has no threads, and takes its steps between pictures.
@@ -111,7 +88,7 @@ impl Clock {
     pub fn advance_beside<T>(
         &mut self,
         _simulation: &mut Simulation,
-        _earliest: Instant,
+        _latest: Instant,
         draw: impl FnOnce() -> T,
     ) -> (T, Result<Duration>) {
         (draw(), Ok(Duration::ZERO))
@@ -123,10 +100,11 @@ impl Clock {
         self.last = Some(Instant::now());
     }
 
+    /// Takes the steps that are due until `is_over`, which is told how long the next ones take.
     async fn advance_until(
         &mut self,
         simulation: &mut Simulation,
-        is_over: impl Fn() -> bool,
+        is_over: &dyn Fn(Duration) -> bool,
     ) -> Result<()> {
         let now = Instant::now();
         let passed = self.last.map_or(0.0, |last| (now - last).as_secs_f64());
@@ -135,9 +113,15 @@ impl Clock {
         self.owed += passed.min(LONGEST) * self.speed;
         let before = simulation.time();
         let time_step = simulation.model().time_step;
-        while self.owed >= time_step && !is_over() {
+        let mut is_first = true;
+        while self.owed >= time_step {
             let affordable = (SLICE.as_secs_f64() / self.step_time).clamp(1.0, 1e6);
             let steps = (self.owed / time_step).floor().min(affordable) as u64;
+            let next = Duration::from_secs_f64(steps as f64 * self.step_time);
+            if !is_first && is_over(next) {
+                break;
+            }
+            is_first = false;
             self.take(simulation, steps).await?;
             self.owed -= steps as f64 * time_step;
         }

@@ -11,6 +11,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::panel::Wish;
 use crate::model::Model;
+use crate::model::view::SceneView;
 #[cfg(not(target_family = "wasm"))]
 use crate::model::{Law, PairLaw};
 
@@ -37,8 +38,8 @@ pub(super) enum Changed {
 
 impl Draft {
     #[cfg(not(target_family = "wasm"))]
-    /// The change of the file at `path`, which has `text`, from the model that was `written` there to the `tuned` one. Only what
-    /// `wishes` have changed is looked at: stages of a run change parameters, too.
+    /// The change of the file at `path`, which has `text`, from the model that was `written` there to the `tuned` one with the looks of
+    /// walls that are `shown`. Only what `wishes` have changed is looked at: stages of a run change parameters, too.
     ///
     /// # Errors
     /// If the text is no scene, with a sentence.
@@ -46,7 +47,7 @@ impl Draft {
         path: &Path,
         text: &str,
         written: &Model,
-        tuned: &Model,
+        (tuned, shown): (&Model, &SceneView),
         wishes: &[Wish],
     ) -> Result<Draft, String> {
         let unreadable = |problem: String| {
@@ -88,6 +89,7 @@ impl Draft {
                     }
                 }
                 Wish::Pair(a, b, _) => pair(&scene, written, tuned, (*a, *b)),
+                Wish::Wall(index, _) => wall(&scene, *index, &written.view, shown),
                 _ => {}
             }
         }
@@ -123,7 +125,7 @@ impl Draft {
         path: &Path,
         _text: &str,
         _written: &Model,
-        _tuned: &Model,
+        _tuned: (&Model, &SceneView),
         _wishes: &[Wish],
     ) -> Result<Draft, String> {
         let path = path.display();
@@ -194,6 +196,35 @@ fn pair(scene: &CstObject, written: &Model, tuned: &Model, (a, b): (usize, usize
     }
 }
 
+/// The look of a wall: those of a model are the planes of its scene, and after them the walls.
+#[cfg(not(target_family = "wasm"))]
+fn wall(scene: &CstObject, index: usize, written: &SceneView, shown: &SceneView) {
+    let entries = ["planes", "walls"].into_iter().flat_map(|name| {
+        let list = scene.get(name).and_then(|own| own.array_value());
+        list.map_or(Vec::new(), |list| list.elements())
+    });
+    let Some(entry) = entries.filter_map(|own| own.as_object()).nth(index) else {
+        return;
+    };
+    let (before, now) = (written.wall(index), shown.wall(index));
+    let give = |name: &str, is_other: bool, value: Option<CstInputValue>| match value {
+        _ if !is_other => {}
+        Some(value) => set(&entry, name, value),
+        None => remove(&entry, name),
+    };
+    let hidden = (!now.visible).then_some(CstInputValue::Bool(false));
+    give("visible", before.visible != now.visible, hidden);
+    give(
+        "opacity",
+        before.opacity != now.opacity,
+        now.opacity.map(number),
+    );
+    let colour = now.colour.map(|[red, green, blue]| {
+        CstInputValue::String(format!("#{red:02x}{green:02x}{blue:02x}"))
+    });
+    give("colour", before.colour != now.colour, colour);
+}
+
 /// The stiffness, which a scene has for all pairs together; a sentence, if it cannot have it.
 #[cfg(not(target_family = "wasm"))]
 fn stiffness(scene: &CstObject, written: &Model, tuned: &Model) -> Option<String> {
@@ -251,6 +282,7 @@ mod tests {
 
     use super::*;
     use crate::model::forces::Drag;
+    use crate::model::view::WallLook;
 
     const TWO: &str = r#"{
     "version": 1,
@@ -276,7 +308,8 @@ mod tests {
         let written = model(text);
         let mut tuned = written.clone();
         tune(&mut tuned);
-        Draft::new("scene.json".as_ref(), text, &written, &tuned, wishes).unwrap()
+        let tuned = (&tuned, &tuned.view);
+        Draft::new("scene.json".as_ref(), text, &written, tuned, wishes).unwrap()
     }
 
     #[test]
@@ -350,6 +383,41 @@ mod tests {
     }
 
     #[test]
+    fn looks_of_walls_are_in_the_file() {
+        let text = TWO.replace(
+            "\"bodies\"",
+            r##""planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "steel" },
+                { "point": [0, 9, 0], "normal": [0, -1, 0], "material": "steel", "visible": false } ],
+    "walls": [ { "sphere": { "radius": 20 }, "material": "steel", "colour": "#ff0000", "opacity": 0.5 } ],
+    "bodies""##,
+        );
+        let looks = [
+            WallLook {
+                opacity: Some(0.25),
+                colour: Some([1, 2, 0xab]),
+                ..WallLook::default()
+            },
+            WallLook::default(),
+            WallLook {
+                visible: false,
+                colour: Some([255, 0, 0]),
+                ..WallLook::default()
+            },
+        ];
+        let tune = |model: &mut Model| model.view.walls = looks.to_vec();
+        let wishes = [0, 1, 2].map(|index| Wish::Wall(index, WallLook::default()));
+        let draft = tuned(&text, tune, &wishes);
+        assert_eq!(draft.left_out, Vec::<String>::new());
+        let found = model(&draft.after).view;
+        for (index, look) in looks.iter().enumerate() {
+            assert_eq!(found.wall(index), *look, "{}", draft.after);
+        }
+        // One that nobody has changed stays as it is written.
+        let draft = tuned(&text, tune, &wishes[..1]);
+        assert_eq!(model(&draft.after).view.wall(2), model(&text).view.wall(2));
+    }
+
+    #[test]
     fn what_a_scene_cannot_say_is_said() {
         let tune = |model: &mut Model| model.pairs[0].stiffness = 3e5;
         let draft = tuned(TWO, tune, &[Wish::Pair(0, 0, PairLaw::default())]);
@@ -360,7 +428,7 @@ mod tests {
             "scene.json".as_ref(),
             "{ \"version\": ",
             &model,
-            &model,
+            (&model, &model.view),
             &[],
         );
         assert!(error.unwrap_err().contains("read it again first"));

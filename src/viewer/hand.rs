@@ -8,7 +8,7 @@ use super::{PATIENCE, Viewer};
 use crate::model::error::Result;
 use crate::model::handle::WallHandle;
 use crate::model::pull::Pull;
-use crate::render::{Line, Look, Thing};
+use crate::render::{Line, Thing};
 use crate::simulation::snapshot::BodyState;
 
 /// Meaning of a drag of the left button.
@@ -265,11 +265,8 @@ impl Viewer {
         let Some(stage) = &mut self.stage else {
             return Ok(Thing::Nothing);
         };
-        let look = Look {
-            sharpness: self.shown_sharpness,
-            ..self.look
-        };
-        let thing = stage.renderer.thing_at_by(PATIENCE, pixel, &look).await?;
+        let look = &self.shown;
+        let thing = stage.renderer.thing_at_by(PATIENCE, pixel, look).await?;
         self.picked = match thing {
             Thing::Sphere(index) => {
                 let body = stage.simulation.on_host().spheres[index as usize].body;
@@ -401,7 +398,7 @@ mod tests {
             options: Options::default(),
             size: [480, 360],
             paused: true,
-            look: Look::default(),
+            look: crate::render::Look::default(),
             colour: None,
             clip: None,
             up: None,

@@ -9,12 +9,17 @@
 
 mod canvas;
 mod clock;
+mod colours;
 mod draft;
+#[cfg(not(target_family = "wasm"))]
+mod film;
 #[cfg(not(target_family = "wasm"))]
 mod gallery;
 mod hand;
 mod history;
 mod keys;
+#[cfg(target_family = "wasm")]
+mod no_film;
 #[cfg(target_family = "wasm")]
 pub mod page;
 mod panel;
@@ -37,17 +42,21 @@ use winit::keyboard::Key;
 use crate::model::error::{Error, Result};
 use crate::model::view::{Clip, WallLook};
 use crate::render::shaders::Texts;
-use crate::render::{Camera, ColourBy, Look, Overlay};
+use crate::render::{Camera, ColourBy, Look, Overlay, Pace};
 use crate::simulation::Options;
 use crate::step::Patience;
 use canvas::Canvas;
 use clock::Clock;
 use draft::Draft;
+#[cfg(not(target_family = "wasm"))]
+use film::Recording;
 use hand::{Hand, Mode, Picked};
 use keys::{Action, action};
+#[cfg(target_family = "wasm")]
+use no_film::Recording;
 use panel::{WIDTH, Wish};
 use recent::Recent;
-use record::{RATE, Recording};
+use record::RATE;
 use stage::{Handed, Stage};
 use timeline::Timeline;
 use watch::Watch;
@@ -124,8 +133,8 @@ struct Timing {
     drawing: f64,
 }
 
-/// Time between surveys of where the bodies are.
-const SURVEY: Duration = Duration::from_millis(250);
+/// Time for which the camera has to stand still before a picture that was drawn in a hurry is drawn with care.
+const STILL: Duration = Duration::from_millis(150);
 
 /// Time that a file has to be left alone before it is read again: editors write in pieces.
 const QUIET: Duration = Duration::from_millis(100);
@@ -162,11 +171,16 @@ struct Viewer {
     recording: Option<Recording>,
     /// The message to the user that is shown.
     notice: Option<Notice>,
-    /// Part of the pixels along each side that are drawn: less than 1 while something moves that a software driver is
-    /// slow to draw.
-    sharpness: f32,
-    /// The `sharpness` of the picture that is shown, in which the mouse picks.
-    shown_sharpness: f32,
+    /// How much of a picture is drawn while something moves that a software driver is slow to draw.
+    pace: Pace,
+    /// The look of the picture that is shown, in which the mouse picks.
+    shown: Look,
+    /// From where it is seen, with its size; and when that was another one last, if that is not long ago.
+    seen: Option<(Camera, [u32; 2])>,
+    moved: Option<Instant>,
+    /// When it is to be drawn with care.
+    #[cfg(not(target_family = "wasm"))]
+    sharpen_at: Option<Instant>,
     /// Whether a kept run starts again at its end.
     looped: bool,
     /// Where in a kept run the window is, s.
@@ -175,7 +189,6 @@ struct Viewer {
     help_shown: bool,
     timing: Timing,
     last_frame: Option<Instant>,
-    last_survey: Option<Instant>,
     /// The lines over the picture that is shown.
     overlay: Option<Overlay>,
     watch: Watch,
@@ -219,15 +232,18 @@ impl Viewer {
             proxy: None,
             recording: None,
             notice: None,
-            sharpness: 1.0,
-            shown_sharpness: 1.0,
+            pace: Pace::default(),
+            shown: setup.look,
+            seen: None,
+            moved: None,
+            #[cfg(not(target_family = "wasm"))]
+            sharpen_at: None,
             looped: true,
             cursor: 0.0,
             panel_shown: setup.panel,
             help_shown: false,
             timing: Timing::default(),
             last_frame: None,
-            last_survey: None,
             overlay: None,
             watch,
             changed: Vec::new(),
@@ -241,7 +257,8 @@ impl Viewer {
 
     /// Shows the scene that is wanted, on a canvas that is ready.
     async fn start(&mut self, canvas: Canvas) {
-        if !canvas.is_gpu {
+        if !canvas.is_gpu && IN_PAGE {
+            // A browser's software driver is the slowest of all.
             self.look.supersampling = 1;
         }
         self.canvas = Some(canvas);
@@ -453,7 +470,6 @@ impl Viewer {
             Action::Colour => {
                 let all = crate::render::ColourBy::ALL;
                 self.look.colour_by = all[(self.look.colour_by as usize + 1) % all.len()];
-                self.last_survey = None;
             }
             Action::Panel => self.panel_shown = !self.panel_shown,
             Action::Help => self.help_shown = !self.help_shown,
@@ -497,7 +513,6 @@ impl Viewer {
             }
             Action::Reset => {
                 self.cursor = 0.0;
-                self.last_survey = None;
                 let outcome = match &mut self.stage {
                     Some(stage) => stage.reset().await,
                     None => Ok(()),
@@ -536,7 +551,8 @@ impl Viewer {
         let Some(stage) = self.stage.as_ref().filter(|own| !IN_PAGE && !own.is_kept()) else {
             return;
         };
-        let (path, tuned) = (&stage.path, stage.simulation.model());
+        let tuned = (stage.simulation.model(), stage.renderer.scene());
+        let path = &stage.path;
         let drawn_up = std::fs::read_to_string(path)
             .map_err(|error| format!("the scene {} cannot be read: {error}", path.display()))
             .and_then(|text| Draft::new(path, &text, &stage.written, tuned, &self.tuned));
@@ -564,17 +580,13 @@ impl Viewer {
             Notice::wrong(format!("{path} cannot be written: {error}"))
         } else {
             stage.written = stage.simulation.model().clone();
+            stage.written.view = stage.renderer.scene().clone();
             self.saved = Some(draft.after);
             Notice::told(format!("the parameters are saved in {path}"))
         });
     }
 
     fn start_recording(&mut self) {
-        if IN_PAGE {
-            let sentence = "a page makes no films; `rockfall view` and `rockfall render` do";
-            self.notice = Some(Notice::wrong(sentence));
-            return;
-        }
         let (Some(canvas), Some(stage)) = (&self.canvas, &self.stage) else {
             return;
         };
@@ -602,7 +614,10 @@ impl Viewer {
                     format!("picture {name}")
                 })
             }
+            #[cfg(not(target_family = "wasm"))]
             (Ok(picture), None) => record::save(&picture, &stage.path),
+            #[cfg(target_family = "wasm")]
+            (Ok(_), None) => Err("the page takes no pictures".to_owned()),
         };
         self.notice = Some(match saved {
             Ok(sentence) => Notice::told(sentence),
@@ -686,22 +701,19 @@ impl Viewer {
         let picture_size = self.picture_size();
         self.follow_picked().await;
 
+        let mut look = self.paced(picture_size);
         let Some(canvas) = &mut self.canvas else {
             return Ok(());
         };
-        let mut look = self.look;
-        look.sharpness = self.sharpness;
         look.picked = match &self.picked {
             Some(Picked::Body { state, .. }) => Some(state.index as u32),
             _ => None,
         };
         let survey_start = Instant::now();
         if let Some(stage) = &mut self.stage {
-            stage.renderer.update(&stage.simulation)?;
-            if self.last_survey.is_none_or(|last| last.elapsed() > SURVEY) {
-                stage.renderer.survey_by(PATIENCE, &look).await?;
-                self.last_survey = Some(Instant::now());
-            }
+            let renderer = &mut stage.renderer;
+            renderer.update_for(&stage.simulation, &look)?;
+            renderer.survey_when_due(PATIENCE, &look).await?;
         }
         let mut lines = self.hand.lines();
         self.overlay = match &mut self.stage {
@@ -737,11 +749,12 @@ impl Viewer {
             return Ok(());
         };
         let drawing_start = Instant::now();
+        let mut picture_took = None;
         let is_live = self.recording.is_none() && !IN_PAGE;
         match &mut self.stage {
             Some(stage) => {
-                self.shown_sharpness = look.sharpness;
-                let earliest = start + canvas.frame_time();
+                self.shown = look;
+                let latest = start + canvas.frame_time();
                 let is_live = is_live && !stage.is_kept();
                 let Stage {
                     renderer,
@@ -760,10 +773,12 @@ impl Viewer {
                     Ok(took)
                 };
                 let (drawn, steps) = match is_live {
-                    true => self.clock.advance_beside(simulation, earliest, draw),
+                    true => self.clock.advance_beside(simulation, latest, draw),
                     false => (draw(), Ok(Duration::ZERO)),
                 };
-                drawing_time += drawn?;
+                let took = drawn?;
+                picture_took = Some(took);
+                drawing_time += took;
                 // winit panics if the display has gone meanwhile; where its loop meets that first, Xlib ends the program.
                 canvas.size();
                 match steps {
@@ -781,13 +796,16 @@ impl Viewer {
         {
             canvas.context.wait_by(PATIENCE).await?;
             drawing_time += drawing_start.elapsed();
+            picture_took = Some(drawing_start.elapsed());
         }
         let changed = !wishes.is_empty();
         for wish in wishes {
             self.grant(wish).await;
         }
         self.measure(simulation_time, drawing_time);
-        self.sharpen(drawing_time);
+        if let Some(took) = picture_took {
+            self.learn(took);
+        }
         if self.clock.playing || repaint || changed || self.hand.is_pulling() {
             self.request();
         }
@@ -808,31 +826,42 @@ impl Viewer {
         follow(&mut self.timing.drawing, drawing.as_secs_f64());
     }
 
-    /// Draws fewer pixels while something moves and pictures take too long, and all of them where nothing does.
-    fn sharpen(&mut self, drawing: Duration) {
-        /// Time for a picture, s. Beside steps for which there is not enough time it takes about twice as long as alone, and is
-        /// to take no more than a fifth of the cores' time in a frame of 100 ms.
-        const WANTED: f64 = 0.05;
-        const BESIDE_STEPS: f64 = 0.04;
-        const LEAST: f32 = 0.25;
+    /// The look of the next picture: all of it where nothing moves, and else as much as a software driver has time for.
+    fn paced(&mut self, size: [u32; 2]) -> Look {
+        let from = (self.camera, size);
+        if self.seen.replace(from).is_some_and(|before| before != from) {
+            self.moved = Some(Instant::now());
+        }
+        self.moved = self.moved.filter(|when| when.elapsed() < STILL);
+        let is_moving = self.clock.playing || self.moved.is_some();
         let is_software = self.canvas.as_ref().is_some_and(|canvas| !canvas.is_gpu);
-        if !self.clock.playing || self.recording.is_some() || !is_software {
-            if self.sharpness < 1.0 {
-                self.sharpness = 1.0;
-                self.request();
-            }
+        match is_moving && is_software && self.recording.is_none() {
+            true => self.pace.of(&self.look),
+            false => self.look,
+        }
+    }
+
+    /// Learns from how long the picture took that is shown, and has it drawn with care once nothing moves.
+    fn learn(&mut self, took: Duration) {
+        /// Time for a picture. Beside steps for which there is not enough time it takes about twice as long as alone, and is
+        /// to take no more than a fifth of the cores' time in a frame of 100 ms.
+        const WANTED: Duration = Duration::from_millis(50);
+        const BESIDE_STEPS: Duration = Duration::from_millis(40);
+        if !self.shown.hides {
             return;
         }
-        // What a picture takes goes with the square of it; what does not, makes it settle a little lower.
-        let wanted = if self.clock.lags {
-            BESIDE_STEPS
-        } else {
-            WANTED
+        let wanted = match self.clock.lags {
+            true => BESIDE_STEPS,
+            false => WANTED,
         };
-        let factor = (wanted / drawing.as_secs_f64().max(1e-4)).sqrt() as f32;
-        let wanted = (self.sharpness * factor).clamp(LEAST, 1.0);
-        if !(0.8..1.25).contains(&(wanted / self.sharpness)) {
-            self.sharpness = wanted;
+        self.pace.learn(took, wanted, self.look.supersampling);
+        if self.clock.playing {
+            return;
+        }
+        match self.moved {
+            #[cfg(not(target_family = "wasm"))]
+            Some(when) => self.sharpen_at = Some(when + STILL),
+            _ => self.request(),
         }
     }
 

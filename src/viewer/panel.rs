@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use egui::{Color32, RichText, Ui};
-use egui_plot::{Line as Curve, Plot, PlotPoints};
+use egui_plot::{AxisHints, Line as Curve, Plot, PlotPoints};
 
+use super::colours;
 use super::draft::{Changed, Draft};
 use super::history::{Column, History};
 use super::keys::{Action, KEYS, MOUSE};
@@ -593,19 +594,22 @@ fn plots(ui: &mut Ui, history: &mut History, now: f64) {
         let of = of.filter(|(_, column)| column.shown && column.unit == unit);
         let legend = egui_plot::Legend::default().position(egui_plot::Corner::LeftTop);
         let axis = if unit.is_empty() { "number" } else { unit };
+        // Numbers that fade where they are near each other cannot be read.
+        // And what an axis takes is to be there in the first picture, after which there may be no other.
+        let across = AxisHints::new_x().label("t (s)").min_thickness(34.0);
+        let along = AxisHints::new_y().label(axis).min_thickness(40.0);
         Plot::new(("plot", unit))
             .height(92.0)
             .show_axes([true, true])
-            .x_axis_label("t (s)")
-            .y_axis_label(axis)
-            .y_axis_min_width(40.0)
+            .custom_x_axes(vec![across.label_spacing(egui::Rangef::new(60.0, 60.01))])
+            .custom_y_axes(vec![along.label_spacing(egui::Rangef::new(20.0, 20.01))])
             .legend(legend)
             .allow_drag(false)
             .allow_zoom(false)
             .allow_scroll(false)
             .include_y(0.0)
             .show(ui, |ui| {
-                for (index, column) in of {
+                for (place, (index, column)) in of.enumerate() {
                     let points = history.moments.iter();
                     let points = points.map(|moment| [moment.time, moment.values[index]]);
                     let points: PlotPoints = points.filter(|[_, value]| !value.is_nan()).collect();
@@ -614,7 +618,12 @@ fn plots(ui: &mut Ui, history: &mut History, now: f64) {
                         Some(value) => format!("{} {}", column.name, Rounded(value)),
                         None => column.name.clone(),
                     };
-                    ui.line(Curve::new(name, points).id(column.key.as_str()));
+                    let colour = colours::CURVES[place % colours::CURVES.len()];
+                    ui.line(
+                        Curve::new(name, points)
+                            .id(column.key.as_str())
+                            .color(colour),
+                    );
                 }
             });
     }
@@ -747,31 +756,33 @@ fn walls_section(ui: &mut Ui, stage: &Stage, wishes: &mut Vec<Wish>) {
 
 /// The length of a bar and the axes, in the corner below, above the timeline.
 fn scale_over(context: &egui::Context, camera: &Camera) {
+    /// Length of an axis across the line of sight, points.
+    const ARM: f32 = 24.0;
     let scale = Scale::new(camera);
     let whole = context.content_rect();
+    let visuals = colours::visuals();
+    let ink = visuals.text_color();
     let painter = context.layer_painter(egui::LayerId::background());
-    let ink = Color32::from_rgb(24, 28, 32);
-    let (right, bottom) = (whole.right() - WIDTH - 16.0, whole.bottom() - 66.0);
-    let length = (scale.bar * f64::from(whole.height())) as f32;
-    let place = egui::pos2(right - length, bottom);
-    let line = [place, egui::pos2(right, bottom)];
-    painter.line_segment(line, egui::Stroke::new(2.0, ink));
     let font = egui::FontId::proportional(13.0);
-    let above = egui::pos2(right - 0.5 * length, bottom - 3.0);
-    painter.text(
-        above,
-        egui::Align2::CENTER_BOTTOM,
-        &scale.text,
-        font.clone(),
-        ink,
-    );
-    let arm = 24.0;
-    let center = egui::pos2(right - 1.4 * arm, bottom - 2.6 * arm);
-    for ((name, [r, g, b]), way) in AXES.into_iter().zip(scale.axes) {
-        let colour = Color32::from_rgb(r, g, b);
+    let length = (scale.bar * f64::from(whole.height())) as f32;
+    let corner = egui::pos2(whole.right() - WIDTH - 12.0, whole.bottom() - 60.0);
+    let width = length.max(2.8 * ARM) + 16.0;
+    let frame = egui::Rect::from_min_max(corner - egui::vec2(width, 2.8 * ARM + 34.0), corner);
+    painter.rect_filled(frame, visuals.window_corner_radius, visuals.window_fill);
+    let (middle, bottom) = (frame.center().x, frame.bottom() - 8.0);
+    let line = [
+        egui::pos2(middle - 0.5 * length, bottom),
+        egui::pos2(middle + 0.5 * length, bottom),
+    ];
+    painter.line_segment(line, egui::Stroke::new(2.0, ink));
+    let above = egui::pos2(middle, bottom - 3.0);
+    let align = egui::Align2::CENTER_BOTTOM;
+    painter.text(above, align, &scale.text, font.clone(), ink);
+    let center = egui::pos2(middle, frame.top() + 1.4 * ARM + 4.0);
+    for (((name, _), colour), way) in AXES.into_iter().zip(colours::AXES).zip(scale.axes) {
         let way = egui::vec2(way.x as f32, -way.y as f32);
-        painter.line_segment([center, center + arm * way], egui::Stroke::new(2.0, colour));
-        let end = center + 1.3 * arm * way;
+        painter.line_segment([center, center + ARM * way], egui::Stroke::new(2.0, colour));
+        let end = center + 1.3 * ARM * way;
         painter.text(end, egui::Align2::CENTER_CENTER, name, font.clone(), colour);
     }
 }
@@ -857,7 +868,7 @@ fn draft_over(context: &egui::Context, draft: &Draft, wishes: &mut Vec<Wish>) {
                 for (change, line) in &draft.lines {
                     let (sign, colour) = match change {
                         Changed::Gone => ("-", ui.visuals().error_fg_color),
-                        Changed::New => ("+", Color32::from_rgb(120, 210, 130)),
+                        Changed::New => ("+", colours::NEW),
                         Changed::Not => (" ", ui.visuals().text_color()),
                     };
                     let text = RichText::new(format!("{sign} {line}")).color(colour);

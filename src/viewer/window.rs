@@ -254,10 +254,18 @@ impl ApplicationHandler<Happened> for Viewer {
 
     fn new_events(&mut self, _: &ActiveEventLoop, _: StartCause) {
         block_on(self.reload());
+        if self
+            .sharpen_at
+            .take_if(|when| *when <= Instant::now())
+            .is_some()
+        {
+            self.request();
+        }
     }
 
     fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
-        let next = self.changed.iter().map(|(_, when)| *when).min();
+        let changes = self.changed.iter().map(|(_, when)| *when);
+        let next = changes.chain(self.sharpen_at).min();
         event_loop.set_control_flow(match next {
             Some(when) => ControlFlow::WaitUntil(when),
             None => ControlFlow::Wait,

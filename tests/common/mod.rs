@@ -164,6 +164,8 @@ pub fn crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
         deform: Default::default(),
         breakage: Vec::new(),
         breakage_names: Vec::new(),
+        held: Vec::new(),
+        gravity_table: Default::default(),
         contact: ContactModel::default(),
         name: "crowd".to_owned(),
         gravity: DVec3::new(0.5, -9.81, 0.1),
@@ -353,6 +355,8 @@ pub fn walled_crowd(law: Law, spheres: usize, center: DVec3, seed: u64) -> Model
                     direction: DVec3::Y,
                     force: 1e4,
                     max_speed: 0.5,
+                    start: 0.0,
+                    end: f64::INFINITY,
                 })),
                 3 => Some(Dynamic::Body(RigidWall {
                     mass: Some(5e3),

@@ -119,6 +119,40 @@ fn the_roofline_is_measured_on_demand() {
 }
 
 #[test]
+fn pictures_beside_the_steps_are_timed_on_demand() {
+    // Without an adapter that can draw, the tests of pictures have failed already.
+    device();
+    let options = [
+        "--backend",
+        "cpu",
+        "--draw=320x200",
+        "--draw-on",
+        "software",
+    ];
+    let report = json(&bench(&[&pile()], &[&SHORT[..], &options].concat()));
+    let drawing = &report["scenes"][0]["drawing"];
+    let number = |key: &str| drawing[key].as_f64().unwrap_or(f64::NAN);
+    assert_eq!(drawing["size"], serde_json::json!([320, 200]));
+    assert!(drawing["adapter"].as_str().unwrap().contains("software"));
+    assert!(
+        number("frames") >= 1.0 && number("steps") >= 1.0,
+        "{drawing}"
+    );
+    assert!(number("frames_per_s") > 0.0 && number("engine_fraction") > 0.0);
+    assert!((0.0..=1.0).contains(&number("part")) && number("bodies_in_sight") > 10.0);
+    for key in ["frame_ms", "picture_ms"] {
+        let [min, max] = ["min", "max"].map(|end| drawing[key][end].as_f64().unwrap());
+        assert!(0.0 < min && min <= max, "{key}: {min} to {max}");
+    }
+    // And not unless it is asked for.
+    let report = json(&bench(
+        &[&pile()],
+        &[&SHORT[..], &["--backend", "cpu"]].concat(),
+    ));
+    assert_eq!(report["scenes"][0]["drawing"], Value::Null);
+}
+
+#[test]
 fn what_is_computed_depends_on_no_repeat_and_no_thread() {
     let hash = |threads: &str, steps: &str| {
         let options = ["--backend", "cpu", "--threads", threads, "--steps", steps];

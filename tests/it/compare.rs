@@ -24,6 +24,8 @@ fn empty(time_step: f64) -> Model {
         deform: Default::default(),
         breakage: Vec::new(),
         breakage_names: Vec::new(),
+        held: Vec::new(),
+        gravity_table: Default::default(),
         contact: ContactModel::default(),
         name: "test".to_owned(),
         gravity: DVec3::NEG_Y * 9.81,

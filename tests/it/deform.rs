@@ -305,3 +305,70 @@ fn a_scene_that_starts_from_a_tilted_box_is_refused() {
         "{error}"
     );
 }
+
+/// A cubic lattice of bonded balls that do not touch, in a periodic box that is stretched along x: each bond along x bears
+/// E A ε over the square of its side, those across bear nothing. Nothing moves against the flow of the box.
+#[test]
+fn a_stretched_lattice_of_bonds_has_the_stress_of_its_rods_on_all_engines() {
+    let pitch = 0.0105;
+    let mut bodies = Vec::new();
+    for k in 0..27 {
+        let [x, y, z] = [k % 3, k / 3 % 3, k / 9].map(|k| pitch * (f64::from(k) + 0.5));
+        bodies.push(format!(
+            r#"{{ "shape": "ball", "position": [{x}, {y}, {z}] }}"#
+        ));
+    }
+    let side = 3.0 * pitch;
+    let text = format!(
+        r#"{{ "version": 1, "duration": 0.01, "gravity": [0, 0, 0],
+            "contact": {{ "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-6 }},
+            "materials": {{ "glass": {{ "density": 2500, "restitution": 0.5, "friction": 0.5 }} }},
+            "shapes": {{ "ball": {{ "sphere": {{ "radius": 0.005 }}, "material": "glass" }} }},
+            "domain": {{ "min": [0, 0, 0], "max": [{side}, {side}, {side}], "periodic": [true, true, true] }},
+            "bonds": [ {{ "between": ["glass", "glass"], "gap": 0.0006, "young_modulus": 1e7, "shear_modulus": 4e6 }} ],
+            "bodies": [{}], "deform": {{ "x": {{ "strain_rate": 2 }} }} }}"#,
+        bodies.join(", ")
+    );
+    let scene = scene::parse(&text, "lattice.json".as_ref());
+    let model = scene.unwrap_or_else(|error| panic!("{error}")).model;
+    assert_eq!(model.bonds.len(), 81);
+    let mut hashes = Vec::new();
+    for backend in [Backend::Cpu, Backend::Reference(Precision::Single)] {
+        let mut simulation = simulation(model.clone(), backend);
+        simulation.step(2001).unwrap();
+        let now = *simulation.deformation().unwrap();
+        let strain = now.sides[0] / side - 1.0;
+        assert!((strain - 0.004).abs() < 1e-5, "{now:?}");
+        let force = 1e7 * std::f64::consts::PI * 0.005 * 0.005 * strain;
+        let expected = -force / (pitch * pitch);
+        let found = now.stress[0][0];
+        assert!(
+            (found / expected - 1.0).abs() < 0.01,
+            "{found} of {expected}"
+        );
+        assert!(now.stress[1][1].abs() < 1e-3 * expected.abs(), "{now:?}");
+        let work = 27.0 * 0.5 * force * strain * pitch;
+        assert!(
+            (now.work / work - 1.0).abs() < 0.02,
+            "{} of {work}",
+            now.work
+        );
+        let fast = simulation
+            .bodies()
+            .unwrap()
+            .iter()
+            .map(|body| body.velocity.length())
+            .fold(0.0, f64::max);
+        assert!(fast < 1e-3, "{fast}");
+        hashes.push(simulation.summary().unwrap().state_hash);
+    }
+    assert_eq!(hashes[0], hashes[1]);
+    let mut gpu = Simulation::on_gpu(model.clone(), device()).unwrap();
+    gpu.step(300).unwrap();
+    let mut cpu = simulation(model, Backend::Cpu);
+    cpu.step(300).unwrap();
+    for (a, b) in gpu.bodies().unwrap().iter().zip(cpu.bodies().unwrap()) {
+        assert!((a.position - b.position).length() < 1e-9, "{a:?} {b:?}");
+        assert!((a.velocity - b.velocity).length() < 1e-5, "{a:?} {b:?}");
+    }
+}

@@ -389,3 +389,82 @@ fn mistakes_get_a_sentence() {
         assert!(error.contains(words), "{words}\n{error}");
     }
 }
+
+/// From a sloping square of a file, until 3 kg are there.
+#[test]
+fn bodies_come_in_on_a_mesh_up_to_a_mass() {
+    let square = "v 0 1 0\nv 1 1 0\nv 1 2 1\nv 0 2 1\nf 1 2 3\nf 1 3 4\n";
+    let mut text = scene();
+    let ball = json!({ "ball": 1 });
+    text["planes"] = json!([]);
+    text["inlets"] = json!([ { "rate": 1000, "mass": 3, "mesh": { "file": "square.obj", "scale": 2 }, "shapes": ball } ]);
+    text["outlets"] = json!([]);
+    text["gravity"] = json!([0, 0, 0]);
+    let files =
+        std::collections::BTreeMap::from([("square.obj".into(), square.as_bytes().to_vec())]);
+    let found = scene::parse_with(&text.to_string(), "test.json".as_ref(), &files).unwrap();
+    let mut simulation = Simulation::new(found.model, &Default::default()).unwrap();
+    simulation.step(3000).unwrap();
+    let brought = simulation.traffic().inlets[0];
+    let bodies = simulation.bodies().unwrap();
+    assert!(
+        (brought.mass - 3.0).abs() <= 0.51 * bodies[0].mass,
+        "{brought:?}"
+    );
+    let came = &bodies[1..];
+    assert_eq!(came.len() as u64, brought.bodies);
+    for body in came {
+        let place = body.position;
+        assert!((place.y - 2.0 - place.z).abs() < 1e-3, "{place}");
+        assert!(
+            place.x > -1e-3 && place.x < 2.001 && place.z > -1e-3 && place.z < 2.001,
+            "{place}"
+        );
+    }
+    let half = came.iter().filter(|body| body.position.x > 1.0).count();
+    assert!(
+        half * 3 > came.len() && half * 3 < 2 * came.len(),
+        "{half} of {}",
+        came.len()
+    );
+}
+
+/// Balls that fall freely from an inlet to an outlet, of which each takes the same time; and a checkpoint between.
+#[test]
+fn residence_times_are_those_of_free_fall() {
+    let mut text = scene();
+    text["planes"] = json!([]);
+    text["bodies"] = json!([]);
+    text["gravity"] = json!([0, -10, 0]);
+    text["inlets"] = json!([ { "rate": 200, "count": 20, "shapes": { "ball": 1 },
+                               "region": { "min": [-0.5, 5, -0.5], "max": [0.5, 5, 0.5] } } ]);
+    text["outlets"] = json!([ { "inside": { "min": [-5, -5, -5], "max": [5, 0, 5] } } ]);
+    text["measure"] = json!({ "residence": true });
+    text["look_every"] = json!({ "seconds": 1e-3 });
+    let model = scene::parse(&text.to_string(), "fall.json".as_ref())
+        .unwrap()
+        .model;
+    let fresh = || Simulation::new(model.clone(), &Default::default()).unwrap();
+    let mut first = fresh();
+    first.run_until(0.5).unwrap();
+    let bytes = first.checkpoint().unwrap();
+    let mut second = fresh();
+    let checkpoint =
+        rockfall::simulation::checkpoint::Checkpoint::decode(bytes, "fall".as_ref()).unwrap();
+    checkpoint.restore(&mut second, "fall".as_ref()).unwrap();
+    second.run_until(1.3).unwrap();
+    let residence = &second.traffic().residence[0];
+    assert_eq!(residence.bodies, 20);
+    // Until the look after it has fallen 5 m.
+    assert!(
+        (residence.mean() - 1.0).abs() < 2e-3,
+        "{}",
+        residence.mean()
+    );
+    assert!(residence.deviation() < 1e-3, "{}", residence.deviation());
+    assert_eq!(
+        residence.classes().map(|class| class.bodies).sum::<u64>(),
+        20
+    );
+    assert!(second.traffic().arrivals.is_empty());
+}

@@ -29,6 +29,7 @@ mod fuzz;
 mod heat;
 mod impulse;
 mod json_schema;
+mod kinematic;
 mod layers;
 mod lost;
 mod machines;

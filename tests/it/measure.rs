@@ -396,3 +396,83 @@ fn measures_and_ends_that_make_no_sense_are_refused() {
         assert!(found.starts_with(expected), "{value}: {found}");
     }
 }
+
+/// A box whose sides shrink by e^-0.2, and a measure that takes the sides that it has then.
+#[test]
+fn a_kept_run_of_a_box_that_deforms_knows_its_sides() {
+    let scene = json!({
+        "version": 1, "gravity": [0, 0, 0], "duration": 0.1,
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-4 },
+        "materials": { "stone": { "density": 2500, "restitution": 0.1, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "stone" } },
+        "domain": { "min": [0, 0, 0], "max": [1, 1, 1], "periodic": [true, true, true] },
+        "deform": { "x": { "strain_rate": -2 } },
+        "output": { "every": { "seconds": 0.05 }, "vtk": [] },
+        "bodies": [ { "shape": "ball", "position": [0.5, 0.5, 0.5] } ] });
+    let folder = with_scene(&scene);
+    let ran = rockfall(
+        folder.path(),
+        &["run", "scene.json", "--out", "run", "--backend", "cpu"],
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let model = scene::parse(&scene.to_string(), Path::new("scene.json"))
+        .unwrap()
+        .model;
+    let kept = rockfall::output::KeptRun::open(&folder.path().join("run"), &model).unwrap();
+    for (index, strain) in [(0, 0.0_f64), (1, -0.1), (2, -0.2)] {
+        let period = kept.moment(index).unwrap().period;
+        let expected = DVec3::new(strain.exp(), 1.0, 1.0);
+        assert!((period - expected).length() < 5e-3, "{index}: {period}");
+    }
+}
+
+/// Balls that fall from an inlet to an outlet, which the file of residence times tells; and what wears, which VTK files have.
+#[test]
+fn a_run_writes_residence_times_and_wear() {
+    let mut scene = stack();
+    scene["duration"] = json!(1.2);
+    scene["planes"] = json!([]);
+    scene["bodies"] = json!([]);
+    scene["inlets"] = json!([ { "name": "spout", "rate": 50, "count": 4, "shapes": { "ball": 1 },
+                                "region": { "min": [-1, 4.9, -1], "max": [1, 4.9, 1] } } ]);
+    scene["outlets"] =
+        json!([ { "name": "hole", "inside": { "min": [-9, -9, -9], "max": [9, 0, 9] } } ]);
+    scene["walls"] = json!([ { "name": "chute", "mesh": { "file": "chute.obj" }, "material": "stone", "wear": { "finnie": 1e-9 } } ]);
+    scene["measure"] = json!({ "residence": true });
+    scene["output"] = json!({ "every": { "seconds": 1.2 }, "vtk": ["walls"] });
+    let folder = with_scene(&scene);
+    fs::write(
+        folder.path().join("chute.obj"),
+        "v 20 0 0\nv 21 0 0\nv 20 0 1\nf 1 2 3\n",
+    )
+    .unwrap();
+    let ran = rockfall(
+        folder.path(),
+        &["run", "scene.json", "--out", "run", "--backend", "cpu"],
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains("; there for "), "{}", ran.out);
+    let text = fs::read_to_string(folder.path().join("run/residence.csv")).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(
+        lines.next(),
+        Some("outlet,from_s,to_s,bodies,part_below,density_per_s")
+    );
+    let all: Vec<&str> = lines.collect();
+    assert!(all[0].starts_with("\"hole\","), "{text}");
+    let last = all.last().unwrap();
+    assert!(last.contains(",4,1,") || last.contains(",1,"), "{text}");
+    let vtk = fs::read_dir(folder.path().join("run/vtk"))
+        .unwrap()
+        .flatten()
+        .last()
+        .unwrap();
+    let bytes = fs::read(vtk.path()).unwrap();
+    assert!(String::from_utf8_lossy(&bytes).contains("Name=\"wear\""));
+    let (names, rows) = rows(&folder.path().join("run/statistics.csv"));
+    let column = names
+        .iter()
+        .position(|name| name == "chute_worn_m3")
+        .unwrap();
+    assert_eq!(rows.last().unwrap()[column], 0.0);
+}

@@ -1,6 +1,7 @@
 //! Walls made of triangles and of signed distances, on both engines.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{device, own};
@@ -557,4 +558,56 @@ fn a_mesh_says_how_large_it_is_and_in_which_unit() {
     let inches = scene(serde_json::json!({ "file": file, "units": "in", "scale": 2 }));
     let scaled = scene(serde_json::json!({ "file": file, "scale": 2.0 * 0.0254 }));
     assert_eq!(inches.model.walls, scaled.model.walls);
+}
+
+/// A ball that slides without friction over a square of two triangles under its weight wears it by k m g s, on its way only, and
+/// one that hits at an angle by what Finnie says of its angle.
+#[test]
+fn a_mesh_wears_where_balls_slide_and_a_checkpoint_keeps_it() {
+    let square = "v -1 0 -1\nv 1 0 -1\nv 1 0 1\nv -1 0 1\nf 1 3 2\nf 1 4 3\n";
+    let scene = json!({
+        "version": 1, "gravity": [0, -10, 0],
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-4 },
+        "materials": { "m": { "density": 2000, "restitution": 0.3, "friction": 0 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "m" } },
+        "walls": [ { "name": "plate", "mesh": { "file": "square.obj" }, "material": "m", "wear": { "archard": 1e-9 } } ],
+        "bodies": [ { "shape": "ball", "position": [-0.5, 0.0499, -0.2], "velocity": [1, 0, 0] } ] });
+    let files =
+        std::collections::BTreeMap::from([("square.obj".into(), square.as_bytes().to_vec())]);
+    let read = || {
+        scene::parse_with(&scene.to_string(), Path::new("wear.json"), &files)
+            .unwrap()
+            .model
+    };
+    let fresh = || Simulation::new(read(), &Default::default()).unwrap();
+    let mut whole = fresh();
+    whole.step(3000).unwrap();
+    let model = whole.shared_model();
+    let worn = whole.traffic().worn[0].clone();
+    // On the triangle of the corner at 1, -1 from x = z on.
+    let weight = model.shapes[0].mass * 10.0;
+    let expected = 1e-9 * weight * 0.3;
+    assert!(
+        (worn.iter().sum::<f64>() / expected - 1.0).abs() < 0.02,
+        "{worn:?}, {expected}"
+    );
+    assert_eq!(worn.iter().filter(|own| **own > 0.0).count(), 1, "{worn:?}");
+    whole.step(2000).unwrap();
+    let worn = whole.traffic().worn[0].clone();
+    let expected = [0.3, 0.2].map(|way| 1e-9 * weight * way);
+    let mut found = worn.clone();
+    found.sort_by(|a, b| b.total_cmp(a));
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found / expected - 1.0).abs() < 0.02, "{worn:?}");
+    }
+
+    let mut first = fresh();
+    first.step(3000).unwrap();
+    let bytes = first.checkpoint().unwrap();
+    let checkpoint =
+        rockfall::simulation::checkpoint::Checkpoint::decode(bytes, Path::new("wear")).unwrap();
+    let mut second = fresh();
+    checkpoint.restore(&mut second, Path::new("wear")).unwrap();
+    second.step(2000).unwrap();
+    assert_eq!(second.traffic().worn[0], worn);
 }

@@ -891,6 +891,146 @@ fn arrows_and_the_contact_network_are_those_of_the_state() {
 }
 
 /// Pixels in which two pictures differ.
+/// A block of balls that touch nearly, most of which others hide.
+const BLOCK: &str = r#"{
+    "version": 1,
+    "gravity": [0, -9.81, 0],
+    "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+    "shapes": { "pair": { "spheres": [ { "center": [-0.02, 0, 0], "radius": 0.05 }, { "center": [0.02, 0, 0], "radius": 0.05 } ],
+                          "material": "stone" } },
+    "contact": { "stiffness": 1e5 },
+    "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" } ],
+    "fills": [ { "count": 1200, "shapes": { "pair": 1 }, "placement": "grid", "orientation": [0, 0, 0, 1],
+                 "region": { "min": [-0.8, 0, -0.6], "max": [0.8, 2, 0.6] } } ]
+}"#;
+
+#[test]
+fn bodies_that_others_hide_are_left_out_and_no_others() {
+    let mut simulation = on_cpu(BLOCK);
+    let (mut whole, mut hiding) = (renderer(&simulation), renderer(&simulation));
+    let full = Look {
+        supersampling: 1,
+        ..Look::default()
+    };
+    let look = Look {
+        hides: true,
+        ..full
+    };
+    let from = |around: f64| Camera {
+        around,
+        target: DVec3::new(0.0, 0.5, 0.0),
+        distance: 4.0,
+        ..Camera::default()
+    };
+    let bodies = simulation.body_count();
+    // The first pictures find out what is in sight; then the camera turns, and comes near, and bodies fall.
+    for (around, distance, steps) in [
+        (0.5, 4.0, 0),
+        (0.5, 4.0, 0),
+        (0.5, 4.0, 200),
+        (2.5, 4.0, 0),
+        (2.5, 1.2, 0),
+        (4.0, 0.3, 50),
+        (0.5, 4.0, 50),
+    ] {
+        simulation.step(steps).unwrap();
+        let camera = Camera {
+            distance,
+            ..from(around)
+        };
+        let layers = [(&mut whole, full), (&mut hiding, look)].map(|(renderer, look)| {
+            renderer.update_for(&simulation, &look).unwrap();
+            renderer.picture(SIZE, &camera, &look, &[]).unwrap();
+            renderer.layers().unwrap().unwrap()
+        });
+        let [expected, found] = &layers;
+        let balls = expected.things.iter();
+        let balls = balls.filter(|thing| matches!(thing, Thing::Sphere(_)));
+        assert!(balls.count() > 100);
+        assert_eq!(found, expected, "{around} {distance}");
+        let seen = hiding.bodies_in_sight().unwrap().unwrap();
+        assert!(0 < seen && seen <= bodies, "{seen} of {bodies}");
+    }
+    // Nothing has moved since: now those in sight are known.
+    let camera = from(0.5);
+    hiding.picture(SIZE, &camera, &look, &[]).unwrap();
+    simulation.step(1).unwrap();
+    hiding.update_for(&simulation, &look).unwrap();
+    hiding.picture(SIZE, &camera, &look, &[]).unwrap();
+    let seen = hiding.bodies_in_sight().unwrap().unwrap();
+    assert!(seen < bodies / 2, "{seen} of {bodies} bodies are drawn");
+    assert_eq!(whole.bodies_in_sight().unwrap(), None);
+}
+
+#[test]
+fn a_picture_of_the_same_is_made_of_the_samples_of_before() {
+    let mut simulation = on_cpu(SCENE);
+    let mut renderer = renderer(&simulation);
+    let look = Look::default();
+    renderer.survey(&look).unwrap();
+    let first = renderer.picture(SIZE, &camera(), &look, &[]).unwrap();
+    renderer.update(&simulation).unwrap();
+    assert_eq!(
+        renderer.picture(SIZE, &camera(), &look, &[]).unwrap(),
+        first
+    );
+    // Whatever changes is drawn: the state, the camera, the look of a wall, colours, lines, the size.
+    let mut last = first;
+    let mut is_another =
+        |renderer: &mut Renderer, simulation: &Simulation, camera, look: &Look, lines: &[Line]| {
+            renderer.update(simulation).unwrap();
+            let next = renderer.picture(SIZE, &camera, look, lines).unwrap();
+            assert!(next != last);
+            last = next;
+        };
+    simulation.step(300).unwrap();
+    is_another(&mut renderer, &simulation, camera(), &look, &[]);
+    let nearer = Camera {
+        distance: 0.9 * camera().distance,
+        ..camera()
+    };
+    is_another(&mut renderer, &simulation, nearer, &look, &[]);
+    renderer.scene_mut().walls = vec![Default::default()];
+    renderer.scene_mut().walls[0].colour = Some([200, 20, 20]);
+    is_another(&mut renderer, &simulation, nearer, &look, &[]);
+    let coloured = Look {
+        colour_by: ColourBy::Index,
+        ..look
+    };
+    is_another(&mut renderer, &simulation, nearer, &coloured, &[]);
+    let dark = Look {
+        occlusion_samples: 0,
+        ..coloured
+    };
+    is_another(&mut renderer, &simulation, nearer, &dark, &[]);
+    let line = Line {
+        start: DVec3::new(-1.0, 1.0, 1.0),
+        end: DVec3::new(1.0, 1.0, 1.0),
+        colour: Vec3::X,
+        width: 2.0,
+    };
+    is_another(&mut renderer, &simulation, nearer, &dark, &[line]);
+}
+
+#[test]
+fn colours_of_loads_are_up_to_date_once_they_are_asked_for() {
+    let mut simulation = on_cpu(SCENE);
+    let mut renderer = renderer(&simulation);
+    let plain = Look::default();
+    simulation.step(100).unwrap();
+    // Loads are not copied for colours that do not mean them.
+    renderer.update_for(&simulation, &plain).unwrap();
+    let look = Look {
+        colour_by: ColourBy::Force,
+        ..plain
+    };
+    renderer.update_for(&simulation, &look).unwrap();
+    renderer.survey(&look).unwrap();
+    let found = renderer.picture(SIZE, &camera(), &look, &[]).unwrap();
+    assert!(renderer.most() > 0.0);
+    assert_eq!(found, picture(&simulation, &look));
+}
+
 fn changed(a: &RgbaImage, b: &RgbaImage) -> Vec<[f64; 2]> {
     let pixels = a.enumerate_pixels().zip(b.pixels());
     let differs = |a: [u8; 4], b: [u8; 4]| (0..3).any(|k| a[k].abs_diff(b[k]) > 8);

@@ -1254,7 +1254,6 @@ fn a_required_field_that_is_missing_is_named() {
         ("/shapes/ball/material", "shapes.ball.material"),
         ("/planes/0/normal", "planes[0].normal"),
         ("/bodies/0/shape", "bodies[0].shape"),
-        ("/fills/0/count", "fills[0].count"),
         ("/fills/0/region/min", "fills[0].region.min"),
     ] {
         let problem = problem(&without(balls(), pointer));
@@ -1992,4 +1991,116 @@ fn what_is_wrong_with_a_file_of_bodies_is_told_with_its_line() {
         let found = error.problems[0].to_string();
         assert!(found.contains(expected), "{text:?}: {found}");
     }
+}
+
+/// In both formats, as text and as bytes.
+#[test]
+fn bodies_come_from_vtk_files() {
+    let floats = |numbers: &[f32]| {
+        numbers
+            .iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect::<Vec<u8>>()
+    };
+    let older = "# vtk DataFile Version 3.0\nbed\nASCII\nDATASET POLYDATA\nPOINTS 2 float\n0 1 0.25 0.5 2 -1\n\
+                 VERTICES 2 4\n1 0 1 1\nPOINT_DATA 2\nSCALARS radius float 1\nLOOKUP_TABLE default\n0.5 0.25\n\
+                 VECTORS box float\n1 0 0 1 0 0\n";
+    let mut binary =
+        b"# vtk DataFile Version 3.0\nbed\nBINARY\nDATASET POLYDATA\nPOINTS 2 double\n".to_vec();
+    binary.extend(
+        [0.0, 1.0, 0.25, 0.5, 2.0, -1.0_f64]
+            .iter()
+            .flat_map(|x| x.to_be_bytes()),
+    );
+    binary.extend(b"\nPOINT_DATA 2\nFIELD FieldData 1\nradius 1 2 float\n");
+    binary.extend([0.5, 0.25_f32].iter().flat_map(|x| x.to_be_bytes()));
+    let mut xml = br#"<?xml version="1.0"?><VTKFile type="PolyData" byte_order="LittleEndian" header_type="UInt64"><PolyData>
+        <Piece NumberOfPoints="2"><PointData><DataArray type="Float32" Name="radius" format="appended" offset="0"/></PointData>
+        <Points><DataArray type="Float64" NumberOfComponents="3" format="ascii">0 1 0.25 0.5 2 -1</DataArray></Points>
+        </Piece></PolyData><AppendedData encoding="raw">_"#
+        .to_vec();
+    xml.extend(8_u64.to_le_bytes());
+    xml.extend(floats(&[0.5, 0.25]));
+    xml.extend(b"</AppendedData></VTKFile>");
+
+    let read = |bytes: &[u8]| {
+        let files = std::collections::BTreeMap::from([("bed".into(), bytes.to_vec())]);
+        let mut scene = ball();
+        scene["planes"] = json!([]);
+        scene["contact"] = json!({ "stiffness": 1e5 });
+        scene["bodies"] = json!({ "file": "bed", "shape": "ball" });
+        scene::parse_with(&scene.to_string(), Path::new("test.json"), &files)
+    };
+    for (what, bytes) in [
+        ("text", older.as_bytes()),
+        ("binary", &binary),
+        ("xml", &xml),
+    ] {
+        let found = read(bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let bodies = &found.model.bodies;
+        assert_eq!(bodies.len(), 2, "{what}");
+        assert_eq!(bodies[0].position, DVec3::new(0.0, 1.0, 0.25), "{what}");
+        assert_eq!(bodies[1].position, DVec3::new(0.5, 2.0, -1.0), "{what}");
+        let radius = |body: usize| found.model.shapes[bodies[body].shape].spheres[0].radius;
+        assert_eq!((radius(0), radius(1)), (0.5, 0.25), "{what}");
+        // Cut off anywhere, it is refused, or has no more than there is.
+        for end in (0..bytes.len()).step_by(7) {
+            if let Ok(scene) = read(&bytes[..end]) {
+                assert!(scene.model.bodies.len() <= 2, "{what}");
+            }
+        }
+    }
+    let compressed =
+        String::from_utf8_lossy(&xml).replace(" header_type", " compressor=\"zlib\" header_type");
+    let found = read(compressed.as_bytes()).unwrap_err().to_string();
+    assert!(
+        found.contains("bodies.file: found compressed data in \"bed\""),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_fill_is_given_by_mass_or_by_how_much_of_the_room_it_takes() {
+    let of = |fill: Value| {
+        let mut scene = ball();
+        scene["contact"] = json!({ "stiffness": 1e5 });
+        scene["bodies"] = json!([]);
+        scene["walls"] = json!([ { "name": "drum", "cylinder": { "radius": 0.4, "height": 1, "closed": true }, "side": "inside",
+                                   "position": [0, 1, 0], "material": "stone" } ]);
+        scene["fills"] = json!([fill]);
+        scene::parse(&scene.to_string(), Path::new("test.json")).unwrap()
+    };
+    let region = json!({ "min": [-0.4, 0.5, -0.4], "max": [0.4, 1.5, 0.4] });
+    let scene = of(
+        json!({ "mass": 100, "shapes": { "ball": 1 }, "region": region, "placement": "random" }),
+    );
+    let model = &scene.model;
+    let mass: f64 = model
+        .bodies
+        .iter()
+        .map(|body| model.shapes[body.shape].mass)
+        .sum();
+    assert!((mass - 100.0).abs() < 0.5 * model.shapes[0].mass, "{mass}");
+
+    let scene = of(
+        json!({ "solid_fraction": 0.5, "shapes": { "ball": 1 }, "region": region, "placement": "packed" }),
+    );
+    let model = &scene.model;
+    let radius = model.shapes[0].spheres[0].radius;
+    let solid = model.bodies.len() as f64 * 4.0 / 3.0 * PI * radius.powi(3);
+    let room = PI * 0.4 * 0.4;
+    // The room is found by looking at points of a grid.
+    assert!((solid / room - 0.5).abs() < 0.02, "{}", solid / room);
+    for body in &model.bodies {
+        let out = DVec3::new(body.position.x, 0.0, body.position.z).length();
+        assert!(out < 0.4 - 0.99 * radius, "{out}");
+    }
+    assert!(
+        scene
+            .notes
+            .iter()
+            .any(|note| note.contains("of the room in the region")),
+        "{:?}",
+        scene.notes
+    );
 }

@@ -208,7 +208,7 @@ fn wrong_stages_are_refused_with_their_places() {
         ),
         (
             r#"[ { "until": { } }, { } ]"#,
-            "stages[0].until: found neither \"speed_below\" nor \"kinetic_energy_below\"",
+            "stages[0].until: found none of them, expected one of \"speed_below\"",
         ),
         (
             r#"[ { "duration": -1 }, { } ]"#,
@@ -228,4 +228,69 @@ fn wrong_stages_are_refused_with_their_places() {
         let said = refused.map_or("nothing".to_owned(), |error| error.to_string());
         assert!(said.contains(expected), "{stages}: {said}");
     }
+}
+
+/// A lid comes down on a ball at 0.1 m/s and stops when it is there, within 100 steps.
+#[test]
+fn a_lid_is_lowered_until_it_touches() {
+    let stages = r#"[ { "until": { "touched": "lid" } }, { "motions": { "lid": {} } } ]"#;
+    let lid = r#""walls": [ { "name": "lid", "rectangle": { "size": [1, 1] }, "position": [0, 0.3, 0], "material": "stone",
+        "motion": { "velocity": [0, -0.1, 0] } }, "#;
+    let text = tray(stages)
+        .replace("\"walls\": [", lid)
+        .replace("0.11, 0]", "0.1, 0]")
+        .replace("0.0005", "0.0002");
+    on_both(&text, |mut simulation, engine| {
+        simulation.run_until(1.5).unwrap();
+        let (_, start) = simulation.stages().last().unwrap();
+        assert!((start - 1.0).abs() < 0.021, "{engine}: {start} s");
+        let snapshot = simulation.snapshot().unwrap();
+        let lid = snapshot.walls().next().unwrap();
+        let height = lid.moving.pose.position.y;
+        assert!((0.2 - height).abs() < 0.0021, "{engine}: {height} m");
+        assert_eq!(lid.moving.velocity, DVec3::ZERO, "{engine}");
+    });
+}
+
+/// A ball falls for half a second, while gravity turns up from nothing, then stays as it is: v = g t²/2T.
+#[test]
+fn gravity_follows_a_table() {
+    let text = tray("[]").replace("[0, 0.11, 0]", "[0, 50, 0]").replace(
+        "\"gravity\": [0, -10, 0]",
+        "\"gravity_table\": [[0, 0, 0, 0], [0.5, 0, -10, 0], [0.6, 0, 0, 0]]",
+    );
+    on_both(&text, |mut simulation, engine| {
+        for (time, expected) in [(0.25, -0.625), (0.5, -2.5), (0.6, -3.0), (1.0, -3.0)] {
+            simulation.run_until(time).unwrap();
+            let found = simulation.bodies().unwrap()[0].velocity.y;
+            assert!(
+                (found - expected).abs() < 0.002,
+                "{engine}, {time} s: {found} m/s"
+            );
+        }
+    });
+    let mut whole = simulate(&text);
+    whole.step(1500).unwrap();
+    let mut first = simulate(&text);
+    first.step(777).unwrap();
+    let checkpoint = Checkpoint::decode(first.checkpoint().unwrap(), Path::new("table")).unwrap();
+    let mut second = simulate(&text);
+    checkpoint.restore(&mut second, Path::new("table")).unwrap();
+    second.step(1500 - 777).unwrap();
+    let hash = |simulation: &mut Simulation| simulation.summary().unwrap().state_hash;
+    assert_eq!(hash(&mut whole), hash(&mut second));
+}
+
+#[test]
+fn what_touches_has_to_be_a_wall_that_moves() {
+    let wrong = |stages: &str| {
+        scene::parse(&tray(stages), Path::new("tray.json"))
+            .unwrap_err()
+            .to_string()
+    };
+    let found = wrong(r#"[ { "until": { "touched": "tray" } }, {} ]"#);
+    let expected = "stages[0].until.touched: found \"tray\", a wall that never moves, expected one that moves in some stage, or under load";
+    assert!(found.contains(expected), "{found}");
+    let found = wrong(r#"[ { "until": { "touched": "try" } }, {} ]"#);
+    assert!(found.contains("did you mean \"tray\"?"), "{found}");
 }

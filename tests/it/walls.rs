@@ -500,6 +500,36 @@ fn a_servo_keeps_its_force() {
     );
 }
 
+/// A servo with times stands still before it starts and after it ends, and goes on from a checkpoint.
+#[test]
+fn a_servo_starts_and_ends() {
+    let walls = json!([
+        { "name": "press", "rectangle": { "size": [0.5, 0.5] }, "position": [0, 1, 0], "material": "wall",
+          "servo": { "direction": [0, -1, 0], "force": 100, "max_speed": 0.5, "start": 0.1, "end": 0.3 } },
+        { "name": "floor", "plane": {}, "material": "wall" },
+    ]);
+    let bodies = json!([{ "shape": "ball", "position": [0, 0.05, 0] }]);
+    on_both(
+        &scene(walls, bodies).to_string(),
+        |mut simulation, engine| {
+            for (time, expected) in [(0.09, 1.0), (0.2, 0.95), (0.3, 0.9), (0.4, 0.9)] {
+                simulation.run_until(time).unwrap();
+                let press = simulation.walls().unwrap()[0].moving;
+                let height = press.pose.position.y;
+                assert!(
+                    (height - expected).abs() < 1e-4,
+                    "{engine}, {time} s: {height} m"
+                );
+            }
+            assert_eq!(
+                simulation.walls().unwrap()[0].moving.velocity,
+                DVec3::ZERO,
+                "{engine}"
+            );
+        },
+    );
+}
+
 /// A drum carries a body that cannot roll all the way round from the angular speed sqrt(g/R) (1 + 1/mu²)^(1/4)
 /// on: there friction is just enough everywhere.
 #[test]

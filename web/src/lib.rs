@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use js_sys::{Function, Map, Uint8Array};
 use rockfall::Options;
 use rockfall::render::Look;
+use rockfall::render::shaders::{NAMES, Texts};
 use rockfall::scene::{self, Placed, Problem};
+use rockfall::step::gpu::shaders::{Shader, source};
 use rockfall::viewer::Setup;
 use rockfall::viewer::page::Page;
 use serde_json::{Value, json};
@@ -173,6 +175,15 @@ pub fn build(path: &str, files: &Map<JsValue, JsValue>) -> Built {
             }
         }
     }
+}
+
+/// The name and the text of each shader, as JSON: for whoever has other compilers read them.
+#[wasm_bindgen]
+pub fn shaders() -> String {
+    let texts = Texts::BuiltIn;
+    let pictures = NAMES.iter().map(|name| (*name, texts.source(name)));
+    let passes = Shader::all().map(|shader| (shader.name(), source(shader)));
+    json!(pictures.chain(passes).collect::<Vec<_>>()).to_string()
 }
 
 /// A problem of the scene at `path` of `files`, with the file and the line that it is at.

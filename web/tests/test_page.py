@@ -230,6 +230,25 @@ class Page(unittest.TestCase):
         self.wait(page, "rockfall.simulation.status().bodies === 1")
         self.assert_quiet()
 
+    def test_every_shader_is_right_to_the_compiler_of_the_browser(self):
+        page = self.open("#scene=stack")
+        count, said = page.evaluate(
+            """async () => {
+                const { shaders } = await import("./rockfall_web.js");
+                const device = await (await navigator.gpu.requestAdapter()).requestDevice();
+                const all = JSON.parse(shaders());
+                const said = [];
+                for (const [name, code] of all) {
+                    const { messages } = await device.createShaderModule({ code }).getCompilationInfo();
+                    said.push(...messages.map(({ type, lineNum, message }) => `${name}:${lineNum}: ${type}: ${message}`));
+                }
+                device.destroy();
+                return [all.length, said];
+            }"""
+        )
+        self.assertGreater(count, 20)
+        self.assertEqual(said, [])
+
     def test_a_law_is_edited_with_the_compilers_message(self):
         page = self.open("#scene=custom_law")
         page.select_option("#file", "laws/walton_braun.wgsl")
@@ -410,7 +429,10 @@ class Page(unittest.TestCase):
         page.keyboard.press("Control+Enter")
         self.wait(page, "rockfall.simulation.status().bodies === 1")
         page.focus("#canvas")
+        # What is picked is what is seen: the picture has to be that of the new camera.
+        frames = self.status(page)["frames"]
         page.keyboard.press("f")
+        self.wait(page, f"rockfall.simulation.status().frames > {frames}")
         page.wait_for_timeout(1000)
         box = page.locator("#canvas").bounding_box()
         x, y = box["x"] + (box["width"] - 300) / 2, box["y"] + box["height"] / 2

@@ -10,12 +10,14 @@
 //! machine is, whatever the outliers.
 
 mod copy;
+mod drawing;
 mod machine;
 mod roofline;
 mod scenes;
 mod settled;
 mod spread;
 
+pub use drawing::{Draw, Drawing};
 pub use machine::{Machine, commit, features};
 pub use roofline::{PassRoofline, Roofline};
 pub use scenes::BenchScene;
@@ -68,6 +70,8 @@ pub struct Options {
     pub settle: Option<f64>,
     /// Whether to measure how fast the memory copies, and how near a step comes to that.
     pub roofline: bool,
+    /// How to draw pictures beside the steps, if that is to be measured; it takes the feature `render`.
+    pub draw: Option<Draw>,
 }
 
 /// How far a benchmark of a scene has come.
@@ -142,6 +146,8 @@ pub struct Measurement {
     pub roofline: Option<Roofline>,
     /// Dispatches and waits of the timed steps; `None` on the CPU.
     pub traffic: Option<Traffic>,
+    /// Speed of pictures beside the steps; `None` if that was not asked for.
+    pub drawing: Option<Drawing>,
     /// In how many of the timed steps of a repeat the neighbour lists were built.
     pub list_builds: u32,
     /// Size of all buffers of the engine, bytes.
@@ -354,6 +360,21 @@ impl Bench {
         } else {
             None
         };
+        #[cfg(feature = "render")]
+        let drawing = match &self.options.draw {
+            Some(draw) => {
+                again(simulation, &start, begin, warm_up_steps)?;
+                progress(Progress {
+                    stage: "drawing",
+                    done: 0,
+                    of: 1,
+                });
+                Some(drawing::draw(simulation, draw, ms_per_step.median)?)
+            }
+            None => None,
+        };
+        #[cfg(not(feature = "render"))]
+        let drawing = None;
         let model = simulation.model();
         Ok(Measurement {
             scene: model.name.clone(),
@@ -371,6 +392,7 @@ impl Bench {
             passes,
             roofline,
             traffic,
+            drawing,
             list_builds,
             memory_bytes,
             memory_bytes_per_sphere: memory_bytes as f64 / work.spheres,
@@ -527,6 +549,7 @@ mod tests {
             steps: None,
             settle: None,
             roofline: false,
+            draw: None,
         })
     }
 

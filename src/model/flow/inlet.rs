@@ -18,7 +18,7 @@ pub struct Inlet {
     /// Name.
     pub name: String,
     /// Which bodies, where and how fast: at random places in a box, which may have no width along an axis:
-    /// there, centres of mass come to lie in that face. Its count and placement mean nothing.
+    /// there, centres of mass come to lie in that face; or on triangles, whose bounds the box then has. Its count and placement mean nothing.
     pub fill: Fill,
     /// How many.
     pub rate: Rate,
@@ -28,6 +28,8 @@ pub struct Inlet {
     pub end: f64,
     /// Most bodies in all.
     pub most: u64,
+    /// Most mass in all, kg.
+    pub most_mass: f64,
 }
 
 /// How much an inlet brings.
@@ -47,6 +49,9 @@ impl Inlet {
         }
         let open = (time.min(self.end) - self.start).max(0.0);
         let shape = self.fill.shape_of(brought.bodies);
+        if brought.mass + 0.5 * shapes[shape].mass > self.most_mass {
+            return None;
+        }
         let due = match self.rate {
             Rate::Bodies(rate) => (brought.bodies + 1) as f64 <= rate * open,
             // The nearest mass that can be had of whole bodies.
@@ -98,7 +103,7 @@ impl Inlet {
 
     /// How far a body may stick out of the box, m.
     fn overhang(&self, radii: &[f64]) -> f64 {
-        if self.fill.min.cmplt(self.fill.max).all() {
+        if self.fill.face.is_none() && self.fill.min.cmplt(self.fill.max).all() {
             return 0.0;
         }
         let mix = self.fill.shapes.iter();
@@ -116,7 +121,8 @@ impl Inlet {
         occupied: &mut Occupied,
         walls: &[wall::Probe],
     ) -> Option<ModelBody> {
+        let key = (number, steps);
         self.fill
-            .place_one(shape, (number, steps), TRIES, shapes, occupied, walls)
+            .place_one(shape, key, TRIES, shapes, occupied, walls)
     }
 }

@@ -10,21 +10,28 @@
 
 mod breakage;
 mod explosion;
+mod face;
 mod inlet;
 mod outlet;
 mod probe;
+mod residence;
 
 pub use breakage::Breakage;
 pub use explosion::Explosion;
+pub use face::Face;
 pub use inlet::{Inlet, Rate};
 pub use outlet::{Outlet, Place};
 pub use probe::{Probe, Region};
+pub use residence::{Class, Residence};
+
+use std::collections::BTreeMap;
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
 use crate::model::deform::Deformation;
+use crate::model::wall::{Shape, Wall};
 
 /// The inlets, outlets and probes of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,6 +48,8 @@ pub struct Flow {
     pub explosions: Vec<Explosion>,
     /// Shapes of which the caller may add bodies, besides those that are there.
     pub spawn: Vec<usize>,
+    /// Whether outlets tell how long bodies were there.
+    pub residence: bool,
 }
 
 impl Flow {
@@ -94,6 +103,13 @@ pub struct Traffic {
     pub waiting: Vec<u64>,
     /// Amount that each outlet has taken away.
     pub outlets: Vec<Amount>,
+    /// When the bodies that inlets have brought and that are there came in: their ids, and the number of steps before. Only if it
+    /// is asked how long they stay, as is the next.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arrivals: BTreeMap<u64, u64>,
+    /// How long the bodies that each outlet has taken had been there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub residence: Vec<Residence>,
     /// Amount that has passed each probe that is a face.
     pub passed: Vec<Passed>,
     /// Which of the explosions are over.
@@ -104,6 +120,12 @@ pub struct Traffic {
     /// The number of steps after which each stage but the first began, of those that have begun.
     #[serde(default)]
     pub stages: Vec<u64>,
+    /// Volume that each triangle of a mesh that wears has lost, m³, wall by wall; none of a wall that does not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worn: Vec<Vec<f64>>,
+    /// The number of steps after which that was summed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worn_at: Option<u64>,
     /// How far the periodic box has deformed, if it does.
     #[serde(default)]
     pub deformation: Option<Deformation>,
@@ -116,6 +138,18 @@ pub struct Traffic {
     pub places: Vec<DVec3>,
 }
 
+/// Nothing lost as yet, of each triangle that wears.
+fn worn(model: &Model) -> Vec<Vec<f64>> {
+    if model.walls.iter().all(|wall| wall.wear.is_none()) {
+        return Vec::new();
+    }
+    let triangles = |wall: &Wall| match (&wall.wear, &wall.shape) {
+        (Some(_), Shape::Mesh(mesh)) => vec![0.0; mesh.triangles.len()],
+        _ => Vec::new(),
+    };
+    model.walls.iter().map(triangles).collect()
+}
+
 impl Traffic {
     /// Before the first look at a simulation of `model`.
     pub fn new(model: &Model) -> Traffic {
@@ -126,15 +160,23 @@ impl Traffic {
             explosions,
             every: _,
             spawn: _,
+            residence,
         } = &model.flow;
         Traffic {
             inlets: vec![Amount::default(); inlets.len()],
             waiting: vec![0; inlets.len()],
             outlets: vec![Amount::default(); outlets.len()],
+            arrivals: BTreeMap::new(),
+            residence: match residence {
+                true => vec![Residence::default(); outlets.len()],
+                false => Vec::new(),
+            },
             passed: vec![Passed::default(); probes.len()],
             exploded: vec![false; explosions.len()],
             broken: vec![Amount::default(); model.breakage_names.len()],
             stages: Vec::new(),
+            worn: worn(model),
+            worn_at: None,
             deformation: match model.domain {
                 Some(domain) if model.deforms() => {
                     let sides = domain.period().to_array();

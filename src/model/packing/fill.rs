@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::f64::consts::PI;
 use std::ops::Range;
+use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 use rand_chacha::ChaCha8Rng;
@@ -11,8 +12,10 @@ use thiserror::Error;
 
 use super::overlap::{SphereGrid, bounding_radius, spheres_of};
 use crate::math::display::Rounded;
+use crate::math::parallel::prelude::*;
 use crate::model::ModelBody;
-use crate::model::clump::{Clump, ClumpSphere};
+use crate::model::clump::{Clump, ClumpSphere, union_of_spheres};
+use crate::model::flow::Face;
 use crate::model::quantity::Quantities;
 use crate::model::wall::Probe;
 
@@ -41,6 +44,19 @@ pub enum Placement {
     },
     /// Anywhere, by random sequential addition, the largest bodies first.
     Random,
+    /// Anywhere, denser than at random: see [`pack`](mod@super::pack).
+    Packed,
+}
+
+/// How many bodies a fill has, where it does not say their number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wanted {
+    /// As many as come nearest to this mass, kg.
+    Mass(f64),
+    /// As many as come nearest to this volume, as a part of the room in the region.
+    SolidFraction(f64),
+    /// As many as fit; only with [`Placement::Packed`].
+    All,
 }
 
 /// How the bodies of a fill are turned.
@@ -60,6 +76,8 @@ pub enum Orientation {
 pub struct Fill {
     /// Number of bodies.
     pub count: usize,
+    /// Quantity from which the number of bodies follows, if it is not given: [`Fill::settle_count`] finds it.
+    pub wanted: Option<Wanted>,
     /// Mix of shapes: index of a shape, and its weight, above zero. A body is of a shape with
     /// the probability of its weight over the sum of weights.
     pub shapes: Vec<(usize, f64)>,
@@ -72,6 +90,8 @@ pub struct Fill {
     pub min: DVec3,
     /// Highest corner, m.
     pub max: DVec3,
+    /// Triangles on which the centres of mass come to lie of bodies that come [one by one](Fill::place_one), within the region.
+    pub face: Option<Arc<Face>>,
     /// How the bodies are turned.
     pub orientation: Orientation,
     /// Lowest and highest velocity, for each component, m/s.
@@ -158,6 +178,21 @@ pub enum FillError {
         blocked: u64,
         /// Distance between neighbouring sites, m.
         pitch: f64,
+    },
+    /// Bodies could not be eased apart.
+    #[error(
+        "{count} bodies are too many to pack: eased apart, {remaining} overlaps are left, the deepest {:.1} % of the \
+         smaller radius; enlarge the region, or take fewer bodies", 100.0 * worst
+    )]
+    Jammed {
+        /// Bodies wanted.
+        count: usize,
+        /// Their volume as a part of the room in the region.
+        solid_fraction: f64,
+        /// Overlaps that are left.
+        remaining: usize,
+        /// The deepest of them, as a fraction of the smaller radius.
+        worst: f64,
     },
     /// Nearly all of the region is inside or behind walls.
     #[error(
@@ -413,8 +448,54 @@ impl Fill {
         };
         match self.placement {
             Placement::Grid { spacing, jitter } => filling.on_grid(&mix, spacing, jitter),
-            Placement::Random => filling.at_random(&mix),
+            Placement::Random | Placement::Packed => filling.at_random(&mix),
         }
+    }
+
+    /// Finds the number of bodies where it follows from something else, between `walls` and with `shapes`, those of the
+    /// scene. The bodies are those that [`Fill::place`] draws.
+    pub fn settle_count(&mut self, shapes: &[Clump], walls: &[Probe]) {
+        let mass = |clump: &Clump| clump.mass;
+        let (wanted, of): (f64, &dyn Fn(&Clump) -> f64) = match self.wanted {
+            None => return,
+            Some(Wanted::Mass(wanted)) => (wanted, &mass),
+            Some(Wanted::SolidFraction(part)) => (part * self.room(walls), &volume),
+            Some(Wanted::All) => (super::pack::DENSEST * self.room(walls), &volume),
+        };
+        let mut measure = vec![0.0; shapes.len()];
+        for &(shape, _) in &self.shapes {
+            measure[shape] = of(&shapes[shape]);
+        }
+        let total = self.shapes.iter().map(|&(_, weight)| weight).sum();
+        let mut random = Random::new(self.seed);
+        let mut sum = 0.0;
+        self.count = 0;
+        loop {
+            let next = measure[self.choose_shape(total, &mut random)];
+            if self.count > 0 && sum + 0.5 * next > wanted {
+                return;
+            }
+            sum += next;
+            self.count += 1;
+        }
+    }
+
+    /// Volume of the region as far as walls leave it free, m³: by looking at the middles of 32 × 32 × 32 parts of it.
+    pub fn room(&self, walls: &[Probe]) -> f64 {
+        const PARTS: usize = 32;
+        let size = self.max - self.min;
+        let middle = 0.5 * (self.min + self.max);
+        let tiny = 1e-6 * size.min_element();
+        let is_free = |index: usize| {
+            let part = [index, index / PARTS, index / (PARTS * PARTS)];
+            let part = DVec3::from(part.map(|k| (k % PARTS) as f64 + 0.5)) / PARTS as f64;
+            let place = self.min + size * part;
+            let mut walls = walls.iter();
+            walls.all(|wall| wall.depth(place, tiny, 0.0).is_none() && !wall.parts(place, middle))
+        };
+        let all = PARTS * PARTS * PARTS;
+        let free = (0..all).into_par_iter().filter(|&index| is_free(index));
+        size.element_product() * free.count() as f64 / all as f64
     }
 
     /// The shape of the body with the number `number`, of those that come one by one.
@@ -426,7 +507,7 @@ impl Fill {
     /// One body at a random place, or none if `tries` places are taken; it takes its space.
     ///
     /// Along axes where the region has no width, the centre of mass comes to lie in it; along the
-    /// others, the body is whole within the region. What is random depends on `key` alone: the number
+    /// others, the body is whole within the region. With a face, the centre of mass comes to lie there. What is random depends on `key` alone: the number
     /// of the body, and which attempt it is.
     pub fn place_one(
         &self,
@@ -448,6 +529,14 @@ impl Fill {
         let flat = self.min.cmpge(self.max);
         for _ in 0..tries {
             let mut candidate = filling.candidate(shape);
+            if let Some(face) = &self.face {
+                let random = &mut filling.random;
+                candidate.move_by(face.point([random.unit(), random.unit(), random.unit()]));
+                if filling.is_free(&candidate) {
+                    return Some(filling.settle(candidate));
+                }
+                continue;
+            }
             let hull = candidate.bounding_box();
             let low = DVec3::select(flat, self.min, self.min - hull.min);
             let high = DVec3::select(flat, self.min, self.max - hull.max);
@@ -762,6 +851,11 @@ impl Lattice {
     }
 }
 
+/// Volume of a body, m³: what its spheres share counts once.
+pub(crate) fn volume(clump: &Clump) -> f64 {
+    union_of_spheres(&clump.spheres, 1.0).mass
+}
+
 fn sphere_volume(clump: &Clump) -> f64 {
     let cubes = clump.spheres.iter().map(|sphere| sphere.radius.powi(3));
     4.0 / 3.0 * PI * cubes.sum::<f64>()
@@ -850,11 +944,13 @@ mod tests {
     fn fill(count: usize, placement: Placement) -> Fill {
         Fill {
             count,
+            wanted: None,
             shapes: vec![(0, 2.0), (1, 3.0), (2, 1.0), (3, 1.0)],
             sizes: Vec::new(),
             placement,
             min: DVec3::new(-1.0, 0.0, -0.7),
             max: DVec3::new(0.8, 1.5, 0.9),
+            face: None,
             orientation: Orientation::Random,
             velocity: (DVec3::ZERO, DVec3::ZERO),
             angular_velocity: (DVec3::ZERO, DVec3::ZERO),

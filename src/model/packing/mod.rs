@@ -3,3 +3,4 @@
 pub mod fill;
 #[doc(hidden)]
 pub mod overlap;
+pub mod pack;

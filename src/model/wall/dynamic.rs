@@ -46,6 +46,23 @@ pub struct Servo {
     pub force: f64,
     /// m/s.
     pub max_speed: f64,
+    /// When it starts to press, s; the wall stands still before.
+    pub start: f64,
+    /// When it ends, s; the wall stands still from then on.
+    pub end: f64,
+}
+
+impl Servo {
+    /// Whether it presses in the step after so many, each of `time_step`, s.
+    pub(crate) fn presses(&self, steps: u64, time_step: f64) -> bool {
+        let [start, end] = self.turns(time_step);
+        (start..end).contains(&steps)
+    }
+
+    /// The numbers of steps after which it starts and ends.
+    pub(crate) fn turns(&self, time_step: f64) -> [u64; 2] {
+        [self.start, self.end].map(|time| (time / time_step).round() as u64)
+    }
 }
 
 impl RigidWall {

@@ -16,6 +16,7 @@ pub(crate) mod solid;
 mod surface;
 #[doc(hidden)]
 pub mod tree;
+mod wear;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub use motion::{Motion, Moving};
 pub use probe::Probe;
 pub use surface::Surface;
 use tree::Bounds;
+pub use wear::Wear;
 
 /// Something that bodies touch and that is no body: a plane, a cylinder and so on.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +52,8 @@ pub struct Wall {
     pub dynamic: Option<Dynamic>,
     /// Velocity of its surface in its own frame, as that of a belt that runs over it, m/s.
     pub belt: DVec3,
+    /// How bodies wear it, if they do and it is a mesh.
+    pub wear: Option<Wear>,
 }
 
 /// Where something is.
@@ -170,6 +174,7 @@ impl Wall {
             motion: None,
             dynamic: None,
             belt: DVec3::ZERO,
+            wear: None,
         }
     }
 

@@ -56,6 +56,16 @@ impl Check {
                     );
                 }
             }
+            if body.kinematic {
+                let without = [("fixed", body.fixed), ("sleep", file.sleep.is_some())];
+                for (other, _) in without.iter().filter(|(_, given)| *given) {
+                    self.problem(
+                        format_args!("{path}.kinematic"),
+                        format!("true beside {other:?}"),
+                        "one of the two",
+                    );
+                }
+            }
             let quantities = self.quantities(&path, body.quantities());
             let group = self.group(&path, body.group.as_ref(), groups);
             let (shape, orientation) = (shape?, orientation?);
@@ -66,7 +76,7 @@ impl Check {
                 orientation: clump.body_orientation(orientation),
                 velocity: vector(&body.velocity),
                 angular_velocity: vector(&body.angular_velocity),
-                fixed: body.fixed,
+                fixed: body.fixed || body.kinematic,
                 group,
                 quantities,
             })

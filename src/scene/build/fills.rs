@@ -12,8 +12,8 @@ use super::clumps::Shapes;
 use crate::model::ModelBody;
 use crate::model::clump::Clump;
 use crate::model::error::gigabytes;
-use crate::model::packing::fill::{self, FillError, Occupied};
-use crate::model::wall::Probe;
+use crate::model::packing::fill::{self, FillError, Occupied, Wanted, volume};
+use crate::model::packing::overlap::World;
 use crate::simulation::memory;
 
 impl Check {
@@ -59,30 +59,56 @@ impl Check {
             let quantities = self.quantities(&path, fill.quantities());
             let group = self.group(&path, fill.group.as_ref(), groups);
             let weights: f64 = mix.iter().map(|(_, weight)| weight).sum();
-            let spheres: f64 = mix
-                .iter()
-                .map(|&(shape, weight)| spheres_of(shape) * weight / weights)
-                .sum();
-            let count = fill.count as f64;
+            let mean = |of: &dyn Fn(usize) -> f64| -> f64 {
+                let parts = mix
+                    .iter()
+                    .map(|&(shape, weight)| of(shape) * weight / weights);
+                parts.sum()
+            };
+            let grown: f64 = match sizes.iter().map(|(_, weight)| weight).sum::<f64>() {
+                0.0 => 1.0,
+                all => sizes
+                    .iter()
+                    .map(|(size, weight)| size.powi(3) * weight / all)
+                    .sum(),
+            };
+            let spheres = mean(&spheres_of);
+            let (field, wanted) = self.wanted(&path, fill);
+            let of_shape = |of: fn(&Clump) -> f64| {
+                let clumps = &shapes.clumps;
+                grown * mean(&|shape| clumps[shape].as_ref().map_or(f64::INFINITY, of))
+            };
+            let room = region.map_or(0.0, |(min, max)| (max - min).element_product());
+            // Near enough to say whether they are too many.
+            let count = match wanted {
+                Some(_) if self.problems.len() > before => 1.0,
+                None => fill.count.unwrap_or(0) as f64,
+                Some(Wanted::Mass(mass)) => (mass / of_shape(|clump| clump.mass)).max(1.0),
+                Some(Wanted::SolidFraction(part)) => (part * room / of_shape(volume)).max(1.0),
+                Some(Wanted::All) => (room / of_shape(volume)).max(1.0),
+            };
             let spheres = count * spheres.max(1.0);
             total += spheres;
-            if fill.count == 0 {
-                let path = format_args!("{path}.count");
-                self.problem(path, "0", "a number of bodies, 1 or more");
+            let count = match fill.count {
+                Some(count) => count.to_string(),
+                None => rounded(count.round()),
+            };
+            let path_of_count = format!("{path}.{field}");
+            if fill.count == Some(0) {
+                self.problem(path_of_count, "0", "a number of bodies, 1 or more");
             } else if total > MAX_SPHERES as f64 {
                 self.problem(
-                    format_args!("{path}.count"),
-                    format!("{} bodies of {} spheres", fill.count, rounded(spheres)),
+                    path_of_count,
+                    format!("{count} bodies of {} spheres", rounded(spheres)),
                     &scene,
                 );
             } else if total > memory::FEW as f64 && total * memory::PREPARED as f64 > memory as f64
             {
                 self.problems.push(
                     Problem::new(
-                        format_args!("{path}.count"),
+                        path_of_count,
                         format!(
-                            "{} bodies, with which the scene has {} spheres, which take {} to place",
-                            fill.count,
+                            "{count} bodies, with which the scene has {} spheres, which take {} to place",
                             rounded(total),
                             gigabytes((total * memory::PREPARED as f64) as u64)
                         ),
@@ -104,12 +130,14 @@ impl Check {
             }
             if let (Some(region), Some(orientation)) = (region, orientation) {
                 fills.push(fill::Fill {
-                    count: fill.count as usize,
+                    count: fill.count.unwrap_or(0) as usize,
+                    wanted,
                     shapes: mix,
                     sizes,
                     placement,
                     min: region.0,
                     max: region.1,
+                    face: None,
                     orientation,
                     velocity,
                     angular_velocity,
@@ -120,6 +148,37 @@ impl Check {
             }
         }
         fills
+    }
+
+    /// Quantity from which the number of bodies of a fill follows, if it is not given, and the field that says so.
+    fn wanted(&mut self, path: &str, fill: &format::Fill) -> (&'static str, Option<Wanted>) {
+        let expected = "one of \"count\", \"mass\" and \"solid_fraction\"";
+        match (fill.count, fill.mass, fill.solid_fraction) {
+            (Some(_), None, None) => ("count", None),
+            (None, Some(mass), None) => {
+                let path = format_args!("{path}.mass");
+                self.number(path, mass, "a mass, kg", Sign::Positive);
+                ("mass", Some(Wanted::Mass(mass)))
+            }
+            (None, None, Some(part)) => {
+                if !(part > 0.0 && part < 1.0) {
+                    self.problem(
+                        format_args!("{path}.solid_fraction"),
+                        exact(part),
+                        "a part of the region, greater than 0 and less than 1",
+                    );
+                }
+                ("solid_fraction", Some(Wanted::SolidFraction(part)))
+            }
+            (None, None, None) if fill.placement == Placement::Packed => {
+                ("region", Some(Wanted::All))
+            }
+            (count, mass, part) => {
+                let given = [count.is_some(), mass.is_some(), part.is_some()];
+                self.not_one(path, &given, expected);
+                ("count", None)
+            }
+        }
     }
 
     /// The shapes of a mix that are right, with their weights.
@@ -168,9 +227,13 @@ impl Check {
             let Some(length) = length else { continue };
             let path = format_args!("{path}.{field}");
             self.number(path, length, "a length, m", sign);
-            if fill.placement == Placement::Random {
+            if fill.placement != Placement::Grid {
+                let expected = match fill.placement {
+                    Placement::Packed => "nothing with the placement \"packed\"",
+                    _ => "nothing with the placement \"random\"",
+                };
                 self.problems.push(
-                    Problem::new(path, exact(length), "nothing with the placement \"random\"")
+                    Problem::new(path, exact(length), expected)
                         .help("leave it out, or place on a \"grid\""),
                 );
             }
@@ -181,6 +244,7 @@ impl Check {
                 jitter: fill.jitter.unwrap_or(0.0),
             },
             Placement::Random => fill::Placement::Random,
+            Placement::Packed => fill::Placement::Packed,
         }
     }
 
@@ -218,26 +282,47 @@ impl Check {
         fits.then(|| (vector(&region.min), vector(&region.max)))
     }
 
-    /// Adds the bodies of the fills.
+    /// Adds the bodies of the fills, and sets the number of those of which as many were wanted as fit.
     pub(super) fn place(
         &mut self,
         mut bodies: Vec<ModelBody>,
-        fills: &[fill::Fill],
-        shapes: &[Clump],
-        walls: &[Probe],
+        fills: &mut [fill::Fill],
+        world: World,
     ) -> Result<Vec<ModelBody>, Vec<Problem>> {
         if fills.is_empty() {
             return Ok(bodies);
         }
+        let shapes = world.shapes;
         let mut occupied = Occupied::new(shapes);
         for body in &bodies {
             occupied.insert(body, shapes);
         }
-        for (index, fill) in fills.iter().enumerate() {
-            match fill.place(shapes, &mut occupied, walls) {
-                Ok(placed) => bodies.extend(placed),
-                Err(error) => return Err(vec![unplaced(index, &error)]),
+        for (index, fill) in fills.iter_mut().enumerate() {
+            let placed = match fill.placement {
+                fill::Placement::Packed => fill.pack(&bodies, world).inspect(|placed| {
+                    placed.iter().for_each(|body| occupied.insert(body, shapes));
+                }),
+                _ => fill.place(shapes, &mut occupied, world.walls),
+            };
+            let placed = placed.map_err(|error| vec![unplaced(index, &error)])?;
+            if let Some(wanted) = fill.wanted {
+                fill.count = placed.len();
+                let solid: f64 = placed.iter().map(|body| volume(&shapes[body.shape])).sum();
+                let mass: f64 = placed.iter().map(|body| shapes[body.shape].mass).sum();
+                let of_room = match wanted {
+                    Wanted::Mass(_) => String::new(),
+                    _ => format!(
+                        ", {} % of the room in the region",
+                        rounded(100.0 * solid / fill.room(world.walls))
+                    ),
+                };
+                self.notes.push(format!(
+                    "fills[{index}]: {} bodies of {} kg together{of_room}",
+                    placed.len(),
+                    rounded(mass)
+                ));
             }
+            bodies.extend(placed);
         }
         Ok(bodies)
     }
@@ -282,6 +367,22 @@ fn unplaced(index: usize, error: &FillError) -> Problem {
             format!("room for {count} bodies; there was for {placed}"),
         )
         .help("enlarge the region, or reduce \"count\" or \"spacing\""),
+        FillError::Jammed {
+            count,
+            solid_fraction,
+            remaining,
+            worst,
+        } => Problem::new(
+            format_args!("{path}.region"),
+            format!(
+                "{count} bodies, {} % of the room in it; eased apart, they still overlap in {remaining} places, by up to \
+                 {} % of the smaller radius",
+                rounded(100.0 * solid_fraction),
+                rounded(100.0 * worst)
+            ),
+            "room for all of them: spheres packed at random take at most about 62 %, long bodies less",
+        )
+        .help("enlarge the region, or take fewer bodies; without a number, as many come as fit"),
         FillError::Walled {
             placed,
             count,

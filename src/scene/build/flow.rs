@@ -1,12 +1,15 @@
 //! Inlets, outlets and probes.
 
+use std::sync::Arc;
+
 use glam::DVec3;
 
 use super::super::error::{Problem, exact};
+use super::super::files::Folder;
 use super::super::format::{self, Outside, Probe, SceneFile, Sizes};
 use super::check::{Check, Names, Sign, named, vector};
 use super::clumps::Shapes;
-use crate::model::flow::{self, Inlet, Outlet, Place, Rate, Region};
+use crate::model::flow::{self, Face, Inlet, Outlet, Place, Rate, Region};
 use crate::model::packing::fill::{Fill, Placement};
 
 /// Time steps from one look to the next unless the scene says otherwise.
@@ -23,6 +26,7 @@ impl Check {
         names: &Names,
         materials: &Names,
         groups: &Names,
+        folder: Folder,
         shapes: &mut Shapes,
     ) -> Vec<Inlet> {
         let mut inlets = Vec::new();
@@ -34,7 +38,7 @@ impl Check {
             let material = inlet.material.as_ref();
             let mix = self.mix_of_material(&path, mix, material, materials, shapes);
             let sizes = self.sizes(&path, inlet.sizes.as_ref());
-            let region = self.range(format_args!("{path}.region"), &inlet.region, false);
+            let place = self.place_of_inlet(&path, inlet, folder);
             let orientation = self.turned(&path, &inlet.orientation);
             let velocity = self.velocities(format_args!("{path}.velocity"), &inlet.velocity);
             let angular_velocity = self.velocities(
@@ -65,18 +69,27 @@ impl Check {
                     "a number of bodies, 1 or more",
                 );
             }
-            let (Some(rate), Some((min, max)), Some(orientation)) = (rate, region, orientation)
+            if let Some(mass) = inlet.mass {
+                let path = format_args!("{path}.mass");
+                self.number(path, mass, "a mass, kg", Sign::Positive);
+            }
+            let (Some(rate), Some((min, max, face)), Some(orientation)) =
+                (rate, place, orientation)
             else {
                 continue;
             };
-            if (0..3).filter(|&axis| min[axis] == max[axis]).count() > 1 {
+            if face.is_none() && (0..3).filter(|&axis| min[axis] == max[axis]).count() > 1 {
                 self.problem(
                     format_args!("{path}.region"),
                     "a line or a point",
                     "a box, or a face: a box without width along one axis",
                 );
             }
-            self.in_domain(&path, file, min, max);
+            let field = match face {
+                Some(_) => "mesh",
+                None => "region",
+            };
+            self.in_domain(&format!("{path}.{field}"), file, min, max);
             if self.problems.len() > before {
                 continue;
             }
@@ -84,11 +97,13 @@ impl Check {
                 name: named(inlet.name.as_ref(), "inlet", index),
                 fill: Fill {
                     count: 0,
+                    wanted: None,
                     shapes: mix,
                     sizes,
                     placement: Placement::Random,
                     min,
                     max,
+                    face,
                     orientation,
                     velocity,
                     angular_velocity,
@@ -100,12 +115,48 @@ impl Check {
                 start: inlet.start,
                 end: inlet.end.unwrap_or(f64::INFINITY),
                 most: inlet.count.unwrap_or(u64::MAX),
+                most_mass: inlet.mass.unwrap_or(f64::INFINITY),
             });
         }
         inlets
     }
 
-    /// Refuses an inlet whose region, from `min` to `max`, has nothing in common with the domain.
+    /// Corners of the box in which bodies of an inlet come in, and the triangles on which, if it has some.
+    fn place_of_inlet(
+        &mut self,
+        path: &str,
+        inlet: &format::Inlet,
+        folder: Folder,
+    ) -> Option<(DVec3, DVec3, Option<Arc<Face>>)> {
+        match (&inlet.region, &inlet.mesh) {
+            (Some(region), None) => {
+                let (min, max) = self.range(format_args!("{path}.region"), region, false)?;
+                Some((min, max, None))
+            }
+            (None, Some(mesh)) => {
+                let path = format!("{path}.mesh");
+                let read = self.mesh(&path, &mesh.file, (mesh.scale, mesh.units), folder)?;
+                let corners = read.triangles.iter().map(|own| read.corners(*own));
+                let Some(face) = Face::new(corners) else {
+                    self.problem(
+                        format_args!("{path}.file"),
+                        format!("triangles without any area in {:?}", mesh.file),
+                        "at least one with an area",
+                    );
+                    return None;
+                };
+                let (min, max) = face.bounds();
+                Some((min, max, Some(Arc::new(face))))
+            }
+            (region, mesh) => {
+                let given = [region.is_some(), mesh.is_some()];
+                self.not_one(path, &given, "either \"region\" or \"mesh\"");
+                None
+            }
+        }
+    }
+
+    /// Refuses an inlet whose region, written at `path` and from `min` to `max`, has nothing in common with the domain.
     fn in_domain(&mut self, path: &str, file: &SceneFile, min: DVec3, max: DVec3) {
         let Some(domain) = &file.domain else {
             return;
@@ -114,7 +165,7 @@ impl Check {
             let (low, high) = (domain.min.0[axis], domain.max.0[axis]);
             if min[axis] > high || max[axis] < low {
                 self.problem(
-                    format_args!("{path}.region"),
+                    path,
                     format!(
                         "{} to {} along {name}, which is outside of the domain",
                         exact(min[axis]),
@@ -296,7 +347,7 @@ impl Check {
                 ];
                 self.not_one(
                     path,
-                    given,
+                    &given,
                     "exactly one of \"box\", \"cylinder\", \"face\" and \"disc\"",
                 );
                 None
@@ -430,7 +481,7 @@ impl Check {
                 ];
                 self.not_one(
                     &path,
-                    given,
+                    &given,
                     "exactly one of \"uniform\", \"normal\", \"log_normal\" and \"table\"",
                 );
                 Vec::new()
@@ -439,7 +490,7 @@ impl Check {
     }
 
     /// A problem: not exactly one of some fields is given.
-    fn not_one(&mut self, path: &str, given: [bool; 4], expected: &str) {
+    pub(super) fn not_one(&mut self, path: &str, given: &[bool], expected: &str) {
         let found = match given.iter().filter(|given| **given).count() {
             0 => "none of them".to_owned(),
             count => format!("{count} of them"),

@@ -34,6 +34,20 @@ impl<'a> NamedBodies<'a> {
             indices: named().map(|(index, _)| before + index).collect(),
         }
     }
+
+    /// Ids and names of those that are fixed or kinematic, but for the names that a builder gives.
+    pub(super) fn held(&self, file: &SceneFile) -> Vec<(u64, String)> {
+        let all = self.indices.iter().zip(&self.names.list);
+        let bodies = file.bodies.iter().filter(|body| body.name.is_some());
+        let held = all.zip(bodies).filter(|((_, name), body)| {
+            let given = name
+                .strip_prefix("body ")
+                .is_some_and(|rest| rest.parse::<u64>().is_ok());
+            (body.fixed || body.kinematic) && !given
+        });
+        held.map(|((index, name), _)| (*index as u64, (*name).to_owned()))
+            .collect()
+    }
 }
 
 impl Check {

@@ -1,5 +1,8 @@
 //! Bodies from a file.
 
+mod npz;
+mod vtk;
+
 use std::collections::HashMap;
 
 use super::super::error::{Problem, exact};
@@ -14,6 +17,33 @@ struct Rows {
     names: Vec<String>,
     /// Row by row, with the line of each.
     rows: Vec<(usize, Vec<f64>)>,
+    /// Names of what the file has besides, and is no column.
+    others: Vec<String>,
+}
+
+/// Columns of the components of what has one or more for each row: `position_x` and so on.
+fn components(
+    name: &str,
+    rows: usize,
+    components: usize,
+    numbers: &[f64],
+) -> Vec<(String, Vec<f64>)> {
+    let column = |index: usize| -> Vec<f64> {
+        (0..rows)
+            .map(|row| numbers[row * components + index])
+            .collect()
+    };
+    if components == 1 {
+        return vec![(name.to_owned(), column(0))];
+    }
+    let of = |index: usize| {
+        let axis = ["x", "y", "z", "w"]
+            .get(index)
+            .map(|axis| (*axis).to_owned());
+        let axis = axis.unwrap_or_else(|| index.to_string());
+        (format!("{name}_{axis}"), column(index))
+    };
+    (0..components).map(of).collect()
 }
 
 /// The scene with the bodies of its file in place of the file, and what to note about them; `None` if it names none.
@@ -52,16 +82,20 @@ pub(super) fn expand(
             expected,
         ))
     };
-    let text = std::str::from_utf8(&bytes).map_err(|_| {
-        wrong(
-            0,
-            "bytes that are not text".to_owned(),
-            "CSV, or a dump of LAMMPS or LIGGGHTS in text",
-        )
-    })?;
-    let read = match text.trim_start().starts_with("ITEM:") {
-        true => dump(text),
-        false => csv(text),
+    let read = if bytes.starts_with(b"PK") {
+        npz::read(&bytes)
+    } else if vtk::is_vtk(&bytes) {
+        vtk::read(&bytes)
+    } else {
+        match std::str::from_utf8(&bytes) {
+            Ok(text) if text.trim_start().starts_with("ITEM:") => dump(text),
+            Ok(text) => csv(text),
+            Err(_) => Err((
+                0,
+                "bytes that are not text".to_owned(),
+                "CSV, a dump of LAMMPS or LIGGGHTS in text, NPZ, or VTK",
+            )),
+        }
     };
     let rows = read.map_err(|(line, found, expected)| wrong(line, found, expected))?;
     if rows.rows.is_empty() {
@@ -115,7 +149,11 @@ fn csv(text: &str) -> Result<Rows, Mistake> {
     }
     let rows = lines.map(|(number, line)| row(number, cells(line).iter(), names.len()));
     let rows = rows.collect::<Result<_, _>>()?;
-    Ok(Rows { names, rows })
+    Ok(Rows {
+        names,
+        rows,
+        others: Vec::new(),
+    })
 }
 
 /// The last state of a dump.
@@ -149,7 +187,11 @@ fn dump(text: &str) -> Result<Rows, Mistake> {
             "all of them",
         ));
     }
-    Ok(Rows { names, rows })
+    Ok(Rows {
+        names,
+        rows,
+        others: Vec::new(),
+    })
 }
 
 fn row(
@@ -199,8 +241,8 @@ impl<'a> Bodies<'a> {
         let mut used = Vec::new();
         let mut find = |names: &[String]| -> Option<usize> {
             let found = rows.names.iter().position(|own| {
-                let own = own.to_ascii_lowercase();
-                names.contains(&own)
+                let own = own.to_ascii_lowercase().replace('_', "");
+                names.iter().any(|name| name.replace('_', "") == own)
             })?;
             used.push(found);
             Some(found)
@@ -214,7 +256,9 @@ impl<'a> Bodies<'a> {
         let mut three = |stems: [&str; 3]| -> Option<[usize; 3]> {
             all(stems, &AXES).and_then(|list| list.try_into().ok())
         };
-        let position = three(["", "position_", "pos_"]);
+        // Of states of our own, in which the position is that of the centre of mass.
+        let origin = three(["origin_"; 3]);
+        let position = origin.or_else(|| three(["", "position_", "pos_"]));
         let velocity = three(["v", "velocity_", "vel_"]);
         let spin = three(["omega", "angular_velocity_", "w"]);
         let orientation = all(["q", "orientation_", "quat"], &["x", "y", "z", "w"])
@@ -387,6 +431,7 @@ impl<'a> Bodies<'a> {
         let unused: Vec<&str> = unused
             .filter(|(index, _)| !self.used.contains(index))
             .map(|(_, name)| name.as_str())
+            .chain(rows.others.iter().map(String::as_str))
             .collect();
         let plural = if count == 1 { "body" } else { "bodies" };
         let mut note = format!("bodies: {count} {plural} of {:?}", self.from.file);

@@ -41,6 +41,7 @@ impl<'a> From<&'a format::Pair> for Resistances<'a> {
 impl Check {
     pub(super) fn settings(&mut self, file: &SceneFile) {
         self.vector("gravity", &file.gravity, "an acceleration, m/s²");
+        self.gravity_table(file);
         self.number("duration", file.duration, "a time, s", Sign::NotNegative);
         let from_file = file.bodies.len() + file.fills.len() + file.inlets.len();
         if from_file == 0 && file.start.is_none() && file.spawn.is_empty() {
@@ -49,6 +50,47 @@ impl Check {
                 "neither bodies nor fills nor inlets",
                 "at least one body, under \"bodies\" or \"fills\", or an inlet",
             );
+        }
+    }
+
+    fn gravity_table(&mut self, file: &SceneFile) {
+        let Some(rows) = &file.gravity_table else {
+            return;
+        };
+        if rows.is_empty() {
+            self.problem(
+                "gravity_table",
+                "no rows",
+                "at least one, such as [0, 0, -9.81, 0]",
+            );
+        }
+        let mut before = f64::NEG_INFINITY;
+        for (index, row) in rows.iter().enumerate() {
+            let path = format!("gravity_table[{index}]");
+            let [time, components @ ..] = row.0;
+            self.number(
+                format_args!("{path}[0]"),
+                time,
+                "a time, s",
+                Sign::NotNegative,
+            );
+            for (axis, component) in (1..).zip(components) {
+                let path = format_args!("{path}[{axis}]");
+                self.number(path, component, "an acceleration, m/s²", Sign::Any);
+            }
+            if time <= before {
+                let expected =
+                    format!("a time after that of the row before, {} (s)", exact(before));
+                self.problem(format_args!("{path}[0]"), exact(time), expected);
+            }
+            before = time;
+        }
+        for (index, stage) in file.stages.iter().enumerate() {
+            if stage.gravity.is_some() {
+                let path = format_args!("stages[{index}].gravity");
+                let expected = "none, since the scene has a \"gravity_table\"";
+                self.problem(path, "a gravity of its own", expected);
+            }
         }
     }
 

@@ -14,6 +14,13 @@ impl Check {
         if let Some(interval) = measure.every {
             self.interval("measure.every", interval);
         }
+        if measure.residence && (file.inlets.is_empty() || file.outlets.is_empty()) {
+            self.problem(
+                "measure.residence",
+                "true in a scene without both inlets and outlets",
+                "false, or at least one of each: it is the time between them",
+            );
+        }
         if let Some(mixing) = &measure.mixing {
             let path = "measure.mixing";
             let given = [

@@ -34,6 +34,8 @@ use super::placed::Placed;
 use crate::model::clump::Clump;
 use crate::model::flow::Flow;
 use crate::model::forces::Forces;
+use crate::model::gravity::GravityTable;
+use crate::model::packing::fill::Wanted;
 use crate::model::packing::overlap::World;
 use crate::model::stage::Stages;
 use crate::model::wall::Probe;
@@ -104,7 +106,14 @@ pub(super) fn build(
     check.run_until(file, &walls);
     let view = check.view(file);
     let mut fills = check.fills(file, &shape_names, &materials, &group_names, &mut shapes);
-    let mut inlets = check.inlets(file, &shape_names, &materials, &group_names, &mut shapes);
+    let mut inlets = check.inlets(
+        file,
+        &shape_names,
+        &materials,
+        &group_names,
+        folder,
+        &mut shapes,
+    );
     let outlets = check.outlets(file);
     let spawn = check.spawn(file, &shape_names);
     let probes = check.probes(file);
@@ -134,23 +143,27 @@ pub(super) fn build(
         .iter()
         .map(|wall| Probe::new(wall, domain.as_ref()))
         .collect();
+    for fill in &mut fills {
+        fill.settle_count(&shapes, &wall_probes);
+    }
     let count = bodies.len() + fills.iter().map(|fill| fill.count).sum::<usize>();
+    let open = fills.iter().any(|fill| fill.wanted == Some(Wanted::All));
     let fits = |body: &ModelBody| body.shape < shapes.len() && body.group < groups.len();
-    let placed =
-        placed.filter(|placed| placed.bodies.len() == count && placed.bodies.iter().all(fits));
+    let placed = placed
+        .filter(|placed| (open || placed.bodies.len() == count) && placed.bodies.iter().all(fits));
     let bodies = match placed {
         Some(placed) => placed.bodies.clone(),
         None => {
-            let bodies = check.place(bodies, &fills, &shapes, &wall_probes)?;
-            let kept = Kept {
-                bodies: started_bodies,
-                walls: &started.kept_walls,
-            };
             let world = World {
                 shapes: &shapes,
                 groups: &groups,
                 walls: &wall_probes,
                 domain: domain.as_ref(),
+            };
+            let bodies = check.place(bodies, &mut fills, world)?;
+            let kept = Kept {
+                bodies: started_bodies,
+                walls: &started.kept_walls,
             };
             check
                 .initial_overlap(file, bodies, &fills, world, &kept)?
@@ -170,7 +183,12 @@ pub(super) fn build(
             .push("bodies: all of them are fixed, so nothing will move".into());
     }
 
-    let gravity = vector(&file.gravity);
+    let gravity_table = GravityTable {
+        rows: gravity_rows(file),
+    };
+    let gravity = gravity_table
+        .largest()
+        .unwrap_or_else(|| vector(&file.gravity));
     let explosions = explosions::explosions(file, &named, &bodies, &mut shapes)?;
     let breakage = breakage::breakage(file, &mut shapes)?;
     let names: Vec<String> = file.materials.names().map(String::from).collect();
@@ -265,7 +283,8 @@ pub(super) fn build(
 
     let model = Model {
         name: file.name.clone().unwrap_or_else(|| stem.into()),
-        gravity,
+        gravity: gravity_table.at(0, seconds).unwrap_or(gravity),
+        gravity_table,
         duration: file.duration,
         time_step: seconds,
         integrator: match file.integrator {
@@ -287,12 +306,17 @@ pub(super) fn build(
             probes,
             explosions,
             spawn,
+            residence: file
+                .measure
+                .as_ref()
+                .is_some_and(|measure| measure.residence),
         },
         breakage,
         breakage_names: (0..)
             .zip(&file.breakage)
             .map(|(index, rule)| rule.name.clone().unwrap_or(format!("breakage {index}")))
             .collect(),
+        held: named.held(file),
         history: started.history,
         forces: Forces {
             groups,
@@ -322,6 +346,16 @@ pub(super) fn build(
         // Some are of where bodies were placed.
         notes: placed.map_or(check.notes, |placed| placed.notes.clone()),
     })
+}
+
+/// The table of gravity over time: times, s, and accelerations, m/s².
+fn gravity_rows(file: &SceneFile) -> Vec<(f64, glam::DVec3)> {
+    let rows = file.gravity_table.iter().flatten();
+    let row = |row: &format::List<f64, 4>| {
+        let [time, x, y, z] = row.0;
+        (time, glam::DVec3::new(x, y, z))
+    };
+    rows.map(row).collect()
 }
 
 fn smallest_radius(shapes: &[Clump]) -> f64 {

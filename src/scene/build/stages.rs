@@ -27,7 +27,7 @@ impl Check {
         for (index, stage) in file.stages.iter().enumerate() {
             let path = format!("stages[{index}]");
             let is_last = index + 1 == file.stages.len();
-            let end = self.end_of_stage(&path, stage, is_last);
+            let end = self.end_of_stage(&path, stage, is_last, &names);
             if index == 0 {
                 self.unchanged(&path, stage);
             }
@@ -69,10 +69,25 @@ impl Check {
                 deform,
             });
         }
+        for (index, stage) in stages.iter().enumerate() {
+            if let Some(Until::Touched(wall)) = stage.end.and_then(|end| end.until)
+                && !walls[wall].works()
+            {
+                let found = format!("{:?}, a wall that never moves", walls[wall].name);
+                let path = format!("stages[{index}].until.touched");
+                self.problem(path, found, "one that moves in some stage, or under load");
+            }
+        }
         (stages, staged_pairs)
     }
 
-    fn end_of_stage(&mut self, path: &str, stage: &format::Stage, is_last: bool) -> Option<End> {
+    fn end_of_stage(
+        &mut self,
+        path: &str,
+        stage: &format::Stage,
+        is_last: bool,
+        walls: &Names,
+    ) -> Option<End> {
         let given = [
             ("duration", stage.duration.is_some()),
             ("until", stage.until.is_some()),
@@ -98,25 +113,31 @@ impl Check {
             let path = format_args!("{path}.duration");
             self.number(path, duration, "a time, s", Sign::Positive);
         }
-        let until = stage.until.and_then(|until| {
+        let until = stage.until.as_ref().and_then(|until| {
             let path = format!("{path}.until");
-            match (until.speed_below, until.kinetic_energy_below) {
-                (Some(speed), None) => {
+            match (
+                until.speed_below,
+                until.kinetic_energy_below,
+                &until.touched,
+            ) {
+                (Some(speed), None, None) => {
                     let path = format_args!("{path}.speed_below");
                     self.number(path, speed, "a speed, m/s", Sign::Positive);
                     Some(Until::SpeedBelow(speed))
                 }
-                (None, Some(energy)) => {
+                (None, Some(energy), None) => {
                     let path = format_args!("{path}.kinetic_energy_below");
                     self.number(path, energy, "an energy, J", Sign::Positive);
                     Some(Until::KineticEnergyBelow(energy))
                 }
-                (speed, _) => {
-                    let found = match speed {
-                        Some(_) => "both \"speed_below\" and \"kinetic_energy_below\"",
-                        None => "neither \"speed_below\" nor \"kinetic_energy_below\"",
-                    };
-                    self.problem(path, found, "one of them");
+                (None, None, Some(wall)) => self
+                    .resolve(format_args!("{path}.touched"), wall, walls)
+                    .map(Until::Touched),
+                (speed, energy, wall) => {
+                    let given = [speed.is_some(), energy.is_some(), wall.is_some()];
+                    let expected =
+                        "one of \"speed_below\", \"kinetic_energy_below\" and \"touched\"";
+                    self.not_one(&path, &given, expected);
                     None
                 }
             }

@@ -88,7 +88,8 @@ impl Check {
             within(format_args!("walls[{index}].position"), &wall.position);
         }
         let fills = file.fills.iter().map(|fill| &fill.region).enumerate();
-        let inlets = file.inlets.iter().map(|inlet| &inlet.region).enumerate();
+        let inlets = (0..).zip(&file.inlets);
+        let inlets = inlets.filter_map(|(index, inlet)| Some((index, inlet.region.as_ref()?)));
         let regions = fills.map(|(index, region)| ("fills", index, region));
         for (list, index, region) in
             regions.chain(inlets.map(|(index, region)| ("inlets", index, region)))

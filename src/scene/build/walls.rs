@@ -12,6 +12,7 @@ use super::super::files::{Folder, neighbour};
 use super::super::format::{self, SceneFile};
 use super::check::{Check, Names, Sign, list, vector};
 use crate::model::clump::Clump;
+use crate::model::wall::Wear;
 use crate::model::wall::distance::MAX_SAMPLES;
 use crate::model::wall::motion::{Key, Rotation, Swing};
 use crate::model::wall::{
@@ -155,6 +156,7 @@ impl Check {
                 format::Side::Inside => Side::Back,
             },
         };
+        let wear = self.wear(&path, wall);
         if self.problems.len() > before {
             return None;
         }
@@ -167,9 +169,34 @@ impl Check {
             motion,
             dynamic,
             belt,
+            wear,
         };
         self.endless(&path, &wall)?;
         Some(wall)
+    }
+
+    /// How bodies wear a wall, if they do.
+    fn wear(&mut self, path: &str, wall: &format::Wall) -> Option<Wear> {
+        let wear = wall.wear.as_ref()?;
+        let path = format!("{path}.wear");
+        if wall.mesh.is_none() {
+            let expected = "none: only the triangles of a \"mesh\" wear";
+            self.problem(&path, "wear of a wall that is no mesh", expected);
+        }
+        let what = "a volume for a force and a way, 1/Pa";
+        match (wear.archard, wear.finnie) {
+            (Some(own), None) => self
+                .number(format_args!("{path}.archard"), own, what, Sign::Positive)
+                .then_some(Wear::Archard(own)),
+            (None, Some(own)) => self
+                .number(format_args!("{path}.finnie"), own, what, Sign::Positive)
+                .then_some(Wear::Finnie(own)),
+            (archard, finnie) => {
+                let given = [archard.is_some(), finnie.is_some()];
+                self.not_one(&path, &given, "one of \"archard\" and \"finnie\"");
+                None
+            }
+        }
     }
 
     /// A vector that may be left out, and then is 0.
@@ -543,12 +570,26 @@ impl Check {
                     self.number(format_args!("{path}.{name}"), number, what, Sign::Positive);
                 }
             }
+            let start = servo.start.unwrap_or(0.0);
+            let end = servo.end.unwrap_or(f64::INFINITY);
+            self.number(
+                format_args!("{path}.start"),
+                start,
+                "a time, s",
+                Sign::NotNegative,
+            );
+            if !(end > start) || servo.end.is_some_and(f64::is_infinite) {
+                let expected = format!("a time after \"start\", which is {} (s)", exact(start));
+                self.problem(format_args!("{path}.end"), exact(end), expected);
+            }
             let direction = direction?;
             let force = self.force_of_servo(&path, servo, direction, shape, turn)?;
             return Some(Dynamic::Servo(Servo {
                 direction,
                 force,
                 max_speed: servo.max_speed,
+                start,
+                end,
             }));
         }
         let body = wall.rigid_body.as_ref()?;

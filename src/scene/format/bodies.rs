@@ -89,7 +89,8 @@ impl JsonSchema for Bodies {
     }
 }
 
-/// Bodies from a file: CSV with a line of names, or a dump of LAMMPS or LIGGGHTS in text, of which the last state is taken.
+/// Bodies from a file: CSV with a line of names; a dump of LAMMPS or LIGGGHTS in text, of which the last state is taken; an archive
+/// NPZ of numpy, not compressed; or the points of a VTK file, in the older format, or in XML as text or raw bytes.
 ///
 /// Columns go by their names, whatever their order: `x`, `y`, `z` (or `position_x`, ...); and, if they are there, `vx` or `velocity_x`, ...;
 /// `omegax`, `wx` or `angular_velocity_x`, ...; `orientation_x` or `qx`, ..., `..._w`; `radius` or `diameter`; `type`; `temperature`.

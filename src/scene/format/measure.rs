@@ -21,6 +21,10 @@ pub struct Measure {
     pub slope: Option<Slope>,
     /// Fields by coarse graining. Default: none.
     pub fields: Option<Fields>,
+    /// How long bodies stay from an inlet to each outlet: their distribution in `residence.csv`, mean and deviation in the summary. In a
+    /// scene with inlets and outlets. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub residence: bool,
 }
 
 /// Property whose mixing is measured: one of `shape`, `material` and `property`.

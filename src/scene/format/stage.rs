@@ -41,9 +41,11 @@ fn no_motions(motions: &Table<Motion>) -> bool {
 
 /// Condition that ends a stage: one of these.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Until", deny_unknown_fields)]
-#[schemars(extend("oneOf" = [{"required": ["speed_below"]}, {"required": ["kinetic_energy_below"]}]))]
+#[schemars(extend("oneOf" = [
+    {"required": ["speed_below"]}, {"required": ["kinetic_energy_below"]}, {"required": ["touched"]},
+]))]
 pub struct Until {
     /// No body is faster than this, m/s.
     #[schemars(extend("exclusiveMinimum" = 0))]
@@ -51,6 +53,8 @@ pub struct Until {
     /// All bodies together have less kinetic energy than this, J.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub kinetic_energy_below: Option<f64>,
+    /// Bodies touch this wall, one that moves: a lid is lowered until then.
+    pub touched: Option<String>,
 }
 
 objects! {

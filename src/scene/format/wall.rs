@@ -76,6 +76,8 @@ pub struct Wall {
     /// Velocity of the surface along itself in the wall's own axes, as that of a conveyor belt, m/s: the wall
     /// does not move. What points out of the surface at a contact does not count. Default: 0, 0, 0.
     pub surface_velocity: Option<Vector>,
+    /// How bodies wear it, if it is a `mesh`. Default: they do not.
+    pub wear: Option<Wear>,
     /// Temperature, K, which it keeps. Default: it conducts nothing.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<f64>,
@@ -328,6 +330,29 @@ pub struct Servo {
     /// Its speed where nothing resists, m/s; the slower, the steadier the force.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub max_speed: f64,
+    /// When it starts to press, s; the wall stands still before. Default: 0.
+    #[schemars(range(min = 0))]
+    pub start: Option<f64>,
+    /// When it ends, s; the wall stands still from then on. Default: never.
+    #[schemars(range(min = 0))]
+    pub end: Option<f64>,
+}
+
+/// How bodies wear a mesh, by one of two laws. What is taken from each triangle is in the VTK files of walls; the contacts of every tenth step
+/// count for the steps since the tenth before.
+#[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Wear", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["archard"]}, {"required": ["finnie"]}]))]
+pub struct Wear {
+    /// Sliding wear after Archard (1953): each metre under the normal force F takes the volume k F. It is his coefficient over the hardness
+    /// of the wall, 1/Pa.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub archard: Option<f64>,
+    /// Erosion after Finnie (1960): the work W of normal force and velocity takes the volume c f W, where f is for the angle α of the
+    /// velocity to the surface sin 2α - 3 sin² α up to tan α = 1/3, and cos² α/3 beyond. It is c, 1/Pa.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub finnie: Option<f64>,
 }
 
 /// Turning about an axis that stands still in the world: steadily, rocking, or both.
@@ -405,6 +430,7 @@ objects! {
     TorusShape: "an object such as {\"ring_radius\": 0.5, \"radius\": 0.1}",
     RigidBody: "an object such as {\"mass\": 2, \"rail\": [0, 1, 0]}",
     Servo: "an object such as {\"direction\": [0, -1, 0], \"force\": 100, \"max_speed\": 0.1}",
+    Wear: "an object such as {\"archard\": 1e-13}",
     Motion: "an object such as {\"velocity\": [0, 1, 0]}",
     Rotation: "an object such as {\"axis\": [0, 0, 1], \"speed\": 2}",
     Vibration: "an object such as {\"amplitude\": [0, 0.001, 0], \"frequency\": 50}",

@@ -448,6 +448,12 @@ impl Checkpoint {
             && now.waiting.len() == then.waiting.len()
             && now.outlets.len() == then.outlets.len()
             && now.passed.len() == then.passed.len()
+            && now.residence.len() == then.residence.len()
+            && now
+                .worn
+                .iter()
+                .map(Vec::len)
+                .eq(then.worn.iter().map(Vec::len))
             && now.exploded.len() == then.exploded.len();
         expect(same_flow, || {
             "inlets, outlets or probes that the scene does not have".to_owned()

@@ -378,6 +378,12 @@ struct NetForce {
 }
 
 impl NetForce {
+    const NONE: NetForce = NetForce {
+        force: Vec3::ZERO,
+        torque: Vec3::ZERO,
+        gravity: Vec3::ZERO,
+    };
+
     #[inline(always)]
     fn new<const COUNT: usize>(
         loads: &[Soa4<COUNT>; 2],
@@ -536,6 +542,7 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
             // Who steps it says where it goes.
             own if own.is_ghost() => BodyProperties {
                 inverse_mass: 0.0,
+                inverse_inertia: Vec3::ZERO,
                 ..own
             },
             own => own,
@@ -617,12 +624,17 @@ fn advance_body<const ROUND: bool>(
     reach: f32,
     step: &Step,
 ) -> (Body, bool) {
-    if inverse_mass == 0.0 {
+    if inverse_mass == 0.0 && inverse_inertia == Vec3::ZERO {
         return (*body, false);
     }
     let Step { params, dither, .. } = *step;
     let time_step = params.time_step;
     let mut moved = *body;
+    let acting = match inverse_mass == 0.0 {
+        // Nothing moves a kinematic body but its own velocity.
+        true => NetForce::NONE,
+        false => acting,
+    };
     let gravity = if params.deforms == 1 {
         // What moves with the mean flow comes to where it is another one.
         acting.gravity - params.flow(body.velocity)

@@ -39,7 +39,8 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
     let mut body = state.bodies[index];
     let displacement_bound = displacement_before(state, &body);
     let (constant, members) = state.kind(&body);
-    if constant.inverse_mass == R::ZERO {
+    let driven = constant.inverse_mass == R::ZERO;
+    if driven && constant.inverse_inertia == Vector::ZERO {
         state.bodies[index].displacement_bound = displacement_bound;
         return;
     }
@@ -57,7 +58,7 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
     }
     // The bits of `still` that count contacts.
     let counted = if params.law == IMPULSE { SHARES } else { 0 };
-    if params.pulled as usize == index + 1 {
+    if params.pulled as usize == index + 1 && !driven {
         body = pulled(body, constant, &params);
     }
 
@@ -72,6 +73,10 @@ fn integrate_body<R: Real>(state: &mut State<R>, index: usize) {
     if params.deforms == 1 {
         // What moves with the mean flow comes to where it is another one.
         gravity -= params.flow(body.velocity);
+    }
+    if driven {
+        // Nothing moves a kinematic body but its own velocity.
+        (force, torque, gravity) = (Vector::ZERO, Vector::ZERO, Vector::ZERO);
     }
     let acceleration = force * constant.inverse_mass + gravity;
     let farthest = constant.reach + members[0].radius;

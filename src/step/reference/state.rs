@@ -244,8 +244,10 @@ impl<R: Real> State<R> {
             own.drag = R::of(group.drag.linear);
             own.angular_drag = R::of(group.drag.angular);
         }
-        for (kind, own) in self.properties.iter_mut().enumerate() {
-            // As `state::kinds` counts them.
+        let groups = model.forces.groups.len().max(1);
+        let kinds = 2 * groups * model.shapes.len();
+        for (kind, own) in self.properties.iter_mut().take(kinds).enumerate() {
+            // As `state::kinds` counts them; those of kinematic bodies come after them, and are whole numbers.
             let clump = &model.shapes[kind / 2 % model.shapes.len()];
             if kind % 2 == 0 {
                 own.inverse_mass = R::of(1.0 / clump.mass);
@@ -268,7 +270,11 @@ impl<R: Real> State<R> {
             own.velocity = Vector::of(body.velocity);
             own.angular_momentum = Vector::of(angular_momentum(
                 orientation,
-                clump.inertia,
+                if body.fixed {
+                    DVec3::ONE
+                } else {
+                    clump.inertia
+                },
                 body.angular_velocity,
             ));
         }

@@ -53,8 +53,9 @@ pub fn provide() -> Result<(), String> {
     match is_installed() {
         true => Ok(()),
         false => Err(format!(
-            "this toolchain lacks the standard library of {TARGET}; `rustup target add {TARGET}` installs it, on Debian \
-             and Ubuntu the package libstd-rust-dev-wasm32 that of Debian's own rustc"
+            "this toolchain lacks the standard library of {TARGET}; `rustup target add {TARGET}` installs it. Debian's packages \
+             rustc-web and cargo-web (1.96) lack it, too: with them, install rust-web-src and build it, by RUSTC_BOOTSTRAP=1 and the \
+             flag -Zbuild-std=std,panic_abort"
         )),
     }
 }

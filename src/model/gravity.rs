@@ -1,0 +1,110 @@
+//! Gravity over time.
+
+use glam::DVec3;
+
+/// Parts of its largest size by which gravity changes at a time: engines have a constant one for some steps.
+const FINENESS: f64 = 1000.0;
+
+/// Gravity as a table over time: even between its rows, and constant before the first and after the last.
+///
+/// It changes in pieces, of at most a thousandth of its largest size, each as long as one step at least; in each it is what the
+/// table says in the middle of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GravityTable {
+    /// Times, s, in increasing order, and accelerations, m/s²; none, if gravity stays.
+    pub rows: Vec<(f64, DVec3)>,
+}
+
+impl GravityTable {
+    /// Largest acceleration, m/s².
+    pub fn largest(&self) -> Option<DVec3> {
+        let accelerations = self.rows.iter().map(|(_, acceleration)| *acceleration);
+        accelerations.max_by(|a, b| a.length().total_cmp(&b.length()))
+    }
+
+    /// Gravity in the step after so many, each of `time_step`, s; `None` without a table.
+    pub fn at(&self, steps: u64, time_step: f64) -> Option<DVec3> {
+        let (first, last) = self.piece(steps, time_step)?;
+        let middle = match last {
+            u64::MAX => first as f64,
+            last => 0.5 * (first as f64 + last as f64),
+        };
+        Some(self.between(middle * time_step))
+    }
+
+    /// The number of steps after which it changes next, if it does.
+    pub(crate) fn after(&self, steps: u64, time_step: f64) -> Option<u64> {
+        let (_, last) = self.piece(steps, time_step)?;
+        (last < u64::MAX).then_some(last)
+    }
+
+    /// Acceleration by the table at a time, m/s² and s.
+    fn between(&self, time: f64) -> DVec3 {
+        let after = self.rows.partition_point(|(row, _)| *row <= time);
+        let before = after.checked_sub(1).map(|index| self.rows[index]);
+        match (before, self.rows.get(after)) {
+            (Some((from, low)), Some((to, high))) => {
+                low + (time - from) / (to - from) * (*high - low)
+            }
+            (Some((_, only)), None) | (None, Some(&(_, only))) => only,
+            (None, None) => DVec3::ZERO,
+        }
+    }
+
+    /// The piece that the step after `steps` is in: the numbers of steps after which it begins and ends.
+    fn piece(&self, steps: u64, time_step: f64) -> Option<(u64, u64)> {
+        let step_of = |time: f64| (time / time_step).round() as u64;
+        let after = self
+            .rows
+            .partition_point(|(time, _)| step_of(*time) <= steps);
+        let Some(before) = after.checked_sub(1) else {
+            let (time, _) = self.rows.first()?;
+            return Some((0, step_of(*time)));
+        };
+        let (from, low) = self.rows[before];
+        let from = step_of(from);
+        let Some((to, high)) = self.rows.get(after) else {
+            return Some((from, u64::MAX));
+        };
+        let to = step_of(*to);
+        let largest = self.largest()?.length();
+        let pieces = (FINENESS * (*high - low).length() / largest).ceil();
+        let pieces = if pieces.is_finite() { pieces as u64 } else { 1 };
+        let pieces = pieces.clamp(1, to - from);
+        let own = (steps - from) * pieces / (to - from);
+        // The first step whose piece it is.
+        let begin = |piece: u64| from + (piece * (to - from)).div_ceil(pieces);
+        Some((begin(own), begin(own + 1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_all_steps_and_follow_the_table() {
+        let down = DVec3::NEG_Y * 10.0;
+        let table = GravityTable {
+            rows: vec![(0.1, down), (0.6, DVec3::X * 10.0), (0.7, DVec3::X * 10.0)],
+        };
+        let time_step = 1.3e-4;
+        assert_eq!(table.at(0, time_step), Some(down));
+        assert_eq!(table.at(1_000_000, time_step), Some(DVec3::X * 10.0));
+        assert_eq!(table.after(1_000_000, time_step), None);
+        let (mut steps, mut pieces) = (0, 0);
+        while let Some(next) = table.after(steps, time_step) {
+            assert!(next > steps);
+            let now = table.at(steps, time_step).unwrap();
+            for step in [steps, (steps + next) / 2, next - 1] {
+                assert_eq!(table.at(step, time_step), Some(now));
+                assert_eq!(table.after(step, time_step), Some(next));
+                let exact = table.between(step as f64 * time_step);
+                assert!((exact - now).length() < 0.02, "{step}: {exact} {now}");
+            }
+            (steps, pieces) = (next, pieces + 1);
+        }
+        assert!((1000..1500).contains(&pieces), "{pieces}");
+        assert_eq!(GravityTable::default().at(3, time_step), None);
+    }
+}

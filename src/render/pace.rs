@@ -1,0 +1,161 @@
+//! How much of a picture is drawn, so that it takes no longer than it may.
+
+#[cfg(not(target_family = "wasm"))]
+use std::panic::resume_unwind;
+#[cfg(not(target_family = "wasm"))]
+use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(not(target_family = "wasm"))]
+use std::thread;
+use std::time::Duration;
+#[cfg(not(target_family = "wasm"))]
+use std::time::Instant;
+
+use super::Look;
+#[cfg(not(target_family = "wasm"))]
+use crate::model::error::Result;
+
+/// Part of the samples of a picture for which there is time: what a software driver takes to draw grows with them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    part: f32,
+}
+
+/// Least part of the samples: 1 of 16 pixels.
+const LEAST: f32 = 1.0 / 16.0;
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace { part: 1.0 }
+    }
+}
+
+impl Pace {
+    /// The part of the samples that is drawn.
+    pub fn part(&self) -> f32 {
+        self.part
+    }
+
+    /// A look as far as there is time for it: first a pixel gets fewer samples, then the light from all around is found by fewer and
+    /// then not at all, and pixels become larger. Bodies that others hide are never drawn.
+    pub fn of(&self, look: &Look) -> Look {
+        /// Below this part of the pixels the light from all around is noise.
+        const COARSE: f32 = 0.3;
+        let full = look.supersampling.max(1);
+        let samples = self.part * (full * full) as f32;
+        let occlusion_samples = match self.part {
+            1.0.. => look.occlusion_samples,
+            _ if samples >= COARSE => look.occlusion_samples / 2,
+            _ => 0,
+        };
+        Look {
+            supersampling: (samples.sqrt() as u32).clamp(1, full),
+            sharpness: samples.sqrt().min(1.0) * look.sharpness,
+            occlusion_samples,
+            hides: true,
+            ..*look
+        }
+    }
+
+    /// Learns from how long a picture took that was to take no longer than `wanted`. What takes the same whatever is drawn makes it settle
+    /// a little lower; small changes are left alone, for a picture is to look like the one before.
+    pub fn learn(&mut self, took: Duration, wanted: Duration, full: u32) {
+        let factor = wanted.as_secs_f64() / took.as_secs_f64().max(1e-4);
+        let least = LEAST / (full * full).max(1) as f32;
+        let next = (self.part * factor as f32).clamp(least, 1.0);
+        if !(0.64..1.56).contains(&(next / self.part)) {
+            self.part = next;
+        }
+    }
+}
+
+/// Time from one picture to the next, which steps may fill: sixty pictures a second on a GPU. A software driver shares the cores with
+/// the steps, and draws ten; the rest of 100 ms is for what else a frame takes.
+pub fn frame_time(is_software: bool) -> Duration {
+    match is_software {
+        true => Duration::from_millis(95),
+        false => Duration::from_millis(15),
+    }
+}
+
+/// Takes `steps` on a thread of their own while `draw` draws, and returns what that does with how long the steps took. Steps ask whether the
+/// next ones, which take so long, are to be left: those that would end after the picture is drawn and after `latest`.
+#[cfg(not(target_family = "wasm"))]
+pub fn beside<T>(
+    steps: impl FnOnce(&dyn Fn(Duration) -> bool) -> Result<()> + Send,
+    latest: Instant,
+    draw: impl FnOnce() -> T,
+) -> (T, Result<Duration>) {
+    /// Tells that the picture is drawn, also if that panics: the steps would go on without end.
+    struct Drawn<'a>(&'a AtomicBool);
+    impl Drop for Drawn<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+    let is_drawn = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let stepping = scope.spawn(|| {
+            let start = Instant::now();
+            let is_over = |next: Duration| {
+                is_drawn.load(Ordering::Acquire) && Instant::now() + next >= latest
+            };
+            steps(&is_over).map(|()| start.elapsed())
+        });
+        let drawn = {
+            let _drawn = Drawn(&is_drawn);
+            draw()
+        };
+        let taken = stepping.join().unwrap_or_else(|panic| resume_unwind(panic));
+        (drawn, taken)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What it settles at where a whole picture takes `pixels` and what is always drawn takes `rest`, ms.
+    fn settled(pixels: f32, rest: f32, look: &Look) -> (Pace, f32) {
+        let mut pace = Pace::default();
+        let mut took = 0.0;
+        for _ in 0..50 {
+            took = rest + pixels * pace.part();
+            let took = Duration::from_secs_f32(1e-3 * took);
+            pace.learn(took, Duration::from_millis(40), look.supersampling);
+        }
+        (pace, took)
+    }
+
+    #[test]
+    fn what_is_drawn_is_what_there_is_time_for() {
+        let look = Look::default();
+        let (pace, _) = settled(30.0, 5.0, &look);
+        assert_eq!(pace.part(), 1.0);
+        let whole = pace.of(&look);
+        assert!(whole.hides && whole.occlusion_samples == look.occlusion_samples);
+        assert_eq!((whole.supersampling, whole.sharpness), (2, 1.0));
+
+        // A quarter of four samples a pixel is one of them.
+        let (pace, took) = settled(130.0, 5.0, &look);
+        let hurried = pace.of(&look);
+        assert_eq!((hurried.supersampling, hurried.sharpness), (1, 1.0));
+        assert_eq!(hurried.occlusion_samples, look.occlusion_samples / 2);
+        assert!(took <= 1.56 * 40.0, "{took}");
+
+        let (pace, took) = settled(1500.0, 10.0, &look);
+        let coarse = pace.of(&look);
+        assert!((0.2..0.5).contains(&coarse.sharpness), "{coarse:?}");
+        assert_eq!(coarse.occlusion_samples, 0);
+        assert!(took <= 1.56 * 40.0, "{took}");
+
+        // There is an end to it.
+        let (pace, _) = settled(1500.0, 100.0, &look);
+        assert_eq!(pace.of(&look).sharpness, 0.25);
+        let one = Look {
+            supersampling: 1,
+            ..look
+        };
+        let (pace, _) = settled(1500.0, 100.0, &one);
+        assert_eq!(pace.of(&one).sharpness, 0.25);
+    }
+}

@@ -1,0 +1,87 @@
+//! What changes at times that are known beforehand: gravity by a table, and servos that start and end.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::Simulation;
+use crate::model::error::Result;
+use crate::model::wall::Dynamic;
+use crate::state::{self, Field};
+use crate::step::Patience;
+
+impl Simulation {
+    /// The number of steps after which something changes next.
+    pub(super) fn next_change(&self) -> Option<u64> {
+        let model = &self.model;
+        let gravity = model.gravity_table.after(self.steps, model.time_step);
+        let servos = self
+            .servos()
+            .flat_map(|(_, servo)| servo.turns(model.time_step));
+        let servos = servos.filter(|steps| *steps > self.steps);
+        gravity.into_iter().chain(servos).min()
+    }
+
+    /// The servos, by their places among [`State::dynamic_walls`](crate::state::State::dynamic_walls).
+    fn servos(&self) -> impl Iterator<Item = (usize, crate::model::wall::Servo)> {
+        let dynamic = self.model.walls.iter().filter_map(|wall| wall.dynamic);
+        dynamic
+            .enumerate()
+            .filter_map(|(place, dynamic)| match dynamic {
+                Dynamic::Servo(servo) => Some((place, servo)),
+                Dynamic::Body(_) => None,
+            })
+    }
+
+    /// Makes the changes that are due before the next step.
+    pub(super) async fn change_in_time(&mut self, patience: Patience) -> Result<()> {
+        let time_step = self.model.time_step;
+        if let Some(gravity) = self.model.gravity_table.at(self.steps, time_step)
+            && gravity != self.model.gravity
+        {
+            self.follow_gravity(patience, gravity).await?;
+        }
+        let speed = |place: usize, servo: &crate::model::wall::Servo| -> Option<f32> {
+            let wanted = match servo.presses(self.steps, time_step) {
+                true => servo.max_speed as f32,
+                false => 0.0,
+            };
+            (self.state.dynamic_walls[place].servo_speed != wanted).then_some(wanted)
+        };
+        let turned = self
+            .servos()
+            .filter_map(|(place, servo)| Some((place, speed(place, &servo)?)));
+        let turned: Vec<(usize, f32)> = turned.collect();
+        if turned.is_empty() {
+            return Ok(());
+        }
+        let fields = [Field::DynamicWalls, Field::Walls];
+        self.fetch_by(patience, &fields).await?;
+        for (place, speed) in turned {
+            let own = &mut self.state.dynamic_walls[place];
+            own.servo_speed = speed;
+            own.body.velocity = glam::Vec3::ZERO;
+            self.state.walls[own.wall as usize].velocity = glam::Vec3::ZERO;
+        }
+        self.engine.write(&fields, &self.state);
+        Ok(())
+    }
+
+    /// Has gravity be what the table says now; the model keeps its hash, since the table is part of that.
+    async fn follow_gravity(&mut self, patience: Patience, gravity: DVec3) -> Result<()> {
+        let hash = self.model.hash();
+        let model = Arc::make_mut(&mut self.model);
+        model.gravity = gravity;
+        model.stages.keep_hash(hash);
+        self.state.params.gravity = gravity.as_vec3();
+        self.state.groups = state::groups(&self.model);
+        self.engine.write(&[Field::Groups], &self.state);
+        if self.state.params.sleep_steps > 0 {
+            self.fetch_by(patience, &[Field::Bodies]).await?;
+            self.state.bodies.iter_mut().for_each(|body| body.still = 0);
+            self.engine.write(&[Field::Bodies], &self.state);
+        }
+        self.engine.write_params(&self.state);
+        Ok(())
+    }
+}

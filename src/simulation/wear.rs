@@ -1,0 +1,135 @@
+//! Wear of meshes, summed on the host from the contacts of every so many steps.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::Simulation;
+use super::network::{Partner, contacts};
+use crate::model::Model;
+use crate::model::error::Result;
+use crate::model::wall::Shape;
+use crate::model::wall::facet::{BOTH_SIDES, Facet, closest};
+use crate::model::wall::tree::{Node, for_each_near, tree};
+use crate::simulation::snapshot::moments;
+use crate::state::{State, angular_velocity};
+use crate::step::Patience;
+
+/// Steps between two looks at the contacts with meshes that wear: each stands for the steps since the one before. A
+/// contact of a collision lasts some fifty.
+pub(super) const LOOK: u64 = 10;
+
+/// A mesh that wears, ready to be asked which of its triangles is touched.
+#[derive(Clone, Debug)]
+pub(crate) struct Worn {
+    wall: usize,
+    /// Each has the index of its triangle in place of that of its wall.
+    facets: Vec<Facet>,
+    nodes: Vec<Node>,
+}
+
+impl Worn {
+    /// Those of a model.
+    fn all(model: &Model) -> Vec<Worn> {
+        let walls = model.walls.iter().enumerate();
+        let worn = walls.filter_map(|(index, wall)| match (&wall.wear, &wall.shape) {
+            (Some(_), Shape::Mesh(_)) => Some((index, wall)),
+            _ => None,
+        });
+        worn.map(|(wall, own)| {
+            let mut facets = own.facets(0);
+            for (triangle, facet) in (0..).zip(&mut facets.facets) {
+                facet.wall = triangle;
+                facet.side = BOTH_SIDES;
+            }
+            let nodes = tree(&mut facets.facets, &facets.bounds, 0);
+            Worn {
+                wall,
+                facets: facets.facets,
+                nodes,
+            }
+        })
+        .collect()
+    }
+
+    /// The triangle that is nearest to a point in the frame of the wall, m, of those within `reach`.
+    fn triangle_at(&self, point: DVec3, reach: f64) -> Option<usize> {
+        let point = point.as_vec3();
+        let mut nearest = None;
+        for_each_near(&self.nodes, point, reach as f32, |index| {
+            let facet = &self.facets[index as usize];
+            let distance = closest(facet, &[], point, f32::MAX).distance;
+            if nearest.is_none_or(|(best, _)| distance < best) {
+                nearest = Some((distance, facet.wall));
+            }
+        });
+        nearest.map(|(_, triangle)| triangle as usize)
+    }
+}
+
+/// Adds to the volumes (m³) that contacts like those of the last step take from the meshes in a time, s.
+fn wear(worn: &[Worn], model: &Model, state: &State, time: f64, volumes: &mut [Vec<f64>]) {
+    let moving: Vec<_> = worn.iter().map(|own| state.wall(own.wall)).collect();
+    for contact in contacts(state) {
+        let Partner::Wall(wall) = contact.partner else {
+            continue;
+        };
+        let Some(place) = worn.iter().position(|own| own.wall == wall as usize) else {
+            continue;
+        };
+        let Some(law) = &model.walls[wall as usize].wear else {
+            continue;
+        };
+        let sphere = &state.spheres[contact.sphere as usize];
+        let center = state.place(sphere);
+        let arm = state.nearest(contact.point - center);
+        let start = state.identities[contact.body as usize];
+        let clump = &model.shapes[start.shape];
+        let spin = angular_velocity(&state.bodies[contact.body as usize], moments(start, clump));
+        let own = sphere.velocity.as_dvec3() + spin.cross(arm);
+        let pose = &moving[place].pose;
+        let from_wall = state.nearest(contact.point - pose.position);
+        let of_wall = moving[place].velocity
+            + moving[place].angular_velocity.cross(from_wall)
+            + pose.orientation * model.walls[wall as usize].belt;
+        let relative = own - of_wall;
+        let into = relative.dot(contact.normal);
+        let across = (relative - into * contact.normal).length();
+        let force = -contact.force.dot(contact.normal);
+        if force <= 0.0 {
+            continue;
+        }
+        let reach = 2.0 * f64::from(sphere.radius);
+        let point = pose.orientation.conjugate() * from_wall;
+        if let Some(triangle) = worn[place].triangle_at(point, reach) {
+            volumes[wall as usize][triangle] += time * law.rate(force, across, into);
+        }
+    }
+}
+
+impl Simulation {
+    /// The number of steps after which it looks at what wears next.
+    pub(super) fn next_wear(&self) -> Option<u64> {
+        let wears = self.state.traffic.worn.iter().any(|own| !own.is_empty());
+        wears.then(|| (self.steps / LOOK + 1) * LOOK)
+    }
+
+    /// Adds what the contacts of the last steps have taken from meshes.
+    pub(super) async fn wear(&mut self, patience: Patience) -> Result<()> {
+        let due = self.next_wear().is_some() && self.steps > 0 && self.steps.is_multiple_of(LOOK);
+        if !due || self.state.traffic.worn_at == Some(self.steps) {
+            return Ok(());
+        }
+        if self.worn.is_empty() {
+            self.worn = Worn::all(&self.model);
+        }
+        self.fetch_contacts_by(patience).await?;
+        let model = Arc::clone(&self.model);
+        let mut volumes = std::mem::take(&mut self.state.traffic.worn);
+        let time = LOOK as f64 * model.time_step;
+        wear(&self.worn, &model, &self.state, time, &mut volumes);
+        self.state.traffic.worn = volumes;
+        self.state.traffic.worn_at = Some(self.steps);
+        Ok(())
+    }
+}
