@@ -1,5 +1,7 @@
 //! Planes and other walls.
 
+use std::cmp::Ordering;
+
 use std::collections::HashMap;
 use std::f64::consts::PI;
 use std::io;
@@ -578,7 +580,9 @@ impl Check {
                 "a time, s",
                 Sign::NotNegative,
             );
-            if !(end > start) || servo.end.is_some_and(f64::is_infinite) {
+            if end.partial_cmp(&start) != Some(Ordering::Greater)
+                || servo.end.is_some_and(f64::is_infinite)
+            {
                 let expected = format!("a time after \"start\", which is {} (s)", exact(start));
                 self.problem(format_args!("{path}.end"), exact(end), expected);
             }
