@@ -11,7 +11,7 @@ pub fn hash(bytes: &[u8]) -> u64 {
     of_blocks(bytes.chunks(BLOCK).map(xxh3_64))
 }
 
-/// The same of the hashes of the blocks.
+/// Hash of bytes, from those of their blocks.
 pub fn of_blocks(blocks: impl IntoIterator<Item = u64>) -> u64 {
     let mut all = Xxh3::new();
     for block in blocks {
@@ -20,7 +20,7 @@ pub fn of_blocks(blocks: impl IntoIterator<Item = u64>) -> u64 {
     all.digest()
 }
 
-/// The same of bytes that come one after the other.
+/// Makes the hash of bytes that come one after the other.
 #[derive(Default)]
 pub struct Hasher {
     blocks: Vec<u64>,

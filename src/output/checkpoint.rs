@@ -1,6 +1,7 @@
 //! Checkpoints as files. A file is whole or not there: it is written to another name and renamed.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::aside::{name, part, write_aside};
@@ -39,6 +40,24 @@ impl Checkpoint {
 }
 
 impl Simulation {
+    /// Has the ranks of a cluster write a checkpoint together, each what it has; false if this process has all of it, and the file is
+    /// not there then. It has reached the disk when this returns. If it cannot be written, it is no whole one.
+    ///
+    /// # Errors
+    /// If a rank cannot write.
+    pub fn write_checkpoint_together(&mut self, path: &Path) -> Result<bool> {
+        if !self.is_spread() {
+            return Ok(false);
+        }
+        let unwritten = |error: io::Error| Error::unwritten(path, &error);
+        File::create(path).map_err(unwritten)?;
+        let hash = self.write_spread(path)?.to_le_bytes();
+        let file = OpenOptions::new().append(true).open(path);
+        let end = |mut file: File| file.write_all(&hash).and_then(|()| file.sync_all());
+        file.and_then(end).map_err(unwritten)?;
+        Ok(true)
+    }
+
     /// Writes a [checkpoint](crate::simulation::checkpoint) of the state as it is now, whole or not at all.
     ///
     /// # Errors

@@ -24,7 +24,6 @@
 mod sound;
 
 use std::borrow::Cow;
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -243,7 +242,7 @@ pub fn encode(
     writer.writer.write_all(&hash.to_le_bytes())
 }
 
-/// What a checkpoint has, and where.
+/// Contents of a checkpoint, and their places.
 struct Outline<'a> {
     /// All that is before the sections.
     head: Vec<u8>,
@@ -770,16 +769,17 @@ impl Simulation {
         Ok(bytes)
     }
 
-    /// Has the ranks of a cluster write a checkpoint together, each what it has; false if this process has all of it, and the file is
-    /// not there then. It has reached the disk when this returns. If it cannot be written, what is there is no whole one.
+    /// Whether the state is with the ranks of a cluster, which write a checkpoint together.
+    pub(crate) fn is_spread(&self) -> bool {
+        self.engine.is_spread(Field::Bodies)
+    }
+
+    /// Has the ranks of a cluster write all of a checkpoint but the hash at its end, each what it has, to a file that is there and
+    /// empty. It has reached the disk when this returns the hash.
     ///
     /// # Errors
     /// If a rank cannot write.
-    pub fn write_checkpoint_together(&mut self, path: &Path) -> Result<bool> {
-        if !self.engine.is_spread(Field::Bodies) {
-            return Ok(false);
-        }
-        let unwritten = |error: io::Error| Error::unwritten(path, &error);
+    pub(crate) fn write_spread(&mut self, path: &Path) -> Result<u64> {
         self.engine.read_rest(&mut self.state)?;
         let (backend, adapter) = (self.backend(), self.adapter());
         let snapshot = Snapshot {
@@ -802,7 +802,6 @@ impl Simulation {
                 _ => pieces.push((*start, &bytes[..])),
             }
         }
-        File::create(path).map_err(unwritten)?;
         let file = SharedFile {
             path,
             length: outline.end,
@@ -810,11 +809,7 @@ impl Simulation {
             fields: &fields,
         };
         let blocks = self.engine.write_file(&file, &self.state)?;
-        let hash = math::hash::of_blocks(blocks).to_le_bytes();
-        let file = OpenOptions::new().append(true).open(path);
-        let end = |mut file: File| file.write_all(&hash).and_then(|()| file.sync_all());
-        file.and_then(end).map_err(unwritten)?;
-        Ok(true)
+        Ok(math::hash::of_blocks(blocks))
     }
 }
 

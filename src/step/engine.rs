@@ -43,7 +43,7 @@ pub struct SharedFile<'a> {
     pub path: &'a Path,
     /// Number of its bytes.
     pub length: u64,
-    /// What the host has, with its places in the file.
+    /// Bytes that the host has, with their places in the file.
     pub pieces: &'a [(u64, &'a [u8])],
     /// Buffers of which the processes have the elements of their bodies, with their places in the file.
     pub fields: &'a [(Field, u64)],

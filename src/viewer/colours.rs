@@ -47,7 +47,7 @@ mod tests {
         a.max(b) / a.min(b)
     }
 
-    /// What is behind letters: panels, windows, plots, and every second row of a table.
+    /// Colours behind letters: panels, windows, plots, and every second row of a table.
     fn behind(visuals: &Visuals) -> [Color32; 4] {
         let stripe = visuals.panel_fill.r() + visuals.faint_bg_color.r();
         [

@@ -799,6 +799,10 @@ impl Viewer {
             picture_took = Some(drawing_start.elapsed());
         }
         let changed = !wishes.is_empty();
+        if changed {
+            // As while the camera moves: who drags a slider is not to wait for a picture that is drawn with care.
+            self.moved = Some(Instant::now());
+        }
         for wish in wishes {
             self.grant(wish).await;
         }

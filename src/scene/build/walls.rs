@@ -1,7 +1,6 @@
 //! Planes and other walls.
 
 use std::cmp::Ordering;
-
 use std::collections::HashMap;
 use std::f64::consts::PI;
 use std::io;

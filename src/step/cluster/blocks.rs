@@ -211,6 +211,10 @@ mod tests {
 
         fn exchange(&self, _: &[(usize, &[u8])], _: &mut [(usize, &mut [u8])]) {}
 
+        fn write(&self, _: &std::path::Path, _: u64, _: &[u8]) -> std::io::Result<()> {
+            Ok(())
+        }
+
         fn abort(&self, reason: &str) -> ! {
             panic!("{reason}")
         }

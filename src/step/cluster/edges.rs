@@ -839,7 +839,8 @@ impl Border for Edges {
         let mut next = state.params;
         next.deform(state.stats[0].steps);
         for (index, row) in rows {
-            let own = Edges::own_body(&state.bodies[index], row);
+            // Balls that are side by side are no rows of the state.
+            let own = Edges::own_body(&bodies.body(state, index), row);
             bodies.set_body(state, &next, index, own);
         }
         self.swap_heat(state);

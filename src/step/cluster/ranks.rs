@@ -1,5 +1,8 @@
 //! How ranks reach each other.
 
+use std::io;
+use std::path::Path;
+
 use bytemuck::{bytes_of, cast_slice, cast_slice_mut};
 
 /// The processes that step a scene together, as one of them sees them.
@@ -33,6 +36,12 @@ pub trait Ranks: Send + Sync {
         self.exchange(sent, received);
         work();
     }
+
+    /// Writes bytes to a place in a file that all ranks see, and that is there. They have reached the disk when this returns.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    fn write(&self, path: &Path, place: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// Ends all ranks. Somebody is told why.
     fn abort(&self, reason: &str) -> !;

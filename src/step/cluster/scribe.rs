@@ -1,7 +1,6 @@
 //! A file that all ranks write together: each has a range of its bytes, and gets from the others what belongs there.
 
-use std::fs::OpenOptions;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io;
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -10,7 +9,7 @@ use super::Ranks;
 use super::bytes::{Reader, Writer};
 use crate::math::hash::BLOCK;
 
-/// What a rank has of the bytes of a file, on its way to the ranks that write them.
+/// Bytes of a file that a rank has, on their way to the ranks that write them.
 pub(super) struct Scribe {
     length: u64,
     /// Bytes of each rank: whole blocks, so that each is hashed by one rank.
@@ -86,10 +85,7 @@ impl Scribe {
             }
         }
         drop(messages);
-        let mut file = OpenOptions::new().write(true).open(path)?;
-        file.seek(SeekFrom::Start(start))?;
-        file.write_all(&own)?;
-        file.sync_all()?;
+        ranks.write(path, start, &own)?;
         Ok(own.chunks(BLOCK).map(xxh3_64).collect())
     }
 }

@@ -8,7 +8,7 @@ use super::lanes::WIDTH;
 use super::subdomain::{NeighbourLists, WallNeighbours};
 use crate::state::layout::{History, WALL};
 
-/// What is left of a subdomain whose rows are made anew.
+/// Rest of a subdomain whose rows are made anew.
 #[derive(Debug, Default)]
 pub(super) struct Retired {
     pub spheres: Range<usize>,
