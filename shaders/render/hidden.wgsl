@@ -10,7 +10,7 @@
 // 1 for each body that was in sight.
 @group(0) @binding(59) var<storage, read_write> in_sight: array<u32>;
 // The spheres that are drawn, and what draws them.
-@group(0) @binding(57) var<storage, read_write> listed: array<u32>;
+@group(0) @binding(62) var<storage, read_write> listed: array<u32>;
 @group(0) @binding(60) var<storage, read_write> listing: Listing;
 // Of each tile of the picture, the depth of what is farthest away in it: the bits of it, since not every device reads floats of 32.
 @group(0) @binding(61) var farthest: texture_2d<u32>;

@@ -18,7 +18,7 @@ struct BallVertex {
 }
 
 // The spheres that are drawn, where not all are (hidden.wgsl).
-@group(0) @binding(57) var<storage, read> listed: array<u32>;
+@group(0) @binding(62) var<storage, read> listed: array<u32>;
 
 @vertex
 fn visible_ball(@builtin(vertex_index) vertex: u32) -> BallVertex {
