@@ -565,7 +565,10 @@ fn check_against_picture(stage: &Stage, shown: &RgbaImage, size: [u32; 2], name:
     let context = Adapter::to_draw(Some(&adapter()))?.open()?;
     let mut renderer = Renderer::new(&context, &simulation, PICTURE)?;
     renderer.update(&simulation)?;
-    let look = Look::default();
+    let look = Look {
+        supersampling: 1,
+        ..Look::default()
+    };
     let mut camera = Camera::default();
     renderer.survey(&look)?;
     let aspect = f64::from(size[0]) / f64::from(size[1]);

@@ -296,7 +296,7 @@ pub struct Renderer {
     body_count: u32,
     /// Of what the samples of the picture that was drawn last were made: while that is the same, they are.
     drawn: Option<u64>,
-    /// What the shadow map shows, and how many pictures it was drawn before.
+    /// Light and scene of the shadow map, and for how many pictures it has stood.
     lit: Option<([f64; 5], u32)>,
     /// Whether the last picture left out bodies.
     was_hiding: bool,

@@ -257,8 +257,8 @@ impl Viewer {
 
     /// Shows the scene that is wanted, on a canvas that is ready.
     async fn start(&mut self, canvas: Canvas) {
-        if !canvas.is_gpu && IN_PAGE {
-            // A browser's software driver is the slowest of all.
+        if !canvas.is_gpu {
+            // A picture of four samples a pixel takes a software driver so long that the panel lags behind what is typed.
             self.look.supersampling = 1;
         }
         self.canvas = Some(canvas);
