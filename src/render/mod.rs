@@ -1222,14 +1222,14 @@ enum Known {
 enum Draw<'a> {
     /// So many vertices of so many instances.
     Each(u32, u32),
-    /// What is listed.
+    /// As many as the list of visible spheres has.
     Listed(&'a Hidden),
 }
 
 /// A program, and how much of it is drawn.
 type Part<'a> = (&'a programs::Program, Draw<'a>);
 
-/// What a pass draws onto.
+/// Targets of a pass.
 struct Onto<'a> {
     colour: Option<&'a wgpu::TextureView>,
     depth: Option<wgpu::RenderPassDepthStencilAttachment<'a>>,

@@ -114,7 +114,7 @@ pub fn beside<T>(
 mod tests {
     use super::*;
 
-    /// What it settles at where a whole picture takes `pixels` and what is always drawn takes `rest`, ms.
+    /// The pace that it settles at where a whole picture takes `pixels` and what is always drawn takes `rest`, ms.
     fn settled(pixels: f32, rest: f32, look: &Look) -> (Pace, f32) {
         let mut pace = Pace::default();
         let mut took = 0.0;

@@ -495,7 +495,8 @@ impl Fill {
         };
         let all = PARTS * PARTS * PARTS;
         let free = (0..all).into_par_iter().filter(|&index| is_free(index));
-        size.element_product() * free.count() as f64 / all as f64
+        let free: Vec<usize> = free.collect();
+        size.element_product() * free.len() as f64 / all as f64
     }
 
     /// The shape of the body with the number `number`, of those that come one by one.

@@ -21,7 +21,7 @@ pub(super) struct Retired {
     /// Of each sphere, where the first pair is that it owns, but for those of `before`: row by row, lane by lane. The next
     /// ones are in the next rows.
     pub slots: Vec<u32>,
-    /// The same of its pairs with spheres of lower index than any of the subdomain, with the place of the sphere; in the order
+    /// Histories of its pairs with spheres of lower index than any of the subdomain, with the place of the sphere; in the order
     /// of these.
     pub before: Vec<(u32, u32)>,
     pub walls: Vec<WallNeighbours>,
