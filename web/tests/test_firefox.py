@@ -5,8 +5,6 @@ WebDriver BiDi (https://w3c.github.io/webdriver-bidi/), which it speaks itself. 
 """
 
 import base64
-import functools
-import http.server
 import itertools
 import json
 import os
@@ -14,13 +12,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-import threading
 import time
 import unittest
 
 from websockets.sync.client import connect
 
-from test_page import BALL, PAGE, SEEN, Quiet, native
+from common import BALL, SEEN, ServedPage
 
 # Where WebGPU is not yet switched on for the system, it is there all the same.
 SETTINGS = """
@@ -34,14 +31,10 @@ PATIENCE = 300
 
 
 @unittest.skipUnless(os.environ.get("ROCKFALL_FIREFOX"), "there is no Firefox")
-class Firefox(unittest.TestCase):
+class Firefox(ServedPage):
     @classmethod
     def setUpClass(cls):
-        SEEN.mkdir(exist_ok=True)
-        handler = functools.partial(Quiet, directory=str(PAGE))
-        cls.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=cls.server.serve_forever, daemon=True).start()
-        cls.address = f"http://127.0.0.1:{cls.server.server_port}/"
+        super().setUpClass()
         cls.profile = tempfile.mkdtemp()
         with open(f"{cls.profile}/user.js", "w") as file:
             file.write(SETTINGS)
@@ -72,7 +65,7 @@ class Firefox(unittest.TestCase):
         cls.socket.close()
         cls.browser.terminate()
         cls.browser.wait()
-        cls.server.shutdown()
+        super().tearDownClass()
         shutil.rmtree(cls.profile, ignore_errors=True)
 
     @classmethod
@@ -122,20 +115,7 @@ class Firefox(unittest.TestCase):
                 self.evaluate("rockfall.simulation.reset()")
                 summary = self.evaluate("rockfall.simulation.step(200)")
                 positions = self.evaluate("rockfall.simulation.positions().then((all) => [...all])")
-                expected, state = native(scene, 200)
-                print(f"\n{scene}: {summary}\n  program: {expected['state_hash']}")
-                energy = expected["kinetic_energy_j"]
-                self.assertAlmostEqual(summary["kineticEnergy"], energy, delta=1e-4 * energy)
-                self.assertAlmostEqual(summary["contacts"], expected["contacts"], delta=2 + 0.002 * expected["contacts"])
-                bodies = state["bodies"]
-                self.assertEqual(len(positions), 3 * len(bodies))
-                off = max(
-                    abs(own - other)
-                    for index, body in enumerate(bodies)
-                    for own, other in zip(positions[3 * index :], body["position"])
-                )
-                print(f"  positions differ by {off} m at most")
-                self.assertLess(off, 1e-4)
+                self.assert_as_in_the_program(scene, 200, summary, positions)
         picture = self.call("browsingContext.captureScreenshot", context=self.tab)["data"]
         (SEEN / "firefox.png").write_bytes(base64.b64decode(picture))
 

@@ -5,24 +5,17 @@ computes unless ROCKFALL_WEBGPU_ADAPTER names another one, such as "default". Pi
 folder `seen` beside the page.
 """
 
-import functools
-import http.server
 import json
 import math
 import os
 import pathlib
 import shutil
-import subprocess
-import tempfile
-import threading
 import time
 import unittest
 
 from playwright.sync_api import sync_playwright
 
-PAGE = pathlib.Path(os.environ["ROCKFALL_PAGE"])
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SEEN = PAGE.parent / "seen"
+from common import BALL, PAGE, ROOT, SEEN, ServedPage, native
 
 # A software adapter on two cores is slow, and so is what Chromium does before the first frame.
 PATIENCE = 180_000
@@ -39,17 +32,6 @@ FLAGS = [
         else []
     ),
 ]
-
-BALL = """{
-  "version": 1,
-  "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
-  "shapes": { "ball": { "sphere": { "radius": 0.05 }, "material": "stone" } },
-  "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5 },
-  "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "stone" } ],
-  "bodies": [ { "shape": "ball", "position": [0, 0.25, 0] } ]
-}
-"""
-
 
 # What Tint says against shaders; computations it compiles as far as the driver.
 COMPILE = """async (shaders) => {
@@ -74,35 +56,10 @@ COMPILE = """async (shaders) => {
 }"""
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    extensions_map = {
-        **http.server.SimpleHTTPRequestHandler.extensions_map,
-        ".js": "text/javascript",
-        ".wasm": "application/wasm",
-    }
-
-    def log_message(self, *_):
-        pass
-
-
-def native(scene, steps):
-    """The summary of a run on the CPU, and where the bodies are after it."""
-    with tempfile.TemporaryDirectory() as folder:
-        state = pathlib.Path(folder) / "state.json"
-        command = [os.environ["ROCKFALL"], "run", str(ROOT / "scenes" / f"{scene}.json")]
-        command += ["--steps", str(steps), "--backend", "cpu", "--json", "--quiet", "--state", str(state)]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        return json.loads(said), json.loads(state.read_text())
-
-
-class Page(unittest.TestCase):
+class Page(ServedPage):
     @classmethod
     def setUpClass(cls):
-        SEEN.mkdir(exist_ok=True)
-        handler = functools.partial(Quiet, directory=str(PAGE))
-        cls.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=cls.server.serve_forever, daemon=True).start()
-        cls.address = f"http://127.0.0.1:{cls.server.server_port}/"
+        super().setUpClass()
         cls.playwright = sync_playwright().start()
         cls.browser = cls.playwright.chromium.launch(
             executable_path=shutil.which(os.environ["ROCKFALL_CHROMIUM"]), args=FLAGS
@@ -112,7 +69,7 @@ class Page(unittest.TestCase):
     def tearDownClass(cls):
         cls.browser.close()
         cls.playwright.stop()
-        cls.server.shutdown()
+        super().tearDownClass()
 
     def open(self, fragment="", size=(1280, 720), before=None, **context):
         """A page that shows a scene; what it asks for and complains of is kept. The script `before` runs before its own."""
@@ -179,22 +136,7 @@ class Page(unittest.TestCase):
                     # The program has it on a GPU only.
                     self.assertTrue(math.isfinite(summary["kineticEnergy"]))
                     continue
-                expected, state = native(scene, 200)
-                told = {key: expected[key] for key in ("kinetic_energy_j", "contacts", "state_hash") if key in expected}
-                print(f"\n{scene}: {summary}\n  program: {told}")
-                self.assertAlmostEqual(
-                    summary["kineticEnergy"], expected["kinetic_energy_j"], delta=1e-4 * expected["kinetic_energy_j"]
-                )
-                self.assertAlmostEqual(summary["contacts"], expected["contacts"], delta=2 + 0.002 * expected["contacts"])
-                bodies = state["bodies"]
-                self.assertEqual(len(positions), 3 * len(bodies))
-                off = max(
-                    abs(own - other)
-                    for index, body in enumerate(bodies)
-                    for own, other in zip(positions[3 * index :], body["position"])
-                )
-                print(f"  positions differ by {off} m at most")
-                self.assertLess(off, 1e-4)
+                self.assert_as_in_the_program(scene, 200, summary, positions)
         self.assert_quiet()
 
     def test_every_shader_compiles(self):

@@ -118,14 +118,7 @@ pub fn test() -> Result<(), String> {
     let mut program = crate::cargo(["build", "--quiet", "--release", "--bin", "rockfall"]);
     python::succeed(&mut program)?;
     let shaders = python::target().join("shaders.json");
-    let mut written = crate::cargo([
-        "test",
-        "--quiet",
-        "--workspace",
-        "--release",
-        "--test",
-        "it",
-    ]);
+    let mut written = crate::cargo(["test", "--quiet", "--workspace", "--test", "it"]);
     written
         .args([
             "--",
