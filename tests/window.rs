@@ -880,14 +880,19 @@ fn type_gravity(stage: &mut Stage, size: [u32; 2], number: &str) -> Result<[u32;
         return Err("there are no three numbers in a row; see target/tmp".into());
     };
     stage.click(field)?;
-    stage.wait_for("a place to type, which is black", |stage| {
+    let is_typed_into = |stage: &mut Stage| -> Result<bool, Failed> {
         let shot = stage.shot(size)?;
         let place = image::imageops::crop_imm(&shot, field[0] - 24, field[1] - 11, 48, 22);
         Ok(Seen::new(&place.to_image(), |[r, g, b]| r + g + b < 60).pixels > 40.0)
-    })?;
+    };
+    stage.wait_for("a place to type, which is black", is_typed_into)?;
     stage.xdotool(&["key", "ctrl+a"])?;
     stage.xdotool(&["type", "--", number])?;
     stage.key("Return")?;
+    // A busy machine may draw the number as it is typed for a while.
+    stage.wait_for("a number that is taken", |stage| {
+        Ok(!is_typed_into(stage)?)
+    })?;
     Ok(field)
 }
 
