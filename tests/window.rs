@@ -880,7 +880,7 @@ fn type_gravity(stage: &mut Stage, size: [u32; 2], number: &str) -> Result<[u32;
         return Err("there are no three numbers in a row; see target/tmp".into());
     };
     stage.click(field)?;
-    let is_typed_into = |stage: &mut Stage| -> Result<bool, Failed> {
+    let is_typed_into = |stage: &Stage| -> Result<bool, Failed> {
         let shot = stage.shot(size)?;
         let place = image::imageops::crop_imm(&shot, field[0] - 24, field[1] - 11, 48, 22);
         Ok(Seen::new(&place.to_image(), |[r, g, b]| r + g + b < 60).pixels > 40.0)
