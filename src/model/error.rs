@@ -16,7 +16,7 @@ pub enum Error {
     NoAdapter(String),
     /// An engine that this build is without.
     #[error(
-        "this build of Rockfall has no {engine} engine; build it with the feature `{feature}`, or ask for another engine"
+        "this build of Rockfall has no {engine} engine; build it with the feature `{feature}`, or choose another engine"
     )]
     NoEngine {
         /// Name of the engine, in words.
@@ -60,7 +60,7 @@ pub enum Error {
         available: u64,
     },
     /// A shader does not compile.
-    #[error("the shader {name} is wrong; this is a bug in Rockfall:\n{message}")]
+    #[error("the shader {name} does not compile; this is a bug in Rockfall:\n{message}")]
     Shader {
         /// Name of the shader.
         name: &'static str,
@@ -69,7 +69,7 @@ pub enum Error {
     },
     /// The device stopped working.
     #[error(
-        "the device {adapter} was lost during the run: {reason}; a driver that resets long submissions is the usual cause: fewer bodies or the CPU engine help"
+        "the device {adapter} was lost during the run: {reason}; the usual cause is a driver that resets long submissions; use fewer bodies, or the CPU engine"
     )]
     Lost {
         /// Name of the adapter.
@@ -79,7 +79,7 @@ pub enum Error {
     },
     /// The domain is too narrow along a periodic axis.
     #[error(
-        "the domain is {length} m long along {axis}, where it is periodic, and its bodies need {least} m: two of their largest diameters, with the range of what acts across gaps; make it longer, or not periodic along {axis}"
+        "the domain is {length} m long along {axis}, where it is periodic, and its bodies need {least} m: two of their largest diameters, with the range of forces across gaps; make it longer, or not periodic along {axis}"
     )]
     NarrowDomain {
         /// `x`, `y` or `z`.
@@ -169,7 +169,7 @@ pub enum Error {
     #[error("no window can be opened: {0}")]
     Window(String),
     /// The display of a window has gone away while it was open.
-    #[error("the display has gone away{}", kept(run.as_deref()))]
+    #[error("the display is gone{}", kept(run.as_deref()))]
     DisplayGone {
         /// The folder in which the run that was shown is kept, if it had taken steps.
         run: Option<PathBuf>,
@@ -190,14 +190,14 @@ pub enum Error {
     },
     /// A body that is not there any more, or never was.
     #[error(
-        "there is no body with the number {id}: it has left, or it is one of another simulation"
+        "there is no body with the number {id}: it has left, or it belongs to another simulation"
     )]
     BodyGone {
         /// Its number.
         id: u64,
     },
     /// Something that there is on one machine only.
-    #[error("a cluster does not have {what}; run it without mpirun")]
+    #[error("a cluster does not support {what}; run without mpirun")]
     NotOnCluster {
         /// Name of it, in words.
         what: &'static str,
@@ -220,7 +220,7 @@ pub(crate) fn gigabytes(bytes: u64) -> String {
 /// Where a run is kept, in words.
 fn kept(run: Option<&Path>) -> String {
     run.map_or_else(String::new, |run| {
-        format!("; the run that it showed is kept in {}", run.display())
+        format!("; the folder {} keeps the run", run.display())
     })
 }
 

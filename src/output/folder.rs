@@ -230,11 +230,11 @@ impl RunFolder {
             Ok(()) => Ok(lock),
             Err(TryLockError::WouldBlock) => Err(Error::Folder {
                 folder: path.to_owned(),
-                problem: "is in use by another run; wait until that has ended, or give another folder",
+                problem: "is in use by another run; wait until it ends, or choose another folder",
             }),
             Err(TryLockError::Error(error)) => {
                 // Some file systems have no locks.
-                tracing::warn!(folder = %path.display(), %error, "two runs at once would not be noticed here");
+                tracing::warn!(folder = %path.display(), %error, "this folder cannot be locked, so a second run in it would go unnoticed");
                 Ok(lock)
             }
         }
@@ -274,9 +274,9 @@ impl RunFolder {
                 return Err(Error::Folder {
                     folder: path.to_owned(),
                     problem: if path.join(Self::RECORD).exists() {
-                        "has a run in it; go on with it with --resume, or give another folder"
+                        "already has a run; resume it with --resume, or choose another folder"
                     } else {
-                        "is not empty; give another one"
+                        "is not empty; choose another one"
                     },
                 });
             }

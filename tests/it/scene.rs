@@ -586,7 +586,7 @@ fn the_time_step_resolves_the_stiffest_contact() {
     let scene = step(json!({ "stiffness": 1e5 }), damped);
     assert_close(scene.model.time_step, 0.5 * mass / 1e5);
     assert!(
-        scene.notes[0].contains("half of what is stable"),
+        scene.notes[0].contains("half of the stability limit"),
         "{:?}",
         scene.notes
     );
@@ -1132,10 +1132,7 @@ fn a_domain_is_long_enough_for_what_is_in_it() {
     sticky["materials"]["stone"]["cohesion"] = json!({ "force": 1e-3, "range": 0.01 });
     assert!(fits(&sticky, 0.22) && !fits(&sticky, 0.22 - 1e-6));
     let said = problem(&with(sticky.clone(), "/domain", domain(0.21))).to_string();
-    assert!(
-        said.ends_with("the range of what acts across gaps"),
-        "{said}"
-    );
+    assert!(said.ends_with("the range of forces across gaps"), "{said}");
     let law = json!({ "normal": "custom", "file": own("tests/data/law.wgsl"), "range": 0.02 });
     let custom = with(scene.clone(), "/contact", law);
     assert!(fits(&custom, 0.24) && !fits(&custom, 0.24 - 1e-6));
