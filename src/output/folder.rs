@@ -314,7 +314,7 @@ impl RunFolder {
         RunFolder::start(path, plan, record, simulation, lock)
     }
 
-    /// Goes on with the run in a folder: takes `simulation`, which is of its scene and at its start, to
+    /// Resumes the run in a folder: takes `simulation`, which is of its scene and at its start, to
     /// the last checkpoint, if there is one; it is to have taken `steps` steps in the end. What was
     /// written of later steps is taken back, and will be written again.
     ///
