@@ -312,7 +312,7 @@ fn a_new_scene_overwrites_nothing() {
     for name in ["ball", "ball.json"] {
         place
             .rockfall(&["new", name])
-            .failed(2, &["ball.json exists already", "another name"]);
+            .failed(2, &["ball.json already exists", "another name"]);
     }
     assert_eq!(place.read("ball.json"), before);
     place
@@ -1464,7 +1464,7 @@ mod pictures {
         render(&place, &[]).failed(2, &["--out"]);
         render(&place, &["--video", "film.avi"]).failed(2, &["film.avi", ".mp4, .webm or .gif"]);
         let here = ["--eye", "0,1,0", "--target", "0,1,0", "--out", "x"];
-        render(&place, &here).failed(2, &["--eye", "the same point"]);
+        render(&place, &here).failed(2, &["--eye", "at which the camera looks"]);
     }
 
     #[test]

@@ -570,7 +570,7 @@ fn a_run_of_another_folder_or_version_is_not_resumed() {
     assert!(
         place
             .fails(2, "run --resume nothing")
-            .contains("has no run.json")
+            .contains("has no readable run.json")
     );
     let record = place.json("run/run.json");
     let mut other = record.clone();
@@ -593,7 +593,7 @@ fn a_run_of_another_folder_or_version_is_not_resumed() {
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     let said = place.fails(1, "run --resume run --steps 30");
-    assert!(said.contains("the rest is missing"), "{said}");
+    assert!(said.contains("without the rest"), "{said}");
     let said = place.fails(2, "run --resume run scene.json");
     assert!(said.contains("--resume <DIR>"), "{said}");
 }
