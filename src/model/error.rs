@@ -159,13 +159,13 @@ pub enum Error {
         /// Answer of the system.
         reason: String,
     },
-    /// Error of an [`Observer`](crate::Observer) of the user's.
+    /// Error of a custom [`Observer`](crate::Observer).
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
     /// Something that cannot be changed to that while a simulation runs.
     #[error("{0}")]
     Tuned(String),
-    /// There is no window to be had.
+    /// No window can be opened.
     #[error("no window can be opened: {0}")]
     Window(String),
     /// The display of a window has gone away while it was open.

@@ -483,8 +483,8 @@ pub struct Contact {
 }
 
 impl Contact {
-    /// The model of the tangential force: the one that is given, or the one that the normal model has by default; `None`
-    /// for a law of the user's, which has both.
+    /// The model of the tangential force: the one given, or the default of the normal model; `None` for a custom law,
+    /// which has both.
     pub fn tangential_model(&self) -> Option<TangentialModel> {
         let default = match self.normal {
             NormalModel::Hooke => TangentialModel::Viscous,
