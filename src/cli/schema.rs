@@ -333,7 +333,10 @@ mod tests {
         for (name, line) in expected {
             assert!(of_type(name).contains(line), "{name}: {}", of_type(name));
         }
-        assert_eq!(page.matches("Mistakes and their messages").count(), expected.len());
+        assert_eq!(
+            page.matches("Mistakes and their messages").count(),
+            expected.len()
+        );
     }
 
     /// Fields that may be left out and whose default goes without saying.
