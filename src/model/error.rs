@@ -1,6 +1,6 @@
 //! What can go wrong in a simulation, as opposed to in a scene (see [`crate::scene::SceneError`]).
 //!
-//! The sentences say what is wrong; what to type about it is for the program to say that asked.
+//! The sentences say what is wrong; the program that meets an error adds what its user may type.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub enum Error {
     /// No adapter that may be used was found.
     #[error("{0}")]
     NoAdapter(String),
-    /// An engine that this build is without.
+    /// An engine that this build does not have.
     #[error(
         "this build of Rockfall has no {engine} engine; build it with the feature `{feature}`, or choose another engine"
     )]
@@ -112,7 +112,7 @@ pub enum Error {
         /// The file of the law.
         file: String,
     },
-    /// The adapter computes, and does not draw.
+    /// The adapter can compute but not draw.
     #[error("the adapter {adapter} cannot draw: it lacks {lacks}")]
     CannotDraw {
         /// Name of the adapter.
@@ -135,7 +135,7 @@ pub enum Error {
         /// Name of the adapter.
         adapter: String,
     },
-    /// A checkpoint that a simulation cannot go on from.
+    /// A checkpoint from which a simulation cannot continue.
     #[error("{}: {problem}", file.display())]
     Checkpoint {
         /// The file.
@@ -143,7 +143,7 @@ pub enum Error {
         /// Sentence with what was found, what was expected, and what to do.
         problem: String,
     },
-    /// A folder that a run cannot be written to, or gone on with.
+    /// A folder to which a run cannot be written, or whose run cannot be resumed.
     #[error("the folder {} {problem}", folder.display())]
     Folder {
         /// The folder.
@@ -162,7 +162,7 @@ pub enum Error {
     /// Error of a custom [`Observer`](crate::Observer).
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
-    /// Something that cannot be changed to that while a simulation runs.
+    /// A change that a running simulation refuses.
     #[error("{0}")]
     Tuned(String),
     /// No window can be opened.
@@ -182,13 +182,13 @@ pub enum Error {
         /// Number of bodies.
         count: usize,
     },
-    /// Somebody ended the steps; the simulation stands at the end of one, and can go on.
+    /// The steps were cancelled; the simulation is at the end of a step, and can continue.
     #[error("cancelled after step {step}")]
     Cancelled {
         /// Number of steps taken.
         step: u64,
     },
-    /// A body that is not there any more, or never was.
+    /// A body that has left the simulation, or never was in it.
     #[error(
         "there is no body with the number {id}: it has left, or it belongs to another simulation"
     )]
@@ -196,7 +196,7 @@ pub enum Error {
         /// Its number.
         id: u64,
     },
-    /// Something that there is on one machine only.
+    /// Something that a cluster does not support.
     #[error("a cluster does not support {what}; run without mpirun")]
     NotOnCluster {
         /// Name of it, in words.

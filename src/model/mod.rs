@@ -115,7 +115,7 @@ pub struct CustomLaw {
 pub struct ContactModel {
     /// Contact law.
     pub law: Law,
-    /// Whether the dashpot is limited such that spring and dashpot together never pull.
+    /// Whether the dashpot is limited so that spring and dashpot together never pull.
     pub limit_damping: bool,
     /// Tangential dashpot as a fraction of the normal one; of the laws with a history.
     pub tangential_damping: f64,

@@ -91,7 +91,7 @@ fn steps(interval: Interval, model: &Model) -> u64 {
 }
 
 impl Plan {
-    /// Time between checkpoints, if nothing else is said.
+    /// Time between checkpoints by default.
     pub const CHECKPOINT: Duration = Duration::from_secs(600);
 
     /// Plan that a scene file asks for in a run of `model`.
@@ -113,7 +113,7 @@ impl Plan {
     }
 }
 
-/// The folder of a run, which is written while the run goes on: an [`Observer`].
+/// The folder of a run, written while the run continues: an [`Observer`].
 ///
 /// | path | what |
 /// |---|---|
@@ -191,7 +191,7 @@ enum Due {
 }
 
 impl RunFolder {
-    /// How often a run goes on by itself after its device was lost, at most.
+    /// Largest number of times that a run continues by itself after its device was lost.
     pub const LOSSES: u32 = 3;
     /// Name of the file of the last checkpoint.
     pub const CHECKPOINT: &str = crate::simulation::checkpoint::FILE;
@@ -363,8 +363,8 @@ impl RunFolder {
     }
 
     /// Runs a simulation of `scene` as [`Simulation::run`] does, with this as the first observer, until it has taken the steps that
-    /// the record names. If the device is lost, opens it anew as `options` say, and goes on from the last checkpoint, or from
-    /// the start if there is none: at most [`RunFolder::LOSSES`] times. `tell` hears of each, and where the run goes on.
+    /// the record names. If the device is lost, reopens it as in `options`, and continues from the last checkpoint, or from
+    /// the start if there is none: at most [`RunFolder::LOSSES`] times. `tell` gets each error, and where the run continues.
     ///
     /// # Errors
     /// As [`Simulation::run`]; the last loss, if there are more of them; what keeps the device from being opened, or the

@@ -55,11 +55,11 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It goes on, or was killed.
+    /// It is running, or was killed.
     Running,
     /// It has taken all its steps.
     Finished,
-    /// It was stopped, and can go on.
+    /// It was stopped, and can be resumed.
     Stopped,
     /// A body was lost.
     Failed,

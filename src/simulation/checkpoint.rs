@@ -1,4 +1,4 @@
-//! Checkpoints: the state of a simulation in a file, from which a run goes on as if it had never
+//! Checkpoints: the state of a simulation in a file, from which a run continues as if it had never
 //! stopped, bit for bit on the same backend and adapter.
 //!
 //! # The file, version 3

@@ -114,7 +114,7 @@ impl Simulation {
         self.engine.write(&[Field::Groups], &self.state);
     }
 
-    /// Sets the time step, s. Simulated time goes on from where it is. Whether the step is stable is
+    /// Sets the time step, s. Simulated time continues from where it is. Whether the step is stable is
     /// for the caller to see: [`stable_time_step`](crate::scene::contact::stable_time_step).
     ///
     /// # Errors
