@@ -31,25 +31,25 @@
 //! # }
 //! ```
 //!
-//! # What to look at next
+//! # Where to look next
 //!
 //! | to | see |
 //! |---|---|
-//! | put a scene together | [`scene::SceneBuilder`], or [`scene::load`] for a file |
+//! | build a scene | [`scene::SceneBuilder`], or [`scene::load`] for a file |
 //! | step, and stop | [`Simulation::step`], [`Simulation::run_until`], [`Simulation::step_async`], [`Simulation::canceller`] |
-//! | add, take away, push and read bodies | [`Simulation::spawn`], [`Simulation::despawn`], [`Simulation::apply_impulse`], [`Simulation::body`] |
+//! | add, remove, push and read bodies | [`Simulation::spawn`], [`Simulation::despawn`], [`Simulation::apply_impulse`], [`Simulation::body`] |
 //! | read all bodies at once | [`Simulation::positions`] and its like, [`Simulation::snapshot`] |
-//! | hear of contacts | [`Simulation::watch_contacts`], [`Simulation::contacts`] |
-//! | hear of bonds that break | [`Simulation::watch_bonds`], [`Simulation::bonds`] |
+//! | be told of contacts | [`Simulation::watch_contacts`], [`Simulation::contacts`] |
+//! | be told of bonds that break | [`Simulation::watch_bonds`], [`Simulation::bonds`] |
 //! | ask where bodies are | [`Simulation::cast_ray`], [`Simulation::bodies_in_box`], [`Simulation::nearest_body`] |
 //! | drive walls, change materials | [`Simulation::set_wall_velocity`], [`Simulation::set_pair`], [`Simulation::set_gravity`] |
-//! | look on from step to step | [`Observer`] |
-//! | stop and go on later | [`simulation::checkpoint`] |
+//! | observe a run from step to step | [`Observer`] |
+//! | stop and resume later | [`simulation::checkpoint`] |
 //! | use the buffers on the GPU | [`step::gpu::GpuEngine::buffer`] |
 //!
 //! The folder `examples` has programs that do each of these.
 //!
-//! Units are SI. Numbers that a caller gives and gets are `f64`; the engines work in `f32`, with positions that are as fine
+//! Units are SI. The interface takes and returns `f64`; the engines compute in `f32`, with positions that are as precise
 //! far from the origin as near it.
 //!
 //! # Layers
@@ -72,11 +72,11 @@
 //! By default there are `cpu`, `gpu`, `parallel` and `scene`. A package that uses less of it takes
 //! `default-features = false` and its parts; without any there are models, states and their layout, and no engine.
 //!
-//! | feature | what comes with it | what it needs besides |
+//! | feature | what it adds | further dependencies |
 //! |---|---|---|
 //! | `cpu` | the CPU engine | |
 //! | `gpu` | the GPU engine, and contact laws in WGSL | wgpu, naga |
-//! | `parallel` | work on several threads; without it, all is done by the thread that calls, with the same result | rayon |
+//! | `parallel` | work on several threads; without it, the calling thread does all work, with the same result | rayon |
 //! | `scene` | scene files | schemars, zip |
 //! | `output` | files of results; with it `scene` | csv |
 //! | `render` | pictures and films; with it `gpu` | image |
@@ -86,9 +86,9 @@
 //!
 //! # Interface
 //!
-//! [`wgpu`] and [`glam`] are those whose types stand in this interface. What is not in this documentation
-//! is no part of it, public or not: passes, grids, comparisons and the like are there for tests and for
-//! the program, and may change in any version.
+//! [`wgpu`] and [`glam`] are re-exported, because their types appear in this interface. Only what this documentation
+//! shows is part of the interface: passes, grids, comparisons and the like are public for tests and for the program,
+//! and may change in any version.
 //!
 
 #![deny(missing_docs)]

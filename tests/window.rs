@@ -1086,7 +1086,7 @@ fn the_display_goes_away() -> Outcome {
         .arg(kept)
         .output()?;
     let text = String::from_utf8_lossy(&resumed.stderr);
-    if !resumed.status.success() || !text.contains("going on at step ") {
+    if !resumed.status.success() || !text.contains("resuming at step ") {
         return Err(format!("it cannot go on: {text}").into());
     }
     Ok(())

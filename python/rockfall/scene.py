@@ -1,4 +1,4 @@
-"""Scenes: the same in Python as in JSON."""
+"""Scenes, with the same fields in Python as in JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class Name(str):
-    """The name of a part of a scene, which stands for it wherever that is meant."""
+    """The name of a part of a scene; other parts refer to it by this name."""
 
     def __repr__(self) -> str:
         return f"Name({str(self)!r})"
@@ -43,7 +43,7 @@ def schema() -> Dict[str, Any]:
 
 
 class Scene:
-    """A scene that is put together in Python: what a scene file says, by keyword.
+    """A scene built in Python: the fields of a scene file are keywords.
 
     Keywords have the names, units and defaults of the fields of a scene file, which `schema()` and docs/book/src/scenes.md list;
     what is wrong with them is said by `check`, `save` and `world`, with its place. Each part gives back a handle: its
@@ -57,8 +57,8 @@ class Scene:
         world = scene.world()
 
     Attributes:
-        data: the scene as a dictionary, as its file has it; change in it what no method changes.
-        file: where the scene is, or would be: files that it names are looked for beside it.
+        data: the scene as a dictionary, as in its file; change here what no method changes.
+        file: where the scene is, or would be: files that it names are found relative to its folder.
     """
 
     data: Dict[str, Any]
@@ -76,7 +76,7 @@ class Scene:
         """A scene with nothing in it.
 
         gravity: acceleration, m/s²; (0, -9.81, 0) by default. duration: simulated time of a run, s; 1 by default.
-        folder: where files are that the scene names. Further keywords are fields of a scene file, such as `domain`.
+        folder: the folder of files that the scene names. Further keywords are fields of a scene file, such as `domain`.
         """
         self.data = {"version": 1, "name": name, "materials": {}, "shapes": {}}
         self.file = Path(folder) / f"{name}.json"
@@ -102,7 +102,7 @@ class Scene:
         return Name(name)
 
     def pair(self, a: str, b: str, **fields: Any) -> Scene:
-        """Sets how two materials touch, where their mean is not meant: friction, restitution, ..."""
+        """Sets the parameters of contacts between two materials, in place of mixed ones: friction, restitution, ..."""
         self._list("pairs").append({"between": [a, b], **_given(fields)})
         return self
 
@@ -133,7 +133,7 @@ class Scene:
         return self.shape(name, material, box={"size": size, "radius": radius}, **fields)
 
     def group(self, name: str, **fields: Any) -> Name:
-        """Adds a group of bodies: `gravity`, `drag` and `ignores` may be its own."""
+        """Adds a group of bodies, which may have its own `gravity`, `drag` and `ignores`."""
         self.data.setdefault("groups", {})[str(name)] = _given(fields)
         return Name(name)
 
@@ -181,7 +181,7 @@ class Scene:
         max: Optional[Vector] = None,
         **fields: Any,
     ) -> Scene:
-        """Adds an inlet: bodies come in in a box, or on a `mesh`. Further fields: rate (1/s) or mass_rate (kg/s), velocity, ..."""
+        """Adds an inlet, which brings bodies into a box, or onto a `mesh`. Further fields: rate (1/s) or mass_rate (kg/s), velocity, ..."""
         own: Dict[str, Any] = {"shapes": _mix(shapes)}
         if min is not None or max is not None:
             own["region"] = _given({"min": min, "max": max})
@@ -194,7 +194,7 @@ class Scene:
         return self
 
     def probe(self, name: str, **fields: Any) -> Scene:
-        """Adds a probe: a region or a face to look at, `box`, `cylinder`, `face` or `disc`."""
+        """Adds a probe: a region or a face to measure at, `box`, `cylinder`, `face` or `disc`."""
         self._list("probes").append({"name": name, **_given(fields)})
         return self
 
@@ -215,7 +215,7 @@ class Scene:
         return self
 
     def force(self, body: int, force: Vector = (0, 0, 0), torque: Vector = (0, 0, 0), **fields: Any) -> Scene:
-        """Has a force (N) and a torque (N m) act on a body."""
+        """Applies a force (N) and a torque (N m) to a body."""
         own = {"body": f"body {body}", "force": force, "torque": torque}
         self._list("forces").append({**own, **_given(fields)})
         return self
@@ -241,7 +241,7 @@ class Scene:
         return data
 
     def check(self) -> Tuple[List[str], List[str]]:
-        """Checks the scene: what is doubtful, and what was derived (stiffness, time step), a sentence each.
+        """Checks the scene: returns warnings, and the values derived (stiffness, time step), a sentence each.
 
         Raises SceneError with all that is wrong.
         """
@@ -249,7 +249,7 @@ class Scene:
         return checked.warnings, checked.notes
 
     def save(self, path: PathLike) -> None:
-        """Writes the scene as a file for `rockfall.load` and the command line; `world()` of it gives the same bits.
+        """Writes the scene as a file for `rockfall.load` and the command line; its `world()` is bit-identical.
 
         Files that the scene names stay where they are. Raises SceneError if something is wrong with the scene.
         """
@@ -270,7 +270,7 @@ class Scene:
 
         backend: "auto" takes a real GPU if there is one and else the CPU; "gpu"; "cpu"; or "reference", which is plain
         and slow, and alone knows the precision "double". adapter: part of the name of a GPU, or of a software adapter.
-        threads: of the CPU engine; all cores by default. The state is the same with any number of them.
+        threads: number of threads of the CPU engine, which does not change the results; all cores by default.
 
         Raises SceneError, or DeviceError if the engine cannot be had.
         """

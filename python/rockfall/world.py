@@ -93,7 +93,7 @@ class Nearest(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A moment of `World.run`: the world is there, and may be read and changed."""
+    """A moment of `World.run`, at which the world may be read and changed."""
 
     index: int
     """Number of the frame, from 0 on."""
@@ -157,7 +157,7 @@ class Body:
 
     @property
     def position(self) -> numpy.ndarray:
-        """Centre of mass, m, shape (3,). To be set: the body is somewhere else at once, and keeps its velocities."""
+        """Centre of mass, m, shape (3,). Settable: the body moves there at once, and keeps its velocities."""
         return numpy.array(self._state()["position"])
 
     @position.setter
@@ -173,7 +173,7 @@ class Body:
 
     @property
     def orientation(self) -> numpy.ndarray:
-        """The world from its shape's own axes: a unit quaternion x, y, z, w. To be set: it turns about its centre of mass."""
+        """The world from its shape's own axes: a unit quaternion x, y, z, w. Settable: it turns about its centre of mass."""
         return numpy.array(self._state()["orientation"])
 
     @orientation.setter
@@ -190,7 +190,7 @@ class Body:
 
     @property
     def velocity(self) -> numpy.ndarray:
-        """Velocity of the centre of mass, m/s, shape (3,). To be set."""
+        """Velocity of the centre of mass, m/s, shape (3,). Settable."""
         return numpy.array(self._state()["velocity"])
 
     @velocity.setter
@@ -199,7 +199,7 @@ class Body:
 
     @property
     def angular_velocity(self) -> numpy.ndarray:
-        """Angular velocity in the axes of the world, rad/s, shape (3,). To be set."""
+        """Angular velocity in the axes of the world, rad/s, shape (3,). Settable."""
         return numpy.array(self._state()["angular_velocity"])
 
     @angular_velocity.setter
@@ -208,7 +208,7 @@ class Body:
 
     @property
     def fixed(self) -> bool:
-        """Whether it takes part in contacts and does not move. To be set: it starts again at rest."""
+        """Whether it takes part in contacts and does not move. Settable: it starts again at rest."""
         return self._state()["fixed"]
 
     @fixed.setter
@@ -217,7 +217,7 @@ class Body:
 
     @property
     def group(self) -> str:
-        """Name of its group; "all" is that of the bodies in no other. To be set."""
+        """Name of its group; "all" is that of the bodies in no other. Settable."""
         return self._world._names[2][self._world._core.group_of(self.id)]
 
     @group.setter
@@ -244,11 +244,11 @@ class Body:
         self._world._core.apply_angular_impulse(self.id, _vector("angular impulse", impulse))
 
     def set_force(self, force: Vector = (0, 0, 0), torque: Vector = (0, 0, 0)) -> None:
-        """Sets the force (N) and the torque (N m) that act on it from now on, besides all else; zeros end that."""
+        """Sets an applied force (N) and torque (N m), which act on it from now on; zeros remove them."""
         self._world._core.set_applied_force(self.id, _vector("force", force), _vector("torque", torque))
 
     def despawn(self) -> None:
-        """Takes it away before the next step."""
+        """Removes it before the next step."""
         self._world.despawn(self)
 
 
@@ -274,7 +274,7 @@ class Wall:
 
     @property
     def position(self) -> numpy.ndarray:
-        """Origin of its own frame, m, shape (3,). To be set, for a wall that does not move by itself."""
+        """Origin of its own frame, m, shape (3,). Settable for a wall that does not move by itself."""
         return self._get("position")
 
     @position.setter
@@ -289,7 +289,7 @@ class Wall:
 
     @property
     def velocity(self) -> numpy.ndarray:
-        """Velocity, m/s, shape (3,). To be set: see `drive`."""
+        """Velocity, m/s, shape (3,). Settable: see `drive`."""
         return self._get("velocity")
 
     @velocity.setter
@@ -302,7 +302,7 @@ class Wall:
         return self._get("angular_velocity")
 
     def drive(self, velocity: Vector = (0, 0, 0), angular_velocity: Vector = (0, 0, 0)) -> None:
-        """Has it move at a velocity (m/s), and turn about its origin (rad/s), from now on, whatever it did before."""
+        """Moves it from now on at a velocity (m/s), and turns it about its origin (rad/s), in place of its earlier motion."""
         self._world._core.set_wall_velocity(
             self.index, _vector("velocity", velocity), _vector("angular velocity", angular_velocity)
         )
@@ -318,12 +318,12 @@ class Wall:
         return self._get("torque")
 
     def set_temperature(self, temperature: Optional[float]) -> None:
-        """Sets its temperature, K; None has it conduct nothing."""
+        """Sets its temperature, K; with None it conducts nothing."""
         self._world._core.set_wall_temperature(self.index, temperature)
 
 
 class Recording:
-    """The folder that a world is written to, see `World.record`; at the end of a `with` it is finished."""
+    """The folder that a world is written to, see `World.record`; a `with` block finishes it at its end."""
 
     def __init__(self, world: World, folder: Path):
         self._world = world
@@ -357,7 +357,7 @@ class World:
         return f"<World on {self.adapter}: {len(self)} bodies, {self.steps} steps, {self.time:.6g} s>"
 
     def __len__(self) -> int:
-        """Number of bodies that there are now."""
+        """Current number of bodies."""
         return self._core.body_count
 
     # What it is, and how far it has come.
@@ -384,12 +384,12 @@ class World:
 
     @property
     def duration(self) -> float:
-        """Simulated time that the scene means a run to cover, s."""
+        """Duration of the scene: the simulated time of a run, s."""
         return self._core.duration
 
     @property
     def time_step(self) -> float:
-        """Time step, s. To be set; whether it is stable is for you to see."""
+        """Time step, s. Settable; it is not checked for stability."""
         return self._core.time_step
 
     @time_step.setter
@@ -398,7 +398,7 @@ class World:
 
     @property
     def body_count(self) -> int:
-        """Number of bodies that there are now."""
+        """Current number of bodies."""
         return self._core.body_count
 
     @property
@@ -409,7 +409,7 @@ class World:
     # Steps.
 
     def step(self, n: int = 1) -> None:
-        """Takes n steps, with Python's other threads running. Ctrl-C ends them after the one at hand; the world can go on.
+        """Takes n steps, while Python's other threads run. Ctrl-C stops after the current step; the world can continue.
 
         Raises RunawayError if a body moves too fast to be followed, CancelledError after `cancel`, and DeviceError if the
         GPU is lost.
@@ -449,7 +449,7 @@ class World:
         every: Optional[float] = None,
         out: Optional[PathLike] = None,
     ) -> Iterator[Frame]:
-        """Goes through the next `seconds` of simulated time, and gives a frame `every` so many seconds.
+        """Simulates the next `seconds`, and yields a frame `every` so many seconds of simulated time.
 
             for frame in world.run(seconds=2, every=0.02):
                 print(frame.time, world.positions[:, 1].max())
@@ -476,7 +476,7 @@ class World:
                 recording.finish()
 
     def call_every(self, seconds: float, callback: Callable[[World], Any]) -> Callable[[], None]:
-        """Has `callback(world)` called every so many seconds of simulated time while steps are taken.
+        """Calls `callback(world)` every so many seconds of simulated time while steps are taken.
 
         It may read and change the world, but not step it; what it raises ends the steps. Returns a function that ends
         the calls.
@@ -493,7 +493,7 @@ class World:
         return end
 
     def cancel(self) -> None:
-        """Ends the steps of another thread, or else the next ones, with CancelledError; the world can go on."""
+        """Ends the steps of another thread, or else the next ones, with CancelledError; the world can continue."""
         self._core.cancel()
 
     # Arrays.
@@ -564,7 +564,7 @@ class World:
 
     @property
     def contacts(self) -> numpy.ndarray:
-        """The contacts of the last step, a structured array with the fields of `rockfall.CONTACT`; a copy.
+        """The contacts of the last step, as a structured array with the fields of `rockfall.CONTACT`; a copy.
 
             forces = world.contacts["force"]        # N, shape (contacts, 3)
         """
@@ -572,7 +572,7 @@ class World:
 
     @property
     def bonds(self) -> numpy.ndarray:
-        """The bonds, broken ones too, a structured array with the fields of `rockfall.BOND`; a copy.
+        """The bonds, including broken ones, as a structured array with the fields of `rockfall.BOND`; a copy.
 
             broken = (world.bonds["broken"] > 0).sum()
         """
@@ -602,7 +602,7 @@ class World:
 
     @property
     def bodies(self) -> List[Body]:
-        """The bodies that there are now, in the order of the arrays."""
+        """The current bodies, in the order of the arrays."""
         return [Body(self, own) for own in self.ids.tolist()]
 
     def body(self, id: int) -> Body:
@@ -856,7 +856,7 @@ class World:
         vtk: Optional[Sequence[str]] = None,
         states: Optional[Sequence[str]] = None,
     ) -> Recording:
-        """From now on, writes the world to a folder, as `rockfall run --out` does; `read` and `resume` read it.
+        """Writes the world to a folder from now on, as `rockfall run --out` does; `read` and `resume` read it.
 
             with world.record("out", seconds=2):
                 world.run_for(2)
@@ -948,7 +948,7 @@ class World:
 
 
 def resume(folder: PathLike, seconds: Optional[float] = None) -> World:
-    """Goes on with the run in a folder that `rockfall run --out` or `World.record` wrote, from its last checkpoint.
+    """Resumes the run in a folder that `rockfall run --out` or `World.record` wrote, from its last checkpoint.
 
         world = rockfall.resume("out")
         world.run_until(world.duration)

@@ -142,7 +142,7 @@ pub fn save(pixels: &[u8], size: [u32; 2], path: PathBuf) -> PyResult<()> {
         Some("png" | "jpg" | "jpeg")
     ) {
         return Err(PyValueError::new_err(format!(
-            "the file {} has no ending that says which picture it should be; end its name with .png or .jpg",
+            "found the file {}, expected a name that ends in .png or .jpg",
             path.display()
         )));
     }

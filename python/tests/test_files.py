@@ -32,7 +32,7 @@ def test_a_run_is_written_and_read(scene, tmp_path):
         run.state(step=7)
     with pytest.raises(ValueError, match="found no states of spheres"):
         run.state("spheres")
-    with pytest.raises(FileExistsError, match="has a run in it"):
+    with pytest.raises(FileExistsError, match="already has a run"):
         world.record(tmp_path / "out")
     with pytest.raises(FileNotFoundError, match="run.json"):
         rockfall.read(tmp_path)

@@ -38,7 +38,7 @@ pub struct Arguments {
     #[command(flatten)]
     engine: EngineArguments,
 
-    /// Time limit for all scenes together, about
+    /// Approximate time limit for all scenes together, seconds
     #[arg(long, value_name = "S", default_value = "180", value_parser = seconds, allow_negative_numbers = true)]
     limit: f64,
 
@@ -54,20 +54,20 @@ pub struct Arguments {
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     settle: Option<f64>,
 
-    /// Measure how fast memory is copied, and which part of that speed a step reaches
+    /// Measure the speed of a memory copy, and the fraction of it that a step reaches
     ///
-    /// The fewest bytes that a step can move follow from the layout of its data: each buffer that a
-    /// pass needs is read once, and each that it makes is written once.
+    /// The layout of the data gives the fewest bytes that a step can move: each pass reads the buffers
+    /// that it needs once, and writes those that it makes once.
     #[arg(long)]
     roofline: bool,
 
-    /// Also draw pictures beside the steps for five seconds, as `rockfall view` does: how many there are in a second, and how fast
+    /// Also draw pictures during the steps for five seconds, as `rockfall view` does, and report how many per second and how fast
     /// the steps are meanwhile
     #[cfg(feature = "render")]
     #[arg(long, value_name = "WxH", value_parser = super::picture::size, num_args = 0..=1, require_equals = true, default_missing_value = "1280x800")]
     draw: Option<[u32; 2]>,
 
-    /// Adapter whose description contains TEXT draws, where the CPU computes [default: a real GPU if there is one, otherwise a
+    /// Adapter that draws when the CPU computes: its description contains TEXT [default: a real GPU if there is one, otherwise a
     /// software adapter]
     #[cfg(feature = "render")]
     #[arg(long, value_name = "TEXT", requires = "draw")]
@@ -86,7 +86,7 @@ Examples:
   rockfall bench pile.json --settle 0 --steps 500
       Time the first 500 steps of a scene.
   rockfall bench pile.json --backend cpu --draw=1280x800
-      See how many pictures a second a window shows, and what they cost the steps.
+      Measure how many pictures per second a window shows, and how much they slow the steps.
 
 Exit code 1 if repeats end in different states.";
 
@@ -132,7 +132,7 @@ pub fn run(arguments: &Arguments) -> failure::Outcome {
     };
     if report.machine.debug {
         terminal::warn(
-            "this is a debug build, which is slow; measure with a build by cargo build --release",
+            "this is a debug build, which is slow; measure with one made by `cargo build --release`",
         );
     }
     let mut bench = Bench::new(options);
@@ -164,7 +164,7 @@ pub fn run(arguments: &Arguments) -> failure::Outcome {
     match unlike.is_empty() {
         true => Ok(()),
         false => Err(Failure::Run(format!(
-            "repeats ended in different states: {}; the figures mean nothing",
+            "repeats ended in different states: {}; the figures are meaningless",
             unlike.join(", ")
         ))),
     }
@@ -213,10 +213,10 @@ impl Report {
             for (title, rows) in [
                 ("Speed, median of the repeats", self.speeds()),
                 ("Time of each pass, ms", self.passes()),
-                ("What was timed, and its results", self.results()),
-                ("Part of the speed of a memory copy", self.rooflines()),
-                ("What a step asks of host and device", self.traffic()),
-                ("Pictures beside the steps", self.drawings()),
+                ("Timed steps and their results", self.results()),
+                ("Fraction of the speed of a memory copy", self.rooflines()),
+                ("Work of a step for host and device", self.traffic()),
+                ("Pictures during the steps", self.drawings()),
             ] {
                 if rows.len() > 1 {
                     terminal::print(format_args!("\n{title}\n{}", table(&rows)))?;

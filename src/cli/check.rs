@@ -10,7 +10,7 @@ use super::{ChangeArguments, terminal};
 
 /// Check scenes without running them
 ///
-/// Prints a line for each scene that is right, and every mistake in the others.
+/// Prints one line for each valid scene, and every mistake in the others.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -27,7 +27,7 @@ Examples:
   rockfall check pile.json
   rockfall check scenes/*.json
 
-Exit code 2 if any of the scenes is wrong.";
+Exit code 2 if any scene is wrong.";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {

@@ -48,8 +48,8 @@ mod without {
             return Ok(Some(Role));
         };
         let sentence = format!(
-            "this is one of {size} processes that mpirun has started, and this build of Rockfall is without MPI, so each would \
-             do the same; build it with `cargo build --release --features mpi`, or start it without mpirun"
+            "mpirun has started {size} processes, and this build of Rockfall has no MPI, so each would \
+             do the same; build it with `cargo build --release --features mpi`, or start one without mpirun"
         );
         Err(match rank {
             0 => Failure::Usage(sentence),
@@ -116,8 +116,7 @@ mod with_mpi {
         let world = universe.world();
         if threading < Threading::Serialized {
             return Err(Failure::Run(
-                "this MPI does not let threads take turns (MPI_THREAD_SERIALIZED); use another one"
-                    .to_owned(),
+                "this MPI library lacks MPI_THREAD_SERIALIZED; use another one".to_owned(),
             ));
         }
         let local = world.split_shared(world.rank()).size() as usize;

@@ -17,9 +17,9 @@ use super::{ChangeArguments, terminal};
 
 /// Compare the CPU engine with the GPU on a scene
 ///
-/// First, each pass alone: at the start of the run, at its end and at four moments between, the GPU and
-/// the plain reference run each pass on the data of the CPU engine. The table shows the largest
-/// difference of their results, and its tolerance.
+/// First come the passes, one by one: at the start of the run, at its end and at four times between,
+/// the GPU and the plain reference run each pass on the data of the CPU engine. The table shows the
+/// largest differences in their results, and the tolerances.
 ///
 /// Then both engines run from the same start, each on its own. The tables show the differences in
 /// position (as a fraction of a cell, which is about as wide as the smallest sphere), orientation
@@ -27,13 +27,13 @@ use super::{ChangeArguments, terminal};
 /// one in a hundred; and the kinetic energy and the mean height on each engine.
 ///
 /// The engines round differently, and collisions amplify differences without limit, so trajectories
-/// agree only for a while. How long is measured: in a second run of the CPU engine, the last bits of
-/// the state are flipped at random in each step. All bodies but one in a hundred must agree within
-/// --tolerance in a quantity until that run is 1e-4 away from the first one; later differences
-/// stand in parentheses. Kinetic energy (as a fraction of the largest so far) and mean height
-/// (as a fraction of a cell) must agree throughout, within 1/sqrt(bodies) or 0.01, whichever is larger.
+/// agree only for a while. The command measures how long: a second run of the CPU engine flips the
+/// last bits of the state at random in each step. Until that run is 1e-4 away from the first one in a
+/// quantity, all bodies but one in a hundred must agree in it within --tolerance; later differences
+/// are in parentheses. Kinetic energy (as a fraction of the largest so far) and mean height (as a
+/// fraction of a cell) must agree throughout, within 1/sqrt(bodies) or 0.01, whichever is larger.
 ///
-/// For scenes that are not too large, a last line says which engine is nearer to a run in double precision.
+/// If the scene is not too large, the last line tells which engine is nearer to a run in double precision.
 ///
 /// The GPU is a real one or, if there is none, a software adapter.
 #[derive(Debug, Args)]
@@ -135,7 +135,9 @@ fn print(comparison: &Comparison) -> Outcome {
     if comparison.moments.is_empty() {
         return Ok(());
     }
-    terminal::print("\nOver time, difference of all bodies but one in a hundred, and the largest")?;
+    terminal::print(
+        "\nOver time, difference of all bodies but one in a hundred, and largest difference",
+    )?;
     terminal::print(table(&trajectory_rows(&comparison.moments)))?;
     terminal::print("\nOver time, of all bodies")?;
     terminal::print(table(&statistic_rows(&comparison.moments)))?;
@@ -153,7 +155,7 @@ fn sentence(nearer: &Nearer) -> String {
     let verdict = match nearer.engine {
         Some("cpu") => "the CPU engine is nearer",
         Some(_) => "the GPU is nearer",
-        None => "both are as near",
+        None => "both are equally near",
     };
     format!(
         "Up to step {}, positions differ from those in double precision by at most {} of a cell on the CPU and {} on the GPU: \
@@ -306,6 +308,6 @@ fn disagreements(comparison: &Comparison) -> Vec<String> {
 fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if (0.0..=f64::MAX).contains(&number) => Ok(number),
-        _ => Err("a number is expected, 0 or more, such as 1e-3".to_owned()),
+        _ => Err("expected a number, 0 or more, such as 1e-3".to_owned()),
     }
 }

@@ -13,12 +13,16 @@ use super::EngineArguments;
 use super::failure::{Failure, Outcome};
 use super::terminal;
 
-/// Write a scene or a kept run for other programs: glTF of one state, OpenUSD or VTKHDF of a whole run
+/// Convert a scene or a kept run for other programs: one state to glTF, a whole run to OpenUSD or VTKHDF
 ///
-/// A file that ends in .glb gets one state as glTF 2.0, for browsers, viewers and Blender: that of a kept run which is
-/// nearest to --time, the last without it, or the start of a scene. A file that ends in .usda gets all states of a kept
-/// run as OpenUSD, for Blender, Omniverse and others: one state a frame. A file that ends in .vtkhdf gets all states as VTKHDF,
-/// for ParaView: spheres, and walls, with their times.
+/// The ending of the file's name chooses the format.
+///
+/// .glb: one state as glTF 2.0, for browsers, viewers and Blender. Of a kept run it is the state nearest to --time, or the
+/// last; of a scene it is the start.
+///
+/// .usda: all states of a kept run as OpenUSD, one per frame, for Blender, Omniverse and others.
+///
+/// .vtkhdf: all states as VTKHDF, for ParaView: spheres and walls with their times.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -26,11 +30,11 @@ pub struct Arguments {
     #[arg(value_name = "SCENE|DIR")]
     scene: PathBuf,
 
-    /// File to be written, which ends in .glb, .usda or .vtkhdf
+    /// File to write, which ends in .glb, .usda or .vtkhdf
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
 
-    /// Of a kept run, the state nearest to this time (s) [default: the last]
+    /// Convert the state of a kept run nearest to this time (s) [default: the last]
     #[arg(long, value_name = "S", value_parser = super::run::seconds, allow_negative_numbers = true)]
     time: Option<f64>,
 
@@ -49,11 +53,11 @@ enum To {
 const EXAMPLES: &str = "\
 Examples:
   rockfall export runs/pile --to pile.usda
-      Open what `rockfall run pile.json --out runs/pile` has kept in Blender.
+      Convert the run that `rockfall run pile.json --out runs/pile` has kept, for Blender.
   rockfall export runs/pile --to pile.vtkhdf
-      The same for ParaView, in one file.
+      Convert it for ParaView, into one file.
   rockfall export runs/pile --to end.glb
-      Its last state, for a browser.";
+      Convert its last state, for a browser.";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
@@ -65,14 +69,14 @@ pub fn run(arguments: &Arguments) -> Outcome {
         Some("glb") => To::Gltf,
         _ => {
             return Err(Failure::Usage(format!(
-                "--to: the file {} has no ending that says what it should be; end its name with .glb, .usda or .vtkhdf",
+                "--to: found the file {}, expected a name that ends in .glb, .usda or .vtkhdf",
                 arguments.to.display()
             )));
         }
     };
     if to != To::Gltf && arguments.time.is_some() {
         return Err(Failure::Usage(format!(
-            "--time asks for one state, and a .{} file has all of them; leave it out, or write a .glb file",
+            "--time chooses one state, and a .{} file has all of them; leave it out, or write a .glb file",
             ending.unwrap_or_default()
         )));
     }
@@ -81,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         (simulation, Some(kept))
     } else if arguments.time.is_some() {
         return Err(Failure::Usage(
-            "--time asks for a state of a kept run, and this is a scene; run it with --out DIR first".into(),
+            "--time chooses a state of a kept run, and this is a scene; run it with --out DIR first".into(),
         ));
     } else {
         let scene = super::load(&arguments.scene)?;

@@ -60,17 +60,17 @@ impl From<Error> for Failure {
 fn remedy(error: &Error) -> Option<&'static str> {
     match error {
         Error::NoAdapter(_) | Error::Device { .. } => Some(
-            "name another one with --adapter (`rockfall adapters` lists them), or use --backend cpu",
+            "choose another one with --adapter (`rockfall adapters` lists them), or use --backend cpu",
         ),
-        Error::TooLarge { .. } | Error::Lost { .. } => Some("use --backend cpu"),
+        Error::TooLarge { .. } | Error::Lost { .. } => Some("--backend cpu chooses the CPU engine"),
         Error::CustomLaw { .. } => {
             Some("use --backend gpu, with --adapter software if there is no GPU")
         }
         Error::CannotDraw { .. } => {
-            Some("name another one with --adapter (`rockfall adapters` lists them)")
+            Some("choose another one with --adapter (`rockfall adapters` lists them)")
         }
         Error::DisplayGone { run: Some(_) } => {
-            Some("`rockfall run --resume`, with that folder, goes on with it")
+            Some("`rockfall run --resume`, with that folder, continues it")
         }
         Error::Window(_) => Some("`rockfall render` makes pictures without a display"),
         _ => None,

@@ -15,7 +15,7 @@ pub fn catch(canceller: Canceller, what: &'static str) {
     let caught = ctrlc::set_handler(move || {
         canceller.cancel();
         terminal::say(match STOP.swap(true, Ordering::Relaxed) {
-            false => format!("stopping after this step; {what} is being written"),
+            false => format!("stopping after this step to write {what}"),
             true => format!("still stopping; killing the program now (SIGKILL) would lose {what}"),
         });
     });

@@ -118,7 +118,7 @@ fn greet() -> Outcome {
     let heap = Path::new("heap.json");
     let show = next::show(heap);
     terminal::print(format_args!(
-        "Rockfall simulates piles of rigid bodies by the discrete element method.
+        "Rockfall simulates piles of rigid bodies with the discrete element method.
 
   {:<28} writes a first scene, heap.json
   {:<28} runs it
@@ -129,15 +129,15 @@ fn greet() -> Outcome {
     ))
 }
 
-/// Simulate piles of rigid bodies by the discrete element method, on a GPU or on the CPU
+/// Simulate piles of rigid bodies with the discrete element method, on a GPU or on the CPU
 #[derive(Debug, Parser)]
 #[command(name = "rockfall", version, long_version = VERSION.as_str(), after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Print more about what happens: -v the main steps, -vv details, -vvv everything
+    /// Print more: -v the main steps, -vv details, -vvv everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 900)]
     pub verbose: u8,
 
-    /// Colour messages: auto, always or never; bodies are coloured by --colour
+    /// When to colour messages: auto, always or never (for the colours of bodies, see --colour)
     #[arg(
         long,
         global = true,
@@ -202,17 +202,17 @@ Examples:
                                          run it with several stiffnesses
   rockfall measure runs/drum             measure a kept run: contacts, mixing, flow, fields
   rockfall export runs/pile --to pile.usda
-                                         write a kept run for Blender and others
+                                         convert a kept run for Blender and others
   rockfall bench                         measure how fast this machine is
   rockfall compare pile.json             compare the GPU with the CPU
   rockfall check pile.json               check it for mistakes
   rockfall adapters                      list the GPUs
 
 Exit codes:
-  0  all went well
-  1  the run failed, or `compare` found a difference
-  2  the arguments or the scene are wrong
-  130  the run was stopped by Ctrl-C; `rockfall run --resume` goes on with it";
+  0  success
+  1  a run failed, or `compare` found a difference
+  2  an argument or a scene is wrong
+  130  Ctrl-C stopped the run; `rockfall run --resume` continues it";
 
 /// A command.
 #[derive(Debug, Subcommand)]
@@ -244,7 +244,7 @@ impl Command {
 /// Changes that a command makes in its scene.
 #[derive(Clone, Debug, Args)]
 pub struct ChangeArguments {
-    /// Change a value of the scene, such as contact.stiffness=2e5 or bodies[0].position=[0,1,0]; may be given several times
+    /// Set a value of the scene, such as contact.stiffness=2e5 or bodies[0].position=[0,1,0]; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = Change::parse)]
     changes: Vec<Change>,
 }
@@ -298,11 +298,11 @@ pub struct EngineArguments {
     pub precision: Option<PrecisionName>,
 
     /// GPU adapter whose description contains TEXT (`rockfall adapters` lists them); a software adapter
-    /// is used only by name
+    /// is used only if named
     #[arg(long, value_name = "TEXT")]
     pub adapter: Option<String>,
 
-    /// Threads of the CPU engine; the result is the same with any number [default: all cores]
+    /// Threads of the CPU engine; their number does not change the results [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 }
@@ -316,7 +316,7 @@ pub enum BackendName {
     Gpu,
     /// The CPU
     Cpu,
-    /// The CPU, with the plain code that the others are tested against: one thread, slow
+    /// The plain reference on the CPU, which the others are tested against: one thread, slow
     Reference,
 }
 
@@ -325,7 +325,7 @@ pub enum BackendName {
 pub enum PrecisionName {
     /// 32 bits, as in the other engines
     Single,
-    /// 64 bits; what is written is rounded to 32
+    /// 64 bits; files have values rounded to 32
     Double,
 }
 
@@ -368,7 +368,7 @@ impl EngineArguments {
         if self.precision == Some(PrecisionName::Double) && self.backend != BackendName::Reference {
             return Err(Failure::Usage(format!(
                 "--precision double is for the reference engine, and --backend {} has single precision \
-                 only; add --backend reference",
+                 only; use --backend reference",
                 self.name()
             )));
         }

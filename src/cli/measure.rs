@@ -21,14 +21,14 @@ use super::terminal;
 
 /// Measure a kept run: contacts, mixing, slopes, flow, and fields by coarse graining
 ///
-/// DIR is what `rockfall run SCENE --out DIR` has made. A table has a row for each state that it has kept: bodies, coordination with
-/// and without rattlers, clusters, forces, the anisotropy of the fabric; with --mixing Lacey's index, with --slope the angle of
-/// the free surface. Measures of contacts need states of contacts: run with --states bodies,contacts. Below it stand, from
-/// statistics.csv, the mass flow of outlets and faces, fitted, with the times in which nothing flowed, and the mean power of
-/// walls that move.
+/// DIR is a folder that `rockfall run SCENE --out DIR` has made. The table has a row for each kept state: bodies, coordination
+/// number with and without rattlers, clusters, forces, the anisotropy of the fabric; with --mixing also Lacey's index, with
+/// --slope also the angle of the free surface. Measures of contacts need states of contacts: run with --states bodies,contacts.
+/// Below the table are the mass flows of outlets and faces, fitted to statistics.csv, the times in which nothing flowed, and the
+/// mean power of walls that move.
 ///
-/// With --fields, density, solid fraction, velocity, granular temperature and stress on a grid, averaged over all states from
-/// --from to --until, are written to the file --to.
+/// With --fields, the command writes density, solid fraction, velocity, granular temperature and stress on a grid to the file
+/// --to, averaged over all states from --from to --until.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -44,7 +44,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = super::run::seconds, allow_negative_numbers = true)]
     until: Option<f64>,
 
-    /// Measure how well this is mixed: the name of a shape or of a material, `mass` or `volume`
+    /// Measure how well WHAT is mixed: the name of a shape or of a material, `mass` or `volume`
     #[arg(long, value_name = "WHAT")]
     mixing: Option<String>,
 
@@ -52,7 +52,7 @@ pub struct Arguments {
     #[arg(long, value_name = "M", requires = "mixing")]
     cell: Option<f64>,
 
-    /// Angle of the free surface: the axis upwards and that along which it may rise, such as y,x or z,-x
+    /// Measure the angle of the free surface: UP points upwards, and the surface may rise ALONG, such as y,x or z,-x
     #[arg(long, value_name = "UP,ALONG", value_parser = slope, allow_hyphen_values = true)]
     slope: Option<SlopePlan>,
 
@@ -60,23 +60,23 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "0.2", value_parser = super::run::seconds)]
     still: f64,
 
-    /// Cells of a grid of fields along x, y and z; along an axis with one cell, fields are means over it
+    /// Compute fields on a grid of this many cells along x, y and z; a single cell averages over its axis
     #[arg(long, value_name = "NX,NY,NZ", value_parser = cells, requires = "to")]
     fields: Option<[usize; 3]>,
 
-    /// File of the fields, which ends in .vti (ParaView), .npz (numpy) or .csv
+    /// File for the fields, which ends in .vti (ParaView), .npz (numpy) or .csv
     #[arg(long, value_name = "FILE", requires = "fields")]
     to: Option<PathBuf>,
 
-    /// Width of the Gaussian, m [default: a mean diameter or the longest side of a cell, whichever is more]
+    /// Width of the Gaussian, m [default: the mean diameter or the longest side of a cell, whichever is larger]
     #[arg(long, value_name = "M", requires = "fields")]
     width: Option<f64>,
 
-    /// Region of the grid, m: the least x, y and z, then the largest [default: the bodies, or the periodic box]
+    /// Region of the grid, m: the smallest x, y and z, then the largest [default: the bodies, or the periodic box]
     #[arg(long, value_name = "X,Y,Z,X,Y,Z", value_parser = region, requires = "fields", allow_hyphen_values = true)]
     region: Option<[DVec3; 2]>,
 
-    /// Write the table to FILE as CSV, too
+    /// Also write the table to FILE as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
@@ -89,14 +89,14 @@ const EXAMPLES: &str = "\
 Examples:
   rockfall run drum.json --out runs/drum --states bodies,contacts
   rockfall measure runs/drum --mixing pair --slope y,x
-      How the pairs mix, and how steep the surface is, over time.
+      Measure how the pairs mix, and how steep the surface is, over time.
   rockfall measure runs/drum --from 2s --fields 40,40,1 --to drum.vti
-      Fields across the drum, averaged along its axis and from 2 s on, for ParaView.
+      Compute fields across the drum for ParaView, averaged along its axis and over time from 2 s on.
   rockfall measure runs/silo --fields 1,60,1 --width 0.01 --to profile.csv
-      Density and stress along a line, averaged over the cross-section.";
+      Compute density and stress along y, averaged over the cross-section.";
 
 fn numbers<const N: usize>(text: &str) -> Result<[f64; N], String> {
-    let expected = || format!("found {text:?}, expected {N} numbers with commas between them");
+    let expected = || format!("found {text:?}, expected {N} numbers separated by commas");
     let parsed = text
         .split(',')
         .map(|part| part.trim().parse::<f64>().ok().filter(|x| x.is_finite()));
@@ -166,7 +166,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         let [first, last] = [kept.moments().first(), kept.moments().last()];
         let time = |moment: Option<&rockfall::output::KeptMoment>| moment.map_or(0.0, |m| m.time);
         return Err(Failure::Usage(format!(
-            "--from and --until leave no state out of those from {} to {} s; give others",
+            "found no state from --from to --until, expected times among those of the states, {} to {} s",
             Rounded(time(first)),
             Rounded(time(last))
         )));
@@ -192,7 +192,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     }
     if !any_contacts {
         terminal::warn(format_args!(
-            "{}: has no states of contacts, so nothing is known of contacts and stresses; run its scene again with \
+            "{}: the run has no states of contacts, so contacts and stresses cannot be measured; run its scene again with \
              --states bodies,contacts",
             arguments.run.display()
         ));
@@ -297,7 +297,7 @@ impl Arguments {
             None => {
                 let Some([min, max]) = moment.bounds() else {
                     return Err(Failure::Usage(
-                        "--fields: there are no bodies in the first state, around which the grid could be; give --region"
+                        "--fields: the first state has no bodies that the grid could enclose; give --region"
                             .to_owned(),
                     ));
                 };
@@ -379,7 +379,7 @@ fn format_of(file: &Path) -> Outcome<Format> {
         Some("npz") => Ok(Format::Npz),
         Some("csv") => Ok(Format::Csv),
         _ => Err(Failure::Usage(format!(
-            "--to: the file {} has no ending that says what it should be; end its name with .vti, .npz or .csv",
+            "--to: found the file {}, expected a name that ends in .vti, .npz or .csv",
             file.display()
         ))),
     }
@@ -513,7 +513,7 @@ impl Flow {
             );
         }
         for (start, end) in &self.arches {
-            line += &format!("; nothing from {} to {} s", Rounded(*start), Rounded(*end));
+            line += &format!("; no flow from {} to {} s", Rounded(*start), Rounded(*end));
         }
         line
     }

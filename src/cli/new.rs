@@ -11,11 +11,11 @@ use super::{next, terminal};
 
 /// Write a scene to start from
 ///
-/// The scene is a file with comments that explain each part of it. A file that exists is never overwritten.
+/// Comments in the file explain each part of the scene. A file that exists is never overwritten.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// File to write; .json is added to a name without it
+    /// File to write; .json is appended if the name lacks it
     #[arg(value_name = "NAME")]
     name: PathBuf,
 
@@ -77,11 +77,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
         .open(&path)
         .map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => refused(
-                "exists already, and is left as it is; give another name, or remove it first"
+                "already exists and was left unchanged; choose another name, or remove it first"
                     .to_owned(),
             ),
             ErrorKind::NotFound => refused(format!(
-                "cannot be written: there is no folder {}; make it first",
+                "cannot be written: there is no folder {}; create it first",
                 path.parent().unwrap_or(Path::new("")).display()
             )),
             _ => refused(format!("cannot be written: {error}")),
@@ -98,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
 fn with_ending(name: &Path) -> Outcome<PathBuf> {
     let Some(stem) = name.file_name() else {
         return Err(Failure::Usage(format!(
-            "{} is not the name of a file; give one such as heap",
+            "found {}, expected the name of a file, such as heap",
             name.display()
         )));
     };

@@ -19,15 +19,15 @@ pub struct PictureArguments {
     #[arg(long, value_name = "WxH", value_parser = size, default_value = "1280x720")]
     pub size: [u32; 2],
 
-    /// Meaning of the colours [default: as the scene says, else body]
+    /// Quantity that the colours show [default: that of the scene, else body]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub colour: Option<ColourBy>,
 
-    /// Values at both ends of the colour scale [default: follow the values, but for a few far above all others]
+    /// Values at both ends of the colour scale [default: the range of the values, without a few that are far above all others]
     #[arg(long, value_name = "LOW,HIGH", value_parser = range, allow_hyphen_values = true)]
     pub range: Option<[f32; 2]>,
 
-    /// Value at the end of the colour scale alone
+    /// Value at the upper end of the colour scale only
     #[arg(long, value_name = "VALUE", value_parser = positive, conflicts_with = "range")]
     pub top: Option<f32>,
 
@@ -35,19 +35,19 @@ pub struct PictureArguments {
     #[arg(long, value_enum, value_name = "MAP")]
     pub map: Option<ColourMap>,
 
-    /// Cut bodies and walls: x=0 takes away what is nearer to the camera than there (m), x<0 and x>0 say what stays
+    /// Cut bodies and walls at a plane: x=0 (m) removes the side towards the camera, x<0 and x>0 name the side that stays
     #[arg(long, value_name = "PLANE", value_parser = clip, allow_hyphen_values = true)]
     pub clip: Option<Clip>,
 
-    /// Background: sky, white, black, transparent or a colour such as #f0f4f8 [default: as the scene says, else sky]
+    /// Background: sky, white, black, transparent or a colour such as #f0f4f8 [default: that of the scene, else sky]
     #[arg(long, value_name = "COLOUR", value_parser = background)]
     pub background: Option<Background>,
 
-    /// Look of planes [default: as the scene says, else tiles]
+    /// Look of planes [default: that of the scene, else tiles]
     #[arg(long, value_enum, value_name = "LOOK")]
     pub ground: Option<Ground>,
 
-    /// Draw arrows at the bodies, or the contact network instead of them [default: as the scene says, else none]
+    /// Draw arrows at the bodies, or the contact network instead of them [default: those of the scene, else none]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub lines: Option<Lines>,
 
@@ -55,8 +55,8 @@ pub struct PictureArguments {
     #[arg(long, value_name = "AXIS", value_parser = direction, allow_hyphen_values = true)]
     pub up: Option<DVec3>,
 
-    /// Direction of view, in degrees around and above the scene, which fills the picture; ZOOM brings it
-    /// nearer by that factor [default: 30,20]
+    /// Place of the camera, in degrees around and above the scene, which fills the picture; ZOOM
+    /// magnifies it by that factor [default: 30,20]
     #[arg(
         long,
         value_name = "AROUND,ABOVE[,ZOOM]",
@@ -73,7 +73,7 @@ pub struct PictureArguments {
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
     pub target: Option<DVec3>,
 
-    /// Samples of a pixel along each side, 1 to 4; more give smoother edges
+    /// Samples per pixel along each side, 1 to 4; more give smoother edges
     #[arg(long, value_name = "N", default_value_t = 2,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SAMPLES)))]
     pub samples: u32,
@@ -153,8 +153,8 @@ pub fn check_ending(flag: &str, path: &Path, background: Option<Background>) -> 
         }
         Some("jpg" | "jpeg") => Ok(()),
         _ => Err(Failure::Usage(format!(
-            "{flag}: the file {} has no ending that names a format of pictures; end its name \
-             with .png or .jpg",
+            "{flag}: found the file {}, expected a name that ends \
+             in .png or .jpg",
             path.display()
         ))),
     }
@@ -177,15 +177,13 @@ pub(super) fn size(text: &str) -> Result<[u32; 2], String> {
         let sides = [width.trim().parse().ok()?, height.trim().parse().ok()?];
         sides.iter().all(|&side: &u32| side > 0).then_some(sides)
     });
-    sides.ok_or_else(|| {
-        "width and height are expected, in pixels, such as 1280x720, or 4k".to_owned()
-    })
+    sides.ok_or_else(|| "expected width and height in pixels, such as 1280x720, or 4k".to_owned())
 }
 
 fn positive(text: &str) -> Result<f32, String> {
     match text.parse() {
         Ok(value) if value > 0.0 && value < f32::INFINITY => Ok(value),
-        _ => Err("a number greater than 0 is expected, such as 2.5".to_owned()),
+        _ => Err("expected a number greater than 0, such as 2.5".to_owned()),
     }
 }
 
@@ -193,19 +191,19 @@ fn range(text: &str) -> Result<[f32; 2], String> {
     match numbers(text).as_deref() {
         Some(&[low, high]) if low < high => Ok([low as f32, high as f32]),
         _ => {
-            Err("two numbers are expected, of which the second is larger, such as 0,2.5".to_owned())
+            Err("expected two numbers, the second larger than the first, such as 0,2.5".to_owned())
         }
     }
 }
 
 pub(super) fn clip(text: &str) -> Result<Clip, String> {
     let clip: Result<Clip, &str> = text.parse();
-    clip.map_err(|expected| format!("expected is {expected}"))
+    clip.map_err(|expected| format!("expected {expected}"))
 }
 
 fn background(text: &str) -> Result<Background, String> {
     let background: Result<Background, &str> = text.parse();
-    background.map_err(|expected| format!("expected is {expected}"))
+    background.map_err(|expected| format!("expected {expected}"))
 }
 
 pub(super) fn direction(text: &str) -> Result<DVec3, String> {
@@ -221,9 +219,7 @@ pub(super) fn direction(text: &str) -> Result<DVec3, String> {
     };
     let way = axis.map_or_else(|| point(text).ok(), |axis| Some(sign * axis));
     let unit = way.and_then(DVec3::try_normalize);
-    unit.ok_or_else(|| {
-        "an axis is expected, such as z or -y, or a direction such as 0,1,1".to_owned()
-    })
+    unit.ok_or_else(|| "expected an axis, such as z or -y, or a direction such as 0,1,1".to_owned())
 }
 
 fn numbers(text: &str) -> Option<Vec<f64>> {
@@ -236,13 +232,13 @@ fn numbers(text: &str) -> Option<Vec<f64>> {
 fn point(text: &str) -> Result<DVec3, String> {
     match numbers(text).as_deref() {
         Some(&[x, y, z]) => Ok(DVec3::new(x, y, z)),
-        _ => Err("three coordinates are expected, in metres, such as 0,1.5,-2".to_owned()),
+        _ => Err("expected three coordinates in metres, such as 0,1.5,-2".to_owned()),
     }
 }
 
 fn angles(text: &str) -> Result<[f64; 3], String> {
-    let expected = "two angles are expected, in degrees, the second from -88 to 88, and perhaps a \
-                    zoom greater than 0, such as 30,20 or 30,20,1.5";
+    let expected = "expected two angles in degrees, the second from -88 to 88, and optionally a \
+                    zoom from 0.001 to 1000, such as 30,20 or 30,20,1.5";
     let (around, above, zoom) = match numbers(text).as_deref() {
         Some(&[around, above]) => (around, above, 1.0),
         Some(&[around, above, zoom]) => (around, above, zoom),

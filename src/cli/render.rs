@@ -18,10 +18,10 @@ use super::{ChangeArguments, EngineArguments, interrupts, terminal};
 
 /// Make pictures or a film of a scene or of a kept run, without a window
 ///
-/// Of the folder of a run, which `rockfall run --out` makes, the states are shown that it has kept; nothing is simulated.
+/// If given the folder of a run, which `rockfall run --out` makes, it shows the kept states and simulates nothing.
 ///
-/// Pictures are numbered PNG files: frame_00000.png, which shows the start, and so on. Films other
-/// than GIF need the program ffmpeg. On one adapter, the same scene gives the same pictures, bit for bit.
+/// Pictures are PNG files, numbered from frame_00000.png, which shows the start. Films other than GIF
+/// need the program ffmpeg. On one adapter, the same scene gives the same pictures, bit for bit.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -51,7 +51,7 @@ pub struct Arguments {
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = rate)]
     speed: f64,
 
-    /// Simulate or show this long instead of the duration of the scene: seconds such as 2.5, or 20ms
+    /// Simulate or show this much time instead of the duration of the scene: seconds such as 2.5, or 20ms
     #[arg(long, value_name = "TIME", value_parser = super::run::seconds, allow_negative_numbers = true)]
     duration: Option<f64>,
 
@@ -64,11 +64,11 @@ Examples:
   rockfall render pile.json --out frames --fps 30
       Write 30 pictures per simulated second.
   rockfall render runs/pile --video pile.mp4
-      Make a film of what `rockfall run pile.json --out runs/pile` has kept.
+      Make a film of the run that `rockfall run pile.json --out runs/pile` has kept.
   rockfall render pile.json --video pile.mp4 --speed 0.25 --colour speed
       Make a film in slow motion, coloured by speed.
   rockfall render pile.json --out frames --camera -60,35,1.5 --size 1920x1080
-      Make large pictures from another side, and from nearer.";
+      Make large pictures from another side, closer up.";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
@@ -98,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
             .studio(&simulation, arguments.engine.adapter.as_deref(), true)?;
     let mut outputs = Outputs::create(arguments)?;
     match &kept {
-        Some(kept) => terminal::say(format_args!("states of a run: {}", kept.moments().len())),
+        Some(kept) => terminal::say(format_args!("kept states: {}", kept.moments().len())),
         None => terminal::say(format_args!("engine: {}", simulation.adapter())),
     }
 
@@ -150,13 +150,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
     }
     if made < frames {
         return Err(Failure::Stopped(format!(
-            "stopped after {made} of {frames} frames, which are kept"
+            "stopped after {made} of {frames} frames; they are kept"
         )));
     }
     let [simulating, drawing, writing] = times.map(|times| Spread::new(times).median);
     terminal::say(format_args!(
-        "a frame takes {simulating:.3} ms of simulation, {drawing:.3} ms of drawing and {writing:.3} ms of writing \
-         (medians)"
+        "median time of a frame: simulation {simulating:.3} ms, drawing {drawing:.3} ms, writing {writing:.3} ms"
     ));
     Ok(())
 }
@@ -172,7 +171,7 @@ impl Outputs {
         if let Some(directory) = &arguments.out {
             fs::create_dir_all(directory).map_err(|error| {
                 Failure::Usage(format!(
-                    "--out: the folder {} cannot be made: {error}",
+                    "--out: the folder {} cannot be created: {error}",
                     directory.display()
                 ))
             })?;
@@ -227,6 +226,6 @@ fn failed(error: FilmError) -> Failure {
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if (1e-6..=1e6).contains(&number) => Ok(number),
-        _ => Err("a number greater than 0 is expected, such as 30 or 0.5".to_owned()),
+        _ => Err("expected a number from 1e-6 to 1e6, such as 30 or 0.5".to_owned()),
     }
 }

@@ -35,14 +35,14 @@ const TRACED_UNLISTED: usize = 16;
 
 /// Run a scene and print a summary
 ///
-/// The summary goes to standard output, everything else to standard error. Its largest overlap is that
-/// of the whole run, as a fraction of the smaller radius; its contacts are those of the last step. The
-/// wall time leaves out loading the scene and starting the engine. The state hash covers every bit of
-/// the final state of all bodies.
+/// The summary goes to standard output, everything else to standard error. It shows the largest overlap
+/// of the whole run, as a fraction of the smaller radius, and the contacts of the last step. The wall
+/// time excludes loading the scene and starting the engine. The state hash covers every bit of the
+/// final state of all bodies.
 ///
-/// With --out, the run is kept in a folder: VTK files for ParaView, states for numpy and pandas,
-/// statistics, the scene, and a checkpoint from which --resume goes on. Ctrl-C stops a run after the
-/// current step, writes a checkpoint, and says how to go on.
+/// With --out, a folder keeps the run: VTK files for ParaView, states for numpy and pandas, statistics,
+/// the scene, and checkpoints, from which --resume continues. Ctrl-C stops a run after the current
+/// step, writes a checkpoint, and prints the command that resumes the run.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -72,7 +72,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Go on with the run in the folder DIR from its last checkpoint
+    /// Resume the run in the folder DIR from its last checkpoint
     #[arg(long, value_name = "DIR", conflicts_with_all = ["scene", "out"])]
     resume: Option<PathBuf>,
 
@@ -97,11 +97,11 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST", requires = "out", value_parser = tables)]
     states: Option<Kinds>,
 
-    /// Write the final state of all bodies to FILE, as JSON
+    /// Write the final state of all bodies to FILE as JSON
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 
-    /// Write the motion of some bodies, and the contact forces on them, to FILE, as CSV
+    /// Write the motion of some bodies, and the contact forces on them, to FILE as CSV
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
@@ -113,7 +113,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", requires = "trace")]
     trace_every: Option<NonZeroU64>,
 
-    /// Save a picture of the end to FILE, which ends in .png or .jpg
+    /// Save a picture of the final state to FILE, a .png or .jpg
     #[cfg(feature = "render")]
     #[arg(long, value_name = "FILE")]
     snapshot: Option<PathBuf>,
@@ -130,21 +130,21 @@ Examples:
   rockfall run pile.json --backend cpu --threads 4 --steps 1000
       Take 1000 steps on four threads of the CPU.
   rockfall run pile.json --adapter llvmpipe
-      Run on a software adapter, which is used only by name.
+      Run on a software adapter, which is used only if named.
   rockfall run pile.json --set contact.stiffness=2e5 --set materials.stone.friction=0.4
       Change values of the scene; `rockfall sweep` tries several of each.
   rockfall run pile.json --out pile --every 0.02s --checkpoint-every 100000
       Keep the run in the folder pile, for ParaView and Python.
   rockfall run --resume pile
-      Go on with a run that was stopped or killed.
+      Resume a run that was stopped or killed.
   rockfall run --resume pile --duration 5
-      Go on for longer than planned.
+      Resume a run and take it to 5 s, longer than planned.
   rockfall run pile.json --json > summary.json
       Save the summary for another program.
   rockfall run pile.json --state end.json --trace path.csv --trace-bodies 0,5-9 --trace-every 100
       Save the final state of all bodies, and the path of six of them.
   rockfall run pile.json --snapshot end.png --colour speed
-      Save a picture of the end, coloured by speed.";
+      Save a picture of the final state, coloured by speed.";
 
 /// A list of what files are written of.
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     arguments.check_snapshot()?;
     if arguments.resume.is_some() && !arguments.changes.is_empty() {
         return Err(Failure::Usage(
-            "--set changes a scene before its first step, and --resume goes on with a run; leave one of them out".to_owned(),
+            "--set changes a scene before its first step, and --resume continues a run; leave one of them out".to_owned(),
         ));
     }
     let mut resumed = None;
@@ -232,7 +232,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
             &mut others,
             |error, now| {
                 terminal::warn(format_args!(
-                    "{error}; the run goes on from step {} on {}",
+                    "{error}; the run continues from step {} on {}",
                     now.steps(),
                     now.adapter()
                 ));
@@ -244,7 +244,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let reached = ending.as_ref().and_then(Ending::reached);
     if let Some(reached) = reached {
         terminal::say(format_args!(
-            "the run has ended at {} s: {reached}",
+            "the run ended at {} s: {reached}",
             Rounded(simulation.time())
         ));
     }
@@ -276,7 +276,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         let (path, at) = (folder.path().to_owned(), simulation.steps());
         folder.finish(&mut simulation, true, summary)?;
         return Err(Failure::Stopped(format!(
-            "stopped at step {at} of {steps}; the checkpoint is {}; go on with: rockfall run --resume {}",
+            "stopped at step {at} of {steps}; the checkpoint is {}; resume with: rockfall run --resume {}",
             path.join(RunFolder::CHECKPOINT).display(),
             path.display()
         )));
@@ -315,17 +315,17 @@ fn resume(
             && is_as_cpu(&started.backend, &started.adapter))
     {
         terminal::warn(format_args!(
-            "the run began on {} and goes on with {}: its last bits will differ from those of a run on one of them",
+            "the run began on {} and continues on {}: its last bits will differ from those of a run on one engine",
             started.adapter,
             simulation.adapter()
         ));
     }
     terminal::say(match at {
-        0 => "no checkpoint was written yet; the run starts again".to_owned(),
+        0 => "there is no checkpoint yet; the run starts from its beginning".to_owned(),
         _ if at >= steps => format!(
-            "the run has taken {at} steps already, and {steps} are asked for; --duration or --steps let it go on for longer"
+            "the run has already taken {at} steps, and {steps} are requested; give a longer --duration or more --steps to continue it"
         ),
-        _ => format!("going on at step {at} of {steps}"),
+        _ => format!("resuming at step {at} of {steps}"),
     });
     Ok(folder)
 }
@@ -338,7 +338,7 @@ fn is_as_cpu(backend: &str, device: &str) -> bool {
 /// The failure of a run whose device was lost too often, or after the last step.
 fn resumable(lost: &Error, folder: &Path) -> Failure {
     Failure::Run(format!(
-        "{lost}; `rockfall run --resume {}` goes on from the last checkpoint",
+        "{lost}; `rockfall run --resume {}` continues from the last checkpoint",
         folder.display()
     ))
 }
@@ -349,7 +349,7 @@ fn lost(error: Error, folder: Option<RunFolder>, simulation: &mut Simulation) ->
     let Some(mut folder) = folder else {
         return Failure::Run(match error {
             Error::Lost { .. } => format!(
-                "{sentence}; a run that is kept with --out goes on from its last checkpoint by itself"
+                "{sentence}; with --out, a run continues from its last checkpoint by itself"
             ),
             _ => sentence,
         });
@@ -364,10 +364,10 @@ fn lost(error: Error, folder: Option<RunFolder>, simulation: &mut Simulation) ->
     }
     let path = folder.path().to_owned();
     terminal::error(&sentence);
-    terminal::say("repeating the steps before it, to write the last good state");
+    terminal::say("repeating the steps before the failure, to write the last good state");
     match folder.rescue(simulation, &error) {
         Ok(step) => Failure::Run(format!(
-            "the run has failed; the last good state, that of step {step}, is in {}",
+            "the run failed; the last good state, that of step {step}, is in {}",
             path.display()
         )),
         Err(error) => error.into(),
@@ -518,7 +518,7 @@ impl Arguments {
             Some(path) => picture::check_ending("--snapshot", path, self.picture.background),
             None if self.picture.shot() == Shot::default() => Ok(()),
             None => Err(Failure::Usage(
-                "some arguments say how a picture looks, but none is made; add --snapshot FILE"
+                "some arguments describe a picture, but none is made; add --snapshot FILE"
                     .to_owned(),
             )),
         }
@@ -546,7 +546,7 @@ impl Arguments {
             return format!("look at {}", state.display());
         }
         format!(
-            "`{}` shows it; `--out DIR` keeps a run, for ParaView and Python",
+            "`{}` shows it; `--out DIR` keeps the run for ParaView and Python",
             next::show(path)
         )
     }
@@ -562,7 +562,7 @@ impl Arguments {
             None if count <= TRACED_UNLISTED => (0..count as u32).collect(),
             None => {
                 return Err(Failure::Usage(format!(
-                    "the scene has {count} bodies, too many to trace them all unasked; list some \
+                    "the scene has {count} bodies, too many to trace all of them by default; list some \
                      with --trace-bodies, such as 0,5 or 0-{}",
                     count - 1
                 )));
@@ -666,7 +666,7 @@ fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
 fn refuse_same(flag: &str, path: &Path, what: &str, other: &Path) -> Outcome {
     match (fs::canonicalize(path), fs::canonicalize(other)) {
         (Ok(a), Ok(b)) if a == b && a.is_file() => Err(Failure::Usage(format!(
-            "{flag}: the file {} is also that of {what}; give another one",
+            "{flag}: the file {} is also that of {what}; name another file",
             path.display()
         ))),
         _ => Ok(()),
@@ -682,7 +682,7 @@ fn interval(text: &str) -> Result<Interval, String> {
     interval
         .filter(|interval| interval.is_positive())
         .ok_or_else(|| {
-            "a number of steps is expected, such as 1000, or simulated time, such as 0.01s or 10ms"
+            "expected a number of steps, such as 1000, or a simulated time, such as 0.01s or 10ms"
                 .to_owned()
         })
 }
@@ -710,14 +710,14 @@ fn listed_kinds(text: &str, all: &[Kind]) -> Result<Kinds, String> {
     let kinds: Option<Vec<Kind>> = text.split(',').map(named).collect();
     kinds.map(Kinds).ok_or_else(|| {
         let words: Vec<&str> = all.iter().map(|kind| kind.keyword()).collect();
-        format!("a list of {} is expected, or none", words.join(", "))
+        format!("expected a list of {}, or none", words.join(", "))
     })
 }
 
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     match time(text) {
         Some(number) if (0.0..=f64::MAX).contains(&number) => Ok(number),
-        _ => Err("a number of seconds is expected, 0 or more, such as 2.5 or 20ms".to_owned()),
+        _ => Err("expected a number of seconds, 0 or more, such as 2.5 or 20ms".to_owned()),
     }
 }
 
@@ -735,6 +735,6 @@ fn body_range(text: &str) -> Result<RangeInclusive<u32>, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (first.trim().parse(), last.trim().parse()) {
         (Ok(first), Ok(last)) if first <= last => Ok(first..=last),
-        _ => Err("numbers of bodies are expected, such as 0,5 or 0-9,42".to_owned()),
+        _ => Err("expected numbers of bodies, such as 0,5 or 0-9,42".to_owned()),
     }
 }

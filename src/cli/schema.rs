@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::failure::{Failure, Outcome};
 use super::terminal;
 
-/// Print the JSON Schema of scenes, for editors, or a reference to read
+/// Print the JSON Schema of scenes for editors, or a reference for readers
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -29,8 +29,8 @@ Examples:
   rockfall schema > rockfall.schema.json
   rockfall schema --markdown | less
 
-In a scene that begins with { \"$schema\": \"rockfall.schema.json\", \"version\": 1, ... editors that know
-JSON Schema, such as VS Code, then complete names and mark mistakes. VS Code takes comments, too.";
+If a scene begins with { \"$schema\": \"rockfall.schema.json\", \"version\": 1, ... editors that support
+JSON Schema, such as VS Code, complete names and mark mistakes. VS Code also accepts comments.";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
@@ -55,8 +55,8 @@ fn reference(schema: &Value, table: &str) -> String {
     let mut page = String::from("# Scene format\n\n");
     let _ = writeln!(
         page,
-        "A scene file is one JSON object, the [scene](#scene), in which there may be comments as in C and a comma after the last \
-         entry. A field without a default must be given.\n"
+        "A scene file is one JSON object, the [scene](#scene). It may contain comments as in C, and a comma after the last \
+         entry of a list or object. A field without a default must be given.\n"
     );
     let types = schema["$defs"].as_object();
     let types = types.into_iter().flatten();
@@ -68,7 +68,7 @@ fn reference(schema: &Value, table: &str) -> String {
             .filter(|mistake| mistake.type_in(schema) == name);
         let lines: String = own.map(Mistake::line).collect();
         if !lines.is_empty() {
-            let _ = writeln!(page, "Mistakes, and the message about each:\n\n{lines}");
+            let _ = writeln!(page, "Mistakes and their messages:\n\n{lines}");
         }
     }
     page
@@ -333,7 +333,10 @@ mod tests {
         for (name, line) in expected {
             assert!(of_type(name).contains(line), "{name}: {}", of_type(name));
         }
-        assert_eq!(page.matches("Mistakes, and").count(), expected.len());
+        assert_eq!(
+            page.matches("Mistakes and their messages").count(),
+            expected.len()
+        );
     }
 
     /// Fields that may be left out and whose default goes without saying.

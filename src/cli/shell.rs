@@ -31,7 +31,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = MAN)]
 pub struct Man {
-    /// Write the pages of all commands to the folder DIR, which is made
+    /// Write the pages of all commands to the folder DIR, created if necessary
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -57,18 +57,18 @@ pub fn man(arguments: &Man) -> Outcome {
         let mut page = Vec::new();
         clap_mangen::Man::new(command)
             .render(&mut page)
-            .map_err(|error| Failure::Run(format!("the page cannot be made: {error}")))?;
+            .map_err(|error| Failure::Run(format!("the manual page cannot be made: {error}")))?;
         return terminal::print(String::from_utf8_lossy(&page).trim_end());
     };
     let refused = |error: io::Error| {
         Failure::Usage(format!(
-            "--out: pages cannot be written to the folder {}: {error}",
+            "--out: manual pages cannot be written to the folder {}: {error}",
             folder.display()
         ))
     };
     fs::create_dir_all(folder).map_err(refused)?;
     clap_mangen::generate_to(command, folder).map_err(refused)?;
-    terminal::print(format_args!("pages in {}", folder.display()))?;
+    terminal::print(format_args!("manual pages in {}", folder.display()))?;
     next::say(format_args!(
         "man {}",
         next::word(&folder.join("rockfall.1"))

@@ -26,9 +26,9 @@ use super::{BackendName, next, terminal, written};
 /// Run a scene with all combinations of some values
 ///
 /// Each --set names a value of the scene and lists what to try. Every combination is a point of the
-/// sweep, and is run in a folder of its own under --out, as `rockfall run --out` does it. The table
-/// sweep.csv there has a row for each point: its values, and the summary of its run. If a point fails,
-/// its row says why, and the others go on.
+/// sweep. It runs as by `rockfall run --out`, in its own folder under the folder --out, where the table
+/// sweep.csv has a row for each point: its values and the summary of its run. If a point fails, its
+/// row gives the reason, and the others continue.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -36,7 +36,7 @@ pub struct Arguments {
     #[arg(value_name = "SCENE")]
     scene: PathBuf,
 
-    /// Values to try, such as contact.stiffness=1e5,2e5; may be given several times
+    /// Values to try, such as contact.stiffness=1e5,2e5; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE,...", required = true, value_parser = Axis::parse)]
     axes: Vec<Axis>,
 
@@ -56,11 +56,11 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   rockfall sweep pile.json --set materials.stone.friction=0.1,0.2,0.4 --out friction
-      Three runs, and their table, friction/sweep.csv.
+      Take three runs and write their table, friction/sweep.csv.
   rockfall sweep pile.json --set contact.stiffness=1e7,2e7 --set fills[0].seed=1,2 --out grid --jobs 2
-      Four runs, two at a time.
+      Take four runs, two at a time.
   rockfall sweep pile.json --set gravity=[0,-9.81,0],[0,-1.62,0] --out moon -- --vtk none
-      Two runs without VTK files.
+      Take two runs without VTK files.
 
 Exit code 1 if a point failed.";
 
@@ -111,7 +111,9 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let points = arguments.points()?;
     fs::create_dir_all(&arguments.out).map_err(|error| {
         let out = arguments.out.display();
-        Failure::Usage(format!("--out: the folder {out} cannot be made: {error}"))
+        Failure::Usage(format!(
+            "--out: the folder {out} cannot be created: {error}"
+        ))
     })?;
     // Each run hears of Ctrl-C as well, and writes a checkpoint.
     if let Err(error) = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)) {
@@ -165,7 +167,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     ))?;
     if STOP.load(Ordering::Relaxed) {
         return Err(Failure::Stopped(format!(
-            "stopped after {done} of {} points; what was running has written its checkpoint",
+            "stopped after {done} of {} points; those that were running have written checkpoints",
             points.len()
         )));
     }
@@ -175,7 +177,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
             Ok(())
         }
         _ => Err(Failure::Run(format!(
-            "{failed} of {} points failed; {} says why in the column `error`",
+            "{failed} of {} points failed; {} has the reasons in its column `error`",
             points.len(),
             table.display()
         ))),
@@ -190,7 +192,7 @@ impl Arguments {
             let flag = argument.split('=').next().unwrap_or_default();
             if ["--out", "--resume", "--set", "--json"].contains(&flag) {
                 return Err(Failure::Usage(format!(
-                    "{flag} after -- is for the sweep itself to say; leave it out there"
+                    "{flag} after --: the sweep sets it itself; leave it out"
                 )));
             }
         }
@@ -207,13 +209,13 @@ impl Arguments {
         paths.sort_unstable();
         if let Some(twice) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(Failure::Usage(format!(
-                "--set {} is given twice; list all of its values in one, with commas between them",
+                "--set {} is given twice; list all its values in one --set, separated by commas",
                 twice[0]
             )));
         }
         if self.out.join(TABLE).exists() {
             return Err(Failure::Usage(format!(
-                "the folder {} has a sweep already; give another one with --out",
+                "the folder {} already has a sweep; choose another one with --out",
                 self.out.display()
             )));
         }

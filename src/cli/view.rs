@@ -12,16 +12,16 @@ use super::EngineArguments;
 use super::failure::Outcome;
 use super::picture::{clip, direction, size};
 
-/// Open a window in which a scene runs, or a kept run is shown
+/// Open a window that runs a scene or shows a kept run
 ///
-/// Of a folder of scenes, it shows all with their pictures; a click opens one.
+/// If given a folder of scenes, the window shows a picture of each; a click opens one.
 ///
-/// Of the folder of a run, which `rockfall run --out` makes, the window shows the states that it has kept, with a
-/// timeline; nothing is simulated.
+/// If given the folder of a run, which `rockfall run --out` makes, the window shows the kept states with a timeline and
+/// simulates nothing.
 ///
 /// The mouse turns, shifts and zooms the camera, and picks and pulls bodies; the panel changes parameters
-/// while the simulation runs. The key h shows all keys. If there is a mistake in the scene, the window
-/// says so, and reads the scene again when its file is saved.
+/// while the simulation runs. The key h shows all keys. If the scene has a mistake, the window shows the
+/// message, and loads the scene again when its file is saved.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -40,11 +40,11 @@ pub struct Arguments {
     #[arg(long)]
     paused: bool,
 
-    /// Meaning of the colours [default: as the scene says, else body]
+    /// Quantity that the colours show [default: that of the scene, else body]
     #[arg(long, value_enum, value_name = "WHAT")]
     colour: Option<ColourBy>,
 
-    /// Cut bodies and walls: x=0 takes away what is nearer to the camera than there (m), x<0 and x>0 say what stays
+    /// Cut bodies and walls at a plane: x=0 (m) removes the side towards the camera, x<0 and x>0 name the side that stays
     #[arg(long, value_name = "PLANE", value_parser = clip, allow_hyphen_values = true)]
     clip: Option<Clip>,
 
@@ -52,7 +52,7 @@ pub struct Arguments {
     #[arg(long, value_name = "AXIS", value_parser = direction, allow_hyphen_values = true)]
     up: Option<DVec3>,
 
-    /// Memory for the states that the timeline goes back to, MiB
+    /// Memory for earlier states on the timeline, MiB
     #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     memory: u64,
 
@@ -66,9 +66,9 @@ Examples:
   rockfall view pile.json
       Watch a scene run.
   rockfall view scenes
-      See all scenes of a folder, and choose one.
+      Show all scenes of a folder, and choose one.
   rockfall view runs/pile
-      Watch what `rockfall run pile.json --out runs/pile` has kept.
+      Watch the run that `rockfall run pile.json --out runs/pile` has kept.
   rockfall view pile.json --paused --colour speed
       Start paused, coloured by speed.
   rockfall view pile.json --backend cpu --threads 4

@@ -1,6 +1,6 @@
 //! What can go wrong in a simulation, as opposed to in a scene (see [`crate::scene::SceneError`]).
 //!
-//! The sentences say what is wrong; what to type about it is for the program to say that asked.
+//! The sentences say what is wrong; the program that meets an error adds what its user may type.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ pub enum Error {
     /// No adapter that may be used was found.
     #[error("{0}")]
     NoAdapter(String),
-    /// An engine that this build is without.
+    /// An engine that this build does not have.
     #[error(
-        "this build of Rockfall has no {engine} engine; build it with the feature `{feature}`, or ask for another engine"
+        "this build of Rockfall has no {engine} engine; build it with the feature `{feature}`, or choose another engine"
     )]
     NoEngine {
         /// Name of the engine, in words.
@@ -60,7 +60,7 @@ pub enum Error {
         available: u64,
     },
     /// A shader does not compile.
-    #[error("the shader {name} is wrong; this is a bug in Rockfall:\n{message}")]
+    #[error("the shader {name} does not compile; this is a bug in Rockfall:\n{message}")]
     Shader {
         /// Name of the shader.
         name: &'static str,
@@ -69,7 +69,7 @@ pub enum Error {
     },
     /// The device stopped working.
     #[error(
-        "the device {adapter} was lost during the run: {reason}; a driver that resets long submissions is the usual cause: fewer bodies or the CPU engine help"
+        "the device {adapter} was lost during the run: {reason}; the usual cause is a driver that resets long submissions; use fewer bodies, or the CPU engine"
     )]
     Lost {
         /// Name of the adapter.
@@ -79,7 +79,7 @@ pub enum Error {
     },
     /// The domain is too narrow along a periodic axis.
     #[error(
-        "the domain is {length} m long along {axis}, where it is periodic, and its bodies need {least} m: two of their largest diameters, with the range of what acts across gaps; make it longer, or not periodic along {axis}"
+        "the domain is {length} m long along {axis}, where it is periodic, and its bodies need {least} m: two of their largest diameters, with the range of forces across gaps; make it longer, or not periodic along {axis}"
     )]
     NarrowDomain {
         /// `x`, `y` or `z`.
@@ -112,7 +112,7 @@ pub enum Error {
         /// The file of the law.
         file: String,
     },
-    /// The adapter computes, and does not draw.
+    /// The adapter can compute but not draw.
     #[error("the adapter {adapter} cannot draw: it lacks {lacks}")]
     CannotDraw {
         /// Name of the adapter.
@@ -135,7 +135,7 @@ pub enum Error {
         /// Name of the adapter.
         adapter: String,
     },
-    /// A checkpoint that a simulation cannot go on from.
+    /// A checkpoint from which a simulation cannot continue.
     #[error("{}: {problem}", file.display())]
     Checkpoint {
         /// The file.
@@ -143,7 +143,7 @@ pub enum Error {
         /// Sentence with what was found, what was expected, and what to do.
         problem: String,
     },
-    /// A folder that a run cannot be written to, or gone on with.
+    /// A folder to which a run cannot be written, or whose run cannot be resumed.
     #[error("the folder {} {problem}", folder.display())]
     Folder {
         /// The folder.
@@ -159,17 +159,17 @@ pub enum Error {
         /// Answer of the system.
         reason: String,
     },
-    /// Error of an [`Observer`](crate::Observer) of the user's.
+    /// Error of a custom [`Observer`](crate::Observer).
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
-    /// Something that cannot be changed to that while a simulation runs.
+    /// A change that a running simulation refuses.
     #[error("{0}")]
     Tuned(String),
-    /// There is no window to be had.
+    /// No window can be opened.
     #[error("no window can be opened: {0}")]
     Window(String),
     /// The display of a window has gone away while it was open.
-    #[error("the display has gone away{}", kept(run.as_deref()))]
+    #[error("the display is gone{}", kept(run.as_deref()))]
     DisplayGone {
         /// The folder in which the run that was shown is kept, if it had taken steps.
         run: Option<PathBuf>,
@@ -182,22 +182,22 @@ pub enum Error {
         /// Number of bodies.
         count: usize,
     },
-    /// Somebody ended the steps; the simulation stands at the end of one, and can go on.
+    /// The steps were cancelled; the simulation is at the end of a step, and can continue.
     #[error("cancelled after step {step}")]
     Cancelled {
         /// Number of steps taken.
         step: u64,
     },
-    /// A body that is not there any more, or never was.
+    /// A body that has left the simulation, or never was in it.
     #[error(
-        "there is no body with the number {id}: it has left, or it is one of another simulation"
+        "there is no body with the number {id}: it has left, or it belongs to another simulation"
     )]
     BodyGone {
         /// Its number.
         id: u64,
     },
-    /// Something that there is on one machine only.
-    #[error("a cluster does not have {what}; run it without mpirun")]
+    /// Something that a cluster does not support.
+    #[error("a cluster does not support {what}; run without mpirun")]
     NotOnCluster {
         /// Name of it, in words.
         what: &'static str,
@@ -220,7 +220,7 @@ pub(crate) fn gigabytes(bytes: u64) -> String {
 /// Where a run is kept, in words.
 fn kept(run: Option<&Path>) -> String {
     run.map_or_else(String::new, |run| {
-        format!("; the run that it showed is kept in {}", run.display())
+        format!("; the folder {} keeps the run", run.display())
     })
 }
 

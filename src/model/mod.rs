@@ -63,7 +63,7 @@ pub enum Law {
     HertzMindlin,
     /// Soft contacts that stop what comes together within a step, however long that is; with a history.
     Impulse,
-    /// A law of the user's, in WGSL; on the GPU engine only.
+    /// A custom law, in WGSL; on the GPU engine only.
     Custom(CustomLaw),
 }
 
@@ -99,7 +99,7 @@ impl Law {
     }
 }
 
-/// A contact law of the user's.
+/// A custom contact law.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomLaw {
     /// The file that it stands in, as errors name it.
@@ -115,7 +115,7 @@ pub struct CustomLaw {
 pub struct ContactModel {
     /// Contact law.
     pub law: Law,
-    /// Whether the dashpot is limited such that spring and dashpot together never pull.
+    /// Whether the dashpot is limited so that spring and dashpot together never pull.
     pub limit_damping: bool,
     /// Tangential dashpot as a fraction of the normal one; of the laws with a history.
     pub tangential_damping: f64,

@@ -91,7 +91,7 @@ fn steps(interval: Interval, model: &Model) -> u64 {
 }
 
 impl Plan {
-    /// Time between checkpoints, if nothing else is said.
+    /// Time between checkpoints by default.
     pub const CHECKPOINT: Duration = Duration::from_secs(600);
 
     /// Plan that a scene file asks for in a run of `model`.
@@ -113,7 +113,7 @@ impl Plan {
     }
 }
 
-/// The folder of a run, which is written while the run goes on: an [`Observer`].
+/// The folder of a run, written while the run continues: an [`Observer`].
 ///
 /// | path | what |
 /// |---|---|
@@ -191,7 +191,7 @@ enum Due {
 }
 
 impl RunFolder {
-    /// How often a run goes on by itself after its device was lost, at most.
+    /// Largest number of times that a run continues by itself after its device was lost.
     pub const LOSSES: u32 = 3;
     /// Name of the file of the last checkpoint.
     pub const CHECKPOINT: &str = crate::simulation::checkpoint::FILE;
@@ -230,11 +230,11 @@ impl RunFolder {
             Ok(()) => Ok(lock),
             Err(TryLockError::WouldBlock) => Err(Error::Folder {
                 folder: path.to_owned(),
-                problem: "is in use by another run; wait until that has ended, or give another folder",
+                problem: "is in use by another run; wait until it ends, or choose another folder",
             }),
             Err(TryLockError::Error(error)) => {
                 // Some file systems have no locks.
-                tracing::warn!(folder = %path.display(), %error, "two runs at once would not be noticed here");
+                tracing::warn!(folder = %path.display(), %error, "this folder cannot be locked, so a second run in it would go unnoticed");
                 Ok(lock)
             }
         }
@@ -274,9 +274,9 @@ impl RunFolder {
                 return Err(Error::Folder {
                     folder: path.to_owned(),
                     problem: if path.join(Self::RECORD).exists() {
-                        "has a run in it; go on with it with --resume, or give another folder"
+                        "already has a run; resume it with --resume, or choose another folder"
                     } else {
-                        "is not empty; give another one"
+                        "is not empty; choose another one"
                     },
                 });
             }
@@ -314,7 +314,7 @@ impl RunFolder {
         RunFolder::start(path, plan, record, simulation, lock)
     }
 
-    /// Goes on with the run in a folder: takes `simulation`, which is of its scene and at its start, to
+    /// Resumes the run in a folder: takes `simulation`, which is of its scene and at its start, to
     /// the last checkpoint, if there is one; it is to have taken `steps` steps in the end. What was
     /// written of later steps is taken back, and will be written again.
     ///
@@ -363,8 +363,8 @@ impl RunFolder {
     }
 
     /// Runs a simulation of `scene` as [`Simulation::run`] does, with this as the first observer, until it has taken the steps that
-    /// the record names. If the device is lost, opens it anew as `options` say, and goes on from the last checkpoint, or from
-    /// the start if there is none: at most [`RunFolder::LOSSES`] times. `tell` hears of each, and where the run goes on.
+    /// the record names. If the device is lost, reopens it as in `options`, and continues from the last checkpoint, or from
+    /// the start if there is none: at most [`RunFolder::LOSSES`] times. `tell` gets each error, and where the run continues.
     ///
     /// # Errors
     /// As [`Simulation::run`]; the last loss, if there are more of them; what keeps the device from being opened, or the

@@ -82,7 +82,7 @@ impl KeptRun {
         moments.sort_by_key(|moment| moment.steps);
         if moments.is_empty() {
             return Err(wrong(
-                "has no states of bodies, from which to show the run; run its scene again with \"bodies\" among \
+                "has no states of bodies to show; run its scene again with \"bodies\" among \
                  \"output\": {\"states\": ...}, which is the default",
             ));
         }

@@ -55,11 +55,11 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It goes on, or was killed.
+    /// It is running, or was killed.
     Running,
     /// It has taken all its steps.
     Finished,
-    /// It was stopped, and can go on.
+    /// It was stopped, and can be resumed.
     Stopped,
     /// A body was lost.
     Failed,
@@ -135,17 +135,17 @@ impl Record {
             problem,
         };
         let text = std::fs::read_to_string(file).map_err(|_| {
-            wrong("has no run.json that can be read; give a folder that `rockfall run --out` has made")
+            wrong("has no readable run.json; choose a folder that `rockfall run --out` has made")
         })?;
         let value: Value = serde_json::from_str(&text)
-            .map_err(|_| wrong("has a run.json that is not JSON; give another folder"))?;
+            .map_err(|_| wrong("has a run.json that is not JSON; choose another folder"))?;
         if value["version"] != VERSION {
             return Err(wrong(
-                "has a run.json of another version; go on with the version of Rockfall that wrote it",
+                "has a run.json of another version; resume with the version of Rockfall that wrote it",
             ));
         }
         serde_json::from_value(value)
-            .map_err(|_| wrong("has a run.json with other fields; give another folder"))
+            .map_err(|_| wrong("has a run.json with other fields; choose another folder"))
     }
 
     /// Writes it, whole or not at all.

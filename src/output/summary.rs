@@ -415,7 +415,7 @@ impl fmt::Display for RunSummary {
                 let (mean, deviation) = (Rounded(own.mean_s), Rounded(own.deviation_s));
                 write!(
                     formatter,
-                    "; there for {mean} s, with a deviation of {deviation} s"
+                    "; residence time {mean} s, standard deviation {deviation} s"
                 )?;
             }
             writeln!(formatter)?;

@@ -34,13 +34,11 @@ struct Gif {
 #[derive(Debug, thiserror::Error)]
 pub enum FilmError {
     /// The name of the file says no format.
-    #[error(
-        "the file {0} has no ending that names a format of films; end its name with .mp4, .webm or .gif"
-    )]
+    #[error("found the file {0}, expected a name that ends in .mp4, .webm or .gif")]
     Format(PathBuf),
     /// There is no ffmpeg.
     #[error(
-        "MP4 and WebM films are made by the program ffmpeg, and it cannot be started: {0}; install it (on Debian and Ubuntu: apt-get install ffmpeg) and see that it is on the path, or write a .gif, or pictures with --out"
+        "MP4 and WebM films need the program ffmpeg, which cannot be started: {0}; install it (on Debian and Ubuntu: apt-get install ffmpeg) and make sure that it is on the path, or write a .gif, or pictures with --out"
     )]
     NoProgram(io::Error),
     /// It failed.
@@ -98,7 +96,9 @@ impl Film {
                     return Ok(());
                 }
                 let said = self.end().err();
-                return Err(said.unwrap_or_else(|| failed(&self.path, "it wants no more pictures")));
+                return Err(
+                    said.unwrap_or_else(|| failed(&self.path, "ffmpeg accepts no more pictures"))
+                );
             }
         };
         Err(failed(&self.path, reason))

@@ -114,7 +114,7 @@ impl Shot {
         match self.eye.or(of_scene) {
             None => Ok(camera),
             Some(eye) if eye == camera.target => Err(Error::Tuned(
-                "the eye and what is looked at are the same point; give another one".to_owned(),
+                "found the point at which the camera looks, expected another one".to_owned(),
             )),
             Some(eye) => Ok(Camera::upright(eye, camera.target, zenith)),
         }

@@ -36,8 +36,7 @@ impl Change {
         let values = parts(list);
         if values.iter().any(|value| value.is_empty()) {
             return Err(
-                "values with commas between them are expected, such as contact.stiffness=1e5,2e5"
-                    .to_owned(),
+                "expected values separated by commas, such as contact.stiffness=1e5,2e5".to_owned(),
             );
         }
         let change = |value: &str| Change {
@@ -62,7 +61,7 @@ impl Change {
 fn split(text: &str) -> Result<(&str, &str), String> {
     match text.split_once('=') {
         Some((path, value)) if !path.trim().is_empty() => Ok((path.trim(), value.trim())),
-        _ => Err("a place and a value are expected, such as contact.stiffness=2e5".to_owned()),
+        _ => Err("expected a place and a value, such as contact.stiffness=2e5".to_owned()),
     }
 }
 
@@ -188,7 +187,7 @@ fn put(
         other => Err(Problem::new(
             &walked,
             other.to_string(),
-            format!("an object or a list, in which {rest:?} is"),
+            format!("an object or a list that has {rest:?}"),
         )),
     }
 }
@@ -197,8 +196,8 @@ fn missing(here: &str, name: &str, fields: &Map<String, Value>) -> Problem {
     let names: Vec<&str> = fields.keys().map(String::as_str).collect();
     let quoted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
     let expected = match quoted.as_slice() {
-        [] => "something that is there; nothing is".to_owned(),
-        [only] => format!("{only}, which alone is there"),
+        [] => "a field that exists; there are none".to_owned(),
+        [only] => format!("{only}, the only field"),
         names => format!("one of {}", names.join(", ")),
     };
     Problem::new(here, "nothing", expected).did_you_mean(name, names)

@@ -526,8 +526,8 @@ impl Encounters {
         let mut notes = Vec::new();
         if contact.normal == format::NormalModel::Custom {
             notes.push(
-                "what contacts hold under a law of one's own is not known: the elastic energy of statistics and totals \
-                 is without it"
+                "the elastic energy of contacts with a custom law is not known: statistics and totals \
+                 leave it out"
                     .to_owned(),
             );
         }
@@ -669,7 +669,7 @@ impl Encounters {
         let reason = if contact.substeps.is_some() {
             "given"
         } else if !longest.is_finite() {
-            "nothing says how many"
+            "the default, since neither gravity nor a speed sets them"
         } else if of_gravity <= of_speed {
             "a hundredth of sqrt(R/g) of the smallest radius"
         } else {
@@ -685,8 +685,8 @@ impl Encounters {
         );
         if self.any() && seconds > LONG * longest {
             time_step.warning = Some(format!(
-                "contact.substeps: found {substeps}, expected {derived} or so: bodies in heaps will overlap by \
-                 much, since contacts are as stiff as a step allows"
+                "contact.substeps: found {substeps}, expected about {derived}: bodies in heaps will overlap \
+                 deeply, since contacts are only as stiff as a step allows"
             ));
         }
         self.stiffen_for(seconds, pairs);
@@ -743,7 +743,7 @@ impl Encounters {
             (seconds > longest).then(|| {
                 format!(
                     "contact.time_step: found {} s, expected at most {} s: bodies that lie flat touch with {} spheres at \
-                     once ({}), whose springs and dashpots together are stable no longer; take a shorter step, fewer \
+                     once ({}), whose springs and dashpots together are unstable; take a shorter step, fewer \
                      spheres, or a restitution nearer to 1",
                     rounded(seconds),
                     rounded(longest),
@@ -758,7 +758,7 @@ impl Encounters {
                     "time step {recommended_s} s: t_c/50 of the stiffest contact ({stiffest}, {mass} kg)"
                 ),
                 Reason::Stability => format!(
-                    "time step {recommended_s} s: half of what is stable, by {} ({})",
+                    "time step {recommended_s} s: half of the stability limit, set by {} ({})",
                     limits.unstable_by,
                     on(limits.stable_of)
                 ),
@@ -801,7 +801,7 @@ impl Encounters {
         if steps < FEWEST_STEPS_PER_CONTACT {
             time_step.warning = Some(format!(
                 "contact.time_step: found {given_s} s, expected at most 1/20 of the shortest contact \
-                 ({stiffest}), which this gives only {steps:.1} steps; {recommended_s} s is recommended"
+                 ({stiffest}), which now lasts only {steps:.1} steps; {recommended_s} s is recommended"
             ));
         } else if let Some((time, material)) = limits.rayleigh
             && given > LARGEST_PART_OF_RAYLEIGH_TIME * time

@@ -58,7 +58,7 @@ fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     }
     file.take(MOST_OF_A_PIPE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_OF_A_PIPE {
-        let problem = format!("after {} MiB there is no end of it", MOST_OF_A_PIPE >> 20);
+        let problem = format!("it does not end within {} MiB", MOST_OF_A_PIPE >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
     }
     Ok(bytes)

@@ -78,8 +78,8 @@ pub struct SceneFile {
     /// Acceleration of gravity, m/s². Default: 0, -9.81, 0.
     #[serde(default = "earth")]
     pub gravity: Vector,
-    /// Gravity over time, in place of `gravity`: rows of a time, s, and three components, m/s²; even between them, and constant
-    /// before the first and after the last. Default: it stays.
+    /// Gravity over time, in place of `gravity`: rows of a time, s, and three components, m/s²; linear between rows, and constant
+    /// before the first and after the last. Default: `gravity` throughout.
     #[schemars(length(min = 1))]
     pub gravity_table: Option<Vec<List<f64, 4>>>,
     /// Simulated time that a run covers unless told otherwise, s. Default: 1.
@@ -94,7 +94,7 @@ pub struct SceneFile {
     pub initial_overlap: InitialOverlap,
     /// A box that is periodic along some axes. Default: none.
     pub domain: Option<Domain>,
-    /// How the periodic box deforms: its sides by a rate of strain or a servo, the box by simple shear. Default: not at all.
+    /// Deformation of the periodic box: its sides by a rate of strain or a servo, the box by simple shear. Default: none.
     pub deform: Option<Deform>,
     /// Files that a run with `--out` writes, and how often.
     #[serde(default, skip_serializing_if = "Output::is_default")]
@@ -109,7 +109,7 @@ pub struct SceneFile {
     /// Groups of bodies by name, 31 at most.
     #[serde(default, skip_serializing_if = "no_groups")]
     pub groups: Table<Group>,
-    /// Drag of all bodies, but of those in a group that gives its own. Default: none.
+    /// Drag of all bodies, except those in a group that gives its own. Default: none.
     #[serde(default, skip_serializing_if = "Drag::is_none")]
     pub drag: Drag,
     /// Springs between bodies, and between bodies and points of the world.
@@ -123,27 +123,27 @@ pub struct SceneFile {
     pub forces: Vec<Force>,
     /// Water below a surface. Default: none.
     pub water: Option<Water>,
-    /// When bodies fall asleep: what rests costs less. Default: never.
+    /// When bodies at rest fall asleep, so that they cost less time. Default: never.
     pub sleep: Option<Sleep>,
     /// Materials by name.
     pub materials: Table<Material>,
-    /// Pairs of materials whose parameters are given instead of mixed.
+    /// Pairs of materials with parameters of their own, in place of mixed ones.
     ///
     /// A pair that is not listed mixes those of its two materials: friction and restitution by the
     /// geometric mean, sqrt(a b); damping by the arithmetic mean, (a + b)/2. Where one material
     /// gives a restitution and the other a damping, the dashpot is the mean of the two dashpots.
-    /// Equal values mix to themselves. Rolling and twisting friction mix by the geometric mean; rolling
-    /// is resisted by a constant torque only if both materials say so, and not at all if one says "none". Cohesion mixes by the geometric mean of the
-    /// works of adhesion, or of the forces, with the arithmetic mean of the ranges; there is none where
-    /// only one of the materials has any, and where their kinds differ a pair has to say.
+    /// Equal values mix to themselves. Rolling and twisting friction mix by the geometric mean. Rolling is
+    /// resisted by a constant torque only if both materials have "constant", and not at all if one has "none". Cohesion mixes by the
+    /// geometric mean of the works of adhesion, or of the forces, with the arithmetic mean of the ranges. There is none where only one
+    /// of the materials has any; where their kinds differ, the pair must be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<Pair>,
     /// Shapes by name.
     pub shapes: Table<Shape>,
-    /// Infinite planes that bodies cannot pass: walls in short.
+    /// Infinite planes that bodies cannot pass, a short form of walls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub planes: Vec<Plane>,
-    /// Walls of all kinds, that may move.
+    /// Walls of all kinds, which may move.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub walls: Vec<Wall>,
     /// Bodies that start as they were in another run, before all others.
@@ -173,12 +173,12 @@ pub struct SceneFile {
     /// Stages of a run, such as settling and then opening a gate. Default: one, the scene as it stands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
-    /// Shapes of which a program adds bodies while the scene runs, besides those that bodies, fills and inlets have: the
-    /// search for contacts and the time step are made for them, too. Default: none.
+    /// Further shapes of bodies that a program adds while the scene runs, besides those of bodies, fills and inlets: the
+    /// search for contacts and the time step take them into account. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spawn: Vec<String>,
-    /// How often inlets, outlets, probes and the loads that break bodies are looked at. Bodies come in and go out, and
-    /// what passes a face is counted, at a look only. Default: 200 time steps, 10 with `breakage`.
+    /// How often inlets, outlets and probes act, and the loads that break bodies are checked. Only then do bodies come in and
+    /// go out, and are those that pass a face counted. Default: 200 time steps, 10 with `breakage`.
     pub look_every: Option<Interval>,
     /// How pictures and the window show the scene.
     #[serde(default, skip_serializing_if = "View::is_default")]
@@ -242,7 +242,7 @@ pub enum Integrator {
     /// Velocity first, then position with the new velocity (symplectic Euler).
     #[default]
     SemiImplicit,
-    /// Position with the old velocity (forward Euler). It gains energy; it is there to show that.
+    /// Position with the old velocity (forward Euler). It gains energy; use it for comparison only.
     Explicit,
 }
 
@@ -250,7 +250,7 @@ pub enum Integrator {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "InitialOverlap", rename_all = "kebab-case")]
 pub enum InitialOverlap {
-    /// Say so, and do not run.
+    /// Refuse to run, with an error.
     #[default]
     Error,
     /// Ease them apart before the first step.
@@ -259,8 +259,8 @@ pub enum InitialOverlap {
     Allow,
 }
 
-/// A box that is periodic along some axes: what leaves it on one side comes in on the other, and
-/// contacts reach across. A body or a region of a fill may lie outside: its bodies are put inside, by
+/// A box that is periodic along some axes: bodies that leave it on one side come in on the other, and
+/// contacts reach across. A body or a region of a fill may lie outside; its bodies are shifted inside, by
 /// whole lengths of the box.
 ///
 /// Along a periodic axis, the box must be at least twice as long as the largest body is wide, and as the diameter of the
@@ -273,14 +273,14 @@ pub struct Domain {
     pub min: Vector,
     /// Corner with the largest coordinates, m: larger than those of `min` along the periodic axes.
     pub max: Vector,
-    /// Whether the box is periodic along x, y and z. Along the other axes its bounds are no
-    /// walls, and mean nothing but to an outlet that takes what is outside of them. Default: along none.
+    /// Whether the box is periodic along x, y and z. Along the other axes its bounds are not
+    /// walls; only an outlet that removes bodies outside the domain uses them. Default: along none.
     #[serde(default)]
     pub periodic: List<bool, 3>,
 }
 
-/// Files that a run with `--out` writes, and how often; the arguments of `rockfall run` come before it. Of
-/// the first and the last step all is written, whatever stands here.
+/// Files that a run with `--out` writes, and how often. The arguments of `rockfall run` override it. The
+/// first and the last step are always written.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Output", deny_unknown_fields)]
@@ -353,9 +353,9 @@ pub enum Kind {
     Spheres,
     /// Contacts of the last step: a line or a row for each.
     Contacts,
-    /// Bonds, broken ones too: a line or a row for each. In scenes that have bonds only.
+    /// Bonds, including broken ones: a line or a row for each. Only in scenes that have bonds.
     Bonds,
-    /// Walls: triangles. In VTK files only.
+    /// Walls: triangles. Only in VTK files.
     Walls,
 }
 
@@ -425,66 +425,66 @@ pub struct Contact {
     /// materials give it. Default: derived from `max_overlap`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub stiffness: Option<f64>,
-    /// Wanted largest overlap as a fraction of the smallest radius, from which the stiffness of
-    /// each pair of materials follows; not together with `stiffness`, and not with the normal model "hertz".
+    /// Largest overlap wanted, as a fraction of the smallest radius; it gives the stiffness of
+    /// each pair of materials. Not together with `stiffness`, and not with the normal model "hertz".
     /// Default: 0.01.
     ///
     /// k = m v²/(f R)²: m is the largest effective mass of two bodies of these materials, R their
-    /// smallest radius, f this fraction, and v the fastest closing speed to be expected,
+    /// smallest radius, f this fraction, and v the fastest closing speed expected,
     /// v² = v0² + 2 |g| h. v0 is the largest difference of initial velocities, spin included; h is
-    /// how deep a body can fall, onto a plane or past the other bodies.
+    /// how far a body can fall, onto a plane or past the other bodies.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub max_overlap: Option<f64>,
     /// Tangential stiffness k_t, N/m, equal for all pairs of materials; not with the normal model "hertz", for which
-    /// the materials give it. Default: 2/7 of the normal stiffness k of the pair. The tangential model "viscous" makes
-    /// a coefficient of it, k_t sqrt(m/k) (N s/m), with the effective mass m of the two bodies.
+    /// the materials give it. Default: 2/7 of the normal stiffness k of the pair. The tangential model "viscous" turns
+    /// it into a coefficient, k_t sqrt(m/k) (N s/m), with the effective mass m of the two bodies.
     #[schemars(range(min = 0))]
     pub tangential_stiffness: Option<f64>,
     /// Tangential dashpot as a fraction of the normal dashpot of the contact; with the tangential models "history" and
     /// "mindlin". Default: 0.5.
     #[schemars(range(min = 0))]
     pub tangential_damping: Option<f64>,
-    /// Whether the dashpot is limited such that spring and dashpot together never pull. Default: false: the dashpot may
-    /// pull while a contact ends, which then ends at overlap 0, with exactly the restitution given.
+    /// Whether the dashpot is limited so that spring and dashpot together never pull. Default: false: the dashpot may
+    /// pull at the end of a contact, which then ends at overlap 0, with exactly the restitution given.
     ///
-    /// If true, bodies bounce more than the restitution given says: for 0.2, 0.4, 0.6 and 0.8 comes out 0.325, 0.472,
-    /// 0.632 and 0.808, with the normal models "hooke" and "hertz" alike. Not with the tangential model "viscous", nor
-    /// with "hooke" and "none".
+    /// If true, bodies bounce more than the restitution given: 0.2, 0.4, 0.6 and 0.8 become 0.325, 0.472, 0.632 and 0.808,
+    /// with the normal models "hooke" and "hertz" alike. Not with the tangential model "viscous", nor with "hooke" and
+    /// "none".
     pub limit_damping: Option<bool>,
-    /// Whether all collisions are perfectly elastic and without friction, whatever the materials say: nothing
-    /// dissipates. Default: false.
+    /// Whether all collisions are perfectly elastic and without friction, whatever the materials have: nothing
+    /// dissipates energy. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elastic: bool,
-    /// The WGSL file with a contact law of your own, relative to the folder of the scene file; required by
-    /// the normal model "custom", and of no other.
+    /// The WGSL file with a custom contact law, relative to the folder of the scene file; required by
+    /// the normal model "custom", and only for that.
     pub file: Option<String>,
     /// Largest gap between two surfaces at which the normal model "custom" still acts, m. Default: 0.
     #[schemars(range(min = 0))]
     pub range: Option<f64>,
-    /// Time step, s. Default: a fiftieth of the shortest contact, or half of what is stable if that is
-    /// less. With the normal model "impulse" it is the time of a picture, 1/60 s by default, which `substeps` divide.
+    /// Time step, s. Default: a fiftieth of the shortest contact, or half of the stability limit if that is
+    /// less. With the normal model "impulse" it is the time of one picture, 1/60 s by default, which `substeps` divides.
     ///
     /// The shortest contact is that of the smallest effective mass m of two bodies. It takes
     /// t_c = pi / sqrt(k/m - (c/2m)²); with the normal model "hertz", t_c = 2.87 (m²/(R E*² v))^(1/5) with the
-    /// fastest closing speed v to be expected (see `max_overlap`), and then the time step is also at most
+    /// fastest closing speed v expected (see `max_overlap`), and then the time step is also at most
     /// 20 % of the Rayleigh time pi R sqrt(rho/G)/(0.1631 nu + 0.8766) of the smallest sphere of each
-    /// material. Stable is what the normal spring and dashpot allow, sqrt(m/k) and m/c; with a
-    /// tangential spring, the same of that one, sqrt(m_t/k_t) and m_t/c_t, where m_t is the mass that a
-    /// push along the surface meets, since it turns the body too.
+    /// material. The normal spring and dashpot are stable up to sqrt(m/k) and m/c; a tangential spring
+    /// and its dashpot up to sqrt(m_t/k_t) and m_t/c_t, where m_t is the effective mass along the surface,
+    /// which is smaller because a tangential push also turns the body.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub time_step: Option<f64>,
-    /// Steps into which the normal model "impulse" divides `time_step`, and of no other. Default: as many as make a
-    /// step no longer than a hundredth of sqrt(R/g), with the smallest radius R and the strength of gravity g, and than
-    /// it takes the fastest body to come as far as a tenth of R.
+    /// Steps into which the normal model "impulse" divides `time_step`; only with that model. Default: as many as make a
+    /// step no longer than a hundredth of sqrt(R/g), with the smallest radius R and the strength of gravity g, and no longer
+    /// than the fastest body takes to move a tenth of R.
     ///
-    /// More of them make contacts stiffer: the overlap under a load goes with the square of a step.
+    /// More substeps make contacts stiffer: the overlap under a load is proportional to the square of a step.
     #[schemars(range(min = 1, max = 10_000))]
     pub substeps: Option<u32>,
 }
 
 impl Contact {
-    /// The model of the tangential force: the one that is given, or the one that the normal model has by default; `None`
-    /// for a law of the user's, which has both.
+    /// The model of the tangential force: the one given, or the default of the normal model; `None` for a custom law,
+    /// which has both.
     pub fn tangential_model(&self) -> Option<TangentialModel> {
         let default = match self.normal {
             NormalModel::Hooke => TangentialModel::Viscous,
@@ -521,14 +521,14 @@ pub enum NormalModel {
     /// Tsuji's dashpot, 2 sqrt(5/6) zeta sqrt(S m) with S = 2 E* sqrt(R d) and the effective mass m, leaves
     /// the restitution given.
     Hertz,
-    /// Steps as long as can be: contacts have no stiffness of their own, but are as stiff as a step allows. In each
-    /// step, a contact gets the impulse that stops the shares of mass that its two bodies have for it; a body shares
-    /// its mass among its contacts. Restitution, friction, rolling and twisting friction and cohesion are those of the
-    /// materials; overlaps are larger than those of "hooke".
+    /// Impulses, for the longest steps: contacts have no stiffness of their own, but are as stiff as a step allows. A body
+    /// shares its mass among its contacts, and in each step a contact gets the impulse that stops the two shares that it
+    /// has. Restitution, friction, rolling and twisting friction and cohesion are those of the materials; overlaps are
+    /// larger than with "hooke".
     Impulse,
-    /// A contact law of your own, normal and tangential: a WGSL function in `file`, on the GPU engine only. It gets the
-    /// stiffness, dashpot, friction and so on of the pair as "hooke" with "history" would have them, and does with them
-    /// what it likes.
+    /// A custom contact law, normal and tangential: a WGSL function in `file`, on the GPU engine only. It gets the
+    /// stiffness, dashpot, friction and so on of the pair as "hooke" with "history" has them, and may use or ignore
+    /// them.
     Custom,
 }
 
@@ -548,7 +548,7 @@ impl NormalModel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "TangentialModel", rename_all = "kebab-case")]
 pub enum TangentialModel {
-    /// None: surfaces are frictionless, whatever the materials say. With any normal model.
+    /// None: surfaces are frictionless, whatever the materials have. With any normal model.
     None,
     /// A viscous force against sliding, capped by Coulomb friction; with the normal model "hooke". There is no contact
     /// history: a body on a slope creeps, and there is no rolling or twisting friction and no cohesion.
@@ -574,7 +574,7 @@ impl TangentialModel {
     }
 }
 
-/// A material: its density, and how it touches itself. It gives either `restitution` or `damping`.
+/// A material: its density, and the parameters of contacts with itself. It gives either `restitution` or `damping`.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Material", deny_unknown_fields)]
@@ -595,8 +595,8 @@ pub struct Material {
     /// Coefficient of (Coulomb) friction.
     #[schemars(range(min = 0))]
     pub friction: f64,
-    /// Young's modulus E, Pa. The normal model "hertz" needs it of each material that a body is of, and the
-    /// others do not use it. Walls of a material without it are rigid.
+    /// Young's modulus E, Pa. The normal model "hertz" needs it for each material of a body; the
+    /// other models do not use it. Walls of a material without it are rigid.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub young_modulus: Option<f64>,
     /// Poisson's ratio nu, greater than -1 and at most 0.5; needed and used as `young_modulus` is.
@@ -620,12 +620,12 @@ pub struct Material {
     /// the radius of the contact. Default: the material conducts nothing.
     #[schemars(range(min = 0))]
     pub conductivity: Option<f64>,
-    /// Specific heat capacity, J/(kg K); in a scene with heat, all that bodies are made of needs one.
+    /// Specific heat capacity, J/(kg K); in a scene with heat, each material of a body needs one.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub heat_capacity: Option<f64>,
 }
 
-/// Parameters of a pair of materials. What is left out is mixed from the two materials.
+/// Parameters of a pair of materials. Those left out are mixed from the two materials.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Pair", deny_unknown_fields)]
@@ -663,9 +663,9 @@ pub struct Pair {
 pub enum Rolling {
     /// Not at all, whatever the coefficient of rolling friction.
     None,
-    /// By a constant torque against the relative spin, which holds nothing: heaps creep.
+    /// By a constant torque against the relative spin. It holds no load at rest: heaps creep.
     Constant,
-    /// By a spring that the rolling of the bodies stretches, with a history, and that yields at the same torque.
+    /// By a spring that rolling stretches, with a history, and that yields at the same torque.
     #[default]
     Spring,
 }
@@ -680,7 +680,7 @@ pub enum Rolling {
 pub enum Cohesion {
     /// Work of adhesion w, J/m²; 0 is none.
     Work(#[schemars(range(min = 0))] f64),
-    /// Said by name.
+    /// By names.
     Named(NamedCohesion),
 }
 
@@ -719,15 +719,15 @@ pub struct Plane {
     pub normal: Vector,
     /// Name of the material.
     pub material: String,
-    /// With the normal model "hertz", whether it is rigid: of the elastic constants, only those of the sphere count. All walls
-    /// of a material are, or none. Default: false, but true where the material has no `young_modulus`.
+    /// With the normal model "hertz", whether it is rigid: only the elastic constants of the sphere count. Either all walls
+    /// of a material are rigid, or none. Default: false, but true where the material has no `young_modulus`.
     pub rigid: Option<bool>,
-    /// Temperature, K, which it keeps. Default: it conducts nothing.
+    /// Constant temperature, K. Default: it conducts nothing.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<f64>,
     /// Whether pictures show it. Default: true.
     pub visible: Option<bool>,
-    /// In pictures, how much it hides of what is behind it, from 0 (nothing) to 1 (all). Default: 1.
+    /// Opacity in pictures, from 0 (invisible) to 1 (opaque). Default: 1.
     #[schemars(range(min = 0, max = 1))]
     pub opacity: Option<f64>,
     /// Its colour in pictures: `#` and two hexadecimal digits each for red, green and blue. Default: grey.
@@ -744,7 +744,7 @@ pub struct Plane {
     "not" = {"required": ["orientation", "axis"]},
 ))]
 pub struct Body {
-    /// Name, by which springs, forces and reports know it. Default: none.
+    /// Name, for springs, forces and reports. Default: none.
     pub name: Option<String>,
     /// Name of the shape.
     pub shape: String,
@@ -766,10 +766,10 @@ pub struct Body {
     /// Angular velocity in world axes, rad/s. Default: 0, 0, 0.
     #[serde(default = "origin")]
     pub angular_velocity: Vector,
-    /// Whether the body stays where it is, whatever pushes it. Default: false.
+    /// Whether the body stays in place, whatever pushes it. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed: bool,
-    /// Whether the body goes on with its `velocity` and its `angular_velocity`, whatever pushes it, as a rough wall made of grains does.
+    /// Whether the body keeps its `velocity` and its `angular_velocity`, whatever pushes it, as a rough wall made of grains does.
     /// Not with `fixed`, nor with `sleep`. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kinematic: bool,
@@ -782,15 +782,15 @@ pub struct Body {
 
 /// Bodies that start as they were in another run.
 ///
-/// Each is of the shape, the material and the group with the names that these had there, and stays fixed if it
-/// was. Where shape, material, group or walls are others now, so are they from here on. The contact
-/// histories of these bodies (tangential and rolling displacement) are kept if both runs have the same contact law. Time starts at 0.
+/// Each has the shape, the material and the group of the same names as there, and stays fixed if it was. Shapes,
+/// materials, groups and walls are those of this scene, even if they have changed. The contact histories of
+/// these bodies (tangential and rolling displacement) are kept if both runs have the same contact law. Time starts at 0.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Start", deny_unknown_fields)]
 pub struct Start {
     /// The folder of the other run, or one of its checkpoints; relative to the folder of the scene file.
     pub from: String,
-    /// Names of shapes: bodies of these are left out.
+    /// Names of shapes whose bodies are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
     /// Whether the bodies are stopped: no velocity, and no spin. Default: false.
@@ -808,14 +808,14 @@ pub struct Start {
                                                "count": false, "mass": false, "solid_fraction": false}},
 ]))]
 pub struct Fill {
-    /// Number of bodies. A fill gives it, `mass` or `solid_fraction`; the placement "packed" does without: as many as
+    /// Number of bodies. A fill gives it, `mass` or `solid_fraction`; with the placement "packed" it may give none: as many as
     /// fit.
     #[schemars(range(min = 1))]
     pub count: Option<u64>,
-    /// Mass of all its bodies, kg: as many as come nearest to it.
+    /// Mass of all its bodies, kg: the number of bodies comes nearest to it.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub mass: Option<f64>,
-    /// Volume of all its bodies, as a part of the region as far as walls leave that free: as many as come nearest to it.
+    /// Volume of all its bodies, as a part of the region that walls leave free: the number of bodies comes nearest to it.
     /// The placement "random" reaches 0.3, "grid" 0.5, and "packed" 0.6 with spheres.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub solid_fraction: Option<f64>,
@@ -832,15 +832,15 @@ pub struct Fill {
     /// How the bodies are placed.
     #[serde(default)]
     pub placement: Placement,
-    /// Distance between the points of the grid, m; only with the placement "grid". Default: as wide
-    /// as the largest body.
+    /// Distance between the points of the grid, m; only with the placement "grid". Default: the width
+    /// of the largest body.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub spacing: Option<f64>,
     /// How far a body may stray from its grid point, m; only with the placement "grid".
     /// Default: 0.
     #[schemars(range(min = 0))]
     pub jitter: Option<f64>,
-    /// The box that holds the bodies, whole bodies and not only their centres.
+    /// The box that holds the bodies whole, not only their centres.
     pub region: Region,
     /// Sizes of the bodies, as multiples of their shapes. Default: 1 for all.
     pub sizes: Option<Sizes>,
@@ -882,17 +882,17 @@ pub struct Inlet {
     /// Mass that comes in, kg/s.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub mass_rate: Option<f64>,
-    /// From when on, s. Default: 0.
+    /// Time at which it opens, s. Default: 0.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub start: f64,
-    /// Until when, s. Default: the end of the run.
+    /// Time at which it closes, s. Default: the end of the run.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub end: Option<f64>,
-    /// Most bodies that come in. Default: no limit.
+    /// Largest number of bodies that come in. Default: no limit.
     #[schemars(range(min = 1))]
     pub count: Option<u64>,
-    /// Most mass that comes in, kg: as many bodies as come nearest to it. Default: no limit.
+    /// Largest mass that comes in, kg: the number of bodies comes nearest to it. Default: no limit.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub mass: Option<f64>,
     /// Shapes by name, each with its weight in the mix, as in a fill.
@@ -906,9 +906,9 @@ pub struct Inlet {
     /// Sizes of the bodies, as multiples of their shapes. Default: 1 for all.
     pub sizes: Option<Sizes>,
     /// The box in which bodies appear, whole; or a face, with `min` and `max` equal along one axis, in
-    /// which their centres of mass then lie. An inlet has it or a `mesh`.
+    /// which their centres of mass then lie. An inlet has either a `region` or a `mesh`.
     pub region: Option<Region>,
-    /// Triangles on which the centres of mass of bodies appear, everywhere alike.
+    /// Triangles on which the centres of mass of bodies appear, uniformly over their area.
     pub mesh: Option<MeshShape>,
     /// Orientation of the bodies. Default: "random".
     #[serde(default)]
@@ -937,9 +937,9 @@ pub struct Inlet {
 pub struct Outlet {
     /// Name. Default: "outlet 0" and so on.
     pub name: Option<String>,
-    /// In this box.
+    /// Box inside which bodies go out.
     pub inside: Option<Region>,
-    /// Anywhere but in this box, or in the `domain` of the scene.
+    /// Box, or the `domain` of the scene, outside which bodies go out.
     pub outside: Option<Outside>,
 }
 
@@ -966,8 +966,8 @@ fn serialize_domain<S: serde::Serializer>(serializer: S) -> Result<S::Ok, S::Err
     TheDomain::Domain.serialize(serializer)
 }
 
-/// A region that is looked at: number, mass and mean velocity of the bodies in it; or a face: what
-/// passes it. A body is where its centre of mass is; fixed bodies do not count.
+/// A measurement in a region (number, mass and mean velocity of the bodies in it) or at a face (bodies
+/// that pass it). A body is where its centre of mass is; fixed bodies do not count.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Probe", deny_unknown_fields)]
@@ -1097,7 +1097,7 @@ pub enum Placement {
     Grid,
     /// At random, without overlap.
     Random,
-    /// At random and dense: small bodies are placed at random, and grow to their size while they are eased apart.
+    /// At random and dense: bodies are placed small, and grow to their size while overlaps are eased apart.
     Packed,
 }
 
@@ -1115,7 +1115,7 @@ pub struct Region {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum FillOrientation {
-    /// Each its own, all equally likely.
+    /// A random one for each body, all equally likely.
     #[default]
     #[serde(serialize_with = "serialize_random")]
     #[schemars(with = "Random")]

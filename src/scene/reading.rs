@@ -16,23 +16,23 @@ const RENAMED: [(&str, &str, &str); 4] = [
     (
         "contact.law",
         "\"normal\" and \"tangential\"",
-        "\"law\": \"linear\" is \"normal\": \"hooke\" now, \"hooke\" is \"normal\": \"hooke\", \"tangential\": \"history\", \
-         and \"hertz\", \"impulse\" and \"custom\" are words for \"normal\"",
+        "for the law \"linear\" write \"normal\": \"hooke\", for \"hooke\" write \"normal\": \"hooke\", \"tangential\": \"history\", \
+         and for \"hertz\", \"impulse\" and \"custom\" write the same word after \"normal\"",
     ),
     (
         "contact.attraction",
         "\"limit_damping\"",
-        "\"attraction\": \"clamped\" is \"limit_damping\": true now, and \"allowed\" is false",
+        "for \"attraction\": \"clamped\" write \"limit_damping\": true, for \"allowed\" write false",
     ),
     (
         "springs[].length",
         "\"rest_length\"",
-        "it has another name now",
+        "the field has been renamed",
     ),
     (
         "water.waves[].length",
         "\"wavelength\"",
-        "it has another name now",
+        "the field has been renamed",
     ),
 ];
 

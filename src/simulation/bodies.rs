@@ -211,8 +211,8 @@ impl Simulation {
         }
         if !self.takes(clump) {
             return refused(format!(
-                "a body of the shape {} cannot be added: its spheres are smaller or larger than all those that the \
-                 search for contacts was made for; name the shape under \"spawn\" in the scene",
+                "a body of the shape {} cannot be added: its spheres are smaller or larger than those that the \
+                 search for contacts was set up for; name the shape under \"spawn\" in the scene",
                 clump.name
             ));
         }
@@ -232,7 +232,7 @@ impl Simulation {
                     false => "a finite number",
                 };
                 return refused(format!(
-                    "a body cannot have the {name} {number} {unit}; {expected} is expected"
+                    "a body cannot have the {name} {number} {unit}; expected {expected}"
                 ));
             }
         }
@@ -512,7 +512,7 @@ fn check_vector(what: &str, vector: DVec3, unit: &str) -> Result<()> {
     match vector.as_vec3().is_finite() {
         true => Ok(()),
         false => Err(Error::Tuned(format!(
-            "a {what} cannot be {vector}; three numbers are expected, {unit}"
+            "a {what} cannot be {vector}; expected three numbers, {unit}"
         ))),
     }
 }
@@ -521,7 +521,7 @@ fn check_orientation(orientation: DQuat) -> Result<DQuat> {
     let length = orientation.length();
     if (length - 1.0).abs() > 1e-3 {
         return Err(Error::Tuned(format!(
-            "an orientation cannot be {orientation}; a unit quaternion (x, y, z, w) is expected"
+            "an orientation cannot be {orientation}; expected a unit quaternion (x, y, z, w)"
         )));
     }
     Ok(orientation / length)

@@ -1,4 +1,4 @@
-//! Checkpoints: the state of a simulation in a file, from which a run goes on as if it had never
+//! Checkpoints: the state of a simulation in a file, from which a run continues as if it had never
 //! stopped, bit for bit on the same backend and adapter.
 //!
 //! # The file, version 3
@@ -355,7 +355,7 @@ pub fn hash(bytes: &[u8]) -> u64 {
 fn damaged(found: String) -> String {
     format!(
         "found {found}, expected a state as a run leaves it; the file was damaged before it was written, \
-         or is of another program: take an earlier one, or start the run again"
+         or belongs to another program: take an earlier one, or start the run again"
     )
 }
 
@@ -413,7 +413,7 @@ impl Checkpoint {
 
     fn parse(bytes: Vec<u8>) -> std::result::Result<Checkpoint, String> {
         const OTHER: &str = "take one that was written by `rockfall run`";
-        const NOT_WHOLE: &str = "was it cut off on a copy, or is the disk full? take an earlier one, or \
+        const NOT_WHOLE: &str = "was it cut off while being copied, or was the disk full? take an earlier one, or \
                                  start the run again";
         let start = bytes.get(..MAGIC.len()).unwrap_or(&bytes);
         if start != &MAGIC[..start.len()] || start.is_empty() {
@@ -428,14 +428,14 @@ impl Checkpoint {
         let cut = || {
             let length = bytes.len();
             format!(
-                "found {length} bytes, the rest is missing, expected a whole checkpoint; {NOT_WHOLE}"
+                "found {length} bytes without the rest, expected a whole checkpoint; {NOT_WHOLE}"
             )
         };
         let version = word(16).ok_or_else(cut)?;
         if version != VERSION {
             return Err(format!(
                 "found version {version} of the format, expected {VERSION}, the one that Rockfall {} \
-                 reads; go on with the version of Rockfall that wrote it",
+                 reads; resume with the version of Rockfall that wrote it",
                 env!("CARGO_PKG_VERSION")
             ));
         }
@@ -472,7 +472,7 @@ impl Checkpoint {
         }
         if header.layout != layout() {
             return Err(format!(
-                "found the buffers of Rockfall {} ({}), expected those of this version, {} ({}); go on \
+                "found the buffers of Rockfall {} ({}), expected those of this version, {} ({}); resume \
                  with the version that wrote it",
                 header.rockfall,
                 header.layout,
@@ -691,7 +691,7 @@ impl Checkpoint {
         let hash = hex(model.hash());
         if found.scene_hash != hash {
             return Err(wrong(format!(
-                "found a state of the scene {:?} ({}), expected one of {:?} ({hash}); go on with the \
+                "found a state of the scene {:?} ({}), expected one of {:?} ({hash}); resume with the \
                  scene that it was written for, or start a new run from it with \"start\"",
                 found.scene, found.scene_hash, model.name
             )));
@@ -741,7 +741,7 @@ impl Checkpoint {
             let to = state.bytes_mut(field);
             if from.len() != to.len() {
                 return Err(wrong(format!(
-                    "found {} bytes of {}, expected {}; go on with the version of Rockfall that wrote \
+                    "found {} bytes of {}, expected {}; resume with the version of Rockfall that wrote \
                      it, {}",
                     from.len(),
                     field.name(),

@@ -191,7 +191,7 @@ impl Simulation {
                     Self::on_ranks(model, Arc::clone(ranks), options.threads)
                 }
                 _ => Err(Error::NotOnCluster {
-                    what: "this engine; the ranks of a cluster have the CPU engine",
+                    what: "this engine: its ranks use the CPU engine",
                 }),
             };
         }

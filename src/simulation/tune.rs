@@ -25,7 +25,7 @@ impl Simulation {
     pub fn set_gravity(&mut self, gravity: DVec3) -> Result<()> {
         if !gravity.is_finite() {
             return Err(Error::Tuned(format!(
-                "gravity cannot be {gravity}; three numbers are expected, m/s²"
+                "gravity cannot be {gravity}; expected three numbers, m/s²"
             )));
         }
         self.model_mut().gravity = gravity;
@@ -48,7 +48,7 @@ impl Simulation {
         let sane = |number: f64| number >= 0.0 && number.is_finite();
         if !(sane(drag.linear) && sane(drag.angular)) {
             return Err(Error::Tuned(format!(
-                "drag cannot be {} N s/m and {} N m s; numbers of 0 or more are expected",
+                "drag cannot be {} N s/m and {} N m s; expected numbers of 0 or more",
                 drag.linear, drag.angular
             )));
         }
@@ -114,7 +114,7 @@ impl Simulation {
         self.engine.write(&[Field::Groups], &self.state);
     }
 
-    /// Sets the time step, s. Simulated time goes on from where it is. Whether the step is stable is
+    /// Sets the time step, s. Simulated time continues from where it is. Whether the step is stable is
     /// for the caller to see: [`stable_time_step`](crate::scene::contact::stable_time_step).
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl Simulation {
     pub fn set_time_step(&mut self, time_step: f64) -> Result<()> {
         if !(time_step > 0.0 && time_step.is_finite()) {
             return Err(Error::Tuned(format!(
-                "the time step cannot be {time_step} s; a time greater than 0 is expected"
+                "the time step cannot be {time_step} s; expected a time greater than 0"
             )));
         }
         let time = self.time();
@@ -161,7 +161,7 @@ impl Simulation {
         let sane = |number: f64| number >= 0.0 && number.is_finite();
         if let Some((name, wrong)) = law.numbers().find(|(_, number)| !sane(*number)) {
             return Err(Error::Tuned(format!(
-                "a contact cannot have the {} {wrong}; a number of 0 or more is expected",
+                "a contact cannot have the {} {wrong}; expected a number of 0 or more",
                 name.replace('_', " ")
             )));
         }
@@ -171,8 +171,8 @@ impl Simulation {
         model.pairs[b * count + a] = law;
         if !self.state.holds(&model) {
             return Err(Error::Tuned(
-                "contacts cannot come to keep more history, nor to act farther away, while a simulation \
-                 runs: rolling springs and cohesion must be in the scene from the start"
+                "a running simulation cannot give contacts more history or a longer \
+                 range: rolling springs and cohesion must be in the scene from the start"
                     .to_owned(),
             ));
         }
@@ -195,7 +195,7 @@ impl Simulation {
         let index = self.check_wall(wall)?;
         if let Some(wrong) = temperature.filter(|t| !(*t > 0.0 && t.is_finite())) {
             return Err(Error::Tuned(format!(
-                "a wall cannot have the temperature {wrong} K; a number greater than 0 is expected"
+                "a wall cannot have the temperature {wrong} K; expected a number greater than 0"
             )));
         }
         let Some(heat) = &mut self.model_mut().heat else {
@@ -294,7 +294,7 @@ impl Simulation {
     ) -> Result<()> {
         if !(velocity.is_finite() && angular_velocity.is_finite()) {
             return Err(Error::Tuned(format!(
-                "a wall cannot move at {velocity} m/s and turn at {angular_velocity} rad/s; numbers are expected"
+                "a wall cannot move at {velocity} m/s and turn at {angular_velocity} rad/s; expected finite numbers"
             )));
         }
         let index = self.check_wall(wall)?;

@@ -81,7 +81,7 @@ impl Canvas {
         let format = capabilities.formats.iter().find(|format| !format.is_srgb());
         let Some(&format) = format else {
             return Err(Error::Window(
-                "the display accepts no format of pictures that Rockfall can draw".to_owned(),
+                "the display accepts none of the picture formats that Rockfall can draw".to_owned(),
             ));
         };
         let config = wgpu::SurfaceConfiguration {
@@ -180,7 +180,7 @@ impl Canvas {
                 return Ok(None);
             }
             Current::Lost => {
-                tracing::info!("the surface of the window was lost, and has been made anew");
+                tracing::info!("the surface of the window was lost and has been recreated");
                 self.surface = create_surface(&self.instance, &self.window)?;
                 self.resize();
                 self.window.request_redraw();

@@ -60,7 +60,7 @@ impl Draft {
             .map_err(|error| unreadable(error.to_string()))?;
         let scene = root
             .object_value()
-            .ok_or_else(|| unreadable("it is no object".to_owned()))?;
+            .ok_or_else(|| unreadable("it is not a JSON object".to_owned()))?;
         let mut left_out = Vec::new();
         for wish in wishes {
             match wish {
@@ -130,7 +130,7 @@ impl Draft {
     ) -> Result<Draft, String> {
         let path = path.display();
         Err(format!(
-            "a page cannot change {path}; change the scene's text beside the picture"
+            "a page cannot change {path}; change the scene's text next to the picture"
         ))
     }
 

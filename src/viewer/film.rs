@@ -49,7 +49,7 @@ impl Recording {
             Err(error) => {
                 let folder = PathBuf::from(free);
                 std::fs::create_dir(&folder).map_err(|error| {
-                    format!("the folder {} cannot be made: {error}", folder.display())
+                    format!("the folder {} cannot be created: {error}", folder.display())
                 })?;
                 let notice = format!("{error}; pictures go to {}", folder.display());
                 (To::Pictures(folder), Some(notice))

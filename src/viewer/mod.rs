@@ -558,7 +558,7 @@ impl Viewer {
             .and_then(|text| Draft::new(path, &text, &stage.written, tuned, &self.tuned));
         match drawn_up {
             Ok(draft) if !draft.changes() && draft.left_out.is_empty() => {
-                let sentence = "the scene's file has the parameters already";
+                let sentence = "the scene's file already has these parameters";
                 self.notice = Some(Notice::told(sentence.to_owned()));
             }
             Ok(draft) => self.draft = Some(draft),
@@ -574,7 +574,7 @@ impl Viewer {
         let is_same = std::fs::read_to_string(&draft.path).is_ok_and(|own| own == draft.before);
         self.notice = Some(if !is_same {
             let sentence =
-                format!("{path} has changed meanwhile, and is left as it is; save again");
+                format!("{path} has changed in the meantime, and was not overwritten; save again");
             Notice::wrong(sentence)
         } else if let Err(error) = std::fs::write(&draft.path, &draft.after) {
             Notice::wrong(format!("{path} cannot be written: {error}"))

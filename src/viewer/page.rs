@@ -409,7 +409,7 @@ impl Viewer {
             .as_ref()
             .map_or(0.0, |stage| stage.simulation.time());
         self.notice = Some(Notice::wrong(format!(
-            "{sentence}. Another device has taken over, from t = {time:.3} s on, with the parameters that the scene has."
+            "{sentence}. Another device has taken over at t = {time:.3} s, with the parameters of the scene."
         )));
         self.request();
         Ok(())

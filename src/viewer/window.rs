@@ -283,8 +283,8 @@ impl ApplicationHandler<Happened> for Viewer {
                 self.request();
             }
             Happened::Unasked => {
-                let sentence = "the system has shown no dialog; it takes a desktop with portals, or the program zenity. \
-                                Drop a file on the window, or name it: rockfall view FILE";
+                let sentence = "no file dialog could be opened: it needs a desktop with portals, or the program zenity. \
+                                Drop a file on the window, or start with one: rockfall view FILE";
                 self.notice = Some(Notice::wrong(sentence));
                 self.request();
             }

@@ -326,7 +326,7 @@ fn wrong_bonds_get_a_sentence() {
         (
             json!({}),
             json!({ "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4, "time_step": 2e-4 } }),
-            "for the bonds of bonds[0] to be stable",
+            "beyond which the bonds of bonds[0] are unstable",
         ),
         (
             json!({ "young_modulus": 3e38, "radius_factor": 100 }),

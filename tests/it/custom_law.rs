@@ -63,7 +63,7 @@ fn a_law_built_on_our_functions_gives_what_they_give() {
 #[test]
 fn the_example_scene_runs() {
     let scene = scene::load(&own("scenes/custom_law.json")).unwrap();
-    let says = |note: &String| note.contains("elastic energy of statistics");
+    let says = |note: &String| note.contains("elastic energy of contacts");
     assert!(scene.notes.iter().any(says), "{:?}", scene.notes);
     let mut simulation = Simulation::on_gpu(scene.model, device()).unwrap();
     simulation.step(6000).unwrap();

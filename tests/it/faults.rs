@@ -421,7 +421,7 @@ fn a_floor_of_rectangles_goes_on_over_the_seam() {
     parse(&scene([0.05, 50.0])).unwrap();
     let sentence = parse(&scene([0.19, 0.1])).unwrap_err();
     assert!(
-        sentence.contains("as a rectangle is that is twice as long"),
+        sentence.contains("such as a rectangle twice as long"),
         "{sentence}"
     );
 }

@@ -194,7 +194,7 @@ fn what_cannot_be_measured_gets_a_sentence() {
         ),
         (
             vec!["--fields", "1,9,1", "--to", "a.txt"],
-            "end its name with .vti, .npz or .csv",
+            "expected a name that ends in .vti, .npz or .csv",
         ),
         (
             vec!["--fields", "1,9,1", "--to", "a.csv", "--width", "0.001"],
@@ -205,7 +205,10 @@ fn what_cannot_be_measured_gets_a_sentence() {
             "a shape or material of the scene: ball, stone",
         ),
         (vec!["--slope", "y,-y"], "two different axes"),
-        (vec!["--from", "99s"], "leave no state"),
+        (
+            vec!["--from", "99s"],
+            "found no state from --from to --until",
+        ),
     ] {
         let ran = rockfall(path, &[&["measure", "kept"][..], &arguments].concat());
         assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
@@ -451,7 +454,7 @@ fn a_run_writes_residence_times_and_wear() {
         &["run", "scene.json", "--out", "run", "--backend", "cpu"],
     );
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert!(ran.out.contains("; there for "), "{}", ran.out);
+    assert!(ran.out.contains("; residence time "), "{}", ran.out);
     let text = fs::read_to_string(folder.path().join("run/residence.csv")).unwrap();
     let mut lines = text.lines();
     assert_eq!(

@@ -337,7 +337,7 @@ fn flags_come_before_the_scene() {
     let before = place.results("run");
     let said = place.fails(2, "run scene.json --backend cpu --out run");
     assert!(
-        said.contains("has a run in it; go on with it with --resume"),
+        said.contains("already has a run; resume it with --resume"),
         "{said}"
     );
     assert_same(&before, &place.results("run"));
@@ -357,16 +357,16 @@ fn flags_come_before_the_scene() {
     let said = place.fails(2, "run scene.json --backend cpu --out other");
     assert!(said.contains("is not empty"), "{said}");
     for (flags, part) in [
-        ("--every 0", "a number of steps is expected"),
-        ("--every 1.5", "a number of steps is expected"),
+        ("--every 0", "expected a number of steps"),
+        ("--every 1.5", "expected a number of steps"),
         ("--checkpoint-every -1s", "unexpected"),
         (
             "--vtk balls",
-            "a list of bodies, spheres, contacts, bonds, walls is expected",
+            "expected a list of bodies, spheres, contacts, bonds, walls",
         ),
         (
             "--states walls",
-            "a list of bodies, spheres, contacts, bonds is expected",
+            "expected a list of bodies, spheres, contacts, bonds",
         ),
     ] {
         let said = place.fails(2, &format!("run scene.json --out new {flags}"));
@@ -384,12 +384,12 @@ fn a_run_that_is_resumed_writes_what_one_that_never_stopped_does() {
     place.run(&format!("run scene.json {flags} --steps 900 --out pieces"));
     let said = place.run("run --resume pieces");
     assert!(
-        said.contains("has taken 900 steps already, and 900 are asked for"),
+        said.contains("has already taken 900 steps, and 900 are requested"),
         "{said}"
     );
     place.run("run --resume pieces --steps 1000");
     let said = place.run("run --resume pieces --duration 0.3");
-    assert!(said.contains("going on at step 1000 of 1500"), "{said}");
+    assert!(said.contains("resuming at step 1000 of 1500"), "{said}");
     let record = place.json("pieces/run.json");
     assert_eq!(record["parts"].as_array().unwrap().len(), 4);
     assert_eq!(
@@ -438,7 +438,7 @@ fn a_run_with_moving_walls_is_resumed_on_either_engine() {
         )
         .unwrap();
         let said = run("run --resume pieces --steps 300", &[]);
-        assert!(said.contains("going on at step 200 of 300"), "{said}");
+        assert!(said.contains("resuming at step 200 of 300"), "{said}");
         let part = &place.json("pieces/run.json")["parts"][1];
         assert_eq!(part["backend"], engine);
         let but = |mut results: Vec<(String, Vec<u8>)>| {
@@ -570,7 +570,7 @@ fn a_run_of_another_folder_or_version_is_not_resumed() {
     assert!(
         place
             .fails(2, "run --resume nothing")
-            .contains("has no run.json")
+            .contains("has no readable run.json")
     );
     let record = place.json("run/run.json");
     let mut other = record.clone();
@@ -593,7 +593,7 @@ fn a_run_of_another_folder_or_version_is_not_resumed() {
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     let said = place.fails(1, "run --resume run --steps 30");
-    assert!(said.contains("the rest is missing"), "{said}");
+    assert!(said.contains("without the rest"), "{said}");
     let said = place.fails(2, "run --resume run scene.json");
     assert!(said.contains("--resume <DIR>"), "{said}");
 }
@@ -787,7 +787,7 @@ fn ctrl_c_writes_a_checkpoint_and_says_how_to_go_on() {
     };
     let said = interrupt("run scene.json --backend cpu --out run");
     assert!(
-        said.contains("go on with: rockfall run --resume run"),
+        said.contains("resume with: rockfall run --resume run"),
         "{said}"
     );
     let step = checkpointed(&place.0.path().join("run")).unwrap();

@@ -1375,11 +1375,11 @@ fn a_kept_run_is_written_for_other_programs() {
     for (arguments, part) in [
         (
             &["export", "kept", "--to", "x.stl"][..],
-            "end its name with .glb, .usda or .vtkhdf",
+            "expected a name that ends in .glb, .usda or .vtkhdf",
         ),
         (
             &["export", "kept", "--to", "x.usda", "--time", "0.1"][..],
-            "--time asks for one state",
+            "--time chooses one state",
         ),
         (
             &["export", "kept", "--to", "x.vtkhdf", "--time", "0.1"][..],

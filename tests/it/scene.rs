@@ -586,7 +586,7 @@ fn the_time_step_resolves_the_stiffest_contact() {
     let scene = step(json!({ "stiffness": 1e5 }), damped);
     assert_close(scene.model.time_step, 0.5 * mass / 1e5);
     assert!(
-        scene.notes[0].contains("half of what is stable"),
+        scene.notes[0].contains("half of the stability limit"),
         "{:?}",
         scene.notes
     );
@@ -602,7 +602,7 @@ fn the_time_step_resolves_the_stiffest_contact() {
         coarse.warnings,
         [
             "contact.time_step: found 0.001 s, expected at most 1/20 of the shortest contact (stone on \
-          stone), which this gives only 11.4 steps; 2.273e-4 s is recommended"
+          stone), which now lasts only 11.4 steps; 2.273e-4 s is recommended"
         ]
     );
 }
@@ -789,7 +789,7 @@ fn two_walls_of_a_name_and_an_inlet_outside_of_the_domain_are_refused() {
     scene["walls"] = json!([wall, wall]);
     assert_eq!(
         parse(&scene).unwrap_err().problems[0].to_string(),
-        "walls[1].name: found \"side\", as of walls[0], expected a name of its own, by which results tell it from others"
+        "walls[1].name: found \"side\", the name of walls[0], expected a name that no other wall has, to tell them apart in results"
     );
     let mut scene = ball();
     scene["domain"] =
@@ -944,7 +944,7 @@ fn the_tangential_spring_limits_the_time_step_of_a_law_with_history() {
     let mass = stiff.model.shapes[0].mass;
     assert_close(stiff.model.time_step, 0.5 * (mass / 3.5 / 1e9).sqrt());
     assert!(
-        stiff.notes[0].contains("half of what is stable, by the tangential spring"),
+        stiff.notes[0].contains("half of the stability limit, set by the tangential spring"),
         "{:?}",
         stiff.notes
     );
@@ -1132,10 +1132,7 @@ fn a_domain_is_long_enough_for_what_is_in_it() {
     sticky["materials"]["stone"]["cohesion"] = json!({ "force": 1e-3, "range": 0.01 });
     assert!(fits(&sticky, 0.22) && !fits(&sticky, 0.22 - 1e-6));
     let said = problem(&with(sticky.clone(), "/domain", domain(0.21))).to_string();
-    assert!(
-        said.ends_with("the range of what acts across gaps"),
-        "{said}"
-    );
+    assert!(said.ends_with("the range of forces across gaps"), "{said}");
     let law = json!({ "normal": "custom", "file": own("tests/data/law.wgsl"), "range": 0.02 });
     let custom = with(scene.clone(), "/contact", law);
     assert!(fits(&custom, 0.24) && !fits(&custom, 0.24 - 1e-6));
@@ -1447,7 +1444,7 @@ fn bodies_that_overlap_deeply_are_named() {
         problem_of_two.to_string(),
         "bodies[0]: found an overlap of 0.07 m (140 % of the smaller radius) with bodies[3], \
          expected at most 5 % at the start; move one of them, or write \"initial_overlap\": \
-         \"relax\" to ease them apart, or \"allow\" to start so"
+         \"relax\" to ease them apart, or \"allow\" to start with overlaps"
     );
 
     // 8 % of the radius is too much, 4 % is not.

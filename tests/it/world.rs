@@ -331,7 +331,7 @@ fn a_force_of_the_scene_has_a_handle() {
         let set = simulation.set_force(unknown, force, DVec3::ZERO);
         refused(set, "there is no applied force 2; the scene has 2");
         let set = simulation.set_force(of_body, DVec3::NAN, DVec3::ZERO);
-        refused(set, "three numbers are expected");
+        refused(set, "expected three numbers");
         simulation.despawn(a).unwrap();
         let set = simulation.set_force(of_world, force, DVec3::ZERO);
         assert!(matches!(set, Err(Error::BodyGone { id: 0 })), "{engine}");

@@ -240,15 +240,15 @@ async function missing() {
   if (!navigator.gpu) {
     return (
       "Rockfall simulates and draws with WebGPU, which this browser does not offer here.\n\n" +
-      (isSecureContext ? "" : "A page has it only over https or from localhost: this one came another way.\n\n") +
-      "Chrome and Edge have it from version 113 on, Safari from 26, Firefox from 141 on Windows and 145 on macOS. On Linux, " +
+      (isSecureContext ? "" : "A page may use it only over https or from localhost; this page was loaded in another way.\n\n") +
+      "Chrome and Edge offer it from version 113, Safari from 26, Firefox from 141 on Windows and 145 on macOS. On Linux, " +
       "Chrome may need chrome://flags/#enable-unsafe-webgpu, and Firefox a nightly version."
     );
   }
   if (!(await navigator.gpu.requestAdapter())) {
     return (
-      "This browser has WebGPU, but finds no GPU for it.\n\nSee chrome://gpu or about:support for the reason: often it is an old " +
-      "driver, or hardware acceleration that is switched off in the settings."
+      "This browser has WebGPU, but finds no GPU for it.\n\nSee chrome://gpu or about:support for the reason, often an old " +
+      "driver, or hardware acceleration switched off in the settings."
     );
   }
   return null;
@@ -270,7 +270,7 @@ async function start() {
   }
   watch();
   run(false).then(() => {
-    if (wrong) complain(new Error(`The link leads nowhere: ${wrong.message}`));
+    if (wrong) complain(new Error(`The link cannot be opened: ${wrong.message}`));
   });
 
   toggle("scenes", "gallery");

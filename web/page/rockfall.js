@@ -115,7 +115,7 @@ class Simulation {
 
 /** A viewer on a canvas, without a scene yet. */
 export async function open(canvas, { playing = false, panel = false, deliver = null } = {}) {
-  if (simulation) throw new Error("this page has a simulation already; show() gives it another scene");
+  if (simulation) throw new Error("this page already has a simulation; show() gives it another scene");
   await init({ module_or_path: await compiled() });
   simulation = new Simulation(canvas, { playing, panel, deliver });
   return simulation;

@@ -134,7 +134,7 @@ impl fmt::Display for Stage {
             }
             Stage::Choosing { spheres, covered } => write!(
                 f,
-                "{spheres} spheres come near {:.0} % of its surface",
+                "{spheres} spheres approximate {:.0} % of its surface",
                 100.0 * covered
             ),
         }

@@ -118,7 +118,7 @@ pub enum FillError {
     NoMix,
     /// The region has no extent along an axis.
     #[error(
-        "the region is empty: its min along {axis} is {min} m, not below its max of {max} m; \
+        "the region is empty: along {axis}, its min of {min} m is not below its max of {max} m; \
          exchange or move them"
     )]
     EmptyRegion {
@@ -197,7 +197,7 @@ pub enum FillError {
     /// Nearly all of the region is inside or behind walls.
     #[error(
         "placed {placed} of {count} bodies; {blocked} places that were tried are inside or behind walls; \
-         make the region about as large as the room for bodies"
+         narrow the region to where bodies can be"
     )]
     Walled {
         /// Bodies placed.

@@ -61,7 +61,7 @@ impl Check {
                 for (other, _) in without.iter().filter(|(_, given)| *given) {
                     self.problem(
                         format_args!("{path}.kinematic"),
-                        format!("true beside {other:?}"),
+                        format!("true together with {other:?}"),
                         "one of the two",
                     );
                 }
@@ -127,7 +127,7 @@ impl Check {
             (Some(_), _, _) => {
                 self.problem(
                     format_args!("{path}.orientation"),
-                    "an orientation besides an axis or angle",
+                    "an orientation together with an axis or angle",
                     "\"orientation\", or \"axis\" and \"angle\"",
                 );
                 None

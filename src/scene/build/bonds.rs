@@ -75,7 +75,7 @@ impl Check {
                 self.problem(
                     format_args!("{path}.weibull_modulus"),
                     "a spread of strengths of bonds that do not break",
-                    "\"tensile_strength\" or \"shear_strength\" beside it",
+                    "\"tensile_strength\" or \"shear_strength\" with it",
                 );
             }
             let mut resolve = |field: &str, list: &[String; 2], names: &Names| {
@@ -200,13 +200,13 @@ impl Check {
                         "contact.time_step",
                         format!("{} s", exact(seconds)),
                         format!(
-                            "{} s at most, for the bonds of bonds[{}] to be stable",
+                            "at most {} s, beyond which the bonds of bonds[{}] are unstable",
                             rounded(STABLE_STEPS * limit),
                             bonds[index].law
                         ),
                     )
                     .help(format!(
-                        "{} s is recommended; leave it out, and it is derived",
+                        "{} s is recommended; leave \"time_step\" out to get it",
                         rounded(limit)
                     )),
                 );

@@ -38,14 +38,14 @@ impl Check {
                 self.problem(
                     &path,
                     "neither \"strength\" nor \"specific_energy\"",
-                    "one of them or both, beyond which bodies burst",
+                    "one or both of them: the limits beyond which bodies burst",
                 );
             }
             if rule.reference_diameter.is_some() && rule.weibull_modulus.is_none() {
                 self.problem(
                     format_args!("{path}.reference_diameter"),
                     "a diameter without a \"weibull_modulus\"",
-                    "a \"weibull_modulus\", by which strengths depend on the size",
+                    "a \"weibull_modulus\" with it, so that strengths depend on the size",
                 );
             }
             let Some(shape) = self.resolve(format!("{path}.shape"), &rule.shape, names) else {
@@ -64,7 +64,7 @@ impl Check {
                 .map_or(u64::MAX, |clump| clump.spheres.len() as u64);
             if !(2..=most).contains(&rule.fragments) {
                 let expected = if most < 2 {
-                    "a shape of two or more spheres, which alone can burst".to_owned()
+                    "a shape of two or more spheres; only such a shape can burst".to_owned()
                 } else {
                     format!("2 to {most}, the number of spheres of {:?}", rule.shape)
                 };

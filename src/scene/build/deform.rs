@@ -70,8 +70,8 @@ impl Check {
                 if side.fastest.is_some() {
                     self.problem(
                         format_args!("{path}.fastest"),
-                        "a largest rate of strain beside \"strain_rate\"",
-                        "none: it is that of a servo, which has a \"stress\"",
+                        "a largest rate of strain together with \"strain_rate\"",
+                        "none: it limits a servo, which has a \"stress\"",
                     );
                 }
                 Some(Drive::Strain(rate))
@@ -102,7 +102,7 @@ impl Check {
             self.problem(
                 path,
                 "a box that deforms",
-                "a \"domain\" that is periodic along x, y and z, which alone can",
+                "a \"domain\" that is periodic along x, y and z; no other can deform",
             );
             return;
         }
@@ -134,8 +134,8 @@ impl Check {
         for (what, _) in impossible.iter().filter(|(_, is_there)| *is_there) {
             self.problem(
                 path,
-                format!("a box that deforms beside {what}"),
-                "bodies and bonds alone in such a box",
+                format!("a box that deforms together with {what}"),
+                "only bodies and bonds in such a box",
             );
         }
     }

@@ -119,8 +119,8 @@ impl Check {
                     path,
                     format!("a wall across {name}, along which the domain is periodic"),
                     format!(
-                        "one that is the same along {name}, as a rectangle is that is twice as long as the domain, or that \
-                         reaches no farther than {} m from its position along {name}: half the domain less the \
+                        "one that does not change along {name}, such as a rectangle twice as long as the domain, or one that \
+                         reaches at most {} m from its position along {name}: half the domain less the \
                          largest diameter",
                         rounded(room)
                     ),
@@ -134,7 +134,7 @@ impl Check {
         let (least, what) = if sizes.range > 0.0 && spheres >= WIDTHS * sizes.widest {
             (
                 spheres,
-                "twice the largest diameter with the range of what acts across gaps",
+                "twice the largest diameter with the range of forces across gaps",
             )
         } else {
             (WIDTHS * sizes.widest, "twice the width of the largest body")

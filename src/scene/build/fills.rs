@@ -108,12 +108,12 @@ impl Check {
                     Problem::new(
                         path_of_count,
                         format!(
-                            "{count} bodies, with which the scene has {} spheres, which take {} to place",
+                            "{count} bodies, which bring the scene to {} spheres and take {} to place",
                             rounded(total),
                             gigabytes((total * memory::PREPARED as f64) as u64)
                         ),
                         format!(
-                            "spheres that fit into the memory that this machine has left, {}",
+                            "at most the memory that this machine has left, {}",
                             gigabytes(memory)
                         ),
                     )
@@ -364,7 +364,7 @@ fn unplaced(index: usize, error: &FillError) -> Problem {
                  bodies or walls",
                 rounded(*pitch)
             ),
-            format!("room for {count} bodies; there was for {placed}"),
+            format!("room for {count} bodies; there was room for {placed}"),
         )
         .help("enlarge the region, or reduce \"count\" or \"spacing\""),
         FillError::Jammed {
@@ -375,14 +375,14 @@ fn unplaced(index: usize, error: &FillError) -> Problem {
         } => Problem::new(
             format_args!("{path}.region"),
             format!(
-                "{count} bodies, {} % of the room in it; eased apart, they still overlap in {remaining} places, by up to \
+                "{count} bodies, which fill {} % of the room in it; eased apart, they still overlap in {remaining} places, by up to \
                  {} % of the smaller radius",
                 rounded(100.0 * solid_fraction),
                 rounded(100.0 * worst)
             ),
             "room for all of them: spheres packed at random take at most about 62 %, long bodies less",
         )
-        .help("enlarge the region, or take fewer bodies; without a number, as many come as fit"),
+        .help("enlarge the region, or take fewer bodies; without a number, the fill places as many as fit"),
         FillError::Walled {
             placed,
             count,
@@ -390,8 +390,8 @@ fn unplaced(index: usize, error: &FillError) -> Problem {
         } => Problem::new(
             format_args!("{path}.region"),
             format!(
-                "a region nearly all of which is inside or behind walls: {blocked} places were, and {placed} of \
-                 {count} bodies have one"
+                "a region that is nearly all inside or behind walls: {blocked} places were, and {placed} of \
+                 {count} bodies got one"
             ),
             "a region about as large as the room for bodies",
         )

@@ -141,7 +141,7 @@ impl Check {
                     self.problem(
                         format_args!("{path}.file"),
                         format!("triangles without any area in {:?}", mesh.file),
-                        "at least one with an area",
+                        "at least one triangle with an area",
                     );
                     return None;
                 };
@@ -241,7 +241,7 @@ impl Check {
         let Some(domain) = &file.domain else {
             self.problems.push(
                 Problem::new(path, "\"domain\" in a scene without one", "a box")
-                    .help("give the scene a \"domain\", or a box here"),
+                    .help("give the scene a \"domain\", or write a box here"),
             );
             return None;
         };
@@ -378,8 +378,8 @@ impl Check {
                     .unwrap_or_else(|| steps(every.seconds.unwrap_or(0.0)));
                 if every as f64 * time_step > file.duration {
                     self.warnings.push(format!(
-                        "look_every: it is longer than the duration, {} s, so inlets, outlets and probes act at the \
-                         start only",
+                        "look_every: it is longer than the duration, {} s, so inlets, outlets and probes act only at the \
+                         start",
                         exact(file.duration)
                     ));
                 }

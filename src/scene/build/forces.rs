@@ -313,7 +313,7 @@ impl Check {
             self.problem(
                 "gravity",
                 list(&file.gravity.0),
-                "gravity along y, since there is water, the surface of which is level",
+                "gravity along y, since the scene has water, whose surface is level",
             );
         }
         if let Some(domain) = &file.domain
@@ -322,13 +322,13 @@ impl Check {
             self.problem(
                 "domain.periodic[1]",
                 "true",
-                "false, since there is water: a box that is periodic along y has no top for its surface",
+                "false, since the scene has water: a box that is periodic along y has no top for its surface",
             );
         }
         if water.waves.len() > MAX_WAVES {
             self.problem(
                 "water.waves",
-                format!("{} trains of waves", water.waves.len()),
+                format!("{} wave trains", water.waves.len()),
                 format!("at most {MAX_WAVES}"),
             );
         }
@@ -437,11 +437,11 @@ impl Check {
                         "contact.time_step",
                         format!("{} s", exact(time_step)),
                         format!(
-                            "{} s at most, to follow springs[{index}] between bodies of their masses",
+                            "at most {} s, to follow springs[{index}] between bodies of their masses",
                             rounded(limit)
                         ),
                     )
-                    .help("leave it out, and it is derived"),
+                    .help("leave \"time_step\" out to have it derived"),
                 );
             }
             least = least.min(limit);

@@ -209,7 +209,7 @@ fn row(
         false => Err((
             line,
             format!("{} columns", row.len()),
-            "as many as there are names of columns",
+            "one for each name of a column",
         )),
     }
 }
@@ -285,7 +285,7 @@ impl<'a> Bodies<'a> {
         if from.shape.is_none() && (from.types.0.is_empty() || kind.is_none()) {
             return Err((
                 "neither a \"shape\" nor \"types\" with a column `type`".to_owned(),
-                "the name of a shape of all bodies, or of each type".to_owned(),
+                "the name of one shape for all bodies, or one for each type".to_owned(),
             ));
         }
         Ok(Bodies {

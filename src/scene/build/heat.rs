@@ -86,7 +86,7 @@ impl Check {
         let longest = heat.stable_time_step(shapes, bodies, DEEP_OVERLAP);
         if time_step > longest {
             self.warnings.push(format!(
-                "contact.time_step: found {} s, expected at most {} s, or temperatures may swing where a body \
+                "contact.time_step: found {} s, expected at most {} s, or temperatures may oscillate where a body \
                  has many contacts; raise \"heat_capacity\", lower \"conductivity\", or take a smaller step",
                 rounded(time_step),
                 rounded(longest)

@@ -130,7 +130,7 @@ impl Check {
                 "limit_damping",
                 contact.limit_damping.map(|limit| limit.to_string()),
                 &[Custom],
-                "leave it out: the law in \"file\" says what damps",
+                "leave it out: the law in \"file\" has its own damping",
             ),
             (
                 "file",
@@ -191,7 +191,7 @@ impl Check {
             .collect();
         let expected = match keywords.as_slice() {
             [] => {
-                "nothing with the normal model \"custom\", whose file has the tangential force, too"
+                "nothing with the normal model \"custom\", whose file also has the tangential force"
                     .to_owned()
             }
             _ => format!(

@@ -236,7 +236,7 @@ impl Check {
         );
         if !fits {
             let found = match given.as_slice() {
-                [] => "none of them".into(),
+                [] => "neither".into(),
                 [only] => format!("{only} alone"),
                 several => several.join(" and "),
             };

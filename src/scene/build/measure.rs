@@ -107,7 +107,7 @@ impl Check {
             self.problem(
                 "until.mass_out",
                 "a mass in a scene without outlets",
-                "an outlet under \"outlets\", which takes it",
+                "an outlet under \"outlets\" to take it",
             );
         }
         if let Some(steady) = &until.steady {

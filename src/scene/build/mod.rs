@@ -265,8 +265,8 @@ pub(super) fn build(
     let steps = file.duration / seconds;
     if steps > MANY_STEPS {
         check.warnings.push(format!(
-            "duration: {} s take {} steps of {} s each; at 10,000 of them a second, which few scenes reach, that is {} \
-             days; shorten the duration, or see what makes contact.time_step so short",
+            "duration: {} s take {} steps of {} s each; at 10,000 steps a second, which few scenes reach, that is {} \
+             days; shorten the duration, or find out what makes contact.time_step so short",
             exact(file.duration),
             rounded(steps),
             rounded(seconds),

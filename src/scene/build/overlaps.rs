@@ -128,5 +128,5 @@ fn overlapping(overlap: &Overlap, counts: &[usize], walls: &[Probe]) -> Problem 
         ),
         "at most 5 % at the start",
     )
-    .help("move one of them, or write \"initial_overlap\": \"relax\" to ease them apart, or \"allow\" to start so")
+    .help("move one of them, or write \"initial_overlap\": \"relax\" to ease them apart, or \"allow\" to start with overlaps")
 }

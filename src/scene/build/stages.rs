@@ -106,7 +106,7 @@ impl Check {
             self.problem(
                 path,
                 "neither \"duration\" nor \"until\"",
-                "one of them or both, for the next stage to begin",
+                "one or both of them, to begin the next stage",
             );
         }
         if let Some(duration) = stage.duration {

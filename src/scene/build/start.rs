@@ -76,7 +76,7 @@ impl Check {
                     format!("{:?}, whose periodic box is tilted by {tilt:.3}", start.from),
                     "a run whose box has right angles",
                 )
-                .help("`rockfall run --resume` goes on with that box; or start from before it was sheared"),
+                .help("continue that run with `rockfall run --resume`, or start from a state before the shear"),
             );
             return Started::default();
         }
@@ -116,7 +116,7 @@ impl Check {
         }
         if bodies.is_empty() {
             self.problems.push(
-                Problem::new("start", "no body that is left", "at least one")
+                Problem::new("start", "no body left", "at least one")
                     .help("leave out fewer shapes in \"without\", or leave out \"start\""),
             );
         }

@@ -21,7 +21,7 @@ impl Check {
             self.problem(
                 "view.eye",
                 list(&eye.0),
-                "another point than \"target\", which is looked at",
+                "another point than \"target\", at which the camera looks",
             );
         }
         if let Some(format::List([around, above, zoom])) = view.camera {
@@ -41,7 +41,7 @@ impl Check {
                 self.problem(
                     "view.range",
                     list(&[bottom, top]),
-                    "two numbers, of which the second is larger",
+                    "two numbers, the second larger than the first",
                 );
             }
         }

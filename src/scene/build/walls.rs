@@ -74,8 +74,8 @@ impl Check {
             {
                 self.problem(
                     format_args!("walls[{index}].name"),
-                    format!("{name:?}, as of walls[{first}]"),
-                    "a name of its own, by which results tell it from others",
+                    format!("{name:?}, the name of walls[{first}]"),
+                    "a name that no other wall has, to tell them apart in results",
                 );
             }
         }
@@ -145,7 +145,7 @@ impl Check {
                     Problem::new(
                         format_args!("{path}.side"),
                         "a side of a plane",
-                        "none: it is touched from where its normal points to",
+                        "none: bodies touch it from the side to which its normal points",
                     )
                     .help("turn the normal round, or take a rectangle"),
                 );
@@ -184,7 +184,7 @@ impl Check {
             let expected = "none: only the triangles of a \"mesh\" wear";
             self.problem(&path, "wear of a wall that is no mesh", expected);
         }
-        let what = "a volume for a force and a way, 1/Pa";
+        let what = "a volume per force and sliding distance, 1/Pa";
         match (wear.archard, wear.finnie) {
             (Some(own), None) => self
                 .number(format_args!("{path}.archard"), own, what, Sign::Positive)
@@ -435,7 +435,7 @@ impl Check {
         if largest > 0.0 && given == (None, None) && !sound.contains(&ratio) {
             self.warnings.push(format!(
                 "{path}: found a mesh of {} m and spheres of {} m or less across; give the unit of the file, such as \
-                 \"units\": \"mm\", or \"units\": \"m\" if it is meant",
+                 \"units\": \"mm\", or \"units\": \"m\" if the size is right",
                 rounded(size),
                 rounded(2.0 * largest)
             ));
@@ -497,7 +497,7 @@ impl Check {
                 if servo.area.is_some() {
                     self.problem(
                         format_args!("{path}.area"),
-                        "an area beside \"force\"",
+                        "an area together with \"force\"",
                         "none: it goes with a \"pressure\"",
                     );
                 }
@@ -637,7 +637,7 @@ impl Check {
                 self.problem(
                     format_args!("{path}.{name}"),
                     format!("{name:?} without {other:?}"),
-                    format!("{other:?} beside it"),
+                    format!("{other:?} with it"),
                 );
             }
         }

@@ -89,12 +89,12 @@ impl JsonSchema for Bodies {
     }
 }
 
-/// Bodies from a file: CSV with a line of names; a dump of LAMMPS or LIGGGHTS in text, of which the last state is taken; an archive
-/// NPZ of numpy, not compressed; or the points of a VTK file, in the older format, or in XML as text or raw bytes.
+/// Bodies from a file: CSV with a line of names; the last state of a text dump of LAMMPS or LIGGGHTS; an uncompressed archive
+/// NPZ of numpy; or the points of a VTK file, in the older format, or in XML as text or raw bytes.
 ///
-/// Columns go by their names, whatever their order: `x`, `y`, `z` (or `position_x`, ...); and, if they are there, `vx` or `velocity_x`, ...;
+/// The names of columns count, not their order: `x`, `y`, `z` (or `position_x`, ...); and, if they are there, `vx` or `velocity_x`, ...;
 /// `omegax`, `wx` or `angular_velocity_x`, ...; `orientation_x` or `qx`, ..., `..._w`; `radius` or `diameter`; `type`; `temperature`.
-/// Others are not used.
+/// Other columns are not used.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "BodiesFile", deny_unknown_fields)]
@@ -102,10 +102,10 @@ impl JsonSchema for Bodies {
 pub struct BodiesFile {
     /// The file, relative to the folder of the scene file.
     pub file: String,
-    /// Name of the shape of all bodies, but of those whose type has one of its own. If the file has radii, it is a single sphere, of
-    /// the radius of each body.
+    /// Name of the shape of all bodies, except those whose type has its own shape. If the file has radii, the shape is a single
+    /// sphere, which gets the radius of each body.
     pub shape: Option<String>,
-    /// Names of shapes by what the column `type` has: `{"1": "ball", "2": "pair"}`.
+    /// Names of shapes by the values of the column `type`: `{"1": "ball", "2": "pair"}`.
     #[serde(default, skip_serializing_if = "no_types")]
     pub types: Table<String>,
     /// Name of a material, which takes the place of that of the shapes. Default: that of the shape.
@@ -114,7 +114,7 @@ pub struct BodiesFile {
     pub units: Option<Units>,
     /// Name of their group. Default: none.
     pub group: Option<String>,
-    /// Whether they stay where they are. Default: false.
+    /// Whether they stay in place. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed: bool,
 }

@@ -12,18 +12,18 @@ use super::List;
 /// A bond is the parallel bond of Potyondy and Cundall (2004): a rod with a round cross-section of radius r, area
 /// A = pi r² and second moment I = pi r⁴/4, of the length L from centre to centre. It resists stretching by E A/L, shearing by G A/L,
 /// twisting by 2 G I/L and bending by E I/L, without force at the start; and it breaks for good when the tension at its edge,
-/// F/A + M r/I, or the shear stress there, Q/A + T r/2I, exceeds its strength. It acts beside the contact of the two
-/// spheres, which push each other as always where they touch; those that are to do nothing but hold together start a little apart, or in
+/// F/A + M r/I, or the shear stress there, Q/A + T r/2I, exceeds its strength. It acts in addition to the contact of the two
+/// spheres, which still push each other where they touch; to have the bond alone, start them a little apart, or put them in
 /// a group that ignores itself. Bodies that come in later have no bonds. Not with the normal model "impulse".
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Bonds", deny_unknown_fields)]
 pub struct Bonds {
-    /// The two materials, which may be the same. Where several entries bond two spheres, the first of them does.
+    /// The two materials, which may be the same. Where several entries match two spheres, the first of them bonds them.
     pub between: List<String, 2>,
     /// The groups of the two bodies, which may be the same. Default: any.
     pub groups: Option<List<String, 2>>,
-    /// Spheres are bonded whose surfaces are no farther apart than this at the start, m. At most the diameter
+    /// Largest gap between the surfaces of two spheres that are bonded at the start, m. At most the diameter
     /// of the smallest sphere. Default: a hundredth of the smaller radius.
     #[schemars(range(min = 0))]
     pub gap: Option<f64>,
@@ -37,11 +37,11 @@ pub struct Bonds {
     /// Shear modulus G, Pa. Default: 0.4 of Young's modulus.
     #[schemars(range(min = 0))]
     pub shear_modulus: Option<f64>,
-    /// By what the stiffness against bending is multiplied: 0 for a rope, which does not resist it. Default: 1.
+    /// Factor of the stiffness against bending: 0 for a rope, which does not resist it. Default: 1.
     #[serde(default = "super::one")]
     #[schemars(range(min = 0))]
     pub bending: f64,
-    /// By what the stiffness against twisting is multiplied. Default: 1.
+    /// Factor of the stiffness against twisting. Default: 1.
     #[serde(default = "super::one")]
     #[schemars(range(min = 0))]
     pub twisting: f64,
@@ -52,10 +52,10 @@ pub struct Bonds {
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub shear_strength: Option<f64>,
     /// Weibull modulus m of the strengths: a bond has both of them times x, with P(below x) = 1 - exp(-x^m). Default: all
-    /// bonds have the strengths as they are given.
+    /// bonds have exactly the strengths given.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub weibull_modulus: Option<f64>,
-    /// Damping ratio of the dashpots beside the springs of a bond, as of two bodies that it alone holds together: 1 is critical.
+    /// Damping ratio of the dashpots of a bond, for two bodies that it alone holds together: 1 is critical.
     /// Default: 0.
     #[serde(default)]
     #[schemars(range(min = 0))]

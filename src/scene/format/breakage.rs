@@ -6,11 +6,11 @@ use serde_with::apply;
 
 use super::super::strict::{given, objects};
 
-/// Bodies of a shape that burst under load: as soon as the largest force of a contact, or the energy that their contacts have
-/// dissipated, exceeds their strength, their spheres, parted into clumps of neighbours, become bodies of their own.
+/// Bodies of a shape that burst under load: when the largest contact force, or the energy that their contacts have dissipated,
+/// exceeds their strength, the body breaks into fragments, clumps of neighbouring spheres.
 ///
-/// It is looked at every `look_every`. Mass, momentum and angular momentum are kept, as in an explosion. Fragments do not burst
-/// again.
+/// The loads are checked every `look_every`. Mass, momentum and angular momentum are conserved, as in an explosion. Fragments do
+/// not burst again.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Breakage", deny_unknown_fields)]
@@ -30,11 +30,11 @@ pub struct Breakage {
     /// Energy that its contacts have dissipated when it bursts, over its mass, J/kg.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub specific_energy: Option<f64>,
-    /// Weibull modulus m: each body has its strengths times x, with P(below x) = 1 - exp(-x^m). Default: all are as strong.
+    /// Weibull modulus m: each body has its strengths times x, with P(below x) = 1 - exp(-x^m). Default: all are equally strong.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub weibull_modulus: Option<f64>,
-    /// Diameter of the bodies that have these strengths, m: those of others are multiplied by (diameter / this)^(-3/m), as
-    /// Weibull's weakest link has it. Default: strengths do not depend on the size.
+    /// Diameter of the bodies that have these strengths, m: those of other bodies are multiplied by (diameter / this)^(-3/m), by
+    /// Weibull's theory of the weakest link. Default: strengths do not depend on the size.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub reference_diameter: Option<f64>,
     /// Number of fragments: two or more, and no more than the shape has spheres.
@@ -44,7 +44,7 @@ pub struct Breakage {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub speed: f64,
-    /// Seed of how the spheres are parted, and of how strengths scatter. Default: 0.
+    /// Seed of the division into fragments, and of the random strengths. Default: 0.
     #[serde(default)]
     pub seed: u64,
 }

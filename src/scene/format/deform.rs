@@ -6,10 +6,10 @@ use serde_with::apply;
 
 use super::super::strict::{given, keywords, objects};
 
-/// How a box that is periodic along all three axes deforms: its sides by a rate of strain or a servo, the box by simple shear.
+/// Deformation of a box that is periodic along all three axes: its sides by a rate of strain or a servo, the box by simple shear.
 ///
-/// Bodies move with it, and their velocities are those relative to its mean flow. There are no walls, fixed bodies, springs,
-/// water, inlets, outlets, probes and explosions in such a scene, no body sleeps, and its normal model is `hooke` or `hertz`.
+/// Bodies move with it, and their velocities are relative to its mean flow. Such a scene has no walls, fixed bodies, springs,
+/// water, inlets, outlets, probes, explosions or sleep, and its normal model is `hooke` or `hertz`.
 /// Stress and sides are columns of `statistics.csv`.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -40,22 +40,22 @@ impl Deform {
 pub struct Drive {
     /// Rate of true strain, 1/s: less than 0 compresses.
     pub strain_rate: Option<f64>,
-    /// Normal stress that a servo keeps, Pa; compression is positive. Every 25 steps it sets the rate of strain, in
-    /// proportion to what the stress is off by.
+    /// Normal stress that a servo maintains, Pa; compression is positive. Every 25 steps it sets the rate of strain in
+    /// proportion to the error of the stress.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub stress: Option<f64>,
-    /// Largest rate of strain of the servo, 1/s: a smaller one where the stress swings. Default: 1.
+    /// Largest rate of strain of the servo, 1/s: lower it if the stress oscillates. Default: 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub fastest: Option<f64>,
 }
 
-/// Simple shear: bodies flow along one axis, the faster the farther they are along another.
+/// Simple shear: bodies flow along one axis, with a speed that grows along another.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Shear", deny_unknown_fields)]
 pub struct Shear {
     /// Axis along which bodies flow.
     pub flow: Axis,
-    /// Axis along which the flow grows.
+    /// Axis along which the speed of the flow grows.
     pub gradient: Axis,
     /// Rate of shear, 1/s.
     pub rate: f64,

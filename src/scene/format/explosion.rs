@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 
 use super::super::strict::objects;
 
-/// A body that bursts: at a time, its spheres, parted into clumps of neighbours, become bodies of their own.
+/// A body that bursts at a given time into fragments, clumps of neighbouring spheres.
 ///
-/// The mass of the body is divided by the volume of the spheres. Each fragment goes on as it moved in the body, and
-/// is pushed outwards from their common centre of mass; the pushes change neither the momentum nor the angular
-/// momentum of all together.
+/// The mass of the body is divided in proportion to the volume of the spheres. Each fragment keeps the motion that it had in the
+/// body, and is pushed outwards from the common centre of mass; the pushes change neither the total momentum nor the total
+/// angular momentum.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Explosion", deny_unknown_fields)]
 pub struct Explosion {
     /// Name of the body.
     pub body: String,
-    /// When, s; it happens before the nearest step.
+    /// Time of the burst, s; it happens before the nearest step.
     #[schemars(range(min = 0))]
     pub at: f64,
     /// Number of fragments: two or more, and no more than the body has spheres.
@@ -24,7 +24,7 @@ pub struct Explosion {
     /// Speed of the push outwards, m/s.
     #[schemars(range(min = 0))]
     pub speed: f64,
-    /// Seed of how the spheres are parted. Default: 0.
+    /// Seed of the division into fragments. Default: 0.
     #[serde(default)]
     pub seed: u64,
 }

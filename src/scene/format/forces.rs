@@ -14,7 +14,7 @@ use super::{Vector, origin};
 pub struct Group {
     /// Acceleration of gravity in it, m/s². Default: that of the scene.
     pub gravity: Option<Vector>,
-    /// Names of groups whose bodies its bodies do not touch, and go right through; its own may be one of them.
+    /// Names of groups whose bodies pass through those of this group without contact; its own may be one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignores: Vec<String>,
     /// Drag of its bodies. Default: that of the scene.
@@ -43,7 +43,7 @@ impl Drag {
 
 /// A spring between two bodies, or a body and a point of the world, with a dashpot along it.
 ///
-/// It pulls its ends together by k (d - L) + c ḋ, d the distance between them. It passes through bodies.
+/// It pulls its ends together with the force k (d - L) + c ḋ, where d is their distance. It passes through bodies.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Spring", deny_unknown_fields)]
@@ -61,7 +61,7 @@ pub struct Spring {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub damping: f64,
-    /// Rest length L, m. Default: the distance of its ends at the start.
+    /// Rest length L, m. Default: the distance between its ends at the start.
     #[schemars(range(min = 0))]
     pub rest_length: Option<f64>,
     /// Whether it only pulls, as a rope does. Default: false.
@@ -74,7 +74,7 @@ pub struct Spring {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "End", deny_unknown_fields)]
 pub struct End {
-    /// Name of a body. Default: none, and the end stays in a point of the world.
+    /// Name of a body. Default: none; the end is then a fixed point of the world.
     pub body: Option<String>,
     /// The point, m: in the own axes of the body's shape, or in the world. Default: 0, 0, 0.
     #[serde(default = "origin")]
@@ -96,21 +96,21 @@ pub struct Force {
     /// Force, N. Default: 0, 0, 0.
     #[serde(default = "origin")]
     pub force: Vector,
-    /// Torque besides that of the force, N m. Default: 0, 0, 0.
+    /// Torque in addition to that of the force, N m. Default: 0, 0, 0.
     #[serde(default = "origin")]
     pub torque: Vector,
     /// The axes in which force and torque are given.
     #[serde(default)]
     pub axes: Axes,
-    /// From when on it acts, s. Default: 0.
+    /// Time at which it starts to act, s. Default: 0.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub start: f64,
-    /// Until when, s. Default: the end of the run.
+    /// Time at which it ends, s. Default: the end of the run.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub end: Option<f64>,
-    /// A key of the window, one character: the force acts only while that is down; without a window, never. Default: none,
-    /// and it always acts.
+    /// A key of the window, one character: the force acts only while the key is down; without a window, never. Default: none;
+    /// the force always acts.
     pub key: Option<String>,
 }
 
@@ -127,9 +127,9 @@ pub enum Axes {
 
 /// Water below a surface.
 ///
-/// A sphere is pushed up by the weight of the water that the part of it below the surface displaces (of a body whose
-/// spheres overlap, the overlap counts once), and dragged by -1/2 C rho pi r² |v| v, by Stokes' -6 pi mu r v and by
-/// -8 pi mu r³ omega, each times the part of its volume that is below. The surface is taken as flat across a
+/// Buoyancy on a sphere is the weight of the water that its part below the surface displaces (where spheres of a body
+/// overlap, the overlap counts once). Drag is -1/2 C rho pi r² |v| v, Stokes' -6 pi mu r v and the torque
+/// -8 pi mu r³ omega, each times the fraction of its volume that is below. The surface is taken as flat across a
 /// sphere; the water does not move, and has no inertia.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Water", deny_unknown_fields)]
@@ -149,7 +149,7 @@ pub struct Water {
     #[serde(default = "thin")]
     #[schemars(range(min = 0))]
     pub viscosity: f64,
-    /// Trains of waves that run over the surface, four at most.
+    /// Wave trains that run over the surface, four at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 4))]
     pub waves: Vec<Wave>,
@@ -167,18 +167,18 @@ fn thin() -> f64 {
     1e-3
 }
 
-/// A train of waves.
+/// A wave train.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Wave", deny_unknown_fields)]
 pub struct Wave {
-    /// Where it goes, horizontally; of any length but 0. Default: 1, 0, 0.
+    /// Horizontal direction in which it runs, of any length but 0. Default: 1, 0, 0.
     #[serde(default = "along_x")]
     pub direction: Vector,
     /// Wavelength, from crest to crest, m.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub wavelength: f64,
-    /// Amplitude: half of the way from trough to crest, m.
+    /// Amplitude: half of the height from trough to crest, m.
     #[schemars(range(min = 0))]
     pub amplitude: f64,
     /// Time from crest to crest, s. Default: that of waves on deep water, sqrt(2 pi wavelength/|g|).
@@ -190,20 +190,20 @@ pub(super) fn along_x() -> Vector {
     super::List([1.0, 0.0, 0.0])
 }
 
-/// When bodies fall asleep, and when they wake. A body that sleeps is not moved, and contacts among sleepers are not
+/// Conditions for bodies to fall asleep and to wake. A sleeping body does not move, and contacts among sleepers are not
 /// evaluated again until something near them is awake.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Sleep", deny_unknown_fields)]
 pub struct Sleep {
-    /// Speed up to which a body is at rest, m/s: that of its centre and of its surface about that together. Default:
+    /// Speed up to which a body is at rest, m/s: that of its centre plus that of its surface about the centre. Default:
     /// sqrt(|g| R)/100, R the smallest radius; three times that under the normal model "impulse".
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub speed: Option<f64>,
     /// Time for which it must be at rest to fall asleep, s. Default: 5 sqrt(R/|g|).
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub after: Option<f64>,
-    /// It wakes when what acts on it would accelerate it by more than this, m/s². Default: |g|/20; |g|/2 under
+    /// It wakes when forces would accelerate it by more than this, m/s². Default: |g|/20; |g|/2 under
     /// the normal model "impulse".
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub wake: Option<f64>,

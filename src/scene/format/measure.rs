@@ -7,22 +7,22 @@ use serde_with::apply;
 use super::super::strict::{given, keywords, objects};
 use super::{Interval, List, Region, Vector};
 
-/// Measures that a run with `--out` takes: rows of `measures.csv` with contacts, forces and what else is asked for here, and files of
-/// fields. `rockfall measure` takes them of a kept run.
+/// Measures that a run with `--out` takes: rows of `measures.csv` with contacts, forces and the measures chosen here, and files
+/// of fields. `rockfall measure` computes them from a kept run.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Measure", deny_unknown_fields)]
 pub struct Measure {
     /// How often. Default: a hundredth of the duration.
     pub every: Option<Interval>,
-    /// How well something is mixed, by Lacey's index. Default: it is not measured.
+    /// Mixing, by Lacey's index. Default: it is not measured.
     pub mixing: Option<Mixing>,
     /// The angle of the free surface. Default: it is not measured.
     pub slope: Option<Slope>,
     /// Fields by coarse graining. Default: none.
     pub fields: Option<Fields>,
-    /// How long bodies stay from an inlet to each outlet: their distribution in `residence.csv`, mean and deviation in the summary. In a
-    /// scene with inlets and outlets. Default: false.
+    /// Residence times of bodies from an inlet to each outlet: their distribution in `residence.csv`, mean and standard deviation
+    /// in the summary. Only in a scene with inlets and outlets. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub residence: bool,
 }
@@ -59,7 +59,7 @@ pub enum Property {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Slope", deny_unknown_fields)]
 pub struct Slope {
-    /// Upwards, of any length but zero. Default: 0, 1, 0.
+    /// Upward direction, of any length but zero. Default: 0, 1, 0.
     pub up: Option<Vector>,
     /// The direction along which it may rise, of any length but zero, and not that of `up`.
     pub along: Vector,
@@ -71,19 +71,19 @@ pub struct Slope {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Fields", deny_unknown_fields)]
 pub struct Fields {
-    /// Numbers of cells along x, y and z. Along an axis with one cell, fields are means over it.
+    /// Numbers of cells along x, y and z. A single cell averages over its axis.
     pub cells: List<u32, 3>,
-    /// Where the cells are.
+    /// Box that the cells divide.
     pub region: Region,
     /// Width of the Gaussian, m: at least the longest side of a cell.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub width: f64,
-    /// How often they are written, each time averaged over what was measured since the last time. A run that goes on from a checkpoint
-    /// begins anew there. Default: a tenth of the duration.
+    /// How often they are written, each time averaged over the measurements since the last time. A run that resumes from a checkpoint
+    /// starts a new average there. Default: a tenth of the duration.
     pub every: Option<Interval>,
 }
 
-/// Conditions that end a run before its duration, each by itself. They are looked at every 100 time steps.
+/// Conditions, any of which ends a run before its duration. They are checked every 100 time steps.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "RunUntil", deny_unknown_fields)]
@@ -105,7 +105,7 @@ pub struct RunUntil {
     pub not_before: Option<f64>,
 }
 
-/// A wall whose mean power is the same in one window of time as in the one before: of a drum that turns steadily, its torque.
+/// A wall whose mean power is the same in one window of time as in the one before; for a drum that turns steadily, its torque.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Steady", deny_unknown_fields)]
 pub struct Steady {
@@ -114,7 +114,7 @@ pub struct Steady {
     /// Length of a window, s.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub window: f64,
-    /// By how much the two may differ, as a part of the second.
+    /// Largest difference of the two, as a fraction of the second.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub within: f64,
 }

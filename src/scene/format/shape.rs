@@ -43,13 +43,13 @@ pub struct Shape {
     /// Spheres, one by one, in the shape's own axes.
     #[schemars(length(min = 1))]
     pub spheres: Option<Vec<CenteredSphere>>,
-    /// Other shapes of the scene, put together: what overlaps counts for each of them.
+    /// Other shapes of the scene, put together; where they overlap, the mass counts for each of them.
     #[schemars(length(min = 1))]
     pub parts: Option<Vec<Part>>,
-    /// Name of the material. Of a shape of `parts`, it may be left out: then each part keeps its own.
+    /// Name of the material. A shape of `parts` may leave it out: then each part keeps its own.
     pub material: Option<String>,
-    /// Where mass, centre of mass and inertia come from. Default: of a `box`, the solid cuboid; of a `mesh`, what
-    /// it is around; of `parts`, their sum; else "spheres".
+    /// Source of mass, centre of mass and inertia. Default: for a `box`, the solid cuboid; for a `mesh`, the volume
+    /// that it encloses; for `parts`, their sum; else "spheres".
     pub mass_properties: Option<MassProperties>,
 }
 
@@ -90,7 +90,7 @@ pub struct Torus {
     /// Radius of each sphere, m.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub radius: f64,
-    /// Radius of the ring on which their centres lie, m. Default: such that neighbours touch.
+    /// Radius of the ring on which their centres lie, m. Default: neighbours touch.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub ring_radius: Option<f64>,
 }
@@ -122,8 +122,8 @@ pub struct Cuboid {
     pub spacing: Option<f64>,
 }
 
-/// Spheres inside a watertight mesh, as many as wanted, or as are needed to come near its surface everywhere.
-/// `rockfall check` says how many there are, and how near they come.
+/// Spheres inside a watertight mesh: a given number, or as many as approximate its surface within a tolerance.
+/// `rockfall check` prints their number and the largest gap.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "FittedMesh", deny_unknown_fields)]
@@ -137,8 +137,8 @@ pub struct FittedMesh {
     pub scale: Option<f64>,
     /// The unit of lengths in the file. Default: "m".
     pub units: Option<Units>,
-    /// Number of spheres. They are placed such that the largest gap between the surface of the mesh and theirs
-    /// is as small as can be found; should fewer do as well, there are fewer.
+    /// Number of spheres. They are placed to make the largest gap between the surface of the mesh and theirs
+    /// as small as possible; if fewer do as well, there are fewer.
     #[schemars(range(min = 1))]
     pub spheres: Option<u32>,
     /// Largest gap between the surface of the mesh and that of the spheres, m.
@@ -168,7 +168,7 @@ pub struct Part {
     pub angle: Option<f64>,
 }
 
-/// Where mass, centre of mass and inertia of a shape come from.
+/// Source of mass, centre of mass and inertia of a shape.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum MassProperties {

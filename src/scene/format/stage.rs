@@ -20,18 +20,18 @@ pub struct Stage {
     /// It ends after this time, s; with `until` as well, at the latest. Default: it ends when `until` holds.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub duration: Option<f64>,
-    /// It ends when this holds: it is looked at every 100 time steps, at the earliest after twice the time in which bodies
+    /// It ends when this holds. It is checked every 100 time steps, at the earliest after twice the time in which bodies
     /// that fall freely from rest would no longer meet it. Default: it ends after its `duration`.
     pub until: Option<Until>,
     /// Acceleration of gravity from its start on, m/s². Default: as before.
     pub gravity: Option<Vector>,
-    /// How walls move from its start on, by their names, from where they are then; times are from the start of the stage.
+    /// Motion of walls from its start on, by their names, from where they are then; times count from the start of the stage.
     #[serde(default, skip_serializing_if = "no_motions")]
     pub motions: Table<Motion>,
-    /// Parameters of pairs of materials from its start on; what a pair does not give stays as the scene has it.
+    /// Parameters of pairs of materials from its start on; values left out stay those of the scene.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<Pair>,
-    /// How the periodic box deforms from its start on. Default: as before; `{}` ends it.
+    /// Deformation of the periodic box from its start on. Default: as before; `{}` ends it.
     pub deform: Option<Deform>,
 }
 
@@ -53,7 +53,7 @@ pub struct Until {
     /// All bodies together have less kinetic energy than this, J.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub kinetic_energy_below: Option<f64>,
-    /// Bodies touch this wall, one that moves: a lid is lowered until then.
+    /// Bodies touch this moving wall, such as a lid that is lowered onto them.
     pub touched: Option<String>,
 }
 

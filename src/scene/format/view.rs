@@ -15,21 +15,21 @@ use crate::model::view::{ColourBy, ColourMap, Ground, Lines};
 pub struct View {
     /// Direction that is up, of any length but zero. Default: against gravity, or along y where there is none.
     pub up: Option<Vector>,
-    /// Degrees around the scene, degrees above it (-88 to 88), and how many times nearer than where it fills the
-    /// picture. Default: 30, 20, 1.
+    /// Place of the camera: degrees around the scene, degrees above it (-88 to 88), and a zoom; at zoom 1 the scene
+    /// fills the picture. Default: 30, 20, 1.
     pub camera: Option<List<f64, 3>>,
-    /// Where the camera is instead, m.
+    /// Position of the camera, m, in place of `camera`.
     pub eye: Option<Vector>,
     /// Point that the camera looks at, m. Default: the middle of the scene.
     pub target: Option<Vector>,
-    /// Meaning of colours. Default: "body".
+    /// Quantity that the colours show. Default: "body".
     pub colour: Option<ColourBy>,
-    /// The values of the first and of the last colour. Default: follows the values that there are.
+    /// The values of the first and of the last colour. Default: the range of the values present.
     pub range: Option<List<f64, 2>>,
     /// The colours from the first to the last. Default: "viridis".
     pub map: Option<ColourMap>,
-    /// Where bodies and walls are cut: "x=0" takes away what is nearer to the camera, "x<0" and "x>0" say what stays.
-    /// Default: nowhere.
+    /// Plane that cuts bodies and walls: "x=0" removes the side towards the camera, "x<0" and "x>0" name the side that
+    /// stays. Default: none.
     pub clip: Option<String>,
     /// Background: "sky", "white", "black", "transparent", or a colour such as "#f0f4f8". Default: "sky".
     pub background: Option<String>,

@@ -7,8 +7,8 @@ use serde_with::apply;
 use super::super::strict::{given, keywords, objects};
 use super::{List, Sphere, Vector, origin};
 
-/// Something that bodies touch and that is no body. It gives exactly one of `plane`, `rectangle`, `disc`,
-/// `box`, `sphere`, `cylinder`, `cone`, `torus`, `mesh` and `signed_distance`, in its own axes, and has its orientation as a body has.
+/// A surface that bodies touch. It gives exactly one of `plane`, `rectangle`, `disc`, `box`, `sphere`, `cylinder`,
+/// `cone`, `torus`, `mesh` and `signed_distance`, in its own axes, and its orientation like a body.
 ///
 /// A wall keeps its shape, and is flat where a sphere touches it: the effective radius of a contact is that of the
 /// sphere, whatever the curvature of the wall.
@@ -45,17 +45,17 @@ pub struct Wall {
     pub torus: Option<TorusShape>,
     /// Triangles from a file.
     pub mesh: Option<MeshShape>,
-    /// The distance from a watertight mesh, sampled: as fast with a million triangles as with ten, as smooth as the
-    /// samples are far apart, and touched in one place at a time.
+    /// The sampled distance from a watertight mesh: as fast with a million triangles as with ten, rounded off at the
+    /// spacing of the samples, and touched in one place at a time.
     pub signed_distance: Option<DistanceShape>,
     /// Which side of the surface bodies touch. A wall with one side holds a sphere until it is wholly behind
-    /// it (a plane for ever). A plane is
-    /// touched from where its normal points to, and has no `side`. Default: "both".
+    /// it (a plane for ever). Bodies touch a plane from the side to which its normal points; it has no `side`.
+    /// Default: "both".
     pub side: Option<Side>,
     /// Name of the material.
     pub material: String,
-    /// With the normal model "hertz", whether it is rigid: of the elastic constants, only those of the sphere count. All walls
-    /// of a material are, or none. Default: false, but true where the material has no `young_modulus`.
+    /// With the normal model "hertz", whether it is rigid: only the elastic constants of the sphere count. Either all walls
+    /// of a material are rigid, or none. Default: false, but true where the material has no `young_modulus`.
     pub rigid: Option<bool>,
     /// Where the wall's own origin is, m. Default: 0, 0, 0.
     #[serde(default = "origin")]
@@ -66,25 +66,25 @@ pub struct Wall {
     pub axis: Option<Vector>,
     /// Angle about `axis`, rad.
     pub angle: Option<f64>,
-    /// How the wall moves, whatever pushes it. Default: it stands still.
+    /// Prescribed motion of the wall, whatever pushes it. Default: it stands still.
     pub motion: Option<Motion>,
     /// Forces move the wall: it is a rigid body of its own, whose centre of mass is its `position`. Walls do
     /// not touch each other. Default: they do not.
     pub rigid_body: Option<RigidBody>,
-    /// The wall presses with a force that is kept. Default: it does not.
+    /// Servo that makes the wall press with a constant force. Default: none.
     pub servo: Option<Servo>,
-    /// Velocity of the surface along itself in the wall's own axes, as that of a conveyor belt, m/s: the wall
-    /// does not move. What points out of the surface at a contact does not count. Default: 0, 0, 0.
+    /// Velocity of the surface along itself in the wall's own axes, like a conveyor belt, m/s: the wall does not
+    /// move. The component normal to the surface at a contact does not count. Default: 0, 0, 0.
     pub surface_velocity: Option<Vector>,
-    /// How bodies wear it, if it is a `mesh`. Default: they do not.
+    /// Wear by bodies, if it is a `mesh`. Default: none.
     pub wear: Option<Wear>,
-    /// Temperature, K, which it keeps. Default: it conducts nothing.
+    /// Constant temperature, K. Default: it conducts nothing.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub temperature: Option<f64>,
     /// Whether pictures show it. Default: true.
     pub visible: Option<bool>,
-    /// In pictures, how much it hides of what is behind it, from 0 (nothing) to 1 (all). Default: 1, but parts
-    /// that stand before bodies are faint glass.
+    /// Opacity in pictures, from 0 (invisible) to 1 (opaque). Default: 1, but parts in front of bodies are
+    /// faint glass.
     #[schemars(range(min = 0, max = 1))]
     pub opacity: Option<f64>,
     /// Its colour in pictures: `#` and two hexadecimal digits each for red, green and blue. Default: grey.
@@ -181,7 +181,7 @@ pub struct TorusShape {
 pub struct MeshShape {
     /// An OBJ or STL file (text or binary), relative to the folder of the scene file.
     pub file: String,
-    /// Factor of lengths in the file, besides `units`. Default: 1.
+    /// Factor of lengths in the file, in addition to `units`. Default: 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
     /// The unit of lengths in the file. Default: "m".
@@ -193,15 +193,15 @@ pub struct MeshShape {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "DistanceShape", deny_unknown_fields)]
 pub struct DistanceShape {
-    /// An OBJ or STL file (text or binary), relative to the folder of the scene file. Each of its edges is that of
-    /// two triangles.
+    /// An OBJ or STL file (text or binary), relative to the folder of the scene file. Exactly two triangles share each
+    /// edge.
     pub file: String,
-    /// Factor of lengths in the file, besides `units`. Default: 1.
+    /// Factor of lengths in the file, in addition to `units`. Default: 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub scale: Option<f64>,
     /// The unit of lengths in the file. Default: "m".
     pub units: Option<Units>,
-    /// Distance of two samples, m.
+    /// Distance between neighbouring samples, m.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub spacing: f64,
 }
@@ -248,12 +248,12 @@ pub enum Side {
     /// The outside of a box, sphere, cylinder, cone or torus; the side to which y points, of a rectangle or
     /// a disc; of a mesh, that from which its corners are anticlockwise.
     Outside,
-    /// The other side: it is a vessel.
+    /// The other side: the wall is a vessel.
     Inside,
 }
 
-/// How a wall moves by prescription: it turns about an axis, and then is shifted by its velocity and its
-/// vibrations. Keys take the place of position and orientation at the start.
+/// Prescribed motion of a wall: it turns about an axis, and is then shifted by its velocity and its
+/// vibrations. Keys replace the position and orientation at the start.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Motion", deny_unknown_fields)]
@@ -262,10 +262,10 @@ pub struct Motion {
     pub velocity: Option<Vector>,
     /// Turning about an axis. Default: none.
     pub rotation: Option<Rotation>,
-    /// Swings to and fro, all added up.
+    /// Vibrations, all added up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vibrations: Vec<Vibration>,
-    /// Poses to go through, evenly from one to the next; the wall rests before the first and after the last.
+    /// Poses to pass through, with uniform motion from one to the next; the wall rests before the first and after the last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<Key>,
     /// When velocity, rotation and vibrations start, s. Default: 0.
@@ -276,8 +276,8 @@ pub struct Motion {
     pub end: Option<f64>,
 }
 
-/// A wall as a rigid body under gravity, contacts and what is given here: with a mass it moves, with moments of
-/// inertia it turns.
+/// A wall as a rigid body under gravity, contacts and the force and torque given here: with a mass it moves, with
+/// moments of inertia it turns.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "RigidBody", deny_unknown_fields)]
@@ -291,17 +291,17 @@ pub struct RigidBody {
     /// Mass, kg. Default: its position stays.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub mass: Option<f64>,
-    /// Direction of the rails along which alone it moves, of any length but zero. Default: it moves in any
+    /// Direction of a rail: the wall moves only along it. Of any length but zero. Default: it moves in any
     /// direction.
     pub rail: Option<Vector>,
     /// Principal moments of inertia about its own axes, kg m2. Default: its orientation stays.
     pub moments_of_inertia: Option<Vector>,
-    /// Direction of the axle through its position about which alone it turns, of any length but zero. Default:
+    /// Direction of an axle through its position: the wall turns only about it. Of any length but zero. Default:
     /// it turns about any axis.
     pub axle: Option<Vector>,
-    /// Force on it besides gravity and contacts, N. Default: 0, 0, 0.
+    /// Force on it in addition to gravity and contacts, N. Default: 0, 0, 0.
     pub force: Option<Vector>,
-    /// Torque on it besides that of contacts, N m. Default: 0, 0, 0.
+    /// Torque on it in addition to that of contacts, N m. Default: 0, 0, 0.
     pub torque: Option<Vector>,
     /// Velocity at the start, m/s; along the rail, if there is one. Default: 0, 0, 0.
     pub velocity: Option<Vector>,
@@ -309,25 +309,25 @@ pub struct RigidBody {
     pub angular_velocity: Option<Vector>,
 }
 
-/// A wall that presses: it moves at `max_speed` times the part of the force that is missing, and so forth until
-/// bodies bear the force; and back if they press it harder.
+/// Servo of a wall that presses: it moves at `max_speed` times the fraction of the force that is missing, until
+/// bodies bear the force, and moves back if they press harder.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Servo", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["force"]}, {"required": ["pressure"]}]))]
 pub struct Servo {
-    /// Where it presses, of any length but zero.
+    /// Direction in which it presses, of any length but zero.
     pub direction: Vector,
-    /// Force that bodies shall bear, N.
+    /// Force that bodies are to bear, N.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub force: Option<f64>,
-    /// Pressure that bodies shall bear instead, Pa: the force over `area`.
+    /// Pressure that bodies are to bear instead, Pa: the force over `area`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub pressure: Option<f64>,
-    /// Area that presses, m², with a `pressure`. Default: that of a rectangle or a disc, across the direction.
+    /// Area that presses, m², with a `pressure`. Default: that of a rectangle or a disc across the direction.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub area: Option<f64>,
-    /// Its speed where nothing resists, m/s; the slower, the steadier the force.
+    /// Speed where nothing resists, m/s; the slower, the steadier the force.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub max_speed: f64,
     /// When it starts to press, s; the wall stands still before. Default: 0.
@@ -338,19 +338,19 @@ pub struct Servo {
     pub end: Option<f64>,
 }
 
-/// How bodies wear a mesh, by one of two laws. What is taken from each triangle is in the VTK files of walls; the contacts of every tenth step
-/// count for the steps since the tenth before.
+/// Wear of a mesh by bodies, by one of two laws. The VTK files of walls have the wear of each triangle. The contacts of every
+/// tenth step count for the ten steps since the last.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Wear", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["archard"]}, {"required": ["finnie"]}]))]
 pub struct Wear {
-    /// Sliding wear after Archard (1953): each metre under the normal force F takes the volume k F. It is his coefficient over the hardness
-    /// of the wall, 1/Pa.
+    /// Sliding wear after Archard (1953): each metre of sliding under the normal force F removes the volume k F. The value is k, his
+    /// coefficient over the hardness of the wall, 1/Pa.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub archard: Option<f64>,
-    /// Erosion after Finnie (1960): the work W of normal force and velocity takes the volume c f W, where f is for the angle α of the
-    /// velocity to the surface sin 2α - 3 sin² α up to tan α = 1/3, and cos² α/3 beyond. It is c, 1/Pa.
+    /// Erosion after Finnie (1960): the work W of normal force and velocity removes the volume c f W. With the angle α of the
+    /// velocity to the surface, f is sin 2α - 3 sin² α up to tan α = 1/3, and cos² α/3 beyond. The value is c, 1/Pa.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub finnie: Option<f64>,
 }
@@ -373,12 +373,12 @@ pub struct Rotation {
     pub frequency: Option<f64>,
     /// Phase of the rocking, rad. Default: 0.
     pub phase: Option<f64>,
-    /// Time in which speed and amplitude grow from 0, evenly, s. Default: 0.
+    /// Time in which speed and amplitude grow linearly from 0, s. Default: 0.
     #[schemars(range(min = 0))]
     pub ramp: Option<f64>,
 }
 
-/// A swing to and fro: amplitude times sin(2 pi frequency t + phase), less that at its start.
+/// A vibration: amplitude times sin(2 pi frequency t + phase), minus its value at the start.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Vibration", deny_unknown_fields)]
@@ -390,12 +390,12 @@ pub struct Vibration {
     pub frequency: f64,
     /// Phase, rad. Default: 0.
     pub phase: Option<f64>,
-    /// Time in which the amplitude grows from 0, evenly, s. Default: 0.
+    /// Time in which the amplitude grows linearly from 0, s. Default: 0.
     #[schemars(range(min = 0))]
     pub ramp: Option<f64>,
 }
 
-/// Where a wall is at a time; what is left out is as the wall has it.
+/// Pose of a wall at a time; a field left out takes the value of the wall.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Key", deny_unknown_fields)]
