@@ -356,7 +356,7 @@ mod tests {
             ),
             (
                 "version.major=2",
-                "version: found 1, expected an object or a list, in which \"major\" is",
+                "version: found 1, expected an object or a list that has \"major\"",
             ),
             (
                 "fills[0].count=3",

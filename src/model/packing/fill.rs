@@ -1274,7 +1274,7 @@ mod tests {
                 max: -0.7
             }
         );
-        assert!(error.to_string().contains("min along z is -0.7 m"));
+        assert!(error.to_string().contains("along z, its min of -0.7 m"));
     }
 
     #[test]
