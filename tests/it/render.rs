@@ -1462,7 +1462,7 @@ fn without_ffmpeg_there_is_a_sentence_and_no_film() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     for part in [
-        "--video: MP4 and WebM films are made by the program ffmpeg",
+        "--video: MP4 and WebM films need the program ffmpeg",
         "install it",
         "write a .gif, or pictures with --out",
     ] {
