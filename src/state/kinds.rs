@@ -149,8 +149,8 @@ mod tests {
         assert_eq!(table[..3], [ball, ball, BallKind::default()]);
         assert_eq!(table.len(), MAX_BALLS);
 
-        assert!(balls(&vec![kind; MAX_BALLS], &[member]).is_some());
-        assert_eq!(balls(&vec![kind; MAX_BALLS + 1], &[member]), None);
+        assert!(balls(&[kind; MAX_BALLS], &[member]).is_some());
+        assert_eq!(balls(&[kind; MAX_BALLS + 1], &[member]), None);
         let clump = BodyProperties {
             sphere_count: 2,
             ..kind
