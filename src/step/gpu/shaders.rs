@@ -111,7 +111,7 @@ pub fn source(shader: Shader) -> String {
     Choice::default().source(shader)
 }
 
-/// What stands in place of files that shaders import.
+/// Files that take the place of others that shaders import.
 #[derive(Clone, Copy, Default)]
 pub struct Choice<'a> {
     /// The text of a custom contact law, in place of `law.wgsl`.

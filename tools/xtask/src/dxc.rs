@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::apt::{self, Privilege};
 use crate::{python, tint};
 
-/// What Debian and Ubuntu call Wine, and the compiler for Windows that makes the program which Wine runs.
+/// Packages of Debian and Ubuntu: Wine, and a compiler that makes the program which Wine runs.
 const PACKAGES: [&str; 2] = ["wine64", "gcc-mingw-w64-x86-64"];
 const COMPILER: &str = "x86_64-w64-mingw32-gcc";
 const SOURCE: &str = "tools/dxc/compile.c";
