@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, contact, law, opaque, history, sum, lists
+// import: layout, tags, dispatch, grid, shares, spheres, contact, law, opaque, history, sum, lists
 
 // Contacts of each sphere with others: force, torque, overlap, number, and contact histories. One thread a
 // sphere. Each pair is evaluated from both sides, neighbours in the order of their indices: no sphere
@@ -6,7 +6,6 @@
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(4) var<storage, read> pairs: array<Pair>;
-@group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
 @group(0) @binding(12) var<storage, read> lists: array<u32>;
 @group(0) @binding(14) var<storage, read_write> sphere_loads: array<SphereLoad>;
 @group(0) @binding(16) var<storage, read_write> stats: Stats;
@@ -44,7 +43,7 @@ struct Near {
 
 fn near_sphere(sphere: Sphere, index: u32, other: u32) -> Near {
     var near: Near;
-    let neighbour = spheres[other];
+    let neighbour = sphere_at(other);
     let between = separation(sphere, neighbour, params);
     let radii = sphere.radius + neighbour.radius;
     let reach = radii + params.touch_margin;
@@ -100,7 +99,7 @@ fn is_disturbed(sphere: Sphere, index: u32) -> bool {
         if (other & WALL) != 0u {
             return false;
         }
-        let neighbour = spheres[other];
+        let neighbour = sphere_at(other);
         if !sleeps(neighbour) && neighbour.inverse_mass > 0.0 {
             let between = separation(sphere, neighbour, params);
             let reach = sphere.radius + neighbour.radius + params.touch_margin;
@@ -123,8 +122,14 @@ fn contacts(
     if index >= params.sphere_count || zero == 1u {
         return;
     }
+    let end = list_start(index + 1u);
+    var entry = list_start(index);
+    if DECIDES && entry == end && params.sleep_steps == 0u {
+        // No neighbours, so no load. The step before has written that, and had the same lists.
+        return;
+    }
     first_entry = stats.first_entry;
-    let sphere = spheres[index];
+    let sphere = sphere_at(index);
     let disturbed = params.sleep_steps > 0u && is_disturbed(sphere, index);
     if sleeps(sphere) && !disturbed && (sphere_loads[index].contacts & DISTURBED) == 0u {
         sphere_loads[index].contacts |= KEPT;
@@ -136,8 +141,7 @@ fn contacts(
     var friction = vec2<f32>(sphere_loads[index].friction, sphere_loads[index].friction_rest);
     var max_fraction = 0.0;
 
-    let end = list_start(index + 1u);
-    for (var entry = list_start(index); entry < end; entry++) {
+    for (; entry < end; entry++) {
         let place = place_of(entry);
         let other = listed_at(place);
         if (other & WALL) != 0u {

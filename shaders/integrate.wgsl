@@ -188,10 +188,16 @@ fn move_body(index: u32, start: Body, constant: BodyProperties, push: Push) -> M
     let place = travel(body.cell, body.offset, upright(way, params), params.cell_size, period_of(params), dither);
     body.cell = place.cell;
     body.offset = place.offset;
+    // Written as soon as it is known: what waits for the end takes registers, and with them waves.
+    bodies[index].cell = place.cell;
+    bodies[index].offset = place.offset;
+    // Farther than 2^20 cells or 3 rad in a step is the end of a simulation, and so is no number.
+    let is_near = is_finite(way) && all(abs(way) < 1048576.0 * params.cell_size);
+    let far = length(way);
     let turned =
         advance(body.orientation, angular_momentum, constant.inverse_inertia, params.time_step, dither);
     body.orientation = turned.orientation;
-    let farther = length(way) + length(turned.spin) * params.time_step * constant.reach
+    let farther = far + length(turned.spin) * params.time_step * constant.reach
         + select(0.0, params.stretch, deforms(params));
     let displacement_bound = displacement_before(body) + farther;
     body.displacement_bound = select(displacement_bound, -displacement_bound, farther > params.fast_displacement);
@@ -215,14 +221,15 @@ fn move_body(index: u32, start: Body, constant: BodyProperties, push: Push) -> M
             body.displacement_bound = displacement_bound;
         }
     }
-    bodies[index] = body;
+    bodies[index].still = body.still;
+    bodies[index].orientation = body.orientation;
+    bodies[index].velocity = body.velocity;
+    bodies[index].angular_momentum = body.angular_momentum;
+    bodies[index].displacement_bound = body.displacement_bound;
 
-    // Farther than 2^20 cells or 3 rad in a step is the end of a simulation, and so is no number.
     let turn = turned.spin * params.time_step;
     let followed = is_finite(body.velocity) && is_finite(body.angular_momentum)
-        && is_finite(way) && is_finite(turn)
-        && all(abs(way) < 1048576.0 * params.cell_size)
-        && length(turn) < 3.0;
+        && is_near && is_finite(turn) && length(turn) < 3.0;
     if !followed {
         atomicMax(&gathered.stats.runaway, index + 1u);
     }

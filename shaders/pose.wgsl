@@ -5,7 +5,8 @@
 //
 //   pose_box     one thread, where the box deforms
 //   pose         one thread a sphere
-//   pose_decide  one thread: the word alone, where the step before has posed the spheres
+//   pose_decide  one thread: the word alone, where the step before has posed the spheres, or nobody reads them
+//   pose_listed  one thread a sphere, where lists are built and nobody has posed the spheres
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> properties: array<BodyProperties>;
@@ -69,6 +70,19 @@ fn pose(
     if index == 0u {
         decide();
     }
+    pose_sphere(index);
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn pose_listed(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    pose_sphere(thread_index(workgroup, workgroups, local));
+}
+
+fn pose_sphere(index: u32) {
     if index >= params.sphere_count {
         return;
     }

@@ -1,4 +1,4 @@
-// import: layout, tags, dispatch, grid, rotation, geometry, wall, lists, wall_run, contact, law, opaque, history, sum, gathered
+// import: layout, tags, dispatch, grid, rotation, geometry, wall, lists, wall_run, shares, spheres, contact, law, opaque, history, sum, gathered
 
 // Contacts of each sphere with walls, added to those with spheres; and the loads on the walls. One thread a sphere that has
 // walls in its list: side by side, so that no others wait for them.
@@ -6,7 +6,6 @@
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(3) var<uniform> walls: array<Wall, MAX_WALLS>;
 @group(0) @binding(24) var<storage, read> geometry: array<vec4<u32>>;
-@group(0) @binding(6) var<storage, read> spheres: array<Sphere>;
 @group(0) @binding(12) var<storage, read> lists: array<u32>;
 @group(0) @binding(14) var<storage, read_write> sphere_loads: array<SphereLoad>;
 @group(0) @binding(20) var<storage, read_write> history: array<f32>;
@@ -101,7 +100,7 @@ fn walls_touch(
     while first > start && (listed_at(place_of(first - 1u)) & WALL) != 0u {
         first -= 1u;
     }
-    let sphere = spheres[index];
+    let sphere = sphere_at(index);
     var load = sphere_loads[index];
     // Those that move may come to one that sleeps.
     let disturb = params.sleep_steps > 0u && params.moving_walls == 1u;

@@ -4,7 +4,7 @@ use super::State;
 use super::bonds::bonds;
 use super::forces::{actions, groups, waves};
 use super::grid::Grid;
-use super::kinds::{displacement, kinds};
+use super::kinds::{balls, displacement, kinds};
 use super::layout::*;
 use super::pairs::{force_unit, pairs, range};
 use super::walls::{KinematicWalls, Walls, moves, sums_wall_loads};
@@ -44,6 +44,7 @@ impl State {
             waves: Vec::new(),
         });
         let (properties, members) = kinds(model);
+        let balls = balls(&properties, &members);
         let mut state = State {
             origin,
             traffic: Traffic::new(model),
@@ -85,6 +86,7 @@ impl State {
                 history_size: History::size(model),
                 history_values: History::used(model),
                 facet_kinds: walls.facet_kinds,
+                balls: balls.is_some().into(),
                 limit_damping: model.contact.limit_damping.into(),
                 tangential_damping: model.contact.tangential_damping as f32,
                 // Impulses stop what would touch before the step is over.
@@ -159,6 +161,7 @@ impl State {
             stats: vec![Stats::default()],
             properties,
             members,
+            balls: balls.unwrap_or_else(|| vec![BallKind::default(); MAX_BALLS]),
             ..State::default()
         };
         let new = model.bodies.iter().zip(0..);

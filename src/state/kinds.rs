@@ -85,8 +85,86 @@ pub(super) fn kinds(model: &Model) -> (Vec<BodyProperties>, Vec<Member>) {
     (kinds, members)
 }
 
+/// The table of balls, if bodies of all kinds are balls and there are few kinds.
+pub(super) fn balls(properties: &[BodyProperties], members: &[Member]) -> Option<Vec<BallKind>> {
+    let ball = |kind: &BodyProperties| {
+        let member = &members[kind.first_member as usize];
+        let inertia = kind.inverse_inertia;
+        let is_ball = kind.sphere_count == 1
+            && member.center == Vec3::ZERO
+            && inertia == Vec3::splat(inertia.x);
+        is_ball.then_some(BallKind {
+            inverse_inertia: inertia.x,
+            inverse_mass: kind.inverse_mass,
+            radius: member.radius,
+            tags: member.material | kind.group << GROUP_SHIFT,
+            landing: kind.landing,
+            turning: member.turning,
+            ..BallKind::default()
+        })
+    };
+    let mut balls: Vec<BallKind> = properties.iter().map(ball).collect::<Option<_>>()?;
+    (balls.len() <= MAX_BALLS).then(|| {
+        balls.resize(MAX_BALLS, BallKind::default());
+        balls
+    })
+}
+
 /// Spheres of a side of a cube of `spheres` spheres.
 fn landing(spheres: usize) -> u32 {
     let side = libm::cbrt(spheres as f64);
     (side * side).round().max(1.0) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_a_table_where_all_are_balls_and_kinds_are_few() {
+        let member = Member {
+            radius: 0.5,
+            material: 3,
+            turning: 5.0,
+            ..Member::default()
+        };
+        let kind = BodyProperties {
+            sphere_count: 1,
+            inverse_mass: 2.0,
+            inverse_inertia: Vec3::splat(4.0),
+            group: 1,
+            landing: 1,
+            ..BodyProperties::default()
+        };
+        let table = balls(&[kind, kind], &[member]).unwrap();
+        let ball = BallKind {
+            inverse_inertia: 4.0,
+            inverse_mass: 2.0,
+            radius: 0.5,
+            tags: 3 | 1 << GROUP_SHIFT,
+            landing: 1,
+            turning: 5.0,
+            _pad: [0; 2],
+        };
+        assert_eq!(table[..3], [ball, ball, BallKind::default()]);
+        assert_eq!(table.len(), MAX_BALLS);
+
+        assert!(balls(&[kind; MAX_BALLS], &[member]).is_some());
+        assert_eq!(balls(&[kind; MAX_BALLS + 1], &[member]), None);
+        let clump = BodyProperties {
+            sphere_count: 2,
+            ..kind
+        };
+        assert_eq!(balls(&[kind, clump], &[member; 2]), None);
+        let beside = Member {
+            center: Vec3::X,
+            ..member
+        };
+        assert_eq!(balls(&[kind], &[beside]), None);
+        let egg = BodyProperties {
+            inverse_inertia: Vec3::new(4.0, 4.0, 3.0),
+            ..kind
+        };
+        assert_eq!(balls(&[egg], &[member]), None);
+    }
 }

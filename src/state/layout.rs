@@ -28,11 +28,12 @@ pub use crate::model::wall::facet::{
 pub use crate::model::wall::tree::Node;
 
 /// Every struct that the shaders share with the host.
-pub const STRUCTS: [Layout; 21] = [
+pub const STRUCTS: [Layout; 22] = [
     Params::LAYOUT,
     Body::LAYOUT,
     BodyProperties::LAYOUT,
     Member::LAYOUT,
+    BallKind::LAYOUT,
     Group::LAYOUT,
     Action::LAYOUT,
     BodyForce::LAYOUT,
@@ -101,6 +102,9 @@ shared_constants! {
 
     /// Groups of bodies that a scene may have: together they fit a uniform buffer.
     pub const MAX_GROUPS: usize = 32;
+
+    /// Kinds of balls for which there is a table, see [`BallKind`]: together they fit a uniform buffer.
+    pub const MAX_BALLS: usize = 256;
 
     /// Trains of waves that water may have.
     pub const MAX_WAVES: usize = 4;
@@ -233,6 +237,8 @@ shared_structs! {
         pub history_values: u32,
         /// Kinds of facets that there are: a bit for each.
         pub facet_kinds: u32,
+        /// 1 if bodies of all kinds are balls, of which there is a table: see [`BallKind`].
+        pub balls: u32,
         /// 1 if spring and dashpot together never pull.
         pub limit_damping: u32,
         /// Tangential dashpot as a fraction of the normal one.
@@ -367,6 +373,12 @@ impl Params {
         few && self.forces == 0 && self.deforms == 0
     }
 
+    /// Whether the GPU engine derives spheres from their bodies where it needs them: all bodies are balls, and no pass but
+    /// `contacts` and `walls` reads spheres in a step that keeps its lists.
+    pub fn finds_balls(&self) -> bool {
+        self.balls == 1 && self.heat == 0 && self.deforms == 0
+    }
+
     /// Has the box be as it is in the step `step`.
     pub fn deform(&mut self, step: u32) {
         if self.deforms == 0 {
@@ -471,6 +483,29 @@ shared_structs! {
         /// Index of the material.
         pub material: u32,
         /// How easily a push through its centre turns the body, beyond how easily it moves it, 1/kg.
+        pub turning: f32,
+        /// Zero.
+        pub _pad: [u32; 2],
+    }
+
+    /// Properties that balls of one kind have in common, in a scene whose bodies are all balls.
+    ///
+    /// With its body, this is all that a [`Sphere`] is made of. The kinds are those of
+    /// [`State::properties`](super::State::properties).
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    pub struct BallKind {
+        /// Inverse moment of inertia, 1/(kg m²).
+        pub inverse_inertia: f32,
+        /// Inverse mass, 1/kg.
+        pub inverse_mass: f32,
+        /// Radius, m.
+        pub radius: f32,
+        /// Index of the material and of the group, as in [`Sphere::tags`].
+        pub tags: u32,
+        /// [`BodyProperties::landing`].
+        pub landing: u32,
+        /// [`Member::turning`], 1/kg.
         pub turning: f32,
         /// Zero.
         pub _pad: [u32; 2],

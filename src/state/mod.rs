@@ -45,8 +45,8 @@ use crate::model::flow::Traffic;
 use crate::model::nearest_image;
 use crate::model::wall::{self};
 use crate::state::layout::{
-    Action, Body, BodyBonds, BodyForce, BodyHeat, BodyProperties, Bond, DynamicWall, Facet, Group,
-    Load, Member, Node, Pair, Params, Sphere, SphereLoad, Stats, SummedLoad, Wall,
+    Action, BallKind, Body, BodyBonds, BodyForce, BodyHeat, BodyProperties, Bond, DynamicWall,
+    Facet, Group, Load, Member, Node, Pair, Params, Sphere, SphereLoad, Stats, SummedLoad, Wall,
 };
 
 buffers! {
@@ -80,6 +80,8 @@ buffers! {
         Properties = properties: BodyProperties, per Model, derived;
         /// The spheres of each shape.
         Members = members: Member, per Model, derived;
+        /// Kinds of balls, if bodies of all kinds are balls, as many as `properties`; [`MAX_BALLS`](layout::MAX_BALLS) elements.
+        Balls = balls: BallKind, per Model, derived;
         /// Pair table; `material_count²` elements.
         Pairs = pairs: Pair, per Model, derived;
         /// Groups of bodies; [`MAX_GROUPS`](layout::MAX_GROUPS) elements.

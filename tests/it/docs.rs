@@ -251,6 +251,7 @@ fn the_sizes_of_buffers_are_those_of_their_structs() {
         ("bodies", size_of::<layout::Body>()),
         ("properties", size_of::<layout::BodyProperties>()),
         ("members", size_of::<layout::Member>()),
+        ("balls", size_of::<layout::BallKind>()),
         ("pairs", size_of::<layout::Pair>()),
         ("groups", size_of::<layout::Group>()),
         ("actions", size_of::<layout::Action>()),

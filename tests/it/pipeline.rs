@@ -4,9 +4,10 @@ use crate::common::{device, own, walled_crowd};
 use glam::DVec3;
 use rockfall::model::forces::Sleep;
 use rockfall::model::{Law, Model};
-use rockfall::state::layout::{ASLEEP, Body, FAST, Sphere, Wall};
+use rockfall::state::layout::{ASLEEP, Body, FAST, Sphere, SphereLoad, Wall};
 use rockfall::state::trace::{Sample, Trace};
 use rockfall::state::{Field, State};
+use rockfall::step::cpu;
 use rockfall::step::gpu::GpuEngine;
 use rockfall::{Simulation, scene};
 
@@ -107,15 +108,66 @@ fn balls_that_are_posed_with_their_bodies_have_the_same_bits() {
                     "velocity": { "min": [-1, -3, -1], "max": [1, -1, 1] } }]
     }"#;
     let mut model = scene::parse(text, "balls.json".as_ref()).unwrap().model;
-    same_at_once_and_one_by_one(&State::new(&model));
+    same_in_all_ways(&State::new(&model));
     model.sleep = Some(Sleep {
         speed: 0.5,
         after: 20.0 * model.time_step,
         wake: 20.0,
     });
-    let bodies = same_at_once_and_one_by_one(&State::new(&model));
+    let bodies = same_in_all_ways(&State::new(&model));
     let sleep = |body: &Body| body.still & ASLEEP != 0;
     assert!(bodies.iter().any(sleep) && !bodies.iter().all(sleep));
+}
+
+/// Bodies after some steps: balls are found by their bodies, or by spheres that are posed as bodies are moved.
+fn same_in_all_ways(start: &State) -> Vec<Body> {
+    assert!(start.params.finds_balls());
+    let mut posed = start.clone();
+    posed.params.balls = 0;
+    let [found, posed] = [start, &posed].map(same_at_once_and_one_by_one);
+    assert!(found == posed, "balls that are found and posed");
+    found
+}
+
+/// A sphere whose offset is rounded to the end of its cell is in the next one, in a periodic box the first.
+#[test]
+fn balls_at_the_end_of_their_cells_have_the_same_bits() {
+    let text = r#"{
+        "version": 1, "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e4 },
+        "materials": { "glass": { "density": 2500, "restitution": 0.3, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.02 }, "material": "glass" } },
+        "gravity": [0, 0, -9.81],
+        "domain": { "min": [0, 0, 0], "max": [0.4, 0.4, 0.4], "periodic": [true, true, false] },
+        "planes": [{ "point": [0, 0, 0.01], "normal": [0, 0, 1], "material": "glass" }],
+        "fills": [{ "count": 200, "shapes": { "ball": 1 }, "seed": 2,
+                    "region": { "min": [0, 0, 0.03], "max": [0.4, 0.4, 0.3] },
+                    "velocity": { "min": [-1, -1, -3], "max": [1, 1, -2] } }]
+    }"#;
+    let model = scene::parse(text, "balls.json".as_ref()).unwrap().model;
+    let mut start = State::new(&model);
+    for _ in 0..400 {
+        cpu::step(&mut start);
+    }
+    for (body, k) in start.bodies.iter_mut().zip(0..) {
+        body.offset[k % 2] = u32::MAX;
+    }
+    start.stats[0].stale = 1;
+    let mut posed = start.clone();
+    posed.params.balls = 0;
+    let [found, posed] = [start, posed].map(|start| {
+        let mut engine = engine(&start, false);
+        engine.step(1, 2, &mut Vec::new()).unwrap();
+        let mut state = start.clone();
+        engine.download(Field::Bodies, &mut state).unwrap();
+        engine.download(Field::SphereLoads, &mut state).unwrap();
+        state
+    });
+    let loads = posed.sphere_loads.iter();
+    let touching =
+        |contacts: fn(&SphereLoad) -> u32| loads.clone().filter(|load| contacts(load) > 0).count();
+    assert!(touching(SphereLoad::sphere_contacts) > 20 && touching(SphereLoad::wall_contacts) > 5);
+    assert!(found.bodies == posed.bodies, "bodies");
+    assert!(found.sphere_loads == posed.sphere_loads, "loads");
 }
 
 /// Bodies after some steps. Only steps in one submission pose balls for each other.

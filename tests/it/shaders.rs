@@ -10,13 +10,18 @@ use naga::{AddressSpace, Module, TypeInner, back};
 use rockfall::math::wgsl::Layout;
 use rockfall::state::layout::{Params, STRUCTS};
 use rockfall::step::Pass;
-use rockfall::step::gpu::shaders::{Shader, source};
+use rockfall::step::gpu::shaders::{Choice, Shader, source};
 
 use crate::common::own;
 
 /// The name and the text of each shader.
 fn all() -> Vec<(&'static str, String)> {
     let own = Shader::all().map(|shader| (shader.name(), source(shader)));
+    let law = None;
+    let of_balls = [Pass::Contacts, Pass::Walls].map(|pass| {
+        let shader = Shader::Pass(pass);
+        (shader.name(), Choice { law, balls: true }.source(shader))
+    });
     #[cfg(feature = "render")]
     let pictures = rockfall::render::shaders::NAMES.map(|name| {
         let texts = rockfall::render::shaders::Texts::BuiltIn;
@@ -24,7 +29,7 @@ fn all() -> Vec<(&'static str, String)> {
     });
     #[cfg(not(feature = "render"))]
     let pictures = [];
-    own.chain(pictures).collect()
+    own.chain(of_balls).chain(pictures).collect()
 }
 
 fn parse(source: &str) -> Module {
@@ -78,13 +83,7 @@ fn written(module: &Module, entry: &naga::EntryPoint) -> Result<[String; 3], Str
     let (metal, _) = back::msl::write_string(&module, &info, &options, &chosen)
         .map_err(|error| format!("MSL: {error}"))?;
 
-    let mut direct3d = String::new();
-    let chosen = back::hlsl::PipelineOptions {
-        entry_point: Some(own.clone()),
-    };
-    back::hlsl::Writer::new(&mut direct3d, &Default::default(), &chosen)
-        .write(&module, &info, None)
-        .map_err(|error| format!("HLSL: {error}"))?;
+    let (direct3d, _) = hlsl(&module, &info, &own, back::hlsl::ShaderModel::V5_1)?;
 
     let mut open_gl = String::new();
     let chosen = back::glsl::PipelineOptions {
@@ -98,6 +97,62 @@ fn written(module: &Module, entry: &naga::EntryPoint) -> Result<[String; 3], Str
         .and_then(|mut writer| writer.write())
         .map_err(|error| format!("GLSL: {error}"))?;
     Ok([metal, direct3d, open_gl])
+}
+
+/// Text of an entry point for Direct3D 12, and its name there.
+fn hlsl(
+    module: &Module,
+    info: &naga::valid::ModuleInfo,
+    own: &(naga::ShaderStage, String),
+    shader_model: back::hlsl::ShaderModel,
+) -> Result<(String, String), String> {
+    let mut text = String::new();
+    let options = back::hlsl::Options {
+        shader_model,
+        ..Default::default()
+    };
+    let chosen = back::hlsl::PipelineOptions {
+        entry_point: Some(own.clone()),
+    };
+    let written = back::hlsl::Writer::new(&mut text, &options, &chosen)
+        .write(module, info, None)
+        .map_err(|error| format!("HLSL: {error}"))?;
+    let names: Result<Vec<String>, _> = written.entry_point_names.into_iter().collect();
+    let name = names.map_err(|error| format!("HLSL: {error}"))?.pop();
+    Ok((text, name.unwrap_or_default()))
+}
+
+/// Puts each entry point down as HLSL in the folder that ROCKFALL_HLSL names, with a list of the files, their entry points
+/// and their profiles: Microsoft's compiler gets them.
+#[test]
+#[ignore = "writes files: `cargo xtask test --long` asks for them"]
+fn every_shader_is_put_down_for_direct3d() {
+    let folder = std::env::var("ROCKFALL_HLSL").expect("a folder in ROCKFALL_HLSL");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut list = String::new();
+    for (number, (name, source)) in all().into_iter().enumerate() {
+        let module = parse(&source);
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .unwrap();
+        for entry in &module.entry_points {
+            let own = (entry.stage, entry.name.clone());
+            let chosen = Some((entry.stage, entry.name.as_str()));
+            let (module, info) =
+                process_overrides(&module, &info, chosen, &Default::default()).unwrap();
+            let model = back::hlsl::ShaderModel::V6_0;
+            let (text, main) = hlsl(&module, &info, &own, model).unwrap();
+            let file = format!("{number}_{name}_{}.hlsl", entry.name);
+            let stage = match entry.stage {
+                naga::ShaderStage::Vertex => "vs",
+                naga::ShaderStage::Fragment => "ps",
+                _ => "cs",
+            };
+            std::fs::write(format!("{folder}/{file}"), text).unwrap();
+            list += &format!("{file} {main} {stage}_6_0\n");
+        }
+    }
+    std::fs::write(format!("{folder}/list.txt"), list).unwrap();
 }
 
 #[test]
@@ -123,10 +178,10 @@ fn every_shader_can_be_written_for_every_interface() {
     }
 }
 
-/// Puts every shader and the entry points of its computations down in the file that ROCKFALL_SHADERS names: the tests of the page give them to
-/// Chromium's compiler.
+/// Puts every shader and the entry points of its computations down in the file that ROCKFALL_SHADERS names: Tint gets them,
+/// Chromium's compiler, and so does Chromium in the tests of the page.
 #[test]
-#[ignore = "writes a file: `cargo xtask test --web` asks for it"]
+#[ignore = "writes a file: `cargo xtask test` asks for it"]
 fn every_shader_is_put_down() {
     let path = std::env::var("ROCKFALL_SHADERS").expect("a file in ROCKFALL_SHADERS");
     let shaders = all().into_iter().map(|(name, source)| {

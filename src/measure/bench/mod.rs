@@ -335,12 +335,19 @@ impl Bench {
             let stats = simulation.stats();
             let state = simulation.state()?;
             let (params, near_walls) = (state.params, state.near_walls().count());
+            let lists = state.neighbour_starts.windows(2);
+            let left_out = match params.poses_early() && params.sleep_steps == 0 {
+                true => lists.filter(|ends| ends[0] == ends[1]).count(),
+                false => 0,
+            };
             let sizes = roofline::Sizes {
                 bodies: params.body_count.into(),
                 spheres: params.sphere_count.into(),
                 poses_early: params.poses_early(),
+                balls: params.finds_balls(),
                 buckets: params.bucket_count.into(),
                 entries: stats.neighbours.into(),
+                listed: f64::from(params.sphere_count) - left_out as f64,
                 near_walls: near_walls as f64,
                 touching: settled.contacts_per_sphere * work.spheres,
                 history: 4.0 * f64::from(params.history_values),

@@ -44,11 +44,16 @@ pub(super) struct Sizes {
     pub spheres: f64,
     /// Whether `integrate` poses the spheres: see [`Params::poses_early`](crate::state::layout::Params::poses_early).
     pub poses_early: bool,
+    /// Whether spheres are found by their bodies: see [`Params::finds_balls`](crate::state::layout::Params::finds_balls).
+    pub balls: bool,
     pub buckets: f64,
     /// Entries of the neighbour lists.
     pub entries: f64,
     /// Those of them that touch.
     pub touching: f64,
+    /// Spheres whose contacts are looked for: of those with an empty list, nothing is read where nobody sleeps and steps
+    /// follow each other without a pose.
+    pub listed: f64,
     /// Spheres that have walls in their lists.
     pub near_walls: f64,
     /// Bytes of the history of a contact.
@@ -71,6 +76,8 @@ impl Sizes {
         const INDEX: f64 = 4.0;
         let body = size_of::<Body>() as f64;
         let sphere = size_of::<Sphere>() as f64;
+        // What contacts read of a sphere.
+        let seen = if self.balls { body } else { sphere };
         // Cell, offset and radius, without the velocities.
         let place = 0.5 * sphere;
         let load = size_of::<SphereLoad>() as f64;
@@ -78,6 +85,10 @@ impl Sizes {
         let account = 16.0;
         let entry = INDEX + self.history;
         let bytes = match pass {
+            // Where lists are built.
+            Pass::Pose if self.poses_early && self.balls => {
+                self.spheres * (body + place + sphere) / self.steps_per_list
+            }
             Pass::Pose if self.poses_early => 0.0,
             // The index of a body lies in the half with the place.
             Pass::Pose => self.bodies * body + self.spheres * (place + sphere),
@@ -98,12 +109,13 @@ impl Sizes {
                     + carry
             }
             Pass::Contacts => {
-                self.spheres * (sphere + INDEX + account + load)
+                self.spheres * INDEX
+                    + self.listed * (seen + account + load)
                     + self.entries * INDEX
                     + self.touching * 2.0 * self.history
             }
             // Its index, start and last entry; contacts with walls are few.
-            Pass::Walls => self.near_walls * (3.0 * INDEX + sphere + 2.0 * load),
+            Pass::Walls => self.near_walls * (3.0 * INDEX + seen + 2.0 * load),
             Pass::Forces => self.forced * (body + 2.0 * size_of::<BodyForce>() as f64),
             // The other body of each end is read besides.
             Pass::Bonds => {
@@ -117,7 +129,8 @@ impl Sizes {
                         + self.entries * INDEX)
             }
             Pass::Integrate => {
-                let posed = if self.poses_early { sphere } else { 0.0 };
+                let poses = self.poses_early && !self.balls;
+                let posed = if poses { sphere } else { 0.0 };
                 self.spheres * posed
                     + self.bodies * 2.0 * body
                     + self.forced * size_of::<BodyForce>() as f64
@@ -178,8 +191,10 @@ mod tests {
             bodies: 1.0,
             spheres: 1.0,
             poses_early: true,
+            balls: false,
             buckets: 1.0,
             entries: 10.0,
+            listed: 1.0,
             near_walls: 0.0,
             touching: 6.0,
             history: 16.0,
@@ -202,6 +217,24 @@ mod tests {
         assert_eq!(
             sizes.bytes(Pass::Contacts),
             64.0 + 4.0 + 16.0 + 48.0 + 40.0 + 192.0
+        );
+        let alone = Sizes {
+            listed: 0.0,
+            entries: 0.0,
+            touching: 0.0,
+            ..sizes
+        };
+        assert_eq!(alone.bytes(Pass::Contacts), 4.0);
+        let balls = Sizes {
+            balls: true,
+            ..sizes
+        };
+        // Bodies in place of spheres, which are posed where lists are built.
+        assert_eq!(balls.bytes(Pass::Pose), 176.0 / 20.0);
+        assert_eq!(balls.bytes(Pass::Integrate), 160.0 + 48.0);
+        assert_eq!(
+            balls.bytes(Pass::Contacts) - sizes.bytes(Pass::Contacts),
+            16.0
         );
         assert_eq!(sizes.bytes(Pass::Scan), 8.0 / 20.0);
         let without = Sizes {

@@ -480,7 +480,7 @@ impl Buffers {
 /// Usages of the buffer of a field.
 fn usage(field: Field) -> BufferUsages {
     match field {
-        Field::Walls | Field::Groups => STORAGE | BufferUsages::UNIFORM,
+        Field::Walls | Field::Groups | Field::Balls => STORAGE | BufferUsages::UNIFORM,
         _ => STORAGE,
     }
 }

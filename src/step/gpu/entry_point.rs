@@ -2,7 +2,7 @@ use glam::IVec3;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 use super::kernels::{self, Kind, Needs};
-use super::shaders::{self, Shader};
+use super::shaders::{Choice, Shader};
 use crate::model::error::{Error, Result};
 use crate::state::layout::Params;
 use crate::step::Pass;
@@ -53,12 +53,8 @@ impl EntryPoint {
         params: &Params,
         law: Option<&str>,
     ) -> Result<EntryPoint> {
-        let source = match law {
-            Some(law) if matches!(file, Shader::Pass(Pass::Contacts | Pass::Walls)) => {
-                shaders::source_with_law(file, law)
-            }
-            _ => shaders::source(file),
-        };
+        let balls = params.finds_balls();
+        let source = Choice { law, balls }.source(file);
         let wrong = |message: String| Error::Shader {
             name: file.name(),
             message,

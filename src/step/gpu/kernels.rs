@@ -111,6 +111,8 @@ pub(super) struct Needs {
     heat: bool,
     /// The periodic box deforms.
     deforms: bool,
+    /// Spheres are found by their bodies.
+    balls: bool,
 }
 
 impl Needs {
@@ -123,6 +125,7 @@ impl Needs {
             bonds: params.bonds == 1,
             heat: params.heat == 1,
             deforms: params.deforms == 1,
+            balls: params.finds_balls(),
         }
     }
 }
@@ -197,12 +200,13 @@ pub(super) enum Kind {
     Builds,
     /// It may not.
     Keeps,
-    /// It may not, and its spheres are posed already.
+    /// It may not, and its spheres are posed already or read by nobody.
     Posed,
 }
 
-/// The entry points in place of those of `integrate` and of the next `pose`, where bodies are posed as they are moved.
-pub(super) fn entries_of_posing(needs: Needs) -> [Vec<Entry>; 2] {
+/// The entry points in place of those of `integrate` and of the next `pose`, and before those that build lists, where that
+/// `pose` is left out.
+pub(super) fn entries_of_posing(needs: Needs) -> [Vec<Entry>; 3] {
     let own = |pass, name, threads| Entry {
         name,
         file: Shader::Pass(pass),
@@ -210,10 +214,15 @@ pub(super) fn entries_of_posing(needs: Needs) -> [Vec<Entry>; 2] {
         object: Object::Buckets,
     };
     let mut integrate = entries(Pass::Integrate, needs);
-    integrate.pop();
-    integrate.push(own(Pass::Integrate, "integrate_pose", Threads::Bodies));
+    let mut listed = Vec::new();
+    if needs.balls {
+        listed.push(own(Pass::Pose, "pose_listed", Threads::Spheres));
+    } else {
+        integrate.pop();
+        integrate.push(own(Pass::Integrate, "integrate_pose", Threads::Bodies));
+    }
     let decide = own(Pass::Pose, "pose_decide", Threads::Group);
-    [integrate, vec![decide]]
+    [integrate, vec![decide], listed]
 }
 
 /// A compiled entry point with its buffers.
@@ -233,12 +242,15 @@ pub(super) struct Kernels {
     posing: Option<Posing>,
 }
 
-/// Kernels that pose spheres at the end of the step before, while their bodies are at hand.
+/// Kernels of steps without a `pose`: spheres are posed at the end of the step before, while their bodies are at hand, or,
+/// if these are balls, only where lists are built.
 struct Posing {
     /// In place of `integrate`.
     integrate: Vec<Kernel>,
     /// In place of the next `pose`, if that step may build the lists.
     pose: Vec<Kernel>,
+    /// After that, with the threads of the passes that build lists.
+    listed: Vec<Kernel>,
     /// In place of its `pose` and `contacts`, if it may not.
     contacts: Vec<Kernel>,
 }
@@ -254,10 +266,11 @@ impl Kernels {
         let posing = match params.poses_early() {
             true => {
                 let needs = Needs::of(params, buffers.has_moving_walls());
-                let [integrate, pose] = entries_of_posing(needs);
+                let [integrate, pose, listed] = entries_of_posing(needs);
                 Some(Posing {
                     integrate: compiler.compile(integrate, Kind::Builds)?,
                     pose: compiler.compile(pose, Kind::Builds)?,
+                    listed: compiler.compile(listed, Kind::Builds)?,
                     contacts: compiler.kernels(Pass::Contacts, Kind::Posed)?,
                 })
             }
@@ -272,8 +285,8 @@ impl Kernels {
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Kernel> {
         let posing = self.posing.iter_mut().flat_map(|own| {
-            let (integrate, pose) = (&mut own.integrate, &mut own.pose);
-            integrate.iter_mut().chain(pose).chain(&mut own.contacts)
+            let of_pose = own.pose.iter_mut().chain(&mut own.listed);
+            of_pose.chain(&mut own.integrate).chain(&mut own.contacts)
         });
         let passes = self.passes.values_mut().flatten();
         passes.chain(&mut self.pose_only).chain(posing)
@@ -313,7 +326,8 @@ impl Kernels {
         for step in 0..steps {
             let builds = step.is_multiple_of(period);
             // The host may have moved bodies before the first step, and looks at the spheres as the last one had them.
-            let (is_posed, poses) = (step > 0, step + 1 < steps);
+            let poses = step + 1 < steps;
+            let is_posed = step > 0 && (poses || !buffers.params_value.finds_balls());
             for pass in Pass::ALL {
                 let kernels = match (pass, posing) {
                     _ if pass.builds_lists() && !builds => continue,
@@ -326,6 +340,10 @@ impl Kernels {
                 };
                 let indirect = pass.builds_lists().then_some(&buffers.list_dispatch);
                 dispatches += dispatch(kernels, indirect, &mut compute);
+                if let (Pass::Pose, Some(own), true, true) = (pass, posing, is_posed, builds) {
+                    let threads = Some(&buffers.list_dispatch);
+                    dispatches += dispatch(&own.listed, threads, &mut compute);
+                }
             }
         }
         dispatches

@@ -55,7 +55,7 @@ fn file_of(pass: Pass) -> &'static str {
     }
 }
 
-const SHARED: [(&str, &str); 16] = [
+const SHARED: [(&str, &str); 18] = [
     ("tags", include_str!("../../../shaders/shared/tags.wgsl")),
     (
         "dispatch",
@@ -85,6 +85,11 @@ const SHARED: [(&str, &str); 16] = [
         include_str!("../../../shaders/shared/shares.wgsl"),
     ),
     ("posed", include_str!("../../../shaders/shared/posed.wgsl")),
+    (
+        SPHERES,
+        include_str!("../../../shaders/shared/spheres.wgsl"),
+    ),
+    (BALLS, include_str!("../../../shaders/shared/balls.wgsl")),
     ("sum", include_str!("../../../shaders/shared/sum.wgsl")),
     ("lists", include_str!("../../../shaders/shared/lists.wgsl")),
     (
@@ -103,24 +108,47 @@ const SHARED: [(&str, &str); 16] = [
 /// # Panics
 /// If the file does not start with `// import:` and names of `shaders/shared/`.
 pub fn source(shader: Shader) -> String {
-    without(shader, None)
+    Choice::default().source(shader)
 }
 
-/// Source of a shader with the text of a custom contact law in place of `shaders/shared/law.wgsl`.
-pub fn source_with_law(shader: Shader, law: &str) -> String {
-    without(shader, Some(LAW)) + law
+/// Files that take the place of others that shaders import.
+#[derive(Clone, Copy, Default)]
+pub struct Choice<'a> {
+    /// The text of a custom contact law, in place of `law.wgsl`.
+    pub law: Option<&'a str>,
+    /// Whether spheres are found by their bodies, which are balls: `balls.wgsl` in place of `spheres.wgsl`.
+    pub balls: bool,
 }
 
-/// The import that a law of the user's replaces.
 const LAW: &str = "law";
+const SPHERES: &str = "spheres";
+const BALLS: &str = "balls";
 
-/// The WGSL of a file without one of its imports.
-fn without(shader: Shader, left_out: Option<&str>) -> String {
-    assemble(shader.name(), file(shader), |import| {
-        let text =
-            shared(import).unwrap_or_else(|| panic!("shaders/shared/{import}.wgsl does not exist"));
-        if Some(import) == left_out { "" } else { text }
-    })
+impl Choice<'_> {
+    /// [`source`] with this choice.
+    ///
+    /// # Panics
+    /// As [`source`].
+    pub fn source(self, shader: Shader) -> String {
+        let mut law = "";
+        let source = assemble(shader.name(), file(shader), |import| match self.law {
+            // Behind all else, so that its lines can be told.
+            Some(own) if import == LAW => {
+                law = own;
+                ""
+            }
+            _ => {
+                let chosen = if self.balls && import == SPHERES {
+                    BALLS
+                } else {
+                    import
+                };
+                shared(chosen)
+                    .unwrap_or_else(|| panic!("shaders/shared/{chosen}.wgsl does not exist"))
+            }
+        });
+        source + law
+    }
 }
 
 /// The complete WGSL of a shader: the constants, what `imported` has for each name of its first line,
@@ -265,8 +293,12 @@ fn check_variables(module: &naga::Module) -> Result<(), String> {
 }
 
 fn check_law_in(pass: Pass, law: &str) -> Result<(), LawMistake> {
-    let ours = without(Shader::Pass(pass), Some(LAW));
-    let source = ours.clone() + law;
+    let choice = |law| Choice {
+        law: Some(law),
+        balls: false,
+    };
+    let ours = choice("").source(Shader::Pass(pass));
+    let source = choice(law).source(Shader::Pass(pass));
     let lines = ours.lines().count() as u32;
     let mistake = |location: Option<naga::SourceLocation>, message: String| {
         let place = location.filter(|place| place.line_number > lines);

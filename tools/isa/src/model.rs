@@ -63,13 +63,13 @@ const GPUS: [Gpu; 5] = [
     },
 ];
 
-/// Scenes of the bench.
-const SCENES: [&str; 2] = ["spheres_10k", "cubes_10k"];
+/// The passes with most bytes.
+const PASSES: [&str; 2] = ["contacts", "integrate"];
 
-/// The passes with most bytes, and the pipelines that stand for them in most steps.
-const PASSES: [(&str, &str); 2] = [
-    ("contacts", "contacts, plain"),
-    ("integrate", "integrate_pose, plain"),
+/// Scenes of the bench, with the pipelines of these passes in most steps.
+const SCENES: [(&str, [&str; 2]); 2] = [
+    ("spheres_10k", ["contacts, balls", "integrate, plain"]),
+    ("cubes_10k", ["contacts, plain", "integrate_pose, plain"]),
 ];
 
 /// Their bytes, as `rockfall bench --roofline --json` counts them.
@@ -88,12 +88,17 @@ pub fn table(kept: &Kept) -> Result<String, String> {
     let text = read(BENCH)?;
     let bench: serde_json::Value =
         serde_json::from_str(&text).map_err(|error| format!("{BENCH}: {error}"))?;
-    let tables = SCENES.map(|name| table_of(kept, &bench, name));
+    let tables = SCENES.map(|(name, pipelines)| table_of(kept, &bench, name, pipelines));
     let tables: Result<Vec<String>, String> = tables.into_iter().collect();
     Ok(tables?.join("\n"))
 }
 
-fn table_of(kept: &Kept, bench: &serde_json::Value, name: &str) -> Result<String, String> {
+fn table_of(
+    kept: &Kept,
+    bench: &serde_json::Value,
+    name: &str,
+    pipelines: [&str; 2],
+) -> Result<String, String> {
     let scenes = bench["scenes"].as_array().into_iter().flatten();
     let scene = scenes
         .into_iter()
@@ -112,14 +117,14 @@ fn table_of(kept: &Kept, bench: &serde_json::Value, name: &str) -> Result<String
     let whole: f64 = whole.filter_map(|pass| pass["bytes"].as_f64()).sum::<f64>() / spheres;
 
     let mut table = format!("| `{name}` |");
-    for (pass, _) in PASSES {
+    for pass in PASSES {
         let _ = write!(table, " `{pass}`: {:.0} bytes |", bytes(pass));
     }
     let lines = "---|".repeat(PASSES.len() + 2);
     let _ = writeln!(table, " all passes: {whole:.0} bytes |\n|{lines}");
     for gpu in GPUS {
         let _ = write!(table, "| {} |", gpu.name);
-        for (pass, pipeline) in PASSES {
+        for (pass, pipeline) in PASSES.into_iter().zip(pipelines) {
             let pipe = kept
                 .families
                 .get(gpu.family)

@@ -66,8 +66,8 @@ const LAWS: [(&str, u32, u32); 4] = [
     ("impulse", IMPULSE, 3),
 ];
 
-/// The scenes whose pipelines are made: with everything that takes code or a pass of its own, under each law; and a plain
-/// one, of balls of one material among planes.
+/// The scenes whose pipelines are made: with everything that takes code or a pass of its own, under each law; a plain
+/// one, of bodies of one material among planes; and the same where these are balls.
 fn scenes() -> Vec<(&'static str, Params)> {
     let everything = LAWS.map(|(name, law, history_values)| {
         let params = Params {
@@ -98,6 +98,7 @@ fn scenes() -> Vec<(&'static str, Params)> {
     };
     let mut scenes = Vec::from(everything);
     scenes.push(("plain", plain));
+    scenes.push(("balls", Params { balls: 1, ..plain }));
     scenes
 }
 
@@ -108,8 +109,10 @@ pub fn all(checks: Checks) -> Result<Vec<Pipeline>, String> {
         for entry in EntryPoint::all(&params).map_err(|error| error.to_string())? {
             let constant = |name| entry.constants.iter().find(|(own, _)| *own == name);
             let mut name = entry.name.to_owned();
-            if constant("LAW").is_some() || (scene == "plain" && constant("PERIODIC").is_some()) {
+            if constant("LAW").is_some() {
                 name = format!("{name}, {scene}");
+            } else if params.period == Default::default() && constant("PERIODIC").is_some() {
+                name += ", plain";
             }
             if constant("MAY_BUILD").is_some_and(|(_, may)| *may == 0.0) {
                 name += ", most steps";

@@ -8,12 +8,14 @@
 mod apt;
 mod book;
 mod display;
+mod dxc;
 mod features;
 mod isa;
 mod mpi;
 mod python;
 mod release;
 mod swiftshader;
+mod tint;
 mod tools;
 mod vulkan;
 mod wasm;
@@ -40,10 +42,12 @@ Usage: cargo xtask test [--long | --web]
        cargo xtask fuzz [--minutes N]
 
   test      provides what the tests need, then checks format, lints, documentation and runs every
-            test, those of the GPU engine included; stops at the first check that fails. Runs on a cluster are
+            test, those of the GPU engine included; stops at the first check that fails. Every shader is given to
+            Tint, Chromium's compiler, which npm's package `webgpu` has. Runs on a cluster are
             tested with OpenMPI, which it installs on Debian and Ubuntu. The package for Python is tested as an installed wheel, in an environment with what it needs from PyPI
   --long    afterwards also runs the slow physics tests, in release mode, the GPU tests on a second implementation of
-            Vulkan (SwiftShader; installs Chromium, which brings it, on Debian and Ubuntu), holds builds without threads, with AVX2
+            Vulkan (SwiftShader; installs Chromium, which brings it, on Debian and Ubuntu), gives every shader to DXC, Microsoft's
+            compiler (installs Wine and a compiler for Windows), holds builds without threads, with AVX2
             alone, without vector instructions of x86-64, and for an emulated aarch64 to the bits of one with them, has Miri look at unsafe code if it is there, builds the package from its own files,
             compares the library's interface with that of the last release, holds the dependencies to deny.toml, tests the package for Python in release mode, and runs the tests of
             the tools in Python, for which it makes an environment with numpy, matplotlib, pandas and vtk
@@ -282,6 +286,8 @@ fn test(long: bool) -> Result<(), String> {
         announce(&step.to_string());
         run(step)?;
     }
+    announce("every shader, by Tint");
+    tint::check()?;
     announce("runs on a cluster, with the program built with MPI");
     mpi::test()?;
     announce("the handbook");
@@ -316,6 +322,8 @@ fn test(long: bool) -> Result<(), String> {
         swiftshader::test()?;
         announce("the tests of the passes on OpenGL");
         swiftshader::test_open_gl()?;
+        announce("every shader for Direct3D 12, by DXC");
+        dxc::check()?;
         announce("what a user downloads");
         release::files(&python::target().join("files"))?;
         announce("the oldest Rust");

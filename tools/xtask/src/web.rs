@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::apt::{self, Privilege};
-use crate::{Step, python, release, run, wasm};
+use crate::{Step, python, release, run, tint, wasm};
 
 const BUILD: Step = Step {
     arguments: &[
@@ -117,17 +117,7 @@ pub fn test() -> Result<(), String> {
     })?;
     let mut program = crate::cargo(["build", "--quiet", "--release", "--bin", "rockfall"]);
     python::succeed(&mut program)?;
-    let shaders = python::target().join("shaders.json");
-    let mut written = crate::cargo(["test", "--quiet", "--workspace", "--test", "it"]);
-    written
-        .args([
-            "--",
-            "--ignored",
-            "--exact",
-            "shaders::every_shader_is_put_down",
-        ])
-        .env("ROCKFALL_SHADERS", &shaders);
-    python::succeed(&mut written)?;
+    let shaders = tint::put_down()?;
     let python = python::provide("page", REQUIREMENTS)?;
     let mut tests = Command::new(python);
     tests
