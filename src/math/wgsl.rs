@@ -1,5 +1,53 @@
 //! Structs and constants that the shaders share with the host: declared once, here made into Rust and WGSL.
 
+/// The text of a shader's file, as `include_str!` gives it. In a page of a browser, which loads every byte, comments and
+/// indents are left out; lines keep their numbers, which messages name.
+macro_rules! include_wgsl {
+    ($path:literal) => {{
+        #[cfg(not(target_family = "wasm"))]
+        const TEXT: &str = include_str!($path);
+        #[cfg(target_family = "wasm")]
+        const TEXT: &str = {
+            const WHOLE: &[u8] = include_bytes!($path);
+            const STRIPPED: ([u8; WHOLE.len()], usize) = $crate::math::wgsl::strip(WHOLE);
+            match std::str::from_utf8(STRIPPED.0.split_at(STRIPPED.1).0) {
+                Ok(text) => text,
+                Err(_) => panic!("a shader is UTF-8"),
+            }
+        };
+        TEXT
+    }};
+}
+pub(crate) use include_wgsl;
+
+/// A shader's text without indents and comments, the first line apart, which may name imports; and how long it is then.
+#[cfg(any(test, target_family = "wasm"))]
+pub(crate) const fn strip<const LENGTH: usize>(text: &[u8]) -> ([u8; LENGTH], usize) {
+    let mut stripped = [0; LENGTH];
+    let mut length = 0;
+    let mut at = 0;
+    let mut is_first_line = true;
+    let mut is_indent = true;
+    while at < text.len() {
+        let is_comment =
+            !is_first_line && text[at] == b'/' && at + 1 < text.len() && text[at + 1] == b'/';
+        if is_comment {
+            while at < text.len() && text[at] != b'\n' {
+                at += 1;
+            }
+            continue;
+        }
+        if !(is_indent && text[at] == b' ') {
+            stripped[length] = text[at];
+            length += 1;
+            is_indent = text[at] == b'\n';
+            is_first_line = is_first_line && !is_indent;
+        }
+        at += 1;
+    }
+    (stripped, length)
+}
+
 /// A struct as the shaders have it.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
@@ -186,3 +234,19 @@ macro_rules! shared_constants {
 }
 
 pub(crate) use {shared_constants, shared_structs, type_name};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stripped_shader_keeps_its_code_and_its_lines() {
+        let text = "// import: grid\n\n// Why.\nfn f() { // What.\n    return 6 / 3;\n}\n// End";
+        let (stripped, length) = strip::<80>(text.as_bytes());
+        let stripped = std::str::from_utf8(&stripped[..length]).unwrap();
+        assert_eq!(
+            stripped,
+            "// import: grid\n\n\nfn f() { \nreturn 6 / 3;\n}\n"
+        );
+    }
+}

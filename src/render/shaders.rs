@@ -3,33 +3,46 @@
 use std::io;
 
 use super::view::View;
+use crate::math::wgsl::include_wgsl;
 use crate::render::colour::{self, BIN_SHIFT, BINS, COLOURS, ColourBy, LIST_COLOURS, MAP_COLOURS};
 use crate::step::gpu::shaders::{assemble, shared};
 
 /// The files of `shaders/render/`: those that stand for themselves, and those that they import.
 const FILES: [(&str, &str); 17] = [
-    ("survey", include_str!("../../shaders/render/survey.wgsl")),
-    ("shadow", include_str!("../../shaders/render/shadow.wgsl")),
-    ("visible", include_str!("../../shaders/render/visible.wgsl")),
-    ("hidden", include_str!("../../shaders/render/hidden.wgsl")),
+    ("survey", include_wgsl!("../../shaders/render/survey.wgsl")),
+    ("shadow", include_wgsl!("../../shaders/render/shadow.wgsl")),
+    (
+        "visible",
+        include_wgsl!("../../shaders/render/visible.wgsl"),
+    ),
+    ("hidden", include_wgsl!("../../shaders/render/hidden.wgsl")),
     (
         "occlusion",
-        include_str!("../../shaders/render/occlusion.wgsl"),
+        include_wgsl!("../../shaders/render/occlusion.wgsl"),
     ),
-    ("shade", include_str!("../../shaders/render/shade.wgsl")),
-    ("lines", include_str!("../../shaders/render/lines.wgsl")),
-    ("springs", include_str!("../../shaders/render/springs.wgsl")),
-    ("glass", include_str!("../../shaders/render/glass.wgsl")),
-    ("water", include_str!("../../shaders/render/water.wgsl")),
-    ("line", include_str!("../../shaders/render/line.wgsl")),
-    ("resolve", include_str!("../../shaders/render/resolve.wgsl")),
-    ("view", include_str!("../../shaders/render/view.wgsl")),
-    ("ball", include_str!("../../shaders/render/ball.wgsl")),
-    ("wall", include_str!("../../shaders/render/wall.wgsl")),
-    ("surface", include_str!("../../shaders/render/surface.wgsl")),
+    ("shade", include_wgsl!("../../shaders/render/shade.wgsl")),
+    ("lines", include_wgsl!("../../shaders/render/lines.wgsl")),
+    (
+        "springs",
+        include_wgsl!("../../shaders/render/springs.wgsl"),
+    ),
+    ("glass", include_wgsl!("../../shaders/render/glass.wgsl")),
+    ("water", include_wgsl!("../../shaders/render/water.wgsl")),
+    ("line", include_wgsl!("../../shaders/render/line.wgsl")),
+    (
+        "resolve",
+        include_wgsl!("../../shaders/render/resolve.wgsl"),
+    ),
+    ("view", include_wgsl!("../../shaders/render/view.wgsl")),
+    ("ball", include_wgsl!("../../shaders/render/ball.wgsl")),
+    ("wall", include_wgsl!("../../shaders/render/wall.wgsl")),
+    (
+        "surface",
+        include_wgsl!("../../shaders/render/surface.wgsl"),
+    ),
     (
         "quantity",
-        include_str!("../../shaders/render/quantity.wgsl"),
+        include_wgsl!("../../shaders/render/quantity.wgsl"),
     ),
 ];
 

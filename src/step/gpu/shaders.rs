@@ -1,6 +1,7 @@
 //! The WGSL of each pass, put together from its file and what that imports.
 
 use crate::math::grid;
+use crate::math::wgsl::include_wgsl;
 use crate::model::wall::facet;
 use crate::state::layout;
 use crate::step::Pass;
@@ -35,71 +36,71 @@ impl Shader {
 fn file(shader: Shader) -> &'static str {
     match shader {
         Shader::Pass(pass) => file_of(pass),
-        Shader::Remove => include_str!("../../../shaders/remove.wgsl"),
+        Shader::Remove => include_wgsl!("../../../shaders/remove.wgsl"),
     }
 }
 
 fn file_of(pass: Pass) -> &'static str {
     match pass {
-        Pass::Neighbours => include_str!("../../../shaders/neighbours.wgsl"),
-        Pass::Pose => include_str!("../../../shaders/pose.wgsl"),
-        Pass::Bin => include_str!("../../../shaders/bin.wgsl"),
-        Pass::Scan => include_str!("../../../shaders/scan.wgsl"),
-        Pass::Scatter => include_str!("../../../shaders/scatter.wgsl"),
-        Pass::Contacts => include_str!("../../../shaders/contacts.wgsl"),
-        Pass::Walls => include_str!("../../../shaders/walls.wgsl"),
-        Pass::Forces => include_str!("../../../shaders/forces.wgsl"),
-        Pass::Bonds => include_str!("../../../shaders/bonds.wgsl"),
-        Pass::Heat => include_str!("../../../shaders/heat.wgsl"),
-        Pass::Integrate => include_str!("../../../shaders/integrate.wgsl"),
+        Pass::Neighbours => include_wgsl!("../../../shaders/neighbours.wgsl"),
+        Pass::Pose => include_wgsl!("../../../shaders/pose.wgsl"),
+        Pass::Bin => include_wgsl!("../../../shaders/bin.wgsl"),
+        Pass::Scan => include_wgsl!("../../../shaders/scan.wgsl"),
+        Pass::Scatter => include_wgsl!("../../../shaders/scatter.wgsl"),
+        Pass::Contacts => include_wgsl!("../../../shaders/contacts.wgsl"),
+        Pass::Walls => include_wgsl!("../../../shaders/walls.wgsl"),
+        Pass::Forces => include_wgsl!("../../../shaders/forces.wgsl"),
+        Pass::Bonds => include_wgsl!("../../../shaders/bonds.wgsl"),
+        Pass::Heat => include_wgsl!("../../../shaders/heat.wgsl"),
+        Pass::Integrate => include_wgsl!("../../../shaders/integrate.wgsl"),
     }
 }
 
 const SHARED: [(&str, &str); 18] = [
-    ("tags", include_str!("../../../shaders/shared/tags.wgsl")),
+    ("tags", include_wgsl!("../../../shaders/shared/tags.wgsl")),
     (
         "dispatch",
-        include_str!("../../../shaders/shared/dispatch.wgsl"),
+        include_wgsl!("../../../shaders/shared/dispatch.wgsl"),
     ),
-    ("grid", include_str!("../../../shaders/shared/grid.wgsl")),
+    ("grid", include_wgsl!("../../../shaders/shared/grid.wgsl")),
     (
         "rotation",
-        include_str!("../../../shaders/shared/rotation.wgsl"),
+        include_wgsl!("../../../shaders/shared/rotation.wgsl"),
     ),
     (
         "opaque",
-        include_str!("../../../shaders/shared/opaque.wgsl"),
+        include_wgsl!("../../../shaders/shared/opaque.wgsl"),
     ),
     (
         "rounding",
-        include_str!("../../../shaders/shared/rounding.wgsl"),
+        include_wgsl!("../../../shaders/shared/rounding.wgsl"),
     ),
-    ("pull", include_str!("../../../shaders/shared/pull.wgsl")),
+    ("pull", include_wgsl!("../../../shaders/shared/pull.wgsl")),
     (
         "contact",
-        include_str!("../../../shaders/shared/contact.wgsl"),
+        include_wgsl!("../../../shaders/shared/contact.wgsl"),
     ),
-    ("law", include_str!("../../../shaders/shared/law.wgsl")),
+    ("law", include_wgsl!("../../../shaders/shared/law.wgsl")),
     (
         "shares",
-        include_str!("../../../shaders/shared/shares.wgsl"),
+        include_wgsl!("../../../shaders/shared/shares.wgsl"),
     ),
-    ("posed", include_str!("../../../shaders/shared/posed.wgsl")),
+    ("posed", include_wgsl!("../../../shaders/shared/posed.wgsl")),
     (
         SPHERES,
-        include_str!("../../../shaders/shared/spheres.wgsl"),
+        include_wgsl!("../../../shaders/shared/spheres.wgsl"),
     ),
-    (BALLS, include_str!("../../../shaders/shared/balls.wgsl")),
-    ("sum", include_str!("../../../shaders/shared/sum.wgsl")),
-    ("lists", include_str!("../../../shaders/shared/lists.wgsl")),
+    (BALLS, include_wgsl!("../../../shaders/shared/balls.wgsl")),
+    ("sum", include_wgsl!("../../../shaders/shared/sum.wgsl")),
+    ("lists", include_wgsl!("../../../shaders/shared/lists.wgsl")),
     (
         "gathered",
-        include_str!("../../../shaders/shared/gathered.wgsl"),
+        include_wgsl!("../../../shaders/shared/gathered.wgsl"),
     ),
-    ("wall", include_str!("../../../shaders/shared/wall.wgsl")),
+    ("wall", include_wgsl!("../../../shaders/shared/wall.wgsl")),
     (
         "wall_run",
-        include_str!("../../../shaders/shared/wall_run.wgsl"),
+        include_wgsl!("../../../shaders/shared/wall_run.wgsl"),
     ),
 ];
 

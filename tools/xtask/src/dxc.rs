@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use crate::apt::{self, Privilege};
-use crate::{python, tint};
+use crate::{npm, python, tint};
 
 /// Packages of Debian and Ubuntu: Wine, and a compiler that makes the program which Wine runs.
 const PACKAGES: [&str; 2] = ["wine64", "gcc-mingw-w64-x86-64"];
@@ -16,7 +16,7 @@ const SOURCE: &str = "tools/dxc/compile.c";
 /// # Errors
 /// If it says anything against one.
 pub fn check() -> Result<(), String> {
-    let Some(package) = tint::package() else {
+    let Some(package) = npm::package(tint::PACKAGE) else {
         eprintln!("           ignored: {}", tint::REMEDY);
         return Ok(());
     };

@@ -12,6 +12,7 @@ mod dxc;
 mod features;
 mod isa;
 mod mpi;
+mod npm;
 mod python;
 mod release;
 mod swiftshader;

@@ -1,12 +1,12 @@
 //! Every shader through Tint, the compiler of Chromium, without a browser: npm's package `webgpu` has it, as a part of Dawn for Node.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::{apt, python};
+use crate::{npm, python};
 
 /// The package, of a certain version: what a newer one refuses, shows when somebody takes it.
-const PACKAGE: &str = "webgpu@0.6.2";
+pub const PACKAGE: &str = "webgpu@0.6.2";
 
 /// The script that gives shaders to it.
 const SCRIPT: &str = "tools/tint/check.mjs";
@@ -19,40 +19,12 @@ pub const REMEDY: &str = "the package `webgpu` of npm needs Node and npm (Debian
 /// # Errors
 /// If it says anything against one.
 pub fn check() -> Result<(), String> {
-    let Some(package) = package() else {
+    let Some(package) = npm::package(PACKAGE) else {
         eprintln!("           ignored: {REMEDY}");
         return Ok(());
     };
     let shaders = put_down()?;
     python::succeed(Command::new("node").arg(SCRIPT).args([shaders, package]))
-}
-
-/// The folder of the package, which is installed where it is missing.
-pub fn package() -> Option<PathBuf> {
-    apt::output("node", &["--version"])?;
-    let folder = python::target().join("tint");
-    let there = || {
-        let package = folder.join("node_modules/webgpu");
-        let text = std::fs::read_to_string(package.join("package.json")).ok()?;
-        let (_, version) = PACKAGE.split_once('@')?;
-        text.contains(&format!("\"version\": \"{version}\""))
-            .then_some(package)
-    };
-    there().or_else(|| {
-        let mut npm = Command::new("npm");
-        // Its scripts are for those who build it.
-        npm.args([
-            "install",
-            "--silent",
-            "--no-save",
-            "--ignore-scripts",
-            "--no-audit",
-            PACKAGE,
-        ]);
-        npm.arg("--prefix").arg(&folder).stdin(Stdio::null());
-        npm.status().ok().filter(|status| status.success())?;
-        there()
-    })
 }
 
 /// Has the tests write the file of all shaders and their computations. Returns where it is.
