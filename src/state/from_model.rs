@@ -86,6 +86,7 @@ impl State {
                 history_values: History::used(model),
                 facet_kinds: walls.facet_kinds,
                 limit_damping: model.contact.limit_damping.into(),
+                rescales: model.contact.rescales.into(),
                 tangential_damping: model.contact.tangential_damping as f32,
                 // Impulses stop what would touch before the step is over.
                 cohesive: (range(model) > 0.0 || model.contact.law == Law::Impulse).into(),
