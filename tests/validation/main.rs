@@ -12,6 +12,7 @@ mod impacts;
 mod impulse;
 mod motion;
 mod packing;
+mod published;
 mod resting;
 mod silo;
 mod sliding;
@@ -20,18 +21,22 @@ mod theory;
 
 use table::Case;
 
-/// A test for each case, and the list of all: first the quick ones, then those that take minutes.
+/// A test for each case, and the list of all: first the quick ones, then those that take minutes, then those that take
+/// minutes on the CPU engine and are left out on a software adapter.
 macro_rules! cases {
     (
         quick { $($quick:ident: $quick_name:literal, $quick_source:literal, $quick_run:path;)* }
         long { $($long:ident: $long_name:literal, $long_source:literal, $long_run:path;)* }
+        large { $($large:ident: $large_name:literal, $large_source:literal, $large_run:path;)* }
     ) => {
         const CASES: &[Case] = &[
-            $(Case { name: $quick_name, source: $quick_source, run: $quick_run },)*
-            $(Case { name: $long_name, source: $long_source, run: $long_run },)*
+            $(Case { name: $quick_name, source: $quick_source, run: $quick_run, large: false },)*
+            $(Case { name: $long_name, source: $long_source, run: $long_run, large: false },)*
+            $(Case { name: $large_name, source: $large_source, run: $large_run, large: true },)*
         ];
         $(#[test] fn $quick() { check($quick_name); })*
         $(#[test] #[ignore = "takes minutes"] fn $long() { check($long_name); })*
+        $(#[test] #[ignore = "takes minutes"] fn $large() { check($large_name); })*
     };
 }
 
@@ -96,6 +101,10 @@ cases! {
         impulses_of_sleep: "impulse: a heap falls asleep", "exact", impulse::sleep;
         impulses_beside_springs: "impulse: the same scenes under hooke with history", "hooke with history", impulse::beside_springs;
         angle_of_repose: "angle of repose", "trend", heap::angle_of_repose;
+    }
+    large {
+        flat_hopper: "flat hopper", "Anand et al. 2008", published::flat_hopper;
+        dam_break: "granular dam break", "Evangelista et al. 2014", published::dam_break;
     }
 }
 
