@@ -12,6 +12,7 @@ mod impacts;
 mod impulse;
 mod motion;
 mod packing;
+mod precision;
 mod published;
 mod resting;
 mod silo;
@@ -51,6 +52,7 @@ cases! {
         oblique_impact_scaled: "oblique impact, scaled", "Chung and Ooi 2011, test 5", impacts::oblique_scaled;
         spinning_impacts: "impact with spin, gross sliding", "exact", impacts::spinning_impacts;
         spin_follows_velocity: "every oblique impact", "exact", impacts::spin_and_velocity;
+        energy_of_mindlins_spring: "energy of oblique impacts, Hertz", "exact; Thornton et al. 2013", impacts::spring_energy;
         bounce: "linear spring-dashpot bounce", "exact", impacts::bounce;
         elastic_head_on: "elastic head-on", "exact", impacts::head_on;
         newtons_cradle: "Newton's cradle", "exact", impacts::cradle;
@@ -86,6 +88,7 @@ cases! {
         impulses_on_an_incline: "impulse: cube on an incline", "exact", impulse::incline;
         impulses_of_a_cluster: "impulse: free cluster", "exact", impulse::cluster;
         impulses_of_a_fast_ball: "impulse: ball of 200 m/s and a thin wall", "exact", impulse::fast_ball;
+        single_and_double: "single and double precision", "double precision", precision::beside_double;
         cooling_gas: "cooling gas", "Haff 1983; Carnahan and Starling 1969", gas::cooling;
     }
     long {
@@ -105,6 +108,7 @@ cases! {
     large {
         flat_hopper: "flat hopper", "Anand et al. 2008", published::flat_hopper;
         dam_break: "granular dam break", "Evangelista et al. 2014", published::dam_break;
+        triaxial: "triaxial compression", "friction angle of spheres", published::triaxial;
     }
 }
 

@@ -5,7 +5,7 @@ use rockfall::model::Model;
 use serde_json::{Value, json};
 
 use crate::motion::line;
-use crate::table::{Engine, Quantity, absolute};
+use crate::table::{Engine, Quantity, absolute, at_most};
 use crate::theory::sphere_mass;
 
 /// A model with its bodies where those of a simulation are now, without their contact histories.
@@ -87,6 +87,69 @@ pub fn flat_hopper(engine: Engine) -> Vec<Quantity> {
         absolute("mass flow, g/s", 86.0, line(&steady).1, 8.0),
         absolute("until 40 g are out, s", 0.5, reached(&out, 40.0), 0.05),
     ]
+}
+
+/// The friction angle (degrees) of 500 spheres under a pressure (Pa), while they are compressed further along one axis.
+fn friction_angle(engine: Engine, pressure: f64) -> f64 {
+    let time_step = 1e-5;
+    // A servo that is faster overshoots at the least pressure: in the steps between two looks, it would go farther than
+    // the spheres give way elastically.
+    let servo = |fastest: f64| json!({ "stress": pressure, "fastest": fastest });
+    let region = json!({ "min": [0, 0, 0], "max": [0.1, 0.1, 0.1] });
+    let scene = json!({
+        "version": 1, "gravity": [0, 0, 0],
+        "contact": { "normal": "hertz", "tangential": "mindlin", "time_step": time_step },
+        "materials": { "glass": { "density": 2500, "restitution": 0.5, "friction": 0.5,
+                                  "young_modulus": 1e8, "poisson_ratio": 0.25 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.005 }, "material": "glass" } },
+        "domain": { "min": [0, 0, 0], "max": [0.1, 0.1, 0.1], "periodic": [true, true, true] },
+        "fills": [ { "count": 500, "shapes": { "ball": 1 }, "sizes": { "uniform": { "min": 0.8, "max": 1.2 } },
+                     "region": region } ],
+        "deform": { "x": servo(2.0), "y": servo(2.0), "z": servo(2.0) },
+        "stages": [
+            { "name": "compress", "duration": 0.3 },
+            { "name": "shear", "deform": { "x": servo(5.0), "y": servo(5.0), "z": { "strain_rate": -1 } } },
+        ],
+    });
+    let mut bed = Engine::Cpu.start(&scene);
+    let steps = |time: f64| (time / time_step).round() as u64;
+    bed.step(steps(0.4)).unwrap();
+    // From a strain of 0.1 to one of 0.2.
+    let mut simulation = engine.go_on(&mut bed);
+    let sines = (0..20).map(|_| {
+        simulation.step(steps(0.005)).unwrap();
+        let stress = simulation.deformation().unwrap().stress;
+        let aside = 0.5 * (stress[0][0] + stress[1][1]);
+        (stress[2][2] - aside) / (stress[2][2] + aside)
+    });
+    (sines.sum::<f64>() / 20.0).asin().to_degrees()
+}
+
+pub fn triaxial(engine: Engine) -> Vec<Quantity> {
+    let pressures = [1e4, 5e4, 2e5];
+    let angles = pressures.map(|pressure| friction_angle(engine, pressure));
+    let mean = angles.iter().sum::<f64>() / 3.0;
+    let mut quantities: Vec<_> = pressures
+        .iter()
+        .zip(angles)
+        .map(|(pressure, angle)| {
+            absolute(
+                format!("friction angle at {} kPa, degrees", pressure / 1e3),
+                25.0,
+                angle,
+                5.0,
+            )
+        })
+        .collect();
+    quantities.push(at_most(
+        "largest difference from their mean, degrees",
+        3.0,
+        angles
+            .iter()
+            .map(|angle| (angle - mean).abs())
+            .fold(0.0, f64::max),
+    ));
+    quantities
 }
 
 /// Evangelista et al. 2014, case B1, with larger grains: a bed 0.6 m long and 0.2 m high, whose gate rises by 1 m/s.

@@ -11,6 +11,7 @@ use crate::common::own;
 
 use rockfall::Simulation;
 use rockfall::model::Model;
+use rockfall::simulation::Precision;
 use serde_json::Value;
 
 use crate::common::{device, model};
@@ -41,6 +42,8 @@ const COLUMNS: &str = "\
 pub enum Engine {
     Cpu,
     Gpu,
+    /// The plain reference in double precision: what the two are compared with, not a column of the table.
+    Double,
 }
 
 impl Engine {
@@ -63,6 +66,7 @@ impl Engine {
         match self {
             Engine::Cpu => Simulation::on_cpu(model, None).unwrap(),
             Engine::Gpu => Simulation::on_gpu(model, device()).unwrap(),
+            Engine::Double => Simulation::on_reference(model, Precision::Double).unwrap(),
         }
     }
 }
@@ -95,6 +99,16 @@ impl Expected {
             Expected::Absolute(number, distance) => (got - number).abs() <= distance,
             Expected::AtMost(number) => got <= number,
             Expected::AtLeast(number) => got >= number,
+        }
+    }
+
+    /// A difference as a part of the expected number; nothing if that is 0 or a bound.
+    pub fn part_of(self, difference: f64) -> Option<f64> {
+        match self {
+            Expected::Relative(number, _) | Expected::Absolute(number, _) if number != 0.0 => {
+                Some((difference / number).abs())
+            }
+            _ => None,
         }
     }
 
