@@ -221,8 +221,8 @@ class Scene:
         return self
 
     def contact(self, **fields: Any) -> Scene:
-        """Sets how bodies touch: normal ("hooke", "hertz", "impulse" or "custom") and tangential ("none", "viscous", "history" or
-        "mindlin") models, stiffness (N/m) or max_overlap, time_step.
+        """Sets how bodies touch: normal ("hooke", "hertz", "impulse" or "custom") and tangential ("none", "viscous", "history",
+        "mindlin" or "mindlin-rescale") models, stiffness (N/m) or max_overlap, time_step.
 
         `contact(normal="custom", file="law.wgsl", stiffness=1e5)` is a law of your own in WGSL, for the GPU engine.
         """

@@ -7,16 +7,19 @@ const FAINT: f32 = 0.08;
 // The same where they are seen from the side.
 const RIM: f32 = 0.30;
 const EDGE: f32 = 0.55;
+// Of what is worn the deepest.
+const WORN: f32 = 0.85;
 
 struct GlassVertex {
     @builtin(position) position: vec4<f32>,
     @location(0) way: vec3<f32>,
     @location(1) normal: vec3<f32>,
     @location(2) @interpolate(flat) wall: u32,
+    @location(3) @interpolate(flat) worn: f32,
 }
 
 fn no_vertex() -> GlassVertex {
-    return GlassVertex(vec4<f32>(0.0, 0.0, 0.0, 1.0), vec3<f32>(0.0), vec3<f32>(0.0), 0u);
+    return GlassVertex(vec4<f32>(0.0, 0.0, 0.0, 1.0), vec3<f32>(0.0), vec3<f32>(0.0), 0u, 0.0);
 }
 
 @vertex
@@ -32,7 +35,7 @@ fn glass_triangle(
     let own = select(select(triangle.normal_a, triangle.normal_b, vertex == 1u), triangle.normal_c, vertex == 2u);
     let way = nth(corners, vertex);
     let normal = rotate(walls[triangle.wall].orientation, own);
-    return GlassVertex(project(way), way, normal, triangle.wall);
+    return GlassVertex(project(way), way, normal, triangle.wall, triangle.worn);
 }
 
 fn glass(in: GlassVertex) -> vec4<f32> {
@@ -41,7 +44,7 @@ fn glass(in: GlassVertex) -> vec4<f32> {
     let facing = abs(dot(normal, normalize(in.way)));
     let part = select(FAINT + RIM * pow(1.0 - facing, 3.0), look.w, look.w > 0.0 && look.w < 1.0);
     let light = 0.45 + 0.65 * abs(dot(normal, view.to_light));
-    return vec4<f32>(look.xyz * light, part);
+    return vec4<f32>(worn_colour(look.xyz, in.worn) * light, mix(part, WORN, in.worn));
 }
 
 @fragment
@@ -63,7 +66,7 @@ fn glass_plane(
         return no_vertex();
     }
     let way = plane_corner(plane, vertex);
-    return GlassVertex(project(way), way, plane.normal, planes[index].wall);
+    return GlassVertex(project(way), way, plane.normal, planes[index].wall, 0.0);
 }
 
 @fragment

@@ -192,7 +192,8 @@ fn shade_at(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     } else if surface.kind == A_PLANE {
         colour = plane_colour(surface, samples / f32(max(view.supersampling, 1u)));
     } else {
-        colour = wall_looks[triangles[surface.index].wall].xyz;
+        let triangle = triangles[surface.index];
+        colour = worn_colour(wall_looks[triangle.wall].xyz, triangle.worn);
         gloss = 0.15;
     }
     let open = openness(pixel);

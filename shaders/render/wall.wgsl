@@ -13,6 +13,7 @@ struct Triangle {
     b: vec3<f32>,
     side: u32,
     c: vec3<f32>,
+    worn: f32,
     normal_a: vec3<f32>,
     normal_b: vec3<f32>,
     normal_c: vec3<f32>,
@@ -75,6 +76,11 @@ fn corners_at(triangle: Triangle) -> Corners {
 // The normal of a triangle, of any length.
 fn across(corners: Corners) -> vec3<f32> {
     return cross(corners.b - corners.a, corners.c - corners.a);
+}
+
+// A colour of a wall, linear: the deeper it is worn, the more it is red.
+fn worn_colour(colour: vec3<f32>, worn: f32) -> vec3<f32> {
+    return mix(colour, vec3<f32>(0.45, 0.01, 0.0), worn);
 }
 
 const UNSEEN: u32 = 0u;

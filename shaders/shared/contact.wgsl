@@ -101,6 +101,8 @@ struct NormalForce {
     spring: f32,
     // N/m.
     tangent: f32,
+    // In the step before, N/m.
+    tangent_before: f32,
     // N s/m.
     impedance: f32,
     // N s/m.
@@ -120,7 +122,12 @@ fn normal_force_of(contact: Contact, pair: Pair) -> NormalForce {
     let nominal = presence * pair.damping + 2.0 * shape * pair.damping_ratio * impedance;
     let dashpot = nominal / (1.0 + 0.25 * nominal * contact.time_step * contact.inverse_mass);
     let total = spring.force + dashpot * approach;
-    return NormalForce(spring.force, spring.tangent, impedance, dashpot, approach, total);
+    var tangent_before = spring.tangent;
+    if LAW == HERTZ_MINDLIN {
+        let overlap = max(contact.overlap - approach * contact.time_step, 0.0);
+        tangent_before = 1.5 * pair.stiffness * sqrt(contact.radius * overlap);
+    }
+    return NormalForce(spring.force, spring.tangent, tangent_before, impedance, dashpot, approach, total);
 }
 
 // Speeds of approach that are no impact but come of gravity, as a multiple of what it adds in a step.
@@ -139,6 +146,7 @@ fn impulse_of(contact: Contact, pair: Pair, params: Params) -> NormalForce {
     let meets = contact.overlap + approach * contact.time_step > 0.0;
     return NormalForce(
         spring.force,
+        spring.tangent,
         spring.tangent,
         dashpot,
         dashpot,
@@ -202,20 +210,22 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
 
     let compression = max(normal_force.total, 0.0);
     let stiffness = pair.tangential_ratio * normal_force.tangent;
+    let stiffness_before = pair.tangential_ratio * normal_force.tangent_before;
     if contact.touch.presence == 0.0 {
         // What the springs still held is lost.
         let held = dot(history.tangential_displacement, history.tangential_displacement)
             + history.twisting_displacement * history.twisting_displacement
             + dot(history.rolling_displacement, history.rolling_displacement);
-        response.friction = 0.5 * stiffness * held;
+        response.friction = 0.5 * stiffness_before * held;
         return response;
     }
+    let scale = rescaling(normal_force, params);
     let dashpot = params.tangential_damping * normal_force.dashpot;
     let angle = contact.common_twist * contact.time_step;
 
     let slip = contact.relative_velocity + normal_force.approach * normal;
     let shear = slide(
-        Slider(stiffness, dashpot, pair.friction * compression),
+        Slider(stiffness, stiffness_before, scale, dashpot, pair.friction * compression),
         carried(history.tangential_displacement, normal, angle), slip, contact);
     response.force += shear.force;
     response.damping += shear.damping;
@@ -225,7 +235,7 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
     if HISTORY_VALUES > 3u && pair.twisting_friction > 0.0 {
         let twist = radius * dot(contact.relative_spin, normal);
         let torsion = slide(
-            Slider(stiffness, dashpot, pair.twisting_friction * compression),
+            Slider(stiffness, stiffness_before, scale, dashpot, pair.twisting_friction * compression),
             history.twisting_displacement * normal, twist * normal, contact);
         response.torque += radius * torsion.force;
         response.damping += torsion.damping;
@@ -237,7 +247,7 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
         let spin = contact.relative_spin - dot(contact.relative_spin, normal) * normal;
         if HISTORY_VALUES > 4u && pair.rolling == ROLLING_SPRING {
             let rolling = slide(
-                Slider(stiffness, dashpot, pair.rolling_friction * compression),
+                Slider(stiffness, stiffness_before, scale, dashpot, pair.rolling_friction * compression),
                 carried(history.rolling_displacement, normal, angle), radius * spin, contact);
             response.torque += radius * rolling.force;
             response.damping += rolling.damping;
@@ -250,6 +260,14 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
         }
     }
     return response;
+}
+
+// What elongations are multiplied with before a step.
+fn rescaling(normal_force: NormalForce, params: Params) -> f32 {
+    if LAW == HERTZ_MINDLIN && params.rescales != 0u && normal_force.tangent > normal_force.tangent_before {
+        return normal_force.tangent_before / normal_force.tangent;
+    }
+    return 1.0;
 }
 
 // The elongation of a spring that lies in the plane of the contact, carried along as that plane turns,
@@ -269,6 +287,10 @@ fn carried(elongation: vec3<f32>, normal: vec3<f32>, angle: f32) -> vec3<f32> {
 struct Slider {
     // N/m.
     stiffness: f32,
+    // In the step before, N/m.
+    stiffness_before: f32,
+    // What the elongation is multiplied with before the step.
+    scale: f32,
     // N s/m.
     dashpot: f32,
     // N.
@@ -289,8 +311,8 @@ struct Slid {
 
 // A step in which the ends of the spring part with `velocity`.
 fn slide(slider: Slider, start: vec3<f32>, velocity: vec3<f32>, contact: Contact) -> Slid {
-    let before = dot(start, start);
-    var elongation = start + contact.touch.presence * contact.time_step * velocity;
+    let held = slider.stiffness_before * dot(start, start);
+    var elongation = slider.scale * start + contact.touch.presence * contact.time_step * velocity;
     var force = slider.stiffness * elongation + slider.dashpot * velocity;
     let magnitude = length(force);
     let slides = magnitude > slider.cap;
@@ -301,7 +323,7 @@ fn slide(slider: Slider, start: vec3<f32>, velocity: vec3<f32>, contact: Contact
             elongation *= slider.cap / tension;
         }
     }
-    let stored = 0.5 * slider.stiffness * (dot(elongation, elongation) - before);
+    let stored = 0.5 * (slider.stiffness * dot(elongation, elongation) - held);
     let lost = dot(force, velocity) * contact.time_step - stored;
     return Slid(force, elongation, select(lost, 0.0, slides), select(0.0, lost, slides));
 }

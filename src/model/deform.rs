@@ -36,15 +36,34 @@ pub enum Drive {
     },
 }
 
-impl Drive {
-    /// Rate of strain under a normal stress, 1/s.
-    fn rate(self, now: f64) -> f64 {
-        match self {
-            Drive::Strain(rate) => rate,
-            Drive::Stress { stress, fastest } => {
-                -fastest * ((stress - now) / stress).clamp(-1.0, 1.0)
-            }
+/// A servo that is off by more than this part of its stress at two looks, once to either side, is too fast.
+const SWING: f64 = 0.5;
+/// Looks after which a servo that was slowed to a half of its rate has this rate again.
+const RECOVERY: f64 = 1000.0;
+
+/// What a servo does, from look to look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BoxServo {
+    /// What the stress was short of that of the servo at the last look, as a part of it: -1 to 1.
+    pub short: f64,
+    /// How many times its rates have been halved.
+    pub halved: f64,
+}
+
+impl BoxServo {
+    /// Rate of strain (1/s) under a normal stress `now` (Pa), of a servo that keeps `stress` (Pa).
+    ///
+    /// It is in proportion to what the stress is short of. Between two looks, the box must not go farther than the bodies
+    /// give way, or the stress swings: then the servo is slowed.
+    fn rate(&mut self, now: f64, stress: f64, fastest: f64) -> f64 {
+        let short = ((stress - now) / stress).clamp(-1.0, 1.0);
+        if short * self.short < -SWING * SWING {
+            self.halved += 1.0;
+        } else {
+            self.halved = (self.halved - 1.0 / RECOVERY).max(0.0);
         }
+        self.short = short;
+        -fastest * short * libm::exp2(-self.halved)
     }
 }
 
@@ -76,6 +95,9 @@ pub struct Deformation {
     pub flow: usize,
     /// Axis of its gradient.
     pub gradient: usize,
+    /// Servos of the sides that have one.
+    #[serde(default)]
+    pub servos: [BoxServo; 3],
     /// Logarithmic strain of the sides since the start.
     pub strain: [f64; 3],
     /// Shear strain since the start.
@@ -122,7 +144,13 @@ impl Deformation {
     /// Sets the rates by what moves the box, under the stress that there is.
     pub fn drive(&mut self, deform: &Deform) {
         for (axis, drive) in deform.sides.iter().enumerate() {
-            self.strain_rate[axis] = drive.map_or(0.0, |drive| drive.rate(self.stress[axis][axis]));
+            self.strain_rate[axis] = match *drive {
+                Some(Drive::Stress { stress, fastest }) => {
+                    self.servos[axis].rate(self.stress[axis][axis], stress, fastest)
+                }
+                Some(Drive::Strain(rate)) => rate,
+                None => 0.0,
+            };
         }
         self.shear_rate = deform.shear.map_or(0.0, |shear| shear.rate);
         if let Some(shear) = deform.shear {
@@ -160,14 +188,35 @@ mod tests {
 
     #[test]
     fn a_servo_compresses_what_is_loose_and_stops_at_its_stress() {
-        let drive = Drive::Stress {
-            stress: 100.0,
-            fastest: 2.0,
-        };
-        assert_eq!(drive.rate(0.0), -2.0);
-        assert_eq!(drive.rate(100.0), 0.0);
-        assert_eq!(drive.rate(150.0), 1.0);
-        assert_eq!(drive.rate(1e9), 2.0);
+        let rate = |now| BoxServo::default().rate(now, 100.0, 2.0);
+        assert_eq!(rate(0.0), -2.0);
+        assert_eq!(rate(100.0), 0.0);
+        assert_eq!(rate(150.0), 1.0);
+        assert_eq!(rate(1e9), 2.0);
+    }
+
+    #[test]
+    fn a_servo_that_overshoots_is_slowed_until_it_does_not() {
+        // Something elastic that in the time of a look gives way eight times as far as to the stress wanted, while
+        // another side presses it together.
+        let mut servo = BoxServo::default();
+        let mut stress: f64 = 0.0;
+        let late: Vec<f64> = (0..1_000)
+            .map(|_| {
+                let strain = servo.rate(stress, 100.0, 8.0) - 0.1;
+                stress = (stress - 100.0 * strain).max(0.0);
+                stress
+            })
+            .skip(200)
+            .collect();
+        let mean = late.iter().sum::<f64>() / late.len() as f64;
+        assert!((90.0..130.0).contains(&mean), "{mean}");
+        // One that is slow enough keeps its rate.
+        let mut servo = BoxServo::default();
+        for now in [0.0, 60.0, 110.0, 95.0, 102.0] {
+            servo.rate(now, 100.0, 8.0);
+        }
+        assert_eq!(servo.halved, 0.0);
     }
 
     #[test]

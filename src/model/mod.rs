@@ -119,6 +119,9 @@ pub struct ContactModel {
     pub limit_damping: bool,
     /// Tangential dashpot as a fraction of the normal one; of the laws with a history.
     pub tangential_damping: f64,
+    /// Whether the tangential springs of the law [`Law::HertzMindlin`] keep their force while the overlap grows, and their
+    /// elongation while it shrinks (Thornton, Cummins and Cleary 2013), instead of their elongation always.
+    pub rescales: bool,
 }
 
 impl Default for ContactModel {
@@ -127,6 +130,7 @@ impl Default for ContactModel {
             law: Law::HookeViscous,
             limit_damping: false,
             tangential_damping: 0.5,
+            rescales: false,
         }
     }
 }
@@ -449,6 +453,7 @@ impl Model {
             law,
             limit_damping,
             tangential_damping,
+            rescales,
         } = contact;
         let law = law
             .custom()
@@ -459,7 +464,10 @@ impl Model {
             hash,
             "{settings:?} {contact:?} {shapes:?} {walls:?} {flow:?} {forces:?} {sleep:?}"
         );
-        // A scene without heat has the hash that it had before there was heat.
+        // A scene without what is newer has the hash that it had before.
+        if *rescales {
+            let _ = write!(hash, "rescales");
+        }
         if let Some(heat) = heat {
             let _ = write!(hash, "{heat:?}");
         }

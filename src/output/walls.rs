@@ -1,7 +1,7 @@
 use glam::DVec3;
 
 use crate::model::Model;
-use crate::model::wall::{Moving, Shape, Wall};
+use crate::model::wall::{Moving, Shape};
 use crate::simulation::snapshot::Snapshot;
 
 /// A wall as it stands at one time, as triangles.
@@ -53,22 +53,13 @@ pub fn walls(snapshot: &Snapshot) -> Vec<WallMesh> {
                     })
                     .collect(),
                 triangles: surface.triangles,
-                worn: worn(wall, snapshot.state.traffic.worn.get(index)),
+                worn: match snapshot.state.traffic.worn.get(index) {
+                    Some(volumes) => wall.depths_of_wear(volumes),
+                    None => Vec::new(),
+                },
             }
         })
         .collect()
-}
-
-/// How deep each triangle of a wall is worn, m, if it wears.
-fn worn(wall: &Wall, volumes: Option<&Vec<f64>>) -> Vec<f64> {
-    let (Shape::Mesh(mesh), Some(volumes)) = (&wall.shape, volumes) else {
-        return Vec::new();
-    };
-    let depth = |(triangle, volume): (&[u32; 3], &f64)| {
-        let [a, b, c] = mesh.corners(*triangle);
-        volume / (0.5 * (b - a).cross(c - a).length())
-    };
-    mesh.triangles.iter().zip(volumes).map(depth).collect()
 }
 
 /// Centre of the box around the bodies at the start, m, and how far it reaches from there.

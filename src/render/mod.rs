@@ -268,9 +268,11 @@ pub struct Renderer {
     edge_count: u32,
     /// The box of each wall that has an end, where it was at the start.
     wall_bounds: Vec<Option<Bounds>>,
-    /// The wall of each plane, and of each triangle.
+    /// The wall of each plane.
     planes: Vec<u32>,
-    triangles: Vec<u32>,
+    triangles: Vec<walls::Triangle>,
+    /// The step in which what triangles say of wear was so.
+    worn_at: Option<u64>,
     /// The walls, and how the scene asks to be shown.
     model_walls: Vec<Wall>,
     scene: SceneView,
@@ -461,7 +463,8 @@ impl Renderer {
             plane_buffer,
             triangle_buffer,
             planes: planes.iter().map(|plane| plane.wall).collect(),
-            triangles: triangles.iter().map(|triangle| triangle.wall).collect(),
+            triangles,
+            worn_at: None,
             walls: model
                 .walls
                 .iter()
@@ -537,6 +540,15 @@ impl Renderer {
         self.time = simulation.time();
         self.cell_size = simulation.on_host().params.cell_size.as_dvec3();
         let state = simulation.on_host();
+        if state.traffic.worn_at != self.worn_at {
+            self.worn_at = state.traffic.worn_at;
+            walls::wear(&mut self.triangles, &self.model_walls, &state.traffic.worn);
+            let bytes = cast_slice(&self.triangles);
+            self.context
+                .queue
+                .write_buffer(&self.triangle_buffer, 0, bytes);
+            self.drawn = None;
+        }
         if look.is_some_and(|look| look.hides)
             && !self.hidden.as_ref().is_some_and(|own| own.suits(state))
         {
@@ -885,7 +897,7 @@ impl Renderer {
         match sample >> 30 {
             1 => Thing::Sphere(index),
             2 => Thing::Wall(self.planes[index as usize]),
-            3 => Thing::Wall(self.triangles[index as usize]),
+            3 => Thing::Wall(self.triangles[index as usize].wall),
             _ => Thing::Nothing,
         }
     }

@@ -37,7 +37,8 @@ pub(super) struct Triangle {
     pub b: Vec3,
     pub side: u32,
     pub c: Vec3,
-    pub _pad0: u32,
+    /// How deep it is worn, over the deepest of all.
+    pub worn: f32,
     /// Unit normals at the corners.
     pub normal_a: Vec3,
     pub _pad1: u32,
@@ -200,6 +201,26 @@ pub(super) fn triangles(walls: &[Wall], anchors: &[DVec3], bodies: Bounds) -> Ve
     triangles
 }
 
+/// Says of triangles how deep they are worn, from the volumes (m³) that those of each wall have lost.
+pub(super) fn wear(triangles: &mut [Triangle], walls: &[Wall], volumes: &[Vec<f64>]) {
+    let depths: Vec<Vec<f64>> = walls
+        .iter()
+        .zip(volumes)
+        .map(|(wall, volumes)| wall.depths_of_wear(volumes))
+        .collect();
+    let deepest = depths.iter().flatten().copied();
+    let deepest = deepest.fold(f64::MIN_POSITIVE, f64::max);
+    // They stand wall by wall, in the order of the mesh.
+    let mut next = vec![0; walls.len()];
+    for triangle in triangles {
+        let wall = triangle.wall as usize;
+        if let Some(depth) = depths.get(wall).and_then(|depths| depths.get(next[wall])) {
+            triangle.worn = (depth / deepest) as f32;
+        }
+        next[wall] += 1;
+    }
+}
+
 /// The normals at the corners of triangles.
 fn normals(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Vec<[DVec3; 3]> {
     // Vertices at the same place are one, as those at the pole of a sphere.
@@ -232,7 +253,10 @@ fn normals(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Vec<[DVec3; 3]> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::model::wall::Mesh;
 
     fn wall(shape: Shape) -> Wall {
         Wall {
@@ -256,6 +280,34 @@ mod tests {
                 .normalize();
             assert!((triangle.normal_a - normal).length() < 1e-6, "{triangle:?}");
         }
+    }
+
+    #[test]
+    fn the_deepest_wear_is_all_red_and_other_walls_are_not_touched() {
+        let mesh = |size: f64| {
+            let corners = [
+                DVec3::ZERO,
+                size * DVec3::X,
+                size * DVec3::Z,
+                size * (DVec3::X + DVec3::Z),
+            ];
+            wall(Shape::Mesh(Arc::new(Mesh {
+                vertices: corners.to_vec(),
+                triangles: vec![[0, 2, 1], [1, 2, 3]],
+            })))
+        };
+        let walls = [wall(Shape::Sphere { radius: 1.0 }), mesh(1.0), mesh(2.0)];
+        let bounds = Bounds::of_ball(DVec3::ZERO, 1.0);
+        let mut all = triangles(&walls, &[DVec3::ZERO; 3], bounds);
+        let volumes = [vec![], vec![0.0, 1e-9], vec![2e-9, 8e-9]];
+        wear(&mut all, &walls, &volumes);
+        let worn = |wall: u32| -> Vec<f32> {
+            let own = all.iter().filter(|triangle| triangle.wall == wall);
+            own.map(|triangle| triangle.worn).collect()
+        };
+        // The same volume of four times the area is a quarter as deep.
+        assert_eq!([worn(1), worn(2)], [vec![0.0, 0.5], vec![0.25, 1.0]]);
+        assert!(worn(0).iter().all(|&worn| worn == 0.0));
     }
 
     #[test]

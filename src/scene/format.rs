@@ -397,7 +397,7 @@ impl Kind {
                         "tangential_damping": false, "limit_damping": false,
                         "file": false, "range": false, "substeps": false},
          "required": ["tangential"]},
-        {"properties": {"normal": {"const": "hertz"}, "tangential": {"const": "mindlin"}, "stiffness": false,
+        {"properties": {"normal": {"const": "hertz"}, "tangential": {"enum": ["mindlin", "mindlin-rescale"]}, "stiffness": false,
                         "max_overlap": false, "tangential_stiffness": false,
                         "file": false, "range": false, "substeps": false},
          "required": ["normal"]},
@@ -441,7 +441,7 @@ pub struct Contact {
     #[schemars(range(min = 0))]
     pub tangential_stiffness: Option<f64>,
     /// Tangential dashpot as a fraction of the normal dashpot of the contact; with the tangential models "history" and
-    /// "mindlin". Default: 0.5.
+    /// "mindlin" and "mindlin-rescale". Default: 0.5.
     #[schemars(range(min = 0))]
     pub tangential_damping: Option<f64>,
     /// Whether the dashpot is limited so that spring and dashpot together never pull. Default: false: the dashpot may
@@ -560,6 +560,10 @@ pub enum TangentialModel {
     /// Mindlin's spring k_t = 8 G* sqrt(R d), with a contact history and a dashpot, capped as with "history"; with the
     /// normal model "hertz". 1/G* = (2 - nu1)/G1 + (2 - nu2)/G2, G = E/(2 (1 + nu)).
     Mindlin,
+    /// As "mindlin", but the spring keeps its force while the overlap grows, and its elongation while it shrinks (Thornton,
+    /// Cummins and Cleary 2013): with "mindlin" it keeps its elongation always, and a contact that is pressed while it
+    /// shears gains energy.
+    MindlinRescale,
 }
 
 impl TangentialModel {
@@ -570,6 +574,7 @@ impl TangentialModel {
             TangentialModel::Viscous => "viscous",
             TangentialModel::History => "history",
             TangentialModel::Mindlin => "mindlin",
+            TangentialModel::MindlinRescale => "mindlin-rescale",
         }
     }
 }
@@ -1206,7 +1211,7 @@ keywords! {
     InitialOverlap: "one of \"error\", \"relax\", \"allow\"",
     Kind: "\"bodies\", \"spheres\", \"contacts\" or \"walls\"",
     NormalModel: "\"hooke\", \"hertz\", \"impulse\" or \"custom\"",
-    TangentialModel: "\"none\", \"viscous\", \"history\" or \"mindlin\"",
+    TangentialModel: "\"none\", \"viscous\", \"history\", \"mindlin\" or \"mindlin-rescale\"",
     Rolling: "\"none\", \"constant\" or \"spring\"",
     Placement: "one of \"grid\", \"random\", \"packed\"",
     Random: "\"random\" or a quaternion [x, y, z, w]",

@@ -213,7 +213,7 @@ fn evaluate<const LAW: u32>(
     pair: &Pair,
     history: &History,
 ) -> (Response, f32) {
-    let start = before(&geometry.contact, history);
+    let start = before::<LAW>(&geometry.contact, pair, history, &state.params);
     let response = respond::<LAW>(&geometry.contact, pair, &start, &state.params);
     (response, stored::<LAW>(&geometry.contact, pair, history))
 }

@@ -88,6 +88,7 @@ impl State {
                 facet_kinds: walls.facet_kinds,
                 balls: balls.is_some().into(),
                 limit_damping: model.contact.limit_damping.into(),
+                rescales: model.contact.rescales.into(),
                 tangential_damping: model.contact.tangential_damping as f32,
                 // Impulses stop what would touch before the step is over.
                 cohesive: (range(model) > 0.0 || model.contact.law == Law::Impulse).into(),

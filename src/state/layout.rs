@@ -241,6 +241,8 @@ shared_structs! {
         pub balls: u32,
         /// 1 if spring and dashpot together never pull.
         pub limit_damping: u32,
+        /// 1 if tangential springs keep their force while an overlap grows, see [`crate::model::ContactModel::rescales`].
+        pub rescales: u32,
         /// Tangential dashpot as a fraction of the normal one.
         pub tangential_damping: f32,
         /// 1 if surfaces that are apart may act on each other.

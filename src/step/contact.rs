@@ -106,6 +106,8 @@ struct NormalForce {
     spring: f32,
     /// Slope of the spring, N/m.
     tangent: f32,
+    /// Slope of the spring in the step before, N/m.
+    tangent_before: f32,
     /// sqrt(k m), half of the critical damping, for the part of the step in contact, N s/m.
     impedance: f32,
     /// N s/m.
@@ -126,6 +128,7 @@ impl NormalForce {
         let presence = contact.touch.presence;
         let overlap = contact.overlap.max(0.0);
         let (spring, tangent) = spring::<LAW>(overlap, contact, pair);
+        let tangent_before = tangent_before::<LAW>(approach, tangent, contact, pair);
         let impedance = presence * (tangent / contact.inverse_mass).sqrt();
         let shape = if LAW == HERTZ_MINDLIN { TSUJI } else { 1.0 };
         let nominal = presence * pair.damping + 2.0 * shape * pair.damping_ratio * impedance;
@@ -133,6 +136,7 @@ impl NormalForce {
         NormalForce {
             spring,
             tangent,
+            tangent_before,
             impedance,
             dashpot,
             approach,
@@ -164,6 +168,7 @@ impl NormalForce {
         NormalForce {
             spring,
             tangent,
+            tangent_before: tangent,
             impedance: dashpot,
             dashpot,
             approach,
@@ -207,6 +212,23 @@ fn spring<const LAW: u32>(overlap: f32, contact: &Contact, pair: &Pair) -> (f32,
         )
     } else {
         (pair.stiffness * overlap, pair.stiffness)
+    }
+}
+
+/// Slope (N/m) of the normal spring in the step before, from that of now: surfaces that now approach with the
+/// speed `approach` (m/s) have come from there with it.
+#[inline(always)]
+fn tangent_before<const LAW: u32>(
+    approach: f32,
+    tangent: f32,
+    contact: &Contact,
+    pair: &Pair,
+) -> f32 {
+    if LAW == HERTZ_MINDLIN {
+        let overlap = (contact.overlap - approach * contact.time_step).max(0.0);
+        spring::<LAW>(overlap, contact, pair).1
+    } else {
+        tangent
     }
 }
 
@@ -271,6 +293,11 @@ fn hooke_viscous(contact: &Contact, pair: &Pair, params: &Params) -> Response {
 ///
 /// The tangential force k_t s + c_t v_t is capped by Coulomb friction, mu times spring and dashpot
 /// of the normal together; so is the elongation s, which slides along.
+///
+/// Mindlin's k_t grows and shrinks with the overlap, and with it k_t s²/2, what the spring holds: at a given s, a contact
+/// that is pressed gets energy from nowhere, and one that is released loses some. Both are counted with what is
+/// dissipated. With `Params::rescales`, the force k_t s is what a growing overlap leaves alone, and the elongation what
+/// a shrinking one does (Thornton, Cummins and Cleary 2013): the spring then only loses.
 #[inline(always)]
 fn with_history<const LAW: u32>(
     contact: &Contact,
@@ -301,19 +328,23 @@ fn with_history<const LAW: u32>(
 
     let compression = normal_force.total.max(0.0);
     let stiffness = pair.tangential_ratio * normal_force.tangent;
+    let stiffness_before = pair.tangential_ratio * normal_force.tangent_before;
     if presence == 0.0 {
         // What the springs still held is lost.
         let held = history.tangential_displacement.length_squared()
             + history.twisting_displacement * history.twisting_displacement
             + history.rolling_displacement.length_squared();
-        response.friction = 0.5 * stiffness * held;
+        response.friction = 0.5 * stiffness_before * held;
         return response;
     }
+    let scale = rescaling::<LAW>(&normal_force, params);
     let dashpot = params.tangential_damping * normal_force.dashpot;
     let carry = |elongation: Vec3| carried(elongation, normal, contact.common_twist * time_step);
     let slide = |elongation: Vec3, velocity: Vec3, coefficient: f32| {
         Slider {
             stiffness,
+            stiffness_before,
+            scale,
             dashpot,
             cap: coefficient * compression,
         }
@@ -355,6 +386,19 @@ fn with_history<const LAW: u32>(
         }
     }
     response
+}
+
+/// What elongations are multiplied with before a step: see [`with_history`].
+#[inline(always)]
+fn rescaling<const LAW: u32>(normal_force: &NormalForce, params: &Params) -> f32 {
+    if LAW == HERTZ_MINDLIN
+        && params.rescales != 0
+        && normal_force.tangent > normal_force.tangent_before
+    {
+        normal_force.tangent_before / normal_force.tangent
+    } else {
+        1.0
+    }
 }
 
 /// The part of a step in which a contact has friction. That of the normal model `impulse` lasts a step or does not act in it.
@@ -403,16 +447,25 @@ pub fn stored<const LAW: u32>(contact: &Contact, pair: &Pair, history: &History)
 
 /// Contact history before the step that left `history`, as far as it matters: [`respond`] then gives
 /// the response of that step once more.
-pub fn before(contact: &Contact, history: &History) -> History {
+pub fn before<const LAW: u32>(
+    contact: &Contact,
+    pair: &Pair,
+    history: &History,
+    params: &Params,
+) -> History {
+    let scale = rescaling::<LAW>(&NormalForce::new::<LAW>(contact, pair, params), params);
+    // What had no stiffness held nothing.
+    let inverse = if scale > 0.0 { 1.0 / scale } else { 0.0 };
     let way = contact.touch.presence * contact.time_step;
     let normal = contact.normal;
     let slip = contact.relative_velocity - contact.relative_velocity.dot(normal) * normal;
     let twist = contact.radius * contact.relative_spin.dot(normal);
     let spin = contact.relative_spin - contact.relative_spin.dot(normal) * normal;
     History {
-        tangential_displacement: history.tangential_displacement - way * slip,
-        twisting_displacement: history.twisting_displacement - way * twist,
-        rolling_displacement: history.rolling_displacement - way * (contact.radius * spin),
+        tangential_displacement: inverse * (history.tangential_displacement - way * slip),
+        twisting_displacement: inverse * (history.twisting_displacement - way * twist),
+        rolling_displacement: inverse
+            * (history.rolling_displacement - way * (contact.radius * spin)),
         bonded: history.bonded,
     }
 }
@@ -438,6 +491,10 @@ fn carried(elongation: Vec3, normal: Vec3, angle: f32) -> Vec3 {
 struct Slider {
     /// N/m.
     stiffness: f32,
+    /// In the step before, N/m.
+    stiffness_before: f32,
+    /// What the elongation is multiplied with before the step.
+    scale: f32,
     /// N s/m.
     dashpot: f32,
     /// Largest force, N.
@@ -450,9 +507,9 @@ struct Slid {
     force: Vec3,
     /// Elongation of the spring, m.
     elongation: Vec3,
-    /// Energy that the dashpot dissipated, J.
+    /// Energy that the dashpot dissipated, and that the spring lost as its stiffness changed, J.
     damping: f32,
-    /// Energy that sliding dissipated, J.
+    /// The same while it slid, and what sliding dissipated, J.
     friction: f32,
 }
 
@@ -460,8 +517,8 @@ impl Slider {
     /// A step in which the ends of the spring part with `velocity` (m/s).
     #[inline(always)]
     fn slide(&self, elongation: Vec3, velocity: Vec3, presence: f32, time_step: f32) -> Slid {
-        let before = elongation.length_squared();
-        let mut elongation = elongation + presence * time_step * velocity;
+        let held = self.stiffness_before * elongation.length_squared();
+        let mut elongation = self.scale * elongation + presence * time_step * velocity;
         let mut force = self.stiffness * elongation + self.dashpot * velocity;
         let magnitude = force.length();
         let slides = magnitude > self.cap;
@@ -472,7 +529,7 @@ impl Slider {
                 elongation *= self.cap / tension;
             }
         }
-        let stored = 0.5 * self.stiffness * (elongation.length_squared() - before);
+        let stored = 0.5 * (self.stiffness * elongation.length_squared() - held);
         let lost = force.dot(velocity) * time_step - stored;
         Slid {
             force,

@@ -82,6 +82,7 @@ fn agree_at_all_sizes(pass: Pass) {
             let what = format!("{law:?}, limited damping {limit_damping}, after some steps");
             let mut model = crowd_with_history(law.clone(), 1000, center, 6);
             model.contact.limit_damping = limit_damping;
+            model.contact.rescales = limit_damping;
             let mut state = State::new(&model);
             for _ in 0..40 {
                 cpu::step(&mut state);

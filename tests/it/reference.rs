@@ -118,6 +118,7 @@ fn laws_with_history_have_the_same_bits() {
         for limit_damping in [true, false] {
             let mut model = crowd_with_history(law.clone(), 500, CENTER, 6);
             model.contact.limit_damping = limit_damping;
+            model.contact.rescales = limit_damping;
             let after = agree(
                 State::new(&model),
                 150,

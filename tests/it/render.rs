@@ -531,6 +531,42 @@ fn bodies_and_walls_are_cut() {
 }
 
 #[test]
+fn a_mesh_is_red_where_it_is_worn() {
+    // A ball slides over one of the two triangles of a square, solid or of glass.
+    let square = "v -1 0 -1\nv 1 0 -1\nv 1 0 1\nv -1 0 1\nf 1 3 2\nf 1 4 3\n";
+    let files =
+        std::collections::BTreeMap::from([("square.obj".into(), square.as_bytes().to_vec())]);
+    for opacity in [1.0, 0.5] {
+        let scene = format!(
+            r#"{{ "version": 1, "contact": {{ "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 1e-4 }},
+                 "materials": {{ "m": {{ "density": 2000, "restitution": 0.3, "friction": 0 }} }},
+                 "shapes": {{ "ball": {{ "sphere": {{ "radius": 0.05 }}, "material": "m" }} }},
+                 "walls": [ {{ "mesh": {{ "file": "square.obj" }}, "material": "m", "wear": {{ "archard": 1e-9 }},
+                               "opacity": {opacity} }} ],
+                 "bodies": [ {{ "shape": "ball", "position": [-0.5, 0.0499, 0.2], "velocity": [1, 0, 0] }} ] }}"#
+        );
+        let model = scene::parse_with(&scene, Path::new("wear.json"), &files);
+        let mut simulation = Simulation::on_cpu(model.unwrap().model, Some(1)).unwrap();
+        let mut renderer = renderer(&simulation);
+        let camera = Camera::at(DVec3::new(0.01, 3.0, 0.0), DVec3::ZERO);
+        let mut red = |simulation: &Simulation| {
+            renderer.update(simulation).unwrap();
+            let picture = renderer
+                .picture(SIZE, &camera, &Look::default(), &[])
+                .unwrap();
+            let is_red = |pixel: &image::Rgba<u8>| pixel[0].saturating_sub(pixel[2]) > 60;
+            picture.pixels().filter(|pixel| is_red(pixel)).count()
+        };
+        assert_eq!(red(&simulation), 0);
+        simulation.step(3000).unwrap();
+        // The square takes about a third of the picture, and one half of it is worn.
+        let pixels = (SIZE[0] * SIZE[1]) as usize;
+        let part = red(&simulation) as f64 / pixels as f64;
+        assert!((0.08..0.4).contains(&part), "{opacity}: {part}");
+    }
+}
+
+#[test]
 fn a_picture_with_z_up_is_that_with_y_up_turned() {
     let upright = picture(&on_cpu(SCENE), &Look::default());
     // y becomes z, and z becomes -y.

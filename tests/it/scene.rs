@@ -632,6 +632,7 @@ fn the_contact_model_is_what_the_scene_says() {
         law: Law::HookeHistory,
         limit_damping: false,
         tangential_damping: 0.5,
+        rescales: false,
     };
     assert_eq!(
         model(json!({ "normal": "hooke", "tangential": "history" })),
@@ -645,6 +646,7 @@ fn the_contact_model_is_what_the_scene_says() {
     };
     assert_eq!(model(limited), expected);
     assert_eq!(loaded(&hertz()).model.contact.law, Law::HertzMindlin);
+    assert!(!loaded(&hertz()).model.contact.rescales);
 
     let models = |normal: &str, tangential: &str| {
         let scene = with(
@@ -654,6 +656,8 @@ fn the_contact_model_is_what_the_scene_says() {
         );
         loaded(&scene).model
     };
+    let rescales = models("hertz", "mindlin-rescale").contact;
+    assert_eq!((rescales.law, rescales.rescales), (Law::HertzMindlin, true));
     for (normal, law) in [
         ("hooke", Law::HookeViscous),
         ("hertz", Law::HertzMindlin),

@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 
 use glam::DVec3;
+use rockfall::Simulation;
 use serde_json::{Value, json};
 
 use crate::motion::{Impact, follow};
@@ -493,6 +494,69 @@ pub fn spin_and_velocity(engine: Engine) -> Vec<Quantity> {
             1e-3,
             worst.fold(0.0, f64::max),
         ));
+    }
+    quantities
+}
+
+/// Elastic balls that stick to the floor, or slide on it, while Mindlin's spring changes its stiffness with the overlap.
+pub fn spring_energy(engine: Engine) -> Vec<Quantity> {
+    let ball = Ball::CHUNG_AND_OOI;
+    let mut quantities = Vec::new();
+    for (tangential, most) in [("mindlin", 1.02), ("mindlin-rescale", 1.0)] {
+        for friction in [10.0, 0.3] {
+            let (mut contact, time_step) = law("hertz/mindlin", &ball, 1000.0);
+            contact["tangential"] = json!(tangential);
+            let angles = [10.0_f64, 20.0, 30.0, 45.0, 60.0, 75.0].map(f64::to_radians);
+            let bodies: Vec<Value> = angles
+                .iter()
+                .enumerate()
+                .map(|(k, angle)| {
+                    let velocity = [ball.speed * angle.tan(), -ball.speed, 0.0];
+                    let height = ball.radius + 3.3 * ball.speed * time_step;
+                    json!({ "shape": "ball", "velocity": velocity,
+                            "position": [0, height, 10.0 * ball.radius * k as f64] })
+                })
+                .collect();
+            let mut simulation = engine.start(&json!({
+                "version": 1, "gravity": [0, 0, 0], "contact": contact, "planes": floor("m"),
+                "materials": { "m": ball.material(1.0, friction) },
+                "shapes": { "ball": { "sphere": { "radius": ball.radius }, "material": "m" } },
+                "bodies": bodies,
+            }));
+            let of_each = |simulation: &mut Simulation| -> Vec<f64> {
+                let bodies = simulation.bodies().unwrap();
+                let twice = bodies.iter().map(|body| {
+                    let spin = ball.radius * body.angular_velocity.length();
+                    body.velocity.length_squared() + 0.4 * spin * spin
+                });
+                twice.collect()
+            };
+            let before = of_each(&mut simulation);
+            let start = simulation.energy().unwrap().total();
+            // At the deepest, where the springs hold most, and afterwards.
+            let mut off: f64 = 0.0;
+            for steps in [503, 700] {
+                simulation.step(steps).unwrap();
+                let energy = simulation.energy().unwrap();
+                let missing = start - energy.total() - energy.damping - energy.friction;
+                off = off.max((missing / start).abs());
+            }
+            let after = of_each(&mut simulation);
+            let kept = after
+                .iter()
+                .zip(before)
+                .map(|(after, before)| after / before);
+            quantities.push(at_most(
+                format!("{tangential}, friction {friction}: energy that is in no account, of all"),
+                0.01,
+                off,
+            ));
+            quantities.push(at_most(
+                format!("{tangential}, friction {friction}: most kinetic energy after over before"),
+                most,
+                kept.fold(0.0, f64::max),
+            ));
+        }
     }
     quantities
 }

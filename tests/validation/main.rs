@@ -12,6 +12,8 @@ mod impacts;
 mod impulse;
 mod motion;
 mod packing;
+mod precision;
+mod published;
 mod resting;
 mod silo;
 mod sliding;
@@ -20,18 +22,22 @@ mod theory;
 
 use table::Case;
 
-/// A test for each case, and the list of all: first the quick ones, then those that take minutes.
+/// A test for each case, and the list of all: first the quick ones, then those that take minutes, then those that take
+/// minutes on the CPU engine and are left out on a software adapter.
 macro_rules! cases {
     (
         quick { $($quick:ident: $quick_name:literal, $quick_source:literal, $quick_run:path;)* }
         long { $($long:ident: $long_name:literal, $long_source:literal, $long_run:path;)* }
+        large { $($large:ident: $large_name:literal, $large_source:literal, $large_run:path;)* }
     ) => {
         const CASES: &[Case] = &[
-            $(Case { name: $quick_name, source: $quick_source, run: $quick_run },)*
-            $(Case { name: $long_name, source: $long_source, run: $long_run },)*
+            $(Case { name: $quick_name, source: $quick_source, run: $quick_run, large: false },)*
+            $(Case { name: $long_name, source: $long_source, run: $long_run, large: false },)*
+            $(Case { name: $large_name, source: $large_source, run: $large_run, large: true },)*
         ];
         $(#[test] fn $quick() { check($quick_name); })*
         $(#[test] #[ignore = "takes minutes"] fn $long() { check($long_name); })*
+        $(#[test] #[ignore = "takes minutes"] fn $large() { check($large_name); })*
     };
 }
 
@@ -46,6 +52,7 @@ cases! {
         oblique_impact_scaled: "oblique impact, scaled", "Chung and Ooi 2011, test 5", impacts::oblique_scaled;
         spinning_impacts: "impact with spin, gross sliding", "exact", impacts::spinning_impacts;
         spin_follows_velocity: "every oblique impact", "exact", impacts::spin_and_velocity;
+        energy_of_mindlins_spring: "energy of oblique impacts, Hertz", "exact; Thornton et al. 2013", impacts::spring_energy;
         bounce: "linear spring-dashpot bounce", "exact", impacts::bounce;
         elastic_head_on: "elastic head-on", "exact", impacts::head_on;
         newtons_cradle: "Newton's cradle", "exact", impacts::cradle;
@@ -81,6 +88,7 @@ cases! {
         impulses_on_an_incline: "impulse: cube on an incline", "exact", impulse::incline;
         impulses_of_a_cluster: "impulse: free cluster", "exact", impulse::cluster;
         impulses_of_a_fast_ball: "impulse: ball of 200 m/s and a thin wall", "exact", impulse::fast_ball;
+        single_and_double: "single and double precision", "double precision", precision::beside_double;
         cooling_gas: "cooling gas", "Haff 1983; Carnahan and Starling 1969", gas::cooling;
     }
     long {
@@ -96,6 +104,11 @@ cases! {
         impulses_of_sleep: "impulse: a heap falls asleep", "exact", impulse::sleep;
         impulses_beside_springs: "impulse: the same scenes under hooke with history", "hooke with history", impulse::beside_springs;
         angle_of_repose: "angle of repose", "trend", heap::angle_of_repose;
+    }
+    large {
+        flat_hopper: "flat hopper", "Anand et al. 2008", published::flat_hopper;
+        dam_break: "granular dam break", "Evangelista et al. 2014", published::dam_break;
+        triaxial: "triaxial compression", "friction angle of spheres", published::triaxial;
     }
 }
 

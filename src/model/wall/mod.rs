@@ -183,6 +183,18 @@ impl Wall {
         self.motion.is_some() || self.dynamic.is_some() || self.belt != DVec3::ZERO
     }
 
+    /// How deep each triangle of a mesh is worn, m, from the volume that it has lost, m³; none of a wall that does not wear.
+    pub(crate) fn depths_of_wear(&self, volumes: &[f64]) -> Vec<f64> {
+        let Shape::Mesh(mesh) = &self.shape else {
+            return Vec::new();
+        };
+        let depth = |(triangle, volume): (&[u32; 3], &f64)| {
+            let [a, b, c] = mesh.corners(*triangle);
+            volume / (0.5 * (b - a).cross(c - a).length())
+        };
+        mesh.triangles.iter().zip(volumes).map(depth).collect()
+    }
+
     /// Hash of its shape and its side.
     pub(crate) fn shape_hash(&self) -> u64 {
         // What `Debug` writes of a number is enough to tell it from every other.

@@ -55,6 +55,7 @@ impl Check {
             law,
             limit_damping: contact.limit_damping == Some(true),
             tangential_damping,
+            rescales: tangential == Some(TangentialModel::MindlinRescale),
         })
     }
 
@@ -178,7 +179,11 @@ impl Check {
                 TangentialModel::Viscous,
                 TangentialModel::History,
             ],
-            NormalModel::Hertz => &[TangentialModel::None, TangentialModel::Mindlin],
+            NormalModel::Hertz => &[
+                TangentialModel::None,
+                TangentialModel::Mindlin,
+                TangentialModel::MindlinRescale,
+            ],
             NormalModel::Impulse => &[TangentialModel::None, TangentialModel::History],
             NormalModel::Custom => &[],
         };

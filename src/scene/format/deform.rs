@@ -41,10 +41,10 @@ pub struct Drive {
     /// Rate of true strain, 1/s: less than 0 compresses.
     pub strain_rate: Option<f64>,
     /// Normal stress that a servo maintains, Pa; compression is positive. Every 25 steps it sets the rate of strain in
-    /// proportion to the error of the stress.
+    /// proportion to the error of the stress; where the stress oscillates, it halves its rates until it does not.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub stress: Option<f64>,
-    /// Largest rate of strain of the servo, 1/s: lower it if the stress oscillates. Default: 1.
+    /// Largest rate of strain of the servo, 1/s. Default: 1.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub fastest: Option<f64>,
 }

@@ -164,6 +164,8 @@ struct NormalForce<R> {
     spring: R,
     /// N/m.
     tangent: R,
+    /// In the step before, N/m.
+    tangent_before: R,
     /// N s/m.
     impedance: R,
     /// N s/m.
@@ -188,9 +190,16 @@ fn normal_force_of<R: Real>(law: u32, contact: &Contact<R>, pair: &Pair<R>) -> N
     let nominal = presence * pair.damping + R::of(2.0) * shape * pair.damping_ratio * impedance;
     let slower = R::of(0.25) * nominal * contact.time_step * contact.inverse_mass;
     let dashpot = nominal / (R::ONE + slower);
+    let tangent_before = if law == HERTZ_MINDLIN {
+        let overlap = (contact.overlap - approach * contact.time_step).max(R::ZERO);
+        self::spring(law, overlap, contact, pair).1
+    } else {
+        tangent
+    };
     NormalForce {
         spring,
         tangent,
+        tangent_before,
         impedance,
         dashpot,
         approach,
@@ -219,6 +228,7 @@ fn impulse_of<R: Real>(contact: &Contact<R>, pair: &Pair<R>, params: &Params<R>)
     NormalForce {
         spring,
         tangent,
+        tangent_before: tangent,
         impedance: dashpot,
         dashpot,
         approach,
@@ -326,19 +336,28 @@ fn with_history<R: Real>(
 
     let compression = normal_force.total.max(R::ZERO);
     let stiffness = pair.tangential_ratio * normal_force.tangent;
+    let stiffness_before = pair.tangential_ratio * normal_force.tangent_before;
     if presence == R::ZERO {
         // What the springs still held is lost.
         let twist = history.twisting_displacement;
         let held = history.tangential_displacement.square()
             + twist * twist
             + history.rolling_displacement.square();
-        response.friction = R::of(0.5) * stiffness * held;
+        response.friction = R::of(0.5) * stiffness_before * held;
         return response;
     }
+    let grows = normal_force.tangent > normal_force.tangent_before;
+    let scale = if params.law == HERTZ_MINDLIN && params.rescales != 0 && grows {
+        normal_force.tangent_before / normal_force.tangent
+    } else {
+        R::ONE
+    };
     let dashpot = params.tangential_damping * normal_force.dashpot;
     let angle = contact.common_twist * contact.time_step;
     let slider = |coefficient: R| Slider {
         stiffness,
+        stiffness_before,
+        scale,
         dashpot,
         cap: coefficient * compression,
     };
@@ -415,6 +434,10 @@ fn carried<R: Real>(elongation: Vector<R>, normal: Vector<R>, angle: R) -> Vecto
 struct Slider<R> {
     /// N/m.
     stiffness: R,
+    /// In the step before, N/m.
+    stiffness_before: R,
+    /// What the elongation is multiplied with before the step.
+    scale: R,
     /// N s/m.
     dashpot: R,
     /// N.
@@ -441,8 +464,8 @@ fn slide<R: Real>(
     time: R,
     contact: &Contact<R>,
 ) -> Slid<R> {
-    let before = start.square();
-    let mut elongation = start + velocity * time;
+    let held = slider.stiffness_before * start.square();
+    let mut elongation = start * slider.scale + velocity * time;
     let mut force = elongation * slider.stiffness + velocity * slider.dashpot;
     let magnitude = force.length();
     let slides = magnitude > slider.cap;
@@ -453,7 +476,7 @@ fn slide<R: Real>(
             elongation *= slider.cap / tension;
         }
     }
-    let stored = R::of(0.5) * slider.stiffness * (elongation.square() - before);
+    let stored = R::of(0.5) * (slider.stiffness * elongation.square() - held);
     let lost = force.dot(velocity) * contact.time_step - stored;
     let [damping, friction] = if slides {
         [R::ZERO, lost]

@@ -190,6 +190,7 @@ mirrors! {
         law: u32,
         history_size: u32,
         limit_damping: u32,
+        rescales: u32,
         tangential_damping: R,
         wall_loads: u32,
         force_unit: R,

@@ -1,0 +1,205 @@
+//! Set-ups of the literature, with the numbers that were measured or simulated there.
+
+use rockfall::Simulation;
+use rockfall::model::Model;
+use serde_json::{Value, json};
+
+use crate::motion::line;
+use crate::table::{Engine, Quantity, absolute, at_most};
+use crate::theory::sphere_mass;
+
+/// A model with its bodies where those of a simulation are now, without their contact histories.
+fn as_now(simulation: &mut Simulation) -> Model {
+    let mut model = simulation.model().clone();
+    for (body, now) in model.bodies.iter_mut().zip(simulation.bodies().unwrap()) {
+        body.position = now.position;
+        body.velocity = now.velocity;
+        body.angular_velocity = now.angular_velocity;
+    }
+    model
+}
+
+/// The model of a scene after `time` (s) on the CPU engine.
+fn settled(scene: &Value, time: f64) -> Model {
+    let mut simulation = Engine::Cpu.start(scene);
+    simulation
+        .step((time / simulation.model().time_step) as u64)
+        .unwrap();
+    as_now(&mut simulation)
+}
+
+/// Takes away the walls whose names start so.
+fn open(model: &mut Model, name: &str) {
+    let before = model.walls.len();
+    model.walls.retain(|wall| !wall.name.starts_with(name));
+    assert!(model.walls.len() < before);
+}
+
+/// When a series of (time, value) that rises reaches `value`.
+fn reached(series: &[(f64, f64)], value: f64) -> f64 {
+    let above = series.iter().position(|point| point.1 >= value).unwrap();
+    let [(t0, v0), (t1, v1)] = [series[above - 1], series[above]];
+    t0 + (value - v0) / (v1 - v0) * (t1 - t0)
+}
+
+/// The hopper of Anand et al. 2008 with an angle of 90°: a slab with a slot in its flat bottom.
+pub fn flat_hopper(engine: Engine) -> Vec<Quantity> {
+    let (diameter, depth, half, slot) = (2.24e-3, 5.6e-3, 62.72e-3, 12.544e-3);
+    let glass = json!({ "density": 2500, "restitution": 0.94, "friction": 0.2, "rolling_friction": 0.09,
+                        "young_modulus": 1e6, "poisson_ratio": 0.3 });
+    let floor = |name: &str, from: f64, to: f64| {
+        json!({ "name": name, "material": "wall", "rectangle": { "size": [to - from, 2.0 * depth] },
+                "position": [0.5 * (from + to), 0, 0.5 * depth] })
+    };
+    let scene = json!({
+        "version": 1,
+        "contact": { "normal": "hertz", "tangential": "mindlin", "time_step": 2e-5 },
+        "materials": { "glass": glass, "wall": glass },
+        "pairs": [ { "between": ["glass", "wall"], "restitution": 0.9 } ],
+        "shapes": { "ball": { "sphere": { "radius": 0.5 * diameter }, "material": "glass" } },
+        "domain": { "min": [-0.07, -1, 0], "max": [0.07, 1, depth], "periodic": [false, false, true] },
+        "planes": [ { "point": [-half, 0, 0], "normal": [1, 0, 0], "material": "wall" },
+                    { "point": [half, 0, 0], "normal": [-1, 0, 0], "material": "wall" },
+                    { "point": [0, -0.162, 0], "normal": [0, 1, 0], "material": "wall" } ],
+        "walls": [ floor("left", -half, -slot), floor("right", slot, half), floor("gate", -slot, slot) ],
+        "fills": [ { "count": 6790, "shapes": { "ball": 1 }, "spacing": 1.04 * diameter, "jitter": 0.02 * diameter,
+                     "region": { "min": [-half, 0, 0], "max": [half, 0.3, depth] } } ],
+    });
+    let mut bed = settled(&scene, 0.6);
+    open(&mut bed, "gate");
+    let every = (0.02 / bed.time_step).round() as u64;
+    let grams = 1e3 * sphere_mass(2500.0, 0.5 * diameter);
+    let mut simulation = engine.start_model(bed);
+    let out: Vec<(f64, f64)> = (0..44)
+        .map(|_| {
+            simulation.step(every).unwrap();
+            let bodies = simulation.bodies().unwrap();
+            let below = bodies.iter().filter(|body| body.position.y < 0.0).count();
+            (simulation.time(), grams * below as f64)
+        })
+        .collect();
+    let steady: Vec<_> = out
+        .iter()
+        .copied()
+        .filter(|point| (5.0..65.0).contains(&point.1))
+        .collect();
+    vec![
+        absolute("mass flow, g/s", 86.0, line(&steady).1, 8.0),
+        absolute("until 40 g are out, s", 0.5, reached(&out, 40.0), 0.05),
+    ]
+}
+
+/// The friction angle (degrees) of 500 spheres under a pressure (Pa), while they are compressed further along one axis.
+fn friction_angle(engine: Engine, pressure: f64) -> f64 {
+    let time_step = 1e-5;
+    // A servo that is faster overshoots at the least pressure: in the steps between two looks, it would go farther than
+    // the spheres give way elastically.
+    let servo = |fastest: f64| json!({ "stress": pressure, "fastest": fastest });
+    let region = json!({ "min": [0, 0, 0], "max": [0.1, 0.1, 0.1] });
+    let scene = json!({
+        "version": 1, "gravity": [0, 0, 0],
+        "contact": { "normal": "hertz", "tangential": "mindlin", "time_step": time_step },
+        "materials": { "glass": { "density": 2500, "restitution": 0.5, "friction": 0.5,
+                                  "young_modulus": 1e8, "poisson_ratio": 0.25 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.005 }, "material": "glass" } },
+        "domain": { "min": [0, 0, 0], "max": [0.1, 0.1, 0.1], "periodic": [true, true, true] },
+        "fills": [ { "count": 500, "shapes": { "ball": 1 }, "sizes": { "uniform": { "min": 0.8, "max": 1.2 } },
+                     "region": region } ],
+        "deform": { "x": servo(2.0), "y": servo(2.0), "z": servo(2.0) },
+        "stages": [
+            { "name": "compress", "duration": 0.3 },
+            { "name": "shear", "deform": { "x": servo(5.0), "y": servo(5.0), "z": { "strain_rate": -1 } } },
+        ],
+    });
+    let mut bed = Engine::Cpu.start(&scene);
+    let steps = |time: f64| (time / time_step).round() as u64;
+    bed.step(steps(0.4)).unwrap();
+    // From a strain of 0.1 to one of 0.2.
+    let mut simulation = engine.go_on(&mut bed);
+    let sines = (0..20).map(|_| {
+        simulation.step(steps(0.005)).unwrap();
+        let stress = simulation.deformation().unwrap().stress;
+        let aside = 0.5 * (stress[0][0] + stress[1][1]);
+        (stress[2][2] - aside) / (stress[2][2] + aside)
+    });
+    (sines.sum::<f64>() / 20.0).asin().to_degrees()
+}
+
+pub fn triaxial(engine: Engine) -> Vec<Quantity> {
+    let pressures = [1e4, 5e4, 2e5];
+    let angles = pressures.map(|pressure| friction_angle(engine, pressure));
+    let mean = angles.iter().sum::<f64>() / 3.0;
+    let mut quantities: Vec<_> = pressures
+        .iter()
+        .zip(angles)
+        .map(|(pressure, angle)| {
+            absolute(
+                format!("friction angle at {} kPa, degrees", pressure / 1e3),
+                25.0,
+                angle,
+                5.0,
+            )
+        })
+        .collect();
+    quantities.push(at_most(
+        "largest difference from their mean, degrees",
+        3.0,
+        angles
+            .iter()
+            .map(|angle| (angle - mean).abs())
+            .fold(0.0, f64::max),
+    ));
+    quantities
+}
+
+/// Evangelista et al. 2014, case B1, with larger grains: a bed 0.6 m long and 0.2 m high, whose gate rises by 1 m/s.
+pub fn dam_break(engine: Engine) -> Vec<Quantity> {
+    let (diameter, depth, length) = (0.01, 0.1, 0.6);
+    let grain = json!({ "density": 2560, "restitution": 0.9, "friction": 0.5, "rolling_friction": 0.3,
+                        "young_modulus": 1e6, "poisson_ratio": 0.2 });
+    let scene = json!({
+        "version": 1,
+        "contact": { "normal": "hertz", "tangential": "mindlin", "time_step": 1e-4 },
+        "materials": { "grain": grain },
+        "shapes": { "ball": { "sphere": { "radius": 0.5 * diameter }, "material": "grain" } },
+        "domain": { "min": [-0.1, -1, 0], "max": [2, 1, depth], "periodic": [false, false, true] },
+        "planes": [ { "point": [0, 0, 0], "normal": [1, 0, 0], "material": "grain" },
+                    { "point": [2, 0, 0], "normal": [-1, 0, 0], "material": "grain" },
+                    { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "grain" } ],
+        "walls": [ { "name": "gate", "rectangle": { "size": [0.5, 2.0 * depth] }, "axis": [0, 0, 1],
+                     "angle": std::f64::consts::FRAC_PI_2, "position": [length, 0.25, 0.5 * depth], "material": "grain",
+                     "motion": { "velocity": [0, 1, 0], "start": 0.5, "end": 0.9 } } ],
+        "fills": [ { "count": 14000, "shapes": { "ball": 1 }, "spacing": 1.03 * diameter, "jitter": 0.01 * diameter,
+                     "region": { "min": [0, 0, 0], "max": [length, 0.45, depth] } } ],
+    });
+    let mut bed = Engine::Cpu.start(&scene);
+    let steps = |time: f64| (time / 1e-4) as u64;
+    bed.step(steps(0.5)).unwrap();
+    let height = |simulation: &mut Simulation, x: f64| {
+        let bodies = simulation.bodies().unwrap();
+        let near = bodies
+            .iter()
+            .filter(|body| (body.position.x - x).abs() < 1.5 * diameter);
+        let mut tops: Vec<f64> = near.map(|body| body.position.y + 0.5 * diameter).collect();
+        tops.sort_by(|a, b| b.total_cmp(a));
+        // Of a surface of 3 d by 10 d.
+        let tops = &tops[..15.min(tops.len())];
+        tops.iter().sum::<f64>() / tops.len() as f64
+    };
+    let mut simulation = engine.go_on(&mut bed);
+    simulation.step(steps(1.5)).unwrap();
+    vec![
+        absolute(
+            "height of the heap at 0.4 m, m",
+            0.2,
+            height(&mut simulation, 0.4),
+            1.5 * diameter,
+        ),
+        absolute(
+            "height of the heap at 0.8 m, m",
+            0.025,
+            height(&mut simulation, 0.8),
+            1.5 * diameter,
+        ),
+    ]
+}
