@@ -219,13 +219,13 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
         response.friction = 0.5 * stiffness_before * held;
         return response;
     }
-    let scale = rescaling(normal_force, params);
+    let change = Change(stiffness_before, rescaling(normal_force, params));
     let dashpot = params.tangential_damping * normal_force.dashpot;
     let angle = contact.common_twist * contact.time_step;
 
     let slip = contact.relative_velocity + normal_force.approach * normal;
-    let shear = slide(
-        Slider(stiffness, stiffness_before, scale, dashpot, pair.friction * compression),
+    let shear = slide_changed(
+        Slider(stiffness, dashpot, pair.friction * compression), change,
         carried(history.tangential_displacement, normal, angle), slip, contact);
     response.force += shear.force;
     response.damping += shear.damping;
@@ -234,8 +234,8 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
     // What the history has no room for, no pair of materials does.
     if HISTORY_VALUES > 3u && pair.twisting_friction > 0.0 {
         let twist = radius * dot(contact.relative_spin, normal);
-        let torsion = slide(
-            Slider(stiffness, stiffness_before, scale, dashpot, pair.twisting_friction * compression),
+        let torsion = slide_changed(
+            Slider(stiffness, dashpot, pair.twisting_friction * compression), change,
             history.twisting_displacement * normal, twist * normal, contact);
         response.torque += radius * torsion.force;
         response.damping += torsion.damping;
@@ -246,8 +246,8 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
     if pair.rolling_friction > 0.0 {
         let spin = contact.relative_spin - dot(contact.relative_spin, normal) * normal;
         if HISTORY_VALUES > 4u && pair.rolling == ROLLING_SPRING {
-            let rolling = slide(
-                Slider(stiffness, stiffness_before, scale, dashpot, pair.rolling_friction * compression),
+            let rolling = slide_changed(
+                Slider(stiffness, dashpot, pair.rolling_friction * compression), change,
                 carried(history.rolling_displacement, normal, angle), radius * spin, contact);
             response.torque += radius * rolling.force;
             response.damping += rolling.damping;
@@ -287,10 +287,6 @@ fn carried(elongation: vec3<f32>, normal: vec3<f32>, angle: f32) -> vec3<f32> {
 struct Slider {
     // N/m.
     stiffness: f32,
-    // In the step before, N/m.
-    stiffness_before: f32,
-    // What the elongation is multiplied with before the step.
-    scale: f32,
     // N s/m.
     dashpot: f32,
     // N.
@@ -311,8 +307,20 @@ struct Slid {
 
 // A step in which the ends of the spring part with `velocity`.
 fn slide(slider: Slider, start: vec3<f32>, velocity: vec3<f32>, contact: Contact) -> Slid {
-    let held = slider.stiffness_before * dot(start, start);
-    var elongation = slider.scale * start + contact.touch.presence * contact.time_step * velocity;
+    return slide_changed(slider, Change(slider.stiffness, 1.0), start, velocity, contact);
+}
+
+// How a spring is other than in the step before.
+struct Change {
+    // Its stiffness then, N/m.
+    stiffness: f32,
+    // What its elongation is multiplied with before the step.
+    scale: f32,
+}
+
+fn slide_changed(slider: Slider, change: Change, start: vec3<f32>, velocity: vec3<f32>, contact: Contact) -> Slid {
+    let held = change.stiffness * dot(start, start);
+    var elongation = change.scale * start + contact.touch.presence * contact.time_step * velocity;
     var force = slider.stiffness * elongation + slider.dashpot * velocity;
     let magnitude = length(force);
     let slides = magnitude > slider.cap;

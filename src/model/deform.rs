@@ -41,7 +41,7 @@ const SWING: f64 = 0.5;
 /// Looks after which a servo that was slowed to a half of its rate has this rate again.
 const RECOVERY: f64 = 1000.0;
 
-/// What a servo does, from look to look.
+/// State of the servo of one side, carried from look to look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BoxServo {
     /// What the stress was short of that of the servo at the last look, as a part of it: -1 to 1.

@@ -75,7 +75,7 @@ fn substeps_follow_from_gravity_and_the_smallest_radius() {
     );
     let read = scene::parse(&given.to_string(), "a.json".as_ref()).unwrap();
     assert_eq!(read.model.time_step, 0.005);
-    let warning = "contact.substeps: found 4, expected 29 or so";
+    let warning = "contact.substeps: found 4, expected about 29";
     assert!(
         read.warnings.iter().any(|said| said.starts_with(warning)),
         "{:?}",

@@ -30,7 +30,7 @@ fn a_build_without_mpi_says_so_once() {
         let first = run("4", "0");
         assert_eq!(first.status.code(), Some(2));
         let sentence = stderr(&first);
-        assert!(sentence.contains("one of 4 processes"), "{sentence}");
+        assert!(sentence.contains("started 4 processes"), "{sentence}");
         assert!(sentence.contains("--features mpi"), "{sentence}");
         let other = run("4", "3");
         assert_eq!(other.status.code(), Some(2));

@@ -557,11 +557,13 @@ fn a_mesh_is_red_where_it_is_worn() {
             let is_red = |pixel: &image::Rgba<u8>| pixel[0].saturating_sub(pixel[2]) > 60;
             picture.pixels().filter(|pixel| is_red(pixel)).count()
         };
-        assert_eq!(red(&simulation), 0);
+        // The ball has a colour of its own.
+        let unworn = red(&simulation);
+        assert!(unworn < 20, "{unworn}");
         simulation.step(3000).unwrap();
         // The square takes about a third of the picture, and one half of it is worn.
         let pixels = (SIZE[0] * SIZE[1]) as usize;
-        let part = red(&simulation) as f64 / pixels as f64;
+        let part = red(&simulation).saturating_sub(unworn) as f64 / pixels as f64;
         assert!((0.08..0.4).contains(&part), "{opacity}: {part}");
     }
 }
