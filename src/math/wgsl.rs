@@ -2,6 +2,7 @@
 
 /// The text of a shader's file, as `include_str!` gives it. In a page of a browser, which loads every byte, comments and
 /// indents are left out; lines keep their numbers, which messages name.
+#[cfg(feature = "gpu")]
 macro_rules! include_wgsl {
     ($path:literal) => {{
         #[cfg(not(target_family = "wasm"))]
@@ -18,10 +19,11 @@ macro_rules! include_wgsl {
         TEXT
     }};
 }
+#[cfg(feature = "gpu")]
 pub(crate) use include_wgsl;
 
 /// A shader's text without indents and comments, the first line apart, which may name imports; and how long it is then.
-#[cfg(any(test, target_family = "wasm"))]
+#[cfg(any(test, all(feature = "gpu", target_family = "wasm")))]
 pub(crate) const fn strip<const LENGTH: usize>(text: &[u8]) -> ([u8; LENGTH], usize) {
     let mut stripped = [0; LENGTH];
     let mut length = 0;
