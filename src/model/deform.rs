@@ -44,7 +44,7 @@ const RECOVERY: f64 = 1000.0;
 /// State of the servo of one side, carried from look to look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BoxServo {
-    /// What the stress was short of that of the servo at the last look, as a part of it: -1 to 1.
+    /// Relative error of the stress at the last look, -1 to 1: greater than 0 where the stress was too small.
     pub short: f64,
     /// How many times its rates have been halved.
     pub halved: f64,

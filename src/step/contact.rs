@@ -388,7 +388,7 @@ fn with_history<const LAW: u32>(
     response
 }
 
-/// What elongations are multiplied with before a step: see [`with_history`].
+/// Factor of the elongations before a step: see [`with_history`].
 #[inline(always)]
 fn rescaling<const LAW: u32>(normal_force: &NormalForce, params: &Params) -> f32 {
     if LAW == HERTZ_MINDLIN
@@ -493,7 +493,7 @@ struct Slider {
     stiffness: f32,
     /// In the step before, N/m.
     stiffness_before: f32,
-    /// What the elongation is multiplied with before the step.
+    /// Factor of the elongation before the step.
     scale: f32,
     /// N s/m.
     dashpot: f32,
@@ -509,7 +509,7 @@ struct Slid {
     elongation: Vec3,
     /// Energy that the dashpot dissipated, and that the spring lost as its stiffness changed, J.
     damping: f32,
-    /// The same while it slid, and what sliding dissipated, J.
+    /// Energy that changes of its stiffness took while it slid, and what sliding dissipated, J.
     friction: f32,
 }
 

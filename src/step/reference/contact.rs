@@ -436,7 +436,7 @@ struct Slider<R> {
     stiffness: R,
     /// In the step before, N/m.
     stiffness_before: R,
-    /// What the elongation is multiplied with before the step.
+    /// Factor of the elongation before the step.
     scale: R,
     /// N s/m.
     dashpot: R,

@@ -28,7 +28,7 @@ const MOST: [f64; 2] = [4.0, 1.5];
 /// The optimiser of modules, a package of npm.
 const OPTIMISER: &str = "binaryen@132.0.0";
 
-/// What Node says of a file's size when it is compressed.
+/// A script for Node, which prints the size of a file under brotli.
 const BROTLI: &str = "console.log(require('zlib').brotliCompressSync(require('fs').readFileSync(process.argv[1])).length)";
 
 /// Python packages that the tests of the page need.
