@@ -112,7 +112,7 @@ def test_a_picture_is_an_array_that_shows_itself(scene, tmp_path):
     assert (bodies[0, 0] == 255).all() and (bodies < 200).any()
     lines = world.picture(size=(160, 90), lines="velocity", **look)
     assert (lines != bodies).any()
-    with pytest.raises(ValueError, match="same point"):
+    with pytest.raises(ValueError, match="the point at which the camera looks"):
         world.picture(eye=(0, 1, 0), target=(0, 1, 0), adapter=software())
 
 
