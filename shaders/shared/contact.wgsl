@@ -262,7 +262,7 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
     return response;
 }
 
-// What elongations are multiplied with before a step.
+// Factor of the elongations before a step.
 fn rescaling(normal_force: NormalForce, params: Params) -> f32 {
     if LAW == HERTZ_MINDLIN && params.rescales != 0u && normal_force.tangent > normal_force.tangent_before {
         return normal_force.tangent_before / normal_force.tangent;
@@ -310,14 +310,15 @@ fn slide(slider: Slider, start: vec3<f32>, velocity: vec3<f32>, contact: Contact
     return slide_changed(slider, Change(slider.stiffness, 1.0), start, velocity, contact);
 }
 
-// How a spring is other than in the step before.
+// How a spring changes from one step to the next, as its contact is pressed or released.
 struct Change {
-    // Its stiffness then, N/m.
+    // Its stiffness in the step before, N/m.
     stiffness: f32,
-    // What its elongation is multiplied with before the step.
+    // Factor of its elongation before the step.
     scale: f32,
 }
 
+// A step of a spring whose stiffness changes. Custom laws call `slide`, whose arguments stay as they are.
 fn slide_changed(slider: Slider, change: Change, start: vec3<f32>, velocity: vec3<f32>, contact: Contact) -> Slid {
     let held = change.stiffness * dot(start, start);
     var elongation = change.scale * start + contact.touch.presence * contact.time_step * velocity;

@@ -53,8 +53,8 @@ pub struct BoxServo {
 impl BoxServo {
     /// Rate of strain (1/s) under a normal stress `now` (Pa), of a servo that keeps `stress` (Pa).
     ///
-    /// It is in proportion to what the stress is short of. Between two looks, the box must not go farther than the bodies
-    /// give way, or the stress swings: then the servo is slowed.
+    /// The rate is proportional to the error of the stress. If the box deforms more between two looks than the bodies give way
+    /// elastically, the stress swings about its target; the servo then halves its rate.
     fn rate(&mut self, now: f64, stress: f64, fastest: f64) -> f64 {
         let short = ((stress - now) / stress).clamp(-1.0, 1.0);
         if short * self.short < -SWING * SWING {

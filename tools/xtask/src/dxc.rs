@@ -11,7 +11,7 @@ const PACKAGES: [&str; 2] = ["wine64", "gcc-mingw-w64-x86-64"];
 const COMPILER: &str = "x86_64-w64-mingw32-gcc";
 const SOURCE: &str = "tools/dxc/compile.c";
 
-/// Has DXC compile every shader; says so where it is not to be had.
+/// Has DXC compile every shader; prints a remedy where DXC is missing.
 ///
 /// # Errors
 /// If it says anything against one.

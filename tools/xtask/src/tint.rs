@@ -11,13 +11,13 @@ pub const PACKAGE: &str = "webgpu@0.6.2";
 /// The script that gives shaders to it.
 const SCRIPT: &str = "tools/tint/check.mjs";
 
-/// Why it cannot be had.
+/// Advice on how to get Tint.
 pub const REMEDY: &str = "the package `webgpu` of npm needs Node and npm (Debian and Ubuntu: sudo apt-get install npm), and a way to npm's registry";
 
-/// Gives every shader to Tint, and each computation as a whole pipeline; says so where it is not to be had.
+/// Has Tint compile every shader, and each entry point of a computation as a pipeline; prints a remedy where Tint is missing.
 ///
 /// # Errors
-/// If it says anything against one.
+/// If Tint rejects one.
 pub fn check() -> Result<(), String> {
     let Some(package) = npm::package(PACKAGE) else {
         eprintln!("           ignored: {REMEDY}");
