@@ -1,4 +1,4 @@
-# What the compiled part has; the classes around it, in scene.py, world.py and picture.py, are what people call.
+# The compiled part. Its public interface is that of scene.py, world.py and picture.py.
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 

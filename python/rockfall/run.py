@@ -21,7 +21,7 @@ def read(folder: PathLike) -> Run:
         run.state()["position_y"].max()
         run.statistics()["time_s"]
 
-    Raises FileNotFoundError if there is no run in it, and ValueError if it is one of another version.
+    Raises FileNotFoundError if it has no run, and ValueError if the run is of another version.
     """
     return Run(folder)
 
@@ -30,8 +30,8 @@ class Run:
     """The folder of a run. Units are SI; names are those of the files.
 
     Attributes:
-        folder: where it is.
-        record: what the run says of itself, run.json: versions, options, how it stands, its summary.
+        folder: its path.
+        record: contents of run.json: versions, options, status, summary.
     """
 
     folder: Path
@@ -59,16 +59,16 @@ class Run:
 
     @property
     def scene(self) -> Dict[str, Any]:
-        """The scene, as scene.json has it."""
+        """The scene, from scene.json."""
         return json.loads((self.folder / self.record["scene"]).read_text("utf-8"))
 
     @property
     def summary(self) -> Optional[Dict[str, Any]]:
-        """What the run came to; None if it is not over."""
+        """The summary of the run; None if it has not ended."""
         return self.record.get("summary")
 
     def steps(self, kind: str = "bodies") -> List[int]:
-        """The steps of which there is a state of `kind`: bodies, spheres or contacts."""
+        """The steps with a state of `kind`: bodies, spheres or contacts."""
         names = (self.folder / "states").glob(f"{kind}_*.npz")
         numbers = (re.fullmatch(rf"{re.escape(kind)}_(\d+)", name.stem) for name in names)
         return sorted(int(number[1]) for number in numbers if number)

@@ -606,13 +606,13 @@ class World:
         return [Body(self, own) for own in self.ids.tolist()]
 
     def body(self, id: int) -> Body:
-        """The body with a number, see `ids`. Raises BodyGoneError if it is not there."""
+        """The body with this number, see `ids`. Raises BodyGoneError if it does not exist."""
         body = Body(self, int(id))
         body._state()
         return body
 
     def spawn(self, shape: str, position: Vector, **more: Any) -> Body:
-        """Adds a body before the next step. position: origin of its shape's own axes, m; further as in `spawn_many`."""
+        """Adds a body before the next step. position: origin of its shape's own axes, m; for the rest see `spawn_many`."""
         return self.spawn_many(shape, [_vector("position", position)], **more)[0]
 
     def spawn_many(
@@ -628,14 +628,14 @@ class World:
         temperature: Optional[float] = None,
         **one: Any,
     ) -> List[Body]:
-        """Adds bodies of a shape before the next step. Nothing asks whether they overlap others.
+        """Adds bodies of a shape before the next step. Overlaps with other bodies are not checked.
 
         positions: origins of the shape's own axes, m, shape (n, 3). orientations: unit quaternions x, y, z, w; velocities:
-        m/s; angular_velocities: rad/s; each one for all, or shape (n, 3 or 4). `orientation`, `velocity` and
-        `angular_velocity` are the same. group: its name. temperature: K.
+        m/s; angular_velocities: rad/s: one value for all, or shape (n, 3 or 4). `orientation`, `velocity` and
+        `angular_velocity` are other names for these three. group: name of their group. temperature: K.
 
-        Raises ValueError if a number makes no sense, or the scene was not made for spheres of that size: the shape must be
-        one that it has, or that it names under `spawn`. Then none is added.
+        Raises ValueError if a number makes no sense, or if the shape is neither in use in the scene nor named under its
+        `spawn`: the search for contacts is set up for the sizes of those spheres. No body is added then.
         """
         arrays = {"orientation": orientations, "velocity": velocities, "angular_velocity": angular_velocities}
         for name, value in one.items():
@@ -657,36 +657,36 @@ class World:
         return [Body(self, own) for own in numpy.asarray(new).tolist()]
 
     def despawn(self, bodies: Bodies) -> None:
-        """Takes bodies away before the next step: one, several, or an array of their numbers.
+        """Removes bodies before the next step: one, several, or an array of their numbers.
 
-        Raises BodyGoneError if one of them is not there; then all stay.
+        Raises BodyGoneError if one of them does not exist; no body is removed then.
         """
         self._core.despawn_many(_ids(bodies))
 
     def set_velocities(self, bodies: Bodies, velocities: Any) -> None:
         """Sets velocities of several bodies, m/s: one for all, or shape (n, 3). `bodies` is as in `despawn`.
 
-        Raises BodyGoneError if one of them is not there; then none is set.
+        Raises BodyGoneError if one of them does not exist; no velocity is set then.
         """
         self._core.set_many("velocities", _ids(bodies), _rows("velocities", velocities, 3))
 
     def set_angular_velocities(self, bodies: Bodies, velocities: Any) -> None:
-        """Sets angular velocities of several bodies in the axes of the world, rad/s, as `set_velocities`."""
+        """Sets angular velocities of several bodies in the axes of the world, rad/s; see `set_velocities`."""
         self._core.set_many("angular_velocities", _ids(bodies), _rows("angular velocities", velocities, 3))
 
     def apply_impulses(self, bodies: Bodies, impulses: Any) -> None:
-        """Gives several bodies impulses at their centres of mass, N s, as `set_velocities`."""
+        """Gives several bodies impulses at their centres of mass, N s; see `set_velocities`."""
         self._core.set_many("impulses", _ids(bodies), _rows("impulses", impulses, 3))
 
     def set_forces(self, bodies: Bodies, forces: Any) -> None:
-        """Sets the forces that act on several bodies from now on, N, besides all else, as `set_velocities`; zeros end that."""
+        """Sets forces that act on several bodies from now on, N, besides all others; zeros end them. See `set_velocities`."""
         self._core.set_many("forces", _ids(bodies), _rows("forces", forces, 3))
 
     def wake(self) -> None:
         """Wakes all bodies that sleep."""
         self._core.wake()
 
-    # Walls, and what holds for all.
+    # Walls, gravity, drag and materials.
 
     def wall(self, name: Union[str, int]) -> Wall:
         """A wall by its name, or its index. Raises ValueError if there is none."""
@@ -702,7 +702,7 @@ class World:
 
     @property
     def gravity(self) -> numpy.ndarray:
-        """Acceleration of gravity, m/s², shape (3,). To be set."""
+        """Acceleration of gravity, m/s², shape (3,). It can be set."""
         return numpy.array(self._core.gravity)
 
     @gravity.setter
@@ -710,19 +710,19 @@ class World:
         self._core.gravity = _vector("gravity", gravity)
 
     def set_drag(self, linear: float = 0.0, angular: float = 0.0) -> None:
-        """Sets the drag of all bodies but of those in groups with one of their own: N s/m, and N m s."""
+        """Sets the drag of all bodies except those in groups with a drag of their own. linear: N s/m; angular: N m s."""
         self._core.set_drag(linear, angular)
 
     def pair(self, a: str, b: Optional[str] = None) -> Dict[str, float]:
-        """How two materials touch, or one with itself: stiffness, friction, damping_ratio, ..., by name."""
+        """Contact law of two materials, or of one with itself: stiffness, friction, damping_ratio, ..., by name."""
         return self._core.pair(self._index(1, a), self._index(1, a if b is None else b))
 
     def set_pair(self, a: str, b: Optional[str] = None, **numbers: float) -> None:
-        """Changes how two materials touch, or one with itself: `set_pair("stone", friction=0.2)`; names as in `pair`."""
+        """Changes the contact law of two materials, or of one with itself: `set_pair("stone", friction=0.2)`; names as in `pair`."""
         changed = [(name, float(number)) for name, number in numbers.items()]
         self._core.set_pair(self._index(1, a), self._index(1, a if b is None else b), changed)
 
-    # Questions.
+    # Queries.
 
     def cast_ray(self, origin: Vector, direction: Vector, reach: float = numpy.inf) -> Optional[RayHit]:
         """The first body that a ray from `origin` (m) along `direction` meets within `reach` (m); None if there is none."""
@@ -733,12 +733,12 @@ class World:
         return RayHit(Body(self, body), distance, numpy.array(point), numpy.array(normal))
 
     def bodies_in_box(self, min: Vector, max: Vector) -> List[Body]:
-        """The bodies of which a part lies in the box from `min` to `max`, m."""
+        """The bodies that overlap the box from `min` to `max`, m."""
         found = self._core.bodies_in_box(_vector("min", min), _vector("max", max))
         return [Body(self, own) for own in found]
 
     def bodies_in_sphere(self, center: Vector, radius: float) -> List[Body]:
-        """The bodies of which a part is no farther than `radius` (m) from `center`, m."""
+        """The bodies that come within `radius` (m) of `center` (m)."""
         return [Body(self, own) for own in self._core.bodies_in_sphere(_vector("center", center), radius)]
 
     def nearest_body(self, point: Vector) -> Optional[Nearest]:
@@ -751,36 +751,36 @@ class World:
     # Events.
 
     def watch_contacts(self, a: str = "all", b: Optional[str] = None) -> None:
-        """From now on, tells of contacts between the bodies of two groups, or of one, see `events`."""
+        """Reports contacts between the bodies of two groups, or of one, from now on; see `events`."""
         self._core.watch_contacts(self._index(2, a), self._index(2, a if b is None else b))
 
     def watch_wall(self, wall: str) -> None:
-        """From now on, tells of contacts of bodies with a wall, see `events`."""
+        """Reports contacts of bodies with a wall from now on; see `events`."""
         self._core.watch_wall(self._index(3, wall))
 
     def watch_flow(self) -> None:
-        """From now on, tells of bodies that inlets, outlets and explosions bring and take, see `events`."""
+        """Reports bodies that inlets, outlets and explosions add and remove from now on; see `events`."""
         self._core.watch_flow()
 
     def watch_bonds(self) -> None:
-        """From now on, tells of bonds that break, see `events`. `bonds` has when, where and with what energy they did."""
+        """Reports bonds that break from now on; see `events`. `bonds` has the time, place and energy of each break."""
         self._core.watch_bonds()
 
     def set_event_interval(self, steps: int) -> None:
-        """Looks at contacts after every so many steps, besides the end of each call; 0, as at the start, for that alone.
+        """Sets how often contacts are checked: every `steps` steps and at the end of each call; 0, the default, for the latter alone.
 
-        A contact that begins and ends between two looks is not told of.
+        A contact that begins and ends between two checks is not reported.
         """
         self._core.set_event_interval(steps)
 
     def events(self) -> List[Event]:
-        """What has happened since the last call, look by look, of all that is watched."""
+        """The watched events since the last call, in the order in which they were found."""
         return [
             Event(kind, tuple(Body(self, own) for own in bodies), None if wall is None else self._names[3][wall])
             for kind, bodies, wall in self._core.events()
         ]
 
-    # What it comes to.
+    # Results.
 
     @property
     def state_hash(self) -> str:
@@ -788,13 +788,13 @@ class World:
         return self._core.state_hash()
 
     def energy(self) -> Dict[str, float]:
-        """Where the energy is, J: kinetic, gravitational, elastic; what was dissipated by damping, friction, drag and
-        bonds; and the work that walls and forces have done."""
+        """Energies, J, by name: kinetic, gravitational and elastic; those dissipated by damping, friction, drag and bonds; and
+        the work of walls and forces."""
         return self._core.energy()
 
     def measure(self) -> Dict[str, float]:
-        """Measures of the packing as it is now, the columns of `rockfall measure`: coordination with and without rattlers, clusters,
-        forces, the anisotropy of the fabric."""
+        """Measures of the present packing, by the columns of `rockfall measure`: coordination with and without rattlers,
+        clusters, forces, the anisotropy of the fabric."""
         return self._core.measure()
 
     def fields(
@@ -802,8 +802,9 @@ class World:
     ) -> Dict[str, numpy.ndarray]:
         """Fields by coarse graining (Goldhirsch 2010) in a box of `cells`, by name: density, velocity, temperature, stress.
 
-        Each is an array of the shape `cells`, of vectors with one more axis. Along an axis with one cell, fields are means over it.
-        `width` (m) is that of the Gaussian, at least the longest side of a cell. For means over time, take the means of arrays.
+        Each is an array of the shape `cells`; those of vectors and tensors have one more axis. Along an axis with one cell,
+        fields are means over it. `width` (m) is the width of the Gaussian, at least the longest side of a cell. For means
+        over time, average the arrays.
         """
         counts = tuple(int(count) for count in cells)
         found = self._core.fields(counts, _vector("minimum", minimum), _vector("maximum", maximum), float(width))
@@ -815,13 +816,13 @@ class World:
         return fields
 
     def summary(self) -> Dict[str, Any]:
-        """What `rockfall run --json` prints: energies, momenta, contacts, loads on walls, what passed probes, the hash."""
+        """The summary of `rockfall run --json`: energies, momenta, contacts, loads on walls, counts of probes, the hash."""
         return json.loads(self._core.summary())
 
     # Files.
 
     def save(self, path: PathLike) -> None:
-        """Writes the scene that the world was started from, as a scene file. What has changed since is not in it."""
+        """Writes the scene that the world was started from, as a scene file, without later changes."""
         from .scene import _moved
 
         text, folder = self._core.scene()
@@ -830,16 +831,17 @@ class World:
         path.write_text(json.dumps(data, indent=2) + "\n", "utf-8")
 
     def checkpoint(self, path: Optional[PathLike] = None) -> bytes:
-        """The state as it is now, from which `restore` goes on with the same bits; also written to a file, if one is named."""
+        """The present state, from which `restore` continues with the same bits; `path` also writes it to a file."""
         state = self._core.checkpoint()
         if path is not None:
             Path(path).write_bytes(state)
         return state
 
     def restore(self, state: Union[bytes, PathLike]) -> None:
-        """Goes to the state of a checkpoint, or of its file, of the same scene.
+        """Takes the world to the state of a checkpoint, or of its file, of the same scene.
 
-        Raises ValueError if it is none, is not whole, or is of another scene; FileNotFoundError if there is no such file.
+        Raises ValueError if it is no checkpoint, is incomplete, or is of another scene; FileNotFoundError if the file does
+        not exist.
         """
         is_file = not isinstance(state, (bytes, bytearray, memoryview))
         file = Path(state) if is_file else Path("the checkpoint")
@@ -861,11 +863,11 @@ class World:
             with world.record("out", seconds=2):
                 world.run_for(2)
 
-        seconds: how long the run is meant to be; the duration of the scene by default. every: time between states and VTK
-        files, s; statistics_every: between rows of statistics; checkpoint_every: between checkpoints. vtk and states: what
-        is written of, among "bodies", "spheres", "contacts" and "walls". What is not given is as the scene has it.
+        seconds: planned length of the run; the duration of the scene by default. every: time between states and VTK files,
+        s; statistics_every: between rows of statistics; checkpoint_every: between checkpoints. vtk and states: kinds of
+        files to write, among "bodies", "spheres", "contacts" and "walls". Defaults are those of the scene.
 
-        Raises FileExistsError if the folder has something in it.
+        Raises FileExistsError if the folder is not empty.
         """
         seconds = self.duration if seconds is None else seconds
         lists = [None if kinds is None else list(kinds) for kinds in (vtk, states)]
@@ -895,16 +897,17 @@ class World:
         ground: str = "tiles",
         adapter: Optional[str] = None,
     ) -> Picture:
-        """A picture of the world as it is now: an array, uint8, shape (height, width, 3), which shows itself in a notebook.
+        """A picture of the present world: an array, uint8, shape (height, width, 3), which a notebook displays.
 
-        size: width and height, pixels. colour: what colours mean: body, shape, material, speed, force, overlap, contacts,
-        energy, temperature, spin, radius, mass or index; top: the value of the last colour. camera: degrees around and above, and a zoom; eye and
-        target: points to look from and at instead, m. samples: of a pixel along each side, 1 to 4. plain: without legend
-        and time. lines: arrows of "velocity" or "force", or the network of "contacts" instead of the bodies. clip: where
-        bodies and walls are cut, such as "x=0". background: "sky", "white", "black" or a colour such as "#f0f4f8". ground:
-        what planes look like, "tiles", "plain" or "none". adapter: part of the name of the GPU, or of a software adapter, that draws for the CPU engine.
+        size: width and height, pixels. colour: meaning of colours: body, shape, material, speed, force, overlap, contacts,
+        energy, temperature, spin, radius, mass or index. top: value of the last colour. camera: degrees around and above,
+        and a zoom. eye and target: points to look from and at instead, m. samples: samples of a pixel along each side, 1 to
+        4. plain: without legend and time. lines: arrows of "velocity" or "force", or the network of "contacts" instead of
+        the bodies. clip: cut through bodies and walls, such as "x=0". background: "sky", "white", "black" or a colour such as
+        "#f0f4f8". ground: look of planes, "tiles", "plain" or "none". adapter: part of the name of the GPU, or of a software
+        adapter, that draws for the CPU engine.
 
-        Raises DeviceError if nothing can draw.
+        Raises DeviceError if no adapter can draw.
         """
         look = {"lines": lines, "clip": clip, "background": background, "ground": ground}
         wanted = _wanted(size, colour, top, camera, eye, target, samples, plain, **look)
@@ -920,10 +923,10 @@ class World:
         adapter: Optional[str] = None,
         **look: Any,
     ) -> Film:
-        """Takes steps for a time (s; the duration of the scene by default), and films it: `Film.save` writes a file.
+        """Runs for `seconds` (the duration of the scene by default) and films it: `Film.save` writes a file.
 
-        fps: frames a second of the film; speed: simulated seconds in a second of it; the rest as in `picture`, from one
-        place. The first frame is the world as it is now.
+        fps: frames a second; speed: simulated seconds in a second of the film; for the rest see `picture`. The camera stays
+        in one place. The first frame is the present world.
         """
         if not (fps > 0 and speed > 0):
             raise ValueError(f"found fps={fps} and speed={speed}, expected numbers greater than 0")
@@ -954,8 +957,8 @@ def resume(folder: PathLike, seconds: Optional[float] = None) -> World:
         world.run_until(world.duration)
         world.finish()
 
-    The world is at the checkpoint, and is being recorded into the folder; `finish` ends that. seconds: how long the run is
-    meant to be, since its start, if not as before.
+    The world continues from the checkpoint and is recorded into the folder; `finish` ends the recording. seconds: planned
+    length of the whole run, if it changes.
 
     Raises FileNotFoundError if there is no run in the folder.
     """

@@ -147,7 +147,7 @@ pub fn bonds(
     made.collect()
 }
 
-/// All spheres, those of the first body first; in the periodic box, if there is one.
+/// Places of all spheres, those of the first body first; inside the periodic box, if there is one.
 fn places(bodies: &[ModelBody], shapes: &[Clump], domain: Option<&Domain>) -> Vec<Place> {
     let of_body = |(index, body): (usize, &ModelBody)| {
         let body = *body;
@@ -173,7 +173,7 @@ fn near(laws: &[BondLaw], places: &[Place], domain: Option<&Domain>) -> Vec<[usi
         .map(|place| place.radius)
         .fold(f64::INFINITY, f64::min);
     let margin = |law: &BondLaw| law.gap.map_or(GAP, |gap| gap / smallest);
-    // A little more, for what is exactly as far.
+    // A margin for pairs exactly at the limit.
     let margin = 1.001 * laws.iter().map(margin).fold(0.0, f64::max);
     let mut grid = SphereGrid::new(places.iter().map(|place| place.radius));
     for (index, place) in places.iter().enumerate() {

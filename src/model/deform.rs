@@ -141,7 +141,7 @@ impl Deformation {
         self.step += steps;
     }
 
-    /// Sets the rates by what moves the box, under the stress that there is.
+    /// Sets the rates from the law that drives the box, under the present stress.
     pub fn drive(&mut self, deform: &Deform) {
         for (axis, drive) in deform.sides.iter().enumerate() {
             self.strain_rate[axis] = match *drive {

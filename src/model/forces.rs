@@ -1,4 +1,4 @@
-//! What acts on bodies besides contacts: groups with a gravity and a drag of their own, springs, applied forces, water.
+//! Forces on bodies besides contacts: groups with a gravity and a drag of their own, springs, applied forces, water.
 //!
 //! The pass `forces` evaluates all of it, and is left out where a scene has none of it.
 

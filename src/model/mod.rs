@@ -306,7 +306,7 @@ pub struct ModelBody {
     pub quantities: Quantities,
 }
 
-/// Hashes what is written to it.
+/// A writer that hashes its bytes.
 struct Hashed(Xxh3);
 
 impl fmt::Write for Hashed {
@@ -464,7 +464,7 @@ impl Model {
             hash,
             "{settings:?} {contact:?} {shapes:?} {walls:?} {flow:?} {forces:?} {sleep:?}"
         );
-        // A scene without what is newer has the hash that it had before.
+        // Scenes without newer features keep their old hashes.
         if *rescales {
             let _ = write!(hash, "rescales");
         }

@@ -31,12 +31,12 @@ impl Stages {
         }
     }
 
-    /// Has the model keep its hash, whatever comes to be changed that follows from it.
+    /// Keeps the present hash of the model through changes that follow from the model itself.
     pub(crate) fn keep_hash(&mut self, hash: u64) {
         self.first_hash = Some(hash);
     }
 
-    /// Has the model's hash tell of what was changed by others than stages.
+    /// Lets the hash of the model follow changes made by a caller.
     pub(crate) fn forget_hash(&mut self) {
         self.first_hash = None;
     }

@@ -167,8 +167,8 @@ pub struct Clip {
 }
 
 impl Clip {
-    /// The plane, seen from `eye` (m): the unit normal that points to what is cut away, and how far along it the
-    /// plane is from the origin, m.
+    /// The plane, seen from `eye` (m): its unit normal towards the part that is cut away, and its distance from the
+    /// origin along that normal, m.
     pub fn plane(&self, eye: DVec3) -> (DVec3, f64) {
         let cuts_above = match self.keep {
             Keep::Far => eye[self.axis] > self.at,
@@ -180,7 +180,7 @@ impl Clip {
     }
 }
 
-/// Words for what is expected where a clipping plane is written.
+/// The words for a valid clipping plane in error messages.
 pub const CLIP: &str =
     "an axis, one of =, < and >, and a coordinate (m), such as x=0, y<0.5 or z>-1";
 
@@ -312,8 +312,8 @@ impl Lines {
 pub struct WallLook {
     /// Whether it is drawn at all.
     pub visible: bool,
-    /// 1 hides what is behind it, and 0 nothing; without it, parts of the wall that stand before bodies are faint
-    /// glass, and all others hide.
+    /// 1 is opaque, and 0 invisible. By default, parts of the wall in front of bodies are faint glass, and all others
+    /// are opaque.
     pub opacity: Option<f64>,
     /// Its colour, sRGB.
     pub colour: Option<[u8; 3]>,
@@ -329,7 +329,7 @@ impl Default for WallLook {
     }
 }
 
-/// How a scene asks to be shown; what it says nothing about is found by looking.
+/// Settings of how a scene is shown; the rest is chosen from the bodies and walls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SceneView {
     /// Unit vector that points up.

@@ -1,8 +1,8 @@
-//! From where a picture is taken.
+//! Cameras: the point and direction from which a picture is taken.
 
 use glam::{DQuat, DVec3};
 
-/// How far a camera tilts at most: at the poles, it would not know which way is up.
+/// Largest tilt of a camera: at the poles, its upward direction is undefined.
 const STEEPEST: f64 = 1.55;
 
 /// A box along the axes of the world.
@@ -23,7 +23,7 @@ impl Bounds {
         }
     }
 
-    /// The box that holds both.
+    /// The smallest box that contains both.
     pub fn union(self, other: Bounds) -> Bounds {
         Bounds {
             min: self.min.min(other.min),
@@ -31,7 +31,7 @@ impl Bounds {
         }
     }
 
-    /// The part no farther than `reach` (m) from the middle of another along each axis; `None` if there is none.
+    /// The part within `reach` (m) of the middle of another box along each axis; `None` if it is empty.
     pub fn near(self, other: Bounds, reach: f64) -> Option<Bounds> {
         let min = self.min.max(other.center() - reach);
         let max = self.max.min(other.center() + reach);
@@ -62,12 +62,12 @@ impl Bounds {
     }
 }
 
-/// A camera that looks at a point from around it.
+/// A camera that orbits a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
     /// Point that it looks at, m.
     pub target: DVec3,
-    /// How far away it is, m.
+    /// Distance from the target, m.
     pub distance: f64,
     /// Unit vector that points up.
     pub zenith: DVec3,
@@ -138,7 +138,7 @@ impl Camera {
         }
     }
 
-    /// Where it is, m.
+    /// Position, m.
     pub fn eye(&self) -> DVec3 {
         self.target - self.distance * self.axes().forward
     }
@@ -148,9 +148,9 @@ impl Camera {
         (0.5 * self.field_of_view).tan()
     }
 
-    /// Moves it so that the whole of a box is in a picture of the shape `aspect`, width over height.
+    /// Moves the camera so that a box fits into a picture of the shape `aspect`, width over height.
     pub fn fit(&mut self, bounds: Bounds, aspect: f64) {
-        /// Part of the picture that the box fills at most.
+        /// Largest part of the picture that the box may fill.
         const FILLED: f64 = 0.92;
         self.target = bounds.center();
         let axes = self.axes();
@@ -165,8 +165,8 @@ impl Camera {
         self.distance = distance.fold(1e-6 + bounds.radius(), f64::max);
     }
 
-    /// The direction of the ray through a point of the picture, from -1 to 1 to the right and up; a
-    /// unit vector.
+    /// The direction of the ray through a point of the picture, whose coordinates go from -1 to 1 to the right and
+    /// up; a unit vector.
     pub fn ray(&self, right: f64, up: f64, aspect: f64) -> DVec3 {
         let axes = self.axes();
         let slope = self.slope();

@@ -1,4 +1,4 @@
-//! What colours mean, and which there are.
+//! Meanings of colours, and colour maps.
 
 use glam::Vec4;
 
@@ -11,7 +11,7 @@ pub(super) const LIST_COLOURS: usize = 10;
 /// All of them.
 pub(super) const COLOURS: usize = MAP_COLOURS + LIST_COLOURS;
 
-/// The names of what colours mean, in the shaders.
+/// Names of the meanings of colours in the shaders.
 pub(super) fn constant(by: ColourBy) -> &'static str {
     match by {
         ColourBy::Body => "BY_BODY",
@@ -46,7 +46,7 @@ pub fn map(map: ColourMap, part: f64) -> [u8; 3] {
     [colour.r, colour.g, colour.b]
 }
 
-/// The colour of the thing with the number `index`, sRGB; they repeat.
+/// The colour of the thing with the number `index`, sRGB; colours repeat.
 pub fn list(index: usize) -> [u8; 3] {
     let colour = colorous::TABLEAU10[index % LIST_COLOURS];
     [colour.r, colour.g, colour.b]
@@ -65,8 +65,7 @@ pub(super) fn table(map: ColourMap) -> [Vec4; COLOURS] {
     })
 }
 
-/// A component of a colour, from what a display wants to linear: the transfer function of sRGB (IEC
-/// 61966-2-1).
+/// A component of a colour, converted from sRGB to linear (IEC 61966-2-1).
 pub fn linear(component: u8) -> f32 {
     let encoded = f32::from(component) / 255.0;
     if encoded <= 0.040_45 {
@@ -76,8 +75,8 @@ pub fn linear(component: u8) -> f32 {
     }
 }
 
-/// The first and the last value of a colour map, which follow the values that there are: round numbers, so
-/// that a legend is easy to read, that do not change with every picture.
+/// The first and the last value of a colour map. They follow the values in a picture, but as round numbers, which are
+/// easy to read in a legend and do not change with every picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     bottom: f32,
@@ -103,13 +102,13 @@ impl Span {
         }
     }
 
-    /// Follows values from `least` to `most`, of which the least is far from 0.
+    /// Follows values from `least` to `most` where the range does not start near 0.
     pub fn follow_both(&mut self, least: f32, most: f32) {
         let width = most - least;
         let is_inside = least >= self.bottom && most <= self.top;
         let is_narrow = width < 0.2 * (self.top - self.bottom);
         if width.is_finite() && width >= 0.0 && (!is_inside || is_narrow) {
-            // Values that are all the same still have a range.
+            // A range needs a width even if all values are equal.
             let step = round_up((0.1 * width).max(1e-3 * most.abs()).max(f32::MIN_POSITIVE));
             self.bottom = (least / step).floor() * step;
             self.top = ((most / step).ceil() * step).max(self.bottom + step);
@@ -127,15 +126,15 @@ impl Span {
     }
 }
 
-/// Part of the values that lie above the last colour, as they are scattered: one splash does not darken all others.
+/// Part of the values that may lie above the last colour, so that one splash does not darken the rest.
 const ABOVE: f64 = 0.01;
 
 /// Counts of values from 0 on, each in a bin of its own exponent and the highest bits of its mantissa.
 pub(super) const BINS: usize = 4096;
-/// Bits of a float that do not say which bin it is in.
+/// Bits of a float that do not select its bin.
 pub(super) const BIN_SHIFT: u32 = 19;
 
-/// The ends of the bin that holds the value below which `part` of all values lie.
+/// The ends of the bin below which `part` of all values lie.
 fn percentile(counts: &[u32], part: f64) -> [f32; 2] {
     let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
     let wanted = (part * total as f64).ceil().max(1.0) as u64;
@@ -148,16 +147,16 @@ fn percentile(counts: &[u32], part: f64) -> [f32; 2] {
     bin.map_or([0.0; 2], |bin| [value(bin), value(bin + 1)])
 }
 
-/// The values between which nearly all lie that matter, of those from `least` to `most` with these counts: the ends
-/// themselves where they are not far out.
+/// The range of nearly all values that matter, between `least` and `most`, from their counts; an end that is not far
+/// out stays.
 pub(super) fn robust(counts: &[u32], least: f32, most: f32) -> [f32; 2] {
-    // Where most of a heap rests, only what moves counts.
+    // Where most of a heap rests, only moving bodies count.
     let negligible = ((1e-3 * most).to_bits() >> BIN_SHIFT) as usize;
     let mut moving = counts.to_vec();
     moving[..negligible.min(counts.len())].fill(0);
     let [_, high] = percentile(&moving, 1.0 - ABOVE);
     let [low, _] = percentile(counts, ABOVE);
-    // What is a little above, or the only value of its kind among few, is no splash.
+    // A value a little above the rest, or the only one of its kind among few, is no splash.
     let top = if most > 2.0 * high { high } else { most };
     let bottom = if least < 0.5 * low { low } else { least };
     [bottom.min(top), top]

@@ -1,4 +1,4 @@
-//! Films: MP4 and WebM by way of the program ffmpeg, GIF without it.
+//! Films: MP4 and WebM through the program ffmpeg, GIF without it.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use image::codecs::gif::{GifEncoder, Repeat};
 use image::{Delay, Frame, ImageResult, RgbaImage};
 
-/// A film that is being written.
+/// A film in progress.
 pub struct Film {
     path: PathBuf,
     /// The writer, as long as it is not finished.
@@ -30,18 +30,18 @@ struct Gif {
     count: u32,
 }
 
-/// Why there is no film; its text is a sentence with a remedy.
+/// The reason why a film cannot be written; its text is a sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum FilmError {
-    /// The name of the file says no format.
+    /// The file's ending names no known format.
     #[error("found the file {0}, expected a name that ends in .mp4, .webm or .gif")]
     Format(PathBuf),
-    /// There is no ffmpeg.
+    /// ffmpeg is not installed.
     #[error(
         "MP4 and WebM films need the program ffmpeg, which cannot be started: {0}; install it (on Debian and Ubuntu: apt-get install ffmpeg) and make sure that it is on the path, or write a .gif, or pictures with --out"
     )]
     NoProgram(io::Error),
-    /// It failed.
+    /// The film could not be written.
     #[error("the film {path} cannot be written: {reason}")]
     Failed {
         /// The film.
@@ -57,7 +57,7 @@ impl Film {
     /// length, ffmpeg leaves out the last pixel.
     ///
     /// # Errors
-    /// If it has another ending, or there is no ffmpeg, or the file cannot be made.
+    /// If the ending is another one, ffmpeg is missing, or the file cannot be created.
     pub fn start(path: &Path, size: [u32; 2], rate: f64) -> Result<Film, FilmError> {
         let writer = match path.extension().and_then(|ending| ending.to_str()) {
             Some("mp4") => {
@@ -143,7 +143,7 @@ fn failed(path: &Path, reason: impl ToString) -> FilmError {
 fn ffmpeg(path: &Path, size: [u32; 2], rate: f64, codec: &[&str]) -> Result<Child, FilmError> {
     let [width, height] = size;
     let mut command = Command::new("ffmpeg");
-    // A Ctrl-C is for us: the film is to be ended in order.
+    // Ctrl-C stops Rockfall, which then ends the film in order; ffmpeg must not stop first.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
@@ -151,7 +151,7 @@ fn ffmpeg(path: &Path, size: [u32; 2], rate: f64, codec: &[&str]) -> Result<Chil
         .args(["-f", "rawvideo", "-pixel_format", "rgba"])
         .args(["-video_size", &format!("{width}x{height}")])
         .args(["-framerate", &rate.to_string(), "-i", "-"])
-        // Players want sides of even length, and to be told what the numbers mean.
+        // Players need sides of even length, and the colour space.
         .args([
             "-vf",
             "crop=floor(iw/2)*2:floor(ih/2)*2:0:0,\
@@ -181,7 +181,7 @@ impl Gif {
 
     fn add(&mut self, picture: &RgbaImage) -> ImageResult<()> {
         let hundredths = |count: u32| (100.0 * f64::from(count) / self.rate).round() as u32;
-        // Of the sum, so that roundings do not add up.
+        // Rounding the sum keeps rounding errors from adding up.
         let lasts = hundredths(self.count + 1) - hundredths(self.count);
         let delay = Delay::from_numer_denom_ms(10 * lasts, 1);
         self.count += 1;
@@ -192,7 +192,7 @@ impl Gif {
 
 impl Drop for Film {
     fn drop(&mut self) {
-        // A film that was not finished is none.
+        // An unfinished film is useless.
         match self.writer.take() {
             None => return,
             Some(Writer::Gif(_)) => {}

@@ -1,4 +1,4 @@
-//! Buffers by which bodies that others hide are left out: see `shaders/render/hidden.wgsl`.
+//! Buffers that leave out hidden bodies: see `shaders/render/hidden.wgsl`.
 
 use bytemuck::{bytes_of, cast_slice, cast_slice_mut};
 use wgpu::BufferUsages;
@@ -9,19 +9,19 @@ use crate::state::{Field, State};
 use crate::step::Patience;
 use crate::step::gpu::Context;
 
-/// Which bodies were in sight, and the spheres that are drawn.
+/// The bodies in sight, and the spheres to draw.
 pub(super) struct Hidden {
     extents: wgpu::Buffer,
     in_sight: wgpu::Buffer,
     listed: wgpu::Buffer,
-    /// Arguments of the draw of what is listed.
+    /// Arguments of the indirect draw.
     pub listing: wgpu::Buffer,
-    /// Kinds of bodies whose extents there are.
+    /// Number of kinds of bodies whose extents are known.
     kinds: u64,
 }
 
 impl Hidden {
-    /// For the bodies of a state, none of which was in sight so far.
+    /// Buffers for the bodies of a state, none of which is in sight yet.
     pub fn new(context: &Context, state: &State) -> Result<Hidden> {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let extents = extents(state);
@@ -47,7 +47,7 @@ impl Hidden {
         Ok(hidden)
     }
 
-    /// Whether it has room for the bodies of a state, and knows their kinds.
+    /// Whether it has room for the bodies of a state, and the extents of their kinds.
     pub fn suits(&self, state: &State) -> bool {
         let has_room = |buffer: &wgpu::Buffer, count: usize| buffer.size() >= 4 * count as u64;
         has_room(&self.in_sight, state.bodies.len())
@@ -55,7 +55,7 @@ impl Hidden {
             && self.kinds == kinds(state)
     }
 
-    /// How many of the bodies the last picture found in sight.
+    /// Number of bodies in sight in the last picture.
     pub fn in_sight(&self, context: &Context, bodies: usize) -> Result<usize> {
         let mut seen = vec![0_u32; bodies];
         let bytes = cast_slice_mut(&mut seen);
@@ -79,13 +79,13 @@ fn kinds(state: &State) -> u64 {
     xxh3_64(state.bytes(Field::Properties))
 }
 
-/// How far the spheres of a body of each kind reach from its centre of mass, m.
+/// Largest distance of the spheres of each kind from its centre of mass, m.
 fn extents(state: &State) -> Vec<f32> {
     let of = |kind: &crate::state::layout::BodyProperties| {
         let first = kind.first_member as usize;
         let members = &state.members[first..first + kind.sphere_count as usize];
         let reach = members.iter().map(|own| own.center.length() + own.radius);
-        // Rounding is to hide nothing.
+        // A margin for rounding, which must not hide anything.
         1.0001 * reach.fold(0.0, f32::max)
     };
     state.properties.iter().map(of).collect()

@@ -1,4 +1,4 @@
-//! What colours mean, in words beside a picture.
+//! Legends: the meaning of colours, in words beside a picture.
 
 use ab_glyph::{Font, FontRef, PxScaleFont, ScaleFont, point};
 use glam::{DVec2, DVec3};
@@ -14,13 +14,13 @@ const MOST_NAMES: usize = 10;
 /// Legend: colours and the values for which they stand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend {
-    /// Quantity for which they stand, with the unit.
+    /// Quantity that they stand for, with the unit.
     pub title: &'static str,
-    /// Which colour stands for what.
+    /// Meaning of each colour.
     pub key: Key,
 }
 
-/// Which colour stands for what.
+/// Meaning of each colour.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Key {
     /// The map from one value to another.
@@ -80,14 +80,14 @@ impl Legend {
     }
 }
 
-/// How large things are, and how they lie, in words and lines beside a picture.
+/// Scale and axes beside a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     /// Length of the bar, with its unit.
     pub text: String,
     /// Length of the bar, m.
     pub length: f64,
-    /// Length of the bar, as a part of the picture's height: of what is as far away as what the camera looks at.
+    /// Length of the bar as a part of the picture's height, at the distance of the camera's target.
     pub bar: f64,
     /// The axes x, y and z as they lie in the picture, right and up, of length 1 where they lie across the line of
     /// sight.
@@ -130,7 +130,7 @@ pub const AXES: [(&str, [u8; 3]); 3] = [
 pub fn ticks(bottom: f32, top: f32) -> [(f64, String); 3] {
     let text = |value: f64| {
         if value == 0.0 || (1e-3..1e5).contains(&value) {
-            // The shortest that has four digits right.
+            // The shortest form with four correct digits.
             let shortest: f64 = format!("{value:.3e}").parse().unwrap_or(value);
             shortest.to_string()
         } else {
@@ -254,7 +254,7 @@ impl Writer {
                     1.0,
                 );
             }
-            // At the end, but away from the others where it points at the viewer.
+            // At the end of the axis, but away from the other axes where it points at the viewer.
             let [x, y] = at(1.35);
             let corner = [
                 x as i32 - (width(&font, name) / 2.0) as i32,
@@ -366,7 +366,7 @@ fn write(image: &mut RgbaImage, font: &PxScaleFont<&FontRef>, text: &str, at: [i
             let corner = outline.px_bounds().min;
             outline.draw(|x, y, part| {
                 let place = [corner.x as i32 + x as i32, corner.y as i32 + y as i32];
-                // A light font on a light ground: a little stronger than it is.
+                // A light font on a light ground needs a little more weight.
                 mix(image, place, INK, (1.3 * part).min(1.0));
             });
         }

@@ -1,22 +1,22 @@
 //! Pictures of a simulation.
 //!
-//! A thin pass over the simulation's own buffers. [`Renderer`] binds them to be read, and keeps no
-//! copy of the state (of the CPU engine's, which no shader can read, it keeps one on the device). A
+//! Pictures are drawn from the simulation's own buffers. [`Renderer`] only reads them, and keeps no copy of the
+//! state. The exception is the CPU engine, whose state no shader can read: the renderer copies it to the device. A
 //! picture is made in these parts, each a file in `shaders/render/`:
 //!
-//! 1. `survey`, now and then: where the bodies are, and which values there are of what colours mean.
+//! 1. `survey`, now and then: the positions of the bodies, and the range of the values that colours show.
 //! 2. `shadow`: the depths that the light sees.
-//! 3. `visible`: for each sample, *which* thing it shows (a number) and how far away that is. A
-//!    sphere is a triangle across the line of sight, in which rays are cast. `hidden` leaves out bodies that
-//!    others hide, if [`Look::hides`] asks for it.
+//! 3. `visible`: for each sample, the number of the thing that it shows, and its distance. A sphere is a triangle
+//!   across the line of sight, in which rays are cast. `hidden` leaves out bodies that others hide, if
+//!   [`Look::hides`] asks for it.
 //! 4. `occlusion`: how much of the light from all around reaches each sample.
-//! 5. `shade`: casts the ray of each sample once more, at the one thing that it shows, looks up what
-//!    its colour means, and lights it.
+//! 5. `shade`: casts the ray of each sample once more, at the one thing that it shows, looks up its colour, and
+//!   lights it.
 //! 6. `springs`, `glass` (walls that one can see through), `water` and `lines`, over that.
 //! 7. `resolve`: a pixel is the mean of its samples.
 //!
-//! So whatever a colour means is computed for what is seen alone; what is under the mouse is read
-//! from the numbers; and all edges, those of shadows included, are as smooth as there are samples.
+//! So colours are computed only for samples that are seen, and the numbers tell which thing is under the mouse. All
+//! edges, those of shadows included, are as smooth as the number of samples allows.
 
 // Pictures need not be the same on every machine.
 #![allow(clippy::disallowed_methods)]
@@ -68,7 +68,8 @@ use source::{Source, uniform};
 pub use studio::{Shot, Studio};
 use view::View;
 
-/// Side of the shadow map, texels; and of that of a blurred picture, of which a software driver fills each texel many times.
+/// Side of the shadow map, texels; and of the smaller one of a blurred picture, because a software driver pays for
+/// each texel.
 const SHADOW_SIZE: u32 = 2048;
 const BLURRED_SHADOW_SIZE: u32 = 512;
 
@@ -79,7 +80,7 @@ const SURVEY_PARTS: f64 = 16.0;
 /// Most samples of a pixel along each side.
 pub const MOST_SAMPLES: u32 = 4;
 
-/// Where drawing is slow, the shadow map is that of one of the last so many pictures.
+/// Number of pictures that share one shadow map where drawing is slow.
 const SHADOWS_LAST: u32 = 4;
 
 /// Most spheres that a survey looks at where drawing is slow.
@@ -90,11 +91,12 @@ const MOST_SURVEYED: u32 = 1 << 15;
 pub struct Look {
     /// Meaning of colours.
     pub colour_by: ColourBy,
-    /// The colours of what is a number.
+    /// Colours of numeric values.
     pub map: ColourMap,
-    /// The value of the first colour of the map; `None` follows the values, from 0 on where they are near it.
+    /// The value of the first colour of the map; `None` derives it from the values: 0 if they start near it.
     pub bottom: Option<f32>,
-    /// The value of the last colour of the map; `None` follows the values, but for a few that are far above all others.
+    /// The value of the last colour of the map; `None` derives it from the values, except a few that are far above
+    /// all others.
     pub top: Option<f32>,
     /// Where bodies and walls are cut.
     pub clip: Option<Clip>,
@@ -106,12 +108,12 @@ pub struct Look {
     pub lines: Option<Lines>,
     /// Samples of a pixel along each side, from 1 to [`MOST_SAMPLES`].
     pub supersampling: u32,
-    /// Part of the pixels along each side that are drawn, up to 1: less is faster, and blurred.
+    /// Part of the pixels along each side that are drawn, up to 1; smaller parts are faster, and blurred.
     pub sharpness: f32,
-    /// Samples around each by which the light from all around is found; 0 takes it to be the same everywhere.
+    /// Samples of the ambient light around each point; 0 assumes that it is the same everywhere.
     pub occlusion_samples: u32,
-    /// Whether bodies that others hide are left out before they are drawn: faster with a software driver, where there are many.
-    /// Those out of sight throw no shadows then.
+    /// Whether hidden bodies are left out before drawing: with many bodies that is faster on a software driver. They
+    /// throw no shadows then.
     pub hides: bool,
     /// The body that is picked.
     pub picked: Option<u32>,
@@ -120,7 +122,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Whether pixels are drawn that are larger than those of the picture.
+    /// Whether the picture is drawn in pixels larger than its own.
     fn is_blurred(&self) -> bool {
         self.sharpness < 1.0
     }
@@ -214,9 +216,9 @@ pub enum Thing {
 pub struct Layers {
     /// Width and height, samples.
     pub size: [u32; 2],
-    /// Thing that each sample shows.
+    /// The thing that each sample shows.
     pub things: Vec<Thing>,
-    /// How far in front of the camera that is, m: along the middle of the picture, not along the ray.
+    /// Distance in front of the camera, m: along its axis, not along the ray.
     pub distances: Vec<f32>,
 }
 
@@ -339,12 +341,13 @@ impl Survey {
         slices: [[0; SURVEY_SLICES]; 3],
     };
 
-    /// The box in which 98 % of the volume of the bodies are along each axis, of all of them in `found` (m), which
-    /// were counted in slices of `sliced` by their centres, and reach out of them by `radius`; ends that are not far out stay.
+    /// The box that holds 98 % of the volume of the bodies along each axis. The centres of all bodies lie in `found`
+    /// (m) and were counted in the slices `sliced`; bodies reach out of them by `radius`. Ends that are not far out
+    /// stay.
     fn bulk(&self, found: Bounds, sliced: Bounds, radius: f64) -> Bounds {
         /// Part of the volume that lies beyond each end.
         const OUT: f64 = 0.01;
-        /// An end is far out that is farther than this times the length of the rest.
+        /// An end is far out if it is farther than this times the length of the rest.
         const FAR: f64 = 0.25;
         let mut bulk = found;
         for (axis, slices) in self.slices.iter().enumerate() {

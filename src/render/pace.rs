@@ -1,4 +1,4 @@
-//! How much of a picture is drawn, so that it takes no longer than it may.
+//! The part of a picture that is drawn, chosen to keep within a time.
 
 #[cfg(not(target_family = "wasm"))]
 use std::panic::resume_unwind;
@@ -14,7 +14,8 @@ use super::Look;
 #[cfg(not(target_family = "wasm"))]
 use crate::model::error::Result;
 
-/// Part of the samples of a picture for which there is time: what a software driver takes to draw grows with them.
+/// Part of the samples of a picture for which there is time: the drawing time of a software driver grows with their
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     part: f32,
@@ -30,7 +31,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// The part of the samples that is drawn.
+    /// Part of the samples that is drawn.
     pub fn part(&self) -> f32 {
         self.part
     }
@@ -56,8 +57,8 @@ impl Pace {
         }
     }
 
-    /// Learns from how long a picture took that was to take no longer than `wanted`. What takes the same whatever is drawn makes it settle
-    /// a little lower; small changes are left alone, for a picture is to look like the one before.
+    /// Learns from the time of a picture that was to take at most `wanted`. The constant part of the time makes the
+    /// pace settle a little lower; small changes are ignored, so that pictures look alike.
     pub fn learn(&mut self, took: Duration, wanted: Duration, full: u32) {
         let factor = wanted.as_secs_f64() / took.as_secs_f64().max(1e-4);
         let least = LEAST / (full * full).max(1) as f32;
@@ -77,15 +78,16 @@ pub fn frame_time(is_software: bool) -> Duration {
     }
 }
 
-/// Takes `steps` on a thread of their own while `draw` draws, and returns what that does with how long the steps took. Steps ask whether the
-/// next ones, which take so long, are to be left: those that would end after the picture is drawn and after `latest`.
+/// Takes `steps` on a thread of their own while `draw` draws. Returns the result of `draw`, and the time of the
+/// steps. `steps` gets a function that tells whether to leave out the next steps, given their time: those that would
+/// end after the picture is drawn and after `latest`.
 #[cfg(not(target_family = "wasm"))]
 pub fn beside<T>(
     steps: impl FnOnce(&dyn Fn(Duration) -> bool) -> Result<()> + Send,
     latest: Instant,
     draw: impl FnOnce() -> T,
 ) -> (T, Result<Duration>) {
-    /// Tells that the picture is drawn, also if that panics: the steps would go on without end.
+    /// Tells that the picture is drawn, even after a panic; otherwise the steps would never end.
     struct Drawn<'a>(&'a AtomicBool);
     impl Drop for Drawn<'_> {
         fn drop(&mut self) {

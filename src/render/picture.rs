@@ -1,4 +1,4 @@
-//! Pictures that come back to the host.
+//! Pictures that are read back to the host.
 
 use image::RgbaImage;
 use wgpu::{TextureFormat, TextureUsages};
@@ -8,7 +8,7 @@ use crate::model::error::{Error, Result};
 use crate::step::Patience;
 use crate::step::gpu::Context;
 
-/// The format of the target of a renderer whose pictures come back to the host.
+/// Target format of a renderer whose pictures are read back to the host.
 pub const PICTURE: TextureFormat = TextureFormat::Rgba8Unorm;
 
 impl Renderer {
@@ -27,7 +27,7 @@ impl Renderer {
         pollster::block_on(self.picture_by(Patience::Block, size, camera, look, lines))
     }
 
-    /// [`Renderer::picture`] for those who wait as they like; who cannot block has surveyed before.
+    /// [`Renderer::picture`], asynchronous; a caller that cannot block must have surveyed before.
     pub(crate) async fn picture_by(
         &mut self,
         patience: Patience,
@@ -74,7 +74,7 @@ pub(super) fn read(
     pollster::block_on(read)
 }
 
-/// [`read`] for those who cannot block.
+/// [`read`], asynchronous.
 pub(super) async fn read_by(
     patience: Patience,
     context: &Context,

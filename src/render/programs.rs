@@ -7,15 +7,15 @@ use crate::model::error::{Error, Result};
 use crate::render::shaders::Texts;
 use crate::step::gpu::Context;
 
-/// Format of the texture that has the thing that each sample shows.
+/// Format of the texture with the thing that each sample shows.
 pub(super) const THINGS: TextureFormat = TextureFormat::R32Uint;
-/// How far away it is.
+/// Format of the texture with its distance.
 pub(super) const DEPTH: TextureFormat = TextureFormat::Depth32Float;
-/// How much light from all around reaches it.
+/// Format of the texture with the ambient light that reaches it.
 pub(super) const OCCLUSION: TextureFormat = TextureFormat::R8Unorm;
-/// The bits of the depth of what is farthest away in a tile.
+/// Format of the texture with the bits of the largest depth in a tile.
 pub(super) const FARTHEST: TextureFormat = TextureFormat::R32Uint;
-/// Its colour, linear.
+/// Format of the texture with its colour, linear.
 pub(super) const COLOUR: TextureFormat = TextureFormat::Rgba16Float;
 
 /// A buffer, texture or sampler by the name that shaders have for it.
@@ -60,7 +60,7 @@ pub(super) struct Programs {
     pub resolve: Program,
 }
 
-/// A shader with what naga says of it.
+/// A shader with naga's description of it.
 struct Shader {
     name: &'static str,
     module: naga::Module,
@@ -75,7 +75,7 @@ struct Target {
     /// Whether there are depths, and what they are compared by; reversed depths are written, too.
     depth: Option<(wgpu::CompareFunction, bool)>,
     topology: wgpu::PrimitiveTopology,
-    /// Whether what is there shines through.
+    /// Whether colours are blended over those already there.
     blends: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The WGSL of what a picture is drawn with.
+//! The WGSL of pictures.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use crate::math::wgsl::include_wgsl;
 use crate::render::colour::{self, BIN_SHIFT, BINS, COLOURS, ColourBy, LIST_COLOURS, MAP_COLOURS};
 use crate::step::gpu::shaders::{assemble, shared};
 
-/// The files of `shaders/render/`: those that stand for themselves, and those that they import.
+/// The files of `shaders/render/`: complete shaders, and the parts that they import.
 const FILES: [(&str, &str); 17] = [
     ("survey", include_wgsl!("../../shaders/render/survey.wgsl")),
     ("shadow", include_wgsl!("../../shaders/render/shadow.wgsl")),
@@ -64,7 +64,7 @@ pub const NAMES: [&str; 11] = [
 /// Straight pieces of which a spring is drawn.
 pub(crate) const SPRING_PIECES: u32 = 18;
 
-/// Side of the tiles in which bodies that are hidden are looked for, samples: a few bodies that are far away have room in one.
+/// Side of the tiles in which hidden bodies are looked for, samples: a few distant bodies fit into one.
 pub(super) const TILE: u32 = 2;
 
 /// Parts of the box of the bodies, along each axis, in which a survey counts them.

@@ -1,4 +1,4 @@
-//! The buffers that pictures are drawn from: the simulation's own, or copies of a host's.
+//! The buffers that pictures read: those of the simulation, or copies of the host's.
 
 use bytemuck::cast_slice;
 use encase::UniformBuffer;
@@ -29,14 +29,14 @@ fn read() -> impl Iterator<Item = Field> {
 /// Size of a buffer that has nothing in it yet, bytes: more than any element takes.
 const LEAST: u64 = 256;
 
-/// The buffers that pictures are drawn from.
+/// The buffers that pictures read.
 pub(super) struct Source {
     params: wgpu::Buffer,
     /// A buffer for each field that pictures [read].
     fields: Vec<(Field, wgpu::Buffer)>,
-    /// Whether they are the engine's, which need no upload.
+    /// Whether they belong to the engine and need no upload.
     shared: bool,
-    /// A hash of what was copied into each, the parameters first.
+    /// Hash of each buffer's last upload, the parameters first.
     copied: Vec<Option<u64>>,
 }
 
@@ -100,8 +100,8 @@ impl Source {
         context.create_buffer(field.name(), size.max(LEAST), usage)
     }
 
-    /// Brings the copies up to date, if they are copies, as far as a look reads them. Bodies that have come in may have made the
-    /// engine take others, or may need larger ones. Returns whether anything may be another now.
+    /// Updates the copies, if these are copies, as far as a look reads them. New bodies may need larger buffers, or
+    /// may have made the engine replace its own. Returns whether any buffer has been replaced.
     pub fn update(
         &mut self,
         context: &Context,
@@ -114,7 +114,7 @@ impl Source {
         }
         let state = simulation.on_host();
         let params = uniform(&state.params);
-        // What is copied already costs less to look at than to copy.
+        // Hashing data costs less than copying them again.
         let mut replace = |index: usize, hash: u64| self.copied[index].replace(hash) != Some(hash);
         let mut has_changed = replace(0, xxh3_64(&params));
         if has_changed {

@@ -1,4 +1,4 @@
-//! Pictures of a simulation as people want them: the scene fills the picture, with a legend and the time.
+//! Complete pictures of a simulation: the scene fills the picture, with a legend and the time.
 
 use glam::DVec3;
 use image::RgbaImage;
@@ -11,7 +11,7 @@ use crate::model::view::{Background, Clip, Ground, Lines};
 use crate::simulation::Simulation;
 use crate::step::gpu::{Adapter, Context};
 
-/// Settings of a picture: what it shows, and from where.
+/// Settings of a picture: its content and its camera.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shot {
     /// Width and height, pixels.
@@ -94,7 +94,7 @@ impl Shot {
         }
     }
 
-    /// From where the picture is taken, which shows the box `shown`.
+    /// The camera of a picture that shows the box `shown`.
     fn camera(&self, model: &Model, shown: Bounds) -> Result<Camera> {
         let scene = &model.view;
         let zenith = self.up.unwrap_or(model.up());
@@ -121,13 +121,13 @@ impl Shot {
     }
 }
 
-/// All that it takes to make pictures of a simulation.
+/// Everything needed for pictures of a simulation.
 pub struct Studio {
     renderer: Renderer,
     camera: Camera,
     look: Look,
     size: [u32; 2],
-    /// Who writes the legend and the time, if anyone.
+    /// Draws the legend and the time; `None` leaves them out.
     writer: Option<Writer>,
 }
 
@@ -144,8 +144,8 @@ impl Studio {
         }
     }
 
-    /// Sets up for pictures of `simulation` on a [device](Studio::device). What fills a single picture is where the
-    /// bodies are now, what fills a film is also where they started.
+    /// Sets up for pictures of `simulation` on a [device](Studio::device). A single picture is framed by the present
+    /// positions of the bodies, a film also by those at the start.
     ///
     /// # Errors
     /// If the device cannot draw, or has no memory; if the shot is from the point that it looks at.
@@ -170,7 +170,7 @@ impl Studio {
         })
     }
 
-    /// A picture of the simulation as it is now.
+    /// A picture of the present state.
     ///
     /// # Errors
     /// If the picture is larger than the device allows, or the device is lost.

@@ -1,4 +1,4 @@
-//! What shaders know of a picture.
+//! The parameters of a picture in the shaders.
 
 use glam::{DVec3, IVec3, Vec2, Vec3, Vec4};
 
@@ -42,7 +42,7 @@ shared_structs! {
         pub shadow_depth: f32,
         /// Unit vector across the light, up in its shadow map.
         pub light_up: Vec3,
-        /// Within this way, m, surfaces keep light from each other.
+        /// Distance within which surfaces shade each other from ambient light, m.
         pub occlusion_radius: f32,
         /// Centre of that box, m.
         pub shadow_center: Vec3,
@@ -64,13 +64,13 @@ shared_structs! {
         pub time: f32,
         /// The value of the first colour of the map.
         pub bottom: f32,
-        /// Factor of the volume of a sphere over pi 4/3, 1/m³, that gives what a survey counts for it.
+        /// Factor from 4/3 pi r³ to the count of a sphere in a survey, 1/m³.
         pub survey_weight: f32,
         /// Where they are, how many of these a pixel of the picture is wide.
         pub sharpness: f32,
         /// Samples by which the light from all around is found; without any, it is taken to be the same everywhere.
         pub occlusion_samples: u32,
-        /// A survey looks at one sphere of so many.
+        /// A survey samples one sphere of so many.
         pub survey_stride: u32,
         /// Unit vector that points up.
         pub zenith: Vec3,
@@ -87,10 +87,10 @@ shared_structs! {
     }
 }
 
-/// Where the sun stands, seen from the scene, where y is up.
+/// Direction of the sun, seen from the scene, where y is up.
 const TO_LIGHT: DVec3 = DVec3::new(0.35, 0.85, 0.4);
 
-/// The shadow map shows no more than this many times the way from the camera to what it looks at.
+/// The shadow map covers at most this many times the distance from the camera to its target.
 const SHADOW_REACH: f64 = 2.0;
 
 impl View {

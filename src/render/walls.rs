@@ -1,4 +1,4 @@
-//! What walls look like, as shaders read it: in their own frames, so that it holds for a whole run.
+//! Geometry of walls for the shaders, in the frames of the walls, so that it holds for a whole run.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, Vec3, Vec4};
@@ -12,8 +12,8 @@ use crate::state::layout::{BACK, BOTH_SIDES, FRONT, MAX_WALLS};
 /// Pieces of a circle.
 const FINENESS: u32 = 96;
 
-/// Normals of triangles that meet at less than this angle (its cosine) are blended where they do: they are
-/// pieces of something round.
+/// Normals of triangles that meet at less than this angle (its cosine) are blended at their edge, as on a round
+/// surface.
 const ROUND: f64 = 0.8;
 
 /// An infinite plane: `Plane` in `shaders/render/wall.wgsl`.
@@ -37,7 +37,7 @@ pub(super) struct Triangle {
     pub b: Vec3,
     pub side: u32,
     pub c: Vec3,
-    /// How deep it is worn, over the deepest of all.
+    /// Depth of wear over the largest depth.
     pub worn: f32,
     /// Unit normals at the corners.
     pub normal_a: Vec3,
@@ -116,8 +116,8 @@ pub(super) fn edges(triangles: &[Triangle]) -> Vec<Edge> {
 /// Default colours of walls, sRGB: of planes, and of all others.
 const COLOURS: [[u8; 3]; 2] = [[179, 179, 177], [170, 181, 193]];
 
-/// Of each wall its colour, linear, and how much it hides: 0 for one that is not drawn, up to 1 for glass of that
-/// opacity, 2 for one that hides all that is behind it; 1 where nothing is said, and -1 for one that bodies are in.
+/// Colour of each wall, linear, and a code for its opacity: 0 for a wall that is not drawn, up to 1 for glass of that
+/// opacity, 2 for an opaque one; 1 if the scene says nothing, and -1 for a wall that bodies are in.
 pub(super) fn wall_looks(walls: &[Wall], view: &SceneView, is_vessel: &[bool]) -> Vec<Vec4> {
     let look = |(index, wall): (usize, &Wall)| {
         let look = view.wall(index);
@@ -201,7 +201,7 @@ pub(super) fn triangles(walls: &[Wall], anchors: &[DVec3], bodies: Bounds) -> Ve
     triangles
 }
 
-/// Says of triangles how deep they are worn, from the volumes (m³) that those of each wall have lost.
+/// Sets the wear depths of triangles from the volumes (m³) that each triangle has lost.
 pub(super) fn wear(triangles: &mut [Triangle], walls: &[Wall], volumes: &[Vec<f64>]) {
     let depths: Vec<Vec<f64>> = walls
         .iter()

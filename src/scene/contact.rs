@@ -23,8 +23,8 @@ pub const MAX_OVERLAP: f64 = 0.01;
 /// Tangential over normal stiffness unless the scene says otherwise: with it, a solid sphere's
 /// tangential and normal oscillations take the same time in a contact, for 1/m + r²/(2/5 m r²) = 7/2 1/m.
 pub const TANGENTIAL_RATIO: f64 = 2.0 / 7.0;
-/// Tangential over normal stiffness of the normal model `impulse`, and of its dashpots: together, spring and dashpot stop in one
-/// step what a solid sphere slips.
+/// Tangential over normal stiffness of the normal model `impulse`, and of its dashpots: together, spring and dashpot
+/// stop the slip of a solid sphere in one step.
 pub const IMPULSE_TANGENTIAL_RATIO: f64 = 1.0 / 7.0;
 /// Longest time step of the normal model `impulse` that is derived, as a part of sqrt(R/g).
 const PART_OF_FALL: f64 = 0.01;

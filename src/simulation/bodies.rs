@@ -1,4 +1,4 @@
-//! Single bodies: a caller adds them, takes them away, reads and sets them between steps.
+//! Single bodies: added, removed, read and set between steps.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::step::Patience;
 
 /// A body to be added.
 ///
-/// Position and orientation are those of the shape's own axes, as in a scene.
+/// Position and orientation refer to the shape's own axes, as in a scene.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NewBody {
@@ -28,13 +28,13 @@ pub struct NewBody {
     pub shape: ShapeHandle,
     /// Origin of the shape's own axes, m.
     pub position: DVec3,
-    /// World from the shape's own axes.
+    /// Rotation from the shape's own axes to the world.
     pub orientation: DQuat,
     /// Velocity of the centre of mass, m/s.
     pub velocity: DVec3,
     /// Angular velocity in the world frame, rad/s.
     pub angular_velocity: DVec3,
-    /// Whether it takes part in contacts and does not move.
+    /// Whether it is fixed: it takes part in contacts but does not move.
     pub fixed: bool,
     /// Its group.
     pub group: GroupHandle,
@@ -43,7 +43,7 @@ pub struct NewBody {
 }
 
 impl NewBody {
-    /// A body at rest, in the group of all bodies that are in no other.
+    /// A body at rest, in the group of all bodies that are in no other group.
     pub fn new(shape: ShapeHandle, position: DVec3) -> NewBody {
         NewBody {
             shape,
@@ -103,7 +103,7 @@ impl Simulation {
         Some(WallHandle::from_index(index))
     }
 
-    /// The group of this name; `all` is that of the bodies that are in no other.
+    /// The group of this name; `all` is the group of the bodies that are in no other.
     pub fn group(&self, name: &str) -> Option<GroupHandle> {
         let groups = &self.model.forces.groups;
         let index = groups.iter().position(|own| own.name == name)?;
@@ -117,13 +117,13 @@ impl Simulation {
         Some(ForceHandle::from_index(index))
     }
 
-    /// The bodies that there are now, in the order in which everything lists them.
+    /// The bodies now, in the order in which all lists have them.
     pub fn handles(&self) -> impl ExactSizeIterator<Item = BodyHandle> + '_ {
         let identities = self.state.identities.iter();
         identities.map(|body| BodyHandle::from_id(body.id))
     }
 
-    /// Where a body stands in that order, if it is there.
+    /// Index of a body in that order, if it exists.
     pub fn index_of(&self, body: BodyHandle) -> Option<usize> {
         let identities = &self.state.identities;
         let found = identities.binary_search_by_key(&body.id(), |own| own.id);
@@ -138,13 +138,13 @@ impl Simulation {
         Ok(self.spawn_many(&[body])?[0])
     }
 
-    /// Adds bodies before the next step; they get the next numbers in this order. Nothing asks whether they overlap
-    /// others.
+    /// Adds bodies before the next step; they get the next numbers in this order. Overlaps with others are not
+    /// checked.
     ///
     /// # Errors
-    /// If a number makes no sense, a shape or group does not exist, or the spheres of a shape are smaller or larger than
-    /// all those that the scene was made for: its bodies, its inlets, and the shapes that it names under `spawn`. If the
-    /// device has no memory for them. Then none is added.
+    /// If a number makes no sense; if a shape or group does not exist; if a sphere is smaller or larger than all
+    /// those of the scene's bodies, its inlets, and the shapes that it names under `spawn`; or if the device has no
+    /// memory for them. No body is added then.
     pub fn spawn_many(&mut self, bodies: &[NewBody]) -> Result<Vec<BodyHandle>> {
         let checked: Result<Vec<ModelBody>> = bodies.iter().map(|body| self.check(body)).collect();
         let first = self.state.traffic.next_id;
@@ -155,7 +155,7 @@ impl Simulation {
         Ok(handles)
     }
 
-    /// Takes a body away before the next step.
+    /// Removes a body before the next step.
     ///
     /// # Errors
     /// As [`Simulation::despawn_many`].
@@ -163,11 +163,11 @@ impl Simulation {
         self.despawn_many(&[body])
     }
 
-    /// Takes bodies away before the next step. What their contacts have dissipated stays in the energy balance; springs
+    /// Removes bodies before the next step. The energy that their contacts dissipated stays in the balance; springs
     /// and applied forces on them go with them.
     ///
     /// # Errors
-    /// If one of them is not there, or the device is lost. Then all stay.
+    /// If a body does not exist, or the device is lost. No body is removed then.
     pub fn despawn_many(&mut self, bodies: &[BodyHandle]) -> Result<()> {
         let place = |body: &BodyHandle| self.place_of(*body).map(|place| place as u32);
         let places: Result<Vec<u32>> = bodies.iter().map(place).collect();
@@ -182,7 +182,7 @@ impl Simulation {
         pollster::block_on(self.change(Patience::Block, Some(change)))
     }
 
-    /// A body as the scene would have it.
+    /// The body of the model that `body` asks for.
     fn check(&self, body: &NewBody) -> Result<ModelBody> {
         let refused = |sentence: String| Err(Error::Tuned(sentence));
         let NewBody {
@@ -248,7 +248,7 @@ impl Simulation {
         })
     }
 
-    /// Whether the search for contacts was made for spheres of these sizes.
+    /// Whether the search for contacts was set up for spheres of these sizes.
     fn takes(&self, clump: &Clump) -> bool {
         let (smallest, largest) = self.radii;
         let mut radii = clump.spheres.iter().map(|sphere| sphere.radius);
@@ -273,14 +273,14 @@ impl Simulation {
     /// A body as it is now.
     ///
     /// # Errors
-    /// If it is not there, or the device is lost.
+    /// If it does not exist, or the device is lost.
     pub fn body(&mut self, body: BodyHandle) -> Result<BodyState> {
         let place = self.place_of(body)?;
         self.body_at(place as u32)
     }
 
-    /// Puts a body somewhere else: the origin of its shape's own axes, m, and the world from these axes. It keeps its
-    /// velocities, and its contacts their history.
+    /// Moves a body: `position` is the origin of its shape's own axes, m; `orientation` rotates from these axes to
+    /// the world. The body keeps its velocities, and its contacts keep their histories.
     ///
     /// # Errors
     /// If it is not there, a number makes no sense, or the device is lost.
@@ -304,14 +304,14 @@ impl Simulation {
         self.state.stats[0].stale = 1;
         self.written(place);
         self.engine.write_stale(&self.state);
-        // What it lay on, or what lay on it, may be without it now.
+        // The bodies below and above it may have lost their support.
         self.wake()
     }
 
     /// Sets the velocity of a body's centre of mass, m/s.
     ///
     /// # Errors
-    /// If it is not there, is fixed, the velocity is not finite, or the device is lost.
+    /// If it does not exist, is fixed, the velocity is not finite, or the device is lost.
     pub fn set_velocity(&mut self, body: BodyHandle, velocity: DVec3) -> Result<()> {
         check_vector("velocity", velocity, "m/s")?;
         let place = self.read_to_push(body)?;
@@ -363,8 +363,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets the force, N, and the torque, N m, in the world frame, that act on a body's centre of mass from now on,
-    /// besides all else; zeros end that. They replace those of the call before.
+    /// Sets a force, N, and a torque, N m, in the world frame, that act on a body's centre of mass from now on,
+    /// besides all others. They replace those of the last call; zeros end them.
     ///
     /// # Errors
     /// As [`Simulation::set_velocity`], or if the device has no memory left.
@@ -380,7 +380,7 @@ impl Simulation {
         self.written(place);
         let starts = self.state.params.forces == 0;
         if starts {
-            // The pass that adds forces was left out until now.
+            // The pass that adds forces may have been left out until now.
             self.fetch(&Field::ALL)?;
             self.state.start_forces();
         }
@@ -391,11 +391,11 @@ impl Simulation {
         }
     }
 
-    /// Sets the force, N, and the torque, N m, of a force that the scene applies, in the axes in which the scene gives them. Its body,
-    /// point and times stay.
+    /// Sets the force, N, and the torque, N m, of an applied force of the scene, in the axes in which the scene gives
+    /// them. Its body, point and times stay.
     ///
     /// # Errors
-    /// As [`Simulation::set_velocity`], if its body has left, or if it is not one of this simulation.
+    /// As [`Simulation::set_velocity`], if its body has left, or if the force belongs to another simulation.
     pub fn set_force(&mut self, force: ForceHandle, value: DVec3, torque: DVec3) -> Result<()> {
         check_vector("force", value, "N")?;
         check_vector("torque", torque, "N m")?;
@@ -427,10 +427,10 @@ impl Simulation {
         self.engine.write_actions(&self.state)
     }
 
-    /// Fixes a body where it is, or frees it, at rest.
+    /// Fixes a body where it is, or frees it at rest.
     ///
     /// # Errors
-    /// If it is not there, or the device is lost.
+    /// If it does not exist, or the device is lost.
     pub fn set_fixed(&mut self, body: BodyHandle, fixed: bool) -> Result<()> {
         let place = self.read_to_set(body)?;
         self.state.identities[place].fixed = fixed;
@@ -442,7 +442,7 @@ impl Simulation {
     /// Puts a body into a group.
     ///
     /// # Errors
-    /// If the body or the group is not there, or the device is lost.
+    /// If the body or the group does not exist, or the device is lost.
     pub fn set_group(&mut self, body: BodyHandle, group: GroupHandle) -> Result<()> {
         let count = self.model.forces.groups.len();
         if group.index() >= count {
@@ -459,7 +459,7 @@ impl Simulation {
     /// Whether a body sleeps.
     ///
     /// # Errors
-    /// If it is not there, or the device is lost.
+    /// If it does not exist, or the device is lost.
     pub fn is_asleep(&mut self, body: BodyHandle) -> Result<bool> {
         let place = self.place_of(body)?;
         self.engine.read_body(place, &mut self.state)?;
@@ -475,14 +475,14 @@ impl Simulation {
         self.wake()
     }
 
-    /// Reads a body, which is then set and [`Simulation::written`].
+    /// Reads a body that the caller sets and passes to [`Simulation::written`].
     fn read_to_set(&mut self, body: BodyHandle) -> Result<usize> {
         let place = self.place_of(body)?;
         self.engine.read_body(place, &mut self.state)?;
         Ok(place)
     }
 
-    /// Reads a body that is to be moved, and refuses a fixed one.
+    /// Reads a body that the caller moves; an error if it is fixed.
     fn read_to_push(&mut self, body: BodyHandle) -> Result<usize> {
         let place = self.read_to_set(body)?;
         if self.state.identities[place].fixed {
@@ -501,7 +501,7 @@ impl Simulation {
         own.angular_momentum = (inertia * velocity).as_vec3();
     }
 
-    /// Gives the engine a body that was set; it wakes.
+    /// Gives the engine a changed body, and wakes it.
     fn written(&mut self, place: usize) {
         self.state.bodies[place].still = 0;
         self.engine.write_body(place, &self.state);

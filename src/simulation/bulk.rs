@@ -1,4 +1,4 @@
-//! What all bodies have, as arrays: one row a body, in the order of [`Simulation::handles`].
+//! State of all bodies as arrays: one row a body, in the order of [`Simulation::handles`].
 
 use glam::{DQuat, DVec3};
 
@@ -8,9 +8,9 @@ use crate::model::error::Result;
 use crate::state::layout::Body;
 use crate::state::{Field, angular_velocity, body_orientation};
 
-/// A number of an array: `f32` or `f64`.
+/// Element of an array: `f32` or `f64`.
 pub trait Number: Copy + sealed::Sealed {
-    /// The nearest one to `number`.
+    /// The nearest value to `number`.
     fn of(number: f64) -> Self;
 }
 
@@ -45,7 +45,7 @@ macro_rules! arrays {
         impl Simulation {$(
             $(#[$doc])*
             ///
-            /// `rows` is emptied, and filled in the order of [`Simulation::handles`]; its memory serves again.
+            /// `rows` is cleared and filled in the order of [`Simulation::handles`]; its memory is reused.
             ///
             /// # Errors
             /// If the device is lost.
@@ -59,7 +59,7 @@ macro_rules! arrays {
         impl Snapshot<'_> {$(
             $(#[$doc])*
             ///
-            /// `rows` is emptied, and filled in the order of the bodies; its memory serves again.
+            /// `rows` is cleared and filled in the order of the bodies; its memory is reused.
             pub fn $name<T: Number>(&self, rows: &mut Vec<$row>) {
                 rows.clear();
                 rows.extend((0..self.state.bodies.len()).map(|body| $get(self, body)));
@@ -73,7 +73,7 @@ arrays! {
     positions(Bodies) -> [T; 3] {
         |own: &Snapshot, body: usize| vector(own.state.position(&own.state.bodies[body]))
     }
-    /// Orientations as unit quaternions (x, y, z, w): the world from the shape's own axes.
+    /// Orientations as unit quaternions (x, y, z, w), from the shape's own axes to the world.
     orientations(Bodies) -> [T; 4] {
         |own: &Snapshot, body: usize| {
             let clump = &own.model.shapes[own.state.identities[body].shape];
@@ -102,8 +102,8 @@ arrays! {
 }
 
 impl Simulation {
-    /// The bodies as the engines have them, in the order of [`Simulation::handles`]: on the CPU engine the memory that it
-    /// works in.
+    /// The bodies as the engines store them, in the order of [`Simulation::handles`]; on the CPU engine, the memory
+    /// that it works in.
     ///
     /// # Errors
     /// If the device is lost.
@@ -112,7 +112,7 @@ impl Simulation {
         Ok(&self.state.bodies)
     }
 
-    /// Gives away the memory of [`Simulation::rows`] with what it has now. The simulation goes on in a copy.
+    /// Gives away the memory of [`Simulation::rows`] with its present contents. The simulation continues in a copy.
     pub fn give_rows(&mut self) -> Vec<Body> {
         let copy = self.state.bodies.clone();
         std::mem::replace(&mut self.state.bodies, copy)

@@ -12,14 +12,13 @@
 //! | | each of [`Header::sections`], one after the other: the bytes of a buffer of [`State`] |
 //! | 8 | XXH3 (64 bits) of the XXH3 of each MiB before, and of what is left of the last one |
 //!
-//! A section starts at the next multiple of 16 bytes, and so does the hash; the bytes in between are 0.
-//! Sections have the elements of [`crate::state::layout`] (on a machine that is little-endian, as all are
-//! that it runs on). All that a step carries over to the next is there: bodies, the neighbour lists
-//! with the history of each contact, the sums of dissipated energy with what rounding has left out of
-//! them, and `stats`, whose number of steps is the stream from which the rounding of a step draws.
-//! What follows from the scene is not there, nor what each step computes anew.
+//! A section starts at the next multiple of 16 bytes, and so does the hash; the bytes in between are 0. Sections have
+//! the elements of [`crate::state::layout`], little-endian, as all machines are that Rockfall runs on. The file has
+//! everything that a step carries over to the next: bodies, the neighbour lists with the history of each contact, the
+//! sums of dissipated energy with their rounding errors, and `stats`, whose step count selects the random numbers for
+//! the rounding of a step. It has neither data that follow from the scene nor data that each step computes anew.
 //!
-//! A reader checks the hash first, then that the layout of the buffers and the scene are those that it knows.
+//! A reader checks the hash first, and then that the layout of the buffers and the scene are those that it has.
 
 mod sound;
 
@@ -100,9 +99,9 @@ pub struct Header {
 /// A part of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
-    /// Name of a buffer of [`State`]; or `shape_of_body`, a `u32` for each body: the index of its shape,
-    /// that of its group from bit 26 on, and the highest bit if it is fixed; or `ids`, a `u64` for each body; or `places`, three `f64` for each
-    /// body, where faces count what passes: where it was at the last look, m.
+    /// Name of a buffer of [`State`], or one of these: `shape_of_body`, a `u32` a body with the index of its shape,
+    /// its group from bit 26 on, and the highest bit if it is fixed; `ids`, a `u64` a body; `places`, three `f64` a
+    /// body, its position at the last look, m, where faces count bodies.
     pub name: String,
     /// Length, bytes.
     pub bytes: u64,
@@ -113,7 +112,7 @@ pub struct Section {
 pub struct ShapeBefore {
     /// Its name.
     pub name: String,
-    /// Name of the material that its bodies have instead of that of the shape.
+    /// Name of the material of its bodies, if it is not that of the shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub material: Option<String>,
     /// Number of its spheres.
@@ -129,7 +128,7 @@ pub struct ShapeBefore {
 impl ShapeBefore {
     fn new(index: usize, model: &Model) -> ShapeBefore {
         let clump = &model.shapes[index];
-        // A shape of another material goes by the name of the one that it was made from.
+        // Shapes that differ in their material alone share the name of the first.
         let original = |other: &Clump| other.name == clump.name;
         let remade = model.shapes[..index].iter().any(original);
         ShapeBefore {
@@ -142,7 +141,7 @@ impl ShapeBefore {
         }
     }
 
-    /// Centre of mass in the shape's own axes, m, and shape axes from body frame.
+    /// Centre of mass in the shape's own axes, m, and rotation from the body frame to the shape's axes.
     pub(crate) fn frame(&self) -> (DVec3, DQuat) {
         (
             self.center_of_mass.into(),
@@ -181,7 +180,7 @@ pub(crate) struct BodyBefore {
     pub group: usize,
     /// Centre of mass, m.
     pub position: DVec3,
-    /// World from body frame.
+    /// Rotation from the body frame to the world.
     pub orientation: DQuat,
     /// m/s.
     pub velocity: DVec3,
@@ -194,20 +193,20 @@ pub(crate) struct BodyBefore {
 const SHAPES: &str = "shape_of_body";
 /// Name of the section that has the ids of the bodies.
 const IDS: &str = "ids";
-/// Name of the section that has where bodies were at the last look.
+/// Name of the section with the positions of bodies at the last look.
 const PLACES: &str = "places";
 /// Marks a fixed body in `SHAPES`.
 const FIXED: u32 = 1 << 31;
-/// The bits below that are the group, from this one on; all others are the shape.
+/// Lowest bit of the group, which ends below the bit of `FIXED`; the lower bits are the shape.
 const GROUP_SHIFT: u32 = 26;
 const SHAPE_BITS: u32 = (1 << GROUP_SHIFT) - 1;
 
-/// Of an element of `shape_of_body`, the group.
+/// Group of an element of `shape_of_body`.
 fn group_of(shape: u32) -> usize {
     ((shape & !FIXED) >> GROUP_SHIFT) as usize
 }
 
-/// A checkpoint that was read: it is whole, and of this version of Rockfall.
+/// A checkpoint read from a file: complete, and of this version's format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// Header.
@@ -244,10 +243,10 @@ pub fn encode(
 
 /// Contents of a checkpoint, and their places.
 struct Outline<'a> {
-    /// All that is before the sections.
+    /// Everything before the sections.
     head: Vec<u8>,
     sections: Vec<Placed<'a>>,
-    /// Where the hash is.
+    /// Offset of the hash.
     end: u64,
 }
 
@@ -346,12 +345,12 @@ impl Outline<'_> {
     }
 }
 
-/// Hash of what is before it in the file of a checkpoint.
+/// Hash of the bytes that precede it in a checkpoint file.
 pub fn hash(bytes: &[u8]) -> u64 {
     math::hash::hash(bytes)
 }
 
-/// The error of a checkpoint that is whole, but whose contents cannot be.
+/// The error of a checkpoint that is complete but has impossible contents.
 fn damaged(found: String) -> String {
     format!(
         "found {found}, expected a state as a run leaves it; the file was damaged before it was written, \
@@ -370,7 +369,7 @@ pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// Counts and hashes what it passes on.
+/// A writer that counts and hashes its bytes.
 struct Hashed<'a, W> {
     writer: &'a mut W,
     hash: Hasher,
@@ -402,8 +401,8 @@ impl Checkpoint {
     /// Reads the bytes of a checkpoint; `file` is named in errors.
     ///
     /// # Errors
-    /// If they are no checkpoint, are not whole, or were written by a version of Rockfall with another format or other
-    /// buffers.
+    /// If they are no checkpoint, are incomplete, or were written by a version of Rockfall with another format or
+    /// other buffers.
     pub fn decode(bytes: Vec<u8>, file: &Path) -> Result<Checkpoint> {
         Checkpoint::parse(bytes).map_err(|problem| Error::Checkpoint {
             file: file.to_owned(),
@@ -489,7 +488,7 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 
-    /// The bytes of a section; empty if there is none of that name.
+    /// The bytes of a section; empty if no section has this name.
     fn section(&self, name: &str) -> &[u8] {
         let sections = self.header.sections.iter().zip(&self.starts);
         let mut named = sections.filter(|(section, _)| section.name == name);
@@ -506,7 +505,7 @@ impl Checkpoint {
             .collect()
     }
 
-    /// The bodies, for a run that starts with them.
+    /// The bodies, for a run that starts from them.
     pub(crate) fn bodies(&self) -> impl ExactSizeIterator<Item = BodyBefore> + '_ {
         let mut state = State {
             origin: DVec3::from_array(self.header.origin),
@@ -522,7 +521,7 @@ impl Checkpoint {
             let index = (shape & SHAPE_BITS) as usize;
             let fixed = shape & FIXED != 0;
             let inertia = match fixed {
-                // As a kinematic body turns.
+                // A fixed body has its angular velocity in place of its angular momentum.
                 true => DVec3::ONE,
                 false => DVec3::from_array(self.header.shapes[index].inertia),
             };
@@ -539,7 +538,7 @@ impl Checkpoint {
         })
     }
 
-    /// Whether there is a body in each of the groups.
+    /// Whether each group has a body.
     pub(crate) fn used_groups(&self) -> Vec<bool> {
         let mut used = vec![false; self.header.groups.len().max(1)];
         for shape in self.elements::<u32>(SHAPES) {
@@ -550,7 +549,7 @@ impl Checkpoint {
         used
     }
 
-    /// Whether there is a body of each of the shapes.
+    /// Whether each shape has a body.
     pub(crate) fn used_shapes(&self) -> Vec<bool> {
         let mut used = vec![false; self.header.shapes.len()];
         for shape in self.elements::<u32>(SHAPES) {
@@ -559,7 +558,7 @@ impl Checkpoint {
         used
     }
 
-    /// Where each wall was.
+    /// Pose of each wall.
     fn wall_poses(&self) -> Vec<Pose> {
         let origin = DVec3::from_array(self.header.origin);
         let cell_size = Vec3::from_array(self.header.cell_size).as_dvec3();
@@ -571,8 +570,8 @@ impl Checkpoint {
         walls[..self.header.walls.len()].iter().map(pose).collect()
     }
 
-    /// Which of the walls of this run each of `walls` was, if it was one, and of which facet of the new
-    /// walls each facet of the old ones is.
+    /// For each of `walls`, its index in the old run, if it was there; and for each facet of the old run, its index
+    /// among the facets of `walls`.
     pub(crate) fn walls_in(&self, walls: &[Wall]) -> (Vec<Option<usize>>, Vec<Option<u32>>) {
         let poses = self.wall_poses();
         let before = &self.header.walls;
@@ -617,8 +616,8 @@ impl Checkpoint {
         (wall_of, facet_of)
     }
 
-    /// The histories of the contacts of the bodies in `kept`, in increasing order, with each other and with
-    /// walls; `facet_of` gives the index that each facet of a wall of the old run has in the new one.
+    /// Histories of the contacts of the bodies in `kept` (indices in increasing order) with each other and with
+    /// walls; `facet_of` gives the new index of each old facet.
     pub(crate) fn contact_history(
         &self,
         kept: &[usize],
@@ -631,7 +630,7 @@ impl Checkpoint {
         let starts: Vec<u32> = self.elements(Field::NeighbourStarts.name());
         let entries: Vec<u32> = self.elements(Field::Neighbours.name());
         let elements: Vec<Vec4> = self.elements(Field::History.name());
-        // The spheres that are left, in the order that they have now and had before.
+        // The remaining spheres, by their new and old indices.
         let spheres_of = |shape: u32| self.header.shapes[(shape & SHAPE_BITS) as usize].spheres;
         let mut new_index = vec![None; starts.len() - 1];
         let (mut first, mut next, mut left) = (0, 0, kept.iter().peekable());
@@ -676,11 +675,10 @@ impl Checkpoint {
         Some(history)
     }
 
-    /// Takes a simulation to where the one that wrote this was.
+    /// Takes a simulation to the state of the one that wrote this checkpoint.
     ///
     /// # Errors
-    /// If it is one of another scene, or the device has no memory for the state. `file` is named in
-    /// the error.
+    /// If the checkpoint is of another scene, or the device has no memory for the state. The error names `file`.
     pub fn restore(&self, simulation: &mut Simulation, file: &Path) -> Result<()> {
         let model = simulation.model();
         let found = &self.header;
@@ -717,7 +715,7 @@ impl Checkpoint {
                 ..ModelBody::default()
             };
             match fixed {
-                // What is fixed and moves is kinematic.
+                // A fixed body that moves is kinematic.
                 true => ModelBody {
                     velocity: body.velocity.as_dvec3(),
                     angular_velocity: body.angular_momentum.as_dvec3(),
@@ -756,8 +754,8 @@ impl Checkpoint {
 }
 
 impl Simulation {
-    /// The bytes of a [checkpoint](crate::simulation::checkpoint) of the state as it is now, from which
-    /// [`Checkpoint::decode`] and [`Checkpoint::restore`] go on.
+    /// The bytes of a [checkpoint](crate::simulation::checkpoint) of the present state, for [`Checkpoint::decode`]
+    /// and [`Checkpoint::restore`].
     ///
     /// # Errors
     /// If the device is lost.
@@ -769,13 +767,13 @@ impl Simulation {
         Ok(bytes)
     }
 
-    /// Whether the state is with the ranks of a cluster, which write a checkpoint together.
+    /// Whether the ranks of a cluster hold the state; they write a checkpoint together.
     pub(crate) fn is_spread(&self) -> bool {
         self.engine.is_spread(Field::Bodies)
     }
 
-    /// Has the ranks of a cluster write all of a checkpoint but the hash at its end, each what it has, to a file that is there and
-    /// empty. It has reached the disk when this returns the hash.
+    /// Makes the ranks of a cluster write a checkpoint without its final hash to an existing, empty file; each rank
+    /// writes its part. The data are on disk when this returns the hash.
     ///
     /// # Errors
     /// If a rank cannot write.
@@ -813,12 +811,12 @@ impl Simulation {
     }
 }
 
-/// Hash of how the buffers are laid out, of which both engines have the same.
+/// Hash of the layout of the buffers, which is the same on both engines.
 fn layout() -> String {
     hex(xxh3_64(crate::state::layout::WGSL.as_bytes()))
 }
 
-/// A hash as it is written.
+/// A hash as 16 hexadecimal digits.
 pub(crate) fn hex(hash: u64) -> String {
     format!("{hash:016x}")
 }

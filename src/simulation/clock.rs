@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::step::clock::Clock;
 use crate::step::cpu::CpuEngine;
 
-/// Gives the engine a clock where the standard library has one.
+/// Gives the engine a clock if the standard library has one.
 pub(super) fn with_system_clock(engine: CpuEngine) -> CpuEngine {
     match system() {
         Some(clock) => engine.with_clock(clock),
@@ -14,7 +14,7 @@ pub(super) fn with_system_clock(engine: CpuEngine) -> CpuEngine {
     }
 }
 
-/// A clock where the standard library has one: in a browser, it does not.
+/// A clock if the standard library has one; it has none in a browser.
 pub(super) fn system() -> Option<Clock> {
     let none = cfg!(all(target_family = "wasm", target_os = "unknown"));
     (!none).then_some(since_first_call)

@@ -13,18 +13,18 @@ use crate::state::{Field, State, least_period};
 use crate::step::Patience;
 
 impl Simulation {
-    /// How far the periodic box has deformed at the last look at it, and its stress then; None of one that never does.
+    /// Strains and stress of the periodic box at the last look; `None` if it never deforms.
     pub fn deformation(&self) -> Option<&Deformation> {
         self.state.traffic.deformation.as_ref()
     }
 
-    /// The number of steps after which the host looks at the box next.
+    /// The number of steps after which the host next looks at the box.
     pub(super) fn next_deformation(&self) -> Option<u64> {
         self.state.traffic.deformation?;
         Some((self.steps / LOOK + 1) * LOOK)
     }
 
-    /// Looks at the box, if it is time to: at the start, every [`LOOK`] steps, and where a stage `begins`.
+    /// Looks at the box if a look is due: at the start, every [`LOOK`] steps, and where a stage `begins`.
     pub(super) async fn deform(&mut self, patience: Patience, begins: bool) -> Result<()> {
         let Some(mut now) = self.state.traffic.deformation else {
             return Ok(());
@@ -56,10 +56,10 @@ impl Simulation {
         Ok(())
     }
 
-    /// Has the model's domain be as long as the box is now.
+    /// Gives the model's domain the present sides of the box.
     fn set_sides(&mut self, now: &Deformation) -> Result<()> {
         let model = Arc::make_mut(&mut self.model);
-        // What a box has become follows from what it was.
+        // The present sides follow from the scene, so the hash of the model stays.
         model.stages.keep_hash(model.hash());
         let least = least_period(model);
         let Some(domain) = &mut model.domain else {
@@ -81,21 +81,21 @@ impl Simulation {
         Ok(())
     }
 
-    /// Has the box be as a state has it that was restored after `steps` steps.
+    /// Gives the box the sides of the state that was restored after `steps` steps.
     pub(super) fn restore_deformation(&mut self) {
         let Some(now) = self.state.traffic.deformation else {
             return;
         };
-        // That of the last step: what was fetched is of it.
+        // The fetched state is that of the last step, so its deformation is, too.
         let last = self.steps.saturating_sub(1).max(now.step);
         self.state.set_deformation(&self.model, &now, last);
-        // It was as long before.
+        // The box had these sides before, so they are not too short.
         let _ = self.set_sides(&now);
     }
 }
 
-/// The sum of the flux of momentum, m v v, and of forces times branch vectors, − F d, J: over the volume, it is the stress, where
-/// compression is positive.
+/// Sum of the momentum flux, m v v, and of forces times branch vectors, −F d, J. Divided by the volume it is the
+/// stress, positive in compression.
 fn flux(model: &Model, state: &State) -> DMat3 {
     let outer = |a: DVec3, b: DVec3| DMat3::from_cols(a * b.x, a * b.y, a * b.z);
     let mut sum = DMat3::ZERO;

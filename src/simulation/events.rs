@@ -13,13 +13,13 @@ use crate::step::Patience;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Event {
-    /// Two bodies touch that did not before; the first is the one with the smaller number.
+    /// Two bodies that did not touch before touch; the first has the smaller number.
     ContactBegan([BodyHandle; 2]),
-    /// Two bodies do not touch any more.
+    /// Two bodies no longer touch.
     ContactEnded([BodyHandle; 2]),
     /// A body touches a wall that it did not touch before.
     WallContactBegan(WallHandle, BodyHandle),
-    /// A body does not touch a wall any more.
+    /// A body no longer touches a wall.
     WallContactEnded(WallHandle, BodyHandle),
     /// A body came in through an inlet, or as a fragment of one that burst.
     BodyEntered(BodyHandle),
@@ -32,7 +32,7 @@ pub enum Event {
 /// Two things that touch.
 type Touch = Event;
 
-/// Events that a caller wants to hear of.
+/// Events that a caller has asked for.
 #[derive(Debug, Default)]
 pub(super) struct Ears {
     /// Pairs of groups.
@@ -40,9 +40,9 @@ pub(super) struct Ears {
     walls: BTreeSet<WallHandle>,
     flow: bool,
     bonds: bool,
-    /// The bonds that were broken at the last look, by their numbers in the model.
+    /// Bonds that were broken at the last look, by their numbers in the model.
     broken: BTreeSet<usize>,
-    /// Steps from one look at contacts to the next; 0 for one at the end of each call.
+    /// Steps from one look at contacts to the next; 0 for a look only at the end of each call.
     every: u64,
     /// Pairs that touched at the last look.
     touching: BTreeSet<Touch>,
@@ -54,13 +54,13 @@ impl Ears {
         !self.groups.is_empty() || !self.walls.is_empty()
     }
 
-    /// The first step after `step` at whose end to look at contacts.
+    /// The next step after `step` that ends with a look at contacts.
     pub(super) fn next(&self, step: u64) -> Option<u64> {
         ((self.hear_contacts() || self.bonds) && self.every > 0)
             .then(|| (step / self.every + 1) * self.every)
     }
 
-    /// Bodies have come and gone between steps, not by a call of the caller's.
+    /// Records bodies that came or left between steps without a call of the caller's.
     pub(super) fn come_and_go(
         &mut self,
         gone: impl Iterator<Item = u64>,
@@ -75,7 +75,7 @@ impl Ears {
 }
 
 impl Simulation {
-    /// From now on, tells of contacts between bodies of two groups, which may be the same: see [`Simulation::events`].
+    /// Reports contacts between bodies of two groups (or of one) from now on: see [`Simulation::events`].
     ///
     /// # Errors
     /// If a group does not exist.
@@ -91,7 +91,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// From now on, tells of contacts of bodies with a wall: see [`Simulation::events`].
+    /// Reports contacts of bodies with a wall from now on: see [`Simulation::events`].
     ///
     /// # Errors
     /// If the wall does not exist.
@@ -101,30 +101,31 @@ impl Simulation {
         Ok(())
     }
 
-    /// From now on, tells of bodies that inlets, outlets and explosions bring and take.
+    /// Reports bodies that inlets, outlets and explosions add and remove from now on.
     pub fn watch_flow(&mut self) {
         self.ears.flow = true;
     }
 
-    /// From now on, tells of bonds that break: see [`Simulation::events`]. When, where and with what energy they did
-    /// [`Simulation::bonds`] has.
+    /// Reports bonds that break from now on: see [`Simulation::events`]. [`Simulation::bonds`] has the time, place
+    /// and energy of each break.
     pub fn watch_bonds(&mut self) {
         self.ears.bonds = true;
     }
 
-    /// Looks at contacts and bonds at the end of every `steps`th step, besides the end of each call of [`Simulation::step`]; 0, as
-    /// at the start, for the latter alone. A contact that begins and ends between two looks is not told of. Each look
-    /// costs about as much as a step, and on a GPU the way of the contacts to the host.
+    /// Sets how often contacts and bonds are checked: at the end of every `steps`th step as well as at the end of
+    /// each call of [`Simulation::step`]; 0, the value at the start, for the latter alone. A contact that begins and
+    /// ends between two checks is not reported. A check costs about as much as a step, and on a GPU also a copy of
+    /// the contacts to the host.
     pub fn set_event_interval(&mut self, steps: u64) {
         self.ears.every = steps;
     }
 
-    /// Events since the last call, look by look; of one look, in the order of [`Event`].
+    /// Events since the last call, check by check; within a check, in the order of [`Event`].
     pub fn events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.ears.events)
     }
 
-    /// Looks at contacts, if somebody wants to know.
+    /// Checks contacts, if a caller has asked for them.
     pub(super) async fn listen(&mut self, patience: Patience) -> Result<()> {
         if self.ears.bonds {
             self.listen_to_bonds(patience).await?;
@@ -188,7 +189,7 @@ impl Simulation {
     }
 }
 
-/// The end of what has begun.
+/// The event that ends this contact.
 fn ended(touch: &Touch) -> Event {
     match *touch {
         Event::ContactBegan(bodies) => Event::ContactEnded(bodies),

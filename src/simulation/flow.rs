@@ -1,4 +1,4 @@
-//! Bodies that come in, go out and burst between steps; what is defined in [`mod@crate::model::flow`], carried out.
+//! Bodies that come in, go out and burst between steps, as [`mod@crate::model::flow`] defines it.
 
 use glam::{DMat3, DVec3};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::model::{Model, ModelBody};
 use crate::simulation::network::{Partner, contacts};
 use crate::state::{Dissipated, State, body_orientation};
 
-/// Changes that a look asks for.
+/// Changes of the bodies after a look.
 pub(crate) struct Change {
     /// Indices of the bodies that go, in increasing order.
     pub gone: Vec<u32>,
@@ -19,7 +19,7 @@ pub(crate) struct Change {
 }
 
 impl Traffic {
-    /// Indices of the bodies of `state` that are to burst before the step after `steps`.
+    /// Indices of the bodies of `state` that burst before the step after `steps`.
     pub(crate) fn bursting(&self, model: &Model, state: &State, steps: u64) -> Vec<usize> {
         let explosions = model.flow.explosions.iter().zip(&self.exploded);
         let due = explosions.filter(|(explosion, exploded)| {
@@ -32,8 +32,8 @@ impl Traffic {
         due.filter_map(|explosion| place(explosion).ok()).collect()
     }
 
-    /// Bursts the bodies of `state` that are to burst before the step after `steps`. Returns what is to be changed,
-    /// if anything: of bodies that are gone by then, nothing.
+    /// Bursts the bodies of `state` that are due before the step after `steps`. Returns the changes, if any; a body
+    /// that has already left changes nothing.
     pub(crate) fn explode(&mut self, model: &Model, state: &State, steps: u64) -> Option<Change> {
         let mut change = Change {
             gone: Vec::new(),
@@ -62,7 +62,7 @@ impl Traffic {
         Some(change)
     }
 
-    /// Bursts the bodies of `state` whose load exceeds their strength. Returns what is to be changed, if anything.
+    /// Bursts the bodies of `state` whose load exceeds their strength. Returns the changes, if any.
     pub(crate) fn shatter(&mut self, model: &Model, state: &State) -> Option<Change> {
         let rule = |body: usize| {
             let shape = state.identities[body].shape;
@@ -113,7 +113,7 @@ impl Traffic {
         Some(change)
     }
 
-    /// Keeps what it knows of bodies in the order of these after a change that is no look.
+    /// Updates the stored positions after a change between two looks.
     pub(crate) fn follow(&mut self, change: &Change) {
         if !self.places.is_empty() {
             let stays = |index: &u32| change.gone.binary_search(index).is_err();
@@ -123,8 +123,8 @@ impl Traffic {
         }
     }
 
-    /// Looks at the bodies of `state` before the step after `steps`, and counts. Returns what is to be
-    /// changed, if anything. `walls` are those of the model, where they are.
+    /// Takes the look before the step after `steps`, and counts the bodies that passed. Returns the changes, if any.
+    /// `walls` are the present walls of the model.
     pub(crate) fn look(
         &mut self,
         model: &Model,
@@ -141,7 +141,7 @@ impl Traffic {
         let mass = |body: usize| model.shapes[state.identities[body].shape].mass;
         for (probe, passed) in flow.probes.iter().zip(&mut self.passed) {
             for (body, (before, now)) in self.places.iter().zip(&places).enumerate() {
-                // Across a seam, from the image that is nearest to where it is now.
+                // Across a periodic boundary, the image nearest to the present position.
                 let before = *now - state.nearest(*now - *before);
                 match probe.region.passing(before, *now) {
                     Some(true) => passed.forward.add(mass(body)),
@@ -200,7 +200,7 @@ impl Traffic {
                 self.next_id += 1;
             }
         }
-        // Of those that burst, or that somebody took away, too.
+        // `arrivals` may also have bodies that burst or that a caller removed.
         if self.arrivals.len() > 2 * (places.len() + new.len()) {
             let there = |id: &u64| {
                 let identities = &state.identities;
@@ -226,10 +226,10 @@ impl Traffic {
 impl Explosion {
     /// Fragments of the body `index`.
     ///
-    /// All fragments together have its momentum and, about their centre of mass, its angular momentum: they start as
-    /// parts of one rigid body, and are pushed outwards from that centre, all at the same speed less the mean. So
-    /// the momenta of the pushes add up to zero, and so do their angular momenta, each of which is parallel to
-    /// its arm but for the mean, the arms of which add up to zero.
+    /// Together they have its momentum, and its angular momentum about the centre of mass. Each starts with the
+    /// velocity that its point of the rigid body has, plus a push of the same speed outwards from the centre, less
+    /// the mean of all pushes. So the pushes carry no momentum. They carry no angular momentum either: each push is
+    /// parallel to its arm, and the arms to which the mean is applied add up to zero.
     pub(super) fn burst(&self, model: &Model, state: &State, index: usize) -> Vec<ModelBody> {
         let body = &state.bodies[index];
         let (place, turn) = (state.position(body), body_orientation(body));
@@ -275,14 +275,14 @@ fn properties(clump: &Clump) -> MassProperties {
     }
 }
 
-/// Reading of a probe: the bodies in it that are not fixed.
+/// Reading of a probe, over the bodies in it that are not fixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Seen {
     /// Number of bodies in it.
     pub bodies: u64,
     /// Their mass, kg.
     pub mass: f64,
-    /// Mean of their velocities, by mass, m/s; 0 without any.
+    /// Mean velocity weighted by mass, m/s; 0 without bodies.
     pub velocity: [f64; 3],
 }
 

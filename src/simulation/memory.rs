@@ -1,4 +1,5 @@
-//! How much memory a scene takes on the host, and how much there is: to refuse in time what would be killed later.
+//! The memory that a scene needs on the host and that is available, to refuse a scene before the system kills the
+//! process.
 
 use std::fs;
 use std::path::Path;
@@ -15,16 +16,16 @@ const SPHERE: u64 = 300;
 const HISTORY: u64 = 110;
 /// Bytes of a sphere while a scene is made ready.
 pub(crate) const PREPARED: u64 = 300;
-/// Scenes of fewer spheres are not looked at.
+/// Scenes of fewer spheres are not checked.
 pub(crate) const FEW: u64 = 100_000;
 
-/// Bytes that the CPU engine takes for a model, about.
+/// Approximate bytes that the CPU engine needs for a model.
 fn needed(model: &Model) -> u64 {
     let sphere = SPHERE + HISTORY * u64::from(history_size(model));
     BODY * model.bodies.len() as u64 + sphere * model.sphere_count() as u64
 }
 
-/// Refuses a model that the CPU engine has no memory for on this machine.
+/// Refuses a model that needs more memory in the CPU engine than this machine has.
 pub(super) fn check(model: &Model) -> Result<()> {
     let spheres = model.sphere_count() as u64;
     if spheres < FEW {
@@ -41,14 +42,14 @@ pub(super) fn check(model: &Model) -> Result<()> {
     }
 }
 
-/// Bytes that programs can still take on this machine; None where the system does not say.
+/// Bytes that this machine can still allocate; `None` where the system does not report it.
 pub(crate) fn available() -> Option<u64> {
     let of_machine = of_machine(&fs::read_to_string("/proc/meminfo").ok()?)?;
     let of_group = of_group("/sys/fs/cgroup".as_ref());
     Some(of_group.map_or(of_machine, |group| group.min(of_machine)))
 }
 
-/// Bytes that `/proc/meminfo` says are available.
+/// Available bytes according to `/proc/meminfo`.
 fn of_machine(text: &str) -> Option<u64> {
     let line = text
         .lines()
@@ -57,12 +58,12 @@ fn of_machine(text: &str) -> Option<u64> {
     kilobytes.checked_mul(1024)
 }
 
-/// Bytes that the group of processes may still take, as containers limit it.
+/// Bytes that the control group still allows, which is how containers limit memory.
 fn of_group(folder: &Path) -> Option<u64> {
     let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
     let most: u64 = read("memory.max")?.trim().parse().ok()?;
     let used: u64 = read("memory.current")?.trim().parse().ok()?;
-    // What is kept of files makes room.
+    // The system frees its cache of files when a process needs memory.
     let stat = read("memory.stat")?;
     let files = stat
         .lines()

@@ -62,20 +62,20 @@ pub enum Backend {
     Gpu,
     /// The CPU.
     Cpu,
-    /// The reference: plain, on one thread, and slow. In single precision it has the bits of the CPU engine.
+    /// The plain reference: one thread, and slow. In single precision it gives the bits of the CPU engine.
     Reference(Precision),
 }
 
-/// How precisely the reference reckons.
+/// Precision of the reference.
 ///
-/// In double precision the steps are the same, and numbers have 53 bits instead of 24. What the host has of the state is rounded
-/// to single precision all the same, so [`Simulation::bodies`], summaries, output and checkpoints are. A run that is resumed goes
-/// on from there.
+/// Double precision takes the same steps with numbers of 53 bits instead of 24. The host's copy of the state is
+/// rounded to single precision, and so are [`Simulation::bodies`], summaries, output and checkpoints. A resumed run
+/// starts from these rounded values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Precision {
-    /// Single precision, as the other engines have it.
+    /// Single precision, as on the other engines.
     #[default]
     Single,
     /// Double precision.
@@ -87,12 +87,12 @@ pub enum Precision {
 pub struct Options {
     /// Which engine to use.
     pub backend: Backend,
-    /// Part of the name of the adapter to use; it may name a software one, which is not used
-    /// otherwise. With [`Backend::Auto`], naming an adapter asks for the GPU engine.
+    /// Part of the name of the adapter to use. Only if it names a software adapter is that one used. With
+    /// [`Backend::Auto`], a name asks for the GPU engine.
     pub adapter: Option<String>,
     /// Threads of the CPU engine; all cores by default. On a cluster, those of each rank.
     pub threads: Option<usize>,
-    /// The ranks of a cluster to run on, of which this is rank 0.
+    /// The cluster to run on; this process is its rank 0.
     #[cfg(all(feature = "cpu", feature = "gpu"))]
     pub cluster: Option<Cluster>,
 }
@@ -135,7 +135,7 @@ impl Options {
         }
     }
 
-    /// An error where these ask for a GPU.
+    /// An error if the options ask for a GPU.
     #[cfg(not(feature = "gpu"))]
     fn check_without_gpu(&self) -> Result<()> {
         match self.backend {
@@ -149,29 +149,29 @@ impl Options {
     }
 }
 
-/// Steps after which the engines' count of them, of 32 bits, starts again from 0.
+/// Number of steps at which the 32-bit step counters of the engines return to 0.
 const EPOCH: u64 = 1 << 32;
 
-/// A simulation: a model, the engine that steps it, and how far it has come.
+/// A simulation: a model, the engine that steps it, and the number of steps taken.
 pub struct Simulation {
     model: Arc<Model>,
-    /// The state itself with the CPU engine, and the host's copy of it with others.
+    /// With the CPU engine the state itself, with others the host's copy of it.
     state: State,
     engine: Box<dyn Engine>,
     steps: u64,
     /// Bodies that are sampled, by their ids.
     trace: Option<Trace>,
     samples: Vec<Sample>,
-    /// The walls, for inlets to ask where there is room.
+    /// The walls; inlets use them to find free space.
     wall_probes: Vec<wall::Probe>,
-    /// Meshes that wear; found when they are first needed.
+    /// Meshes that wear; set when first needed.
     worn: Vec<wear::Worn>,
     sphere_steps: u64,
-    /// Smallest and largest radius that the search for contacts was made for, m.
+    /// Smallest and largest radius for which the search for contacts was set up, m.
     radii: (f64, f64),
     ears: Ears,
     canceller: Canceller,
-    /// The model before stages changed it, if there are any.
+    /// The model before stages changed it, if it has stages.
     first_model: Option<Arc<Model>>,
 }
 
@@ -179,7 +179,7 @@ impl Simulation {
     /// Starts a simulation of `model`.
     ///
     /// # Errors
-    /// If the backend asked for cannot be had, or cannot hold the model.
+    /// If the requested backend is not available, or cannot hold the model.
     ///
     /// # Examples
     /// See the [crate's page](crate).
@@ -233,8 +233,8 @@ impl Simulation {
         ))
     }
 
-    /// Starts a simulation on the ranks of a cluster, each on the CPU engine with `threads` threads (as many as it has cores for
-    /// if `None`). This is rank 0; the others [serve](serve_rank).
+    /// Starts a simulation on the ranks of a cluster. Each rank runs the CPU engine on `threads` threads (if `None`,
+    /// one for each of its cores). This is rank 0; the others [serve](serve_rank).
     ///
     /// # Errors
     /// As [`Simulation::on_cpu`].
@@ -252,7 +252,7 @@ impl Simulation {
         Ok(Self::start(state, model, engine))
     }
 
-    /// Cost of the steps on a cluster; None on one machine.
+    /// Cost of the steps on a cluster; `None` on one machine.
     pub fn cluster_cost(&mut self) -> Option<ClusterCost> {
         self.engine.cluster_cost()
     }
@@ -285,7 +285,7 @@ impl Simulation {
         pollster::block_on(Self::on_gpu_async(model, context))
     }
 
-    /// [`Simulation::on_gpu`] for those who cannot block, as in a browser.
+    /// [`Simulation::on_gpu`] for callers that cannot block, as in a browser.
     ///
     /// # Errors
     /// As [`Simulation::on_gpu`].
@@ -322,9 +322,9 @@ impl Simulation {
         }
     }
 
-    /// Has a new engine take the place of one whose device was lost ([`Error::Lost`]): it opens the device anew, or another one
-    /// if `options` leave the choice. The simulation stands at its start then; [restore](Simulation::restore) takes it to where
-    /// it was. Its [canceller](Simulation::canceller) and its trace are those of before.
+    /// Replaces an engine whose device was lost ([`Error::Lost`]). It opens the same device again, or another one if
+    /// `options` leave the choice. The simulation is then at its start; [`Simulation::restore`] takes it back to
+    /// where it was. It keeps its [canceller](Simulation::canceller) and its trace.
     ///
     /// # Errors
     /// As [`Simulation::new`].
@@ -346,7 +346,7 @@ impl Simulation {
         &self.model
     }
 
-    /// The model, to be kept beside the simulation.
+    /// The model, shared.
     pub fn shared_model(&self) -> Arc<Model> {
         Arc::clone(&self.model)
     }
@@ -361,14 +361,14 @@ impl Simulation {
         self.engine.device()
     }
 
-    /// The GPU engine, if it runs on that.
+    /// The GPU engine, if the simulation runs on it.
     #[cfg(feature = "gpu")]
     pub fn gpu(&self) -> Option<&GpuEngine> {
         self.engine.as_gpu()
     }
 
-    /// The state as the host has it: with the CPU engine the state itself, with the GPU engine what
-    /// was last asked for.
+    /// The host's copy of the state: with the CPU engine the state itself, with the GPU engine the buffers that were
+    /// last fetched.
     pub fn on_host(&self) -> &State {
         &self.state
     }
@@ -383,7 +383,7 @@ impl Simulation {
         self.fetched().time()
     }
 
-    /// Number of bodies that there are now.
+    /// Number of bodies now.
     pub fn body_count(&self) -> usize {
         self.state.bodies.len()
     }
@@ -393,7 +393,7 @@ impl Simulation {
         self.state.spheres.len()
     }
 
-    /// Spheres times steps, of all steps that this simulation has taken.
+    /// Spheres times steps, over all steps taken.
     pub fn sphere_steps(&self) -> u64 {
         self.sphere_steps
     }
@@ -406,18 +406,18 @@ impl Simulation {
     /// Takes `steps` steps and waits for them.
     ///
     /// # Errors
-    /// If a body moves too fast to be followed, if somebody [cancels](Simulation::canceller), or if the device is lost. In
-    /// the first case the simulation stands at the end of the step in which it did, and takes no more until it is
-    /// [restored](Simulation::restore).
+    /// If a body moves too fast to be followed, if the steps are [cancelled](Simulation::canceller), or if the device
+    /// is lost. After a body that is too fast, the simulation stands at the end of that step and takes no more steps
+    /// until it is [restored](Simulation::restore).
     pub fn step(&mut self, steps: u64) -> Result<()> {
         pollster::block_on(self.step_by(Patience::Block, steps))
     }
 
-    /// [`Simulation::step`] for those who cannot block, as in a browser: the future is pending while a GPU works.
-    /// Outside of a browser it asks to be polled again at once. An engine on the CPU takes the steps when it is polled.
+    /// [`Simulation::step`] for callers that cannot block, as in a browser: the future is pending while a GPU works.
+    /// Outside a browser it asks to be polled again at once. An engine on the CPU takes the steps when it is polled.
     ///
-    /// If it is dropped before it is done, steps are taken that nobody counts: then
-    /// [restore](Simulation::restore) a state.
+    /// If the future is dropped before it ends, the device may have taken steps that the simulation did not count. In
+    /// that case [restore](Simulation::restore) a state.
     ///
     /// # Errors
     /// As [`Simulation::step`].
@@ -464,7 +464,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Takes steps until `time` (s) is reached: the last of them ends at the nearest to it. Takes none if it is past.
+    /// Takes steps until `time` (s); the last step ends as near to it as possible. Takes none if `time` is past.
     ///
     /// # Errors
     /// As [`Simulation::step`].
@@ -473,8 +473,8 @@ impl Simulation {
         self.step(steps.max(0.0) as u64)
     }
 
-    /// Ends steps early, from another thread or a handler of signals. Steps that are under way end with
-    /// [`Error::Cancelled`] after the one at hand, on a GPU after those that were submitted; the simulation can go on
+    /// A handle that ends steps early, from another thread or a signal handler. A call under way returns
+    /// [`Error::Cancelled`] after the current step, on a GPU after the submitted ones. The simulation can continue
     /// from there.
     pub fn canceller(&self) -> Canceller {
         self.canceller.clone()
@@ -504,7 +504,7 @@ impl Simulation {
         }
     }
 
-    /// Gives the engine the time that its count of steps leaves out.
+    /// Tells the engine the part of the simulated time that its step counter omits.
     pub(crate) fn set_epoch(&mut self) {
         let left_out = (self.steps - self.steps % EPOCH) as f64 * self.model.time_step;
         self.state.set_left_out(left_out);
@@ -516,7 +516,7 @@ impl Simulation {
             .next_explosion(&self.model, self.state.earlier)
     }
 
-    /// Bodies burst that are to burst before the next step.
+    /// Bursts the bodies that are due to burst before the next step.
     async fn explode(&mut self, patience: Patience) -> Result<()> {
         if self.next_explosion().is_none_or(|step| step > self.steps) {
             return Ok(());
@@ -533,7 +533,7 @@ impl Simulation {
         self.change(patience, change).await
     }
 
-    /// Takes bodies away, and adds others, if that is to be.
+    /// Removes and adds bodies, if `change` has any.
     async fn change(&mut self, patience: Patience, change: Option<Change>) -> Result<()> {
         let Some(change) = change else {
             return Ok(());
@@ -542,7 +542,7 @@ impl Simulation {
         self.bring(patience, change.new).await
     }
 
-    /// Takes bodies away, given by their indices in increasing order.
+    /// Removes bodies, given by their indices in increasing order.
     pub(crate) async fn take_away(&mut self, patience: Patience, bodies: &[u32]) -> Result<()> {
         if bodies.is_empty() {
             return Ok(());
@@ -573,7 +573,7 @@ impl Simulation {
             Patience::Yield => engine.append_async(first, state).await,
         };
         if appended.is_err() {
-            // The engine goes on without them.
+            // The engine runs without them.
             let new: Vec<u32> = (first as u32..self.state.params.body_count).collect();
             self.state.remove_elements(&new);
         }
@@ -581,8 +581,8 @@ impl Simulation {
         appended
     }
 
-    /// Before the first step and each multiple of [`Flow::every`](crate::model::flow::Flow::every): bodies
-    /// come in and go out, and what passed is counted.
+    /// Lets bodies in and out, and counts those that passed: before the first step and before each multiple of
+    /// [`Flow::every`](crate::model::flow::Flow::every).
     async fn look(&mut self, patience: Patience) -> Result<()> {
         let model = Arc::clone(&self.model);
         let due = model.flow.every > 0 && self.steps.is_multiple_of(model.flow.every);
@@ -617,7 +617,7 @@ impl Simulation {
         self.change(patience, change).await
     }
 
-    /// Tells of what comes and goes by itself.
+    /// Reports bodies that came or left without a call of the caller's.
     fn tell(&mut self, change: Option<&Change>) {
         let Some(change) = change else {
             return;
@@ -631,7 +631,7 @@ impl Simulation {
         self.ears.come_and_go(gone, new);
     }
 
-    /// Gives the engine the host's copy of the state, which may have other bodies than before.
+    /// Gives the engine the host's copy of the state, whose bodies may have changed.
     async fn replace_by(&mut self, patience: Patience) -> Result<()> {
         match patience {
             Patience::Block => self.engine.replace(&self.state)?,
@@ -641,7 +641,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Has the engine start anew from the host's copy of the state, with the passes that it needs now.
+    /// Restarts the engine from the host's copy of the state, with the passes that it needs now.
     async fn restart_by(&mut self, patience: Patience) -> Result<()> {
         match patience {
             Patience::Block => self.engine.restart(&self.state)?,
@@ -657,7 +657,7 @@ impl Simulation {
         }
     }
 
-    /// Has the engine sample those of the bodies of `trace` that are there.
+    /// Makes the engine sample those bodies of `trace` that exist.
     fn aim(&mut self, trace: &Trace) {
         let identities = &self.state.identities;
         let place = |id: &u32| identities.binary_search_by_key(&u64::from(*id), |body| body.id);
@@ -673,12 +673,12 @@ impl Simulation {
         self.engine.set_trace(traced, &self.state);
     }
 
-    /// Counters of what has come in, gone out and passed so far.
+    /// Counters of the bodies that have come in, gone out and passed so far.
     pub fn traffic(&self) -> &Traffic {
         &self.state.traffic
     }
 
-    /// Readings of the probes of the model now; of a face, nothing.
+    /// Readings of the model's probes now; a face has none.
     ///
     /// # Errors
     /// If the device is lost.
@@ -689,8 +689,8 @@ impl Simulation {
         Ok(probes.map(see).collect())
     }
 
-    /// Takes steps and returns the time that each pass took in all of them, in the order of [`Pass::ALL`](crate::step::Pass::ALL);
-    /// `None` for an adapter without timestamps.
+    /// Takes steps and returns the total time of each pass, in the order of [`Pass::ALL`](crate::step::Pass::ALL);
+    /// `None` on an adapter without timestamps.
     ///
     /// # Errors
     /// If the device is lost.
@@ -700,7 +700,7 @@ impl Simulation {
         self.engine.profile(&mut self.state, after, steps)
     }
 
-    /// From now on, samples some bodies over time; see [`Simulation::take_samples`].
+    /// Samples some bodies over time from now on; see [`Simulation::take_samples`].
     ///
     /// # Errors
     /// If a body does not exist.
@@ -716,13 +716,13 @@ impl Simulation {
         Ok(())
     }
 
-    /// The samples taken since the last call, in the order of the steps and, in a step, of
+    /// The samples taken since the last call, in the order of steps; within a step, in the order of
     /// [`Trace::bodies`].
     pub fn take_samples(&mut self) -> Vec<Sample> {
         std::mem::take(&mut self.samples)
     }
 
-    /// All buffers as they are now, copied from the device if need be.
+    /// All buffers as they are now, copied from the device if necessary.
     ///
     /// # Errors
     /// If the device is lost.
@@ -730,23 +730,22 @@ impl Simulation {
         pollster::block_on(self.state_by(Patience::Block))
     }
 
-    /// [`Simulation::state`] for those who wait as they like.
+    /// [`Simulation::state`], asynchronous.
     pub(crate) async fn state_by(&mut self, patience: Patience) -> Result<&State> {
         self.fetch_by(patience, &Field::ALL).await?;
         Ok(&self.state)
     }
 
-    /// Goes back to `state`, as [`Simulation::state`] gave it after `steps` steps. What was changed with
-    /// [`Simulation::set_gravity`] and the like stays changed.
+    /// Returns to `state`, which [`Simulation::state`] gave after `steps` steps. Changes by
+    /// [`Simulation::set_gravity`] and the like stay.
     ///
     /// # Errors
     /// If the device has no memory for the state.
-    ///
     pub fn restore(&mut self, state: &State, steps: u64) -> Result<()> {
         pollster::block_on(self.restore_by(Patience::Block, state, steps))
     }
 
-    /// [`Simulation::restore`] for those who wait as they like.
+    /// [`Simulation::restore`], asynchronous.
     pub(crate) async fn restore_by(
         &mut self,
         patience: Patience,
@@ -789,7 +788,7 @@ impl Simulation {
         Ok(self.fetched().bodies().collect())
     }
 
-    /// A body's state as it is reported: the centre of mass, and the shape's own axes.
+    /// Reported state of a body: that of its centre of mass, and of the shape's own axes.
     pub fn report(&self, index: usize, body: &crate::state::layout::Body) -> BodyState {
         report(
             &self.model,
@@ -800,7 +799,7 @@ impl Simulation {
         )
     }
 
-    /// The body of a sample as it is reported, though it may be gone by now.
+    /// Reported state of a sampled body, which may have left since.
     pub fn report_sample(&self, sample: &Sample) -> BodyState {
         let index = sample.body as usize;
         report(
@@ -812,7 +811,7 @@ impl Simulation {
         )
     }
 
-    /// Energy, momentum, contacts and the hash of the state as it is now.
+    /// Energy, momentum, contacts and the hash of the state now.
     ///
     /// # Errors
     /// If the device is lost.
@@ -820,14 +819,14 @@ impl Simulation {
         pollster::block_on(self.summary_by(Patience::Block))
     }
 
-    /// [`Simulation::summary`] for those who wait as they like.
+    /// [`Simulation::summary`], asynchronous.
     pub(crate) async fn summary_by(&mut self, patience: Patience) -> Result<Summary> {
         let fields = [Field::Bodies, Field::SphereLoads, Field::Stats];
         self.fetch_by(patience, &fields).await?;
         Ok(self.fetched().summary())
     }
 
-    /// Energy of the bodies and of their contacts, and what was dissipated so far.
+    /// Energy of the bodies and of their contacts, and the energy dissipated so far.
     ///
     /// # Errors
     /// If the device is lost.
@@ -836,7 +835,7 @@ impl Simulation {
         Ok(self.fetched().energy())
     }
 
-    /// Who touches whom, and how hard, as it was in the last step.
+    /// The contacts of the last step with their forces.
     ///
     /// # Errors
     /// If the device is lost.
@@ -854,7 +853,7 @@ impl Simulation {
         Ok(self.fetched().contacts())
     }
 
-    /// The bonds that there are, broken ones among them.
+    /// All bonds, broken ones included.
     ///
     /// # Errors
     /// If the device is lost.
@@ -872,7 +871,7 @@ impl Simulation {
         Ok(self.fetched().coordination())
     }
 
-    /// The host's copy of the state, with what was fetched last.
+    /// The host's copy of the state, with the buffers fetched last.
     pub(crate) fn fetched(&self) -> Snapshot<'_> {
         Snapshot {
             model: &self.model,
@@ -904,8 +903,7 @@ impl Simulation {
         self.fetch_by(patience, &fields).await
     }
 
-    /// All that a step carries over to the next, which is all that is ever written of a run: see
-    /// [`Field::is_carried`].
+    /// The buffers that a step carries over to the next, which are all that a run writes: see [`Field::is_carried`].
     pub(crate) fn fetch_carried(&mut self) -> Result<Snapshot<'_>> {
         let carried = Field::ALL.into_iter().filter(|field| field.is_carried());
         self.fetch(&carried.collect::<Vec<_>>())?;
@@ -916,7 +914,7 @@ impl Simulation {
         self.engine.read(fields, &mut self.state)
     }
 
-    /// [`Simulation::fetch`] for those who cannot block.
+    /// [`Simulation::fetch`], asynchronous.
     pub(crate) async fn fetch_by(&mut self, patience: Patience, fields: &[Field]) -> Result<()> {
         match patience {
             Patience::Block => self.fetch(fields),
@@ -932,12 +930,12 @@ impl Simulation {
         }
     }
 
-    /// Counters of the run, as they were after the last call of [`Simulation::step`].
+    /// Counters of the run after the last call of [`Simulation::step`].
     pub fn stats(&self) -> Stats {
         self.state.stats[0]
     }
 
-    /// The error about a body that is lost.
+    /// The error that reports a lost body.
     async fn runaway(&mut self, patience: Patience, body: usize) -> Result<Error> {
         self.fetch_by(patience, &[Field::Bodies]).await?;
         let lost = &self.state.bodies[body];
@@ -957,7 +955,7 @@ impl Simulation {
     }
 }
 
-/// Serves rank 0 of a cluster, as all other ranks do: see [`Simulation::on_ranks`].
+/// Serves rank 0 of a cluster; all other ranks call this. See [`Simulation::on_ranks`].
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 pub fn serve_rank(ranks: Arc<dyn Ranks>) {
     cluster::serve(ranks, clock::system());
@@ -1004,7 +1002,7 @@ mod tests {
         }]
     }"#;
 
-    /// The bits that each build gives, with the feature `parallel` and without, on any number of threads.
+    /// A build with the feature `parallel` and one without give the same bits on any number of threads.
     #[test]
     fn same_bits_with_threads_and_without() {
         let threads: &[usize] = match cfg!(feature = "parallel") {

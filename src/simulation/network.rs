@@ -1,4 +1,4 @@
-//! The contact network: who touches whom, and how hard.
+//! The contact network: pairs in contact and their forces.
 
 use glam::DVec3;
 
@@ -12,7 +12,7 @@ use crate::step::geometry::ContactGeometry;
 /// All contacts of a state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Each contact once, in the order of its first sphere; one of two spheres at the one with the
+    /// Each contact once, in the order of its first sphere; a contact of two spheres is listed at the one with the
     /// smaller index. With cohesion, also surfaces that act on each other across a gap.
     pub contacts: Vec<NetworkContact>,
     /// Whether each body is fixed.
@@ -33,11 +33,11 @@ pub struct NetworkContact {
     pub overlap: f64,
     /// Overlap as a fraction of the smaller radius.
     pub overlap_fraction: f64,
-    /// Where they touch, m.
+    /// Point of contact, m.
     pub point: DVec3,
     /// Unit vector from the sphere to the other surface.
     pub normal: DVec3,
-    /// Force on the sphere, N; zero for a custom law, of which it is not known.
+    /// Force on the sphere, N; zero for a custom law, whose forces are not known here.
     pub force: DVec3,
     /// Torque of rolling and twisting resistance on the sphere, N m; zero for a custom law.
     pub torque: DVec3,
@@ -47,7 +47,7 @@ pub struct NetworkContact {
 
 #[cfg(test)]
 impl NetworkContact {
-    /// A contact of a body of one sphere that bears a force and nothing else.
+    /// A contact of a body of one sphere with a force and no other loads.
     pub(crate) fn of_force(body: u32, partner: Partner, point: DVec3, force: DVec3) -> Self {
         NetworkContact {
             sphere: body,
@@ -87,7 +87,7 @@ impl Network {
         }
     }
 
-    /// Number of contacts of each body; those of fixed bodies too.
+    /// Number of contacts of each body, fixed ones included.
     pub fn degrees(&self) -> Vec<u32> {
         self.degrees_among(&vec![true; self.fixed.len()])
     }
@@ -98,8 +98,8 @@ impl Network {
         mean(self.degrees().into_iter().enumerate(), free)
     }
 
-    /// The coordination number without rattlers, and how many of those there are: bodies with fewer
-    /// than four contacts, which cannot be held, and those that only such bodies hold.
+    /// The coordination number without rattlers, and the number of rattlers: bodies with fewer than four contacts,
+    /// which cannot be held in place, and bodies that only rattlers hold.
     pub fn coordination_without_rattlers(&self) -> (f64, usize) {
         let mut held = vec![true; self.fixed.len()];
         loop {
@@ -119,7 +119,7 @@ impl Network {
         }
     }
 
-    /// Sum of the forces that the wall `wall` bears, N.
+    /// Sum of the forces on the wall `wall`, N.
     pub fn force_on_wall(&self, wall: u32) -> DVec3 {
         let on_wall = |contact: &&NetworkContact| contact.partner == Partner::Wall(wall);
         let contacts = self.contacts.iter().filter(on_wall);
@@ -155,8 +155,8 @@ fn mean(degrees: impl Iterator<Item = (usize, u32)>, counts: impl Fn(usize) -> b
     if number > 0.0 { sum / number } else { 0.0 }
 }
 
-/// The contacts in the last step of `state`, in the order of [`Network::contacts`], one by one: of a
-/// large state, they take more memory than itself.
+/// The contacts of the last step of `state`, one by one, in the order of [`Network::contacts`]. A list of all would
+/// take more memory than a large state itself.
 pub fn contacts(state: &State) -> impl Iterator<Item = NetworkContact> + Clone {
     (0..state.spheres.len()).flat_map(move |index| {
         let [start, end] = [0, 1].map(|k| state.neighbour_starts[index + k] as usize);
@@ -218,13 +218,13 @@ fn evaluate<const LAW: u32>(
     (response, stored::<LAW>(&geometry.contact, pair, history))
 }
 
-/// Numbers of values in intervals of equal width.
+/// Histogram: counts of values in intervals of equal width.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Histogram {
-    /// Borders of the intervals, one more than there are of these.
+    /// Borders of the intervals: one more than there are intervals.
     pub edges: Vec<f64>,
-    /// Number of values in each interval; a value on a border counts in the upper one, the largest in
-    /// the last.
+    /// Number of values in each interval. A value on a border counts in the upper interval, the largest value in the
+    /// last.
     pub counts: Vec<u64>,
 }
 

@@ -1,12 +1,12 @@
-//! Running a simulation with others looking on.
+//! Running a simulation with observers.
 
 use std::ops::ControlFlow;
 
 use crate::model::error::{Error, Result};
 use crate::simulation::Simulation;
 
-/// Looks at a simulation now and then while [`Simulation::run`] steps it: to write results, to show
-/// how far it has come, to end it.
+/// Looks at a simulation at chosen steps while [`Simulation::run`] steps it: to write results, show progress, or end
+/// the run.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -37,20 +37,20 @@ use crate::simulation::Simulation;
 /// # }
 /// ```
 pub trait Observer {
-    /// The first step after `step` at whose end it wants to look; `u64::MAX` if there is none.
+    /// The next step after `step` at whose end to look; `u64::MAX` for none.
     fn next(&self, step: u64) -> u64;
 
     /// Looks at the end of a step that [`Observer::next`] gave; [`ControlFlow::Break`] ends the run.
     ///
     /// # Errors
-    /// Whatever keeps it from its task ends the run, too.
+    /// An error ends the run, too.
     fn observe(&mut self, simulation: &mut Simulation) -> Result<ControlFlow<()>>;
 }
 
 impl Simulation {
-    /// Steps until `steps` steps have been taken since the start, and lets each of `observers` look at
-    /// the end of the steps at which it wants to, in their order. Returns whether one of them ended
-    /// the run; all of them have looked at its last step then.
+    /// Steps until `steps` steps have been taken since the start. Each of `observers` looks at the ends of the steps
+    /// that it chose, in this order. Returns whether one of them ended the run; all of them have then looked at its
+    /// last step.
     ///
     /// The outcome does not depend on who looks, or when.
     ///
@@ -75,7 +75,7 @@ impl Simulation {
             {
                 return stepped.map(|()| flow);
             }
-            // Who goes on after a cancelled step does not come by it again.
+            // A caller that continues after a cancelled step does not reach this step's end again.
             let now = self.steps();
             for (observer, wanted) in observers.iter_mut().zip(wanted) {
                 if wanted == now && observer.observe(self)?.is_break() {

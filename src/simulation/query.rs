@@ -1,7 +1,7 @@
-//! Questions about where bodies are: along a ray, in a region, near a point.
+//! Queries by place: along a ray, in a region, near a point.
 //!
-//! Each looks at all bodies, and at the spheres of those whose bounding sphere may matter. In a periodic box, a region and a
-//! point count with the nearest image of a body, and a ray goes on through the box as it stands.
+//! Each query checks all bodies, and the spheres of those whose bounding sphere may matter. In a periodic box,
+//! regions and points use the nearest image of each body; a ray continues through the box once, as the box stands.
 
 use glam::{DMat3, DVec3};
 
@@ -17,7 +17,7 @@ use crate::state::{Field, body_orientation};
 pub struct RayHit {
     /// The body.
     pub body: BodyHandle,
-    /// Distance from the start of the ray, m; 0 if that is inside.
+    /// Distance from the start of the ray, m; 0 if the ray starts inside.
     pub distance: f64,
     /// Where the ray meets the surface, m.
     pub point: DVec3,
@@ -25,15 +25,15 @@ pub struct RayHit {
     pub normal: DVec3,
 }
 
-/// A body and how far away its surface is.
+/// A body and the distance of its surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Nearest {
     /// The body.
     pub body: BodyHandle,
-    /// Distance of its surface, m; below 0 if the point is inside.
+    /// Distance of its surface, m; negative if the point is inside.
     pub distance: f64,
-    /// The point of its surface that is nearest, m.
+    /// Nearest point of its surface, m.
     pub point: DVec3,
 }
 
@@ -97,7 +97,7 @@ impl Snapshot<'_> {
         nearest
     }
 
-    /// The bodies of which a part lies in the box from `min` to `max`, m.
+    /// The bodies that overlap the box from `min` to `max`, m.
     pub fn bodies_in_box(&self, min: DVec3, max: DVec3) -> Vec<BodyHandle> {
         let (middle, half) = (0.5 * (min + max), 0.5 * (max - min));
         self.bodies_where(middle, |from_middle, ball| {
@@ -106,15 +106,16 @@ impl Snapshot<'_> {
         })
     }
 
-    /// The bodies of which a part is no farther than `radius` (m) from `center`, m.
+    /// The bodies that come within `radius` (m) of `center` (m).
     pub fn bodies_in_sphere(&self, center: DVec3, radius: f64) -> Vec<BodyHandle> {
         self.bodies_where(center, |from_center, ball| {
             from_center.length() <= radius + ball
         })
     }
 
-    /// The bodies of which a sphere fulfils a condition, which all do whose bounding sphere does not rule it out:
-    /// its centre as seen from `point`, and its radius.
+    /// The bodies with a sphere for which `is_in` holds; it gets the sphere's centre relative to `point`, and its
+    /// radius. Bodies whose bounding sphere fails are skipped, so `is_in` must hold for any sphere around one for
+    /// which it holds.
     fn bodies_where(&self, point: DVec3, is_in: impl Fn(DVec3, f64) -> bool) -> Vec<BodyHandle> {
         let found = (0..self.state.bodies.len()).filter(|&index| {
             let bounds = self.bounds(index);
@@ -127,7 +128,7 @@ impl Snapshot<'_> {
         found.map(|index| self.handle(index)).collect()
     }
 
-    /// The body whose surface is nearest to a point, m.
+    /// The body whose surface is nearest to `point`, m.
     pub fn nearest_body(&self, point: DVec3) -> Option<Nearest> {
         let mut nearest: Option<Nearest> = None;
         for index in 0..self.state.bodies.len() {
@@ -154,7 +155,7 @@ impl Snapshot<'_> {
     }
 }
 
-/// Distance along a ray to where it comes into a ball; 0 if it starts inside.
+/// Distance along a ray to its entry into a ball; 0 if it starts inside.
 fn meets(ball: Ball, origin: DVec3, direction: DVec3) -> Option<f64> {
     let to_center = ball.center - origin;
     let along = to_center.dot(direction);

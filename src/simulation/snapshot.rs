@@ -1,4 +1,4 @@
-//! A state as people read it: positions in the world, velocities, who touches whom.
+//! A state in the units of its users: positions in the world, velocities, contacts.
 
 use glam::{DMat3, DQuat, DVec3};
 
@@ -13,10 +13,10 @@ use crate::simulation::summary::{Energy, Summary};
 use crate::state::layout::Body;
 use crate::state::{Field, Identity, State, angular_velocity, body_orientation, quantities};
 
-/// A state at the end of a step, with the model that it is of: a view, which copies nothing.
+/// The state at the end of a step, with its model: a view, which copies nothing.
 ///
-/// [`Simulation::snapshot`] gives one. Positions and velocities are those at the end of the step;
-/// forces and contacts are those that acted in it.
+/// [`Simulation::snapshot`] gives one. Positions and velocities are those at the end of the step; forces and contacts
+/// are those during the step.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot<'a> {
     /// The model.
@@ -27,13 +27,13 @@ pub struct Snapshot<'a> {
     pub steps: u64,
 }
 
-/// A body, as it is reported.
+/// Reported state of a body.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BodyState {
     /// Index of the body.
     pub index: usize,
-    /// The number by which it is known: its index, unless bodies came or went before.
+    /// Its number: the index, unless bodies came or left before.
     pub id: u64,
     /// Index of its shape in [`Model::shapes`].
     pub shape: usize,
@@ -45,17 +45,17 @@ pub struct BodyState {
     pub position: DVec3,
     /// Origin of the shape's own axes, m.
     pub origin: DVec3,
-    /// World from the shape's own axes.
+    /// Rotation from the shape's own axes to the world.
     pub orientation: DQuat,
     /// Velocity of the centre of mass, m/s.
     pub velocity: DVec3,
     /// Angular velocity in the world frame, rad/s.
     pub angular_velocity: DVec3,
-    /// Quantities that it carries besides its motion, as far as the scene has it; not known of a body in a trace.
+    /// Quantities that it carries besides its motion, if the scene has them; unknown for a body in a trace.
     pub quantities: Quantities<Option<f64>>,
 }
 
-/// A sphere, as it is reported.
+/// Reported state of a sphere.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SphereState {
@@ -75,11 +75,11 @@ pub struct SphereState {
     pub velocity: DVec3,
     /// Angular velocity of the body in the world frame, rad/s.
     pub angular_velocity: DVec3,
-    /// Force of contacts on it in the step, N.
+    /// Force of contacts on it during the step, N.
     pub force: DVec3,
 }
 
-/// Load of contacts on a wall in a step.
+/// Load of contacts on a wall during a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WallLoad {
@@ -99,7 +99,7 @@ pub struct WallWork {
     pub work: f64,
 }
 
-/// A wall, as it is reported; [`Model::walls`] has its shape.
+/// Reported state of a wall; [`Model::walls`] has its shape.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct WallState {
@@ -107,7 +107,7 @@ pub struct WallState {
     pub index: usize,
     /// Its name.
     pub name: String,
-    /// Where it is and how it moves.
+    /// Its position and its motion.
     pub moving: Moving,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Snapshot<'a> {
         self.state.earlier + self.steps as f64 * self.model.time_step
     }
 
-    /// A body: the centre of mass, and the shape's own axes.
+    /// State of a body: of its centre of mass, and of the shape's own axes.
     ///
     /// # Panics
     /// If there is no body `index`.
@@ -201,14 +201,14 @@ impl<'a> Snapshot<'a> {
     pub fn wall_loads(self) -> Vec<WallLoad> {
         let wall_loads = &self.state.wall_loads;
         let count = self.model.walls.len();
-        // Sums do not have what lies asleep on a wall that stands still.
+        // The sums omit bodies that sleep on a wall at rest.
         let dynamic = self.model.walls.iter().any(|wall| wall.dynamic.is_some());
         if dynamic || self.model.contact.law.custom().is_some() {
             let summed = wall_loads[..count].iter().enumerate();
             return summed
                 .map(|(wall, load)| {
                     let force = load.force.as_dvec3();
-                    // The engines sum about the anchor.
+                    // The engines sum torques about the anchor.
                     let orientation = self.state.wall(wall).pose.orientation;
                     let arm = orientation * self.state.anchors[wall];
                     WallLoad {
@@ -232,8 +232,8 @@ impl<'a> Snapshot<'a> {
 
     /// Power (W) of each wall that moves on bodies, and its work since the start (J).
     ///
-    /// A belt is taken to run along its surface. The work of a wall that is a rigid body is that of the force and torque
-    /// on it. Walls that stand still do none.
+    /// A belt does work along the velocity of its surface. The work of a rigid-body wall is that of the force and
+    /// torque on it. Walls at rest do none.
     pub fn wall_work(self) -> Vec<WallWork> {
         let loads = self.wall_loads().into_iter().zip(self.walls());
         let work = loads.zip(&self.state.wall_loads);
@@ -267,7 +267,7 @@ impl<'a> Snapshot<'a> {
         Network::new(self.state)
     }
 
-    /// Energy of the bodies and of their contacts, and what was dissipated so far.
+    /// Energy of the bodies and of their contacts, and the energy dissipated so far.
     pub fn energy(&self) -> Energy {
         Energy::new(self.model, self.state)
     }
@@ -300,7 +300,7 @@ impl<'a> Snapshot<'a> {
 }
 
 impl Simulation {
-    /// The state as it is now: what [`Snapshot`] reads of it is copied from the device, if need be.
+    /// The present state; the buffers that [`Snapshot`] reads are copied from the device if necessary.
     ///
     /// # Errors
     /// If the device is lost.
@@ -309,8 +309,8 @@ impl Simulation {
         Ok(self.fetched())
     }
 
-    /// Where the walls are now, and how they move. [`Wall::surface`](crate::model::wall::Wall::surface) of each of
-    /// [`Model::walls`] has what they look like.
+    /// Present positions and motions of the walls. [`Wall::surface`](crate::model::wall::Wall::surface) of each of
+    /// [`Model::walls`] gives its geometry.
     ///
     /// # Errors
     /// If the device is lost.
@@ -320,7 +320,7 @@ impl Simulation {
     }
 }
 
-/// A body's state as it is reported, but for what it carries.
+/// Reported state of a body, without the quantities that it carries.
 pub(crate) fn report(
     model: &Model,
     state: &State,
@@ -346,8 +346,8 @@ pub(crate) fn report(
     }
 }
 
-/// Principal moments of inertia with which a body turns, kg m²: those of a kinematic one make its angular momentum its angular
-/// velocity, and a fixed one has neither.
+/// Principal moments of inertia that relate the stored angular momentum of a body to its angular velocity, kg m².
+/// They are 1 for a fixed body, which stores its angular velocity.
 pub(super) fn moments(start: Identity, clump: &Clump) -> DVec3 {
     match start.fixed {
         true => DVec3::ONE,

@@ -1,4 +1,4 @@
-//! Stages of a run, entered between steps; what they are is defined in [`mod@crate::model::stage`].
+//! Stages of a run, entered between steps, as [`mod@crate::model::stage`] defines them.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::state::{self, Field};
 use crate::step::Patience;
 
 impl Simulation {
-    /// The stage that the simulation is in, from 0 on, with its name; `None` if its model has no stages.
+    /// Index (from 0) and name of the present stage; `None` if the model has no stages.
     pub fn stage(&self) -> Option<(usize, &str)> {
         let stage = self.state.traffic.stages.len();
         let named = self.model.stages.list.get(stage)?;
         Some((stage, &named.name))
     }
 
-    /// Name of each stage that has begun, and when it did, s.
+    /// Name and start (simulated time, s) of each stage that has begun.
     pub fn stages(&self) -> impl Iterator<Item = (&str, f64)> {
         let names = self
             .model
@@ -37,7 +37,7 @@ impl Simulation {
         self.state.earlier + steps as f64 * self.model.time_step
     }
 
-    /// The number of steps after which the present stage may end.
+    /// The next number of steps after which the present stage may end.
     pub(super) fn next_stage(&self) -> Option<u64> {
         let stage = &self
             .model
@@ -52,14 +52,14 @@ impl Simulation {
         })
     }
 
-    /// The number of steps after which the present stage ends if it lasts so long, s.
+    /// The number of steps after which the present stage ends if it lasts `after`, s.
     fn last_step_of_stage(&self, after: f64) -> u64 {
         let start = self.state.traffic.stages.last().copied().unwrap_or(0);
         let steps = (after / self.model.time_step).round();
         start.saturating_add(steps as u64)
     }
 
-    /// Enters the next stage, if the present one ends before the next step. Returns whether one has begun.
+    /// Enters the next stage if the present one ends before the next step. Returns whether it did.
     pub(super) async fn enter_stage(&mut self, patience: Patience) -> Result<bool> {
         let before = self.state.traffic.stages.len();
         while self.ends(patience).await? {
@@ -137,7 +137,7 @@ impl Simulation {
         })
     }
 
-    /// Goes back to the first model, and enters those stages again that had begun after `steps` steps.
+    /// Returns to the first model, and enters again all stages that had begun after `steps` steps.
     pub(super) fn enter_stages_again(&mut self, steps: u64) {
         let Some(first) = self.first_model.clone() else {
             return;

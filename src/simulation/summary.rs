@@ -1,4 +1,4 @@
-//! Numbers that sum a state up.
+//! Sums and extremes of a state.
 
 use bytemuck::bytes_of;
 use glam::DVec3;
@@ -10,7 +10,7 @@ use crate::simulation::network::contacts;
 use crate::state::layout::{ASLEEP, Body, SphereLoad};
 use crate::state::{State, angular_velocity, body_orientation};
 
-/// Sums of a state; they are in `f64`, over bodies that are not fixed.
+/// Sums over the bodies that are not fixed, in `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -31,7 +31,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Sums up `state`, which belongs to `model`.
+    /// Summary of `state`, which belongs to `model`.
     pub fn new(model: &Model, state: &State) -> Summary {
         let mut kinetic_energy = 0.0;
         let mut momentum = DVec3::ZERO;
@@ -50,7 +50,7 @@ impl Summary {
             angular_momentum += body.angular_momentum.as_dvec3()
                 + clump.mass * state.position(body).cross(velocity);
         }
-        // A pair of spheres is counted at both, a wall once.
+        // A contact of two spheres is counted at both, one with a wall once.
         let sides = |load: &SphereLoad| {
             u64::from(load.sphere_contacts()) + 2 * u64::from(load.wall_contacts())
         };
@@ -70,27 +70,28 @@ impl Summary {
     }
 }
 
-/// Where the energy of a simulation is, J.
+/// Energies of a simulation, J.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Energy {
-    /// Of translation and rotation, of bodies that are not fixed and walls that are rigid bodies.
+    /// Of translation and rotation, of bodies that are not fixed and of walls that are rigid bodies.
     pub kinetic: f64,
-    /// In the field of gravity, without the lift of water: 0 at the origin. In a periodic box, of the image inside it.
+    /// In the field of gravity, without buoyancy: 0 at the origin. In a periodic box, that of the image inside it.
     pub gravitational: f64,
-    /// In the springs of contacts, less what cohesion holds, in those between bodies, and in bonds. Of contacts under a
-    /// custom law it is not known, and 0.
+    /// In the springs of contacts (less the work of cohesion), in springs between bodies, and in bonds. 0 for
+    /// contacts under a custom law, whose energy is not known.
     pub elastic: f64,
-    /// Dissipated by dashpots since the start.
+    /// Dissipated by the dashpots of contacts since the start.
     pub damping: f64,
     /// Dissipated by sliding, rolling and twisting friction since the start.
     pub friction: f64,
     /// Dissipated by drag, water and the dashpots of springs since the start.
     pub drag: f64,
-    /// Taken since the start by the dashpots of bonds, and held by bonds when they broke.
+    /// Dissipated by the dashpots of bonds since the start, and the energy that bonds held when they broke.
     pub bonds: f64,
-    /// Done since the start by walls that move, by a periodic box that deforms, by forces and torques on bodies and by the lift of water. What bodies bring
-    /// that come in, and take along when they go out, is not in it, nor what a hand, a program or another gravity does.
+    /// Work since the start of moving walls, of a deforming periodic box, of forces and torques on bodies, and of
+    /// buoyancy. It includes neither the energy of bodies that come in or go out, nor changes made from outside: by
+    /// the hand in the window, by a program, or by a change of gravity.
     pub work: f64,
 }
 
@@ -143,26 +144,25 @@ impl Energy {
         let of_walls = of_walls.map(|load| f64::from(load.work) + f64::from(load.work_rest));
         energy.work = dissipated.work + of_walls.sum::<f64>();
         if let Some(now) = state.traffic.deformation {
-            // With what it has done since the last look.
+            // Includes the work since the last look.
             let steps = state.stats[0].steps.wrapping_sub(state.params.first_step);
             energy.work += now.work + now.power() * f64::from(steps) * model.time_step;
         }
         energy
     }
 
-    /// Energy that is left: kinetic, gravitational and elastic, J.
+    /// Present energy, J: kinetic, gravitational and elastic.
     pub fn total(&self) -> f64 {
         self.kinetic + self.gravitational + self.elastic
     }
 
-    /// Balance, J: energy that is left and that was dissipated, less the work that was done. It stays as it is.
+    /// Energy balance, J: present and dissipated energy, less the work. It is constant.
     pub fn balance(&self) -> f64 {
         self.total() + self.damping + self.friction + self.drag + self.bonds - self.work
     }
 }
 
-/// Hash of all bodies, but for what they have drifted since the lists were built: the outcome does
-/// not depend on that.
+/// Hash of all bodies without their drift since the lists were built, on which the outcome does not depend.
 fn hash(state: &State) -> u64 {
     let mut hash = Xxh3::new();
     for body in &state.bodies {

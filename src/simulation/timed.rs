@@ -1,4 +1,4 @@
-//! What changes at times that are known beforehand: gravity by a table, and servos that start and end.
+//! Changes at times known beforehand: gravity by a table, and servos that start and end.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::state::{self, Field};
 use crate::step::Patience;
 
 impl Simulation {
-    /// The number of steps after which something changes next.
+    /// The number of steps after which the next change is due.
     pub(super) fn next_change(&self) -> Option<u64> {
         let model = &self.model;
         let gravity = model.gravity_table.after(self.steps, model.time_step);
@@ -22,7 +22,7 @@ impl Simulation {
         gravity.into_iter().chain(servos).min()
     }
 
-    /// The servos, by their places among [`State::dynamic_walls`](crate::state::State::dynamic_walls).
+    /// The servos, by their indices in [`State::dynamic_walls`](crate::state::State::dynamic_walls).
     fn servos(&self) -> impl Iterator<Item = (usize, crate::model::wall::Servo)> {
         let dynamic = self.model.walls.iter().filter_map(|wall| wall.dynamic);
         dynamic
@@ -67,7 +67,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Has gravity be what the table says now; the model keeps its hash, since the table is part of that.
+    /// Sets gravity to the present value of its table. The model keeps its hash, which covers the table.
     async fn follow_gravity(&mut self, patience: Patience, gravity: DVec3) -> Result<()> {
         let hash = self.model.hash();
         let model = Arc::make_mut(&mut self.model);

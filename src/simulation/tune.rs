@@ -1,4 +1,4 @@
-//! What can be changed while a simulation runs.
+//! Changes of a scene's settings while a simulation runs.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets the drag of all bodies, but of those in groups that have another than the first.
+    /// Sets the drag of all bodies, except those in groups with a drag of their own.
     ///
     /// # Errors
     /// If a number makes no sense, or the device is lost or has no memory left.
@@ -43,7 +43,7 @@ impl Simulation {
         pollster::block_on(self.set_drag_by(Patience::Block, drag))
     }
 
-    /// [`Simulation::set_drag`] for those who wait as they like.
+    /// [`Simulation::set_drag`], asynchronous.
     pub(crate) async fn set_drag_by(&mut self, patience: Patience, drag: Drag) -> Result<()> {
         let sane = |number: f64| number >= 0.0 && number.is_finite();
         if !(sane(drag.linear) && sane(drag.angular)) {
@@ -66,8 +66,8 @@ impl Simulation {
         self.restart_by(patience).await
     }
 
-    /// Has a force that is bound to a key act, or not: those of [`Forces::applied`](crate::model::forces::Forces::applied) with this key. Returns whether
-    /// there is any.
+    /// Switches the applied forces of a key on or off: those of
+    /// [`Forces::applied`](crate::model::forces::Forces::applied) with this key. Returns whether there are any.
     pub fn set_key(&mut self, key: char, down: bool) -> bool {
         let model = Arc::clone(&self.model);
         let bound =
@@ -114,8 +114,8 @@ impl Simulation {
         self.engine.write(&[Field::Groups], &self.state);
     }
 
-    /// Sets the time step, s. Simulated time continues from where it is. Whether the step is stable is
-    /// for the caller to see: [`stable_time_step`](crate::scene::contact::stable_time_step).
+    /// Sets the time step, s. Simulated time continues. The caller must ensure that the step is stable:
+    /// [`stable_time_step`](crate::scene::contact::stable_time_step).
     ///
     /// # Errors
     /// If it is not greater than 0.
@@ -134,16 +134,16 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets how two materials touch.
+    /// Sets the contact law of two materials.
     ///
     /// # Errors
-    /// If one of them does not exist, a number makes no sense, or the contacts would have to
-    /// keep more history, or act farther away, than those with which the simulation was started.
+    /// If one of them does not exist, a number makes no sense, or the contacts would need more history, or act at a
+    /// larger distance, than those at the start.
     pub fn set_pair(&mut self, a: MaterialHandle, b: MaterialHandle, law: PairLaw) -> Result<()> {
         pollster::block_on(self.set_pair_by(Patience::Block, a, b, law))
     }
 
-    /// [`Simulation::set_pair`] for those who wait as they like.
+    /// [`Simulation::set_pair`], asynchronous.
     pub(crate) async fn set_pair_by(
         &mut self,
         patience: Patience,
@@ -183,7 +183,7 @@ impl Simulation {
         self.wake_by(patience).await
     }
 
-    /// Sets the temperature of a wall, K, or has it conduct nothing.
+    /// Sets the temperature of a wall, K; `None` makes it an insulator.
     ///
     /// # Errors
     /// If the wall does not exist, the temperature is not greater than 0, or the scene has no heat.
@@ -212,7 +212,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// From now on, pulls a body, or none.
+    /// Pulls a body from now on, or none.
     ///
     /// # Errors
     /// If the body does not exist, or a number makes no sense.
@@ -239,15 +239,15 @@ impl Simulation {
         Ok(())
     }
 
-    /// Moves a wall by a way, m. It is somewhere else at once, and has no velocity from that.
+    /// Displaces a wall by `way`, m, at once and without a velocity.
     ///
     /// # Errors
-    /// If the wall does not exist, or moves by itself, or the way is not finite, or the device is lost.
+    /// If the wall does not exist or has a motion, `way` is not finite, or the device is lost.
     pub fn move_wall(&mut self, wall: WallHandle, way: DVec3) -> Result<()> {
         pollster::block_on(self.move_wall_by(Patience::Block, wall, way))
     }
 
-    /// [`Simulation::move_wall`] for those who wait as they like.
+    /// [`Simulation::move_wall`], asynchronous.
     pub(crate) async fn move_wall_by(
         &mut self,
         patience: Patience,
@@ -273,18 +273,18 @@ impl Simulation {
         let cells = (place / size).floor();
         wall.cell += cells.as_ivec3();
         wall.offset = (place - cells * size).as_vec3();
-        // It may be near spheres now that do not have it in their lists.
+        // Spheres that are now near the wall may not have it in their lists.
         self.state.stats[0].stale = 1;
         self.engine.write(&[Field::Walls], &self.state);
         self.engine.write_stale(&self.state);
         self.wake_by(patience).await
     }
 
-    /// Has a wall move at a velocity (m/s), and turn about the origin of its own frame at an angular velocity (rad/s), from
-    /// where it is now on, whatever it did before. A caller may drive a wall by this before each step.
+    /// Moves a wall at a velocity (m/s) and an angular velocity (rad/s) about the origin of its own frame, from its
+    /// present position on. It replaces the wall's motion. A caller may set it before each step, to drive the wall.
     ///
     /// # Errors
-    /// If the wall does not exist, moves under load, or a number is not finite; if the device is lost, or has no memory
+    /// If the wall does not exist or is dynamic, or a number is not finite; if the device is lost, or has no memory
     /// left.
     pub fn set_wall_velocity(
         &mut self,
@@ -319,8 +319,7 @@ impl Simulation {
         self.set_motion(index, pose, motion)
     }
 
-    /// Has a wall move as `motion` says, which puts it in place of the pose that it has in the scene: times are
-    /// simulated times.
+    /// Gives a wall the motion `motion`, which replaces its motion in the scene. Times are simulated times.
     ///
     /// # Errors
     /// As [`Simulation::set_wall_velocity`].
@@ -341,7 +340,7 @@ impl Simulation {
         wall.pose = pose;
         wall.motion = Some(motion);
         let wall = wall.clone();
-        // A first wall that moves is a matter of the buffers and passes that an engine starts with.
+        // The buffers and passes for moving walls are there only if a wall moved at the start.
         let starts =
             !self.state.kinematic_walls.moves(index) || self.state.params.moving_walls == 0;
         if starts {
@@ -381,7 +380,7 @@ impl Simulation {
         Ok(index)
     }
 
-    /// A body as it is now.
+    /// Present state of a body.
     ///
     /// # Errors
     /// If it does not exist, or the device is lost.
@@ -389,7 +388,7 @@ impl Simulation {
         pollster::block_on(self.body_at_by(Patience::Block, index))
     }
 
-    /// [`Simulation::body_at`] for those who wait as they like.
+    /// [`Simulation::body_at`], asynchronous.
     pub(crate) async fn body_at_by(&mut self, patience: Patience, index: u32) -> Result<BodyState> {
         let count = self.state.bodies.len();
         if index as usize >= count {

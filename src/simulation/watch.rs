@@ -1,4 +1,4 @@
-//! Looking on for what is likely to be wrong, and saying what helps.
+//! Warnings of common mistakes, with advice.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -15,53 +15,53 @@ use crate::simulation::snapshot::Snapshot;
 
 /// Overlap that draws a warning, as a fraction of the smaller radius.
 const DEEP: f64 = 0.05;
-/// Factor by which a thing must get worse before it is said again.
+/// Factor by which a value must grow before it is reported again.
 const WORSE: f64 = 4.0;
-/// Growth of the energy that draws one, as a fraction of what is at work.
+/// Growth of the energy that draws a warning, as a fraction of the energy at work.
 const GROWTH: f64 = 0.05;
-/// How far a body may go from where bodies start, in lengths of the box around them.
+/// Distance beyond which a body has left, in lengths of the box around the bodies at the start.
 const FAR: f64 = 3.0;
-/// Part of the time that looking may take.
+/// The looks take at most one part in this many of the time.
 const SHARE: u32 = 100;
 /// Least time between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// An [`Observer`] that warns, through `tracing`, of overlaps of more than 5 % of a radius, of energy
-/// that grows though nothing drives the bodies, and of bodies that leave the domain; of each again when it
-/// has become four times as bad.
+/// An [`Observer`] that warns, through `tracing`, of overlaps of more than 5 % of a radius, of energy that grows
+/// although nothing drives the bodies, and of bodies that leave the domain. It repeats a warning when the value has
+/// grown fourfold.
 ///
-/// It looks about once a second by the clock that it is given, or less often where looking takes time.
+/// It looks about once a second by its clock, and less often if looks take long.
 #[derive(Debug)]
 pub struct Watch {
-    /// Overlap, growth and number of bodies outside, from which on there is something to say.
+    /// Limits of overlap, energy growth and number of bodies outside; a value beyond its limit is reported.
     limits: [f64; 3],
     energy: Option<Energies>,
     bounds: (DVec3, DVec3),
     slice: u64,
     at: u64,
-    /// The time since some moment of its own.
+    /// The time since an arbitrary start.
     clock: fn() -> Duration,
-    /// When it looked last.
+    /// Time of the last look.
     since: Duration,
 }
 
 /// Energies at earlier looks.
 #[derive(Debug)]
 struct Energies {
-    /// All of it at the first look, with what was dissipated until then, J.
+    /// Present and dissipated energy at the first look, J.
     start: f64,
-    /// The most that was at work, J.
+    /// Largest energy at work so far, J.
     most: f64,
-    /// The work that lifts each body by its size, J.
+    /// Work that lifts each body by its own size, J.
     least: f64,
-    /// The gravity for which that is so, m/s².
+    /// The gravity that `least` refers to, m/s².
     gravity: DVec3,
 }
 
 impl Watch {
-    /// Watches a simulation from where it is. `clock` says the time since some moment of its own.
+    /// Watches a simulation from now on. `clock` gives the time since an arbitrary start.
     pub fn new(simulation: &Simulation, clock: fn() -> Duration) -> Watch {
-        // What was deep before is not said again of a run that goes on.
+        // A resumed run does not repeat warnings about overlaps before it.
         let overlap: f64 = f32::from_bits(simulation.stats().max_overlap_fraction).into();
         let deep = match overlap >= DEEP {
             true => WORSE * overlap,
@@ -78,7 +78,7 @@ impl Watch {
         }
     }
 
-    /// Warnings about a state, a sentence each, with what helps.
+    /// Warnings about a state, one sentence each, with advice.
     pub fn look(&mut self, snapshot: &Snapshot) -> Vec<String> {
         [
             self.overlap(snapshot),
@@ -127,10 +127,10 @@ impl Watch {
         let pushed =
             !model.forces.applied.is_empty() || model.forces.water.is_some() || model.deforms();
         if custom || driven || open || falls_forever || pushed {
-            // Not all of the energy is known, or of what comes in and goes out.
+            // Part of the energy is unknown, as is that of bodies that come and go.
             return None;
         }
-        // What a hand gives or takes, and another gravity, start another account.
+        // Energy from the hand in the window or from a change of gravity starts a new account.
         let before = self.energy.as_ref().map(|energies| energies.gravity);
         if snapshot.state.params.pulled > 0 || before.is_some_and(|before| before != model.gravity)
         {
@@ -189,7 +189,7 @@ impl Watch {
         })
     }
 
-    /// Whether a number has come up to its limit, which is then moved to a multiple of the number.
+    /// Whether a value has reached its limit, which then becomes a multiple of the value.
     fn is_worse(&mut self, index: usize, number: f64) -> bool {
         let worse = number >= self.limits[index];
         if worse {
@@ -222,8 +222,8 @@ impl Observer for Watch {
     }
 }
 
-/// Where bodies belong: in the domain along the axes where it is not periodic; without one, within some
-/// lengths of the box around them at the start.
+/// The region where bodies belong: along an axis that is not periodic, the domain; without a domain, some lengths of
+/// the box around the bodies at the start.
 fn bounds(model: &Model) -> (DVec3, DVec3) {
     if let Some(domain) = &model.domain {
         let bound = |open: f64, bounds: DVec3| {
@@ -253,7 +253,7 @@ fn bounds(model: &Model) -> (DVec3, DVec3) {
         (min, max) = (min.min(corner), max.max(corner));
     }
     for wall in &model.walls {
-        // The foot of the way from the bodies to a plane: they may come as far. And all of a wall that ends.
+        // Of a plane, the point nearest to the bodies, which may come that far; of any other finite wall, all of it.
         let center = 0.5 * (min + max);
         let Some(normal) = wall.plane_normal() else {
             if wall.reach().is_finite() {
@@ -272,7 +272,7 @@ fn bounds(model: &Model) -> (DVec3, DVec3) {
     (min - far, max + far)
 }
 
-/// The work that lifts each body by its size, J.
+/// Work that lifts each body by its own size, J.
 fn lifted(model: &Model) -> f64 {
     let bodies = model.bodies.iter().filter(|body| !body.fixed);
     let each = bodies.map(|body| {

@@ -1,4 +1,4 @@
-//! Wear of meshes, summed on the host from the contacts of every so many steps.
+//! Wear of meshes, summed on the host from contacts sampled at regular steps.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use crate::simulation::snapshot::moments;
 use crate::state::{State, angular_velocity};
 use crate::step::Patience;
 
-/// Steps between two looks at the contacts with meshes that wear: each stands for the steps since the one before. A
-/// contact of a collision lasts some fifty.
+/// Steps between two samples of the contacts with meshes that wear. Each sample stands for the steps since the last
+/// one. The contact of a collision lasts some fifty steps.
 pub(super) const LOOK: u64 = 10;
 
-/// A mesh that wears, ready to be asked which of its triangles is touched.
+/// A mesh that wears, prepared to find the triangle at a contact.
 #[derive(Clone, Debug)]
 pub(crate) struct Worn {
     wall: usize,
-    /// Each has the index of its triangle in place of that of its wall.
+    /// Facets that have the index of their triangle in place of that of their wall.
     facets: Vec<Facet>,
     nodes: Vec<Node>,
 }
 
 impl Worn {
-    /// Those of a model.
+    /// The meshes of a model that wear.
     fn all(model: &Model) -> Vec<Worn> {
         let walls = model.walls.iter().enumerate();
         let worn = walls.filter_map(|(index, wall)| match (&wall.wear, &wall.shape) {
@@ -52,7 +52,7 @@ impl Worn {
         .collect()
     }
 
-    /// The triangle that is nearest to a point in the frame of the wall, m, of those within `reach`.
+    /// The triangle nearest to a point in the frame of the wall, m, if one is within `reach`.
     fn triangle_at(&self, point: DVec3, reach: f64) -> Option<usize> {
         let point = point.as_vec3();
         let mut nearest = None;
@@ -67,7 +67,7 @@ impl Worn {
     }
 }
 
-/// Adds to the volumes (m³) that contacts like those of the last step take from the meshes in a time, s.
+/// Adds to `volumes` (m³) the wear of the meshes in `time` (s) under the contacts of the last step.
 fn wear(worn: &[Worn], model: &Model, state: &State, time: f64, volumes: &mut [Vec<f64>]) {
     let moving: Vec<_> = worn.iter().map(|own| state.wall(own.wall)).collect();
     for contact in contacts(state) {
@@ -108,13 +108,13 @@ fn wear(worn: &[Worn], model: &Model, state: &State, time: f64, volumes: &mut [V
 }
 
 impl Simulation {
-    /// The number of steps after which it looks at what wears next.
+    /// The number of steps after which wear is sampled next.
     pub(super) fn next_wear(&self) -> Option<u64> {
         let wears = self.state.traffic.worn.iter().any(|own| !own.is_empty());
         wears.then(|| (self.steps / LOOK + 1) * LOOK)
     }
 
-    /// Adds what the contacts of the last steps have taken from meshes.
+    /// Adds the wear since the last sample.
     pub(super) async fn wear(&mut self, patience: Patience) -> Result<()> {
         let due = self.next_wear().is_some() && self.steps > 0 && self.steps.is_multiple_of(LOOK);
         if !due || self.state.traffic.worn_at == Some(self.steps) {

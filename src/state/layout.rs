@@ -585,7 +585,7 @@ shared_structs! {
         pub acceleration: Vec3,
         /// Volume of the body over that of its spheres one by one: what it displaces where they overlap.
         pub displacement: f32,
-        /// Work that pushes and the lift of water have done on it since the start, J.
+        /// Work of applied forces and of buoyancy on it since the start, J.
         pub work: f32,
         /// Rest that rounding has left out of `work` (Kahan's summation), J.
         pub work_rest: f32,

@@ -171,7 +171,7 @@ pub struct Dissipated {
     /// By dashpots of bonds, and by bonds that broke.
     #[serde(default)]
     pub bonds: f64,
-    /// Not dissipated, but done by pushes and the lift of water.
+    /// Not dissipated: the work of applied forces and of buoyancy.
     #[serde(default)]
     pub work: f64,
 }
@@ -188,7 +188,7 @@ impl Dissipated {
         self.bonds += f64::from(own.taken) + f64::from(own.taken_rest);
     }
 
-    /// Adds what drag took from a body, and what pushes did to it.
+    /// Adds the energy that drag took from a body, and the work of applied forces on it.
     pub fn add_forces(&mut self, force: &BodyForce) {
         self.drag += f64::from(force.drag) + f64::from(force.drag_rest);
         self.work += f64::from(force.work) + f64::from(force.work_rest);

@@ -64,7 +64,7 @@ const FLAT: f64 = 0.02;
 const TINY: f64 = 1e-3;
 /// Times that a tolerance is halved towards the smallest.
 const HALVINGS: usize = 12;
-/// Times that what is too far from all spheres is looked at again.
+/// Number of times that points too far from all spheres are checked again.
 const ROUNDS: usize = 6;
 
 /// Fits spheres inside a closed `mesh`, the triangles of which are anticlockwise seen from outside.
@@ -76,7 +76,7 @@ pub fn fit_mesh(mesh: &Mesh, wanted: Fit) -> Fitted {
     fit_mesh_telling(mesh, wanted, &|_| ())
 }
 
-/// [`fit_mesh`], which may take some seconds, for those who want to hear now and then how far it is.
+/// [`fit_mesh`], which may take some seconds, with reports of its progress.
 pub fn fit_mesh_telling(mesh: &Mesh, wanted: Fit, tell: &(dyn Fn(Stage) + Sync)) -> Fitted {
     // In a box of size 1 about the origin, where single precision serves.
     let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
@@ -187,7 +187,7 @@ impl Fitting<'_> {
         for _ in 0..ROUNDS {
             let spheres = self.touching(&points);
             if chosen.is_empty() {
-                // A part of the places shows what is far too fine, without a look at all of them.
+                // A sample of the places shows sizes that are far too fine without a check of all places.
                 let step = all.len().div_ceil(SAMPLED);
                 let some: Vec<DVec3> = all.iter().step_by(step).copied().collect();
                 let reached = |place: &DVec3| spheres.iter().any(|s| gap(s, *place) <= tolerance);

@@ -11,7 +11,7 @@ use super::{ClumpSphere, MassProperties, inertia_from_second_moment, outer, summ
 ///
 /// By the divergence theorem the moments of a solid are integrals over its surface:
 /// ∫ dV = 1/3 ∮ x·n dS, ∫ x dV = 1/4 ∮ x (x·n) dS and ∫ x xᵀ dV = 1/5 ∮ x xᵀ (x·n) dS. The surface
-/// of the union is what is left of each sphere when the caps inside its neighbours are taken away.
+/// of the union is that of each sphere without the caps inside its neighbours.
 /// Each sphere is cut into rings of constant z. Along a ring the exposed arcs are integrated in
 /// closed form; across the rings by adaptive Gauss-Legendre quadrature between the heights at which
 /// the pattern of arcs changes. Only that quadrature is not exact: its relative error is about 1e-12.

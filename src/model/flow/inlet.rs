@@ -110,8 +110,8 @@ impl Inlet {
         mix.map(|(shape, _)| radii[*shape]).fold(0.0, f64::max)
     }
 
-    /// The body with the number `number` of those that it brings, of the shape `shape`, in free space
-    /// as it is before the step after `steps`.
+    /// The body with the number `number` of this inlet, of the shape `shape`, in free space before the step after
+    /// `steps`.
     pub(crate) fn place(
         &self,
         shape: usize,

@@ -1,4 +1,4 @@
-//! What comes into a simulation, what goes out of it, and what passes through.
+//! Inlets, outlets, probes and explosions.
 //!
 //! At every [`Flow::every`]th step, before it is taken, the host looks at where bodies are: those in an
 //! [`Outlet`] are taken away, [`Inlet`]s bring those that are due, and what passed a face of a [`Probe`]

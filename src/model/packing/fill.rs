@@ -873,13 +873,13 @@ impl Random {
         Self(ChaCha8Rng::from_seed(key))
     }
 
-    /// One of many independent streams: that of an attempt at a body.
+    /// One of many independent streams: the one for this attempt at this body.
     fn stream(seed: u64, number: u64, attempt: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..16].copy_from_slice(&number.to_le_bytes());
         key[16..24].copy_from_slice(&attempt.to_le_bytes());
-        // No stream is that of a fill with the same seed.
+        // Keeps these streams apart from those of a fill with the same seed.
         key[24] = 1;
         Self(ChaCha8Rng::from_seed(key))
     }

@@ -20,7 +20,7 @@ pub const DENSEST: f64 = 0.64;
 const THIN: f64 = 0.2;
 /// Steps of growth.
 const STEPS: i32 = 8;
-/// Sweeps of easing apart after a step of growth but the last; what is left then is left to the next.
+/// Sweeps that separate bodies after each step of growth but the last; the next step separates the rest.
 const SWEEPS: usize = 200;
 /// Part of the bodies that are left out at a time where as many are wanted as fit.
 const LEFT_OUT: f64 = 0.02;
@@ -84,7 +84,7 @@ impl Fill {
                 walls: &walls,
                 ..world
             };
-            // What is left is left to the last step.
+            // The last step separates the rest.
             let _ = relax(&mut bodies, world, 10.0 * RELAX_TOLERANCE, SWEEPS);
         }
         for body in &mut bodies[others.len()..] {
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// The bodies, held to what is promised of them; and their volume over that of the region.
+    /// The bodies, after checks of the fill's guarantees; and the ratio of their volume to that of the region.
     fn packed(mut fill: Fill, others: &[ModelBody], world: World) -> (Vec<ModelBody>, f64) {
         fill.settle_count(world.shapes, world.walls);
         let bodies = fill

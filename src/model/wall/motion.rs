@@ -1,4 +1,4 @@
-//! Motion by prescription: where a wall is at a time, whatever pushes it.
+//! Prescribed motion: the pose of a wall over time, independent of forces.
 //!
 //! In `f64`, on the host, from the time alone: so a wall is where it should be after any number of steps,
 //! on either engine to the bit.
@@ -96,7 +96,7 @@ impl Motion {
         }
     }
 
-    /// Pose and velocities at `time`, s, of what is at `start` at first.
+    /// Pose and velocities at `time`, s, of a wall that starts at `start`.
     pub fn at(&self, start: &Pose, time: f64) -> Moving {
         let mut moving = self.between_keys(start, time);
         let moves = (self.start..self.end).contains(&time);
@@ -129,8 +129,8 @@ impl Motion {
         moving
     }
 
-    /// The fastest speed of a point that is no farther than `reach` (m) from the origin of what is at `start`
-    /// at first, m/s, or a little more.
+    /// An upper bound, m/s, close to the fastest speed of a point within `reach` (m) of the origin of a wall that
+    /// starts at `start`.
     pub fn top_speed(&self, start: &Pose, reach: f64) -> f64 {
         let rate = |frequency: f64| std::f64::consts::TAU * frequency;
         let turning = self.rotation.map_or(0.0, |rotation| {

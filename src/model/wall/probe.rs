@@ -92,9 +92,9 @@ impl Probe {
         (depth > least).then(|| (depth, self.pose.orientation * nearest.1))
     }
 
-    /// Whether a point, m, is on the wrong side for the bodies of a region about `middle`: they belong inside
-    /// if that is inside. Where it is neither, above an open vessel, they belong to the side that is
-    /// touched; and never into what is touched from outside.
+    /// Whether a point, m, is on the wrong side for the bodies of a region about `middle`. If `middle` is inside,
+    /// they belong inside. If it is neither inside nor outside, above an open vessel, they belong to the side that is
+    /// touched, and never into a wall that is touched from outside.
     pub fn parts(&self, point: DVec3, middle: DVec3) -> bool {
         let wanted = match self.wall.side {
             Side::Front => Some(false),

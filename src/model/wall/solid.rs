@@ -10,7 +10,7 @@ use super::mesh::Mesh;
 use super::tree::Node;
 use super::tree::{Bounds, tree};
 
-/// A watertight mesh, ready to be asked what is inside and how near its surface is.
+/// A watertight mesh, prepared for queries of inside and of distance.
 #[derive(Clone, Debug)]
 pub(crate) struct Solid {
     mesh: Arc<Mesh>,

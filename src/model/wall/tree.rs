@@ -70,7 +70,7 @@ fn split(order: &mut [usize], bounds: &[Bounds], first: usize, nodes: &mut Vec<N
         order.select_nth_unstable_by(middle, |&a, &b| {
             center(a)[axis].total_cmp(&center(b)[axis]).then(a.cmp(&b))
         });
-        // Equal trees on every machine: what is left of the middle is in no certain order.
+        // The order left of the middle differs between machines; sorting makes the trees equal.
         let (left, right) = order.split_at_mut(middle);
         left.sort_unstable();
         right.sort_unstable();

@@ -1,5 +1,5 @@
-//! Whether what a checkpoint holds can be: a file may have the right hash and wrong contents, from a fault of memory or of
-//! another program.
+//! Checks of the contents of a checkpoint: a fault of memory or another program can write wrong contents with a right
+//! hash.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use crate::state::layout::{
 };
 use crate::state::{Field, State};
 
-/// Nothing, or what is wrong, in words that follow "found".
+/// Nothing, or a description of the fault, which follows the word "found".
 type Sound = Result<(), String>;
 
-/// Most that the square of the length of a quaternion may be off 1.
+/// Largest deviation from 1 of the squared length of a quaternion.
 const TURNED: f32 = 0.01;
 
 /// An error unless `right`.
@@ -37,7 +37,7 @@ fn finite(vectors: &[Vec3], numbers: &[f32]) -> bool {
     vectors.iter().all(|vector| vector.is_finite()) && numbers.iter().all(|n| n.is_finite())
 }
 
-/// Whether a cell is so near that the way to another one is a number of cells.
+/// Whether a cell is so near the origin that differences of two such cells do not overflow.
 fn is_near(cell: IVec3) -> bool {
     let far = IVec3::splat(1 << 30);
     (cell.cmplt(far) & cell.cmpgt(-far)).all()
@@ -51,7 +51,7 @@ fn body_is_sound(body: &Body) -> bool {
 }
 
 impl Checkpoint {
-    /// Whether its parts fit each other, and all numbers are numbers.
+    /// Checks that the parts fit each other and that all numbers are finite.
     pub(super) fn is_sound(&self) -> Sound {
         self.header_is_sound()?;
         let spheres = self.bodies_are_sound()?;
@@ -63,7 +63,7 @@ impl Checkpoint {
         self.stats_are_sound()
     }
 
-    /// The elements of a section that must have `count` of them.
+    /// The elements of a section, which must be `count`.
     fn all<T: bytemuck::AnyBitPattern>(
         &self,
         name: &str,
@@ -111,7 +111,7 @@ impl Checkpoint {
         )
     }
 
-    /// Looks at the bodies; returns the number of their spheres.
+    /// Checks the bodies; returns the number of their spheres.
     fn bodies_are_sound(&self) -> Result<usize, String> {
         let count = self.section(SHAPES).len() / size_of::<u32>();
         let shapes = self.all::<u32>(SHAPES, &[count])?;
@@ -128,7 +128,7 @@ impl Checkpoint {
                     self.header.shapes.len()
                 ));
             };
-            // A run of an older version has no names of groups.
+            // Checkpoints of older versions have no group names.
             let groups = self.header.groups.len();
             expect(groups == 0 || group_of(shape) < groups, || {
                 format!(
@@ -206,7 +206,7 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Looks at the neighbour lists: each entry is a sphere that has this one in its own list, or a facet.
+    /// Checks the neighbour lists: each entry is a facet, or a sphere that has this one in its own list.
     fn lists_are_sound(&self, spheres: usize) -> Sound {
         let starts = self.all::<u32>(Field::NeighbourStarts.name(), &[spheres + 1])?;
         let entries = self.elements::<u32>(Field::Neighbours.name());
@@ -381,7 +381,7 @@ impl Checkpoint {
         expect(right, || "sums over the run that cannot be".to_owned())
     }
 
-    /// Whether it goes with the state of a model at its start, which has the bodies of this one by now.
+    /// Checks that it fits the starting state of a model, which has this checkpoint's bodies by now.
     pub(super) fn fits(&self, state: &State, actions: [usize; 2], bonds: usize) -> Sound {
         let found = &self.header;
         let params = &state.params;

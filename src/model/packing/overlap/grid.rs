@@ -14,7 +14,7 @@ pub struct GridSphere {
     pub center: DVec3,
     /// Radius, m.
     pub radius: f64,
-    /// Index of what it belongs to: a body, or a part of one.
+    /// Index of the owner: a body, or a part of one.
     pub owner: u32,
     /// The sphere put into the same bucket before this one.
     next: u32,
@@ -49,8 +49,8 @@ impl SphereGrid {
         self.levels[level].insert(center, radius, owner);
     }
 
-    /// Whether `clashes` holds for any of the spheres in the grid that overlap this one. It may be
-    /// asked about one sphere more than once.
+    /// Whether `clashes` holds for any sphere in the grid that overlaps this one. `clashes` may be called for one
+    /// sphere more than once.
     pub fn any_overlapping(
         &self,
         center: DVec3,
