@@ -20,7 +20,7 @@ use super::walls::walls;
 use super::{RunSummary, vtk, write_npz};
 use crate::model::Model;
 use crate::model::error::{Error, Result};
-use crate::model::flow::Class;
+use crate::model::flow::{Class, CollisionClass, Collisions};
 use crate::scene::Scene;
 use crate::scene::format::{self, Interval, Kind};
 use crate::simulation::analysis::fields::Fields;
@@ -123,6 +123,7 @@ impl Plan {
 /// | `bodies.pvd`, ... | the VTK files of a kind, to be opened in ParaView |
 /// | `broken_bonds.csv` | a row for each bond that broke, in the order in which they were seen |
 /// | `measures.csv` | what the scene measures |
+/// | `collisions.csv` | number and energy of collisions, by classes of impact speeds and of dissipated energies, if the scene asks for it |
 /// | `residence.csv` | how long bodies stayed from an inlet to each outlet, by classes of times, if the scene asks for it |
 /// | `fields/` | fields that the scene measures, as VTK image data and NPZ |
 /// | `vtk/` | VTK files, with the number of the step in their names |
@@ -205,6 +206,8 @@ impl RunFolder {
     pub const MEASURES: &str = "measures.csv";
     /// Name of the file of bonds that broke.
     pub const BROKEN_BONDS: &str = "broken_bonds.csv";
+    /// Name of the file of collisions.
+    pub const COLLISIONS: &str = "collisions.csv";
     /// Name of the file of residence times.
     pub const RESIDENCE: &str = "residence.csv";
     /// Name of the folder of fields.
@@ -646,6 +649,23 @@ fn residence(snapshot: &Snapshot) -> String {
     text
 }
 
+/// The spectra of collisions up to now: a row for each class of impact speeds, then for each of dissipated energies.
+fn collisions(snapshot: &Snapshot) -> String {
+    let mut text = "quantity,from,to,collisions,dissipated_J\n".to_owned();
+    let own = &snapshot.state.traffic.collisions;
+    for (quantity, classes) in [
+        ("impact_speed_m_per_s", &own.speeds),
+        ("dissipated_energy_J", &own.energies),
+    ] {
+        for class in Collisions::classes(classes) {
+            let CollisionClass { from, to, amount } = class;
+            let (count, energy) = (amount.count, amount.energy);
+            text += &format!("{quantity},{from},{to},{count},{energy}\n");
+        }
+    }
+    text
+}
+
 /// Takes back the rows of a file of statistics after a step; returns how many lines are left.
 fn keep_rows(file: &Path, step: u64) -> Result<usize> {
     let wrong = |error: std::io::Error| Error::unwritten(file, &error);
@@ -825,6 +845,12 @@ impl Files {
         if snapshot.model.flow.residence {
             let text = residence(snapshot);
             let path = self.path.join(RunFolder::RESIDENCE);
+            write_aside(&path, false, |writer| writer.write_all(text.as_bytes()))
+                .map_err(|error| Error::unwritten(&path, &error))?;
+        }
+        if snapshot.model.flow.collisions {
+            let text = collisions(snapshot);
+            let path = self.path.join(RunFolder::COLLISIONS);
             write_aside(&path, false, |writer| writer.write_all(text.as_bytes()))
                 .map_err(|error| Error::unwritten(&path, &error))?;
         }

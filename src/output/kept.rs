@@ -345,6 +345,8 @@ fn network(contacts: &Arrays, grains: &[Grain]) -> Result<Network> {
             force: vector("force")?,
             torque: DVec3::ZERO,
             stored: 0.0,
+            approach: 0.0,
+            dissipated: 0.0,
         });
     }
     Ok(Network {

@@ -7,7 +7,7 @@ use crate::model::clump::{Clump, MassProperties};
 use crate::model::flow::{Explosion, Region, Traffic};
 use crate::model::wall;
 use crate::model::{Model, ModelBody};
-use crate::simulation::network::{Partner, contacts};
+use crate::simulation::collisions::largest_forces;
 use crate::state::{Dissipated, State, body_orientation};
 
 /// Changes of the bodies after a look.
@@ -62,7 +62,7 @@ impl Traffic {
         Some(change)
     }
 
-    /// Bursts the bodies of `state` whose load exceeds their strength. Returns the changes, if any.
+    /// Bursts the bodies of `state` whose load has exceeded their strength since the look before. Returns the changes, if any.
     pub(crate) fn shatter(&mut self, model: &Model, state: &State) -> Option<Change> {
         let rule = |body: usize| {
             let shape = state.identities[body].shape;
@@ -72,18 +72,8 @@ impl Traffic {
             let movable = place.ok().filter(|_| !state.identities[body].fixed);
             movable.map(|place| &model.breakage[place])
         };
-        let mut largest = vec![0.0_f64; state.bodies.len()];
-        for contact in contacts(state) {
-            let force = contact.force.length();
-            let mut note = |body: u32| {
-                let own = &mut largest[body as usize];
-                *own = own.max(force);
-            };
-            note(contact.body);
-            if let Partner::Sphere { body, .. } = contact.partner {
-                note(body);
-            }
-        }
+        let largest = largest_forces(model, state);
+        let peaks = std::mem::take(&mut self.peaks);
         let mut change = Change {
             gone: Vec::new(),
             new: Vec::new(),
@@ -97,6 +87,7 @@ impl Traffic {
                 taken.add(load);
             }
             let id = state.identities[index].id;
+            let force = peaks.get(&id).map_or(force, |peak| peak.max(force));
             if !rule.breaks(id, force, taken.damping + taken.friction) {
                 continue;
             }

@@ -6,6 +6,7 @@ pub mod bulk;
 pub mod checkpoint;
 #[cfg(feature = "cpu")]
 mod clock;
+mod collisions;
 mod deform;
 pub mod events;
 mod flow;
@@ -447,13 +448,18 @@ impl Simulation {
             let deformation = self.next_deformation().unwrap_or(end);
             let change = self.next_change().unwrap_or(end);
             let wear = self.next_wear().unwrap_or(end);
+            let contacts = self.next_contacts();
             let next = next
+                .min(contacts.unwrap_or(end))
                 .min(deformation)
                 .min(change)
                 .min(wear)
                 .min(epoch)
                 .min(end);
             self.take(patience, next - self.steps).await?;
+            if contacts == Some(self.steps) {
+                self.note_contacts(patience).await?;
+            }
             if listen == Some(self.steps) {
                 self.listen(patience).await?;
             }

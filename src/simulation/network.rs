@@ -43,6 +43,10 @@ pub struct NetworkContact {
     pub torque: DVec3,
     /// Elastic energy, J; zero for a custom law.
     pub stored: f64,
+    /// Speed with which the surfaces approach, m/s; negative where they part.
+    pub approach: f64,
+    /// Energy that dashpots and friction dissipated in the step, J; zero for a custom law.
+    pub dissipated: f64,
 }
 
 #[cfg(test)]
@@ -60,6 +64,8 @@ impl NetworkContact {
             force,
             torque: DVec3::ZERO,
             stored: 0.0,
+            approach: 0.0,
+            dissipated: 0.0,
         }
     }
 }
@@ -204,6 +210,13 @@ fn contact(state: &State, index: usize, entry: usize) -> Option<NetworkContact> 
         force: response.force.as_dvec3(),
         torque: response.torque.as_dvec3(),
         stored: stored.into(),
+        approach: -f64::from(
+            geometry
+                .contact
+                .relative_velocity
+                .dot(geometry.contact.normal),
+        ),
+        dissipated: f64::from(response.damping) + f64::from(response.friction),
     })
 }
 

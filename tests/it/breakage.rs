@@ -5,6 +5,7 @@ use glam::DVec3;
 use rockfall::Simulation;
 use rockfall::model::Model;
 use rockfall::scene;
+use rockfall::simulation::checkpoint::Checkpoint;
 
 /// Two lumps of eight spheres that meet at 4 m/s, a lump twice as large, and one of another shape.
 fn scene(rule: &str) -> String {
@@ -73,6 +74,38 @@ fn a_body_bursts_that_is_hit_too_hard_and_mass_and_momenta_stay() {
         bits.push(broken.mass);
     }
     assert_eq!(bits[0], bits[1]);
+}
+
+/// The blow lasts 200 steps, and is over long before the host looks: what the force was counts, also after a checkpoint.
+#[test]
+fn a_peak_of_force_between_two_looks_bursts_a_body() {
+    let rule = r#"{ "shape": "lump", "strength": 2e4, "fragments": 3 }"#;
+    let text = scene(rule).replace(
+        r#""breakage""#,
+        r#""look_every": { "steps": 1500 }, "breakage""#,
+    );
+    let model = || {
+        scene::parse(&text, "lumps.json".as_ref())
+            .unwrap_or_else(|error| panic!("{error}"))
+            .model
+    };
+    for on_device in [false, true] {
+        let fresh = || match on_device {
+            true => Simulation::on_gpu(model(), device()).unwrap(),
+            false => Simulation::on_cpu(model(), Some(2)).unwrap(),
+        };
+        let mut first = fresh();
+        first.step(1000).unwrap();
+        assert_eq!(first.traffic().peaks.len(), 2);
+        let mut second = fresh();
+        Checkpoint::decode(first.checkpoint().unwrap(), "lumps".as_ref())
+            .unwrap()
+            .restore(&mut second, "lumps".as_ref())
+            .unwrap();
+        second.step(501).unwrap();
+        assert_eq!(second.body_count(), 2 + 2 * 3);
+        assert!(second.traffic().peaks.is_empty());
+    }
 }
 
 #[test]

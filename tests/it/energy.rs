@@ -51,6 +51,34 @@ fn what_is_dissipated_is_what_is_missing() {
     }
 }
 
+/// Whatever contacts dissipate is in the spectra, and a checkpoint between changes nothing.
+#[test]
+fn collisions_have_all_that_is_dissipated() {
+    let mut model = thrown_together(Law::HookeHistory);
+    model.flow.collisions = true;
+    on_both(&model, |mut simulation, engine| {
+        simulation.step(1000).unwrap();
+        let bytes = simulation.checkpoint().unwrap();
+        simulation.step(1000).unwrap();
+        let energy = simulation.energy().unwrap();
+        let collisions = simulation.traffic().collisions.clone();
+        let open: f64 = collisions.open.iter().map(|own| own.energy).sum();
+        let total = collisions.total();
+        assert!(total.count >= 3, "{engine}: {total:?}");
+        let (found, lost) = (total.energy + open, energy.damping + energy.friction);
+        assert!(
+            (found - lost).abs() < 0.01 * lost,
+            "{engine}: {found} J of {lost} J"
+        );
+        Checkpoint::decode(bytes, "half".as_ref())
+            .unwrap()
+            .restore(&mut simulation, "half".as_ref())
+            .unwrap();
+        simulation.step(1000).unwrap();
+        assert_eq!(simulation.traffic().collisions, collisions, "{engine}");
+    });
+}
+
 #[test]
 fn forces_of_the_network_are_those_that_moved_the_bodies() {
     for law in [Law::HookeViscous, Law::HookeHistory, Law::HertzMindlin] {

@@ -429,6 +429,47 @@ fn a_kept_run_of_a_box_that_deforms_knows_its_sides() {
     }
 }
 
+/// Two balls that meet at 3 m/s: one collision, which takes 1 - e² of the energy of their approach.
+#[test]
+fn a_run_writes_spectra_of_collisions() {
+    let scene = json!({
+        "version": 1, "duration": 0.02, "gravity": [0, 0, 0],
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e5, "time_step": 2e-6 },
+        "materials": { "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.01 }, "material": "stone" } },
+        "bodies": [
+            { "shape": "ball", "position": [-0.015, 0, 0], "velocity": [1.5, 0, 0] },
+            { "shape": "ball", "position": [0.015, 0, 0], "velocity": [-1.5, 0, 0] }
+        ],
+        "measure": { "collisions": true }
+    });
+    let folder = with_scene(&scene);
+    let ran = rockfall(
+        folder.path(),
+        &["run", "scene.json", "--out", "run", "--backend", "cpu"],
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let text = fs::read_to_string(folder.path().join("run/collisions.csv")).unwrap();
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(
+        lines[0],
+        ["quantity", "from", "to", "collisions", "dissipated_J"]
+    );
+    assert_eq!(lines.len(), 3, "{text}");
+    let mass = 2500.0 * 4.0 / 3.0 * std::f64::consts::PI * 1e-6;
+    let lost = 0.5 * 0.5 * mass * 9.0 * 0.75;
+    for (line, quantity, value) in [
+        (&lines[1], "impact_speed_m_per_s", 3.0),
+        (&lines[2], "dissipated_energy_J", lost),
+    ] {
+        let number = |k: usize| line[k].parse::<f64>().unwrap();
+        assert_eq!(line[0], quantity);
+        assert!(number(1) <= value && value < number(2), "{text}");
+        assert_eq!(line[3], "1");
+        assert!((number(4) / lost - 1.0).abs() < 0.01, "{text} {lost}");
+    }
+}
+
 /// Balls that fall from an inlet to an outlet, which the file of residence times tells; and what wears, which VTK files have.
 #[test]
 fn a_run_writes_residence_times_and_wear() {

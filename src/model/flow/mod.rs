@@ -9,6 +9,7 @@
 //! An [`Explosion`] does not wait for a look: it happens before its own step.
 
 mod breakage;
+mod collisions;
 mod explosion;
 mod face;
 mod inlet;
@@ -17,6 +18,7 @@ mod probe;
 mod residence;
 
 pub use breakage::Breakage;
+pub use collisions::{CollisionClass, Collisions, Touching};
 pub use explosion::Explosion;
 pub use face::Face;
 pub use inlet::{Inlet, Rate};
@@ -50,6 +52,8 @@ pub struct Flow {
     pub spawn: Vec<usize>,
     /// Whether outlets tell how long bodies were there.
     pub residence: bool,
+    /// Whether collisions are counted.
+    pub collisions: bool,
 }
 
 impl Flow {
@@ -126,6 +130,12 @@ pub struct Traffic {
     /// The number of steps after which that was summed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worn_at: Option<u64>,
+    /// Largest contact force since the look before on each body that bursts by its force, N, by their ids.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub peaks: BTreeMap<u64, f64>,
+    /// Collisions so far, if it is asked for.
+    #[serde(default)]
+    pub collisions: Collisions,
     /// How far the periodic box has deformed, if it does.
     #[serde(default)]
     pub deformation: Option<Deformation>,
@@ -161,6 +171,7 @@ impl Traffic {
             every: _,
             spawn: _,
             residence,
+            collisions: _,
         } = &model.flow;
         Traffic {
             inlets: vec![Amount::default(); inlets.len()],
@@ -177,6 +188,8 @@ impl Traffic {
             stages: Vec::new(),
             worn: worn(model),
             worn_at: None,
+            peaks: BTreeMap::new(),
+            collisions: Collisions::default(),
             deformation: match model.domain {
                 Some(domain) if model.deforms() => {
                     let sides = domain.period().to_array();

@@ -310,6 +310,10 @@ pub(super) fn build(
                 .measure
                 .as_ref()
                 .is_some_and(|measure| measure.residence),
+            collisions: file
+                .measure
+                .as_ref()
+                .is_some_and(|measure| measure.collisions),
         },
         breakage,
         breakage_names: (0..)

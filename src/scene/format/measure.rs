@@ -25,6 +25,11 @@ pub struct Measure {
     /// in the summary. Only in a scene with inlets and outlets. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub residence: bool,
+    /// Spectra of collisions: `collisions.csv` has the number of contacts that have ended, and the energy that they dissipated, by
+    /// impact speed and by dissipated energy. Contacts are followed in every time step, so a run takes several times as long. Default:
+    /// false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub collisions: bool,
 }
 
 /// Property whose mixing is measured: one of `shape`, `material` and `property`.

@@ -1,0 +1,145 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Classes in which a speed or an energy doubles.
+const CLASSES: f64 = 4.0;
+
+/// The collisions of a run: contacts that have ended, by the speed with which they began and by the energy that they dissipated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Collisions {
+    /// By normal speed at the first touch, m/s; see [`Collisions::classes`].
+    pub speeds: BTreeMap<i32, Amount>,
+    /// By the energy that dashpots and friction dissipated from the first touch to the last, J.
+    pub energies: BTreeMap<i32, Amount>,
+    /// Contacts that last, by the two surfaces.
+    pub open: Vec<Touching>,
+}
+
+/// A number of collisions, and the energy that they dissipated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Amount {
+    /// Number of collisions.
+    pub count: u64,
+    /// Energy, J.
+    pub energy: f64,
+}
+
+/// A contact that lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Touching {
+    /// The two surfaces, each by the id of its body and the number of the sphere in it; a wall is [`Touching::WALL`] and its index.
+    pub surfaces: [(u64, u32); 2],
+    /// Normal speed at the first touch, m/s; 0 of surfaces that did not approach.
+    pub speed: f64,
+    /// Energy dissipated so far, J.
+    pub energy: f64,
+}
+
+impl Touching {
+    /// In place of the id of a body.
+    pub const WALL: u64 = u64::MAX;
+}
+
+/// A class of collisions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CollisionClass {
+    /// Its lower end, m/s or J.
+    pub from: f64,
+    /// Its upper end, m/s or J.
+    pub to: f64,
+    /// Collisions in it, and what they dissipated.
+    pub amount: Amount,
+}
+
+impl Amount {
+    fn add(&mut self, energy: f64) {
+        self.count += 1;
+        self.energy += energy;
+    }
+}
+
+impl Collisions {
+    /// Follows the contacts of a step. Facets of one wall that a sphere touches at once are one contact.
+    pub(crate) fn follow(&mut self, mut now: Vec<Touching>) {
+        now.sort_by_key(|own| own.surfaces);
+        now.dedup_by(|next, kept| {
+            let same = next.surfaces == kept.surfaces;
+            if same {
+                kept.speed = kept.speed.max(next.speed);
+                kept.energy += next.energy;
+            }
+            same
+        });
+        let mut before = std::mem::take(&mut self.open).into_iter().peekable();
+        for own in &mut now {
+            while let Some(ended) = before.next_if(|old| old.surfaces < own.surfaces) {
+                self.end(&ended);
+            }
+            if let Some(old) = before.next_if(|old| old.surfaces == own.surfaces) {
+                own.speed = old.speed;
+                own.energy += old.energy;
+            }
+        }
+        before.for_each(|ended| self.end(&ended));
+        self.open = now;
+    }
+
+    fn end(&mut self, ended: &Touching) {
+        // What is less is noise of rounding.
+        let class = |value: f64| (CLASSES * libm::log2(value.max(1e-18))).floor() as i32;
+        for (classes, value) in [
+            (&mut self.speeds, ended.speed),
+            (&mut self.energies, ended.energy),
+        ] {
+            classes.entry(class(value)).or_default().add(ended.energy);
+        }
+    }
+
+    /// All collisions that have ended.
+    pub fn total(&self) -> Amount {
+        let amounts = self.speeds.values();
+        amounts.fold(Amount::default(), |sum, own| Amount {
+            count: sum.count + own.count,
+            energy: sum.energy + own.energy,
+        })
+    }
+
+    /// The classes of [`Collisions::speeds`] or of [`Collisions::energies`], a quarter of an octave wide.
+    pub fn classes(of: &BTreeMap<i32, Amount>) -> impl Iterator<Item = CollisionClass> {
+        let end = |class: i32| libm::exp2(f64::from(class) / CLASSES);
+        of.iter().map(move |(class, amount)| CollisionClass {
+            from: end(*class),
+            to: end(class + 1),
+            amount: *amount,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touching(partner: u64, speed: f64, energy: f64) -> Touching {
+        Touching {
+            surfaces: [(0, 0), (partner, 0)],
+            speed,
+            energy,
+        }
+    }
+
+    #[test]
+    fn a_collision_has_the_speed_of_its_first_touch_and_the_energy_of_all() {
+        let mut all = Collisions::default();
+        all.follow(vec![touching(2, 1.0, 0.5), touching(1, 4.0, 0.0)]);
+        all.follow(vec![touching(2, 0.1, 0.25)]);
+        assert_eq!(all.total().count, 1);
+        all.follow(vec![touching(3, 1.0, 0.0), touching(3, 2.0, 0.125)]);
+        assert_eq!(all.open, [touching(3, 2.0, 0.125)]);
+        let classes: Vec<_> = Collisions::classes(&all.speeds).collect();
+        assert_eq!(classes.len(), 2);
+        let Amount { count, energy } = classes[0].amount;
+        assert_eq!((classes[0].from, count, energy), (1.0, 1, 0.75));
+        assert_eq!((classes[1].from, classes[1].amount.count), (4.0, 1));
+    }
+}
