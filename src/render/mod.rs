@@ -7,11 +7,11 @@
 //! 1. `survey`, now and then: the positions of the bodies, and the range of the values that colours show.
 //! 2. `shadow`: the depths that the light sees.
 //! 3. `visible`: for each sample, the number of the thing that it shows, and its distance. A sphere is a triangle
-//!   across the line of sight, in which rays are cast. `hidden` leaves out bodies that others hide, if
-//!   [`Look::hides`] asks for it.
+//!    across the line of sight, in which rays are cast. `hidden` leaves out bodies that others hide, if
+//!    [`Look::hides`] asks for it.
 //! 4. `occlusion`: how much of the light from all around reaches each sample.
 //! 5. `shade`: casts the ray of each sample once more, at the one thing that it shows, looks up its colour, and
-//!   lights it.
+//!    lights it.
 //! 6. `springs`, `glass` (walls that one can see through), `water` and `lines`, over that.
 //! 7. `resolve`: a pixel is the mean of its samples.
 //!

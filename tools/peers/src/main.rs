@@ -34,7 +34,7 @@ struct Arguments {
     scene: PathBuf,
 
     /// Rockfall's engine; with `gpu`, Warp and DEM-Engine run on CUDA, and LAMMPS is left out. Beside the normal model "impulse"
-    /// there is rapier alone
+    /// there are rapier and box3d
     #[arg(long, value_enum, default_value = "cpu")]
     backend: Backend,
 
@@ -103,6 +103,10 @@ struct Arguments {
         default_value = "target/rapier/release/rapier-deck"
     )]
     rapier: PathBuf,
+
+    /// The deck of box3d
+    #[arg(long, value_name = "FILE", default_value = "target/box3d/box3d-deck")]
+    box3d: PathBuf,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -139,6 +143,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         mpirun: arguments.mpirun.clone(),
         python: arguments.python.clone(),
         rapier: arguments.rapier.clone(),
+        box3d: arguments.box3d.clone(),
         decks: root.join("tools/peers"),
         folder,
         scene: arguments.scene.clone(),
@@ -178,9 +183,14 @@ fn run(arguments: &Arguments) -> Result<(), String> {
 /// The programs to time, Rockfall first, and what is not installed.
 fn peers(arguments: &Arguments, at: &Workplace, impulses: bool) -> (Vec<Peer>, Vec<String>) {
     let mut others = match arguments.backend {
-        _ if impulses => vec![Peer::Rapier {
-            threads: at.threads,
-        }],
+        _ if impulses => vec![
+            Peer::Rapier {
+                threads: at.threads,
+            },
+            Peer::Box3d {
+                threads: at.threads,
+            },
+        ],
         Backend::Cpu => vec![
             Peer::Lammps { ranks: at.threads },
             Peer::Lammps { ranks: 1 },

@@ -24,6 +24,8 @@ pub enum Peer {
     DemEngine { device: String },
     /// rapier, on some threads.
     Rapier { threads: usize },
+    /// box3d, on some threads.
+    Box3d { threads: usize },
 }
 
 /// Where the programs are, and what they get.
@@ -33,6 +35,7 @@ pub struct Workplace {
     pub mpirun: PathBuf,
     pub python: PathBuf,
     pub rapier: PathBuf,
+    pub box3d: PathBuf,
     /// Folder of the decks.
     pub decks: PathBuf,
     /// Folder for what the programs read.
@@ -76,6 +79,7 @@ impl Peer {
             Peer::Warp { device } => format!("Warp, {device}"),
             Peer::DemEngine { device } => format!("DEM-Engine, {device}"),
             Peer::Rapier { threads } => format!("rapier, {threads} threads"),
+            Peer::Box3d { threads } => format!("box3d, {threads} threads"),
         }
     }
 
@@ -98,9 +102,12 @@ impl Peer {
                 let program = "import deme; deme.DEMSolver([0])";
                 (with(&at.python, &["-c", program]), DEM_ENGINE)
             }
-            // It says nothing without a pile.
+            // They say nothing without a pile.
             Peer::Rapier { .. } => {
                 return (!at.rapier.is_file()).then(|| format!("{}: {RAPIER}", self.name()));
+            }
+            Peer::Box3d { .. } => {
+                return (!at.box3d.is_file()).then(|| format!("{}: {BOX3D}", self.name()));
             }
         };
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -132,7 +139,12 @@ impl Peer {
             Peer::DemEngine { device } => {
                 deck(&said(&mut python_command(at, "dem_engine.py", device))?)
             }
-            Peer::Rapier { threads } => deck(&said(&mut rapier_command(at, pile, *threads))?),
+            Peer::Rapier { threads } => {
+                deck(&said(&mut frames_command(at, &at.rapier, pile, *threads))?)
+            }
+            Peer::Box3d { threads } => {
+                deck(&said(&mut frames_command(at, &at.box3d, pile, *threads))?)
+            }
         };
         let mut visit = once()?;
         while visit.seconds.len() < REPEATS {
@@ -154,6 +166,7 @@ const DEM_ENGINE: &str = "`pip install deme[cuda12]` for Python 3.12, and name t
 
 const RAPIER: &str = "build it with `cargo build --release --manifest-path tools/peers/rapier/Cargo.toml --target-dir \
      target/rapier`, or name it with --rapier";
+const BOX3D: &str = "tools/peers/README.md says how to build it; or name it with --box3d";
 
 /// Output of a command that starts `rockfall bench --json`, on threads of the CPU if they are given.
 fn bench(at: &Workplace, mut command: Command, threads: Option<usize>) -> Result<Value, String> {
@@ -279,8 +292,9 @@ fn on_ranks(at: &Workplace, ranks: usize) -> Command {
     command
 }
 
-fn rapier_command(at: &Workplace, pile: &Pile, threads: usize) -> Command {
-    let mut command = Command::new(&at.rapier);
+/// A deck that counts frames instead of steps.
+fn frames_command(at: &Workplace, program: &Path, pile: &Pile, threads: usize) -> Command {
+    let mut command = Command::new(program);
     command.arg(at.folder.join("pile.json"));
     let frames = [at.warm_up, at.steps].map(|steps| steps / pile.substeps());
     let counts = [threads as u64, frames[0], frames[1], REPEATS as u64];

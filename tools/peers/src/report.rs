@@ -338,6 +338,7 @@ mod tests {
             mpirun: PathBuf::new(),
             python: PathBuf::new(),
             rapier: PathBuf::new(),
+            box3d: PathBuf::new(),
             decks: PathBuf::new(),
             folder: PathBuf::new(),
             scene: PathBuf::new(),
