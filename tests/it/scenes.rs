@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::common::{device, own};
 use rockfall::Simulation;
 use rockfall::model::{Integrator, Law, Model};
-use rockfall::scene;
+use rockfall::scene::{self, Change, Disk};
+use rockfall::simulation::Precision;
 use rockfall::simulation::summary::Energy;
 
 /// Sphere-steps of each scene in the quick test.
@@ -85,6 +86,53 @@ fn every_scene_starts() {
         simulation.step((FEW / spheres).clamp(2, duration)).unwrap();
         check(&mut simulation, &name);
     }
+}
+
+/// Under the normal model `impulse` each feature that a shipped scene has works, with the bits of the plain reference, or is
+/// refused with a sentence that names the model.
+#[test]
+fn every_scene_takes_large_steps_or_says_why_not() {
+    let impulse = [Change::parse(r#"contact={"normal":"impulse"}"#).unwrap()];
+    let folder = own("scenes");
+    let (mut taken, mut refused) = (0, 0);
+    for path in all() {
+        if path.parent() != Some(folder.as_path()) {
+            continue;
+        }
+        let model = match scene::load_changed(&path, &impulse, &Disk) {
+            Ok(scene) => scene.model,
+            Err(error) => {
+                let sentence = error.to_string();
+                assert!(sentence.contains("normal model \"impulse\""), "{sentence}");
+                refused += 1;
+                continue;
+            }
+        };
+        let spheres = model.sphere_count().max(1) as u64;
+        if spheres > MOST {
+            continue;
+        }
+        let (name, steps) = (model.name.clone(), (FEW / spheres).clamp(2, 60));
+        let ends = [
+            Simulation::on_cpu(model.clone(), None),
+            Simulation::on_reference(model.clone(), Precision::Single),
+            Simulation::on_gpu(model, device()),
+        ];
+        let [cpu, reference, gpu] = ends.map(|simulation| {
+            let mut simulation = simulation.unwrap();
+            simulation.step(steps).unwrap();
+            check(&mut simulation, &name);
+            simulation
+        });
+        let hash = |mut simulation: Simulation| simulation.summary().unwrap().state_hash;
+        assert_eq!(hash(cpu), hash(reference), "{name}");
+        assert_eq!(gpu.steps(), steps, "{name}");
+        taken += 1;
+    }
+    assert!(
+        taken > 20 && refused > 3,
+        "{taken} taken, {refused} refused"
+    );
 }
 
 #[test]
