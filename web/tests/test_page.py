@@ -294,6 +294,28 @@ class Page(ServedPage):
         fill = """"fills": [ { "count": 100000, "shapes": { "ball": 1 }, "placement": "random", "seed": 1,
             "region": { "min": [-10, 0, -10], "max": [10, 4, 10] } } ],"""
         large = BALL.replace('"bodies"', fill + ' "bodies"').replace("0.25, 0]", "8, 0]")
+        # What is being built is given up for what is written meanwhile. The page writes by itself: a look from outside may come
+        # after the building.
+        meanwhile = """async ([first, second, patience]) => {
+            const [field, progress] = ["#text", "#progress"].map((name) => document.querySelector(name));
+            const write = (text) => {
+                field.value = text;
+                field.dispatchEvent(new InputEvent("input"));
+            };
+            await new Promise((done, failed) => {
+                setTimeout(() => failed(new Error("no progress is shown")), patience);
+                new MutationObserver((_, observer) => {
+                    if (progress.hidden) return;
+                    observer.disconnect();
+                    write(second);
+                    done();
+                }).observe(progress, { attributes: true });
+                write(first);
+            });
+        }"""
+        page.evaluate(meanwhile, [large, BALL, PATIENCE])
+        self.wait(page, "rockfall.built()?.count === 1")
+        self.assertFalse(page.is_disabled("#run"))
         looks = """async (text) => {
             const field = document.querySelector("#text");
             field.value = text;
@@ -315,12 +337,6 @@ class Page(ServedPage):
         self.wait(page, "rockfall.simulation.status().bodies === 100001")
         self.wait(page, "document.querySelector('#progress').hidden")
         page.screenshot(path=SEEN / "large.png", timeout=PATIENCE)
-        # What is being built is given up for what is written meanwhile.
-        page.fill("#text", large.replace('"seed": 1', '"seed": 2'))
-        self.wait(page, "!document.querySelector('#progress').hidden")
-        page.fill("#text", BALL)
-        self.wait(page, "rockfall.built()?.count === 1")
-        self.assertFalse(page.is_disabled("#run"))
         self.assert_quiet()
 
     # Keeps the devices, so that they can be lost.
