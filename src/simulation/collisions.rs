@@ -1,4 +1,4 @@
-//! What contacts do between looks: collisions, and the largest force on each body that may burst.
+//! Contacts between looks: collisions, and the largest force on each body that may burst.
 
 use super::Simulation;
 use super::network::{NetworkContact, Partner, contacts};
@@ -12,7 +12,7 @@ use crate::step::Patience;
 const LOOK: u64 = 5;
 
 impl Simulation {
-    /// The number of steps after which it looks at contacts next.
+    /// Step count at which contacts are looked at next.
     pub(super) fn next_contacts(&self) -> Option<u64> {
         let model = &self.model;
         let forces = model.breakage.iter().any(|rule| rule.force.is_some());
@@ -23,7 +23,7 @@ impl Simulation {
         }
     }
 
-    /// Notes what the contacts of the step before have done.
+    /// Records the contacts of the last step.
     pub(super) async fn note_contacts(&mut self, patience: Patience) -> Result<()> {
         self.fetch_contacts_by(patience).await?;
         let mut traffic = std::mem::take(&mut self.state.traffic);

@@ -1,3 +1,5 @@
+//! Spectra of collisions, by impact speed and by dissipated energy.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -5,14 +7,14 @@ use serde::{Deserialize, Serialize};
 /// Classes in which a speed or an energy doubles.
 const CLASSES: f64 = 4.0;
 
-/// The collisions of a run: contacts that have ended, by the speed with which they began and by the energy that they dissipated.
+/// Collisions of a run: contacts that have ended, by impact speed and by dissipated energy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Collisions {
     /// By normal speed at the first touch, m/s; see [`Collisions::classes`].
     pub speeds: BTreeMap<i32, Amount>,
     /// By the energy that dashpots and friction dissipated from the first touch to the last, J.
     pub energies: BTreeMap<i32, Amount>,
-    /// Contacts that last, by the two surfaces.
+    /// Contacts that have not ended, ordered by their surfaces.
     pub open: Vec<Touching>,
 }
 
@@ -25,7 +27,7 @@ pub struct Amount {
     pub energy: f64,
 }
 
-/// A contact that lasts.
+/// A contact that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Touching {
     /// The two surfaces, each by the id of its body and the number of the sphere in it; a wall is [`Touching::WALL`] and its index.
@@ -86,7 +88,7 @@ impl Collisions {
     }
 
     fn end(&mut self, ended: &Touching) {
-        // What is less is noise of rounding.
+        // Smaller values are rounding noise.
         let class = |value: f64| (CLASSES * libm::log2(value.max(1e-18))).floor() as i32;
         for (classes, value) in [
             (&mut self.speeds, ended.speed),

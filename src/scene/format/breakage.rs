@@ -9,8 +9,8 @@ use super::super::strict::{given, objects};
 /// Bodies of a shape that burst under load: when the largest contact force, or the energy that their contacts have dissipated,
 /// exceeds their strength, the body breaks into fragments, clumps of neighbouring spheres.
 ///
-/// The loads are checked every `look_every`; the largest force since the check before counts, of every fifth step. Mass, momentum and angular momentum are conserved, as in an explosion. Fragments do
-/// not burst again.
+/// The loads are checked every `look_every`. The force is the largest since the previous check, sampled every fifth step. Mass,
+/// momentum and angular momentum are conserved, as in an explosion. Fragments do not burst again.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Breakage", deny_unknown_fields)]
