@@ -1,22 +1,27 @@
-//! A scene made ready: what [`crate::scene`] builds and both engines start from.
+//! Model of a simulation: [`crate::scene`] builds it, and the engines start from it.
 //!
-//! Everything here is in `f64` and in SI units; [`crate::state::State`] turns it into the buffers
-//! that the engines work on.
+//! Everything here is in `f64` and in SI units; [`crate::state::State`] turns it into the buffers that the engines work on.
 
+#[doc(hidden)]
 pub mod bond;
+#[doc(hidden)]
 pub mod clump;
 pub mod deform;
 pub mod error;
 pub mod flow;
 pub mod forces;
+#[doc(hidden)]
 pub mod gravity;
 pub mod handle;
+#[doc(hidden)]
 pub mod heat;
+#[doc(hidden)]
 pub mod packing;
 #[doc(hidden)]
 pub mod pull;
 pub mod quantity;
 mod shared;
+#[doc(hidden)]
 pub mod stage;
 pub mod view;
 pub mod wall;
@@ -41,34 +46,34 @@ use crate::model::stage::Stages;
 use crate::model::view::SceneView;
 use crate::model::wall::Wall;
 
-/// How a body's state is advanced.
+/// Integrator: the method that advances the state of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Integrator {
     /// Velocity first, then position with the new velocity (symplectic, the default).
     SemiImplicit,
-    /// Position with the old velocity (forward Euler); it gains energy, and is there to show that.
+    /// Position with the old velocity (forward Euler). It gains energy, and exists only to show that.
     Explicit,
 }
 
-/// How bodies touch.
+/// Contact law: a normal model with a tangential model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Law {
-    /// Spring and dashpot along the normal; viscous across it, without a history.
+    /// Linear spring and dashpot along the normal; viscous force across it, without a contact history.
     HookeViscous,
-    /// Spring and dashpot along the normal; a tangential spring with a history.
+    /// Linear spring and dashpot along the normal; tangential spring with a contact history.
     HookeHistory,
-    /// Hertz's spring along the normal, Mindlin's across, with a history.
+    /// Hertz's spring along the normal, Mindlin's spring across it, with a contact history.
     HertzMindlin,
-    /// Soft contacts that stop what comes together within a step, however long that is; with a history.
+    /// Soft contacts that stop approaching surfaces within one step, however long the step is; with a contact history.
     Impulse,
-    /// A custom law, in WGSL; on the GPU engine only.
+    /// A custom law in WGSL; on the GPU engine only.
     Custom(CustomLaw),
 }
 
 impl Law {
-    /// Its name: the models of the normal and of the tangential force.
+    /// Name of the law: those of its normal and its tangential model.
     pub fn name(&self) -> &'static str {
         match self {
             Law::HookeViscous => "hooke/viscous",
@@ -80,6 +85,7 @@ impl Law {
     }
 
     /// The custom law, if it is one.
+    #[doc(hidden)]
     pub fn custom(&self) -> Option<&CustomLaw> {
         match self {
             Law::Custom(law) => Some(law),
@@ -87,8 +93,11 @@ impl Law {
         }
     }
 
+    /// Checks that the CPU engine has this law.
+    ///
     /// # Errors
-    /// If it is one that the CPU engine does not have.
+    /// If it does not, because the law is custom.
+    #[doc(hidden)]
     pub fn check_on_cpu(&self) -> crate::model::error::Result<()> {
         match self.custom() {
             Some(law) => Err(crate::Error::CustomLaw {
@@ -102,25 +111,28 @@ impl Law {
 /// A custom contact law.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomLaw {
-    /// The file that it stands in, as errors name it.
+    /// The file of the law, as error messages name it.
     pub file: PathBuf,
-    /// The text of that file.
+    /// The text of that file, in WGSL.
     pub source: String,
-    /// Largest gap between two surfaces at which it still acts, m.
+    /// Largest gap between two surfaces at which the law still acts, m.
     pub range: f64,
 }
 
 /// Settings that all contacts of a scene share.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContactModel {
     /// Contact law.
     pub law: Law,
-    /// Whether the dashpot is limited so that spring and dashpot together never pull.
+    /// Whether the normal dashpot is limited so that spring and dashpot together never pull.
     pub limit_damping: bool,
-    /// Tangential dashpot as a fraction of the normal one; of the laws with a history.
+    /// Tangential dashpot as a fraction of the normal one, in laws with a contact history.
     pub tangential_damping: f64,
-    /// Whether the tangential springs of the law [`Law::HertzMindlin`] keep their force while the overlap grows, and their
-    /// elongation while it shrinks (Thornton, Cummins and Cleary 2013), instead of their elongation always.
+    /// Whether [`Law::HertzMindlin`] rescales the tangential displacement (Thornton, Cummins and Cleary 2013).
+    ///
+    /// Then the tangential spring keeps its force while the overlap grows, and its displacement while the overlap shrinks.
+    /// Otherwise it always keeps its displacement.
     pub rescales: bool,
 }
 
@@ -135,78 +147,83 @@ impl Default for ContactModel {
     }
 }
 
-/// Resistance to rolling.
+/// Model of rolling friction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rolling {
     /// A constant torque against the relative spin.
     #[default]
     Constant,
-    /// A torsional spring with a history, which yields at the same torque.
+    /// A rolling spring with a contact history, which yields at the same torque.
     Spring,
 }
 
-/// Attraction of surfaces.
+/// Cohesion: attraction of surfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Cohesion {
-    /// None.
+    /// No attraction.
     #[default]
     None,
-    /// A constant force while the surfaces overlap or are closer than a range.
+    /// A constant force while the surfaces overlap or their gap is within a range.
     Constant {
-        /// N.
+        /// Force, N.
         force: f64,
-        /// m.
+        /// Range, m.
         range: f64,
     },
-    /// Adhesion of surfaces that have touched, after Johnson, Kendall and Roberts: it takes the force
-    /// 3/2 pi w R to part them.
+    /// Adhesion of surfaces that have touched, after Johnson, Kendall and Roberts, with the pull-off force 3/2 pi w R.
     SurfaceEnergy(
         /// Work of adhesion w, J/m².
         f64,
     ),
 }
 
-/// Contact parameters of a pair of materials: the first is that of the sphere, the second that of
-/// the other sphere or of a wall.
+/// Contact parameters of a pair of materials.
+///
+/// The first material, a, is that of the sphere. The second, b, is that of the other sphere or of a wall.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairLaw {
-    /// Normal stiffness, N/m; of the normal model `hertz` 4/3 E*, Pa, with 1/E* = (1-nu_a²)/E_a + (1-nu_b²)/E_b. Of the law
-    /// `impulse` that of its stiffest contact: each contact has its own.
+    /// Normal stiffness, N/m.
+    ///
+    /// For the normal model `hertz` it is 4/3 E*, Pa, with 1/E* = (1-nu_a²)/E_a + (1-nu_b²)/E_b. For `impulse`, where each
+    /// contact has a stiffness of its own, it is that of the stiffest contact.
     pub stiffness: f64,
-    /// Normal stiffness of the first material on a wall of the second: with 1/E* = (1-nu_a²)/E_a for the normal model `hertz` if walls
-    /// of that material are rigid, else equal to `stiffness`.
+    /// Normal stiffness of the first material on a wall of the second, in the unit of `stiffness`.
+    ///
+    /// For the normal model `hertz` with rigid walls of that material, 1/E* = (1-nu_a²)/E_a; otherwise it equals `stiffness`.
     pub wall_stiffness: f64,
-    /// Tangential over normal stiffness. Of the normal model `hertz`, where both are tangents:
-    /// 8 G* sqrt(R d) / (2 E* sqrt(R d)) = 4 G*/E*, with 1/G* = (2-nu_a)/G_a + (2-nu_b)/G_b.
+    /// Tangential stiffness over normal stiffness.
+    ///
+    /// For the normal model `hertz`, both are the slopes of the forces: 8 G* sqrt(R d) / (2 E* sqrt(R d)) = 4 G*/E*, with
+    /// 1/G* = (2-nu_a)/G_a + (2-nu_b)/G_b.
     pub tangential_ratio: f64,
-    /// Tangential over normal stiffness of the first material on a wall.
+    /// Tangential stiffness over normal stiffness of the first material on a wall of the second.
     pub wall_tangential_ratio: f64,
     /// Damping ratio of the normal dashpot, from the coefficient of restitution.
     pub damping_ratio: f64,
     /// Normal dashpot given directly, N s/m; added to that of the damping ratio.
     pub damping: f64,
-    /// Coefficient of restitution, of the normal model `impulse`; others have it as a dashpot.
+    /// Coefficient of restitution, for the normal model `impulse`; other normal models use `damping_ratio`.
     pub restitution: f64,
     /// Coefficient of friction.
     pub friction: f64,
-    /// Coefficient of rolling friction: the torque is at most this times R times the normal force, R
-    /// the radius on a wall, R1 R2/(R1 + R2) for two spheres.
+    /// Coefficient of rolling friction: the largest torque over R times the normal force. R is R1 R2/(R1 + R2) for two spheres,
+    /// and the radius of the sphere on a wall.
     pub rolling_friction: f64,
-    /// How rolling is resisted.
+    /// Model of rolling friction.
     pub rolling: Rolling,
-    /// Coefficient of twisting friction: the torque about the normal is at most this times R times the
-    /// normal force.
+    /// Coefficient of twisting friction: the largest torque about the normal over R times the normal force.
     pub twisting_friction: f64,
     /// Attraction.
     pub cohesion: Cohesion,
 }
 
 impl PairLaw {
-    /// Its numbers by name, which are from 0 on; but those of cohesion.
+    /// Names and values of all numbers except those of cohesion; none of them may be negative.
+    #[doc(hidden)]
     pub fn numbers(&self) -> impl Iterator<Item = (&'static str, f64)> {
-        // Names and fields, once.
+        // One list gives both names and fields.
         macro_rules! numbers {
             ($($name:ident),* $(,)?) => {{
                 let PairLaw { $($name,)* rolling: _, cohesion: _ } = *self;
@@ -228,7 +245,8 @@ impl PairLaw {
         numbers.into_iter()
     }
 
-    /// An elastic pair: these springs, with nothing that dissipates or attracts.
+    /// An elastic pair: the springs of this one, without dissipation and attraction.
+    #[doc(hidden)]
     pub fn elastic(self) -> PairLaw {
         PairLaw {
             stiffness: self.stiffness,
@@ -241,19 +259,19 @@ impl PairLaw {
     }
 }
 
-/// A box that is periodic along some axes: what leaves it on one side comes in on the other.
+/// A box that is periodic along some axes: a body that leaves it on one side comes in on the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Domain {
     /// Corner with the smallest coordinates, m.
     pub min: DVec3,
     /// Corner with the largest coordinates, m.
     pub max: DVec3,
-    /// Along which axes it is periodic. Along the others its bounds mean nothing.
+    /// Whether the box is periodic along each axis. Along axes that are not periodic its corners mean nothing.
     pub periodic: [bool; 3],
 }
 
 impl Domain {
-    /// Its sides along the periodic axes, m; 0 along the others.
+    /// Sides of the box along the periodic axes, m; 0 along the others.
     pub fn period(&self) -> DVec3 {
         let side = |axis| {
             if self.periodic[axis] {
@@ -265,44 +283,46 @@ impl Domain {
         DVec3::from_array(std::array::from_fn(side))
     }
 
-    /// The image of a point in the box, m. A point that is in it stays as it is, to the bit.
+    /// The image of a point (m) in the box, m. A point that is in the box stays as it is, to the bit.
     pub fn wrap(&self, point: DVec3) -> DVec3 {
         let period = self.period();
         let boxes = ((point - self.min) / period).floor();
         point - DVec3::select(period.cmpgt(DVec3::ZERO), boxes * period, DVec3::ZERO)
     }
 
-    /// The shortest of the images of a way, m.
+    /// The shortest image of the vector `way` (m), m.
     pub fn nearest(&self, way: DVec3) -> DVec3 {
         nearest_image(way, self.period())
     }
 }
 
-/// The shortest of the images of a way in a box of the sides `period`, m: 0 along the axes where it is
-/// not periodic.
+/// The shortest image of the vector `way` (m) in a box with the sides `period` (m), m.
+///
+/// `period` is 0 along axes that are not periodic.
 pub(crate) fn nearest_image(way: DVec3, period: DVec3) -> DVec3 {
     let boxes = (way / period).round();
     way - DVec3::select(period.cmpgt(DVec3::ZERO), boxes * period, DVec3::ZERO)
 }
 
-/// A body at the start. By default it is at rest in the origin, of the first shape and in no group.
+/// A body at the start. By default it is at rest at the origin, of the first shape and in group 0.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ModelBody {
-    /// Index into [`Model::shapes`].
+    /// Index of its shape in [`Model::shapes`].
     pub shape: usize,
     /// Centre of mass, m.
     pub position: DVec3,
-    /// World from body frame (the clump's principal frame).
+    /// Rotation from the body frame (the clump's principal frame) to the world.
     pub orientation: DQuat,
     /// Velocity of the centre of mass, m/s.
     pub velocity: DVec3,
     /// Angular velocity in the world frame, rad/s.
     pub angular_velocity: DVec3,
-    /// A fixed body takes part in contacts and does not move.
+    /// Whether no force moves the body, though it takes part in contacts. With a velocity it is kinematic.
     pub fixed: bool,
-    /// Index into [`Forces::groups`].
+    /// Index of its group in [`Forces::groups`].
     pub group: usize,
-    /// Quantities that it carries besides its motion.
+    /// Quantities that the body carries besides its motion.
     pub quantities: Quantities,
 }
 
@@ -316,29 +336,32 @@ impl fmt::Write for Hashed {
     }
 }
 
-/// Contact histories of the first bodies at the start, from another run: lists of the first
-/// spheres, as those of [`State`](crate::state::State).
+/// Contact histories that the first bodies bring from another run.
+///
+/// They are lists for the first spheres, as in [`State`](crate::state::State).
+#[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContactHistory {
-    /// Elements of each entry.
+    /// Number of elements for each entry.
     pub size: u32,
-    /// Where the list of each of the spheres ends in `entries`.
+    /// End of the list of each sphere in `entries`.
     pub ends: Vec<u32>,
-    /// Whom each sphere touches, in increasing order; facets of walls after spheres, with the
-    /// bit [`WALL`](crate::state::layout::WALL).
+    /// The spheres and facets that each sphere touches, in increasing order. Facets of walls come after spheres, and have the bit
+    /// [`WALL`](crate::state::layout::WALL).
     pub entries: Vec<u32>,
-    /// The histories, see [`History`](crate::state::layout::History); `size` elements for each of `entries`.
+    /// The contact histories, `size` elements for each of `entries`; see [`History`](crate::state::layout::History).
     pub elements: Vec<Vec4>,
 }
 
-/// All that a simulation needs.
+/// Everything that a simulation starts from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// Name of the scene.
     pub name: String,
     /// Acceleration of gravity, m/s².
     pub gravity: DVec3,
-    /// Gravity over time; it takes the place of `gravity`, if it has any rows.
+    /// Gravity over time; if it has rows, it takes the place of `gravity`.
+    #[doc(hidden)]
     pub gravity_table: GravityTable,
     /// Simulated time that a run covers unless told otherwise, s.
     pub duration: f64,
@@ -347,48 +370,95 @@ pub struct Model {
     /// Integrator.
     pub integrator: Integrator,
     /// The periodic box, if there is one.
+    #[doc(hidden)]
     pub domain: Option<Domain>,
-    /// How it deforms.
+    /// Deformation of the periodic box.
+    #[doc(hidden)]
     pub deform: Deform,
     /// Settings that all contacts share.
+    #[doc(hidden)]
     pub contact: ContactModel,
     /// Names of the materials.
     pub materials: Vec<String>,
-    /// Parameters of each pair of materials, row by row: `pairs[a * materials.len() + b]`, which are those of
-    /// `pairs[b * materials.len() + a]`, too.
+    /// Parameters of each pair of materials, row by row: `pairs[a * materials.len() + b]` for a sphere of a on a sphere or wall
+    /// of b. Only the values for walls may differ from those of `pairs[b * materials.len() + a]`.
+    #[doc(hidden)]
     pub pairs: Vec<PairLaw>,
     /// Shapes.
+    #[doc(hidden)]
     pub shapes: Vec<Clump>,
     /// Walls: those of the scene's `planes`, then those of its `walls`.
+    #[doc(hidden)]
     pub walls: Vec<Wall>,
-    /// Bodies at the start, in the order of the scene: those from another run, those under `bodies`, then each of
-    /// the `fills`.
+    /// Bodies at the start, in the order of the scene: those from another run, those under `bodies`, then those of each of the
+    /// `fills`.
+    #[doc(hidden)]
     pub bodies: Shared<ModelBody>,
-    /// Ids and names of bodies that are fixed or kinematic: files of results have the loads on them.
+    /// Ids and names of fixed and kinematic bodies; files of results have the loads on them.
+    #[doc(hidden)]
     pub held: Vec<(u64, String)>,
     /// Contact histories from another run, if there are any.
+    #[doc(hidden)]
     pub history: Option<ContactHistory>,
     /// Inlets, outlets, probes and explosions.
+    #[doc(hidden)]
     pub flow: Flow,
     /// Bodies that burst under load.
+    #[doc(hidden)]
     pub breakage: Vec<Breakage>,
-    /// Names of the rules by which they do.
+    /// Names of the rules of breakage.
+    #[doc(hidden)]
     pub breakage_names: Vec<String>,
     /// Forces on bodies besides those of contacts and bonds.
+    #[doc(hidden)]
     pub forces: Forces,
     /// Bonds between bodies at the start.
+    #[doc(hidden)]
     pub bonds: Vec<Bond>,
-    /// When bodies sleep, if they do.
+    /// Conditions for bodies to sleep and to wake, if they sleep at all.
+    #[doc(hidden)]
     pub sleep: Option<Sleep>,
-    /// How bodies hold heat and pass it on, if they do.
+    /// Heat of bodies and walls, if the scene has any.
+    #[doc(hidden)]
     pub heat: Option<Heat>,
     /// The stages of a run.
+    #[doc(hidden)]
     pub stages: Stages,
-    /// How it asks to be shown.
+    /// Settings of how the scene is shown.
+    #[doc(hidden)]
     pub view: SceneView,
 }
 
 impl Model {
+    /// Sets the contact law of a sphere of material `a` on a sphere or wall of `b`, and the other way round.
+    ///
+    /// Against walls the two may differ, as rigid walls take the elasticity of the sphere alone: a change of the stiffness or
+    /// ratio of one changes the other's in proportion.
+    pub(crate) fn set_pair(&mut self, a: usize, b: usize, law: PairLaw) {
+        let count = self.materials.len();
+        let before = self.pairs[a * count + b];
+        let other = self.pairs[b * count + a];
+        let in_proportion = |other: f64, before: f64, now: f64| match before {
+            _ if other == before => now,
+            0.0 => now,
+            _ => other * (now / before),
+        };
+        self.pairs[b * count + a] = PairLaw {
+            wall_stiffness: in_proportion(
+                other.wall_stiffness,
+                before.wall_stiffness,
+                law.wall_stiffness,
+            ),
+            wall_tangential_ratio: in_proportion(
+                other.wall_tangential_ratio,
+                before.wall_tangential_ratio,
+                law.wall_tangential_ratio,
+            ),
+            ..law
+        };
+        self.pairs[a * count + b] = law;
+    }
+
     /// Number of spheres of all bodies.
     pub fn sphere_count(&self) -> usize {
         self.bodies
@@ -397,25 +467,29 @@ impl Model {
             .sum()
     }
 
-    /// Whether anything acts on bodies besides contacts and gravity: the pass `forces` runs.
+    /// Whether anything acts on bodies besides contacts and gravity, so that the pass `forces` runs.
+    #[doc(hidden)]
     pub fn forces_act(&self) -> bool {
         self.forces.act() || !self.bonds.is_empty()
     }
 
     /// Whether the periodic box deforms, in any stage.
+    #[doc(hidden)]
     pub fn deforms(&self) -> bool {
         let staged = self.stages.list.iter().any(|stage| stage.deform.is_some());
         staged || self.deform != Deform::default()
     }
 
-    /// Unit vector that points up: as the scene says, else against gravity, else along y.
+    /// Unit vector that points up: that of the scene, or else against gravity, or else along y.
     pub fn up(&self) -> DVec3 {
         let against = (-self.gravity).try_normalize();
         self.view.up.or(against).unwrap_or(DVec3::Y)
     }
 
-    /// Hash of all that decides the outcome of a simulation (XXH3): of everything but the name, the
-    /// duration, how it is shown and where the file of a custom law is.
+    /// Hash (XXH3) of everything that decides the outcome of a simulation.
+    ///
+    /// It leaves out the name, the duration, the view, the path of a custom law, and the names of breakage rules and held bodies.
+    /// Changes by stages do not change it.
     pub fn hash(&self) -> u64 {
         if let Some(hash) = self.stages.first_hash {
             return hash;
@@ -448,7 +522,7 @@ impl Model {
             stages,
         } = self;
         let mut hash = Hashed(Xxh3::new());
-        // What `Debug` writes of a number is enough to tell it from every other.
+        // `Debug` writes enough digits of a number to tell it from every other number.
         let ContactModel {
             law,
             limit_damping,
@@ -524,8 +598,7 @@ impl Model {
         hash.0.digest()
     }
 
-    /// Number of steps that cover `duration` seconds: the nearest whole number, at least one
-    /// unless the duration is zero.
+    /// Number of steps that cover a `duration` (s): the nearest whole number, but at least one unless the duration is 0 or less.
     pub fn steps_for(&self, duration: f64) -> u64 {
         if duration <= 0.0 {
             0

@@ -1,8 +1,9 @@
-//! Stages of a run: what changes at times that the run itself may decide, such as a gate that opens once a heap is at rest.
+//! Stages of a run. The run itself may decide when one ends, as for a gate that opens once a heap is at rest.
 //!
-//! The first stage is the model as it is. Each later one begins when the one before it ends, and changes the model; the last
-//! lasts until the run ends. When a stage began is part of the state ([`Traffic::stages`](super::flow::Traffic::stages)), so
-//! that a run which goes on from a checkpoint is in the stage in which it stopped.
+//! In the first stage the model is as it was made. Each later stage begins when the one before it ends, and changes the model;
+//! the last stage lasts until the run ends. The state keeps the start of each stage
+//! ([`Traffic::stages`](super::flow::Traffic::stages)), so a run that goes on from a checkpoint is in the stage in which it
+//! stopped.
 
 use glam::DVec3;
 
@@ -10,20 +11,20 @@ use super::deform::Deform;
 use super::wall::Motion;
 use super::{Model, PairLaw};
 
-/// Steps from one look at whether [`Until`] holds to the next.
+/// Number of steps from one check of [`Until`] to the next.
 pub const LOOK: u64 = 100;
 
 /// The stages of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stages {
-    /// In their order; empty if there is but one, the model as it is.
+    /// The stages in their order; empty if the model never changes.
     pub list: Vec<Stage>,
-    /// Hash of the model before they changed it.
+    /// Hash of the model before stages changed it.
     pub(super) first_hash: Option<u64>,
 }
 
 impl Stages {
-    /// Those of a list.
+    /// The stages of a list, none of which has changed the model yet.
     pub fn new(list: Vec<Stage>) -> Stages {
         Stages {
             list,
@@ -45,26 +46,26 @@ impl Stages {
 /// A stage of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// When it ends; `None` in the last one.
+    /// The end of the stage; `None` for the last one.
     pub end: Option<End>,
-    /// Acceleration of gravity from its start on, m/s².
+    /// New acceleration of gravity, m/s².
     pub gravity: Option<DVec3>,
-    /// Walls that move otherwise from its start on, by index; times are from its start, s.
+    /// New motions of walls, by the indices of the walls; their times are from the start of the stage, s.
     pub motions: Vec<(usize, Motion)>,
-    /// Laws of pairs of materials from its start on, by their indices.
+    /// New laws of pairs of materials, by the indices of the materials.
     pub pairs: Vec<(usize, usize, PairLaw)>,
-    /// How the periodic box deforms from its start on.
+    /// New deformation of the periodic box.
     pub deform: Option<Deform>,
 }
 
-/// When a stage ends: when one of these comes to pass.
+/// End of a stage, which comes with the first of two events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct End {
-    /// After so long, s.
+    /// Longest duration of the stage, s.
     pub after: f64,
-    /// When this holds at a look.
+    /// Condition that ends the stage when a check finds that it holds.
     pub until: Option<Until>,
 }
 
@@ -75,13 +76,14 @@ pub enum Until {
     SpeedBelow(f64),
     /// The kinetic energy of all bodies is less than this, J.
     KineticEnergyBelow(f64),
-    /// Bodies touch the wall of this index.
+    /// A body touches the wall with this index.
     Touched(usize),
 }
 
 impl Until {
-    /// The time after which bodies that start at rest and fall freely no longer meet it, s; 0 without gravity. Before it, what has
-    /// just been let go looks as if it were at rest.
+    /// Time after which freely falling bodies that started at rest no longer meet the condition, s; 0 without gravity.
+    ///
+    /// Before that time, bodies that have just been released look as if they were at rest.
     pub fn time_of_fall(self, model: &Model) -> f64 {
         let speed = match self {
             Until::SpeedBelow(speed) => speed,
@@ -98,8 +100,9 @@ impl Until {
 }
 
 impl Stage {
-    /// Makes the changes of a stage that begins at `start`, s. The model keeps the [hash](Model::hash) that it had: what is
-    /// changed follows from it and from `start`.
+    /// Makes the changes of a stage that begins at `start`, s.
+    ///
+    /// The model keeps the [hash](Model::hash) that it had, because the changes follow from the model and from `start`.
     pub(crate) fn begin(&self, model: &mut Model, start: f64) {
         let hash = model.hash();
         if let Some(gravity) = self.gravity {
@@ -117,10 +120,8 @@ impl Stage {
         if let Some(deform) = self.deform {
             model.deform = deform;
         }
-        let count = model.materials.len();
         for (a, b, law) in &self.pairs {
-            model.pairs[a * count + b] = *law;
-            model.pairs[b * count + a] = *law;
+            model.set_pair(*a, *b, *law);
         }
         model.stages.first_hash = Some(hash);
     }

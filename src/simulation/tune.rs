@@ -167,8 +167,7 @@ impl Simulation {
         }
         let mut model = Model::clone(&self.model);
         model.stages.forget_hash();
-        model.pairs[a * count + b] = law;
-        model.pairs[b * count + a] = law;
+        model.set_pair(a, b, law);
         if !self.state.holds(&model) {
             return Err(Error::Tuned(
                 "a running simulation cannot give contacts more history or a longer \
@@ -216,6 +215,7 @@ impl Simulation {
     ///
     /// # Errors
     /// If the body does not exist, or a number makes no sense.
+    #[doc(hidden)]
     pub fn set_pull(&mut self, pull: Option<Pull>) -> Result<()> {
         if let Some(pull) = pull {
             let count = self.state.bodies.len();

@@ -54,6 +54,40 @@ fn the_time_step_changes_and_time_goes_on() {
     });
 }
 
+/// A ball on a rigid wall has the stiffness of its own material: that of the other does not become it.
+#[test]
+fn a_rigid_wall_keeps_the_stiffness_of_each_material() {
+    let text = r#"{ "version": 1, "duration": 0.001,
+        "contact": { "normal": "hertz", "time_step": 1e-6 },
+        "materials": {
+            "soft": { "density": 1000, "friction": 0.5, "young_modulus": 1e6, "poisson_ratio": 0.3 },
+            "hard": { "density": 1000, "friction": 0.5, "young_modulus": 1e8, "poisson_ratio": 0.3 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "soft" } },
+        "walls": [
+            { "plane": { "normal": [0, 1, 0] }, "material": "soft", "rigid": true },
+            { "plane": { "normal": [0, -1, 0] }, "position": [0, 1, 0], "material": "hard", "rigid": true } ],
+        "bodies": [ { "shape": "ball", "position": [0, 0.5, 0] } ] }"#;
+    on_both(text, |mut simulation, engine| {
+        let [soft, hard] = [0, 1].map(MaterialHandle::from_index);
+        let before = simulation.model().pairs.clone();
+        assert!(before[2].wall_stiffness > 50.0 * before[1].wall_stiffness);
+        let mut law = before[1];
+        law.friction = 0.7;
+        simulation.set_pair(soft, hard, law).unwrap();
+        let after = &simulation.model().pairs;
+        assert_eq!(after[1], law, "{engine}");
+        assert_eq!(after[2].friction, 0.7, "{engine}");
+        assert_eq!(
+            after[2].wall_stiffness, before[2].wall_stiffness,
+            "{engine}"
+        );
+        law.wall_stiffness *= 2.0;
+        simulation.set_pair(soft, hard, law).unwrap();
+        let twice = simulation.model().pairs[2].wall_stiffness;
+        assert_eq!(twice, 2.0 * before[2].wall_stiffness, "{engine}");
+    });
+}
+
 #[test]
 fn contacts_are_tuned() {
     on_both(&ball(0.2, ""), |mut simulation, engine| {
