@@ -1,4 +1,4 @@
-"""The angle of repose: a column of grains behind a gate, the gate is taken away, and what is left has a slope.
+"""Measures the angle of repose: a column of grains stands behind a gate, and collapses when the gate is pulled up.
 
     python angle_of_repose.py --friction 0.5 --out slope.png
 """
@@ -13,7 +13,7 @@ GRAIN = 0.01  # m, the diameter
 
 
 def collapse(friction=0.5, rolling_friction=0.05, layers=16, length=20, seed=1, backend="auto", threads=None):
-    """A column in a slot that is periodic across, on a rough floor; returns the world once the gate is away and all rests.
+    """Runs the collapse of a column on a rough floor, in a slot that is periodic across; returns the world at rest.
 
     layers and length: height and length of the column, in diameters.
     """
@@ -45,7 +45,7 @@ def collapse(friction=0.5, rolling_friction=0.05, layers=16, length=20, seed=1, 
 
 
 def surface(world):
-    """Where the surface is: the middles of slices two diameters wide, and the mean of their three highest grains, m."""
+    """The surface: middles of slices two diameters wide, and the mean height of their three highest grains, m."""
     x, y, _ = world.positions[~world.fixed].T
     slices = (x / (2 * GRAIN)).astype(int)
     points = []
@@ -71,8 +71,8 @@ def main(arguments=None):
     parser.add_argument("--layers", type=int, default=16, help="height of the column, diameters")
     parser.add_argument("--length", type=int, default=20, help="length of the column, diameters")
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--threads", type=int, help="of the CPU engine; few grains want few")
-    parser.add_argument("--out", default="angle_of_repose.png", help="the plot")
+    parser.add_argument("--threads", type=int, help="threads of the CPU engine; use few for few grains")
+    parser.add_argument("--out", default="angle_of_repose.png", help="file of the plot")
     options = parser.parse_args(arguments)
 
     world = collapse(

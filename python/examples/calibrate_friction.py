@@ -1,4 +1,4 @@
-"""Calibration: which friction gives the angle of repose that was measured? scipy asks, Rockfall answers.
+"""Calibrates friction: scipy searches for the friction that gives a measured angle of repose.
 
     python calibrate_friction.py --angle 24
 """
@@ -13,18 +13,18 @@ from angle_of_repose import angle, collapse, surface
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--angle", type=float, default=24.0, help="that was measured, degrees")
+    parser.add_argument("--angle", type=float, default=24.0, help="measured angle, degrees")
     parser.add_argument("--layers", type=int, default=12, help="height of the column, diameters")
     parser.add_argument("--length", type=int, default=16, help="length of the column, diameters")
-    parser.add_argument("--seeds", type=int, default=2, help="columns of which the mean is taken")
-    parser.add_argument("--most", type=int, default=12, help="most trials")
+    parser.add_argument("--seeds", type=int, default=2, help="number of columns in each mean")
+    parser.add_argument("--most", type=int, default=12, help="largest number of trials")
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--threads", type=int, help="of the CPU engine; few grains want few")
+    parser.add_argument("--threads", type=int, help="threads of the CPU engine; use few for few grains")
     options = parser.parse_args(arguments)
     trials = []
 
     def error(friction):
-        """Square of how far off the angle is, degrees²."""
+        """Square of the difference between simulated and measured angle, degrees²."""
         angles = [
             angle(surface(collapse(
                 friction, layers=options.layers, length=options.length, seed=seed,

@@ -1,4 +1,4 @@
-"""A drum of two kinds of grains that turns, and how well they are mixed, over time: Lacey's index.
+"""Measures Lacey's mixing index over time, of two kinds of grains in a drum that turns.
 
 The index is 0 for grains that lie apart and 1 for a random mixture (Lacey 1954).
 
@@ -53,11 +53,11 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--grains", type=int, default=3000)
     parser.add_argument("--radius", type=float, default=0.15, help="radius of the drum, m")
-    parser.add_argument("--speed", type=float, default=3.0, help="of the drum, rad/s")
+    parser.add_argument("--speed", type=float, default=3.0, help="angular speed of the drum, rad/s")
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--threads", type=int, help="of the CPU engine; few grains want few")
-    parser.add_argument("--out", default="drum_mixing.png", help="the plot")
+    parser.add_argument("--threads", type=int, help="threads of the CPU engine; use few for few grains")
+    parser.add_argument("--out", default="drum_mixing.png", help="file of the plot")
     options = parser.parse_args(arguments)
 
     world = drum(options.grains, options.radius, options.backend, options.threads)

@@ -1,4 +1,4 @@
-"""A hopper that empties through a hole in its floor, beside the law of Beverloo, Leniger and van de Velde (1961).
+"""Measures the discharge of a hopper through a hole in its floor, and compares it with the law of Beverloo et al. (1961).
 
     W = C rho sqrt(g) (D - k d)^(5/2),  C = 0.58, k = 1.5
 
@@ -37,7 +37,7 @@ def hopper(grains, hole, backend="auto", threads=None):
 
 
 def discharge(world, every=0.02, most=0.5):
-    """Opens the gate; returns times (s) and masses that have left (kg), until `most` of all has."""
+    """Opens the gate. Returns times (s) and the mass that has left by then (kg), until the fraction `most` has left."""
     world.wall("gate").position = (0, -10, 0)
     times, masses, all_of_it = [], [], world.masses.sum()
     for frame in world.run(seconds=20, every=every):
@@ -54,7 +54,7 @@ def main(arguments=None):
     parser.add_argument("--grains", type=int, default=8000)
     parser.add_argument("--hole", type=float, default=0.07, help="diameter of the hole, m")
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--threads", type=int, help="of the CPU engine; few grains want few")
+    parser.add_argument("--threads", type=int, help="threads of the CPU engine; use few for few grains")
     options = parser.parse_args(arguments)
 
     world, radius = hopper(options.grains, options.hole, options.backend, options.threads)

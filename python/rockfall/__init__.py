@@ -1,25 +1,25 @@
-"""Rockfall: massive piles of rigid bodies, on any GPU and on CPUs, by the discrete element method (DEM).
+"""Rockfall simulates large piles of rigid bodies by the discrete element method (DEM), on GPUs and CPUs.
 
     import rockfall
 
-    scene = rockfall.load("scenes/pile.json")      # or rockfall.Scene("mine"), put together in Python
+    scene = rockfall.load("scenes/pile.json")      # or rockfall.Scene("mine"), built in Python
     world = scene.world(backend="cpu")             # "auto", "cpu", "gpu" or "reference"
     for frame in world.run(seconds=1.5, every=0.1):
         print(frame.time, world.positions[:, 1].max())
-    world.picture()                                # shows itself in a notebook
+    world.picture()                                # a notebook displays it
 
-What there is:
+The package has:
 
-- `load`, `Scene`: scenes, the same in Python as in JSON. `Scene.save` writes the file, `Scene.world` starts it.
-- `World`: a simulation that you drive: steps, bodies, walls, arrays, questions, events, pictures, checkpoints.
-- `Body`, `Wall`: one body of a world, to be read, pushed and taken away; a wall, to be driven.
-- `read`: the folder of a run on disk. `resume`: goes on with one.
-- `Picture`, `Film`: arrays of pixels that show themselves in a notebook.
+- `load`, `Scene`: scenes, with the same fields in Python as in JSON. `Scene.save` writes a file, `Scene.world` starts a world.
+- `World`: a simulation that a program drives: steps, bodies, walls, arrays, queries, events, pictures, checkpoints.
+- `Body`: one body of a world, which you can read, push and remove. `Wall`: one wall, which you can drive.
+- `read`: opens the folder of a run. `resume`: continues the run in a folder.
+- `Picture`, `Film`: arrays of pixels that a notebook displays.
 - Exceptions: `SceneError` (a ValueError), `BodyGoneError` (a LookupError), and `RockfallError` (a RuntimeError) with
-  `RunawayError`, `DeviceError` and `CancelledError`; otherwise ValueError, FileNotFoundError and OSError.
+  `RunawayError`, `DeviceError` and `CancelledError`; otherwise ValueError, FileNotFoundError, FileExistsError and OSError.
 
-Units are SI (m, kg, s, N, rad), y is up unless gravity says otherwise, quaternions are x, y, z, w. Vectors are anything
-of three numbers, and come back as numpy arrays.
+Units are SI (m, kg, s, N, rad). y is up unless gravity says otherwise. Quaternions are x, y, z, w. Any sequence of three numbers
+is a vector; results are numpy arrays.
 """
 
 from ._core import (

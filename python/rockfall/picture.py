@@ -1,4 +1,4 @@
-"""Pictures and films: arrays of pixels that show themselves in a notebook."""
+"""Pictures and films: arrays of pixels that a notebook displays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class Picture(numpy.ndarray):
-    """A picture: an array, uint8, shape (height, width, 3), red, green and blue. It shows itself in a notebook."""
+    """A picture: an array of red, green and blue, uint8, shape (height, width, 3). A notebook displays it."""
 
     def _pixels(self) -> Tuple[bytes, Tuple[int, int]]:
         if self.dtype != numpy.uint8 or self.ndim != 3 or self.shape[2] != 3 or not self.size:
@@ -30,23 +30,26 @@ class Picture(numpy.ndarray):
         return _core.png(*self._pixels())
 
     def save(self, path: PathLike) -> None:
-        """Writes it to a file, which ends in .png or .jpg."""
+        """Writes the picture to a file, which ends in .png or .jpg.
+
+        Raises ValueError for another ending, and OSError if the file cannot be written.
+        """
         _core.save(*self._pixels(), Path(path))
 
     def _repr_png_(self) -> Optional[bytes]:
         try:
             return self.png()
         except ValueError:
-            # A part of a picture, or what was computed of one.
+            # A part of a picture, or an array computed from one.
             return None
 
 
 class Film:
-    """Pictures one after the other. It shows itself in a notebook, as a video where ffmpeg is installed.
+    """A series of pictures. A notebook displays it as a video where ffmpeg is installed, otherwise its last picture.
 
     Attributes:
         pictures: the frames.
-        fps: frames a second.
+        fps: frames per second.
     """
 
     pictures: List[Picture]
@@ -69,8 +72,11 @@ class Film:
         return iter(self.pictures)
 
     def save(self, path: PathLike) -> None:
-        """Writes it to a file, which ends in .mp4 or .webm, by the program ffmpeg (FileNotFoundError if there is none),
-        or in .gif, without it."""
+        """Writes the film to a file, which ends in .gif, .mp4 or .webm.
+
+        Raises ValueError for another ending. The formats .mp4 and .webm need the program ffmpeg; without it, raises
+        FileNotFoundError.
+        """
         height, width = self.pictures[0].shape[:2]
         film = _core.Film(Path(path), (width, height), self.fps)
         for picture in self.pictures:
@@ -86,7 +92,7 @@ class Film:
             try:
                 self.save(path)
             except (OSError, _core.RockfallError):
-                # Its last picture has to do.
+                # The last picture stands in for it.
                 return None
             video = base64.b64encode(path.read_bytes()).decode("ascii")
         return f'<video controls loop autoplay muted src="data:video/mp4;base64,{video}"></video>'

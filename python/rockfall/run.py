@@ -1,4 +1,4 @@
-"""Runs on disk, as `rockfall run --out` and `World.record` write them."""
+"""Runs on disk, which `rockfall run --out` and `World.record` write."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def read(folder: PathLike) -> Run:
         run.state()["position_y"].max()
         run.statistics()["time_s"]
 
-    Raises FileNotFoundError if it has no run, and ValueError if the run is of another version.
+    Raises FileNotFoundError if the folder has no run, and ValueError if another version wrote it.
     """
     return Run(folder)
 
 
 class Run:
-    """The folder of a run. Units are SI; names are those of the files.
+    """The folder of a run. Units are SI; names are those in the files.
 
     Attributes:
-        folder: its path.
+        folder: path of the folder.
         record: contents of run.json: versions, options, status, summary.
     """
 
@@ -50,7 +50,7 @@ class Run:
             raise ValueError(f"{folder}: found a run.json that is not JSON ({error}), {expected}") from None
         if self.record.get("version") != 1:
             raise ValueError(
-                f"{folder}: found version {self.record.get('version')} of run.json, expected 1; take the version of "
+                f"{folder}: found version {self.record.get('version')} of run.json, expected 1; use the version of "
                 "Rockfall that wrote it"
             )
 
@@ -68,13 +68,16 @@ class Run:
         return self.record.get("summary")
 
     def steps(self, kind: str = "bodies") -> List[int]:
-        """The steps with a state of `kind`: bodies, spheres or contacts."""
+        """Steps of which there is a state of `kind`: bodies, spheres, contacts or bonds."""
         names = (self.folder / "states").glob(f"{kind}_*.npz")
         numbers = (re.fullmatch(rf"{re.escape(kind)}_(\d+)", name.stem) for name in names)
         return sorted(int(number[1]) for number in numbers if number)
 
     def state(self, kind: str = "bodies", step: Optional[int] = None) -> Dict[str, numpy.ndarray]:
-        """The state of `kind` after `step`, the last one by default: one-dimensional arrays by name, all of one length."""
+        """The state of `kind` after a step, by default the last one that was kept: arrays by name, one value for each row.
+
+        It also has the scalars `step` and `time`. Raises ValueError if there is no such state.
+        """
         steps = self.steps(kind)
         if not steps:
             raise ValueError(f"{self.folder}: found no states of {kind}, expected some; run again with states of {kind}")
@@ -85,7 +88,7 @@ class Run:
             return dict(archive)
 
     def vectors(self, name: str, kind: str = "bodies", step: Optional[int] = None) -> numpy.ndarray:
-        """A vector or a quaternion of each row, such as "position": shape (rows, 3 or 4)."""
+        """A vector or a quaternion of each row, such as "position": shape (rows, 3 or 4). Raises ValueError if there is none."""
         state = self.state(kind, step)
         parts = [state[f"{name}_{axis}"] for axis in "xyzw" if f"{name}_{axis}" in state]
         if not parts:
@@ -93,7 +96,7 @@ class Run:
         return numpy.stack(parts, axis=1)
 
     def statistics(self) -> Dict[str, numpy.ndarray]:
-        """The rows of statistics.csv: arrays by name. Each name ends in its unit."""
+        """Columns of statistics.csv: arrays by name, float64, shape (rows,). Each name ends in its unit."""
         with open(self.folder / "statistics.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file))
         cells = [[float(cell) for cell in row] for row in rows[1:]]
@@ -101,7 +104,7 @@ class Run:
         return {name: columns[:, index] for index, name in enumerate(rows[0])}
 
     def table(self, kind: str = "bodies", step: Optional[int] = None) -> Any:
-        """A pandas.DataFrame of `state`, or of "statistics". Raises ImportError where pandas is not installed."""
+        """A pandas.DataFrame of a state, or of "statistics". Raises ImportError if pandas is not installed."""
         import pandas
 
         rows = self.statistics() if kind == "statistics" else self.state(kind, step)

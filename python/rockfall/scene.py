@@ -18,36 +18,36 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class Name(str):
-    """The name of a part of a scene; other parts refer to it by this name."""
+    """Name of a part of a scene, by which other parts refer to it."""
 
     def __repr__(self) -> str:
         return f"Name({str(self)!r})"
 
 
 def load(path: PathLike) -> Scene:
-    """Reads a scene file, and checks it.
+    """Reads a scene file and checks it.
 
-    Raises FileNotFoundError if there is no such file, and SceneError with a sentence for each thing that is wrong.
+    Raises FileNotFoundError if the file does not exist, and SceneError with a sentence for each mistake.
     """
     file = Path(path)
     checked = _core.Scene.load(file)
-    data = json.loads(file.read_text("utf-8"))
+    data = json.loads(_core.without_comments(file.read_text("utf-8")))
     scene = Scene(checked.name)
     scene.data, scene.file, scene._is_file = data, file, True
     return scene
 
 
 def schema() -> Dict[str, Any]:
-    """The JSON Schema of scene files: each field with its unit, its default and its meaning."""
+    """The JSON Schema of scene files: each field with its meaning, its unit and its default."""
     return json.loads(_core.schema())
 
 
 class Scene:
-    """A scene built in Python: the fields of a scene file are keywords.
+    """A scene, built in Python or read by `load`; its keywords are the fields of a scene file.
 
-    Keywords have the names, units and defaults of the fields of a scene file, which `schema()` and docs/book/src/scenes.md list;
-    what is wrong with them is said by `check`, `save` and `world`, with its place. Each part gives back a handle: its
-    name, which later calls take.
+    Keywords have the names, units and defaults of the fields of a scene file; `schema()` and docs/book/src/scenes.md list them.
+    `check`, `save` and `world` report mistakes, with their places. Methods that add a part return its name, which later calls
+    take.
 
         scene = Scene("first")
         stone = scene.material("stone", density=2500, friction=0.5, restitution=0.5)
@@ -57,8 +57,8 @@ class Scene:
         world = scene.world()
 
     Attributes:
-        data: the scene as a dictionary, as in its file; change here what no method changes.
-        file: where the scene is, or would be: files that it names are found relative to its folder.
+        data: the scene as a dictionary, as in its file; change it directly where no method does.
+        file: path of the scene's file, which need not exist; paths in the scene are relative to its folder.
     """
 
     data: Dict[str, Any]
@@ -73,10 +73,10 @@ class Scene:
         folder: PathLike = "",
         **fields: Any,
     ):
-        """A scene with nothing in it.
+        """Makes an empty scene.
 
-        gravity: acceleration, m/s²; (0, -9.81, 0) by default. duration: simulated time of a run, s; 1 by default.
-        folder: the folder of files that the scene names. Further keywords are fields of a scene file, such as `domain`.
+        gravity: acceleration, m/s²; by default (0, -9.81, 0). duration: simulated time of a run, s; by default 1. folder: where
+        the files are that the scene names. Further keywords are fields of a scene file, such as `domain`.
         """
         self.data = {"version": 1, "name": name, "materials": {}, "shapes": {}}
         self.file = Path(folder) / f"{name}.json"
@@ -89,10 +89,10 @@ class Scene:
         )
         return f"<Scene {self.data.get('name', self.file.stem)!r}: {parts}>"
 
-    # What it is made of.
+    # Parts.
 
     def set(self, **fields: Any) -> Scene:
-        """Sets fields of the scene, such as `gravity`, `domain`, `water` or `sleep`. None leaves a field alone."""
+        """Sets fields of the scene, such as `gravity`, `domain`, `water` or `sleep`. None leaves a field as it is."""
         self.data.update(_given(fields))
         return self
 
@@ -102,14 +102,15 @@ class Scene:
         return Name(name)
 
     def pair(self, a: str, b: str, **fields: Any) -> Scene:
-        """Sets the parameters of contacts between two materials, in place of mixed ones: friction, restitution, ..."""
+        """Sets coefficients of contacts between two materials, in place of mixed ones: friction, restitution, ..."""
         self._list("pairs").append({"between": [a, b], **_given(fields)})
         return self
 
     def shape(self, name: str, material: Optional[str] = None, **fields: Any) -> Name:
         """Adds a shape by the fields of a scene file: `cube={"n": 3, "radius": 0.01}`, `mesh={"file": "stone.obj", ...}`.
 
-        `sphere`, `clump` and `box` are shorter for the usual ones. What no body, fill or inlet has is there to be spawned.
+        `sphere`, `clump` and `box` are shortcuts for common shapes. In a scene built in Python, `World.spawn` also takes shapes
+        that no body, fill or inlet uses.
         """
         own = _given(fields)
         if material is not None:
@@ -129,11 +130,11 @@ class Scene:
         return self.shape(name, material, spheres=spheres, **fields)
 
     def box(self, name: str, material: str, size: Vector, radius: float, **fields: Any) -> Name:
-        """Adds a box with rounded edges, made of spheres. size: its sides, m; radius: that of the spheres, m."""
+        """Adds a box with rounded edges, made of spheres. size: three sides, m; radius: of the spheres, m."""
         return self.shape(name, material, box={"size": size, "radius": radius}, **fields)
 
     def group(self, name: str, **fields: Any) -> Name:
-        """Adds a group of bodies, which may have its own `gravity`, `drag` and `ignores`."""
+        """Adds a group of bodies, which may have its own `gravity` and `drag`; `ignores` lists groups that it passes through."""
         self.data.setdefault("groups", {})[str(name)] = _given(fields)
         return Name(name)
 
@@ -145,13 +146,13 @@ class Scene:
     def plane(
         self, name: str, material: str, normal: Vector = (0, 1, 0), point: Vector = (0, 0, 0), **fields: Any
     ) -> Name:
-        """Adds an infinite plane. normal: to the side where bodies are; point: on the plane, m."""
+        """Adds an infinite plane. normal: points to the side where bodies are; point: on the plane, m."""
         return self.wall(name, material, plane={"normal": normal}, position=point, **fields)
 
     def body(self, shape: str, position: Vector, **fields: Any) -> int:
-        """Adds a body. position: origin of its shape's own axes, m; further fields: orientation, velocity, fixed, ...
+        """Adds a body. position: origin of the shape's own axes, m; further fields: orientation, velocity, fixed, ...
 
-        Returns its number in the world that comes of it, for `World.body`.
+        Returns the number that the body gets in a world, for `World.body`.
         """
         bodies = self._list("bodies")
         own = {"name": f"body {len(bodies)}", "shape": shape, "position": position}
@@ -166,9 +167,9 @@ class Scene:
         max: Optional[Vector] = None,
         **fields: Any,
     ) -> Scene:
-        """Fills a box with bodies. shapes: one, or each with its part in the mix; min and max: corners of the box, m.
+        """Fills a box with bodies. shapes: one, or each with its share of the bodies; min, max: corners of the box, m.
 
-        Instead of count: mass (kg), solid_fraction, or placement="packed" for as many as fit.
+        Instead of `count`: mass (kg) or solid_fraction; with placement="packed" and none of these, as many bodies as fit.
         """
         own = {"shapes": _mix(shapes), "region": _given({"min": min, "max": max}), **_given({"count": count})}
         self._list("fills").append({**own, **_given(fields)})
@@ -181,7 +182,10 @@ class Scene:
         max: Optional[Vector] = None,
         **fields: Any,
     ) -> Scene:
-        """Adds an inlet, which brings bodies into a box, or onto a `mesh`. Further fields: rate (1/s) or mass_rate (kg/s), velocity, ..."""
+        """Adds an inlet, which brings bodies into the box from `min` to `max` (m), or onto a `mesh`.
+
+        shapes: one, or each with its share of the bodies. Further fields: rate (1/s) or mass_rate (kg/s), velocity, ...
+        """
         own: Dict[str, Any] = {"shapes": _mix(shapes)}
         if min is not None or max is not None:
             own["region"] = _given({"min": min, "max": max})
@@ -189,24 +193,24 @@ class Scene:
         return self
 
     def outlet(self, **fields: Any) -> Scene:
-        """Adds an outlet: `inside={"min": ..., "max": ...}` or `outside=...`."""
+        """Adds an outlet, which removes bodies: `inside={"min": ..., "max": ...}` or `outside=...`."""
         self._list("outlets").append(_given(fields))
         return self
 
     def probe(self, name: str, **fields: Any) -> Scene:
-        """Adds a probe: a region or a face to measure at, `box`, `cylinder`, `face` or `disc`."""
+        """Adds a probe, which counts bodies: in a `box` or a `cylinder`, or through a `face` or a `disc`."""
         self._list("probes").append({"name": name, **_given(fields)})
         return self
 
     def spring(self, body: int, other: Union[int, Vector], stiffness: float, **fields: Any) -> Scene:
-        """Adds a spring from a body to another, or to a point of the world, m. stiffness: N/m."""
+        """Adds a spring from a body to another body, or to a point of the world, m. stiffness: N/m."""
         to = {"body": f"body {other}"} if isinstance(other, int) else {"point": other}
         own = {"from": {"body": f"body {body}"}, "to": to, "stiffness": stiffness}
         self._list("springs").append({**own, **_given(fields)})
         return self
 
     def bond(self, a: str, b: Optional[str] = None, *, young_modulus: float, **fields: Any) -> Scene:
-        """Bonds spheres of two materials, or of one, that are near each other at the start. young_modulus: Pa.
+        """Bonds spheres of two materials, or of one, where they are near each other at the start. young_modulus: Pa.
 
         Further fields: gap (m), tensile_strength and shear_strength (Pa), weibull_modulus, damping, ...
         """
@@ -221,37 +225,39 @@ class Scene:
         return self
 
     def contact(self, **fields: Any) -> Scene:
-        """Sets how bodies touch: normal ("hooke", "hertz", "impulse" or "custom") and tangential ("none", "viscous", "history",
-        "mindlin" or "mindlin-rescale") models, stiffness (N/m) or max_overlap, time_step.
+        """Sets the contact law and the time step.
 
-        `contact(normal="custom", file="law.wgsl", stiffness=1e5)` is a law of your own in WGSL, for the GPU engine.
+        normal: "hooke", "hertz", "impulse" or "custom". tangential: "none", "viscous", "history", "mindlin" or "mindlin-rescale".
+        stiffness: N/m, or max_overlap: as a fraction of the smallest radius. time_step: s. Further fields as in a scene file.
+
+        `contact(normal="custom", file="law.wgsl", stiffness=1e5)` is a custom law in WGSL, for the GPU engine only.
         """
         self.data["contact"] = {**self.data.get("contact", {}), **_given(fields)}
         return self
 
-    # What comes of it.
+    # Files and worlds.
 
     def to_dict(self) -> Dict[str, Any]:
-        """The scene as its file has it: plain numbers, strings, lists and dictionaries."""
+        """The scene as in its file: plain numbers, strings, lists and dictionaries."""
         data = _plain(copy.deepcopy(self.data))
-        # A file says itself what is spawned: more would be another scene.
+        # A file lists by itself what a program may spawn; a longer list would make another scene.
         unused = [] if self._is_file else _unused_shapes(data)
         if unused:
             data["spawn"] = [*data.get("spawn", []), *unused]
         return data
 
     def check(self) -> Tuple[List[str], List[str]]:
-        """Checks the scene: returns warnings, and the values derived (stiffness, time step), a sentence each.
+        """Checks the scene. Returns two lists of sentences: warnings, and derived values such as the time step.
 
-        Raises SceneError with all that is wrong.
+        Raises SceneError with a sentence for each mistake.
         """
         checked = self._ready()
         return checked.warnings, checked.notes
 
     def save(self, path: PathLike) -> None:
-        """Writes the scene as a file for `rockfall.load` and the command line; its `world()` is bit-identical.
+        """Writes a scene file for `rockfall.load` and the command line, which gives the same bits.
 
-        Files that the scene names stay where they are. Raises SceneError if something is wrong with the scene.
+        Files that the scene names stay where they are. Raises SceneError if the scene has a mistake.
         """
         self._ready()
         path = Path(path)
@@ -268,11 +274,12 @@ class Scene:
     ) -> World:
         """Starts a world.
 
-        backend: "auto" takes a real GPU if there is one and else the CPU; "gpu"; "cpu"; or "reference", which is plain
-        and slow, and alone knows the precision "double". adapter: part of the name of a GPU, or of a software adapter.
-        threads: number of threads of the CPU engine, which does not change the results; all cores by default.
+        backend: "auto" is a real GPU if there is one, otherwise the CPU; "gpu"; "cpu"; or "reference", the plain and slow engine.
+        precision: "single", or with the reference also "double". adapter: part of the name of a GPU or of a software adapter.
+        threads: of the CPU engine, by default all cores; their number does not change the results.
 
-        Raises SceneError, or DeviceError if the engine cannot be had.
+        Raises SceneError if the scene has a mistake, DeviceError if the engine is unavailable, and ValueError if an argument makes
+        no sense.
         """
         return World(self._ready().world(backend, precision, adapter, threads))
 
@@ -281,7 +288,7 @@ class Scene:
             text = json.dumps(self.to_dict(), allow_nan=False)
         except ValueError as error:
             raise _core.SceneError(
-                f"{self.file}: found a number that is not finite or no number at all ({error}), expected numbers"
+                f"{self.file}: found a value that is not a finite number ({error}), expected finite numbers"
             ) from None
         return _core.Scene.parse(text, self.file)
 
@@ -299,7 +306,7 @@ def _mix(shapes: Union[str, Mapping[str, float]]) -> Dict[str, float]:
 
 
 def _plain(value: Any) -> Any:
-    """The same in types that JSON has."""
+    """A value converted to types that JSON has."""
     if isinstance(value, Mapping):
         return {str(name): _plain(own) for name, own in value.items()}
     if isinstance(value, numpy.ndarray):
@@ -316,7 +323,7 @@ def _plain(value: Any) -> Any:
 
 
 def _unused_shapes(data: Mapping[str, Any]) -> List[str]:
-    """Shapes that nothing in the scene has: they are there to be spawned."""
+    """Shapes that nothing in the scene uses: a program may spawn them."""
     used = set(data.get("spawn", []))
     used.update(body.get("shape") for body in data.get("bodies", []))
     for part in ("fills", "inlets"):
@@ -328,7 +335,7 @@ def _unused_shapes(data: Mapping[str, Any]) -> List[str]:
 
 
 def _moved(data: Dict[str, Any], old: Path, new: Path) -> Dict[str, Any]:
-    """The scene in another folder, with the files that it names where they are."""
+    """The scene moved to another folder, while the files that it names stay where they are."""
     if old.resolve() == new.resolve():
         return data
     holders = [(data.get("contact"), "file"), (data.get("start"), "from")]

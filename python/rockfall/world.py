@@ -1,4 +1,4 @@
-"""Worlds: simulations that you drive."""
+"""Worlds: simulations that a program drives."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ CONTACT = numpy.dtype(
 )
 """A row of `World.contacts`.
 
-body: number of the body; other: that of the other body, or -1; wall: index of the wall, or -1; overlap: m;
-overlap_fraction: of the smaller radius; point: m; normal: unit vector from the body to the other surface; force on the
-body: N; torque of rolling and twisting resistance on it: N m.
+body: number of the body; other: number of the other body, or -1; wall: index of the wall, or -1. overlap: m;
+overlap_fraction: overlap over the smaller radius. point: m; normal: unit vector from the body to the other surface.
+force: on the body, N; torque: of rolling and twisting resistance on the body, N m.
 """
 
 BOND = numpy.dtype(
@@ -53,9 +53,9 @@ BOND = numpy.dtype(
 )
 """A row of `World.bonds`.
 
-body, other: numbers of the two bodies; broken: 0, or 1 if tension broke it and 2 if shear did; time: when, s, or -1; energy:
-what it holds, or held when it broke, J; load: stress over strength; tension, shear: the largest stresses at its edge, Pa; place: its
-middle, or where it was when it broke, m; force and moment on the body, about the middle: N, N m.
+body, other: numbers of the two bodies. broken: 0 while the bond holds, 1 if tension broke it, 2 if shear did; time: of the
+break, s, or -1. energy: elastic energy, J, now or at the break. load: stress over strength; tension, shear: largest stresses
+at the edge of the bond, Pa. place: its middle, m, now or at the break; force, moment: on the body, about the middle, N and N m.
 """
 
 
@@ -63,40 +63,40 @@ class Event(NamedTuple):
     """Something that happened, see `World.events`."""
 
     kind: str
-    """"contact began", "contact ended", "wall contact began", "wall contact ended", "body entered" or "body left"."""
+    """"contact began", "contact ended", "wall contact began", "wall contact ended", "body entered", "body left" or "bond broke"."""
     bodies: Tuple[Body, ...]
-    """The bodies: two of a contact, else one. One that has left is gone."""
+    """The two bodies of a contact or a bond, otherwise the one body. A body that has left no longer exists."""
     wall: Optional[str]
-    """Name of the wall, if there is one."""
+    """Name of the wall, for contacts with walls; otherwise None."""
 
 
 class RayHit(NamedTuple):
-    """Where a ray meets a body."""
+    """The point at which a ray meets a body, see `World.cast_ray`."""
 
     body: Body
     distance: float
-    """From the start of the ray, m; 0 if that is inside."""
+    """Distance from the start of the ray, m; 0 if the ray starts inside the body."""
     point: numpy.ndarray
-    """Where it meets the surface, m."""
+    """Point on the surface of the body, m, shape (3,)."""
     normal: numpy.ndarray
-    """Unit normal of the surface there, outwards."""
+    """Outward unit normal of the surface at that point, shape (3,)."""
 
 
 class Nearest(NamedTuple):
-    """A body, and how far away its surface is."""
+    """The body nearest to a point, see `World.nearest_body`."""
 
     body: Body
     distance: float
-    """m; below 0 if the point is inside."""
+    """Distance from the point to the surface of the body, m; negative if the point is inside."""
     point: numpy.ndarray
-    """The point of its surface that is nearest, m."""
+    """Nearest point of that surface, m, shape (3,)."""
 
 
 class Frame(NamedTuple):
-    """A moment of `World.run`, at which the world may be read and changed."""
+    """A moment of `World.run`, at which you may read and change the world."""
 
     index: int
-    """Number of the frame, from 0 on."""
+    """Number of the frame, counted from 0."""
     time: float
     """Simulated time, s."""
     steps: int
@@ -105,15 +105,16 @@ class Frame(NamedTuple):
 
 
 class Body:
-    """A body of a world, as `World.spawn` and `World.body` give it.
+    """A body of a world, from `World.spawn` or `World.body`.
 
-    It stands for one body for ever: once that has left, all but `id` and `exists` raise BodyGoneError.
+    It stands for one body for ever. Once that body has left the world, everything except `id` and `exists` raises BodyGoneError.
+    A value that makes no sense raises ValueError, and so does pushing a fixed body.
     """
 
     __slots__ = ("_world", "id")
 
     id: int
-    """Its number, which no other body of the world ever gets."""
+    """Number of the body; no other body of the world ever gets it."""
 
     def __init__(self, world: World, id: int):
         self._world = world
@@ -133,12 +134,12 @@ class Body:
 
     @property
     def exists(self) -> bool:
-        """Whether it is still there."""
+        """Whether the body still exists."""
         return self._world._core.index_of(self.id) is not None
 
     @property
     def index(self) -> int:
-        """Its row in the arrays of the world, as they are now."""
+        """Current row of the body in the arrays of the world."""
         index = self._world._core.index_of(self.id)
         if index is None:
             self._state()
@@ -147,7 +148,7 @@ class Body:
 
     @property
     def shape(self) -> str:
-        """Name of its shape."""
+        """Name of the body's shape."""
         return self._world._names[0][self._state()["shape"]]
 
     @property
@@ -157,7 +158,7 @@ class Body:
 
     @property
     def position(self) -> numpy.ndarray:
-        """Centre of mass, m, shape (3,). Settable: the body moves there at once, and keeps its velocities."""
+        """Centre of mass, m, shape (3,). Settable: the body moves there at once and keeps its velocities."""
         return numpy.array(self._state()["position"])
 
     @position.setter
@@ -168,12 +169,15 @@ class Body:
 
     @property
     def origin(self) -> numpy.ndarray:
-        """Origin of its shape's own axes, m, shape (3,)."""
+        """Origin of the shape's own axes, m, shape (3,)."""
         return numpy.array(self._state()["origin"])
 
     @property
     def orientation(self) -> numpy.ndarray:
-        """The world from its shape's own axes: a unit quaternion x, y, z, w. Settable: it turns about its centre of mass."""
+        """Rotation from the shape's own axes to the world's: a unit quaternion x, y, z, w, shape (4,). Settable.
+
+        If set, the body turns about its centre of mass at once.
+        """
         return numpy.array(self._state()["orientation"])
 
     @orientation.setter
@@ -185,7 +189,7 @@ class Body:
         self._world._core.set_pose(self.id, (position + _turned(new, arm)).tolist(), new)
 
     def set_pose(self, origin: Vector, orientation: Vector = (0, 0, 0, 1)) -> None:
-        """Puts the origin of its shape's own axes somewhere, m, and turns these axes, a unit quaternion x, y, z, w."""
+        """Sets the origin of the shape's own axes, m, and their orientation, a unit quaternion x, y, z, w."""
         self._world._core.set_pose(self.id, _vector("origin", origin), _numbers("orientation", orientation, 4))
 
     @property
@@ -208,7 +212,7 @@ class Body:
 
     @property
     def fixed(self) -> bool:
-        """Whether it takes part in contacts and does not move. Settable: it starts again at rest."""
+        """Whether the body is fixed: it takes part in contacts and does not move. Settable: a freed body starts at rest."""
         return self._state()["fixed"]
 
     @fixed.setter
@@ -217,7 +221,7 @@ class Body:
 
     @property
     def group(self) -> str:
-        """Name of its group; "all" is that of the bodies in no other. Settable."""
+        """Name of the body's group; bodies in no other group are in "all". Settable."""
         return self._world._names[2][self._world._core.group_of(self.id)]
 
     @group.setter
@@ -231,34 +235,40 @@ class Body:
 
     @property
     def asleep(self) -> bool:
-        """Whether it sleeps."""
+        """Whether the body sleeps."""
         return self._world._core.is_asleep(self.id)
 
     def apply_impulse(self, impulse: Vector, point: Optional[Vector] = None) -> None:
-        """Gives it an impulse, N s, at a point of the world, m; at its centre of mass by default."""
+        """Applies an impulse, N s, at a point of the world, m; by default at the centre of mass."""
         at = None if point is None else _vector("point", point)
         self._world._core.apply_impulse(self.id, _vector("impulse", impulse), at)
 
     def apply_angular_impulse(self, impulse: Vector) -> None:
-        """Gives it an angular impulse, N m s."""
+        """Applies an angular impulse, N m s."""
         self._world._core.apply_angular_impulse(self.id, _vector("angular impulse", impulse))
 
     def set_force(self, force: Vector = (0, 0, 0), torque: Vector = (0, 0, 0)) -> None:
-        """Sets an applied force (N) and torque (N m), which act on it from now on; zeros remove them."""
+        """Sets a force (N) and a torque (N m) that act on the body from now on, in the axes of the world.
+
+        They replace those of the last call; zeros end them.
+        """
         self._world._core.set_applied_force(self.id, _vector("force", force), _vector("torque", torque))
 
     def despawn(self) -> None:
-        """Removes it before the next step."""
+        """Removes the body before the next step."""
         self._world.despawn(self)
 
 
 class Wall:
-    """A wall of a world, as `World.wall` gives it."""
+    """A wall of a world, from `World.wall`.
+
+    Setting a value that makes no sense raises ValueError.
+    """
 
     __slots__ = ("_world", "index", "name")
 
     index: int
-    """Its index, as `World.contacts` has it."""
+    """Index of the wall, as in `World.contacts`."""
     name: str
 
     def __init__(self, world: World, index: int, name: str):
@@ -274,7 +284,7 @@ class Wall:
 
     @property
     def position(self) -> numpy.ndarray:
-        """Origin of its own frame, m, shape (3,). Settable for a wall that does not move by itself."""
+        """Origin of the wall's own frame, m, shape (3,). Settable, unless the wall moves by itself (ValueError)."""
         return self._get("position")
 
     @position.setter
@@ -284,12 +294,12 @@ class Wall:
 
     @property
     def orientation(self) -> numpy.ndarray:
-        """The world from its own frame: a unit quaternion x, y, z, w."""
+        """Rotation from the wall's own frame to the world: a unit quaternion x, y, z, w, shape (4,)."""
         return self._get("orientation")
 
     @property
     def velocity(self) -> numpy.ndarray:
-        """Velocity, m/s, shape (3,). Settable: see `drive`."""
+        """Velocity, m/s, shape (3,). Settable, as by `drive`."""
         return self._get("velocity")
 
     @velocity.setter
@@ -302,28 +312,31 @@ class Wall:
         return self._get("angular_velocity")
 
     def drive(self, velocity: Vector = (0, 0, 0), angular_velocity: Vector = (0, 0, 0)) -> None:
-        """Moves it from now on at a velocity (m/s), and turns it about its origin (rad/s), in place of its earlier motion."""
+        """Moves the wall from now on at a velocity (m/s) and an angular velocity (rad/s) about its position.
+
+        This replaces its earlier motion. Raises ValueError if forces move the wall.
+        """
         self._world._core.set_wall_velocity(
             self.index, _vector("velocity", velocity), _vector("angular velocity", angular_velocity)
         )
 
     @property
     def force(self) -> numpy.ndarray:
-        """Force of the contacts on it in the last step, N, shape (3,)."""
+        """Force of the contacts on the wall in the last step, N, shape (3,)."""
         return self._get("force")
 
     @property
     def torque(self) -> numpy.ndarray:
-        """Torque of the contacts about its position in the last step, N m, shape (3,)."""
+        """Torque of the contacts on the wall about its position in the last step, N m, shape (3,)."""
         return self._get("torque")
 
     def set_temperature(self, temperature: Optional[float]) -> None:
-        """Sets its temperature, K; with None it conducts nothing."""
+        """Sets the temperature, K; with None, the wall conducts nothing. Raises ValueError in a scene without heat."""
         self._world._core.set_wall_temperature(self.index, temperature)
 
 
 class Recording:
-    """The folder that a world is written to, see `World.record`; a `with` block finishes it at its end."""
+    """The folder that a world is written to, see `World.record`. The end of a `with` block finishes it."""
 
     def __init__(self, world: World, folder: Path):
         self._world = world
@@ -336,15 +349,15 @@ class Recording:
         self.finish()
 
     def finish(self) -> None:
-        """Writes the last state, a checkpoint and the summary, and waits until all is on disk."""
+        """Writes the last state, a checkpoint and the summary, and waits until everything is on disk."""
         self._world.finish()
 
 
 class World:
-    """A simulation that you drive; `Scene.world` starts one.
+    """A simulation that a program drives; `Scene.world` starts one.
 
-    Arrays have a row for each body, in the order of `ids`. They are copies, but for `velocities` and `angular_momenta`.
-    A world that is at work in one thread refuses calls from others with RuntimeError; `cancel` is always heard.
+    Arrays have a row for each body, in the order of `ids`. They are copies, except `velocities` and `angular_momenta`.
+    While one thread uses a world, calls from other threads raise RuntimeError, except `cancel`.
     """
 
     def __init__(self, core: _core.World):
@@ -364,12 +377,12 @@ class World:
 
     @property
     def backend(self) -> str:
-        """Name of its engine: "cpu", "gpu" or "reference"."""
+        """Name of the engine: "cpu", "gpu" or "reference"."""
         return self._core.backend
 
     @property
     def adapter(self) -> str:
-        """The device that it runs on."""
+        """Description of the device that the engine runs on."""
         return self._core.adapter
 
     @property
@@ -384,12 +397,12 @@ class World:
 
     @property
     def duration(self) -> float:
-        """Duration of the scene: the simulated time of a run, s."""
+        """Duration of the scene: the simulated time that a run covers, s."""
         return self._core.duration
 
     @property
     def time_step(self) -> float:
-        """Time step, s. Settable; it is not checked for stability."""
+        """Time step, s. Settable, without a check of stability."""
         return self._core.time_step
 
     @time_step.setter
@@ -403,19 +416,19 @@ class World:
 
     @property
     def sphere_count(self) -> int:
-        """Number of their spheres."""
+        """Current number of spheres."""
         return self._core.sphere_count
 
     # Steps.
 
     def step(self, n: int = 1) -> None:
-        """Takes n steps, while Python's other threads run. Ctrl-C stops after the current step; the world can continue.
+        """Takes n steps while Python's other threads run. Ctrl-C stops after the current step; the world can continue.
 
-        Raises RunawayError if a body moves too fast to be followed, CancelledError after `cancel`, and DeviceError if the
-        GPU is lost.
+        Raises RunawayError if a body moves too fast to be followed, CancelledError after `cancel`, DeviceError if the GPU is
+        lost, and ValueError if n is negative.
         """
         if n < 0:
-            raise ValueError(f"n: found {n}, expected a number of steps from 0 on")
+            raise ValueError(f"n: found {n}, expected a number of steps, 0 or more")
         if not self._callbacks:
             self._core.step(n)
             return
@@ -436,11 +449,11 @@ class World:
                 self._core.step(end - self.steps)
 
     def run_until(self, time: float) -> None:
-        """Takes steps until a time, s; the last of them ends at the nearest to it. None if it is past."""
+        """Takes steps up to the simulated time `time`, s, rounded to whole steps. Takes none if that time is past."""
         self.step(self._core.steps_until(time))
 
     def run_for(self, seconds: float) -> None:
-        """Takes steps for a time, s."""
+        """Takes steps for `seconds` of simulated time, rounded to whole steps."""
         self.run_until(self.time + seconds)
 
     def run(
@@ -449,13 +462,15 @@ class World:
         every: Optional[float] = None,
         out: Optional[PathLike] = None,
     ) -> Iterator[Frame]:
-        """Simulates the next `seconds`, and yields a frame `every` so many seconds of simulated time.
+        """Simulates the next `seconds`, and yields a frame after each `every` seconds of simulated time.
 
             for frame in world.run(seconds=2, every=0.02):
                 print(frame.time, world.positions[:, 1].max())
 
-        In between, the world may be read and changed at will. seconds: the duration of the scene by default; every: a
-        hundredth of it. out: a folder to write results to, see `record`. Steps are taken as frames are asked for.
+        Between frames, you may read and change the world. The steps of a frame are taken when the loop asks for it. seconds: by
+        default the duration of the scene; every: by default a hundredth of `seconds`; out: a folder for results, see `record`.
+
+        Raises ValueError if `every` is not greater than 0 or `seconds` is negative, and the errors of `step` and `record`.
         """
         seconds = self.duration if seconds is None else seconds
         every = seconds / 100 if every is None else every
@@ -476,10 +491,10 @@ class World:
                 recording.finish()
 
     def call_every(self, seconds: float, callback: Callable[[World], Any]) -> Callable[[], None]:
-        """Calls `callback(world)` every so many seconds of simulated time while steps are taken.
+        """Calls `callback(world)` after each `seconds` of simulated time, while steps are taken.
 
-        It may read and change the world, but not step it; what it raises ends the steps. Returns a function that ends
-        the calls.
+        The callback may read and change the world, but not step it. An exception in it ends the steps. Returns a function that
+        ends the calls. Raises ValueError if `seconds` is not greater than 0.
         """
         every = max(1, round(seconds / self.time_step)) if seconds > 0 else 0
         if not every:
@@ -493,38 +508,38 @@ class World:
         return end
 
     def cancel(self) -> None:
-        """Ends the steps of another thread, or else the next ones, with CancelledError; the world can continue."""
+        """Stops the steps that another thread takes, or else the next ones: they raise CancelledError. The world can continue."""
         self._core.cancel()
 
     # Arrays.
 
     @property
     def ids(self) -> numpy.ndarray:
-        """Numbers of the bodies, int64, shape (n,), increasing; a copy. `World.body` takes one."""
+        """Numbers of the bodies, int64, shape (n,), in increasing order; a copy. `World.body` takes one of them."""
         return numpy.asarray(self._core.ids())
 
     @property
     def positions(self) -> numpy.ndarray:
-        """Centres of mass, m, float64, shape (n, 3); a copy, for engines keep them as cells and offsets."""
+        """Centres of mass, m, float64, shape (n, 3); a copy, because engines store cells and offsets."""
         return numpy.asarray(self._core.positions())
 
     @property
     def orientations(self) -> numpy.ndarray:
-        """Orientations, unit quaternions x, y, z, w: the world from the shape's own axes; float64, shape (n, 4); a copy."""
+        """Rotations from the shape's own axes to the world's: unit quaternions x, y, z, w, float64, shape (n, 4); a copy."""
         return numpy.asarray(self._core.orientations())
 
     @property
     def velocities(self) -> numpy.ndarray:
         """Velocities of the centres of mass, m/s, float32, shape (n, 3), read-only.
 
-        On the CPU engine this is a view of the engine's own memory, without a copy; from a GPU it is one copy. The array
-        keeps what it shows: if you still have it when the world goes on, the world moves to other memory.
+        On the CPU engine this is a view of the engine's own memory, without a copy; from a GPU it is one copy. The array never
+        changes: if you still hold it when the world continues, the world moves to other memory.
         """
         return numpy.asarray(self._core.velocities())
 
     @property
     def angular_momenta(self) -> numpy.ndarray:
-        """Angular momenta about the centres of mass, kg m²/s, float32, shape (n, 3), read-only; a view as `velocities`."""
+        """Angular momenta about the centres of mass, kg m²/s, float32, shape (n, 3), read-only; a view like `velocities`."""
         return numpy.asarray(self._core.angular_momenta())
 
     @property
@@ -564,7 +579,7 @@ class World:
 
     @property
     def contacts(self) -> numpy.ndarray:
-        """The contacts of the last step, as a structured array with the fields of `rockfall.CONTACT`; a copy.
+        """Contacts of the last step: a structured array with the fields of `rockfall.CONTACT`, shape (contacts,); a copy.
 
             forces = world.contacts["force"]        # N, shape (contacts, 3)
         """
@@ -572,7 +587,7 @@ class World:
 
     @property
     def bonds(self) -> numpy.ndarray:
-        """The bonds, including broken ones, as a structured array with the fields of `rockfall.BOND`; a copy.
+        """Bonds, including broken ones: a structured array with the fields of `rockfall.BOND`, shape (bonds,); a copy.
 
             broken = (world.bonds["broken"] > 0).sum()
         """
@@ -590,7 +605,7 @@ class World:
 
     @property
     def group_names(self) -> List[str]:
-        """Names of the groups, by their indices; the first is that of the bodies in no other."""
+        """Names of the groups, by their indices; bodies in no other group are in the first."""
         return list(self._names[2])
 
     @property
@@ -606,13 +621,13 @@ class World:
         return [Body(self, own) for own in self.ids.tolist()]
 
     def body(self, id: int) -> Body:
-        """The body with this number, see `ids`. Raises BodyGoneError if it does not exist."""
+        """The body with the number `id`, see `ids`. Raises BodyGoneError if it does not exist."""
         body = Body(self, int(id))
         body._state()
         return body
 
     def spawn(self, shape: str, position: Vector, **more: Any) -> Body:
-        """Adds a body before the next step. position: origin of its shape's own axes, m; for the rest see `spawn_many`."""
+        """Adds a body before the next step. position: origin of the shape's own axes, m; further keywords as in `spawn_many`."""
         return self.spawn_many(shape, [_vector("position", position)], **more)[0]
 
     def spawn_many(
@@ -630,12 +645,13 @@ class World:
     ) -> List[Body]:
         """Adds bodies of a shape before the next step. Overlaps with other bodies are not checked.
 
-        positions: origins of the shape's own axes, m, shape (n, 3). orientations: unit quaternions x, y, z, w; velocities:
-        m/s; angular_velocities: rad/s: one value for all, or shape (n, 3 or 4). `orientation`, `velocity` and
-        `angular_velocity` are other names for these three. group: name of their group. temperature: K.
+        positions: origins of the shape's own axes, m, shape (n, 3). orientations: unit quaternions x, y, z, w, shape (n, 4);
+        velocities: m/s, shape (n, 3); angular_velocities: rad/s, shape (n, 3). Each of these may be one value for all bodies, and
+        has a second name: `orientation`, `velocity`, `angular_velocity`. group: name of their group. temperature: K.
 
-        Raises ValueError if a number makes no sense, or if the shape is neither in use in the scene nor named under its
-        `spawn`: the search for contacts is set up for the sizes of those spheres. No body is added then.
+        Raises ValueError if a number makes no sense, if the scene has no such shape or group, if a fixed body has a velocity, or
+        if a sphere of the shape is smaller or larger than all those of the scene's first bodies, its inlets and the shapes that
+        it names under `spawn`. No body is added then.
         """
         arrays = {"orientation": orientations, "velocity": velocities, "angular_velocity": angular_velocities}
         for name, value in one.items():
@@ -664,32 +680,32 @@ class World:
         self._core.despawn_many(_ids(bodies))
 
     def set_velocities(self, bodies: Bodies, velocities: Any) -> None:
-        """Sets velocities of several bodies, m/s: one for all, or shape (n, 3). `bodies` is as in `despawn`.
+        """Sets the velocities of several bodies, m/s: one for all, or shape (n, 3). bodies: as in `despawn`.
 
-        Raises BodyGoneError if one of them does not exist; no velocity is set then.
+        Raises BodyGoneError if one of them does not exist; no velocity is set then. Raises ValueError if one of them is fixed.
         """
         self._core.set_many("velocities", _ids(bodies), _rows("velocities", velocities, 3))
 
     def set_angular_velocities(self, bodies: Bodies, velocities: Any) -> None:
-        """Sets angular velocities of several bodies in the axes of the world, rad/s; see `set_velocities`."""
+        """Sets the angular velocities of several bodies in the axes of the world, rad/s; see `set_velocities`."""
         self._core.set_many("angular_velocities", _ids(bodies), _rows("angular velocities", velocities, 3))
 
     def apply_impulses(self, bodies: Bodies, impulses: Any) -> None:
-        """Gives several bodies impulses at their centres of mass, N s; see `set_velocities`."""
+        """Applies impulses to several bodies at their centres of mass, N s; see `set_velocities`."""
         self._core.set_many("impulses", _ids(bodies), _rows("impulses", impulses, 3))
 
     def set_forces(self, bodies: Bodies, forces: Any) -> None:
-        """Sets forces that act on several bodies from now on, N, besides all others; zeros end them. See `set_velocities`."""
+        """Sets forces that act on several bodies from now on, N, as `Body.set_force` does; zeros end them. See `set_velocities`."""
         self._core.set_many("forces", _ids(bodies), _rows("forces", forces, 3))
 
     def wake(self) -> None:
-        """Wakes all bodies that sleep."""
+        """Wakes all sleeping bodies."""
         self._core.wake()
 
     # Walls, gravity, drag and materials.
 
     def wall(self, name: Union[str, int]) -> Wall:
-        """A wall by its name, or its index. Raises ValueError if there is none."""
+        """The wall with a name or an index. Raises ValueError if there is none."""
         index = name if isinstance(name, int) else self._index(3, name)
         if not 0 <= index < len(self._names[3]):
             raise ValueError(f"there is no wall {index}; the scene has {len(self._names[3])}, numbered from 0")
@@ -702,7 +718,7 @@ class World:
 
     @property
     def gravity(self) -> numpy.ndarray:
-        """Acceleration of gravity, m/s², shape (3,). It can be set."""
+        """Acceleration of gravity, m/s², shape (3,). Settable."""
         return numpy.array(self._core.gravity)
 
     @gravity.setter
@@ -710,22 +726,26 @@ class World:
         self._core.gravity = _vector("gravity", gravity)
 
     def set_drag(self, linear: float = 0.0, angular: float = 0.0) -> None:
-        """Sets the drag of all bodies except those in groups with a drag of their own. linear: N s/m; angular: N m s."""
+        """Sets the drag of all bodies, except those in groups with a drag of their own. linear: N s/m; angular: N m s."""
         self._core.set_drag(linear, angular)
 
     def pair(self, a: str, b: Optional[str] = None) -> Dict[str, float]:
-        """Contact law of two materials, or of one with itself: stiffness, friction, damping_ratio, ..., by name."""
+        """Coefficients of the contact of two materials, or of one with itself, by name: stiffness, friction, damping_ratio, ..."""
         return self._core.pair(self._index(1, a), self._index(1, a if b is None else b))
 
     def set_pair(self, a: str, b: Optional[str] = None, **numbers: float) -> None:
-        """Changes the contact law of two materials, or of one with itself: `set_pair("stone", friction=0.2)`; names as in `pair`."""
+        """Changes coefficients of the contact of two materials, or of one with itself: `set_pair("stone", friction=0.2)`.
+
+        The names are those of `pair`. Raises ValueError if there is no such name, a number makes no sense, or contacts would
+        need a history or a range that the scene did not have at its start.
+        """
         changed = [(name, float(number)) for name, number in numbers.items()]
         self._core.set_pair(self._index(1, a), self._index(1, a if b is None else b), changed)
 
     # Queries.
 
     def cast_ray(self, origin: Vector, direction: Vector, reach: float = numpy.inf) -> Optional[RayHit]:
-        """The first body that a ray from `origin` (m) along `direction` meets within `reach` (m); None if there is none."""
+        """The first body that a ray from `origin` (m) along `direction` meets within `reach` (m), or None."""
         hit = self._core.cast_ray(_vector("origin", origin), _vector("direction", direction), reach)
         if hit is None:
             return None
@@ -733,16 +753,16 @@ class World:
         return RayHit(Body(self, body), distance, numpy.array(point), numpy.array(normal))
 
     def bodies_in_box(self, min: Vector, max: Vector) -> List[Body]:
-        """The bodies that overlap the box from `min` to `max`, m."""
+        """Bodies that overlap the box from `min` to `max`, m."""
         found = self._core.bodies_in_box(_vector("min", min), _vector("max", max))
         return [Body(self, own) for own in found]
 
     def bodies_in_sphere(self, center: Vector, radius: float) -> List[Body]:
-        """The bodies that come within `radius` (m) of `center` (m)."""
+        """Bodies that overlap the sphere of `radius` (m) around `center` (m)."""
         return [Body(self, own) for own in self._core.bodies_in_sphere(_vector("center", center), radius)]
 
     def nearest_body(self, point: Vector) -> Optional[Nearest]:
-        """The body whose surface is nearest to a point, m; None if there are no bodies."""
+        """The body whose surface is nearest to a point, m, or None if there are no bodies."""
         found = self._core.nearest_body(_vector("point", point))
         if found is None:
             return None
@@ -751,30 +771,30 @@ class World:
     # Events.
 
     def watch_contacts(self, a: str = "all", b: Optional[str] = None) -> None:
-        """Reports contacts between the bodies of two groups, or of one, from now on; see `events`."""
+        """Starts to report contacts between the bodies of two groups, or within one; see `events`."""
         self._core.watch_contacts(self._index(2, a), self._index(2, a if b is None else b))
 
     def watch_wall(self, wall: str) -> None:
-        """Reports contacts of bodies with a wall from now on; see `events`."""
+        """Starts to report contacts of bodies with a wall; see `events`."""
         self._core.watch_wall(self._index(3, wall))
 
     def watch_flow(self) -> None:
-        """Reports bodies that inlets, outlets and explosions add and remove from now on; see `events`."""
+        """Starts to report bodies that inlets, outlets and explosions add and remove; see `events`."""
         self._core.watch_flow()
 
     def watch_bonds(self) -> None:
-        """Reports bonds that break from now on; see `events`. `bonds` has the time, place and energy of each break."""
+        """Starts to report bonds that break; see `events`. `bonds` has the time, the place and the energy of each break."""
         self._core.watch_bonds()
 
     def set_event_interval(self, steps: int) -> None:
-        """Sets how often contacts are checked: every `steps` steps and at the end of each call; 0, the default, for the latter alone.
+        """Sets the interval between checks for events: `steps` steps, or 0, the default, for a check only at the end of each call.
 
-        A contact that begins and ends between two checks is not reported.
+        Each call that takes steps also ends with a check. A contact that begins and ends between two checks is not reported.
         """
         self._core.set_event_interval(steps)
 
     def events(self) -> List[Event]:
-        """The watched events since the last call, in the order in which they were found."""
+        """Watched events since the last call, in the order in which they were found."""
         return [
             Event(kind, tuple(Body(self, own) for own in bodies), None if wall is None else self._names[3][wall])
             for kind, bodies, wall in self._core.events()
@@ -784,27 +804,33 @@ class World:
 
     @property
     def state_hash(self) -> str:
-        """Hash of the state of all bodies, bit for bit: 16 hexadecimal digits, those that `rockfall run` prints."""
+        """Hash of the state of all bodies, bit for bit: the 16 hexadecimal digits that `rockfall run` prints."""
         return self._core.state_hash()
 
     def energy(self) -> Dict[str, float]:
-        """Energies, J, by name: kinetic, gravitational and elastic; those dissipated by damping, friction, drag and bonds; and
-        the work of walls and forces."""
+        """Energies, J, by name.
+
+        Present: kinetic, gravitational, elastic. Dissipated so far: damping, friction, drag, bonds. Done by walls, applied forces
+        and water: work.
+        """
         return self._core.energy()
 
     def measure(self) -> Dict[str, float]:
-        """Measures of the present packing, by the columns of `rockfall measure`: coordination with and without rattlers,
-        clusters, forces, the anisotropy of the fabric."""
+        """Measures of the present packing, by name.
+
+        The names are the columns of `rockfall measure`: coordination with and without rattlers, clusters, forces, the anisotropy
+        of the fabric, and others.
+        """
         return self._core.measure()
 
     def fields(
         self, cells: Tuple[int, int, int], minimum: Vector, maximum: Vector, width: float
     ) -> Dict[str, numpy.ndarray]:
-        """Fields by coarse graining (Goldhirsch 2010) in a box of `cells`, by name: density, velocity, temperature, stress.
+        """Fields by coarse graining (Goldhirsch 2010) on a grid of `cells`, by name: density, velocity, temperature, stress, ...
 
-        Each is an array of the shape `cells`; those of vectors and tensors have one more axis. Along an axis with one cell,
-        fields are means over it. `width` (m) is the width of the Gaussian, at least the longest side of a cell. For means
-        over time, average the arrays.
+        Scalars are arrays of shape `cells`; vectors have one more axis of length 3. minimum, maximum: corners of the grid, m. An
+        axis with one cell is averaged over. width: of the Gaussian, m, at least the longest side of a cell. For means over time,
+        average the arrays. Raises ValueError if the grid or the width makes no sense.
         """
         counts = tuple(int(count) for count in cells)
         found = self._core.fields(counts, _vector("minimum", minimum), _vector("maximum", maximum), float(width))
@@ -816,13 +842,13 @@ class World:
         return fields
 
     def summary(self) -> Dict[str, Any]:
-        """The summary of `rockfall run --json`: energies, momenta, contacts, loads on walls, counts of probes, the hash."""
+        """Summary, as `rockfall run --json` prints it: energies, momenta, contacts, loads on walls, counts of probes, the hash."""
         return json.loads(self._core.summary())
 
     # Files.
 
     def save(self, path: PathLike) -> None:
-        """Writes the scene that the world was started from, as a scene file, without later changes."""
+        """Writes the scene from which the world was started to a scene file, without later changes."""
         from .scene import _moved
 
         text, folder = self._core.scene()
@@ -831,17 +857,17 @@ class World:
         path.write_text(json.dumps(data, indent=2) + "\n", "utf-8")
 
     def checkpoint(self, path: Optional[PathLike] = None) -> bytes:
-        """The present state, from which `restore` continues with the same bits; `path` also writes it to a file."""
+        """The present state, from which `restore` continues with the same bits. Given a path, also writes it to that file."""
         state = self._core.checkpoint()
         if path is not None:
             Path(path).write_bytes(state)
         return state
 
     def restore(self, state: Union[bytes, PathLike]) -> None:
-        """Takes the world to the state of a checkpoint, or of its file, of the same scene.
+        """Sets the world to the state of a checkpoint of the same scene: its bytes, or the path of its file.
 
-        Raises ValueError if it is no checkpoint, is incomplete, or is of another scene; FileNotFoundError if the file does
-        not exist.
+        Raises ValueError if it is not a checkpoint, is incomplete, or belongs to another scene, and FileNotFoundError if the file
+        does not exist.
         """
         is_file = not isinstance(state, (bytes, bytearray, memoryview))
         file = Path(state) if is_file else Path("the checkpoint")
@@ -863,11 +889,12 @@ class World:
             with world.record("out", seconds=2):
                 world.run_for(2)
 
-        seconds: planned length of the run; the duration of the scene by default. every: time between states and VTK files,
-        s; statistics_every: between rows of statistics; checkpoint_every: between checkpoints. vtk and states: kinds of
-        files to write, among "bodies", "spheres", "contacts" and "walls". Defaults are those of the scene.
+        seconds: planned length of the run, by default the duration of the scene. every: time between states and VTK files, s;
+        statistics_every: between rows of statistics, s; checkpoint_every: between checkpoints, s. vtk: kinds of VTK files to
+        write, of "bodies", "spheres", "contacts", "bonds" and "walls"; states: kinds of states, of the same without "walls". The
+        other defaults are those of `rockfall run --out`.
 
-        Raises FileExistsError if the folder is not empty.
+        Raises FileExistsError if the folder is not empty, and ValueError if the world is being recorded.
         """
         seconds = self.duration if seconds is None else seconds
         lists = [None if kinds is None else list(kinds) for kinds in (vtk, states)]
@@ -875,7 +902,7 @@ class World:
         return Recording(self, Path(folder))
 
     def finish(self) -> None:
-        """Ends a recording, see `record` and `resume`: writes the last state, a checkpoint and the summary."""
+        """Ends a recording (see `record` and `resume`): writes the last state, a checkpoint and the summary."""
         self._core.finish()
 
     # Pictures.
@@ -899,15 +926,15 @@ class World:
     ) -> Picture:
         """A picture of the present world: an array, uint8, shape (height, width, 3), which a notebook displays.
 
-        size: width and height, pixels. colour: meaning of colours: body, shape, material, speed, force, overlap, contacts,
-        energy, temperature, spin, radius, mass or index. top: value of the last colour. camera: degrees around and above,
-        and a zoom. eye and target: points to look from and at instead, m. samples: samples of a pixel along each side, 1 to
-        4. plain: without legend and time. lines: arrows of "velocity" or "force", or the network of "contacts" instead of
-        the bodies. clip: cut through bodies and walls, such as "x=0". background: "sky", "white", "black" or a colour such as
-        "#f0f4f8". ground: look of planes, "tiles", "plain" or "none". adapter: part of the name of the GPU, or of a software
-        adapter, that draws for the CPU engine.
+        size: width and height, pixels. colour: quantity that the colours show: body, shape, material, speed, force, overlap,
+        contacts, energy, temperature, spin, radius, mass, index or damage. top: value at the upper end of the colour scale.
+        camera: degrees around and above, and a zoom. eye, target: points to look from and at instead, m. samples: per pixel along
+        each side, 1 to 4. plain: leaves out the legend and the time. lines: arrows of "velocity" or "force", or the network of
+        "contacts" instead of the bodies. clip: cuts bodies and walls at a plane, such as "x=0". background: "sky", "white",
+        "black" or a colour such as "#f0f4f8". ground: look of planes, "tiles", "plain" or "none". adapter: part of the name of the
+        adapter that draws for the CPU engine.
 
-        Raises DeviceError if no adapter can draw.
+        Raises DeviceError if no adapter can draw, and ValueError if an argument makes no sense.
         """
         look = {"lines": lines, "clip": clip, "background": background, "ground": ground}
         wanted = _wanted(size, colour, top, camera, eye, target, samples, plain, **look)
@@ -923,10 +950,12 @@ class World:
         adapter: Optional[str] = None,
         **look: Any,
     ) -> Film:
-        """Runs for `seconds` (the duration of the scene by default) and films it: `Film.save` writes a file.
+        """Simulates `seconds`, by default the duration of the scene, and films it; `Film.save` writes a file.
 
-        fps: frames a second; speed: simulated seconds in a second of the film; for the rest see `picture`. The camera stays
-        in one place. The first frame is the present world.
+        fps: frames per second; speed: simulated seconds per second of film; further keywords as in `picture`. The camera stays in
+        one place. The first frame shows the present world.
+
+        Raises the errors of `step` and `picture`.
         """
         if not (fps > 0 and speed > 0):
             raise ValueError(f"found fps={fps} and speed={speed}, expected numbers greater than 0")
@@ -951,16 +980,16 @@ class World:
 
 
 def resume(folder: PathLike, seconds: Optional[float] = None) -> World:
-    """Resumes the run in a folder that `rockfall run --out` or `World.record` wrote, from its last checkpoint.
+    """Resumes a run from the last checkpoint in its folder, which `rockfall run --out` or `World.record` wrote.
 
         world = rockfall.resume("out")
         world.run_until(world.duration)
         world.finish()
 
-    The world continues from the checkpoint and is recorded into the folder; `finish` ends the recording. seconds: planned
-    length of the whole run, if it changes.
+    The world is recorded into the same folder; `finish` ends the recording. seconds: planned length of the whole run, if it
+    changes.
 
-    Raises FileNotFoundError if there is no run in the folder.
+    Raises FileNotFoundError if the folder has no run, and ValueError if its checkpoint cannot be used.
     """
     return World(_core.World.resume(Path(folder), seconds))
 

@@ -14,37 +14,37 @@ create_exception!(
     rockfall,
     RockfallError,
     PyRuntimeError,
-    "What goes wrong while a world runs."
+    "An error while a world runs; the base class of RunawayError, DeviceError and CancelledError."
 );
 create_exception!(
     rockfall,
     RunawayError,
     RockfallError,
-    "A body moves too fast to be followed, or its velocity is no number."
+    "A body moves too fast to be followed, or its velocity is not finite."
 );
 create_exception!(
     rockfall,
     DeviceError,
     RockfallError,
-    "An engine or an adapter cannot be had, is too small, or was lost."
+    "An engine or an adapter is unavailable, too small, or lost."
 );
 create_exception!(
     rockfall,
     CancelledError,
     RockfallError,
-    "Another thread called `World.cancel`; the world can go on."
+    "Another thread called `World.cancel`; the world can continue."
 );
 create_exception!(
     rockfall,
     BodyGoneError,
     PyLookupError,
-    "A body that is not there any more, or never was."
+    "A body has left the world, or never was in it."
 );
 create_exception!(
     rockfall,
     SceneError,
     PyValueError,
-    "A scene that cannot be simulated: a sentence for each thing that is wrong, with its place."
+    "A scene cannot be simulated: a sentence for each mistake, with its place."
 );
 
 /// The exception for an error of a simulation.
@@ -96,8 +96,8 @@ pub fn of_film(error: FilmError) -> PyErr {
     match error {
         FilmError::Format(_) => PyValueError::new_err(error.to_string()),
         FilmError::NoProgram(_) => PyFileNotFoundError::new_err(
-            "MP4 and WebM films are made by the program ffmpeg, and it cannot be started; install it (on Debian and Ubuntu: apt-get \
-             install ffmpeg) and see that it is on the path",
+            "MP4 and WebM films need the program ffmpeg, and it cannot be started; install it (on Debian and Ubuntu: apt-get \
+             install ffmpeg) and make sure that it is on the path",
         ),
         FilmError::Failed { .. } => RockfallError::new_err(error.to_string()),
     }

@@ -1,6 +1,6 @@
-//! What `rockfall` for Python is made of in Rust: scenes made ready, worlds, and memory for numpy.
+//! The compiled part of the Python package: scenes that were checked, worlds, and memory for numpy.
 //!
-//! The package around it, in `python/rockfall`, has what people call.
+//! The package around it, in `python/rockfall`, has the public interface.
 
 mod errors;
 mod memory;
@@ -20,11 +20,18 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<world::World>()?;
     module.add_function(wrap_pyfunction!(pictures::png, module)?)?;
     module.add_function(wrap_pyfunction!(pictures::save, module)?)?;
-    module.add_function(wrap_pyfunction!(schema, module)?)
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(without_comments, module)?)
 }
 
 /// The JSON Schema of scene files, as text.
 #[pyfunction]
 fn schema() -> String {
     rockfall::scene::schema().to_string()
+}
+
+/// A scene's text as JSON, without comments and trailing commas.
+#[pyfunction]
+fn without_comments(text: &str) -> String {
+    rockfall::scene::without_comments(text).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Memory that numpy looks at without a copy, by its array interface.
+//! Memory that numpy reads without a copy, by its array interface.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -9,10 +9,10 @@ use pyo3::types::PyDict;
 use rockfall::Simulation;
 use rockfall::state::layout::Body;
 
-/// The rows of the bodies, while arrays look at them.
+/// The rows of the bodies, while arrays show them.
 ///
-/// They are the simulation's own until it is about to change them; from then on they are here, and the simulation goes on
-/// in a copy. So an array is never of memory that changes or is gone.
+/// They belong to the simulation until it is about to change them. Then they move here, and the simulation continues in a
+/// copy. So an array never shows memory that changes or is freed.
 #[derive(Default)]
 pub struct Lent(OnceLock<Vec<Body>>);
 
@@ -21,12 +21,12 @@ pub struct Lent(OnceLock<Vec<Body>>);
 pub struct Lender(Option<Arc<Lent>>);
 
 impl Lender {
-    /// The part that arrays of the bodies as they are now keep.
+    /// The share of the memory that arrays of the present bodies hold.
     fn lend(&mut self) -> Arc<Lent> {
         Arc::clone(self.0.get_or_insert_default())
     }
 
-    /// Before the bodies change: leaves them to the arrays that look at them, if any still do.
+    /// Leaves the rows to the arrays that still show them, if there are any. Call it before the bodies change.
     pub fn settle(&mut self, simulation: &mut Simulation) {
         if let Some(lent) = self.0.take()
             && Arc::strong_count(&lent) > 1
@@ -36,7 +36,7 @@ impl Lender {
     }
 }
 
-/// A block of memory with the shape of an array; `numpy.asarray` makes one of it that copies nothing.
+/// A block of memory with the shape of an array; `numpy.asarray` makes an array of it without a copy.
 #[pyclass(frozen)]
 pub struct Memory {
     address: usize,
@@ -44,11 +44,11 @@ pub struct Memory {
     shape: Vec<usize>,
     strides: Option<Vec<usize>>,
     kind: &'static str,
-    /// Whoever has the memory.
+    /// Owner of the memory.
     _owner: Box<dyn Any + Send + Sync>,
 }
 
-/// A number, as the array interface names it.
+/// A type of numbers, with its name in the array interface.
 pub trait Number: Pod + Send + Sync {
     const KIND: &'static str;
 }
@@ -80,7 +80,7 @@ const SINGLE: &str = if cfg!(target_endian = "little") {
 };
 
 impl Memory {
-    /// An array of its own, one number a row.
+    /// An array with memory of its own, one number in each row.
     pub fn column<T: Number>(mut numbers: Vec<T>) -> Memory {
         Memory {
             address: numbers.as_mut_ptr() as usize,
@@ -92,13 +92,13 @@ impl Memory {
         }
     }
 
-    /// The bytes of records, a record a row.
+    /// The bytes of records, one record in each row.
     pub fn records<T: Pod>(records: &[T]) -> Memory {
         let bytes: Vec<u8> = bytemuck::cast_slice(records).to_vec();
         Memory::column(bytes).shaped(&[records.len(), size_of::<T>()])
     }
 
-    /// An array of its own, `N` numbers a row.
+    /// An array with memory of its own, `N` numbers in each row.
     pub fn rows<T: Number, const N: usize>(mut rows: Vec<[T; N]>) -> Memory {
         Memory {
             address: rows.as_mut_ptr() as usize,

@@ -1,4 +1,4 @@
-//! Pictures and films, which come from Python as bytes: three a pixel, row by row from the top.
+//! Pictures and films. Python passes pictures as bytes: three for each pixel, row by row from the top.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -34,7 +34,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// The arguments, checked.
+    /// Checks the arguments.
     pub fn shot(self) -> PyResult<Shot> {
         let wrong = |sentence: String| Err(PyValueError::new_err(sentence));
         let name = |colour: &ColourBy| format!("{colour:?}").to_lowercase();
@@ -81,7 +81,7 @@ impl Wanted {
         });
         let background = match self.background.parse() {
             Ok(Background::Transparent) => {
-                let expected = "another one: the array has no channel for what shines through";
+                let expected = "another background: the array has no channel for transparency";
                 return Err(named("background", &self.background, expected));
             }
             Ok(background) => background,
@@ -111,7 +111,7 @@ impl Wanted {
     }
 }
 
-/// The bytes of a picture, without its fourth channel, and its height and width.
+/// The bytes of a picture without its fourth channel, and its height and width.
 pub fn opaque(picture: &RgbaImage) -> (Vec<u8>, [usize; 2]) {
     let opaque: RgbImage = picture.convert();
     let size = [opaque.height() as usize, opaque.width() as usize];
@@ -120,7 +120,7 @@ pub fn opaque(picture: &RgbaImage) -> (Vec<u8>, [usize; 2]) {
 
 fn image(pixels: &[u8], size: [u32; 2]) -> PyResult<RgbImage> {
     RgbImage::from_raw(size[0], size[1], pixels.to_vec())
-        .ok_or_else(|| PyValueError::new_err("a picture has three bytes for each of its pixels"))
+        .ok_or_else(|| PyValueError::new_err("expected three bytes for each pixel of the picture"))
 }
 
 /// A picture as a PNG file in memory.
@@ -154,7 +154,7 @@ pub fn save(pixels: &[u8], size: [u32; 2], path: PathBuf) -> PyResult<()> {
     })
 }
 
-/// A film that is being written by ffmpeg.
+/// A film that is being written to a file.
 #[pyclass(frozen)]
 pub struct Film {
     film: Mutex<Option<film::Film>>,
@@ -186,11 +186,11 @@ impl Film {
         });
         match added {
             Some(added) => added.map_err(errors::of_film),
-            None => Err(PyValueError::new_err("this film is finished")),
+            None => Err(PyValueError::new_err("the film is already finished")),
         }
     }
 
-    /// Ends the film, and waits until it is written.
+    /// Finishes the film and waits until its file is complete.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let finished = py.detach(|| {
             let film = self

@@ -1,4 +1,4 @@
-//! Scenes that were checked and made ready.
+//! Scenes that were checked.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ impl Scene {
         loaded.map(Scene).map_err(errors::of_scene)
     }
 
-    /// Reads a scene from text; `file` is named in errors, and the files that it names are looked for beside it.
+    /// Reads a scene from text. Errors name `file`; paths in the scene are relative to its folder.
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str, file: PathBuf) -> PyResult<Scene> {
         let parsed = py.detach(|| scene::parse(text, &file));
@@ -80,7 +80,7 @@ impl Scene {
     }
 }
 
-/// Options by their words.
+/// Options, by the words that name them.
 fn options(
     backend: &str,
     precision: &str,
@@ -110,11 +110,11 @@ fn options(
         return wrong(
             "precision",
             "double",
-            "\"single\"; the reference alone reckons in double precision",
+            "\"single\"; only the reference computes in double precision",
         );
     }
     if threads == Some(0) {
-        return wrong("threads", "0", "a number from 1 on");
+        return wrong("threads", "0", "a number of 1 or more");
     }
     Ok(Options {
         backend,

@@ -147,7 +147,7 @@ fn refused(sentence: String) -> PyErr {
     PyValueError::new_err(sentence)
 }
 
-/// Rows of `N` numbers that numpy gave as bytes; one for all, or as many as there are bodies.
+/// Rows of `N` numbers, which numpy gave as bytes: one for all bodies, or one for each.
 fn rows<const N: usize>(
     what: &str,
     bytes: Option<&[u8]>,
@@ -204,7 +204,7 @@ impl World {
             Ok(inner) => Ok(inner),
             Err(TryLockError::Poisoned(inner)) => Ok(inner.into_inner()),
             Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err(
-                "another thread is at work with this world; wait until its call returns, or cancel it",
+                "another thread is using this world; wait until its call returns, or cancel it",
             )),
         }
     }
@@ -247,7 +247,7 @@ impl World {
 
 #[pymethods]
 impl World {
-    /// Goes on with the run in a folder.
+    /// Resumes the run in a folder.
     #[staticmethod]
     fn resume(py: Python<'_>, path: PathBuf, duration: Option<f64>) -> PyResult<World> {
         py.detach(|| {
@@ -319,7 +319,7 @@ impl World {
         Ok(self.lock()?.simulation.memory())
     }
 
-    /// The scene that it was started from, as JSON with all that was settled, and the folder of its files.
+    /// The scene from which it was started, as JSON with all derived values, and the folder of its files.
     fn scene(&self) -> PyResult<(String, PathBuf)> {
         let inner = self.lock()?;
         let text = serde_json::to_string(&inner.scene.file);
@@ -346,7 +346,7 @@ impl World {
 
     // ---- steps
 
-    /// Takes steps. Ctrl-C ends them after the one at hand.
+    /// Takes steps. Ctrl-C stops them after the current one.
     fn step(&self, py: Python<'_>, steps: u64) -> PyResult<()> {
         let inner = &mut *self.lock()?;
         inner.lender.settle(&mut inner.simulation);
@@ -391,7 +391,7 @@ impl World {
         py.check_signals()
     }
 
-    /// Steps from now to a time, s.
+    /// Number of steps from now to a time, s.
     fn steps_until(&self, time: f64) -> PyResult<u64> {
         let inner = self.lock()?;
         let (now, step) = (inner.simulation.time(), inner.simulation.model().time_step);
@@ -403,21 +403,21 @@ impl World {
         Ok(((time - now) / step).round().max(0.0) as u64)
     }
 
-    /// Ends steps of another thread.
+    /// Stops the steps that another thread takes.
     fn cancel(&self) {
         self.canceller.cancel();
     }
 
     // ---- arrays
 
-    /// The numbers of the bodies.
+    /// Numbers of the bodies.
     fn ids(&self) -> PyResult<Memory> {
         let inner = self.lock()?;
         let ids = inner.simulation.handles().map(|body| body.id() as i64);
         Ok(Memory::column(ids.collect()))
     }
 
-    /// Index of each body's shape, of its group, and whether it is fixed.
+    /// Indices of the shape and the group of each body, and whether it is fixed.
     fn kinds(&self) -> PyResult<Memory> {
         let inner = self.lock()?;
         let identities = &inner.simulation.on_host().identities;
@@ -572,7 +572,7 @@ impl World {
         Ok(Memory::column(ids.collect()))
     }
 
-    /// Takes bodies away; their numbers come as bytes.
+    /// Removes bodies; their numbers come as bytes.
     fn despawn_many(&self, py: Python<'_>, ids: &[u8]) -> PyResult<()> {
         let ids: Vec<i64> = numbers(ids);
         let handles: Vec<BodyHandle> = ids
@@ -582,12 +582,12 @@ impl World {
         self.change(py, |simulation| simulation.despawn_many(&handles))
     }
 
-    /// Where a body stands in arrays; None if it is not there.
+    /// Row of a body in the arrays; None if it does not exist.
     fn index_of(&self, id: u64) -> PyResult<Option<usize>> {
         Ok(self.lock()?.simulation.index_of(BodyHandle::from_id(id)))
     }
 
-    /// A body as it is now.
+    /// Present state of a body, by name.
     fn body<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyDict>> {
         let BodyState {
             shape,
@@ -682,7 +682,7 @@ impl World {
         })
     }
 
-    /// Sets, or gives, vectors of several bodies; numbers and vectors come as bytes.
+    /// Sets or applies vectors of several bodies; numbers and vectors come as bytes.
     fn set_many(&self, py: Python<'_>, what: &str, ids: &[u8], vectors: &[u8]) -> PyResult<()> {
         let ids: Vec<i64> = numbers(ids);
         let vectors = rows(what, Some(vectors), ids.len(), [0.0; 3])?;
@@ -701,7 +701,7 @@ impl World {
         };
         self.change(py, |simulation| {
             let bodies = ids.iter().map(|id| BodyHandle::from_id(*id as u64));
-            // None is set where one is gone.
+            // If one body is gone, nothing is set.
             if let Some(gone) = bodies
                 .clone()
                 .find(|own| simulation.index_of(*own).is_none())
@@ -755,7 +755,7 @@ impl World {
         })
     }
 
-    /// How two materials touch, by the names of the numbers.
+    /// Coefficients of the contact of two materials, by name.
     fn pair<'py>(&self, py: Python<'py>, a: usize, b: usize) -> PyResult<Bound<'py, PyDict>> {
         let inner = self.lock()?;
         let model = inner.simulation.model();
@@ -794,7 +794,7 @@ impl World {
                 _ => {
                     let names = names.join(", ");
                     return Err(refused(format!(
-                        "a contact has no number {name:?}; there are {names}"
+                        "a contact has no number {name:?}; it has {names}"
                     )));
                 }
             };
@@ -853,7 +853,7 @@ impl World {
         })
     }
 
-    // ---- questions
+    // ---- queries
 
     /// The first body that a ray meets: its number, the distance, the point and the normal.
     #[allow(clippy::type_complexity, reason = "a tuple of Python")]
@@ -956,7 +956,7 @@ impl World {
         Ok(events.into_iter().filter_map(of).collect())
     }
 
-    // ---- what it comes to
+    // ---- results
 
     /// The summary of a run so far, as JSON.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
@@ -998,7 +998,7 @@ impl World {
         Ok(parts)
     }
 
-    /// Fields by coarse graining: names, numbers in a cell, and the numbers as bytes; the index along x runs fastest.
+    /// Fields by coarse graining: name, numbers for each cell, and these numbers as bytes. The index along x runs fastest.
     fn fields<'py>(
         &self,
         py: Python<'py>,
@@ -1056,7 +1056,7 @@ impl World {
         let inner = &mut *self.lock()?;
         if inner.recording.is_some() {
             return Err(refused(
-                "this world is being recorded; finish that first".to_owned(),
+                "this world is being recorded; call `finish` first".to_owned(),
             ));
         }
         let interval = |what: &str, every: Option<f64>| match every {
@@ -1065,12 +1065,14 @@ impl World {
             ))),
             every => Ok(every.map(Interval::seconds)),
         };
-        let kinds = |what: &str, names: Option<Vec<String>>| {
+        let kinds = |what: &str, of: &[Kind], names: Option<Vec<String>>| {
             let kind = |name: &String| {
-                let found = Kind::ALL.into_iter().find(|kind| kind.keyword() == name);
+                let found = of.iter().copied().find(|kind| kind.keyword() == name);
                 found.ok_or_else(|| {
+                    let expected: Vec<&str> = of.iter().map(|kind| kind.keyword()).collect();
                     refused(format!(
-                        "{what}: found {name:?}, expected bodies, spheres, contacts, bonds or walls"
+                        "{what}: found {name:?}, expected one of {}",
+                        expected.join(", ")
                     ))
                 })
             };
@@ -1078,6 +1080,11 @@ impl World {
                 .map(|names| names.iter().map(kind).collect::<PyResult<Vec<Kind>>>())
                 .transpose()
         };
+        // Walls are meshes, which no table of numbers has.
+        let of_states: Vec<Kind> = Kind::ALL
+            .into_iter()
+            .filter(|kind| *kind != Kind::Walls)
+            .collect();
         let mut scene = inner.scene.clone();
         let output = &mut scene.file.output;
         output.every = interval("every", every)?.or(output.every);
@@ -1085,11 +1092,11 @@ impl World {
             interval("statistics_every", statistics_every)?.or(output.statistics_every);
         output.checkpoint_every =
             interval("checkpoint_every", checkpoint_every)?.or(output.checkpoint_every);
-        output.vtk = kinds("vtk", vtk)?.or(output.vtk.take());
-        output.states = kinds("states", states)?.or(output.states.take());
+        output.vtk = kinds("vtk", &Kind::ALL, vtk)?.or(output.vtk.take());
+        output.states = kinds("states", &of_states, states)?.or(output.states.take());
         if !(duration >= 0.0 && duration.is_finite()) {
             return Err(refused(format!(
-                "seconds: found {duration}, expected a time from 0 on (s)"
+                "seconds: found {duration}, expected a time of 0 or more (s)"
             )));
         }
         // What is not given follows from how long the run is.
@@ -1122,8 +1129,8 @@ impl World {
 
     // ---- pictures
 
-    /// A picture: its bytes, three a pixel, as an array of the shape (height, width, 3). `film` begins a film, of which
-    /// further pictures are from the same place; None is for one of these.
+    /// A picture: an array of bytes of the shape (height, width, 3). With `film`, the camera is kept for the next pictures; for
+    /// these, `wanted` is None.
     #[pyo3(signature = (wanted, adapter, film))]
     fn picture(
         &self,
@@ -1155,7 +1162,7 @@ impl World {
                     None => inner
                         .studio
                         .as_mut()
-                        .ok_or_else(|| rockfall::Error::Tuned("no film was begun".to_owned()))?,
+                        .ok_or_else(|| rockfall::Error::Tuned("no film was started".to_owned()))?,
                 };
                 let picture = studio.picture(simulation)?;
                 rockfall::error::Result::Ok(opaque(&picture))

@@ -80,8 +80,10 @@ def test_what_cannot_be_recorded_is_refused(scene, tmp_path):
     world = start(scene)
     with pytest.raises(ValueError, match="every: found -1, expected a time greater than 0"):
         world.record(tmp_path / "out", every=-1)
-    with pytest.raises(ValueError, match='states: found "bodys", expected bodies, spheres'):
+    with pytest.raises(ValueError, match='states: found "bodys", expected one of bodies, spheres'):
         world.record(tmp_path / "out", states=["bodys"])
+    with pytest.raises(ValueError, match='states: found "walls", expected one of bodies, spheres, contacts, bonds'):
+        world.record(tmp_path / "out", states=["walls"])
     with world.record(tmp_path / "out"):
         with pytest.raises(ValueError, match="is being recorded"):
             world.record(tmp_path / "other")

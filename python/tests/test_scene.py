@@ -70,6 +70,15 @@ def test_what_is_wrong_is_said_with_its_place(bowl):
         bowl.check()
 
 
+def test_comments_and_trailing_commas_are_read(tmp_path):
+    text = (SCENES / "bounce.json").read_text("utf-8")
+    commented = tmp_path / "bounce.json"
+    commented.write_text("// A comment.\n" + text.rstrip()[:-1] + ",\n}\n", "utf-8")
+    scene = rockfall.load(commented)
+    assert scene.data == json.loads(text)
+    assert start(scene).state_hash == start(rockfall.load(SCENES / "bounce.json")).state_hash
+
+
 def test_a_missing_file_is_a_file_not_found():
     with pytest.raises(FileNotFoundError, match="did you mean .*pile.json"):
         rockfall.load(SCENES / "pil.json")

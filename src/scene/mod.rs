@@ -210,12 +210,18 @@ pub fn parse_with(text: &str, file: &Path, files: &dyn Files) -> Result<Scene, S
     parse_changed(text, file, files, &[], None)
 }
 
+/// A scene's text as JSON: comments and trailing commas become spaces, so that lines and columns stay.
+pub fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
+    comments::blank(text)
+}
+
 /// Reads a scene as [`parse_with`] does, but looks for no places of its bodies: they are as another reader of the same text
 /// and files has found them.
 ///
 /// # Errors
 ///
 /// As [`parse`].
+#[doc(hidden)]
 pub fn parse_placed(
     text: &str,
     file: &Path,
@@ -258,7 +264,16 @@ pub fn schema() -> serde_json::Value {
 fn unreadable(path: &Path, error: &io::Error) -> Problem {
     let expected = "a scene file";
     match error.kind() {
-        io::ErrorKind::IsADirectory => Problem::new("", "a directory", expected),
+        io::ErrorKind::IsADirectory => {
+            let problem = Problem::new("", "a directory", expected);
+            match path.join(checkpoint::FILE).is_file() {
+                true => problem.help(format!(
+                    "it holds a run, which can be resumed; its scene is {}",
+                    path.join(FILE).display()
+                )),
+                false => problem,
+            }
+        }
         io::ErrorKind::NotFound => {
             let problem = Problem::new("", "no such file", expected);
             match neighbour(&Disk, &path.with_extension("json")) {

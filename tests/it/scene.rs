@@ -1432,6 +1432,13 @@ fn a_file_that_cannot_be_read_is_named() {
         sentence(""),
         "DIR/: found a directory, expected a scene file"
     );
+    fs::create_dir(directory.path().join("run")).unwrap();
+    fs::write(directory.path().join("run/run.checkpoint"), "").unwrap();
+    assert_eq!(
+        sentence("run"),
+        "DIR/run: found a directory, expected a scene file; it holds a run, which can be resumed; its scene is \
+         DIR/run/scene.json"
+    );
     assert_eq!(
         sentence("bytes.json"),
         "DIR/bytes.json: found a byte that is not UTF-8 text, number 10, expected a scene, in JSON"
