@@ -57,9 +57,9 @@ fn collisions_have_all_that_is_dissipated() {
     let mut model = thrown_together(Law::HookeHistory);
     model.flow.collisions = true;
     on_both(&model, |mut simulation, engine| {
-        simulation.step(1000).unwrap();
+        simulation.step(700).unwrap();
         let bytes = simulation.checkpoint().unwrap();
-        simulation.step(1000).unwrap();
+        simulation.step(700).unwrap();
         let energy = simulation.energy().unwrap();
         let collisions = simulation.traffic().collisions.clone();
         let open: f64 = collisions.open.iter().map(|own| own.energy).sum();
@@ -74,7 +74,7 @@ fn collisions_have_all_that_is_dissipated() {
             .unwrap()
             .restore(&mut simulation, "half".as_ref())
             .unwrap();
-        simulation.step(1000).unwrap();
+        simulation.step(700).unwrap();
         assert_eq!(simulation.traffic().collisions, collisions, "{engine}");
     });
 }
@@ -240,7 +240,7 @@ fn what_walls_and_forces_do_closes_the_balance() {
         crate::common::on_both(&driven(what).to_string(), |mut simulation, engine| {
             simulation.step(1).unwrap();
             let start = simulation.energy().unwrap();
-            simulation.step(15_000).unwrap();
+            simulation.step(10_000).unwrap();
             let end = simulation.energy().unwrap();
             let off = end.balance() - start.balance();
             let turned_over = end.work.abs() + end.damping + end.friction + end.drag;

@@ -173,9 +173,9 @@ fn balls_at_the_end_of_their_cells_have_the_same_bits() {
 /// Bodies after some steps. Only steps in one submission pose balls for each other.
 fn same_at_once_and_one_by_one(start: &State) -> Vec<Body> {
     assert!(start.params.poses_early());
-    let [at_once, one_by_one] = [1500, 1].map(|piece| {
+    let [at_once, one_by_one] = [900, 1].map(|piece| {
         let mut engine = engine(start, false);
-        for step in (1..=1500).step_by(piece) {
+        for step in (1..=900).step_by(piece) {
             engine.step(step, piece as u64, &mut Vec::new()).unwrap();
         }
         let mut state = start.clone();

@@ -483,7 +483,7 @@ fn a_servo_keeps_its_force() {
                 (speed + DVec3::Y * 0.2).length() < 1e-6,
                 "{engine}: {speed}"
             );
-            simulation.step(40_000).unwrap();
+            simulation.step(20_000).unwrap();
             let loads = simulation.snapshot().unwrap().wall_loads();
             assert!(
                 (loads[1].force.y / 200.0 - 1.0).abs() < 2e-3,
@@ -505,14 +505,14 @@ fn a_servo_keeps_its_force() {
 fn a_servo_starts_and_ends() {
     let walls = json!([
         { "name": "press", "rectangle": { "size": [0.5, 0.5] }, "position": [0, 1, 0], "material": "wall",
-          "servo": { "direction": [0, -1, 0], "force": 100, "max_speed": 0.5, "start": 0.1, "end": 0.3 } },
+          "servo": { "direction": [0, -1, 0], "force": 100, "max_speed": 0.5, "start": 0.02, "end": 0.06 } },
         { "name": "floor", "plane": {}, "material": "wall" },
     ]);
     let bodies = json!([{ "shape": "ball", "position": [0, 0.05, 0] }]);
     on_both(
         &scene(walls, bodies).to_string(),
         |mut simulation, engine| {
-            for (time, expected) in [(0.09, 1.0), (0.2, 0.95), (0.3, 0.9), (0.4, 0.9)] {
+            for (time, expected) in [(0.018, 1.0), (0.04, 0.99), (0.06, 0.98), (0.08, 0.98)] {
                 simulation.run_until(time).unwrap();
                 let press = simulation.walls().unwrap()[0].moving;
                 let height = press.pose.position.y;
@@ -558,7 +558,7 @@ fn a_drum_carries_a_block_round_from_its_critical_speed_on() {
         { "center": [-half, 0, -half], "radius": ball }, { "center": [half, 0, -half], "radius": ball },
         { "center": [-half, 0, half], "radius": ball }, { "center": [half, 0, half], "radius": ball } ] } });
     on_both(&scene.to_string(), |mut simulation, engine| {
-        let time = 2.5 * std::f64::consts::TAU / critical;
+        let time = 1.5 * std::f64::consts::TAU / critical;
         simulation.step((time / 2e-5) as u64).unwrap();
         let time = simulation.time();
         let bodies = simulation.bodies().unwrap();

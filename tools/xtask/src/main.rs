@@ -1,5 +1,4 @@
-//! `cargo xtask test`: everything that must hold, from a machine with nothing but Rust; and
-//! `cargo xtask validate`, which measures what `docs/book/src/validation.md` lists.
+//! `cargo xtask`: every check, test and build of Rockfall, on a machine that has only Rust.
 //!
 //! It has no dependencies, so that it starts within a second of a clean clone.
 
@@ -29,7 +28,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Instant;
 
 const HELP: &str = "\
-Runs every check of Rockfall.
+Runs the checks, tests and builds of Rockfall.
 
 Usage: cargo xtask test [--long | --web]
        cargo xtask python
@@ -38,48 +37,58 @@ Usage: cargo xtask test [--long | --web]
        cargo xtask release --out DIR
        cargo xtask package | semver | deny | oldest-rust
        cargo xtask web --out DIR
-       cargo xtask isa [--write | --check] [--without CHECK]
+       cargo xtask isa [--write | --check] [--without CHECK] [--with CHECK]
        cargo xtask validate
        cargo xtask fuzz [--minutes N]
 
-  test      provides what the tests need, then checks format, lints, documentation and runs every
-            test, those of the GPU engine included; stops at the first check that fails. Every shader is given to
-            Tint, Chromium's compiler, which npm's package `webgpu` has. Runs on a cluster are
-            tested with OpenMPI, which it installs on Debian and Ubuntu. The package for Python is tested as an installed wheel, in an environment with what it needs from PyPI
-  --long    afterwards also runs the slow physics tests, in release mode, the GPU tests on a second implementation of
-            Vulkan (SwiftShader; installs Chromium, which brings it, on Debian and Ubuntu), gives every shader to DXC, Microsoft's
-            compiler (installs Wine and a compiler for Windows), holds builds without threads, with AVX2
-            alone, without vector instructions of x86-64, and for an emulated aarch64 to the bits of one with them, has Miri look at unsafe code if it is there, builds the package from its own files,
-            compares the library's interface with that of the last release, holds the dependencies to deny.toml, tests the package for Python in release mode, and runs the tests of
-            the tools in Python, for which it makes an environment with numpy, matplotlib, pandas and vtk
-  --web     instead builds the page for browsers, and tests it in Chromium beside the program; installs Chromium on
-            Debian and Ubuntu, and what drives it in an environment of Python
-  python    of the above, the tests of the package for Python alone
-  book      builds the handbook in target/book, or in DIR: a site of docs/book, with the reference of scenes made of the
-            JSON Schema; installs mdBook in an environment of Python
-  wheel     builds the wheel of the package for Python for this platform, in target/wheels
-  release   builds what a user downloads, in DIR: an archive of the program, its scenes, manual pages and completions, and on
-            Debian and Ubuntu a package
-  package   builds the packages for crates.io from their own files alone, and runs the tests in that of the library
-  semver    compares the library's interface with that of the last release
-  deny      holds the dependencies to deny.toml: licences, sources, and what is known against them
+  test      Checks format, lints and documentation, and runs every test, those of the GPU engine included.
+            Stops at the first check that fails. It also
+              - compiles every shader with Tint, Chromium's compiler, from npm's package `webgpu`;
+              - runs the program on a cluster, with OpenMPI;
+              - builds the handbook;
+              - installs the Python package as a wheel, in an environment of its own, and tests it.
+            What these need and the machine lacks, it installs on Debian and Ubuntu.
+  --long    Runs `test`, then also
+              - the slow physics tests, in release mode;
+              - builds without threads, with AVX2 only, without vector instructions and for an emulated
+                aarch64, which must give the same bits;
+              - the tests of the library in its package for crates.io;
+              - Miri over the unsafe code, if it is installed;
+              - the GPU tests on SwiftShader, a second implementation of Vulkan, which Chromium brings;
+              - the tests of the passes on OpenGL, if there is an adapter for it;
+              - every shader through DXC, Microsoft's compiler, under Wine;
+              - the tasks `release`, `oldest-rust`, `semver` and `deny`;
+              - the tests of the Python package, in release mode;
+              - the tests of the tools in Python, with numpy, matplotlib, pandas and vtk.
+  --web     Builds the page for browsers and tests it in Chromium, beside the program. Runs no other tests.
+  python    Runs the tests of the Python package only.
+  book      Builds the handbook as a site in target/book, or in DIR. Generates the reference of scenes from
+            the JSON Schema.
+  wheel     Builds the wheel of the Python package for this platform, in target/wheels.
+  release   Builds the files of a release in DIR: an archive of the program with its scenes, manual pages and
+            completions, and on Debian and Ubuntu a package.
+  package   Builds the packages for crates.io from their own files alone, and runs the library's tests there.
+  semver    Compares the library's interface with that of the last release.
+  deny      Checks the dependencies against deny.toml: licences, sources, known vulnerabilities.
   oldest-rust
-            checks that the oldest Rust that Cargo.toml names builds everything
-  web       builds the page for browsers in DIR, which is a package for npm, too, and says how large its module is
-  isa       says what Mesa's compiler for AMD's GPUs makes of every compute pipeline of a step: registers, spills, waves,
-            cycles; no GPU is needed. `--write` keeps that in benches/results/isa, with which `test` compares
-  validate  runs all physics tests, the slow ones included, in release mode, and writes what they
-            measured to docs/book/src/validation.md
-  fuzz      damages scenes, meshes, laws, checkpoints and states at random for N minutes (10), in release mode, and says what it tried
-  --help    prints this
+            Checks that everything builds with the oldest Rust that Cargo.toml names.
+  web       Builds the page for browsers in DIR, which is also a package for npm. Prints the size of its module.
+  isa       Shows how Mesa's compiler for AMD's GPUs compiles each pipeline of a step: registers, spills,
+            waves, cycles. It needs no GPU. `--write` keeps the numbers in benches/results/isa; `test`
+            compares with them, as `--check` does.
+  validate  Runs all physics tests, the slow ones included, in release mode. Writes the results to
+            docs/book/src/validation.md.
+  fuzz      Damages scenes, meshes, laws, checkpoints and states at random for N minutes (10), in release
+            mode. Prints how many of each it tried.
+  --help    Prints this.
 
-The GPU tests take a real GPU if there is one, else the software Vulkan driver of Mesa, which this
-command installs on Debian and Ubuntu where it runs as root or sudo asks for no password. To name
-the adapter, set ROCKFALL_TEST_ADAPTER to a part of its name:
+The GPU tests run on a real GPU if there is one, otherwise on Mesa's software Vulkan driver. On Debian and
+Ubuntu, this command installs that driver if it runs as root or if `sudo` asks for no password. To choose an
+adapter, set ROCKFALL_TEST_ADAPTER to a part of its name:
 
   ROCKFALL_TEST_ADAPTER=llvmpipe cargo xtask test
 
-Exit code: 0 if all is well, 1 if a check fails, 2 if the arguments are wrong.
+Exit code: 0 if everything passes, 1 if a check fails, 2 if the arguments are wrong.
 ";
 
 const TASKS: &str = "`test`, `python`, `book`, `wheel`, `release`, `package`, `semver`, `deny`, `oldest-rust`, `web`, `isa`, \
@@ -169,7 +178,7 @@ const VALIDATE: Step = Step {
         "--include-ignored",
     ],
     variable: Some(("ROCKFALL_WRITE_VALIDATION", "1")),
-    remedy: "the table is written nevertheless; the failing tests are listed above",
+    remedy: "the table has been written; the failing tests are listed above",
 };
 
 fn main() -> ExitCode {
@@ -258,7 +267,7 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
         ),
         [] => Err(format!("no task given; there are {TASKS}")),
         ["test", other, ..] => Err(format!(
-            "`test` knows no `{other}`; it takes at most one of `--long` and `--web` (see `cargo xtask --help`)"
+            "`test` does not take `{other}`; it takes at most one of `--long` and `--web` (see `cargo xtask --help`)"
         )),
         [
             task
@@ -266,7 +275,7 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
             other,
             ..,
         ] => Err(format!(
-            "`{task}` knows no `{other}`; it takes nothing (see `cargo xtask --help`)"
+            "`{task}` does not take `{other}`; it takes no arguments (see `cargo xtask --help`)"
         )),
         [other, ..] => Err(format!("there is no task `{other}`; there are {TASKS}")),
     }
@@ -289,7 +298,7 @@ fn test(long: bool) -> Result<(), String> {
     }
     announce("every shader, by Tint");
     tint::check()?;
-    announce("runs on a cluster, with the program built with MPI");
+    announce("runs on a cluster, by the program built with MPI");
     mpi::test()?;
     announce("the handbook");
     if python::is_there() {
@@ -325,13 +334,13 @@ fn test(long: bool) -> Result<(), String> {
         swiftshader::test_open_gl()?;
         announce("every shader for Direct3D 12, by DXC");
         dxc::check()?;
-        announce("what a user downloads");
+        announce("the files of a release");
         release::files(&python::target().join("files"))?;
         announce("the oldest Rust");
         release::oldest_rust()?;
-        announce("the interface beside that of the last release");
+        announce("the interface, compared with that of the last release");
         release::semver()?;
-        announce("the dependencies, held to deny.toml");
+        announce("the dependencies, checked against deny.toml");
         release::deny()?;
         announce("the package for Python, in release mode");
         python::test_package(true)?;
@@ -365,7 +374,7 @@ fn fuzz(minutes: &str) -> Result<(), String> {
             "damaged_input_for_minutes",
         ],
         variable: Some(("ROCKFALL_FUZZ_MINUTES", minutes)),
-        remedy: "the number of the input is in the message: the same number gives the same input",
+        remedy: "the message has the number of the input: the same number gives the same input",
     })
 }
 
@@ -379,8 +388,18 @@ impl std::fmt::Display for Step<'_> {
 }
 
 fn run(step: &Step) -> Result<(), String> {
-    outcome(step, cargo(step.arguments).envs(step.variable).status())
+    let mut command = cargo(step.arguments);
+    command.envs(step.variable);
+    if std::env::var_os(TEST_THREADS).is_none() {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // Tests wait for a device and for other programs: one for each core would leave a third of the cores idle.
+        command.env(TEST_THREADS, (cores + cores.div_ceil(2)).to_string());
+    }
+    outcome(step, command.status())
 }
+
+/// Number of tests that run at a time.
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
 fn outcome(step: &Step, status: io::Result<ExitStatus>) -> Result<(), String> {
     match status {
