@@ -59,7 +59,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `math` | grids, rotations, rounding |
-//! | [`model`] | a scene made ready, in `f64`: [clumps](model::clump), [walls](model::wall), [forces](model::forces), [inlets and outlets](model::flow), [errors](mod@error) |
+//! | [`model`] | a scene made ready, in `f64`: clumps, [walls](model::wall), [forces](model::forces), [inlets and outlets](model::flow), [errors](mod@error) |
 //! | [`state`] | flat arrays in the [layout](state::layout) that the shaders share |
 //! | [`step`] | the passes of a step, the contact law, and the engines: the CPU and the [GPU](step::gpu) |
 //! | [`simulation`] | a model on an engine: [`Simulation`], [`Snapshot`], [`Observer`], [checkpoints](simulation::checkpoint), and [measures](simulation::analysis) of granular media |

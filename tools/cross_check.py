@@ -204,7 +204,7 @@ run {steps}
 
 
 def hopper(programs):
-    """A slab with a slot of ten diameters: what is out of it, over time."""
+    """A slab with a slot of ten diameters: the mass that has left it, over time."""
     radius, half, depth, slot, bottom = GRAIN["radius"], 0.15, 0.05, 0.05, -0.4
     width = half - 0.5 * slot
     shelf = {"material": "m", "rectangle": {"size": [width, 2 * depth]}}
@@ -247,7 +247,7 @@ fix bottom all wall/gran MODEL yplane {bottom} NULL
 
 
 def drum(programs):
-    """A drum, at first at rest: where the centres of mass of its left and its right half are, over time."""
+    """A drum that starts at rest: centres of mass of the balls of its left and its right half, over time."""
     radius, inner, depth, speed = GRAIN["radius"], 0.12, 0.06, 3.0
     wall = {"name": "drum", "cylinder": {"radius": inner, "height": 1}, "side": "inside", "axis": [1, 0, 0],
             "angle": math.pi / 2, "position": [0, 0, 0.5 * depth], "material": "m"}  # fmt: skip
@@ -306,7 +306,7 @@ def plot(file, results):
 
 
 def table(results):
-    """What the two differ in, in Markdown."""
+    """Table of the differences, in Markdown."""
     _, v, v_other, w, w_other = results["impacts"]
     time, out, out_other = results["hopper"]
     steady = (out > 0.15 * out[-1]) & (out < 0.7 * out[-1])
@@ -330,8 +330,8 @@ def table(results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rockfall", default="target/release/rockfall", help="the program `rockfall`")
-    parser.add_argument("--backend", default="cpu", help="its engine")
-    parser.add_argument("--threads", type=int, help="its threads")
+    parser.add_argument("--backend", default="cpu", help="engine of Rockfall")
+    parser.add_argument("--threads", type=int, help="threads of Rockfall")
     parser.add_argument("--lammps", default="lmp", help="the program `lmp`")
     parser.add_argument("--ranks", type=int, default=1, help="MPI ranks of LAMMPS")
     parser.add_argument("--plot", default="docs/book/src/pictures/cross_check.svg", help="file of the plot")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plot what `rockfall bench --json` has measured, with matplotlib: speed over size, and the time of each pass."""
+"""Plot results of `rockfall bench --json` with matplotlib: speed over size, and the time of each pass."""
 
 import argparse
 import json

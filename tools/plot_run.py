@@ -102,9 +102,9 @@ def main():
     parser.add_argument("folder", help="folder that `rockfall run --out` has made")
     parser.add_argument("what", choices=PLOTS)
     parser.add_argument("--out", metavar="FILE", help="picture to write (.png, .svg, .pdf); without it, a window")
-    parser.add_argument("--axis", choices=AXES, default="y", help="of a profile: the axis that goes up [y]")
-    parser.add_argument("--bins", type=int, default=20, help="of a profile: number of layers [20]")
-    parser.add_argument("--step", type=int, help="of a profile: step of the state [the last]")
+    parser.add_argument("--axis", choices=AXES, default="y", help="upward axis of a profile [y]")
+    parser.add_argument("--bins", type=int, default=20, help="number of layers of a profile [20]")
+    parser.add_argument("--step", type=int, help="step of the state for a profile [the last]")
     arguments = parser.parse_args()
     if arguments.bins < 1:
         parser.error("--bins: found less than 1, expected a number of layers")

@@ -1,15 +1,15 @@
 // Balls that dent: the law of Walton and Braun (1986). A contact is loaded along a spring k1 and
 // unloaded along a stiffer one, k2, to a dent that stays: the work between the two is lost. The
-// coefficient of restitution is sqrt(k1/k2), whatever the speed.
+// coefficient of restitution is sqrt(k1/k2) at any speed.
 //
-// A contact law is this function. It is called for each contact in each step, once for either side,
-// and says what the contact does to *this* side. shaders/shared/contact.wgsl has the structs, and
+// The contact law is this function. Each step calls it for each contact, once for each side, and it
+// returns the force and the torque on *this* side. shaders/shared/contact.wgsl has the structs and
 // functions to build on: here `slide`, for friction.
 //
-// What it returns in `history` it gets back in the next step. Between contacts that is zero: a
-// contact's history is kept only for surfaces that touch, so set it to zero when they part. Its
-// fields have the names of what rockfall's own laws keep there (src/state/history.rs); a law of
-// your own may keep anything in them. This one has the deepest overlap so far, m, in `bonded`.
+// What it returns in `history` comes back in the next step. Only contacts of surfaces that touch keep
+// a history, so return zeros when they part; the history is zero when two surfaces meet. Its fields
+// are named after Rockfall's own laws (src/state/history.rs), but a custom law may keep anything in
+// them. This one keeps the deepest overlap so far, m, in `bonded`.
 
 // Stiffness of unloading over that of loading.
 const STIFFER: f32 = 4.0;

@@ -1,9 +1,9 @@
-//! Runs on a cluster: started by mpirun, each rank but the first does what that one says.
+//! Runs on a cluster: mpirun starts the ranks, and all others do what the first one says.
 
 use std::env;
 
-/// Number of ranks that a launcher of MPI says it has started, and which of them this is; None if it was not started by one, or
-/// alone.
+/// Number of ranks that a launcher of MPI has started, and the rank of this process; None without a launcher, or for a
+/// single rank.
 fn launched() -> Option<(usize, usize)> {
     let number = |name: &str| env::var(name).ok()?.trim().parse().ok();
     let pairs = [
@@ -38,11 +38,11 @@ mod without {
             None
         }
 
-        /// Says that this is the end: to nobody.
+        /// Ends the run; there is no other rank to tell.
         pub fn end(self) {}
     }
 
-    /// Finds out what to do; None for a process that has nothing to say. Under mpirun, all of them would do the same.
+    /// Finds out what to do. Under mpirun this is an error, because all processes would do the same.
     pub fn join() -> Outcome<Option<Role>> {
         let Some((size, rank)) = super::launched() else {
             return Ok(Some(Role));
@@ -94,7 +94,7 @@ mod with_mpi {
             Some(Cluster(Arc::clone(ranks)))
         }
 
-        /// Says to the other ranks that this is the end.
+        /// Tells the other ranks that the run has ended.
         pub fn end(self) {
             if let Some((universe, ranks)) = self.cluster {
                 cluster::end(&*ranks);
@@ -104,7 +104,7 @@ mod with_mpi {
         }
     }
 
-    /// Finds out what to do. A rank other than the first does what that one says, and returns None at the end.
+    /// Finds out what to do. A rank other than the first serves that one, and returns None at the end.
     pub fn join() -> Outcome<Option<Role>> {
         if super::launched().is_none() {
             return Ok(Some(Role { cluster: None }));
@@ -136,13 +136,13 @@ mod with_mpi {
         Ok(None)
     }
 
-    /// Has all ranks end where one of them meets a bug, and says which.
+    /// Ends all ranks when one of them panics, and prints which.
     fn abort_on_panic(rank: usize) {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             before(info);
             terminal::error(format_args!(
-                "rank {rank} has failed; all ranks end: see above"
+                "rank {rank} has failed (see above); all ranks end"
             ));
             // SAFETY: MPI is there from before this hook is set until the program ends.
             unsafe {

@@ -256,7 +256,7 @@ fn statistic_rows(moments: &[Moment]) -> Vec<Vec<String>> {
 }
 
 fn when(moment: &Moment) -> Vec<String> {
-    vec![moment.step.to_string(), format!("{:.6}", moment.time)]
+    vec![moment.step.to_string(), Rounded(moment.time).to_string()]
 }
 
 /// A difference, with an exclamation mark if it is beyond its tolerance.
@@ -266,10 +266,9 @@ fn mark(value: f64, is_beyond_tolerance: bool) -> String {
 }
 
 fn size(value: f64) -> String {
-    match value {
-        0.0 => "0".to_owned(),
-        value => format!("{value:.1e}"),
-    }
+    // Two digits say how large a difference is.
+    let rounded = format!("{value:.1e}").parse().unwrap_or(value);
+    Rounded(rounded).to_string()
 }
 
 /// The first differences, in sentences.

@@ -14,7 +14,7 @@ pub enum Failure {
     Usage(String),
     /// A scene is wrong: exit code 2.
     Scene(SceneError),
-    /// Scenes are wrong, and the user has been told how: exit code 2.
+    /// Scenes are wrong, and their mistakes have been printed: exit code 2.
     Scenes {
         /// How many are wrong.
         wrong: usize,
@@ -23,9 +23,9 @@ pub enum Failure {
     },
     /// A run that failed, in a sentence: exit code 1.
     Run(String),
-    /// The user stopped it, and is told how to go on: exit code 130, as shells have it.
+    /// The user stopped it; the sentence says how to continue: exit code 130, as shells have it.
     Stopped(String),
-    /// Another process says what is wrong: exit code 2.
+    /// Another process prints the error: exit code 2.
     #[cfg_attr(
         feature = "mpi",
         allow(dead_code, reason = "builds without MPI need it")
@@ -34,7 +34,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Exit code of what the user stopped: that of a program which the signal of Ctrl-C ends.
+    /// Exit code of a command that the user stopped: that of a program which Ctrl-C ends.
     pub const STOPPED: u8 = 130;
 }
 
@@ -77,7 +77,7 @@ fn remedy(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Says what went wrong, if anything did, and returns the exit code that means it.
+/// Prints the error, if there is one, and returns the exit code.
 pub fn exit_code(outcome: Outcome) -> ExitCode {
     let Err(failure) = outcome else {
         return ExitCode::SUCCESS;
@@ -85,7 +85,7 @@ pub fn exit_code(outcome: Outcome) -> ExitCode {
     match &failure {
         Failure::Usage(sentence) | Failure::Run(sentence) => terminal::error(sentence),
         Failure::Scene(error) => terminal::errors(error),
-        // Said even to those who want to hear little: it says how to go on.
+        // Printed even with --quiet: it says how to continue.
         Failure::Stopped(sentence) => terminal::tell(sentence),
         Failure::Scenes { of: 1, .. } | Failure::Silent => (),
         Failure::Scenes { wrong, of } => {

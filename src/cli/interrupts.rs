@@ -1,4 +1,4 @@
-//! Requests to stop: Ctrl-C, and what asks programs to terminate.
+//! Requests to stop: Ctrl-C, and signals that ask a program to terminate.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,8 +9,8 @@ use super::terminal;
 /// Whether the user wants the program to stop.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// From now on, a request to stop ends the steps of a simulation after the one at hand, and `what` says what follows. Further
-/// requests change nothing, since they may come at once, and what is being written is not to be cut short.
+/// Stops a simulation after the current step when a request comes; `what` names what is written then. Further requests
+/// change nothing: they may come at once, and must not cut the writing short.
 pub fn catch(canceller: Canceller, what: &'static str) {
     let caught = ctrlc::set_handler(move || {
         canceller.cancel();
@@ -26,7 +26,7 @@ pub fn catch(canceller: Canceller, what: &'static str) {
     }
 }
 
-/// From now on, requests to stop are for somebody else to heed.
+/// Ignores requests to stop from now on; another process heeds them.
 #[cfg(feature = "mpi")]
 pub fn ignore() {
     let _ = ctrlc::set_handler(|| ());

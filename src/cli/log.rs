@@ -1,5 +1,4 @@
-//! What the library has to say while it works, on standard error: warnings always, how far it is if that takes seconds, the
-//! rest with `-v`.
+//! Messages of the library, on standard error: warnings always, progress if something takes seconds, the rest with `-v`.
 
 use std::fmt::{self, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -15,7 +14,7 @@ use rockfall::scene::PROGRESS;
 
 use super::terminal;
 
-/// Starts it: `verbosity` is how often `-v` was given.
+/// Starts to print messages; `verbosity` is the number of `-v` given.
 pub fn start(verbosity: u8) {
     elapsed();
     let (own, others) = match verbosity {
@@ -39,21 +38,21 @@ pub fn elapsed() -> Duration {
     START.get_or_init(Instant::now).elapsed()
 }
 
-/// Time between lines that say how far something is, and before the first.
+/// Time between lines about progress, and before the first.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Writes each event as a line; of those that say how far something is, one now and then.
+/// Writes each event as a line, and of those about progress one now and then.
 #[derive(Default)]
 struct Lines {
     progress: Mutex<Progress>,
 }
 
-/// When something was last said of how far the library is, or when it first had something to say.
+/// Time of the last line about progress, or of the first event about it.
 #[derive(Debug, Default)]
 struct Progress(Option<Duration>);
 
 impl Progress {
-    /// Whether there is something to be said again.
+    /// Whether another line is due.
     fn is_due(&mut self, now: Duration) -> bool {
         let since = self.0.get_or_insert(now);
         let due = now.saturating_sub(*since) >= PATIENCE;

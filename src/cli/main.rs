@@ -1,4 +1,4 @@
-//! The command line of Rockfall: an outline over the library of the same name.
+//! The command line of Rockfall, over the library of the same name.
 
 #![deny(unsafe_code)]
 
@@ -113,7 +113,7 @@ fn run(command: Command) -> Outcome {
     }
 }
 
-/// Says how to start, to whom gives no command.
+/// Prints how to start, if no command is given.
 fn greet() -> Outcome {
     let heap = Path::new("heap.json");
     let show = next::show(heap);
@@ -150,11 +150,17 @@ pub struct Arguments {
     pub color: terminal::Color,
 
     /// Print results and errors only: no warnings, no notes, no progress
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        display_order = 900
+    )]
     pub quiet: bool,
 
     /// Let scenes read files outside their own folders
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 902)]
     pub allow_outside: bool,
 
     /// Command to run
@@ -174,7 +180,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The value of --color, before the arguments are read: help, which comes of reading them, heeds it, too.
+/// The value of --color, read before the other arguments, because help and errors about arguments use it, too.
 fn color_of_help() -> ColorChoice {
     let arguments: Vec<_> = env::args_os().collect();
     let mut words = arguments.iter().filter_map(|argument| argument.to_str());
@@ -241,7 +247,7 @@ impl Command {
     }
 }
 
-/// Changes that a command makes in its scene.
+/// Changes of a scene from the command line.
 #[derive(Clone, Debug, Args)]
 pub struct ChangeArguments {
     /// Set a value of the scene, such as contact.stiffness=2e5 or bodies[0].position=[0,1,0]; may be repeated
@@ -255,12 +261,12 @@ impl ChangeArguments {
         self.changes.is_empty()
     }
 
-    /// Loads a scene with these changes. What is wrong with one of them is told with its flag.
+    /// Loads a scene with these changes. An error about one of them quotes its flag.
     pub fn load(&self, path: &Path) -> Outcome<Scene> {
         self.try_load(path).map_err(Failure::Scene)
     }
 
-    /// As [`ChangeArguments::load`], for a command that goes on after a wrong scene.
+    /// [`ChangeArguments::load`] for a command that continues after a wrong scene.
     pub fn try_load(&self, path: &Path) -> Result<Scene, SceneError> {
         scene::load_changed(path, &self.changes, &*files_of(path)).map_err(|mut error| {
             for problem in &mut error.problems {
@@ -316,7 +322,7 @@ pub enum BackendName {
     Gpu,
     /// The CPU
     Cpu,
-    /// The plain reference on the CPU, which the others are tested against: one thread, slow
+    /// The plain and slow engine against which the others are tested: one thread of the CPU
     Reference,
 }
 
@@ -325,7 +331,7 @@ pub enum BackendName {
 pub enum PrecisionName {
     /// 32 bits, as in the other engines
     Single,
-    /// 64 bits; files have values rounded to 32
+    /// 64 bits; files contain values rounded to 32 bits
     Double,
 }
 
@@ -384,7 +390,7 @@ impl EngineArguments {
 /// Whether scenes may read files that lie outside of their own folders.
 static ALLOW_OUTSIDE: AtomicBool = AtomicBool::new(false);
 
-/// Where the files of a scene are read from: its own folder, or anywhere if the user allows it.
+/// Where a scene may read files: in its own folder, or anywhere if the user allows it.
 fn files_of(scene: &Path) -> Box<dyn Files> {
     match ALLOW_OUTSIDE.load(Ordering::Relaxed) {
         true => Box::new(Disk),
@@ -397,7 +403,7 @@ pub fn load(path: &Path) -> Outcome<Scene> {
     scene::load_with(path, &*files_of(path)).map_err(Failure::Scene)
 }
 
-/// Opens the folder of a run, to be shown, and puts a simulation of its scene into the first state that it has kept.
+/// Opens the folder of a run, and sets a simulation of its scene to the first kept state.
 pub fn kept(path: &Path, options: &Options) -> Outcome<(Simulation, KeptRun)> {
     if !KeptRun::is_one(path) {
         return Err(Failure::Usage(format!(
@@ -407,7 +413,7 @@ pub fn kept(path: &Path, options: &Options) -> Outcome<(Simulation, KeptRun)> {
         )));
     }
     let Scene { model, .. } = load(&path.join(RunFolder::SCENE))?;
-    // Nothing is computed, so that any engine will do, and a law of the user's need not run.
+    // Nothing is computed: any engine will do, and a custom law need not run.
     let model = Model {
         contact: ContactModel::default(),
         history: None,
@@ -419,8 +425,8 @@ pub fn kept(path: &Path, options: &Options) -> Outcome<(Simulation, KeptRun)> {
     Ok((simulation, kept))
 }
 
-/// Keeps Mesa from complaining on standard error that there is no display: its layer that puts the
-/// GPU of the display first asks for one. Without a display there is none to put first.
+/// Keeps Mesa from complaining on standard error that there is no display: one of its layers looks for the
+/// GPU of the display, to list it first.
 ///
 /// Call it before anything else: it changes the environment, which no other thread may read then.
 #[allow(unsafe_code)]

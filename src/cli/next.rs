@@ -1,16 +1,16 @@
-//! What to look at next: the last line that a command prints.
+//! The last line that a command prints: what to look at next.
 
 use std::fmt::Display;
 use std::path::Path;
 
 use super::terminal;
 
-/// Says what to look at next.
+/// Prints what to look at next.
 pub fn say(what: impl Display) {
     terminal::say(format_args!("next: {what}"));
 }
 
-/// The command that shows a scene best in this build.
+/// The best command of this build to show a scene.
 pub fn show(scene: &Path) -> String {
     let scene = word(scene);
     if cfg!(feature = "view") {
@@ -22,7 +22,7 @@ pub fn show(scene: &Path) -> String {
     }
 }
 
-/// A path as a shell takes it for one word.
+/// A path, quoted so that a shell reads it as one word.
 pub fn word(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |letter: char| letter.is_alphanumeric() || "/._-+,:=@%\\".contains(letter);

@@ -1,4 +1,4 @@
-//! What commands that make pictures take, and what they make them with.
+//! Arguments of commands that make pictures, and the studio that makes them.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use rockfall::{Error, Simulation};
 
 use super::failure::{Failure, Outcome};
 
-/// How pictures look.
+/// Look of pictures.
 #[derive(Clone, Debug, PartialEq, Args)]
 #[command(next_help_heading = "Pictures")]
 pub struct PictureArguments {
@@ -120,7 +120,7 @@ impl PictureArguments {
     }
 }
 
-/// Writes a picture to a file, whose ending says how.
+/// Writes a picture to a file, whose ending gives the format.
 pub fn save(picture: &RgbaImage, path: &Path) -> Outcome {
     let is_png = path
         .extension()
@@ -140,7 +140,7 @@ pub fn save(picture: &RgbaImage, path: &Path) -> Outcome {
     })
 }
 
-/// Refuses a file whose ending says no format of pictures.
+/// Refuses a file whose ending is no format of pictures.
 pub fn check_ending(flag: &str, path: &Path, background: Option<Background>) -> Outcome {
     let ending = path.extension().and_then(|ending| ending.to_str());
     match ending.map(str::to_lowercase).as_deref() {

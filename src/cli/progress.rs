@@ -1,4 +1,4 @@
-//! How far a run has come: a bar on a terminal, a plain line now and then elsewhere.
+//! Progress of a run: a bar on a terminal, a plain line now and then elsewhere.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use rockfall::output::Rounded;
 
 use super::terminal;
 
-/// Time between plain lines at first; later they come a tenth of the time gone apart, so that the
-/// log of a long run stays short.
+/// Least time between plain lines. Later it is a tenth of the elapsed time, so that the log of a
+/// long run stays short.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Shows how far a run has come, on standard error.
+/// Shows the progress of a run on standard error.
 pub struct Progress {
     bar: ProgressBar,
     time_step: f64,

@@ -67,7 +67,7 @@ Exit code 1 if a point failed.";
 /// The table of a sweep, in its folder.
 const TABLE: &str = "sweep.csv";
 
-/// A value of the scene that the points of a sweep differ in, and what it is in turn.
+/// A value of the scene that differs between the points of a sweep, and its values.
 #[derive(Clone, Debug)]
 struct Axis(Vec<Change>);
 
@@ -185,14 +185,14 @@ pub fn run(arguments: &Arguments) -> Outcome {
 }
 
 impl Arguments {
-    /// Finds what is wrong with all points before the first of them runs.
+    /// Finds mistakes that concern all points, before the first of them runs.
     fn check(&self) -> Outcome {
         let given = self.each.iter().filter_map(|argument| argument.to_str());
         for argument in given {
             let flag = argument.split('=').next().unwrap_or_default();
             if ["--out", "--resume", "--set", "--json"].contains(&flag) {
                 return Err(Failure::Usage(format!(
-                    "{flag} after --: the sweep sets it itself; leave it out"
+                    "{flag} after --: the sweep sets this itself; leave it out"
                 )));
             }
         }
@@ -229,7 +229,7 @@ impl Arguments {
         let count = sizes.fold(1usize, usize::saturating_mul);
         if count > MOST {
             return Err(Failure::Usage(format!(
-                "the grid has {count} points, and at most {MOST} are run; list fewer values"
+                "the grid has {count} points, and a sweep runs at most {MOST}; list fewer values"
             )));
         }
         let digits = count.to_string().len();
@@ -249,7 +249,7 @@ impl Arguments {
         Ok((0..count).map(point).collect())
     }
 
-    /// Runs a point in a process of its own: what goes wrong in one is no matter to the others.
+    /// Runs a point in a process of its own, so that a failure does not affect the others.
     fn take(&self, point: &Point, jobs: usize) -> Outcome<Came> {
         let failed =
             |error: io::Error| Failure::Run(format!("rockfall cannot be started: {error}"));
@@ -279,7 +279,7 @@ impl Arguments {
         })
     }
 
-    /// Threads of a run, so that all that go at once have as many as there are cores.
+    /// Threads of a run, so that all runs at one time together use as many as there are cores.
     fn threads(&self, jobs: usize) -> Option<usize> {
         let start = [OsString::from("rockfall run"), self.scene.clone().into()];
         let run = Run::try_parse_from(start.iter().chain(&self.each))
@@ -291,7 +291,7 @@ impl Arguments {
         (takes_threads && engine.threads.is_none() && jobs > 1).then(|| (cores / jobs).max(1))
     }
 
-    /// Writes the table of what there is so far.
+    /// Writes the table of the points so far.
     fn write(&self, points: &[Point], came: &BTreeMap<usize, Came>) -> Outcome {
         let mut rows = Vec::new();
         let mut columns: Vec<String> = Vec::new();
@@ -345,7 +345,7 @@ impl Point {
     }
 }
 
-/// The numbers and words of a summary, each with a name: `energy.kinetic`, `walls.floor.force.y`. Histograms have none.
+/// The numbers and words of a summary, each with a name: `energy.kinetic`, `walls.floor.force.y`. Histograms are left out.
 fn flatten(name: &str, value: &Value, add: &mut impl FnMut(String, String)) {
     let inner = |part: &str| match name {
         "" => part.to_owned(),
@@ -388,7 +388,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Why a run failed: what it says is wrong, or how it ended.
+/// Why a run failed: the errors that it printed, or how it ended.
 fn reason(said: &str, status: &str) -> String {
     let errors: Vec<&str> = said
         .lines()
@@ -403,7 +403,7 @@ fn reason(said: &str, status: &str) -> String {
     }
 }
 
-/// The sentence of an error of clap's.
+/// First sentence of an error from clap.
 fn first_sentence(text: &str) -> String {
     let text = text.strip_prefix("error: ").unwrap_or(text);
     text.lines().next().unwrap_or_default().to_owned()

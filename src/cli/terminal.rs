@@ -1,4 +1,4 @@
-//! Results go to standard output, all else to standard error; colour only on a terminal, unless --color says otherwise.
+//! Results go to standard output, everything else to standard error. Colours are for terminals, unless --color says otherwise.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
@@ -26,7 +26,7 @@ pub enum Color {
     Never,
 }
 
-/// From now on, colours are used as asked for.
+/// Uses colours as asked for, from now on.
 pub fn colour(when: Color) {
     let choice = match when {
         Color::Auto => ColorChoice::Auto,
@@ -39,8 +39,7 @@ pub fn colour(when: Color) {
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Writes a line of results to standard output. A reader that went away is no failure: it has seen
-/// enough.
+/// Writes a line of results to standard output. A reader that has closed the pipe is no failure.
 pub fn print(line: impl Display) -> Outcome {
     accept(writeln!(stdout(), "{line}"))
 }
@@ -61,52 +60,52 @@ fn accept(outcome: io::Result<()>) -> Outcome {
     }
 }
 
-/// Whether the user wants to be told of results and errors alone.
+/// Whether the user wants results and errors only.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From now on, says less, if `quiet`.
+/// Suppresses warnings and notes from now on, if `quiet`.
 pub fn be_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
-/// Whether the user wants to be told of results and errors alone.
+/// Whether the user wants results and errors only.
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Tells the user something that is no result.
+/// Prints a note on standard error.
 pub fn say(line: impl Display) {
     if !is_quiet() {
         tell(format_args!("{line}"));
     }
 }
 
-/// Tells the user of something that may be wrong.
+/// Prints a warning on standard error.
 pub fn warn(sentence: impl Display) {
     if !is_quiet() {
         tell(format_args!("{WARNING}warning:{WARNING:#} {sentence}"));
     }
 }
 
-/// Tells the user of something that is wrong.
+/// Prints an error on standard error.
 pub fn error(sentence: impl Display) {
     tell(format_args!("{ERROR}error:{ERROR:#} {sentence}"));
 }
 
-/// Tells the user of all that is wrong with a scene.
+/// Prints every mistake of a scene.
 pub fn errors(scene: &SceneError) {
     scene.to_string().lines().for_each(error);
 }
 
-/// The progress bar that is shown, if one is: lines go above it.
+/// The progress bar on the screen, if there is one; lines go above it.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// From now on, lines go above `bar`.
+/// Puts lines above `bar` from now on.
 pub fn show(bar: Option<ProgressBar>) {
     *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
 }
 
-/// Whoever closes standard error does not want to be told, so that a failure to do so is none.
+/// Writes a line to standard error. That the stream is closed is no failure.
 pub fn tell(line: impl Display) {
     let write = || {
         let _ = writeln!(stderr(), "{line}");

@@ -197,6 +197,7 @@ macro_rules! shared_structs {
 
         impl $Name {
             /// The struct as the shaders have it.
+            #[doc(hidden)]
             pub const LAYOUT: $crate::math::wgsl::Layout = $crate::math::wgsl::Layout {
                 name: stringify!($Name),
                 size: size_of::<$Name>(),

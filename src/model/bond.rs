@@ -1,9 +1,9 @@
 //! Bonds: elastic rods that hold spheres of different bodies together until they break.
 //!
 //! A bond is the parallel bond of Potyondy and Cundall (A bonded-particle model for rock, International Journal of Rock
-//! Mechanics and Mining Sciences 41, 2004): a rod with a round cross-section between the centres of two spheres, that
-//! resists what moves and turns one against the other, and breaks when the stress at its edge exceeds a strength. It
-//! acts beside the contact of the two spheres, not in its place.
+//! Mechanics and Mining Sciences 41, 2004): a rod with a round cross-section between the centres of two spheres. It resists
+//! stretching, shearing, twisting and bending, and breaks when the stress at its edge exceeds a strength. It acts beside the
+//! contact of the two spheres, not in its place.
 
 use std::f64::consts::PI;
 use std::ops::ControlFlow;
@@ -16,38 +16,39 @@ use super::clump::Clump;
 use super::packing::overlap::SphereGrid;
 use super::{Domain, ModelBody, nearest_image};
 
-/// A gap that is bonded where nothing else is said, as a fraction of the smaller radius: spheres that were made to touch
-/// do so but for rounding.
+/// Default of the largest gap that is bonded, as a fraction of the smaller radius.
+///
+/// It is not 0, because rounding may leave a gap between spheres that were made to touch.
 pub const GAP: f64 = 0.01;
 
-/// Which spheres are bonded, and how.
+/// Law of bonds: which spheres are bonded, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BondLaw {
-    /// Materials of the two spheres, in any order.
+    /// Indices of the materials of the two spheres, in any order.
     pub materials: [usize; 2],
-    /// Groups of their bodies, in any order; those of all bodies if there are none.
+    /// Indices of the groups of their bodies, in any order; `None` for bodies of all groups.
     pub groups: Option<[usize; 2]>,
-    /// Largest gap between the two surfaces, m; [`GAP`] if there is none.
+    /// Largest gap between the two surfaces, m; with `None` it is [`GAP`] times the smaller radius.
     pub gap: Option<f64>,
-    /// Radius of the rod over the smaller of the two radii.
+    /// Radius of the rod over the smaller radius of the two spheres.
     pub radius_factor: f64,
     /// Young's modulus E, Pa: the normal stiffness is E A/L.
     pub young_modulus: f64,
     /// Shear modulus G, Pa: the shear stiffness is G A/L.
     pub shear_modulus: f64,
-    /// Stiffness against bending as a factor of that of the rod, E I/L.
+    /// Stiffness against bending, over that of the rod, E I/L.
     pub bending: f64,
-    /// Stiffness against twisting as a factor of that of the rod, G J/L.
+    /// Stiffness against twisting, over that of the rod, G J/L.
     pub twisting: f64,
-    /// Tension at the edge at which it breaks, Pa; infinite if it never does.
+    /// Tension at the edge at which a bond breaks, Pa; infinite if tension never breaks it.
     pub tensile_strength: f64,
-    /// Shear stress at which the bond breaks, likewise.
+    /// Shear stress at the edge at which a bond breaks, Pa; infinite if shear never breaks it.
     pub shear_strength: f64,
-    /// Weibull modulus of both strengths; they do not vary if there is none.
+    /// Weibull modulus of the scatter of both strengths; with `None` they are the same for all bonds.
     pub weibull_modulus: Option<f64>,
-    /// Damping ratio of each of the dashpots beside the springs.
+    /// Damping ratio of each dashpot.
     pub damping: f64,
-    /// Where the random numbers start.
+    /// Seed of the random strengths.
     pub seed: u64,
 }
 
@@ -56,13 +57,14 @@ pub struct BondLaw {
 pub struct Bond {
     /// Index of its [`BondLaw`].
     pub law: usize,
-    /// Indices into [`Model::bodies`](super::Model::bodies).
+    /// Indices of the two bodies in [`Model::bodies`](super::Model::bodies).
     pub bodies: [usize; 2],
-    /// From each centre of mass to the middle of the gap, in the principal frame of the body, m.
+    /// Vector from each centre of mass to the middle of the gap, in the principal frame of the body, m.
     pub arms: [DVec3; 2],
-    /// The frame of the bond in those of the bodies: its x axis points from the first sphere to the second.
+    /// Rotation from the frame of the bond to that of each body. The x axis of the bond points from the first sphere to the
+    /// second.
     pub frames: [DQuat; 2],
-    /// Distance of the centres of the spheres at the start, m.
+    /// Rest length, m: the distance between the centres of the spheres at the start.
     pub length: f64,
     /// Radius, m.
     pub radius: f64,
@@ -74,9 +76,9 @@ pub struct Bond {
     pub damping: [f64; 2],
     /// Dashpots against twisting and bending, N m s.
     pub turning_damping: [f64; 2],
-    /// Tension at which it breaks, Pa; may be infinite.
+    /// Tension at which the bond breaks, Pa; may be infinite.
     pub tensile_strength: f64,
-    /// Shear stress at which it breaks, Pa; may be infinite.
+    /// Shear stress at which the bond breaks, Pa; may be infinite.
     pub shear_strength: f64,
 }
 
@@ -86,23 +88,25 @@ impl Bond {
         PI * self.radius * self.radius
     }
 
-    /// Section modulus I/r against bending, m³; that against twisting, J/r, is twice as large.
+    /// Section modulus I/r against bending, m³; the section modulus J/r against twisting is twice as large.
     pub fn section_modulus(&self) -> f64 {
         0.25 * PI * self.radius.powi(3)
     }
 }
 
-/// A sphere at the start.
+/// A sphere of a body at the start.
 struct Place {
     body: usize,
-    /// Index in its shape.
+    /// Index of the sphere in its shape.
     member: usize,
     center: DVec3,
     radius: f64,
 }
 
-/// The bonds that `laws` ask for between bodies at the start, in the order of their spheres. Where several laws ask for one, the
-/// first of them does. Two fixed bodies are not bonded, nor spheres with one centre.
+/// Makes the bonds that `laws` ask for between bodies at the start, in the order of their spheres.
+///
+/// If several laws fit a pair of spheres, the first one makes the bond. Spheres of one body, spheres of two fixed bodies and
+/// spheres with the same centre are not bonded.
 pub fn bonds(
     laws: &[BondLaw],
     bodies: &[ModelBody],
@@ -147,7 +151,7 @@ pub fn bonds(
     made.collect()
 }
 
-/// Places of all spheres, those of the first body first; inside the periodic box, if there is one.
+/// The spheres of all bodies, in the order of the bodies; with centres inside the periodic box, if there is one.
 fn places(bodies: &[ModelBody], shapes: &[Clump], domain: Option<&Domain>) -> Vec<Place> {
     let of_body = |(index, body): (usize, &ModelBody)| {
         let body = *body;
@@ -166,7 +170,7 @@ fn places(bodies: &[ModelBody], shapes: &[Clump], domain: Option<&Domain>) -> Ve
     bodies.iter().enumerate().flat_map(of_body).collect()
 }
 
-/// Pairs of spheres, the one with the lower index first, that some law may bond; some more than once.
+/// Pairs of spheres that are near enough for some law, the lower index first. A pair may come more than once.
 fn near(laws: &[BondLaw], places: &[Place], domain: Option<&Domain>) -> Vec<[usize; 2]> {
     let smallest = places
         .iter()
@@ -210,7 +214,7 @@ fn near(laws: &[BondLaw], places: &[Place], domain: Option<&Domain>) -> Vec<[usi
 }
 
 impl BondLaw {
-    /// Whether it bonds two spheres whose centres are `distance` (m) apart.
+    /// Whether the law bonds two spheres whose centres are `distance` (m) apart.
     fn is_for(
         &self,
         [a, b]: [&Place; 2],
@@ -229,10 +233,10 @@ impl BondLaw {
             && distance - a.radius - b.radius <= gap
     }
 
-    /// By what the strengths of the next bond are multiplied: P(below x) = 1 - exp(-x^m) (Weibull 1951).
+    /// Factor of the strengths of the next bond. It is below x with the probability 1 - exp(-x^m), m the modulus (Weibull 1951).
     fn strength(&self, random: &mut ChaCha8Rng) -> f64 {
         self.weibull_modulus.map_or(1.0, |modulus| {
-            // Greater than 0 and less than 1.
+            // Neither 0 nor 1, so that the logarithm is finite and not 0.
             let part = ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
             libm::pow(-libm::log(part), 1.0 / modulus)
         })
@@ -295,7 +299,9 @@ impl BondLaw {
     }
 }
 
-/// A turn that takes the x axis to a unit vector, the shortest or that after half a turn about z.
+/// A rotation from the x axis to a unit vector.
+///
+/// For a vector with a negative x it starts with half a turn about z, because the shortest rotation is not defined for -x.
 fn from_x_to(along: DVec3) -> DQuat {
     let shortest = |from: DVec3| {
         let axis = from.cross(along);
@@ -308,13 +314,15 @@ fn from_x_to(along: DVec3) -> DQuat {
     }
 }
 
-/// The longest time step (s) that follows all bonds, with room to spare, and the index of the one that needs it. At least
-/// [`STABLE_STEPS`] of these are stable.
+/// The longest time step (s) that resolves all bonds, and the index of the bond that needs it.
 ///
-/// Of each body, the springs of its bonds together over its mass, and over its moment of inertia, bound the square of the
-/// fastest frequency: ω² <= 2 (sum k/m + sum (k_turn + k_shear c²)/I), by Gershgorin's circles.
+/// Returns `None` without bonds. A step of up to [`STABLE_STEPS`] times this length is stable.
+///
+/// For each body, Gershgorin's circles bound the square of the fastest frequency: ω² <= 2 S with
+/// S = sum k/m + sum (k_turn + k_shear c²)/I over its bonds, where c is the length of the arm. The dashpots bound the step by the
+/// inverse of the same sum with damping in place of stiffness.
 pub fn time_step(bonds: &[Bond], bodies: &[ModelBody], shapes: &[Clump]) -> Option<(f64, usize)> {
-    /// A step is at most this part of 1/sqrt(S), S the sum in the bracket above.
+    /// The time step as a fraction of the bounds, of which that of the springs is 1/sqrt(S).
     const PART: f64 = 0.1;
     let mut springs = vec![0.0; bodies.len()];
     let mut dashpots = vec![0.0; bodies.len()];
@@ -345,7 +353,7 @@ pub fn time_step(bonds: &[Bond], bodies: &[ModelBody], shapes: &[Clump]) -> Opti
     all.min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// How many times as long as [`time_step`] has it a step may be and still be stable.
+/// Length of the longest stable step, over that of [`time_step`].
 pub const STABLE_STEPS: f64 = 10.0;
 
 #[cfg(test)]

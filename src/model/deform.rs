@@ -1,60 +1,67 @@
-//! How a periodic box deforms: its sides by a rate of strain or a servo, and the box by simple shear.
+//! Deformation of a periodic box: a rate of strain or a servo drives its sides, and simple shear tilts it.
 //!
-//! Bodies move with the mean flow of the box, u = ε x + γ (g·x), and their velocities are those relative to it. A body that
-//! crosses the box's border goes on with its velocity, so that the flow has no border anywhere (Lees and Edwards 1972, by a
-//! cell that tilts). Their equations of motion are those of the SLLOD algorithm (Evans and Morriss 1984): m dv/dt = F − m L v,
-//! with the velocity gradient L.
+//! Bodies move with the mean flow of the box, u = ε x + γ (g·x), and the velocities of the state are relative to it. A body that
+//! crosses a face of the box keeps its relative velocity, so the flow has no border anywhere (Lees and Edwards 1972, with a box
+//! that tilts). The equations of motion are those of the SLLOD algorithm (Evans and Morriss 1984): m dv/dt = F − m L v, with the
+//! velocity gradient L.
 //!
-//! The host looks at the box every [`LOOK`] steps: then it takes the stress, and sets the rates until the next look.
+//! The host looks at the box every [`LOOK`] steps. It measures the stress, and sets the rates until the next look.
 
 use glam::DMat3;
 use serde::{Deserialize, Serialize};
 
-/// Steps from one look at the box to the next.
+/// Number of steps from one look at the box to the next.
+#[doc(hidden)]
 pub const LOOK: u64 = 25;
 
-/// Motion of the box.
+/// Drives of the box; the default leaves it as it is.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Deform {
-    /// Drives of its sides along x, y and z; None leaves them as they are.
+    /// Drives of the sides along x, y and z; `None` keeps the length of a side.
     pub sides: [Option<Drive>; 3],
-    /// Simple shear.
+    /// Simple shear, if there is any.
     pub shear: Option<Shear>,
 }
 
 /// Drive of the sides along an axis.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Drive {
-    /// Rate of strain, 1/s: less than 0 compresses.
+    /// Constant rate of strain, 1/s; a negative rate compresses.
     Strain(f64),
-    /// A servo.
+    /// Servo that keeps a normal stress.
     Stress {
-        /// Normal stress that it keeps, Pa; compression is positive.
+        /// Normal stress, Pa; compression is positive.
         stress: f64,
         /// Largest rate of strain, 1/s.
         fastest: f64,
     },
 }
 
-/// A servo that is off by more than this part of its stress at two looks, once to either side, is too fast.
+/// Relative error of the stress from which on a servo is too fast, if the sign of the error changes from one look to the next.
+/// The geometric mean of the two errors counts.
 const SWING: f64 = 0.5;
-/// Looks after which a servo that was slowed to a half of its rate has this rate again.
+/// Number of looks in which a servo recovers from one halving of its rate.
 const RECOVERY: f64 = 1000.0;
 
 /// State of the servo of one side, carried from look to look.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BoxServo {
-    /// Relative error of the stress at the last look, -1 to 1: greater than 0 where the stress was too small.
+    /// Relative error of the stress at the last look, -1 to 1; positive if the stress was too small.
     pub short: f64,
-    /// How many times its rates have been halved.
+    /// Number of times that the rate is halved at present; it decreases gradually.
     pub halved: f64,
 }
 
 impl BoxServo {
-    /// Rate of strain (1/s) under a normal stress `now` (Pa), of a servo that keeps `stress` (Pa).
+    /// Rate of strain (1/s) under the normal stress `now` (Pa).
     ///
-    /// The rate is proportional to the error of the stress. If the box deforms more between two looks than the bodies give way
-    /// elastically, the stress swings about its target; the servo then halves its rate.
+    /// `stress` (Pa) is the target, and `fastest` (1/s) the largest rate.
+    ///
+    /// The rate is proportional to the error of the stress. If it is too fast for the stiffness of the bodies, the stress swings
+    /// about its target from look to look; the servo then halves its rate.
     fn rate(&mut self, now: f64, stress: f64, fastest: f64) -> f64 {
         let short = ((stress - now) / stress).clamp(-1.0, 1.0);
         if short * self.short < -SWING * SWING {
@@ -68,35 +75,37 @@ impl BoxServo {
 }
 
 /// Simple shear: the flow along one axis grows along another.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shear {
     /// Axis along which bodies flow, 0 to 2.
     pub flow: usize,
-    /// Axis along which the flow grows.
+    /// Axis along which the flow grows, 0 to 2.
     pub gradient: usize,
     /// Rate of shear, 1/s.
     pub rate: f64,
 }
 
-/// How far a box has deformed, and how it goes on until the next look.
+/// Deformation of a box so far, and its rates until the next look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Deformation {
     /// Number of steps at the last look.
     pub step: u64,
-    /// Sides of the box then, m.
+    /// Sides of the box at the last look, m.
     pub sides: [f64; 3],
-    /// How far it was tilted: along the flow over the height along the gradient.
+    /// Tilt at the last look: the shift of the top along the flow, over the height along the gradient.
     pub tilt: f64,
-    /// Rates of strain since, 1/s.
+    /// Rates of strain since the last look, 1/s.
     pub strain_rate: [f64; 3],
-    /// Rate of shear since, 1/s.
+    /// Rate of shear since the last look, 1/s.
     pub shear_rate: f64,
-    /// Axis of the flow.
+    /// Axis of the flow, 0 to 2.
     pub flow: usize,
-    /// Axis of its gradient.
+    /// Axis of the gradient of the flow, 0 to 2.
     pub gradient: usize,
     /// Servos of the sides that have one.
     #[serde(default)]
+    #[doc(hidden)]
     pub servos: [BoxServo; 3],
     /// Logarithmic strain of the sides since the start.
     pub strain: [f64; 3],
@@ -104,12 +113,13 @@ pub struct Deformation {
     pub shear: f64,
     /// Stress at the last look, Pa, row by row; compression is positive.
     pub stress: [[f64; 3]; 3],
-    /// Work that the box has done on bodies up to the last look, J.
+    /// Work of the box on the bodies up to the last look, J.
     pub work: f64,
 }
 
 impl Deformation {
-    /// A box as it starts.
+    /// The deformation at the start of a box with these `sides` (m).
+    #[doc(hidden)]
     pub fn new(deform: &Deform, sides: [f64; 3]) -> Deformation {
         let mut own = Deformation {
             sides,
@@ -121,13 +131,13 @@ impl Deformation {
         own
     }
 
-    /// Growth of the tilt, 1/s.
+    /// Rate at which the tilt grows, 1/s.
     pub fn tilting(&self) -> f64 {
         let rates = self.strain_rate;
         self.shear_rate + self.tilt * (rates[self.flow] - rates[self.gradient])
     }
 
-    /// Goes on for `steps` steps of `time_step`, s, as the engines do: evenly.
+    /// Deforms the box for `steps` steps of `time_step` (s), linearly in time as the engines do.
     pub fn advance(&mut self, steps: u64, time_step: f64) {
         let time = steps as f64 * time_step;
         let tilt = self.tilt + self.tilting() * time;
@@ -141,7 +151,8 @@ impl Deformation {
         self.step += steps;
     }
 
-    /// Sets the rates from the law that drives the box, under the present stress.
+    /// Sets the rates that the drives `deform` ask for under the present stress.
+    #[doc(hidden)]
     pub fn drive(&mut self, deform: &Deform) {
         for (axis, drive) in deform.sides.iter().enumerate() {
             self.strain_rate[axis] = match *drive {
@@ -158,17 +169,19 @@ impl Deformation {
         }
     }
 
-    /// Lengths of the box by which the tilt goes beyond a half of one: the box that is tilted so much less has the same images.
+    /// Number of lengths of the box by which its top can be shifted back, which leaves a shift of at most half a length.
+    ///
+    /// The box has the same images after that.
     pub fn turns(&self) -> f64 {
         (self.tilt * self.sides[self.gradient] / self.sides[self.flow]).round()
     }
 
-    /// Volume, m³.
+    /// Volume of the box, m³.
     pub fn volume(&self) -> f64 {
         self.sides.iter().product()
     }
 
-    /// Power of the box on bodies, W.
+    /// Power of the box on the bodies, W.
     pub fn power(&self) -> f64 {
         let of_sides: f64 = (0..3)
             .map(|axis| self.stress[axis][axis] * self.strain_rate[axis])
@@ -176,7 +189,7 @@ impl Deformation {
         -self.volume() * (of_sides + self.stress[self.flow][self.gradient] * self.shear_rate)
     }
 
-    /// Takes over the stress, from the sum of momentum flux and of forces times branch vectors, J.
+    /// Sets the stress from the sum (J) of the momentum flux of the bodies and of contact forces times branch vectors.
     pub fn set_stress(&mut self, sum: DMat3) {
         self.stress = [0, 1, 2].map(|row| (sum.row(row) / self.volume()).to_array());
     }
@@ -197,8 +210,8 @@ mod tests {
 
     #[test]
     fn a_servo_that_overshoots_is_slowed_until_it_does_not() {
-        // Something elastic that in the time of a look gives way eight times as far as to the stress wanted, while
-        // another side presses it together.
+        // At the full rate, an elastic sample deforms between two looks by eight times the strain that gives the wanted stress.
+        // Another side compresses it meanwhile.
         let mut servo = BoxServo::default();
         let mut stress: f64 = 0.0;
         let late: Vec<f64> = (0..1_000)
@@ -211,7 +224,7 @@ mod tests {
             .collect();
         let mean = late.iter().sum::<f64>() / late.len() as f64;
         assert!((90.0..130.0).contains(&mean), "{mean}");
-        // One that is slow enough keeps its rate.
+        // A servo that is slow enough keeps its rate.
         let mut servo = BoxServo::default();
         for now in [0.0, 60.0, 110.0, 95.0, 102.0] {
             servo.rate(now, 100.0, 8.0);

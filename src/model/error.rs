@@ -1,6 +1,6 @@
-//! What can go wrong in a simulation, as opposed to in a scene (see [`crate::scene::SceneError`]).
+//! Errors of simulations; for errors of scenes see [`crate::scene::SceneError`].
 //!
-//! The sentences say what is wrong; the program that meets an error adds what its user may type.
+//! The sentences say what is wrong. The program that reports an error adds what its user may type.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No adapter that may be used was found.
+    /// No usable adapter was found.
     #[error("{0}")]
     NoAdapter(String),
-    /// An engine that this build does not have.
+    /// This build does not have the engine.
     #[error(
         "this build of Rockfall has no {engine} engine; build it with the feature `{feature}`, or choose another engine"
     )]
     NoEngine {
         /// Name of the engine, in words.
         engine: &'static str,
-        /// Feature of the package that it comes with.
+        /// Feature of the package that brings the engine.
         feature: &'static str,
     },
     /// The adapter refuses to open.
@@ -39,14 +39,14 @@ pub enum Error {
     TooLarge {
         /// Name of the buffer.
         buffer: &'static str,
-        /// Its size, bytes.
+        /// Size of the buffer, bytes.
         needed: u64,
         /// Name of the adapter.
         adapter: String,
-        /// Limit that stands against it.
+        /// Words for the limit that the buffer exceeds.
         limit: String,
     },
-    /// The machine has no memory for a scene on the CPU engine.
+    /// The machine has too little memory for a scene on the CPU engine.
     #[error(
         "the scene has {spheres} spheres, which take about {} on the CPU engine, and this machine has {} left; use fewer bodies, a GPU, or a larger machine",
         gigabytes(*needed), gigabytes(*available)
@@ -54,9 +54,9 @@ pub enum Error {
     NoMemory {
         /// Number of spheres.
         spheres: u64,
-        /// Bytes that they take, about.
+        /// Memory that they take, about, bytes.
         needed: u64,
-        /// Bytes that there are.
+        /// Memory that the machine has left, bytes.
         available: u64,
     },
     /// A shader does not compile.
@@ -82,29 +82,30 @@ pub enum Error {
         "the domain is {length} m long along {axis}, where it is periodic, and its bodies need {least} m: two of their largest diameters, with the range of forces across gaps; make it longer, or not periodic along {axis}"
     )]
     NarrowDomain {
-        /// `x`, `y` or `z`.
+        /// The axis: `x`, `y` or `z`.
         axis: char,
-        /// Its length along that axis, m.
+        /// Length of the domain along that axis, m.
         length: f64,
-        /// The least that it may have, m (see [`crate::state::least_period`]).
+        /// Least length, m; see [`crate::state::least_period`].
         least: f64,
     },
-    /// A body moves or turns too far in a step to be followed, or its velocity is no number. The
-    /// simulation stands at the end of that step, and takes no more.
+    /// A body moves or turns too far in a step to be followed, or its velocity is not a number.
+    ///
+    /// The simulation stands at the end of that step, and takes no more steps.
     #[error(
         "in step {step}, body {body} ({shape}) {how}; lower contact.time_step, and check the forces and speeds of the scene"
     )]
     Runaway {
-        /// Index of the body; the largest, if there are several.
+        /// Index of the body; the largest index if there are several such bodies.
         body: usize,
         /// Name of its shape.
         shape: String,
-        /// Number of the step, counted from 1; after the one before it, all was well.
+        /// Number of the step, counted from 1.
         step: u64,
         /// Words for what is wrong with the body's motion.
         how: &'static str,
     },
-    /// A custom contact law on the CPU engine.
+    /// The CPU engine cannot run a custom contact law.
     #[error(
         "the contact law of this scene is {file}, in WGSL, which runs on the GPU engine only; a software adapter will do"
     )]
@@ -120,7 +121,7 @@ pub enum Error {
         /// Part that is missing.
         lacks: &'static str,
     },
-    /// A picture that is too large, or has no pixels.
+    /// A picture is too large, or has no pixels.
     #[error(
         "a picture of {} x {} pixels, with {supersampling} x {supersampling} samples each, is not possible: {adapter} draws 1 to {most} samples a side; choose another size, or fewer samples",
         size[0], size[1]
@@ -130,12 +131,12 @@ pub enum Error {
         size: [u32; 2],
         /// Samples of a pixel along each side.
         supersampling: u32,
-        /// Most samples along a side.
+        /// Largest number of samples along a side.
         most: u32,
         /// Name of the adapter.
         adapter: String,
     },
-    /// A checkpoint from which a simulation cannot continue.
+    /// A simulation cannot continue from a checkpoint.
     #[error("{}: {problem}", file.display())]
     Checkpoint {
         /// The file.
@@ -143,7 +144,7 @@ pub enum Error {
         /// Sentence with what was found, what was expected, and what to do.
         problem: String,
     },
-    /// A folder to which a run cannot be written, or whose run cannot be resumed.
+    /// A run cannot be written to a folder, or the run in the folder cannot be resumed.
     #[error("the folder {} {problem}", folder.display())]
     Folder {
         /// The folder.
@@ -151,7 +152,7 @@ pub enum Error {
         /// Sentence with what is wrong with it, and what to do.
         problem: &'static str,
     },
-    /// A file that cannot be written.
+    /// A file cannot be written.
     #[error("the file {} cannot be written: {reason}", file.display())]
     Unwritten {
         /// The file.
@@ -159,10 +160,10 @@ pub enum Error {
         /// Answer of the system.
         reason: String,
     },
-    /// Error of a custom [`Observer`](crate::Observer).
+    /// A custom [`Observer`](crate::Observer) reported an error.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
-    /// A change that a running simulation refuses.
+    /// A running simulation refuses a change.
     #[error("{0}")]
     Tuned(String),
     /// No window can be opened.
@@ -171,13 +172,13 @@ pub enum Error {
     /// The display of a window has gone away while it was open.
     #[error("the display is gone{}", kept(run.as_deref()))]
     DisplayGone {
-        /// The folder in which the run that was shown is kept, if it had taken steps.
+        /// The folder that keeps the run, if it had taken steps.
         run: Option<PathBuf>,
     },
-    /// A body index that does not exist.
+    /// No body has the index.
     #[error("there is no body {body}: the scene has {count}, numbered from 0")]
     NoSuchBody {
-        /// The index asked for.
+        /// The index.
         body: u32,
         /// Number of bodies.
         count: usize,
@@ -188,36 +189,36 @@ pub enum Error {
         /// Number of steps taken.
         step: u64,
     },
-    /// A body that has left the simulation, or never was in it.
+    /// A body has left the simulation, or never was in it.
     #[error(
         "there is no body with the number {id}: it has left, or it belongs to another simulation"
     )]
     BodyGone {
-        /// Its number.
+        /// Number of the body.
         id: u64,
     },
-    /// Something that a cluster does not support.
+    /// A cluster does not support something.
     #[error("a cluster does not support {what}; run without mpirun")]
     NotOnCluster {
-        /// Name of it, in words.
+        /// Words for what is not supported.
         what: &'static str,
     },
-    /// The thread pool of the CPU engine.
+    /// The thread pool of the CPU engine cannot be started.
     #[error("the CPU engine cannot start {threads} threads: {reason}")]
     Threads {
-        /// The number asked for.
+        /// Number of threads.
         threads: usize,
         /// Answer of the system.
         reason: String,
     },
 }
 
-/// Bytes in words.
+/// A number of bytes, in words.
 pub(crate) fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
-/// Where a run is kept, in words.
+/// Words for the folder that keeps a run; empty without one.
 fn kept(run: Option<&Path>) -> String {
     run.map_or_else(String::new, |run| {
         format!("; the folder {} keeps the run", run.display())
@@ -228,7 +229,7 @@ fn kept(run: Option<&Path>) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// A file that cannot be written, and why.
+    /// The error for a file that cannot be written.
     pub fn unwritten(file: &Path, reason: &io::Error) -> Error {
         Error::Unwritten {
             file: file.to_owned(),

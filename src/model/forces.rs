@@ -1,20 +1,21 @@
-//! Forces on bodies besides contacts: groups with a gravity and a drag of their own, springs, applied forces, water.
+//! Forces on bodies besides contacts: gravity and drag of groups, springs, applied forces, water.
 //!
-//! The pass `forces` evaluates all of it, and is left out where a scene has none of it.
+//! The pass `forces` evaluates all of them. It is left out for a scene that has none of them and no bonds.
 
 use std::f64::consts::PI;
 
 use glam::DVec3;
 
-/// All of it.
+/// Forces on the bodies of a model besides contacts.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forces {
-    /// Groups of bodies, at most [`MAX_GROUPS`](crate::state::layout::MAX_GROUPS); the first is that of all bodies that
-    /// are in no other.
+    /// Groups of bodies, at most [`MAX_GROUPS`](crate::state::layout::MAX_GROUPS). The first group has all bodies that are in no
+    /// other.
     pub groups: Vec<Group>,
     /// Springs.
     pub springs: Vec<Spring>,
-    /// Forces and torques on bodies.
+    /// Applied forces and torques.
     pub applied: Vec<AppliedForce>,
     /// Water, if there is any.
     pub water: Option<Water>,
@@ -42,14 +43,16 @@ impl Forces {
     }
 }
 
-/// A group of bodies. Group 0 is that of all bodies that are in no other.
+/// A group of bodies. Group 0 has all bodies that are in no other.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// Name.
     pub name: String,
-    /// Acceleration of gravity, m/s², if it is not that of the [`Model`](crate::model::Model).
+    /// Acceleration of gravity, m/s²; with `None` it is that of the [`Model`](crate::model::Model).
     pub gravity: Option<DVec3>,
-    /// Groups whose bodies its bodies do not touch: a bit for each. What one group ignores ignores it.
+    /// Groups that this group ignores, a bit for each: their bodies do not touch its bodies. Each of two such groups has the bit
+    /// of the other.
     pub ignores: u32,
     /// Drag.
     pub drag: Drag,
@@ -64,26 +67,28 @@ pub struct Drag {
     pub angular: f64,
 }
 
-/// Where an end of a spring is.
+/// End of a spring.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
-    /// At a point of a body, in its principal frame, m.
+    /// A point of a body.
     Body {
-        /// Index into [`Model::bodies`](crate::model::Model::bodies).
+        /// Index of the body in [`Model::bodies`](crate::model::Model::bodies).
         body: usize,
-        /// m.
+        /// The point, in the principal frame of the body, m.
         point: DVec3,
     },
-    /// At a point of the world, m.
+    /// A point of the world, m.
     World(DVec3),
 }
 
-/// A spring with a dashpot along it: it pulls its ends together by k (d - L) + c ḋ, d their distance.
+/// A spring with a dashpot along it, which pulls its ends together by k (d - L) + c ḋ; d is their distance.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spring {
     /// Name.
     pub name: String,
-    /// Its ends; the first is at a body.
+    /// The two ends; the first is at a body.
     pub ends: [End; 2],
     /// Stiffness k, N/m.
     pub stiffness: f64,
@@ -91,38 +96,40 @@ pub struct Spring {
     pub damping: f64,
     /// Rest length L, m.
     pub rest_length: f64,
-    /// Whether it only pulls, as a rope does.
+    /// Whether the spring only pulls, as a rope does.
     pub slack: bool,
 }
 
-/// A force and a torque on a body.
+/// An applied force, with a torque, on a body.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct AppliedForce {
     /// Name.
     pub name: String,
-    /// Index into [`Model::bodies`](crate::model::Model::bodies).
+    /// Index of the body in [`Model::bodies`](crate::model::Model::bodies).
     pub body: usize,
     /// The point at which the force acts, in the principal frame of the body, m.
     pub point: DVec3,
-    /// Force, N; in the principal frame of the body if it `turns_along`.
+    /// Force, N; in the principal frame of the body if it `turns_along`, else in the world.
     pub force: DVec3,
-    /// Torque besides, N m; in the same axes.
+    /// Torque besides that of the force, N m; in the same axes.
     pub torque: DVec3,
     /// Whether force and torque turn with the body.
     pub turns_along: bool,
-    /// From when on, s.
+    /// Time from which the force acts, s.
     pub start: f64,
-    /// Until when, s.
+    /// Time until which the force acts, s.
     pub end: f64,
-    /// The key of the window that it is bound to, if it is: then it acts only while that is down.
+    /// Key of the window to which the force is bound, if any: it acts only while the key is down.
     pub key: Option<char>,
 }
 
 /// Water that fills all space below a surface.
 ///
-/// A sphere is pushed up by the weight of the water that the part of it below the surface displaces, and dragged
-/// by -½ C ρ π r² |v| v and by Stokes' -6 π μ r v and -8 π μ r³ ω, each times the part of its volume that is
-/// below. The surface is taken as flat across a sphere. Water does not move, and has no inertia.
+/// The buoyancy of a sphere is the weight of the water that its part below the surface displaces. The drag of a sphere is
+/// -½ C ρ π r² |v| v together with Stokes' -6 π μ r v and the torque -8 π μ r³ ω, each times the fraction of its volume below the
+/// surface. The surface counts as flat across a sphere. Water does not move, and has no inertia.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Water {
     /// Height of the surface at rest, m.
@@ -133,11 +140,12 @@ pub struct Water {
     pub drag_coefficient: f64,
     /// Viscosity μ, Pa s.
     pub viscosity: f64,
-    /// Trains of waves that run over it.
+    /// Trains of waves on the surface.
     pub waves: Vec<Wave>,
 }
 
-/// A train of waves: the surface is higher by a sin(k·x - ω t).
+/// A train of waves, which raises the surface by a sin(k·x - ω t).
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wave {
     /// Wave vector k, 1/m; horizontal.
@@ -160,7 +168,9 @@ impl Default for Group {
 }
 
 impl Wave {
-    /// Waves on deep water: ω² = g k (Airy; Lamb, Hydrodynamics, section 229).
+    /// A train of waves on deep water, ω² = g k (Airy; Lamb, Hydrodynamics, section 229).
+    ///
+    /// `vector` is the wave vector (1/m), `amplitude` is in m and `gravity` in m/s².
     pub fn deep_water(vector: DVec3, amplitude: f64, gravity: f64) -> Wave {
         Wave {
             vector,
@@ -176,7 +186,7 @@ impl Wave {
 }
 
 impl Water {
-    /// Height of the surface above a point after a time, m.
+    /// Height of the surface above or below a point (m) at a time (s), m.
     pub fn height(&self, point: DVec3, time: f64) -> f64 {
         let waves = self
             .waves
@@ -186,13 +196,14 @@ impl Water {
     }
 }
 
-/// When bodies fall asleep, and when they wake.
+/// Conditions for bodies to fall asleep and to wake.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sleep {
-    /// Speed up to which a body is at rest, m/s: that of its centre and that of its surface about it together.
+    /// Speed up to which a body is at rest, m/s: the sum of the speed of its centre of mass and that of its surface about it.
     pub speed: f64,
-    /// Time for which it must be at rest, s.
+    /// Time for which a body must be at rest to fall asleep, s.
     pub after: f64,
-    /// Acceleration that contacts and forces must add up to for it to wake, m/s².
+    /// Acceleration above which a body wakes, m/s²: that which contacts and forces together would give it.
     pub wake: f64,
 }

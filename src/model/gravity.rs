@@ -2,27 +2,28 @@
 
 use glam::DVec3;
 
-/// Parts of its largest size by which gravity changes at a time: engines have a constant one for some steps.
+/// Largest gravity over the change from one piece to the next. Gravity changes in pieces because engines take several steps with
+/// a constant one.
 const FINENESS: f64 = 1000.0;
 
-/// Gravity as a table over time: even between its rows, and constant before the first and after the last.
+/// Gravity as a table over time: linear between its rows, and constant before the first and after the last row.
 ///
-/// It changes in pieces, of at most a thousandth of its largest size, each as long as one step at least; in each it is what the
-/// table says in the middle of it.
+/// It changes in pieces of one or more steps, and in each piece it is constant: that of the table in the middle of the piece.
+/// From piece to piece it changes by at most a thousandth of the largest gravity, unless it changes faster than that in a step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GravityTable {
-    /// Times, s, in increasing order, and accelerations, m/s²; none, if gravity stays.
+    /// Times (s), in increasing order, and accelerations (m/s²); empty if gravity is constant.
     pub rows: Vec<(f64, DVec3)>,
 }
 
 impl GravityTable {
-    /// Largest acceleration, m/s².
+    /// The largest acceleration of the table, m/s²; `None` without rows.
     pub fn largest(&self) -> Option<DVec3> {
         let accelerations = self.rows.iter().map(|(_, acceleration)| *acceleration);
         accelerations.max_by(|a, b| a.length().total_cmp(&b.length()))
     }
 
-    /// Gravity in the step after so many, each of `time_step`, s; `None` without a table.
+    /// Gravity in the step after `steps` steps of `time_step` (s), m/s²; `None` without rows.
     pub fn at(&self, steps: u64, time_step: f64) -> Option<DVec3> {
         let (first, last) = self.piece(steps, time_step)?;
         let middle = match last {
@@ -32,13 +33,13 @@ impl GravityTable {
         Some(self.between(middle * time_step))
     }
 
-    /// The number of steps after which it changes next, if it does.
+    /// Number of steps after which gravity changes next, if it does.
     pub(crate) fn after(&self, steps: u64, time_step: f64) -> Option<u64> {
         let (_, last) = self.piece(steps, time_step)?;
         (last < u64::MAX).then_some(last)
     }
 
-    /// Acceleration by the table at a time, m/s² and s.
+    /// Acceleration of the table at a time (s), m/s².
     fn between(&self, time: f64) -> DVec3 {
         let after = self.rows.partition_point(|(row, _)| *row <= time);
         let before = after.checked_sub(1).map(|index| self.rows[index]);
@@ -51,7 +52,7 @@ impl GravityTable {
         }
     }
 
-    /// The piece that the step after `steps` is in: the numbers of steps after which it begins and ends.
+    /// The piece of the step after `steps` steps: the numbers of steps after which it begins and ends.
     fn piece(&self, steps: u64, time_step: f64) -> Option<(u64, u64)> {
         let step_of = |time: f64| (time / time_step).round() as u64;
         let after = self
@@ -72,7 +73,7 @@ impl GravityTable {
         let pieces = if pieces.is_finite() { pieces as u64 } else { 1 };
         let pieces = pieces.clamp(1, to - from);
         let own = (steps - from) * pieces / (to - from);
-        // The first step whose piece it is.
+        // Number of steps after which a piece begins.
         let begin = |piece: u64| from + (piece * (to - from)).div_ceil(pieces);
         Some((begin(own), begin(own + 1)))
     }

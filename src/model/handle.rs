@@ -1,18 +1,18 @@
-//! What a caller names the parts of a simulation by.
+//! Handles, by which a caller names the parts of a simulation.
 
-/// A body, whether it is still there or not.
+/// Handle of a body, which may have left the simulation.
 ///
-/// No number is ever given to a second body, so a handle of a body that has left finds nothing, and never another body.
+/// No two bodies of a simulation ever have the same number. So the handle of a body that has left finds no body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BodyHandle(u64);
 
 impl BodyHandle {
-    /// The body with the number `id`, as files of results and checkpoints have it.
+    /// The handle of the body with the number `id`, as in files of results and checkpoints.
     pub fn from_id(id: u64) -> BodyHandle {
         BodyHandle(id)
     }
 
-    /// Its number.
+    /// Number of the body.
     pub fn id(self) -> u64 {
         self.0
     }
@@ -25,12 +25,12 @@ macro_rules! handles {
         pub struct $name(usize);
 
         impl $name {
-            /// The handle of the one with this index.
+            /// The handle for this index.
             pub fn from_index(index: usize) -> $name {
                 $name(index)
             }
 
-            /// Its index.
+            /// The index that the handle stands for.
             pub fn index(self) -> usize {
                 self.0
             }
@@ -39,20 +39,20 @@ macro_rules! handles {
 }
 
 handles! {
-    /// A shape, by its index in [`Model::shapes`](super::Model::shapes).
+    /// Handle of a shape: its index in [`Model::shapes`](super::Model::shapes).
     ShapeHandle,
-    /// A material, by its index in [`Model::materials`](super::Model::materials).
+    /// Handle of a material: its index in [`Model::materials`](super::Model::materials).
     MaterialHandle,
-    /// A wall, by its index in [`Model::walls`](super::Model::walls).
+    /// Handle of a wall: its index in [`Model::walls`](super::Model::walls).
     WallHandle,
-    /// A group of bodies, by its index in [`Forces::groups`](super::forces::Forces::groups).
+    /// Handle of a group of bodies: its index in [`Forces::groups`](super::forces::Forces::groups).
     GroupHandle,
-    /// An applied force, by its index in [`Forces::applied`](super::forces::Forces::applied).
+    /// Handle of an applied force: its index in [`Forces::applied`](super::forces::Forces::applied).
     ForceHandle,
 }
 
 impl Default for GroupHandle {
-    /// The group of all bodies that are in no other.
+    /// The group of all bodies that are in no other group.
     fn default() -> GroupHandle {
         GroupHandle(0)
     }

@@ -1,4 +1,4 @@
-//! How bodies hold heat and pass it on.
+//! Heat that bodies hold, and pass on through contacts.
 
 use super::ModelBody;
 use super::clump::Clump;
@@ -8,16 +8,17 @@ pub const ROOM: f64 = 293.15;
 
 /// Heat in a scene: each body has one temperature, and heat flows through contacts.
 ///
-/// Two bodies that touch exchange q = 2 k a ΔT (Batchelor and O'Brien 1977): a is the radius of the contact, Hertz's
-/// sqrt(R δ) whatever the contact law, with the effective radius R and the overlap δ; k is the harmonic mean
-/// 2 k₁ k₂ / (k₁ + k₂) of the conductivities. Fixed bodies and walls keep their temperature.
+/// Two bodies that touch exchange the power q = 2 k a ΔT (Batchelor and O'Brien 1977). The radius of the contact is
+/// a = sqrt(R δ), as for Hertz's law, with the effective radius R and the overlap δ; it does not depend on the contact law. The
+/// conductivity k is the harmonic mean 2 k₁ k₂ / (k₁ + k₂) of those of the materials. Fixed bodies and walls keep their
+/// temperature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heat {
-    /// Thermal conductivity of each material, W/(m K); 0 of one that conducts nothing.
+    /// Thermal conductivity of each material, W/(m K); 0 for a material that conducts no heat.
     pub conductivities: Vec<f64>,
     /// Heat capacity of a body of each shape, J/K.
     pub capacities: Vec<f64>,
-    /// Temperature of each wall, K; a wall without one conducts nothing.
+    /// Temperature of each wall, K; a wall without a temperature conducts no heat.
     pub walls: Vec<Option<f64>>,
 }
 
@@ -33,9 +34,9 @@ pub struct Thermal {
 }
 
 impl Heat {
-    /// Heat in bodies of `shapes`, which are of `materials`, between `walls` of given temperatures (K).
+    /// Heat in bodies of `shapes` made of `materials`, and in `walls` of given temperatures (K).
     ///
-    /// In a shape of several materials, each has the part of the mass that its spheres have one by one.
+    /// In a shape of several materials, the share of each material in the mass is that of its spheres, each counted whole.
     pub fn new(materials: &[Thermal], shapes: &[Clump], walls: Vec<Option<f64>>) -> Heat {
         let capacity = |clump: &Clump| {
             let parts = clump.spheres.iter().zip(&clump.materials);
@@ -55,7 +56,7 @@ impl Heat {
         }
     }
 
-    /// Conductivity of a contact of two materials, W/(m K): the harmonic mean.
+    /// Conductivity of a contact of two materials, W/(m K): the harmonic mean of theirs.
     pub fn conductivity(&self, a: usize, b: usize) -> f64 {
         let [a, b] = [a, b].map(|material| self.conductivities[material]);
         if a == 0.0 || b == 0.0 {
@@ -64,11 +65,11 @@ impl Heat {
         2.0 * a * b / (a + b)
     }
 
-    /// The longest time step in which no body of `bodies` swings past those that it touches, s, as long as each of its
-    /// spheres touches at most twelve others like it, and no contact is deeper than `overlap` (a part of the radius).
+    /// The longest time step (s) in which no temperature overshoots those around it.
     ///
-    /// The temperature of a body follows those around it at the rate (sum of 2 k a) / C; the explicit step must be
-    /// shorter than the inverse.
+    /// It holds as long as each sphere touches at most twelve others like it, and no overlap exceeds `overlap` (a fraction of
+    /// the radius). The temperature of a body follows those around it at the rate (sum of 2 k a) / C, with the heat capacity C.
+    /// An explicit step must be shorter than the inverse of that rate.
     pub fn stable_time_step(&self, shapes: &[Clump], bodies: &[ModelBody], overlap: f64) -> f64 {
         const CONTACTS: f64 = 12.0;
         let used = bodies.iter().filter(|body| !body.fixed);

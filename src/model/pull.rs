@@ -1,18 +1,18 @@
-//! A body that is pulled by a spring, as the mouse does it in the window.
+//! The spring with which the mouse pulls a body in the window.
 
 use glam::DVec3;
 
-/// How a body is pulled. Its energy is in no account.
+/// A spring that pulls a body. The energy balance does not count its work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pull {
     /// Index of the body.
     pub body: u32,
-    /// The point of the body, in its principal frame, m.
+    /// The point of the body that is pulled, in its principal frame, m.
     pub point: DVec3,
-    /// The point of the world, m.
+    /// The point of the world towards which it is pulled, m.
     pub target: DVec3,
-    /// N/m.
+    /// Stiffness, N/m.
     pub stiffness: f64,
-    /// Against the velocity of the point, N s/m.
+    /// Damping of the velocity of the point, N s/m.
     pub damping: f64,
 }

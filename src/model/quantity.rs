@@ -1,27 +1,27 @@
-//! What bodies carry besides their motion: the one table of it.
+//! Quantities that bodies carry besides their motion, in one table.
 
 use super::{Model, heat};
 
 /// A quantity that each body carries.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
-    /// Its name, in scenes and in results.
+    /// Name in scenes and in results.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit.
     pub unit: &'static str,
-    /// Value with which a body starts if the scene gives none.
+    /// Value of a body at the start if the scene gives none.
     pub at_start: f64,
-    /// Whether it must be greater than 0.
+    /// Whether values must be greater than 0.
     pub is_positive: bool,
-    /// Whether the bodies of a model have it.
+    /// Whether the bodies of a model carry the quantity.
     pub is_on: fn(&Model) -> bool,
-    /// Why the bodies of a scene do not have it, if they do not.
+    /// Words for the reason why the bodies of a scene do not carry it.
     pub why_off: &'static str,
 }
 
 macro_rules! quantities {
     ($($(#[$doc:meta])* $name:ident { $($field:tt)* })*) => {
-        /// The quantities of a body; `Quantities<Option<f64>>` where not all of them need be given or known.
+        /// The quantities of a body; `Quantities<Option<f64>>` if some of them may not be given or known.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct Quantities<T = f64> {
             $($(#[$doc])* pub $name: T,)*
@@ -32,7 +32,7 @@ macro_rules! quantities {
             [$(Quantity { name: stringify!($name), $($field)* }),*];
 
         impl<T> Quantities<T> {
-            /// One after the other, in the order of [`QUANTITIES`].
+            /// The quantities in the order of [`QUANTITIES`].
             pub fn array(self) -> [T; QUANTITIES.len()] {
                 [$(self.$name),*]
             }
@@ -70,7 +70,7 @@ impl Default for Quantities<Option<f64>> {
 }
 
 impl Quantities {
-    /// Those that are not what bodies start with.
+    /// The quantities that differ from the default; `None` for the others.
     pub fn unless_default(self) -> Quantities<Option<f64>> {
         let mut all = [None; QUANTITIES.len()];
         for ((own, number), quantity) in all.iter_mut().zip(self.array()).zip(QUANTITIES) {
@@ -81,7 +81,7 @@ impl Quantities {
 }
 
 impl Quantities<Option<f64>> {
-    /// With what bodies start with in place of what is missing.
+    /// Replaces missing quantities by the default.
     pub fn or_default(self) -> Quantities {
         let mut all = Quantities::default().array();
         for (own, given) in all.iter_mut().zip(self.array()) {

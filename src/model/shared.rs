@@ -1,11 +1,12 @@
-//! Lists that copies of a model have in common.
+//! Lists that copies of a model share.
 
 use std::ops::{Deref, DerefMut};
 use std::slice::{Iter, IterMut};
 use std::sync::Arc;
 
-/// A list whose copies share its memory until one of them is changed: a scene, its simulation and the folder of its run
-/// have the same millions of bodies. It is used as a [`Vec`] is.
+/// A list whose copies share memory until one of them changes; it dereferences to a [`Vec`].
+///
+/// So a scene, its simulation and the folder of its run hold the same millions of bodies once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shared<T>(Arc<Vec<T>>);
 
@@ -35,7 +36,7 @@ impl<T> Deref for Shared<T> {
     }
 }
 
-/// To change a list that others have, too, copies it first.
+/// A change to a list that is shared copies it first.
 impl<T: Clone> DerefMut for Shared<T> {
     fn deref_mut(&mut self) -> &mut Vec<T> {
         Arc::make_mut(&mut self.0)

@@ -1,4 +1,4 @@
-//! How a scene asks to be shown. Nothing here decides the outcome of a simulation.
+//! View of a scene: how it asks to be shown. Nothing here affects the outcome of a simulation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use glam::DVec3;
 )]
 #[non_exhaustive]
 pub enum ColourBy {
-    /// Each body has one of its own
+    /// A colour of its own for each body
     #[default]
     Body,
     /// Shape of the body
@@ -40,14 +40,14 @@ pub enum ColourBy {
     Radius,
     /// Mass of the body
     Mass,
-    /// Place of the body among all, from 0 on
+    /// Index of the body, counted from 0
     Index,
-    /// Part of the body's bonds that is broken
+    /// Fraction of the body's bonds that are broken
     Damage,
 }
 
 impl ColourBy {
-    /// All of them, in the order of their numbers.
+    /// All meanings, in the order of their numbers.
     pub const ALL: [ColourBy; 14] = [
         ColourBy::Body,
         ColourBy::Shape,
@@ -85,12 +85,12 @@ impl ColourBy {
         }
     }
 
-    /// Whether it is a number, for which there is a map, and not a name.
+    /// Whether colours show numbers, by a colour map, and not names.
     pub fn is_number(self) -> bool {
         !matches!(self, ColourBy::Body | ColourBy::Shape | ColourBy::Material)
     }
 
-    /// Whether the first colour need not stand for 0.
+    /// Whether values are usually far from 0, so that the first colour need not stand for 0.
     pub fn is_far_from_zero(self) -> bool {
         matches!(
             self,
@@ -111,7 +111,7 @@ pub enum ColourMap {
     /// Dark blue to yellow
     #[default]
     Viridis,
-    /// Blue to yellow, the same to the colour-blind
+    /// Blue to yellow, also for the colour-blind
     Cividis,
     /// Black over red to light yellow
     Inferno,
@@ -122,7 +122,7 @@ pub enum ColourMap {
 }
 
 impl ColourMap {
-    /// All of them.
+    /// All colour maps.
     pub const ALL: [ColourMap; 5] = [
         ColourMap::Viridis,
         ColourMap::Cividis,
@@ -131,7 +131,7 @@ impl ColourMap {
         ColourMap::Plasma,
     ];
 
-    /// Its name.
+    /// Name of the colour map, as in scenes.
     pub fn name(self) -> &'static str {
         match self {
             ColourMap::Viridis => "viridis",
@@ -143,32 +143,33 @@ impl ColourMap {
     }
 }
 
-/// Which side of a clipping plane stays.
+/// The side of a clipping plane that stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
-    /// That which is away from the camera.
+    /// The side away from the camera.
     #[default]
     Far,
-    /// That with the smaller coordinates.
+    /// The side with the smaller coordinates.
     Below,
-    /// That with the larger ones.
+    /// The side with the larger coordinates.
     Above,
 }
 
-/// A plane across an axis, on one side of which bodies and walls are cut away: `x=0`, `y<0.5` or `z>-1`.
+/// A clipping plane across an axis: bodies and walls on one side of it are cut away. In text: `x=0`, `y<0.5` or `z>-1`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clip {
-    /// The axis: 0 to 2.
+    /// Index of the axis, 0 to 2.
     pub axis: usize,
-    /// Where the plane is on it, m.
+    /// Coordinate of the plane along the axis, m.
     pub at: f64,
     /// Side of the plane that stays.
     pub keep: Keep,
 }
 
 impl Clip {
-    /// The plane, seen from `eye` (m): its unit normal towards the part that is cut away, and its distance from the
-    /// origin along that normal, m.
+    /// The unit normal of the plane towards the part that is cut away, and its distance from the origin along that normal, m.
+    ///
+    /// The camera is at `eye` (m).
     pub fn plane(&self, eye: DVec3) -> (DVec3, f64) {
         let cuts_above = match self.keep {
             Keep::Far => eye[self.axis] > self.at,
@@ -180,7 +181,8 @@ impl Clip {
     }
 }
 
-/// The words for a valid clipping plane in error messages.
+/// Words for a clipping plane in error messages.
+#[doc(hidden)]
 pub const CLIP: &str =
     "an axis, one of =, < and >, and a coordinate (m), such as x=0, y<0.5 or z>-1";
 
@@ -226,13 +228,14 @@ pub enum Background {
     /// A sky.
     #[default]
     Sky,
-    /// Nothing: pictures can be laid over others.
+    /// No background, so that a picture can be laid over another.
     Transparent,
     /// One colour, sRGB.
     Colour([u8; 3]),
 }
 
-/// Words for a background, as errors expect them.
+/// Words for a background in error messages.
+#[doc(hidden)]
 pub const BACKGROUND: &str = "sky, white, black, transparent or a colour such as #f0f4f8: two hexadecimal digits each for red, green and blue";
 
 impl FromStr for Background {
@@ -258,12 +261,12 @@ impl FromStr for Background {
     serde(remote = "Ground", rename_all = "kebab-case")
 )]
 pub enum Ground {
-    /// Tiles of a round length
+    /// Tiles, whose side is a round number
     #[default]
     Tiles,
     /// One colour
     Plain,
-    /// They are not drawn
+    /// Planes are not drawn
     None,
 }
 
@@ -281,15 +284,15 @@ pub enum Lines {
     Velocity,
     /// An arrow at each body along the sum of its contact forces
     Force,
-    /// The contact network: from centre to centre of bodies that touch, the wider the larger the force, instead of the bodies
+    /// The contact network instead of the bodies: lines between bodies that touch, wider for larger forces
     Contacts,
 }
 
 impl Lines {
-    /// All of them.
+    /// All kinds of lines.
     pub const ALL: [Lines; 3] = [Lines::Velocity, Lines::Force, Lines::Contacts];
 
-    /// Name of them in a legend.
+    /// Title of a legend; for the contact network with the unit.
     pub fn title(self) -> &'static str {
         match self {
             Lines::Velocity => "velocity",
@@ -298,7 +301,7 @@ impl Lines {
         }
     }
 
-    /// Unit of them.
+    /// Unit of the quantity that the lines show.
     pub fn unit(self) -> &'static str {
         match self {
             Lines::Velocity => "m/s",
@@ -308,14 +311,15 @@ impl Lines {
 }
 
 /// Look of a wall in pictures.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WallLook {
-    /// Whether it is drawn at all.
+    /// Whether the wall is drawn at all.
     pub visible: bool,
-    /// 1 is opaque, and 0 invisible. By default, parts of the wall in front of bodies are faint glass, and all others
-    /// are opaque.
+    /// Opacity, from 0 for invisible to 1 for opaque. With `None` the wall is opaque, but one can look into it: parts in front of
+    /// the bodies in it, and sides that bodies do not touch, are faint glass.
     pub opacity: Option<f64>,
-    /// Its colour, sRGB.
+    /// Colour, sRGB; `None` is a default colour.
     pub colour: Option<[u8; 3]>,
 }
 
@@ -329,24 +333,25 @@ impl Default for WallLook {
     }
 }
 
-/// Settings of how a scene is shown; the rest is chosen from the bodies and walls.
+/// Settings of how a scene is shown. Settings that are `None` follow from the bodies and walls, or have defaults.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SceneView {
     /// Unit vector that points up.
     pub up: Option<DVec3>,
-    /// Degrees around the scene and above it, and how many times nearer than where it fills the picture.
+    /// Degrees around the scene, degrees above it, and a zoom: 1 fills the picture, 2 looks from half the distance.
     pub camera: Option<[f64; 3]>,
-    /// Where the camera is instead, m.
+    /// The point from which the camera looks, m; it takes the place of `camera`.
     pub eye: Option<DVec3>,
-    /// Point that the camera looks at, m.
+    /// The point that the camera looks at, m.
     pub target: Option<DVec3>,
     /// Meaning of colours.
     pub colour: Option<ColourBy>,
     /// The values of the first and of the last colour.
     pub range: Option<[f64; 2]>,
-    /// The colours from one to the other.
+    /// Colour map.
     pub map: Option<ColourMap>,
-    /// Where bodies and walls are cut.
+    /// Clipping plane, at which bodies and walls are cut.
     pub clip: Option<Clip>,
     /// Background.
     pub background: Option<Background>,
@@ -354,7 +359,7 @@ pub struct SceneView {
     pub ground: Option<Ground>,
     /// Vectors or contacts that are drawn as lines.
     pub lines: Option<Lines>,
-    /// Looks of walls, in their order; those behind the last have nothing special.
+    /// Looks of the first walls, in their order; all other walls have the default look.
     pub walls: Vec<WallLook>,
 }
 
@@ -366,6 +371,7 @@ impl SceneView {
 }
 
 /// Reads a colour: `#` and two hexadecimal digits each for red, green and blue.
+#[doc(hidden)]
 pub fn colour(text: &str) -> Option<[u8; 3]> {
     let digits = text.strip_prefix('#')?;
     if digits.len() != 6 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {

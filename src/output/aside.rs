@@ -32,6 +32,7 @@ pub fn write_aside(
 ///
 /// # Errors
 /// If it cannot be renamed.
+#[doc(hidden)]
 pub fn name(part: &Path, path: &Path) -> io::Result<()> {
     fs::rename(part, path)?;
     if cfg!(unix) {
@@ -45,6 +46,7 @@ pub fn name(part: &Path, path: &Path) -> io::Result<()> {
 }
 
 /// Where a file is written before it has its name.
+#[doc(hidden)]
 pub fn part(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".part");

@@ -57,6 +57,7 @@ pub struct Measures {
     /// Every how many steps.
     pub every: u64,
     /// The numbers of a row.
+    #[doc(hidden)]
     pub plan: analysis::plan::Plan,
     /// Fields, and every how many steps they are written.
     pub fields: Option<(Fields, u64)>,

@@ -23,7 +23,7 @@ impl Bounds {
         }
     }
 
-    /// The smallest box that contains both.
+    /// The smallest box that contains both boxes.
     pub fn union(self, other: Bounds) -> Bounds {
         Bounds {
             min: self.min.min(other.min),
@@ -31,24 +31,24 @@ impl Bounds {
         }
     }
 
-    /// The part within `reach` (m) of the middle of another box along each axis; `None` if it is empty.
+    /// The part of the box that is within `reach` (m) of the middle of another box along each axis; `None` if there is none.
     pub fn near(self, other: Bounds, reach: f64) -> Option<Bounds> {
         let min = self.min.max(other.center() - reach);
         let max = self.max.min(other.center() + reach);
         min.cmple(max).all().then_some(Bounds { min, max })
     }
 
-    /// Its middle, m.
+    /// The middle of the box, m.
     pub fn center(self) -> DVec3 {
         0.5 * (self.min + self.max)
     }
 
-    /// Half its diagonal, m.
+    /// Half the diagonal of the box, m.
     pub fn radius(self) -> f64 {
         0.5 * (self.max - self.min).length()
     }
 
-    /// Its eight corners, m: bit k of the index says whether the corner is at the end of axis k.
+    /// The eight corners of the box, m. Bit k of the index tells whether a corner has the larger coordinate along axis k.
     pub fn corners(self) -> [DVec3; 8] {
         std::array::from_fn(|corner| {
             DVec3::from_array(std::array::from_fn(|axis| {
@@ -65,13 +65,13 @@ impl Bounds {
 /// A camera that orbits a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// Point that it looks at, m.
+    /// Point that the camera looks at, m.
     pub target: DVec3,
-    /// Distance from the target, m.
+    /// Distance of the camera from the target, m.
     pub distance: f64,
     /// Unit vector that points up.
     pub zenith: DVec3,
-    /// Angle around the target, from z towards x where y is up, from -y towards x where z is, rad.
+    /// Angle around the target, rad: from z towards x if y is up, from -y towards x if z is up.
     pub around: f64,
     /// Angle above the target, rad.
     pub above: f64,
@@ -93,23 +93,24 @@ impl Default for Camera {
 }
 
 /// The axes of a camera: unit vectors.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axes {
-    /// To the right in the picture.
+    /// Unit vector to the right in the picture.
     pub right: DVec3,
-    /// Up in the picture.
+    /// Unit vector that points up in the picture.
     pub up: DVec3,
-    /// Into the picture.
+    /// Unit vector into the picture.
     pub forward: DVec3,
 }
 
 impl Camera {
-    /// A camera at `eye` that looks at `target`, with y up.
+    /// A camera at `eye` (m) that looks at `target` (m), with y up.
     pub fn at(eye: DVec3, target: DVec3) -> Camera {
         Camera::upright(eye, target, DVec3::Y)
     }
 
-    /// A camera at `eye` that looks at `target`, where the unit vector `zenith` points up.
+    /// A camera at `eye` (m) that looks at `target` (m), with the unit vector `zenith` up.
     pub fn upright(eye: DVec3, target: DVec3, zenith: DVec3) -> Camera {
         let way = turn(zenith).conjugate() * (eye - target);
         let distance = way.length();
@@ -123,7 +124,8 @@ impl Camera {
         }
     }
 
-    /// Its axes.
+    /// The axes of the camera.
+    #[doc(hidden)]
     pub fn axes(&self) -> Axes {
         let (sin_around, cos_around) = self.around.sin_cos();
         let (sin_above, cos_above) = self.above.clamp(-STEEPEST, STEEPEST).sin_cos();
@@ -138,25 +140,25 @@ impl Camera {
         }
     }
 
-    /// Position, m.
+    /// Position of the camera, m.
     pub fn eye(&self) -> DVec3 {
         self.target - self.distance * self.axes().forward
     }
 
-    /// Half the height of the picture 1 m in front of the camera, m.
+    /// Half the height of the picture over the distance from the camera: the tangent of half the field of view.
     pub fn slope(&self) -> f64 {
         (0.5 * self.field_of_view).tan()
     }
 
-    /// Moves the camera so that a box fits into a picture of the shape `aspect`, width over height.
+    /// Moves the camera so that the box `bounds` (m) fits into a picture whose width over its height is `aspect`.
     pub fn fit(&mut self, bounds: Bounds, aspect: f64) {
-        /// Largest part of the picture that the box may fill.
+        /// Largest fraction of the width and the height of the picture that the box may fill.
         const FILLED: f64 = 0.92;
         self.target = bounds.center();
         let axes = self.axes();
         let half = FILLED * self.slope();
-        // A corner at (x, y, z) from the middle is in the picture if |x| <= half aspect (d + z),
-        // where d is the distance and z is away from the camera; likewise y.
+        // A corner at (x, y, z) from the middle is in the picture if |x| <= half aspect (d + z) and |y| <= half (d + z). Here d
+        // is the distance, and z points away from the camera.
         let distance = bounds.corners().into_iter().map(|corner| {
             let from_center = corner - self.target;
             let [x, y, z] = [axes.right, axes.up, axes.forward].map(|axis| from_center.dot(axis));
@@ -165,8 +167,9 @@ impl Camera {
         self.distance = distance.fold(1e-6 + bounds.radius(), f64::max);
     }
 
-    /// The direction of the ray through a point of the picture, whose coordinates go from -1 to 1 to the right and
-    /// up; a unit vector.
+    /// The direction of the ray through a point of the picture; a unit vector.
+    ///
+    /// `right` and `up` go from -1 to 1 across the picture; `aspect` is its width over its height.
     pub fn ray(&self, right: f64, up: f64, aspect: f64) -> DVec3 {
         let axes = self.axes();
         let slope = self.slope();
@@ -174,7 +177,7 @@ impl Camera {
     }
 }
 
-/// Turns y into `zenith`, a unit vector.
+/// The rotation from y to the unit vector `zenith`.
 pub(super) fn turn(zenith: DVec3) -> DQuat {
     DQuat::from_rotation_arc(DVec3::Y, zenith)
 }
@@ -221,7 +224,7 @@ mod tests {
             let Axes { right, up, .. } = camera.axes();
             assert!(right.dot(zenith).abs() < 1e-12 && up.dot(zenith) > 0.0);
         }
-        // Where z is up, the camera stands in front, which is where y is negative.
+        // If z is up, the camera stands in front, at a negative y.
         let front = Camera {
             zenith: DVec3::Z,
             around: 0.0,

@@ -4,14 +4,14 @@ use glam::Vec4;
 
 pub use crate::model::view::{ColourBy, ColourMap};
 
-/// Colours of the map from the least to the largest value.
+/// Number of colours of a map, from the least to the largest value.
 pub(super) const MAP_COLOURS: usize = 64;
-/// Colours of things without an order.
+/// Number of colours for things without an order.
 pub(super) const LIST_COLOURS: usize = 10;
-/// All of them.
+/// Number of all colours in the table of the shaders.
 pub(super) const COLOURS: usize = MAP_COLOURS + LIST_COLOURS;
 
-/// Names of the meanings of colours in the shaders.
+/// Name of a meaning of colours in the shaders.
 pub(super) fn constant(by: ColourBy) -> &'static str {
     match by {
         ColourBy::Body => "BY_BODY",
@@ -31,9 +31,10 @@ pub(super) fn constant(by: ColourBy) -> &'static str {
     }
 }
 
-/// The colour of a map at `part` (0 to 1), sRGB. The maps are those of matplotlib, in which equal steps look
-/// equal: by Nathaniel Smith and Stéfan van der Walt, and cividis by Jamie Nuñez, Christopher Anderton and Ryan
-/// Renslow.
+/// The colour of a map at `part` (0 to 1), sRGB.
+///
+/// The maps are those of matplotlib, in which equal steps look equal. They are by Nathaniel Smith and Stéfan van der Walt;
+/// cividis is by Jamie Nuñez, Christopher Anderton and Ryan Renslow.
 pub fn map(map: ColourMap, part: f64) -> [u8; 3] {
     let gradient = match map {
         ColourMap::Viridis => colorous::VIRIDIS,
@@ -46,13 +47,13 @@ pub fn map(map: ColourMap, part: f64) -> [u8; 3] {
     [colour.r, colour.g, colour.b]
 }
 
-/// The colour of the thing with the number `index`, sRGB; colours repeat.
+/// The colour of the thing with the number `index`, sRGB. Colours repeat after ten things.
 pub fn list(index: usize) -> [u8; 3] {
     let colour = colorous::TABLEAU10[index % LIST_COLOURS];
     [colour.r, colour.g, colour.b]
 }
 
-/// The colours as the shaders read them, linear: the map, then the list.
+/// The table of linear colours that the shaders read: the map, then the list.
 pub(super) fn table(map: ColourMap) -> [Vec4; COLOURS] {
     std::array::from_fn(|index| {
         let colour = if index < MAP_COLOURS {
@@ -75,8 +76,9 @@ pub fn linear(component: u8) -> f32 {
     }
 }
 
-/// The first and the last value of a colour map. They follow the values in a picture, but as round numbers, which are
-/// easy to read in a legend and do not change with every picture.
+/// Range of a colour map, which follows the values in a picture.
+///
+/// Its ends are round numbers, which are easy to read in a legend and do not change with every picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     bottom: f32,
@@ -102,13 +104,13 @@ impl Span {
         }
     }
 
-    /// Follows values from `least` to `most` where the range does not start near 0.
+    /// Follows values from `least` to `most`, which may be far from 0.
     pub fn follow_both(&mut self, least: f32, most: f32) {
         let width = most - least;
         let is_inside = least >= self.bottom && most <= self.top;
         let is_narrow = width < 0.2 * (self.top - self.bottom);
         if width.is_finite() && width >= 0.0 && (!is_inside || is_narrow) {
-            // A range needs a width even if all values are equal.
+            // The range needs a width even if all values are equal.
             let step = round_up((0.1 * width).max(1e-3 * most.abs()).max(f32::MIN_POSITIVE));
             self.bottom = (least / step).floor() * step;
             self.top = ((most / step).ceil() * step).max(self.bottom + step);
@@ -126,15 +128,15 @@ impl Span {
     }
 }
 
-/// Part of the values that may lie above the last colour, so that one splash does not darken the rest.
+/// Fraction of the values that may lie beyond an end of the range, so that one splash does not darken the rest.
 const ABOVE: f64 = 0.01;
 
-/// Counts of values from 0 on, each in a bin of its own exponent and the highest bits of its mantissa.
+/// Number of bins that count values from 0 on; the exponent and the highest bits of the mantissa select the bin.
 pub(super) const BINS: usize = 4096;
-/// Bits of a float that do not select its bin.
+/// Number of low bits of a float that do not select its bin.
 pub(super) const BIN_SHIFT: u32 = 19;
 
-/// The ends of the bin below which `part` of all values lie.
+/// The two ends of the bin in which the sorted values reach the fraction `part` of all values.
 fn percentile(counts: &[u32], part: f64) -> [f32; 2] {
     let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
     let wanted = (part * total as f64).ceil().max(1.0) as u64;
@@ -147,22 +149,23 @@ fn percentile(counts: &[u32], part: f64) -> [f32; 2] {
     bin.map_or([0.0; 2], |bin| [value(bin), value(bin + 1)])
 }
 
-/// The range of nearly all values that matter, between `least` and `most`, from their counts; an end that is not far
-/// out stays.
+/// The range of nearly all values, from their counts in the bins.
+///
+/// An end of the whole range, from `least` to `most`, stays if it is not far out.
 pub(super) fn robust(counts: &[u32], least: f32, most: f32) -> [f32; 2] {
-    // Where most of a heap rests, only moving bodies count.
+    // If most of a heap rests, only the moving bodies count for the upper end.
     let negligible = ((1e-3 * most).to_bits() >> BIN_SHIFT) as usize;
     let mut moving = counts.to_vec();
     moving[..negligible.min(counts.len())].fill(0);
     let [_, high] = percentile(&moving, 1.0 - ABOVE);
     let [low, _] = percentile(counts, ABOVE);
-    // A value a little above the rest, or the only one of its kind among few, is no splash.
+    // A value within a factor of two of the rest is no splash.
     let top = if most > 2.0 * high { high } else { most };
     let bottom = if least < 0.5 * low { low } else { least };
     [bottom.min(top), top]
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not less than `value`, which is positive.
+/// Rounds a positive `value` up to 1, 2 or 5 times a power of ten.
 pub fn round_up(value: f32) -> f32 {
     let power = 10_f64.powi(f64::from(value).log10().floor() as i32);
     let fits = |factor: &f64| factor * power >= f64::from(value) * (1.0 - 1e-6);
@@ -204,7 +207,7 @@ mod tests {
         assert_eq!(after(f32::NAN, 350.4), [bottom, top]);
         let [bottom, top] = after(293.0, 293.0);
         assert!(bottom <= 293.0 && top > 293.0 && top - bottom < 1.0);
-        // As for radii.
+        // Small values, such as radii.
         let [bottom, top] = after(1e-3, 2e-3);
         assert!(bottom <= 1e-3 && (2e-3..2.5e-3).contains(&top), "{top}");
     }
@@ -221,10 +224,10 @@ mod tests {
         let [bottom, top] = robust(&counts, 1.0, 100.0);
         assert_eq!(bottom, 1.0);
         assert!((2.0..2.3).contains(&top), "{top}");
-        // What is not far out sets the range by itself.
+        // A largest value that is not far out is the end of the range.
         assert_eq!(robust(&counts, 1.0, 2.1), [1.0, 2.1]);
         assert_eq!(percentile(&[0; BINS], 0.5), [0.0; 2]);
-        // Few flow over many that rest, and one is thrown far.
+        // A few bodies flow over many that rest, and one is thrown far.
         let mut counts = vec![0_u32; BINS];
         for (value, times) in [(1e-6_f32, 100_000), (1.0, 300), (40.0, 1)] {
             counts[(value.to_bits() >> BIN_SHIFT) as usize] += times;

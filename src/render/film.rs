@@ -11,7 +11,7 @@ use image::{Delay, Frame, ImageResult, RgbaImage};
 /// A film in progress.
 pub struct Film {
     path: PathBuf,
-    /// The writer, as long as it is not finished.
+    /// The writer; `None` once the film is finished.
     writer: Option<Writer>,
 }
 
@@ -21,12 +21,12 @@ enum Writer {
     Gif(Box<Gif>),
 }
 
-/// A GIF, whose pictures last whole hundredths of a second.
+/// A GIF in progress. Its pictures last whole hundredths of a second.
 struct Gif {
     encoder: GifEncoder<File>,
     /// Pictures a second.
     rate: f64,
-    /// Pictures so far.
+    /// Number of pictures so far.
     count: u32,
 }
 
@@ -52,12 +52,13 @@ pub enum FilmError {
 }
 
 impl Film {
-    /// Starts a film of pictures of `size` pixels, `rate` of them a second; the ending of the file's
-    /// name says which format it has: `mp4` (H.264), `webm` (VP9) or `gif` (256 colours a picture, for ever anew). Of a side of odd
-    /// length, ffmpeg leaves out the last pixel.
+    /// Starts a film of pictures of `size` (width and height, pixels), `rate` of them a second.
+    ///
+    /// The ending of the file's name gives the format: `mp4` (H.264), `webm` (VP9) or `gif` (256 colours a picture, repeated
+    /// for ever). In MP4 and WebM, a side with an odd number of pixels loses the last one.
     ///
     /// # Errors
-    /// If the ending is another one, ffmpeg is missing, or the file cannot be created.
+    /// If the ending is another one, ffmpeg cannot be started, or the GIF cannot be created.
     pub fn start(path: &Path, size: [u32; 2], rate: f64) -> Result<Film, FilmError> {
         let writer = match path.extension().and_then(|ending| ending.to_str()) {
             Some("mp4") => {
@@ -114,7 +115,7 @@ impl Film {
 
     fn end(&mut self) -> Result<(), FilmError> {
         let mut child = match self.writer.take() {
-            // The encoder writes the end as it goes.
+            // The encoder writes the end of the file when it is dropped.
             None | Some(Writer::Gif(_)) => return Ok(()),
             Some(Writer::Ffmpeg(child)) => child,
         };
@@ -139,11 +140,14 @@ fn failed(path: &Path, reason: impl ToString) -> FilmError {
     }
 }
 
-/// Starts ffmpeg.
+/// Starts ffmpeg, which reads raw pictures from its standard input.
+///
+/// # Errors
+/// If it cannot be started.
 fn ffmpeg(path: &Path, size: [u32; 2], rate: f64, codec: &[&str]) -> Result<Child, FilmError> {
     let [width, height] = size;
     let mut command = Command::new("ffmpeg");
-    // Ctrl-C stops Rockfall, which then ends the film in order; ffmpeg must not stop first.
+    // After Ctrl-C, Rockfall ends the film in order; in a process group of its own, ffmpeg does not stop before that.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
@@ -151,7 +155,7 @@ fn ffmpeg(path: &Path, size: [u32; 2], rate: f64, codec: &[&str]) -> Result<Chil
         .args(["-f", "rawvideo", "-pixel_format", "rgba"])
         .args(["-video_size", &format!("{width}x{height}")])
         .args(["-framerate", &rate.to_string(), "-i", "-"])
-        // Players need sides of even length, and the colour space.
+        // Players need even sides, and must be told the colour space.
         .args([
             "-vf",
             "crop=floor(iw/2)*2:floor(ih/2)*2:0:0,\

@@ -16,12 +16,15 @@ pub(super) struct Hidden {
     listed: wgpu::Buffer,
     /// Arguments of the indirect draw.
     pub listing: wgpu::Buffer,
-    /// Number of kinds of bodies whose extents are known.
+    /// Hash of the kinds of bodies that `extents` was made for.
     kinds: u64,
 }
 
 impl Hidden {
-    /// Buffers for the bodies of a state, none of which is in sight yet.
+    /// Makes buffers for the bodies of a state, with no body in sight.
+    ///
+    /// # Errors
+    /// If the device has no memory for them.
     pub fn new(context: &Context, state: &State) -> Result<Hidden> {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let extents = extents(state);
@@ -42,12 +45,12 @@ impl Hidden {
         };
         let queue = &context.queue;
         queue.write_buffer(&hidden.extents, 0, cast_slice(&extents));
-        // Vertices, instances, and the first of both.
+        // Number of vertices and of instances, and the first of each.
         queue.write_buffer(&hidden.listing, 0, bytes_of(&[0_u32, 1, 0, 0]));
         Ok(hidden)
     }
 
-    /// Whether it has room for the bodies of a state, and the extents of their kinds.
+    /// Whether the buffers have room for the bodies of a state, and the extents of their kinds.
     pub fn suits(&self, state: &State) -> bool {
         let has_room = |buffer: &wgpu::Buffer, count: usize| buffer.size() >= 4 * count as u64;
         has_room(&self.in_sight, state.bodies.len())
@@ -55,7 +58,10 @@ impl Hidden {
             && self.kinds == kinds(state)
     }
 
-    /// Number of bodies in sight in the last picture.
+    /// Number of bodies that were in sight in the last picture. Waits for the device.
+    ///
+    /// # Errors
+    /// If the device is lost.
     pub fn in_sight(&self, context: &Context, bodies: usize) -> Result<usize> {
         let mut seen = vec![0_u32; bodies];
         let bytes = cast_slice_mut(&mut seen);
@@ -79,13 +85,13 @@ fn kinds(state: &State) -> u64 {
     xxh3_64(state.bytes(Field::Properties))
 }
 
-/// Largest distance of the spheres of each kind from its centre of mass, m.
+/// Radius of the bounding sphere about the centre of mass of each kind of bodies, m, rounded up.
 fn extents(state: &State) -> Vec<f32> {
     let of = |kind: &crate::state::layout::BodyProperties| {
         let first = kind.first_member as usize;
         let members = &state.members[first..first + kind.sphere_count as usize];
         let reach = members.iter().map(|own| own.center.length() + own.radius);
-        // A margin for rounding, which must not hide anything.
+        // A margin, so that rounding never hides a body in sight.
         1.0001 * reach.fold(0.0, f32::max)
     };
     state.properties.iter().map(of).collect()

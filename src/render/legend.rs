@@ -8,13 +8,13 @@ use super::colour::{self, ColourBy, ColourMap};
 use super::{Camera, Lines, Look, Overlay};
 use crate::model::Model;
 
-/// Most names that a legend lists.
+/// Largest number of names in a legend.
 const MOST_NAMES: usize = 10;
 
 /// Legend: colours and the values for which they stand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend {
-    /// Quantity that they stand for, with the unit.
+    /// Quantity that the colours stand for, with the unit.
     pub title: &'static str,
     /// Meaning of each colour.
     pub key: Key,
@@ -23,7 +23,7 @@ pub struct Legend {
 /// Meaning of each colour.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Key {
-    /// The map from one value to another.
+    /// A colour map over a range of values.
     Map {
         /// The value of the first colour.
         bottom: f32,
@@ -32,13 +32,14 @@ pub enum Key {
         /// The colours.
         map: ColourMap,
     },
-    /// Colours of things by name, sRGB.
+    /// Names of things and their colours, sRGB.
     Names(Vec<(String, [u8; 3])>),
 }
 
 impl Legend {
-    /// The legend of pictures of `model`, whose first and last colour have the given values, with the lines over them;
-    /// `None` where colours only tell bodies apart.
+    /// The legend of pictures of `model`; `None` if colours only tell bodies apart.
+    ///
+    /// `[bottom, top]` are the values of the first and the last colour; `overlay` has the lines over the picture.
     pub fn new(
         look: &Look,
         [bottom, top]: [f32; 2],
@@ -80,22 +81,21 @@ impl Legend {
     }
 }
 
-/// Scale and axes beside a picture.
+/// Scale bar and axes beside a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     /// Length of the bar, with its unit.
     pub text: String,
     /// Length of the bar, m.
     pub length: f64,
-    /// Length of the bar as a part of the picture's height, at the distance of the camera's target.
+    /// Length of the bar as a fraction of the picture's height, at the distance of the camera's target.
     pub bar: f64,
-    /// The axes x, y and z as they lie in the picture, right and up, of length 1 where they lie across the line of
-    /// sight.
+    /// The axes x, y and z in the picture, to the right and up. An axis across the line of sight has the length 1.
     pub axes: [DVec2; 3],
 }
 
 impl Scale {
-    /// The scale of pictures from a camera. The bar is a round length, of a twelfth to a fifth of the picture's height.
+    /// The scale of pictures from a camera. The bar has a round length, a twelfth to about a fifth of the picture's height.
     pub fn new(camera: &Camera) -> Scale {
         let height = 2.0 * camera.slope() * camera.distance;
         let length = f64::from(colour::round_up((height / 12.0) as f32));
@@ -126,7 +126,7 @@ pub const AXES: [(&str, [u8; 3]); 3] = [
     ("z", [40, 80, 200]),
 ];
 
-/// The values that stand beside a map: the parts of the way from `bottom` to `top`, and their texts.
+/// The values beside a colour map: their places, from 0 at `bottom` to 1 at `top`, and their texts.
 pub fn ticks(bottom: f32, top: f32) -> [(f64, String); 3] {
     let text = |value: f64| {
         if value == 0.0 || (1e-3..1e5).contains(&value) {
@@ -141,7 +141,7 @@ pub fn ticks(bottom: f32, top: f32) -> [(f64, String); 3] {
     [0.0, 0.5, 1.0].map(|part| (part, text(bottom + part * (top - bottom))))
 }
 
-/// The words above a picture: the simulated time, s, and how to read arrows.
+/// The words above a picture: the simulated time (s), and the scale of arrows if there are any.
 pub fn caption(time: f64, overlay: Option<&Overlay>, scale: &Scale) -> String {
     match overlay.and_then(|overlay| overlay.arrow_text(scale)) {
         Some(arrows) => format!("t = {time:.3} s   {arrows}"),
@@ -149,7 +149,7 @@ pub fn caption(time: f64, overlay: Option<&Overlay>, scale: &Scale) -> String {
     }
 }
 
-/// Writes on pictures.
+/// Writer of legends, scales and text onto pictures.
 pub struct Writer {
     font: FontRef<'static>,
 }
@@ -167,8 +167,9 @@ const INK: [u8; 3] = [24, 28, 32];
 const PAPER: [u8; 3] = [248, 249, 250];
 
 impl Writer {
-    /// Draws a legend into the lower left corner, a line of text into the upper left one and a scale into the lower
-    /// right one, all as large as suits the picture.
+    /// Draws a legend into the lower left corner, a line of text into the upper left and a scale into the lower right corner.
+    ///
+    /// Their size follows from the height of the picture.
     pub fn annotate(
         &self,
         image: &mut RgbaImage,
@@ -202,7 +203,7 @@ impl Writer {
         }
     }
 
-    /// A bar with its length, and the axes above it.
+    /// Draws a bar with its length, and the axes above it.
     fn scale(&self, image: &mut RgbaImage, size: f32, margin: i32, scale: &Scale) {
         let font = self.font.as_scaled(size);
         let [right, bottom] = [image.width(), image.height()].map(|side| side as i32 - margin);
@@ -254,7 +255,7 @@ impl Writer {
                     1.0,
                 );
             }
-            // At the end of the axis, but away from the other axes where it points at the viewer.
+            // The name stands beyond the end of the axis, so that it does not hide it.
             let [x, y] = at(1.35);
             let corner = [
                 x as i32 - (width(&font, name) / 2.0) as i32,
@@ -334,7 +335,7 @@ fn width(font: &PxScaleFont<&FontRef>, text: &str) -> f32 {
         .sum()
 }
 
-/// Mixes a colour into a rectangle: left, top, width, height.
+/// Mixes a colour into a rectangle (left, top, width and height, pixels); `part` is the opacity of the colour.
 fn fill(image: &mut RgbaImage, [left, top, width, height]: [i32; 4], colour: [u8; 3], part: f32) {
     for y in top..top + height {
         for x in left..left + width {
@@ -355,7 +356,7 @@ fn mix(image: &mut RgbaImage, [x, y]: [i32; 2], colour: [u8; 3], part: f32) {
     }
 }
 
-/// Writes a line of text; `at` is its upper left corner.
+/// Writes a line of text; `at` is its upper left corner, pixels.
 fn write(image: &mut RgbaImage, font: &PxScaleFont<&FontRef>, text: &str, at: [i32; 2]) {
     let mut pen = point(at[0] as f32, at[1] as f32 + font.ascent());
     for letter in text.chars() {
@@ -366,7 +367,7 @@ fn write(image: &mut RgbaImage, font: &PxScaleFont<&FontRef>, text: &str, at: [i
             let corner = outline.px_bounds().min;
             outline.draw(|x, y, part| {
                 let place = [corner.x as i32 + x as i32, corner.y as i32 + y as i32];
-                // A light font on a light ground needs a little more weight.
+                // The font is thin, and its ground is light.
                 mix(image, place, INK, (1.3 * part).min(1.0));
             });
         }

@@ -4,16 +4,16 @@
 //! state. The exception is the CPU engine, whose state no shader can read: the renderer copies it to the device. A
 //! picture is made in these parts, each a file in `shaders/render/`:
 //!
-//! 1. `survey`, now and then: the positions of the bodies, and the range of the values that colours show.
-//! 2. `shadow`: the depths that the light sees.
-//! 3. `visible`: for each sample, the number of the thing that it shows, and its distance. A sphere is a triangle
-//!    across the line of sight, in which rays are cast. `hidden` leaves out bodies that others hide, if
+//! 1. `survey`, now and then: finds the positions of the bodies, and the range of the values that colours show.
+//! 2. `shadow`: draws the depths that the light sees.
+//! 3. `visible`: writes for each sample the number of the thing that it shows, and the distance. A sphere is drawn as a
+//!    triangle across the line of sight, in which rays are cast. `hidden` leaves out bodies that others hide, if
 //!    [`Look::hides`] asks for it.
-//! 4. `occlusion`: how much of the light from all around reaches each sample.
+//! 4. `occlusion`: finds how much of the ambient light reaches each sample.
 //! 5. `shade`: casts the ray of each sample once more, at the one thing that it shows, looks up its colour, and
 //!    lights it.
-//! 6. `springs`, `glass` (walls that one can see through), `water` and `lines`, over that.
-//! 7. `resolve`: a pixel is the mean of its samples.
+//! 6. `springs`, `glass` (transparent walls), `water` and `lines`: draw over that.
+//! 7. `resolve`: averages the samples of each pixel.
 //!
 //! So colours are computed only for samples that are seen, and the numbers tell which thing is under the mouse. All
 //! edges, those of shadows included, are as smooth as the number of samples allows.
@@ -26,11 +26,15 @@ pub mod colour;
 #[cfg(not(target_family = "wasm"))]
 pub mod film;
 mod hidden;
+#[doc(hidden)]
 pub mod legend;
+#[doc(hidden)]
 pub mod overlay;
+#[doc(hidden)]
 pub mod pace;
 mod picture;
 mod programs;
+#[doc(hidden)]
 pub mod shaders;
 mod source;
 mod studio;
@@ -68,61 +72,61 @@ use source::{Source, uniform};
 pub use studio::{Shot, Studio};
 use view::View;
 
-/// Side of the shadow map, texels; and of the smaller one of a blurred picture, because a software driver pays for
-/// each texel.
+/// Side of the shadow map, texels.
 const SHADOW_SIZE: u32 = 2048;
+/// Side of the shadow map of a blurred picture, texels: smaller, because a software driver takes time for each texel.
 const BLURRED_SHADOW_SIZE: u32 = 512;
 
-/// Parts of a cell, along each side, in which the survey measures: `PARTS` in
-/// `shaders/render/survey.wgsl`.
+/// Resolution of the survey, in parts of a cell along each side: `PARTS` in `shaders/render/survey.wgsl`.
 const SURVEY_PARTS: f64 = 16.0;
 
-/// Most samples of a pixel along each side.
+/// Largest number of samples of a pixel along each side.
+#[doc(hidden)]
 pub const MOST_SAMPLES: u32 = 4;
 
-/// Number of pictures that share one shadow map where drawing is slow.
+/// Number of pictures that share one shadow map if [`Look::hides`] is set, which means that drawing is slow.
 const SHADOWS_LAST: u32 = 4;
 
-/// Most spheres that a survey looks at where drawing is slow.
+/// Largest number of spheres that a survey looks at if [`Look::hides`] is set.
 const MOST_SURVEYED: u32 = 1 << 15;
 
-/// How a picture looks.
+/// Settings of how a picture looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// Meaning of colours.
     pub colour_by: ColourBy,
     /// Colours of numeric values.
     pub map: ColourMap,
-    /// The value of the first colour of the map; `None` derives it from the values: 0 if they start near it.
+    /// The value of the first colour of the map. With `None` it is 0, or for quantities
+    /// [far from zero](ColourBy::is_far_from_zero) follows the values.
     pub bottom: Option<f32>,
-    /// The value of the last colour of the map; `None` derives it from the values, except a few that are far above
-    /// all others.
+    /// The value of the last colour of the map. With `None` it follows the values, except a few that are far above all others.
     pub top: Option<f32>,
-    /// Where bodies and walls are cut.
+    /// Clipping plane, at which bodies and walls are cut.
     pub clip: Option<Clip>,
     /// Background of the picture.
     pub background: Background,
     /// Look of walls that are planes.
     pub ground: Ground,
-    /// Meaning of the lines of a picture; the network of contacts stands in for the bodies.
+    /// Meaning of the lines of a picture, if it has any. The contact network is drawn instead of the bodies.
     pub lines: Option<Lines>,
     /// Samples of a pixel along each side, from 1 to [`MOST_SAMPLES`].
     pub supersampling: u32,
-    /// Part of the pixels along each side that are drawn, up to 1; smaller parts are faster, and blurred.
+    /// Fraction of the pixels along each side that are drawn, up to 1; a smaller fraction is faster, and blurred.
     pub sharpness: f32,
-    /// Samples of the ambient light around each point; 0 assumes that it is the same everywhere.
+    /// Number of samples of the ambient light around each point; with 0 the ambient light is the same everywhere.
     pub occlusion_samples: u32,
-    /// Whether hidden bodies are left out before drawing: with many bodies that is faster on a software driver. They
-    /// throw no shadows then.
+    /// Whether hidden bodies are left out before drawing, which is faster with many bodies on a software driver. Bodies that
+    /// are left out throw no shadows.
     pub hides: bool,
-    /// The body that is picked.
+    /// Index of the body that is picked, if any.
     pub picked: Option<u32>,
     /// Width of lines, pixels.
     pub line_width: f32,
 }
 
 impl Look {
-    /// Whether the picture is drawn in pixels larger than its own.
+    /// Whether the picture is drawn with fewer samples than it has pixels.
     fn is_blurred(&self) -> bool {
         self.sharpness < 1.0
     }
@@ -135,7 +139,7 @@ impl Look {
         }
     }
 
-    /// Samples of a picture of `size` pixels.
+    /// Number of samples across and down a picture of `size` pixels.
     fn samples(&self, size: [u32; 2]) -> [u32; 2] {
         match self.is_blurred() {
             true => {
@@ -145,7 +149,8 @@ impl Look {
         }
     }
 
-    /// Look that a scene asks for, with defaults for the rest.
+    /// The look that a scene asks for, with defaults for the rest.
+    #[doc(hidden)]
     pub fn of(view: &SceneView) -> Look {
         let [bottom, top] = match view.range {
             Some(range) => range.map(|value| Some(value as f32)),
@@ -186,24 +191,26 @@ impl Default for Look {
     }
 }
 
-/// A straight line.
+/// A straight line of a picture.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
     /// One end, m.
     pub start: DVec3,
-    /// The other, m.
+    /// The other end, m.
     pub end: DVec3,
     /// Linear red, green and blue.
     pub colour: Vec3,
-    /// How many times as wide as [`Look::line_width`].
+    /// Width as a multiple of [`Look::line_width`].
     pub width: f32,
 }
 
-/// Thing at a point of a picture.
+/// The thing that a point of a picture shows.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Thing {
-    /// Nothing but the sky.
+    /// No thing, only the background.
     Nothing,
     /// A sphere, by its index.
     Sphere(u32),
@@ -212,17 +219,18 @@ pub enum Thing {
 }
 
 /// Samples of a picture, row by row: the thing that each shows, and how far away it is.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
     /// Width and height, samples.
     pub size: [u32; 2],
     /// The thing that each sample shows.
     pub things: Vec<Thing>,
-    /// Distance in front of the camera, m: along its axis, not along the ray.
+    /// Distance of each sample in front of the camera, m: along its axis, not along the ray.
     pub distances: Vec<f32>,
 }
 
-/// Everything but the camera that a view needs to know.
+/// Inputs of a [`View`] besides the camera and the look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Surroundings {
     bounds: Bounds,
@@ -233,10 +241,11 @@ struct Surroundings {
     /// Values of the first and the last colour.
     span: [f32; 2],
     plane_count: u32,
-    /// Simulated, s.
+    /// Simulated time, s.
     time: f32,
-    /// All bodies, and nearly all of them.
+    /// Box around all bodies.
     bodies: Bounds,
+    /// Box around nearly all bodies.
     bulk: Bounds,
     survey_weight: f32,
     survey_stride: u32,
@@ -249,7 +258,7 @@ pub struct Renderer {
     programs: Programs,
     view: wgpu::Buffer,
     colours: wgpu::Buffer,
-    /// The map that is in `colours`.
+    /// The map that `colours` holds.
     map: ColourMap,
     survey: wgpu::Buffer,
     lines: wgpu::Buffer,
@@ -268,29 +277,28 @@ pub struct Renderer {
     edge_buffer: wgpu::Buffer,
     look_buffer: wgpu::Buffer,
     edge_count: u32,
-    /// The box of each wall that has an end, where it was at the start.
+    /// The box of each wall at the start; `None` for a wall without an end.
     wall_bounds: Vec<Option<Bounds>>,
-    /// The wall of each plane.
+    /// Index of the wall of each plane.
     planes: Vec<u32>,
     triangles: Vec<walls::Triangle>,
-    /// The step in which what triangles say of wear was so.
+    /// Number of steps up to which the wear of `triangles` was summed.
     worn_at: Option<u64>,
-    /// The walls, and how the scene asks to be shown.
     model_walls: Vec<Wall>,
     scene: SceneView,
-    /// The box of the walls that have an end.
+    /// The box around all walls that have an end.
     walls: Option<Bounds>,
-    /// The box of the points of the world that springs hold on to.
+    /// The box around the points of the world that springs are fixed to.
     anchors: Option<Bounds>,
     body_radius: f64,
     cell_size: DVec3,
     origin: DVec3,
-    /// Where the bodies started.
+    /// The box around the bodies at the start.
     start: Bounds,
     bounds: Option<Bounds>,
-    /// Where nearly all of them are.
+    /// The box around nearly all bodies.
     bulk: Option<Bounds>,
-    /// The largest value of what colours mean.
+    /// The largest value that the last survey found.
     most: f32,
     span: colour::Span,
     /// `View::near` of the picture that was drawn last.
@@ -298,18 +306,19 @@ pub struct Renderer {
     /// Bodies that are left out, if a look has asked for that.
     hidden: Option<Hidden>,
     body_count: u32,
-    /// Of what the samples of the picture that was drawn last were made: while that is the same, they are.
+    /// Hash of all that went into the samples of the last picture: while it stays the same, they need not be drawn again.
     drawn: Option<u64>,
-    /// Light and scene of the shadow map, and for how many pictures it has stood.
+    /// The box that the shadow map shows, and the number of pictures for which it has been kept.
     lit: Option<([f64; 5], u32)>,
     /// Whether the last picture left out bodies.
     was_hiding: bool,
-    /// The colours of the last survey, when it ended and how long it took; and whether the state is another one since.
+    /// Meaning of colours in the last survey, when the survey ended, and how long it took.
     surveyed: Option<(ColourBy, Instant, Duration)>,
+    /// Whether the state has changed since the last survey.
     has_moved: bool,
 }
 
-/// Textures in which a picture is made, in samples.
+/// Textures of a picture, with a texel for each sample; `farthest` has one for each tile.
 struct Targets {
     size: [u32; 2],
     things: wgpu::Texture,
@@ -341,13 +350,14 @@ impl Survey {
         slices: [[0; SURVEY_SLICES]; 3],
     };
 
-    /// The box that holds 98 % of the volume of the bodies along each axis. The centres of all bodies lie in `found`
-    /// (m) and were counted in the slices `sliced`; bodies reach out of them by `radius`. Ends that are not far out
-    /// stay.
+    /// The box that holds 98 % of the volume of the bodies along each axis.
+    ///
+    /// The survey found all spheres within `found` (m), and counted their centres in slices of the box `sliced` (m). Spheres
+    /// reach out of their slices by `radius` (m). An end of `found` that is not far out stays.
     fn bulk(&self, found: Bounds, sliced: Bounds, radius: f64) -> Bounds {
-        /// Part of the volume that lies beyond each end.
+        /// Fraction of the volume beyond each end of the bulk.
         const OUT: f64 = 0.01;
-        /// An end is far out if it is farther than this times the length of the rest.
+        /// Distance from the bulk at which an end is far out, over the length of the bulk.
         const FAR: f64 = 0.25;
         let mut bulk = found;
         for (axis, slices) in self.slices.iter().enumerate() {
@@ -390,11 +400,13 @@ struct LineFromCamera {
 }
 
 impl Renderer {
-    /// A renderer of `simulation`, on the device of its engine or, with the CPU engine, on any, for
-    /// targets of the format `output` (without conversion to sRGB: the shader does that).
+    /// Makes a renderer of `simulation` for targets of the format `output`.
+    ///
+    /// `context` must be the device of the simulation's GPU engine; with the CPU engine any device will do. The format must not
+    /// convert to sRGB, because the shader does that.
     ///
     /// # Errors
-    /// If the device cannot draw, or has no memory for what is to be drawn.
+    /// If the device cannot draw, or has no memory for the buffers; or if a shader does not compile.
     pub fn new(
         context: &Context,
         simulation: &Simulation,
@@ -419,7 +431,7 @@ impl Renderer {
             context.queue.write_buffer(&buffer, 0, bytes);
             Ok(buffer)
         };
-        // Storage buffers are scarce, and planes are few.
+        // A uniform buffer, because storage buffers are scarce and planes are few.
         let plane_size = size_of::<walls::Plane>() * MAX_WALLS;
         let plane_buffer = buffer("planes", plane_size, BufferUsages::UNIFORM)?;
         context
@@ -496,10 +508,11 @@ impl Renderer {
         Ok(renderer)
     }
 
-    /// Compiles the shaders anew; if one of them is wrong, those of before stay.
+    /// Compiles the shaders anew. If one of them is wrong, the renderer keeps the old ones.
     ///
     /// # Errors
     /// If one of them is wrong.
+    #[doc(hidden)]
     pub fn reload(&mut self, texts: &Texts) -> Result<()> {
         let scope = self
             .context
@@ -519,8 +532,9 @@ impl Renderer {
         Ok(())
     }
 
-    /// Brings up to date what the renderer knows of the simulation, before a picture: how many bodies there
-    /// are and, with the CPU engine, its copy of the state.
+    /// Updates the renderer to the present state of the simulation; to be called before a picture.
+    ///
+    /// It reads the number of bodies and, with the CPU engine, copies the state to the device.
     ///
     /// # Errors
     /// If the device has no memory for bodies that have come in.
@@ -528,7 +542,9 @@ impl Renderer {
         self.bring_up(simulation, None)
     }
 
-    /// [`Renderer::update`] of what pictures of a look take, and no more. A look that [hides](Look::hides) bodies takes it.
+    /// Does as [`Renderer::update`], but copies only data that pictures of this look read.
+    ///
+    /// A look that [hides](Look::hides) bodies needs this call; otherwise no bodies are left out.
     ///
     /// # Errors
     /// As [`Renderer::update`].
@@ -564,7 +580,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// Bodies that the last picture found in sight, if it looked for them. Waits for the device.
+    /// Number of bodies that the last picture found in sight, if it looked for them. Waits for the device.
     ///
     /// # Errors
     /// If the device is lost.
@@ -575,10 +591,13 @@ impl Renderer {
         hidden.map(count).transpose()
     }
 
-    /// Surveys now and then, as a window does that draws one picture after the other: at once where colours mean something else.
+    /// Surveys now and then, for a window that draws one picture after the other.
+    ///
+    /// It surveys at once if the meaning of colours has changed.
     pub(crate) async fn survey_when_due(&mut self, patience: Patience, look: &Look) -> Result<()> {
-        /// Least time between surveys, and how many times as long as they take that is.
+        /// Least time between surveys.
         const LEAST: Duration = Duration::from_millis(250);
+        /// Least time between surveys, over the time that a survey takes.
         const TIMES: u32 = 20;
         if let Some((colour_by, end, took)) = self.surveyed
             && colour_by == look.colour_by
@@ -589,8 +608,9 @@ impl Renderer {
         self.survey_by(patience, look).await.map(|_| ())
     }
 
-    /// Finds out where the bodies are, and which values there are of what colours mean. Returns the box that holds
-    /// all bodies. Waits for the device.
+    /// Finds the positions of the bodies, and the range of the values that colours show. Waits for the device.
+    ///
+    /// Returns the box around all bodies; with [`Look::hides`] it may be that of a sample of their spheres.
     ///
     /// # Errors
     /// If the device is lost.
@@ -598,11 +618,11 @@ impl Renderer {
         pollster::block_on(self.survey_by(Patience::Block, look))
     }
 
-    /// [`Renderer::survey`] for those who wait as they like.
+    /// [`Renderer::survey`] for a caller that says how to wait.
     pub(crate) async fn survey_by(&mut self, patience: Patience, look: &Look) -> Result<Bounds> {
         let start = Instant::now();
         if self.bounds.is_none() {
-            // To know which box is to be sliced.
+            // The first measurement gives the box that the second one slices.
             self.bounds = Some(self.measure(patience, look).await?.0);
         }
         let sliced = self.bodies();
@@ -615,7 +635,7 @@ impl Renderer {
         } else {
             self.span.follow(top);
         }
-        // They grow at once and shrink late, so that what depends on them does not tremble.
+        // The bounds grow at once and shrink late, so that the camera and the shadow map do not tremble.
         self.bounds = Some(match self.bounds {
             Some(before) if found.radius() > 0.6 * before.radius() => before.union(found),
             _ => found,
@@ -627,10 +647,10 @@ impl Renderer {
         Ok(found)
     }
 
-    /// Runs the survey: the box that holds all bodies, and what was counted.
+    /// Runs the survey; returns the box around all bodies, and the counts.
     async fn measure(&self, patience: Patience, look: &Look) -> Result<(Bounds, Survey)> {
         let context = &self.context;
-        // Of the view, only the cell of the camera, what is sliced and what colours mean are read.
+        // The survey reads of the view only the camera's cell, the sliced box and the meaning of colours.
         let surroundings = self.surroundings(look);
         let camera = Camera {
             target: surroundings.bounds.center(),
@@ -673,21 +693,23 @@ impl Renderer {
         Ok((found, survey))
     }
 
-    /// Where the last survey found bodies, or where they start.
+    /// The box where the last survey found bodies, or where they start.
     fn bodies(&self) -> Bounds {
         self.bounds.unwrap_or(self.start)
     }
 
-    /// Where the bulk of the bodies is, 98 % of their volume, as the last survey found it: those that have flown far
-    /// away are left out.
+    /// The box around the bulk of the bodies, m, as the last survey found it.
+    ///
+    /// It holds 98 % of their volume along each axis, so it leaves out bodies that have flown far away.
     pub fn bulk(&self) -> Bounds {
         self.bulk.unwrap_or(self.bodies())
     }
 
-    /// Bounds that a picture should show: the bulk of the bodies, and of the walls what is near them. A `film` also shows
-    /// where they start.
+    /// The box that a picture should show, m: the bulk of the bodies, and the parts of walls near it.
+    ///
+    /// A `film` also shows where the bodies start.
     pub fn frame(&self, film: bool) -> Bounds {
-        /// Times the size of the bulk that walls are shown around it.
+        /// Distance up to which walls are shown around the bulk, over its size.
         const AROUND: f64 = 3.0;
         let mut shown = self.bulk();
         if let Some(anchors) = self.anchors {
@@ -701,7 +723,7 @@ impl Renderer {
         near.fold(shown, Bounds::union)
     }
 
-    /// Forgets what surveys found so far: the next one starts from nothing.
+    /// Forgets the results of all surveys, so that the next one starts afresh.
     pub fn forget(&mut self) {
         self.bounds = None;
         self.bulk = None;
@@ -709,7 +731,7 @@ impl Renderer {
         self.span = colour::Span::default();
     }
 
-    /// The largest value of what colours mean, as the last survey found it.
+    /// The largest value of the quantity that colours show, as the last survey found it.
     pub fn most(&self) -> f32 {
         self.most
     }
@@ -724,19 +746,20 @@ impl Renderer {
         let top = self.top(look);
         let bottom = look.bottom.unwrap_or(self.span.bottom());
         let below = if top > 0.0 { 0.0 } else { top - 1.0 };
-        // One end that is given may be beyond the other one, which follows.
+        // A given end may lie beyond the other one, which then gives way.
         [if bottom < top { bottom } else { below }, top]
     }
 
-    /// Side of a square of the pattern on planes, m.
+    /// Side of a square of the pattern on planes, m; `None` before the first survey.
     pub fn tile(&self) -> Option<f64> {
         self.bounds.map(view::tile)
     }
 
-    /// Draws a picture of `size` pixels onto `target`, into its upper left corner.
+    /// Draws a picture of `size` (width and height, pixels) into the upper left corner of `target`.
     ///
     /// # Errors
     /// If the picture is larger than the device allows, or the device is lost.
+    #[doc(hidden)]
     pub fn draw(
         &mut self,
         target: &wgpu::TextureView,
@@ -778,7 +801,7 @@ impl Renderer {
             _ => 0,
         };
         let has_shadows = (1..SHADOWS_LAST).contains(&age);
-        // At first it is not known who is in sight, and throws shadows.
+        // The first picture does not know yet which bodies are in sight, so its shadow map must not be kept.
         let is_first = look.hides && !self.was_hiding;
         self.was_hiding = look.hides;
         self.lit = Some((shows, if has_shadows { age } else { 0 })).filter(|_| !is_first);
@@ -796,10 +819,13 @@ impl Renderer {
         Ok(())
     }
 
-    /// Lines that `look` asks for, to be handed to [`Renderer::draw`]; fetches the state for it.
+    /// The lines that `look` asks for, to be handed to [`Renderer::draw`]; `None` if it asks for none.
+    ///
+    /// Fetches the state from the device of the simulation.
     ///
     /// # Errors
-    /// If the device of the simulation is lost.
+    /// If that device is lost.
+    #[doc(hidden)]
     pub fn overlay(
         &self,
         simulation: &mut Simulation,
@@ -809,7 +835,7 @@ impl Renderer {
         pollster::block_on(self.overlay_by(Patience::Block, simulation, camera, look))
     }
 
-    /// [`Renderer::overlay`] for those who wait as they like.
+    /// [`Renderer::overlay`] for a caller that says how to wait.
     pub(crate) async fn overlay_by(
         &self,
         patience: Patience,
@@ -825,25 +851,28 @@ impl Renderer {
         Ok(Overlay::new(state, &model, look, camera, self.body_radius))
     }
 
-    /// How the scene is shown.
+    /// The view of the scene, of which pictures take the looks of walls.
+    #[doc(hidden)]
     pub fn scene(&self) -> &SceneView {
         &self.scene
     }
 
-    /// The model as pictures have it: looks of walls can be changed here.
+    /// The view of the scene, to change the looks of walls.
+    #[doc(hidden)]
     pub fn scene_mut(&mut self) -> &mut SceneView {
         &mut self.scene
     }
 
-    /// Thing at a pixel of the picture that was drawn last. Waits for the device.
+    /// The thing at a pixel of the picture that was drawn last. Waits for the device.
     ///
     /// # Errors
     /// If the device is lost.
+    #[doc(hidden)]
     pub fn thing_at(&self, pixel: [u32; 2], look: &Look) -> Result<Thing> {
         pollster::block_on(self.thing_at_by(Patience::Block, pixel, look))
     }
 
-    /// [`Renderer::thing_at`] for those who wait as they like.
+    /// [`Renderer::thing_at`] for a caller that says how to wait.
     pub(crate) async fn thing_at_by(
         &self,
         patience: Patience,
@@ -871,11 +900,11 @@ impl Renderer {
         Ok(self.thing(thing))
     }
 
-    /// Samples of the picture that was drawn last; `None` before the first. Waits for
-    /// the device.
+    /// The samples of the picture that was drawn last; `None` before the first picture. Waits for the device.
     ///
     /// # Errors
     /// If the device is lost.
+    #[doc(hidden)]
     pub fn layers(&self) -> Result<Option<Layers>> {
         let (Some(targets), Some(near)) = (&self.targets, self.near) else {
             return Ok(None);
@@ -894,7 +923,7 @@ impl Renderer {
         }))
     }
 
-    /// From what `shaders/render/visible.wgsl` writes.
+    /// The thing that a number from `shaders/render/visible.wgsl` stands for.
     fn thing(&self, sample: u32) -> Thing {
         let index = sample & ((1 << 30) - 1);
         match sample >> 30 {
@@ -905,7 +934,7 @@ impl Renderer {
         }
     }
 
-    /// A survey looks at one sphere of so many.
+    /// The number of spheres of which a survey looks at one.
     fn survey_stride(&self, look: &Look) -> u32 {
         match look.hides {
             true => self.sphere_count.div_ceil(MOST_SURVEYED).max(1),
@@ -915,7 +944,7 @@ impl Renderer {
 
     fn surroundings(&self, look: &Look) -> Surroundings {
         let bodies = self.bodies();
-        // What a survey counts, all in all, is less than this: a sum of `u32`.
+        // The counts of a survey are summed in `u32`, so weights are small enough for all spheres together.
         let most = 2_f64.powi(28) / f64::from(self.sphere_count.max(1));
         let volume = self.body_radius.powi(3).max(f64::from(f32::MIN_POSITIVE));
         Surroundings {
@@ -1021,7 +1050,7 @@ impl Renderer {
         }
     }
 
-    /// Draws a picture onto `target`, but for what is `known` from one before.
+    /// Draws a picture onto `target`, except the parts that are `known` from the picture before.
     fn encode(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -1079,13 +1108,13 @@ impl Renderer {
                     ..Default::default()
                 });
                 if label == "resolve" {
-                    // The target may be larger.
+                    // The target may be larger than the picture.
                     let [width, height] = size.map(|side| side as f32);
                     render.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
                 }
                 for (program, draw) in parts {
                     if matches!(draw, Draw::Each(_, 0) | Draw::Each(0, _)) {
-                        // A browser remarks upon that.
+                        // Browsers warn of a draw without vertices or instances.
                         continue;
                     }
                     let bind_group = program.bind(&self.context, &resources);
@@ -1223,37 +1252,37 @@ impl Renderer {
     }
 }
 
-/// Parts of a picture that are as in the one before.
+/// Parts of a picture that are kept from the picture before.
 #[derive(Clone, Copy, PartialEq)]
 enum Known {
     Nothing,
     Shadows,
-    /// All but the pixels that are made of them.
+    /// Everything but the pixels of the target.
     Samples,
 }
 
-/// How much of a program is drawn.
+/// The extent of a draw.
 #[derive(Clone, Copy)]
 enum Draw<'a> {
-    /// So many vertices of so many instances.
+    /// A number of vertices, and a number of instances.
     Each(u32, u32),
-    /// As many as the list of visible spheres has.
+    /// The spheres in the list of those in sight.
     Listed(&'a Hidden),
 }
 
-/// A program, and how much of it is drawn.
+/// A program, and the extent of its draw.
 type Part<'a> = (&'a programs::Program, Draw<'a>);
 
 /// Targets of a pass.
 struct Onto<'a> {
     colour: Option<&'a wgpu::TextureView>,
     depth: Option<wgpu::RenderPassDepthStencilAttachment<'a>>,
-    /// Whether nothing is on the colours yet.
+    /// Whether the pass clears the colours first.
     is_new: bool,
 }
 
 impl<'a> Onto<'a> {
-    /// Colours without depths, on which is nothing yet.
+    /// A colour target that is cleared first, without depths.
     fn new(view: &'a wgpu::TextureView) -> Onto<'a> {
         Onto {
             colour: Some(view),
@@ -1263,7 +1292,7 @@ impl<'a> Onto<'a> {
     }
 }
 
-/// Number of springs and applied forces that are looked at for springs: 0 if there are none.
+/// Number of actions (springs and applied forces) that may be drawn as springs; 0 without springs.
 fn drawn_actions(simulation: &Simulation) -> u32 {
     if simulation.model().forces.springs.is_empty() {
         return 0;
@@ -1271,7 +1300,7 @@ fn drawn_actions(simulation: &Simulation) -> u32 {
     simulation.on_host().actions.len() as u32
 }
 
-/// Depths to be cleared to a value and written, or only compared with.
+/// A depth target that is cleared to a value and written, or with `None` only compared with.
 fn depth(
     view: &wgpu::TextureView,
     clear: Option<f32>,
@@ -1285,7 +1314,7 @@ fn depth(
     }
 }
 
-/// Depths to be cleared to a value, or gone on with; they are written.
+/// A depth target that is written, and with a value cleared to that first.
 fn depth_onto(
     view: &wgpu::TextureView,
     clear: Option<f32>,
@@ -1310,7 +1339,7 @@ fn shadow_map(device: &wgpu::Device, side: u32) -> wgpu::Texture {
     )
 }
 
-/// A texture to draw onto and to read from.
+/// A texture that passes draw onto, and later passes read.
 fn texture(
     device: &wgpu::Device,
     name: &str,
@@ -1334,7 +1363,7 @@ fn texture(
     })
 }
 
-/// The median over the bodies, or without any over the shapes, of the distance of the outermost point, m.
+/// Typical radius of a body, m: the median of the bounding radii of the bodies, or of the shapes if there are no bodies.
 fn body_radius(model: &Model) -> f64 {
     let reach = |shape: usize| {
         let spheres = model.shapes[shape].spheres.iter();
@@ -1350,7 +1379,7 @@ fn body_radius(model: &Model) -> f64 {
     radii.get(radii.len() / 2).copied().unwrap_or(1.0)
 }
 
-/// The box of the points of the world that springs hold on to.
+/// The box around the points of the world that springs are fixed to.
 fn anchors(model: &Model) -> Option<Bounds> {
     let ends = model.forces.springs.iter().flat_map(|spring| spring.ends);
     let points = ends.filter_map(|end| match end {
@@ -1360,7 +1389,7 @@ fn anchors(model: &Model) -> Option<Bounds> {
     points.reduce(Bounds::union)
 }
 
-/// The box of a wall that has an end, where it is at the start.
+/// The box of a wall at the start; `None` for a wall without an end.
 fn bounds_of(wall: &Wall) -> Option<Bounds> {
     if !wall.reach().is_finite() {
         return None;
@@ -1374,7 +1403,8 @@ fn bounds_of(wall: &Wall) -> Option<Bounds> {
         .reduce(Bounds::union)
 }
 
-/// Where the bodies of a model start or come in, with the floor below them: what a film should show.
+/// The box where the bodies of a model start or come in, with the floor below them, m. A film should show all of it.
+#[doc(hidden)]
 pub fn start(model: &Model) -> Bounds {
     let mut bounds: Option<Bounds> = None;
     for body in &model.bodies {

@@ -9,24 +9,26 @@ use crate::model::Model;
 use crate::simulation::network::{Network, Partner};
 use crate::state::State;
 
-/// Arrows are as long as this times the typical radius of a body, where a value is as large as nearly all are at most.
+/// Length of an arrow of the value [`Overlay::top`], in typical radii of a body.
 const LENGTH: f64 = 4.0;
 
-/// Lines, and how to read them.
+/// Lines of a picture, and their scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlay {
     /// Meaning of the lines.
     pub what: Lines,
     /// The lines themselves.
     pub lines: Vec<Line>,
-    /// The value of the last colour of the contact network, N. Of arrows, the value that is `length` long.
+    /// In a contact network, the value of the last colour, N; otherwise the value of an arrow that is `length` long, m/s or N.
     pub top: f32,
-    /// The length of an arrow of the value `top`, m.
+    /// The length of an arrow of the value `top`, m; 0 in a contact network.
     pub length: f64,
 }
 
 impl Overlay {
-    /// Lines that `look` asks for, of a state, all of which is on the host, with the typical radius of a body, m.
+    /// Makes the lines that `look` asks for; `None` if it asks for none.
+    ///
+    /// All of `state` must be on the host. `body_radius` is the typical radius of a body, m.
     pub fn new(
         state: &State,
         model: &Model,
@@ -50,13 +52,13 @@ impl Overlay {
         })
     }
 
-    /// How to read arrows, by the bar of a scale.
+    /// A sentence on the value of an arrow as long as the bar of a scale; `None` for a contact network.
     pub fn arrow_text(&self, scale: &Scale) -> Option<String> {
         if self.what == Lines::Contacts {
             return None;
         }
         let value = f64::from(self.top) * scale.length / self.length;
-        // Two digits are as many as an eye can tell.
+        // The eye cannot tell more than two digits.
         let value: f64 = format!("{value:.1e}").parse().unwrap_or(value);
         let (title, unit) = (self.what.title(), self.what.unit());
         Some(format!(
@@ -65,7 +67,7 @@ impl Overlay {
     }
 }
 
-/// A round value that nearly all are below.
+/// A round value that about 99 % of the values do not exceed; 1 if all are 0.
 fn top(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let high = values.get(values.len().saturating_sub(1 + values.len() / 100));
@@ -75,7 +77,7 @@ fn top(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// An arrow at each body, from its surface on.
+/// An arrow at each body, which starts outside the bounding sphere of the body.
 fn arrows(
     state: &State,
     model: &Model,
@@ -84,9 +86,9 @@ fn arrows(
     is_shown: impl Fn(DVec3) -> bool,
     length: f64,
 ) -> Overlay {
-    /// Shorter arrows, as a part of `length`, are none.
+    /// Least length of an arrow that is drawn, as a fraction of `length`.
     const LEAST: f64 = 0.02;
-    /// Length and width of the head, as parts of the arrow.
+    /// Length and half width of the head, as fractions of the length of the arrow.
     const HEAD: [f64; 2] = [0.25, 0.1];
     let reach: Vec<f64> = model
         .shapes
@@ -128,9 +130,9 @@ fn arrows(
     }
 }
 
-/// From centre to centre of bodies that touch, and from the centre of a body to where it touches a wall.
+/// The contact network: lines between the centres of bodies that touch, and from the centre of a body to its contact with a wall.
 fn contacts(state: &State, look: &Look, is_shown: impl Fn(DVec3) -> bool) -> Overlay {
-    /// Widths of the contacts that bear nothing, and of those of the value `top`.
+    /// Widths of a contact without force, and of one with the force `top`.
     const WIDTHS: [f64; 2] = [0.4, 4.0];
     let network = Network::new(state).contacts;
     let top = top(network.iter().map(|own| own.force.length()).collect());
@@ -142,7 +144,7 @@ fn contacts(state: &State, look: &Look, is_shown: impl Fn(DVec3) -> bool) -> Ove
         let part = (contact.force.length() / top).min(1.0);
         let colour = Vec3::from(map(look.map, part).map(linear));
         let width = (WIDTHS[0] + part * (WIDTHS[1] - WIDTHS[0])) as f32;
-        // Of a periodic box, the image of a body that touches there.
+        // In a periodic box, the image of the body that touches at this point.
         let center = |body: u32| {
             let place = state.position(&state.bodies[body as usize]);
             contact.point + state.nearest(place - contact.point)

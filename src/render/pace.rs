@@ -1,4 +1,4 @@
-//! The part of a picture that is drawn, chosen to keep within a time.
+//! Pace of drawing: the fraction of the samples of a picture that fits into a given time.
 
 #[cfg(not(target_family = "wasm"))]
 use std::panic::resume_unwind;
@@ -14,14 +14,15 @@ use super::Look;
 #[cfg(not(target_family = "wasm"))]
 use crate::model::error::Result;
 
-/// Part of the samples of a picture for which there is time: the drawing time of a software driver grows with their
-/// number.
+/// Fraction of the samples of a picture for which there is time.
+///
+/// It serves software drivers, whose drawing time grows with the number of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     part: f32,
 }
 
-/// Least part of the samples: 1 of 16 pixels.
+/// Least fraction: one sample for 16 pixels.
 const LEAST: f32 = 1.0 / 16.0;
 
 impl Default for Pace {
@@ -31,15 +32,17 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Part of the samples that is drawn.
+    /// Fraction of the samples that are drawn.
     pub fn part(&self) -> f32 {
         self.part
     }
 
-    /// A look as far as there is time for it: first a pixel gets fewer samples, then the light from all around is found by fewer and
-    /// then not at all, and pixels become larger. Bodies that others hide are never drawn.
+    /// Reduces a look to the samples for which there is time.
+    ///
+    /// A pixel gets fewer samples, and ambient light half of its samples. If there are fewer samples than pixels, the picture is
+    /// blurred; with far fewer, the ambient light is the same everywhere. Hidden bodies are always left out.
     pub fn of(&self, look: &Look) -> Look {
-        /// Below this part of the pixels the light from all around is noise.
+        /// Samples of a pixel below which ambient light would be only noise.
         const COARSE: f32 = 0.3;
         let full = look.supersampling.max(1);
         let samples = self.part * (full * full) as f32;
@@ -57,8 +60,10 @@ impl Pace {
         }
     }
 
-    /// Learns from the time of a picture that was to take at most `wanted`. The constant part of the time makes the
-    /// pace settle a little lower; small changes are ignored, so that pictures look alike.
+    /// Adapts to a picture that took the time `took` and should take `wanted`; `full` is [`Look::supersampling`] at full pace.
+    ///
+    /// A part of the time does not depend on the samples, so the pace settles a little lower. Small changes are ignored, so that
+    /// pictures look alike.
     pub fn learn(&mut self, took: Duration, wanted: Duration, full: u32) {
         let factor = wanted.as_secs_f64() / took.as_secs_f64().max(1e-4);
         let least = LEAST / (full * full).max(1) as f32;
@@ -69,8 +74,10 @@ impl Pace {
     }
 }
 
-/// Time from one picture to the next, which steps may fill: sixty pictures a second on a GPU. A software driver shares the cores with
-/// the steps, and draws ten; the rest of 100 ms is for what else a frame takes.
+/// Time for steps between two pictures of a window.
+///
+/// It allows sixty pictures a second on a GPU, and ten on a software driver, which shares the cores with the steps. The rest of
+/// the 16.7 and 100 ms is for the other work of a frame.
 pub fn frame_time(is_software: bool) -> Duration {
     match is_software {
         true => Duration::from_millis(95),
@@ -78,16 +85,20 @@ pub fn frame_time(is_software: bool) -> Duration {
     }
 }
 
-/// Takes `steps` on a thread of their own while `draw` draws. Returns the result of `draw`, and the time of the
-/// steps. `steps` gets a function that tells whether to leave out the next steps, given their time: those that would
-/// end after the picture is drawn and after `latest`.
+/// Runs `steps` on a thread of its own while `draw` draws. Returns the result of `draw`, and the time that `steps` took.
+///
+/// `steps` gets a function that takes the expected time of the next steps and tells whether to stop. It tells so once the
+/// picture is drawn, if these steps would end after `latest`.
+///
+/// # Errors
+/// The error of `steps`, in place of their time.
 #[cfg(not(target_family = "wasm"))]
 pub fn beside<T>(
     steps: impl FnOnce(&dyn Fn(Duration) -> bool) -> Result<()> + Send,
     latest: Instant,
     draw: impl FnOnce() -> T,
 ) -> (T, Result<Duration>) {
-    /// Tells that the picture is drawn, even after a panic; otherwise the steps would never end.
+    /// Sets its flag when dropped, even after a panic in `draw`; otherwise the steps would never end.
     struct Drawn<'a>(&'a AtomicBool);
     impl Drop for Drawn<'_> {
         fn drop(&mut self) {
@@ -116,7 +127,9 @@ pub fn beside<T>(
 mod tests {
     use super::*;
 
-    /// The pace that it settles at where a whole picture takes `pixels` and what is always drawn takes `rest`, ms.
+    /// The pace after 50 pictures, and the time of the last one, ms.
+    ///
+    /// A whole picture takes `pixels` (ms) for its samples and `rest` (ms) for all else.
     fn settled(pixels: f32, rest: f32, look: &Look) -> (Pace, f32) {
         let mut pace = Pace::default();
         let mut took = 0.0;
@@ -137,7 +150,7 @@ mod tests {
         assert!(whole.hides && whole.occlusion_samples == look.occlusion_samples);
         assert_eq!((whole.supersampling, whole.sharpness), (2, 1.0));
 
-        // A quarter of four samples a pixel is one of them.
+        // With a quarter of the four samples, one sample a pixel is left.
         let (pace, took) = settled(130.0, 5.0, &look);
         let hurried = pace.of(&look);
         assert_eq!((hurried.supersampling, hurried.sharpness), (1, 1.0));
@@ -150,7 +163,7 @@ mod tests {
         assert_eq!(coarse.occlusion_samples, 0);
         assert!(took <= 1.56 * 40.0, "{took}");
 
-        // There is an end to it.
+        // The fraction has a lower limit.
         let (pace, _) = settled(1500.0, 100.0, &look);
         assert_eq!(pace.of(&look).sharpness, 0.25);
         let one = Look {

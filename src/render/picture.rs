@@ -12,11 +12,13 @@ use crate::step::gpu::Context;
 pub const PICTURE: TextureFormat = TextureFormat::Rgba8Unorm;
 
 impl Renderer {
-    /// Draws a picture of `size` pixels and brings it to the host. The renderer must have been made
-    /// for the format [`PICTURE`].
+    /// Draws a picture of `size` (width and height, pixels) and copies it to the host.
+    ///
+    /// The renderer must have been made for the format [`PICTURE`].
     ///
     /// # Errors
     /// If the picture is larger than the device allows, or the device is lost.
+    #[doc(hidden)]
     pub fn picture(
         &mut self,
         size: [u32; 2],
@@ -27,7 +29,7 @@ impl Renderer {
         pollster::block_on(self.picture_by(Patience::Block, size, camera, look, lines))
     }
 
-    /// [`Renderer::picture`], asynchronous; a caller that cannot block must have surveyed before.
+    /// [`Renderer::picture`] for a caller that says how to wait. A caller that cannot block must have surveyed before.
     pub(crate) async fn picture_by(
         &mut self,
         patience: Patience,
@@ -56,13 +58,16 @@ impl Renderer {
     }
 }
 
-/// A texture for a picture that comes back to the host.
+/// Makes a texture for a picture that is copied to the host.
 pub(crate) fn target(context: &Context, size: [u32; 2]) -> wgpu::Texture {
     let usage = TextureUsages::COPY_SRC;
     texture(&context.device, "picture", PICTURE, size, usage)
 }
 
-/// Copies a part of a texture whose texels are 4 bytes to the host.
+/// Copies a part of a texture to the host. Its texels must have 4 bytes each.
+///
+/// # Errors
+/// If the device has no memory for the copy, or is lost.
 pub(super) fn read(
     context: &Context,
     texture: &wgpu::Texture,
@@ -74,7 +79,7 @@ pub(super) fn read(
     pollster::block_on(read)
 }
 
-/// [`read`], asynchronous.
+/// [`read`] for a caller that says how to wait.
 pub(super) async fn read_by(
     patience: Patience,
     context: &Context,

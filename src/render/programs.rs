@@ -1,4 +1,4 @@
-//! The shaders of a picture, compiled, with their buffers and textures bound by name.
+//! The compiled shaders of a picture, with their buffers and textures bound by name.
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use wgpu::TextureFormat;
@@ -9,34 +9,34 @@ use crate::step::gpu::Context;
 
 /// Format of the texture with the thing that each sample shows.
 pub(super) const THINGS: TextureFormat = TextureFormat::R32Uint;
-/// Format of the texture with its distance.
+/// Format of the texture with the depth of each sample.
 pub(super) const DEPTH: TextureFormat = TextureFormat::Depth32Float;
-/// Format of the texture with the ambient light that reaches it.
+/// Format of the texture with the ambient light that reaches each sample.
 pub(super) const OCCLUSION: TextureFormat = TextureFormat::R8Unorm;
-/// Format of the texture with the bits of the largest depth in a tile.
+/// Format of the texture with the bits of the depth of the farthest sample of each tile.
 pub(super) const FARTHEST: TextureFormat = TextureFormat::R32Uint;
-/// Format of the texture with its colour, linear.
+/// Format of the texture with the linear colour of each sample.
 pub(super) const COLOUR: TextureFormat = TextureFormat::Rgba16Float;
 
-/// A buffer, texture or sampler by the name that shaders have for it.
+/// Function from the name of a variable in a shader to its buffer, texture or sampler.
 pub(super) type Resources<'a> = dyn Fn(&str) -> Option<wgpu::BindingResource<'a>> + 'a;
 
 /// Binding and name of each variable that an entry point uses.
 type Variables = Vec<(u32, String)>;
 
-/// A part of a picture that is drawn.
+/// A part of a picture that a render pass draws.
 pub(super) struct Program {
     pub pipeline: wgpu::RenderPipeline,
     variables: Variables,
 }
 
-/// A part that is computed.
+/// A part of a picture that a compute pass computes.
 pub(super) struct Computation {
     pub pipeline: wgpu::ComputePipeline,
     variables: Variables,
 }
 
-/// All of them.
+/// All programs of a picture.
 pub(super) struct Programs {
     pub survey: Computation,
     pub hidden_before: Computation,
@@ -68,11 +68,11 @@ struct Shader {
     compiled: wgpu::ShaderModule,
 }
 
-/// A texture that a program draws onto.
+/// Settings of how a program draws, and onto what.
 #[derive(Clone, Copy)]
 struct Target {
     colour: Option<TextureFormat>,
-    /// Whether there are depths, and what they are compared by; reversed depths are written, too.
+    /// Comparison of depths, if there are any, and whether depths are written.
     depth: Option<(wgpu::CompareFunction, bool)>,
     topology: wgpu::PrimitiveTopology,
     /// Whether colours are blended over those already there.
@@ -119,7 +119,7 @@ impl Programs {
             ..line
         };
         let (glass, hidden) = (shader("glass")?, shader("hidden")?);
-        // Of the balls, all corners are those of one draw.
+        // All balls are one draw of three corners each, not an instance each.
         let (things, casts) = (each(strip), each(shadows));
         Ok(Programs {
             survey: shader("survey")?.computation(context, "survey_spheres")?,
@@ -216,7 +216,7 @@ impl Shader {
         })
     }
 
-    /// Variables that any of some entry points use.
+    /// The variables that at least one of the entry points uses.
     fn variables(&self, entry_points: &[&str]) -> Result<Variables> {
         let mut places = Vec::new();
         for wanted in entry_points {
@@ -258,7 +258,7 @@ impl Shader {
         })
     }
 
-    /// A program of the entry points for vertices and for fragments.
+    /// A program of two entry points, for vertices and for fragments.
     fn program(
         &self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! The WGSL of pictures.
+//! The shaders of pictures, in WGSL.
 
 use std::io;
 
@@ -46,7 +46,7 @@ const FILES: [(&str, &str); 17] = [
     ),
 ];
 
-/// The shaders of a picture, in the order in which they run.
+/// Names of the shaders of a picture, in the order in which they run.
 pub const NAMES: [&str; 11] = [
     "survey",
     "shadow",
@@ -61,30 +61,30 @@ pub const NAMES: [&str; 11] = [
     "resolve",
 ];
 
-/// Straight pieces of which a spring is drawn.
+/// Number of straight pieces in the drawing of a spring.
 pub(crate) const SPRING_PIECES: u32 = 18;
 
-/// Side of the tiles in which hidden bodies are looked for, samples: a few distant bodies fit into one.
+/// Side of the tiles in which the shader `hidden` compares depths, samples.
 pub(super) const TILE: u32 = 2;
 
-/// Parts of the box of the bodies, along each axis, in which a survey counts them.
+/// Number of slices of the box around the bodies, along each axis, in which a survey counts them.
 pub(super) const SURVEY_SLICES: usize = 256;
 
-/// Where the texts of the shaders come from.
+/// Source of the texts of the shaders.
 #[derive(Clone, Debug, Default)]
 pub enum Texts {
-    /// From the program itself.
+    /// The texts that the program was built with.
     #[default]
     BuiltIn,
-    /// From files read while the program runs: the texts of `shaders/render/`, by their names.
+    /// Texts read while the program runs: the names of files of `shaders/render/` without their ending, and their texts.
     Read(Vec<(String, String)>),
 }
 
 impl Texts {
-    /// The texts as they now stand in the directory `shaders/render/` of a checkout.
+    /// Reads the texts from the directory `shaders/render/` of a checkout.
     ///
     /// # Errors
-    /// If one of them cannot be read, or the first line of a shader does not import what there is.
+    /// If a file cannot be read, or the first line of a shader imports something that does not exist.
     pub fn read(directory: &std::path::Path) -> io::Result<Texts> {
         let read = |(name, _): &(&str, &str)| {
             let text = std::fs::read_to_string(directory.join(format!("{name}.wgsl")))?;
@@ -114,7 +114,7 @@ impl Texts {
         text.unwrap_or_else(|| panic!("shaders/render/{name}.wgsl does not exist"))
     }
 
-    /// The complete WGSL of a shader: one of [`NAMES`].
+    /// The complete WGSL of a shader, whose name is one of [`NAMES`].
     ///
     /// # Panics
     /// If there is no such shader, or it does not start with `// import: ` and names.
@@ -130,7 +130,10 @@ impl Texts {
     }
 }
 
-/// Whether a shader's first line imports what there is.
+/// Checks that everything that a shader's first line imports exists.
+///
+/// # Errors
+/// A sentence with the file, what was found and what was expected.
 fn check_imports(name: &str, text: &str) -> Result<(), String> {
     let first = text.lines().next().unwrap_or_default();
     let wrong = |found: &str, expected: &str| {

@@ -1,4 +1,4 @@
-//! The buffers that pictures read: those of the simulation, or copies of the host's.
+//! The buffers that pictures read: those of the GPU engine, or copies of the state on the host.
 
 use bytemuck::cast_slice;
 use encase::UniformBuffer;
@@ -11,7 +11,7 @@ use crate::simulation::Simulation;
 use crate::state::{Field, State, quantities};
 use crate::step::gpu::{Context, GpuEngine};
 
-/// Fields of the state that pictures read.
+/// The fields of the state that pictures read.
 fn read() -> impl Iterator<Item = Field> {
     let fields = [
         Field::Properties,
@@ -26,7 +26,7 @@ fn read() -> impl Iterator<Item = Field> {
     fields.into_iter().chain(quantities::BUFFERS)
 }
 
-/// Size of a buffer that has nothing in it yet, bytes: more than any element takes.
+/// Least size of a buffer, bytes: more than one element of any field.
 const LEAST: u64 = 256;
 
 /// The buffers that pictures read.
@@ -34,13 +34,13 @@ pub(super) struct Source {
     params: wgpu::Buffer,
     /// A buffer for each field that pictures [read].
     fields: Vec<(Field, wgpu::Buffer)>,
-    /// Whether they belong to the engine and need no upload.
+    /// Whether the buffers belong to the engine and need no upload.
     shared: bool,
     /// Hash of each buffer's last upload, the parameters first.
     copied: Vec<Option<u64>>,
 }
 
-/// A hash of what pictures read of a field, which is the bytes of it; of spheres, their bodies alone.
+/// A hash of the data of a field that pictures read: its bytes, or for spheres the ids of the bodies.
 fn hash(state: &State, field: Field) -> u64 {
     if field != Field::Spheres {
         return xxh3_64(state.bytes(field));
@@ -49,15 +49,17 @@ fn hash(state: &State, field: Field) -> u64 {
     xxh3_64(cast_slice(&bodies.collect::<Vec<u64>>()))
 }
 
-/// Whether pictures of a look read a field. Loads are many, and few colours mean them.
+/// Whether pictures of a look read a field. Loads take many bytes, and only some meanings of colours need them.
 fn is_read(field: Field, look: &Look) -> bool {
     let of_loads = [ColourBy::Force, ColourBy::Overlap, ColourBy::Contacts];
     field != Field::SphereLoads || of_loads.contains(&look.colour_by)
 }
 
 impl Source {
-    /// The buffers of a simulation on `context`: those of its engine where that is the GPU's, else new
-    /// ones for [`Source::update`] to fill.
+    /// The buffers of a simulation: those of its GPU engine, or new ones on `context` for [`Source::update`] to fill.
+    ///
+    /// # Errors
+    /// If the device has no memory for them.
     pub fn new(context: &Context, simulation: &Simulation) -> Result<Source> {
         match simulation.gpu() {
             Some(engine) => Ok(Source::of_engine(engine)),
@@ -67,7 +69,7 @@ impl Source {
 
     fn of_engine(engine: &GpuEngine) -> Source {
         Source {
-            // A clone is another handle of the same buffer.
+            // A clone is another handle to the same buffer.
             params: engine.params_buffer().clone(),
             fields: read()
                 .map(|field| (field, engine.buffer(field).clone()))
@@ -100,8 +102,13 @@ impl Source {
         context.create_buffer(field.name(), size.max(LEAST), usage)
     }
 
-    /// Updates the copies, if these are copies, as far as a look reads them. New bodies may need larger buffers, or
-    /// may have made the engine replace its own. Returns whether any buffer has been replaced.
+    /// Updates the buffers to the present state, or the part of it that a look reads. Returns whether anything may have changed.
+    ///
+    /// Copies are uploaded, into larger buffers if new bodies need them. With a GPU engine its present buffers are taken,
+    /// because it may have replaced them.
+    ///
+    /// # Errors
+    /// If the device has no memory for a larger buffer.
     pub fn update(
         &mut self,
         context: &Context,
@@ -114,7 +121,7 @@ impl Source {
         }
         let state = simulation.on_host();
         let params = uniform(&state.params);
-        // Hashing data costs less than copying them again.
+        // Hashing data costs less than uploading them again.
         let mut replace = |index: usize, hash: u64| self.copied[index].replace(hash) != Some(hash);
         let mut has_changed = replace(0, xxh3_64(&params));
         if has_changed {
@@ -148,7 +155,7 @@ impl Source {
     }
 }
 
-/// A value as a uniform buffer holds it.
+/// The bytes of a value in a uniform buffer.
 pub(super) fn uniform<T: encase::ShaderType + encase::internal::WriteInto>(value: &T) -> Vec<u8> {
     let mut buffer = UniformBuffer::new(Vec::new());
     buffer.write(value).expect("a vector grows to any size");

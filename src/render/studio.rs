@@ -16,15 +16,16 @@ use crate::step::gpu::{Adapter, Context};
 pub struct Shot {
     /// Width and height, pixels.
     pub size: [u32; 2],
-    /// Meaning of colours; `None` is as the scene says, as in all that follows.
+    /// Meaning of colours; `None` takes that of the scene, as for most fields below.
     pub colour_by: Option<ColourBy>,
-    /// The values of the first and of the last colour of the map; without any, they follow the values that there are.
+    /// The values of the first and of the last colour of the map. If the scene gives none either, or `colour_by` changes the
+    /// meaning of colours, they follow the values of the bodies.
     pub range: Option<[f32; 2]>,
-    /// The value of the last colour alone, where there is no `range`.
+    /// The value of the last colour alone, if there is no `range`.
     pub top: Option<f32>,
-    /// The colours from the first to the last.
+    /// Colour map.
     pub map: Option<ColourMap>,
-    /// Where bodies and walls are cut.
+    /// Clipping plane, at which bodies and walls are cut.
     pub clip: Option<Clip>,
     /// Background of the picture.
     pub background: Option<Background>,
@@ -32,18 +33,18 @@ pub struct Shot {
     pub ground: Option<Ground>,
     /// Vectors or contacts that are drawn as lines.
     pub lines: Option<Lines>,
-    /// Unit vector that points up; without any, it points against gravity.
+    /// Unit vector that points up; if the scene gives none either, it points against gravity.
     pub up: Option<DVec3>,
-    /// Degrees around the scene, degrees above it, and how many times nearer than from where it fills the picture;
-    /// without any, 30, 20 and 1.
+    /// Degrees around the scene, degrees above it, and a zoom: 1 fills the picture with the scene, 2 looks from half the
+    /// distance. If the scene gives none either, they are 30, 20 and 1.
     pub camera: Option<[f64; 3]>,
-    /// The point from which to look instead of that, m.
+    /// The point from which to look, m; it takes the place of `camera`.
     pub eye: Option<DVec3>,
-    /// The point to look at instead of the middle of the scene, m.
+    /// The point to look at, m; if the scene gives none either, it is the middle of the scene.
     pub target: Option<DVec3>,
     /// Samples of a pixel along each side, from 1 to [`MOST_SAMPLES`](super::MOST_SAMPLES).
     pub samples: u32,
-    /// Whether there is neither a legend nor the time.
+    /// Whether the picture has neither a legend nor a scale nor the time.
     pub plain: bool,
 }
 
@@ -70,13 +71,13 @@ impl Default for Shot {
 }
 
 impl Shot {
-    /// How the picture looks.
+    /// The look of the picture.
     fn look(&self, model: &Model) -> Look {
         let scene = Look::of(&model.view);
         let [bottom, top] = match self.range {
             Some(range) => range.map(Some),
             None if self.top.is_some() => [None, self.top],
-            // The range of the scene is that of what its colours mean.
+            // The range of the scene belongs to the quantity that its colours show.
             None if self.colour_by.is_some_and(|by| by != scene.colour_by) => [None; 2],
             None => [scene.bottom, scene.top],
         };
@@ -94,7 +95,10 @@ impl Shot {
         }
     }
 
-    /// The camera of a picture that shows the box `shown`.
+    /// The camera of a picture that shows the box `shown` (m).
+    ///
+    /// # Errors
+    /// If the camera would look from the point that it looks at.
     fn camera(&self, model: &Model, shown: Bounds) -> Result<Camera> {
         let scene = &model.view;
         let zenith = self.up.unwrap_or(model.up());
@@ -109,7 +113,7 @@ impl Shot {
         camera.fit(shown, width / height);
         camera.distance /= zoom;
         camera.target = self.target.or(scene.target).unwrap_or(camera.target);
-        // Angles that are given are not those of the point that the scene looks from.
+        // Given angles take the place of the point from which the scene looks.
         let of_scene = scene.eye.filter(|_| self.camera.is_none());
         match self.eye.or(of_scene) {
             None => Ok(camera),
@@ -121,22 +125,23 @@ impl Shot {
     }
 }
 
-/// Everything needed for pictures of a simulation.
+/// Renderer, camera and look for complete pictures of a simulation.
 pub struct Studio {
     renderer: Renderer,
     camera: Camera,
     look: Look,
     size: [u32; 2],
-    /// Draws the legend and the time; `None` leaves them out.
+    /// Draws the legend, the scale and the time; `None` leaves them out.
     writer: Option<Writer>,
 }
 
 impl Studio {
-    /// The device for pictures of `simulation`: that of its engine or, with an engine on the CPU, the adapter that
-    /// `wanted` names, or the best there is.
+    /// Opens a device for pictures of `simulation`.
+    ///
+    /// It is the device of a GPU engine. With the CPU engine it is the adapter that `wanted` names, or else the best one.
     ///
     /// # Errors
-    /// If there is none, or it refuses to open.
+    /// If there is no such adapter, or it cannot be opened.
     pub fn device(simulation: &Simulation, wanted: Option<&str>) -> Result<Context> {
         match simulation.gpu() {
             Some(engine) => Ok(engine.context().clone()),
@@ -144,11 +149,12 @@ impl Studio {
         }
     }
 
-    /// Sets up for pictures of `simulation` on a [device](Studio::device). A single picture is framed by the present
-    /// positions of the bodies, a film also by those at the start.
+    /// Sets up a studio for pictures of `simulation` on a [device](Studio::device).
+    ///
+    /// A single picture is framed by the present positions of the bodies, a film also by those at the start.
     ///
     /// # Errors
-    /// If the device cannot draw, or has no memory; if the shot is from the point that it looks at.
+    /// If the device cannot draw, has no memory or is lost; or if the shot is from the point that it looks at.
     pub fn new(
         shot: &Shot,
         simulation: &Simulation,
@@ -170,7 +176,7 @@ impl Studio {
         })
     }
 
-    /// A picture of the present state.
+    /// Draws a picture of the present state.
     ///
     /// # Errors
     /// If the picture is larger than the device allows, or the device is lost.

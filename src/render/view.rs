@@ -9,50 +9,51 @@ use crate::math::wgsl::shared_structs;
 use crate::model::view::{Background, Ground};
 
 shared_structs! {
-    /// A picture, as its shaders know it. Places are relative to the camera, along the axes of the world.
+    /// Parameters of a picture in its shaders. Places are relative to the camera, along the axes of the world.
+    #[doc(hidden)]
     #[derive(Clone, Copy, Debug, PartialEq, encase::ShaderType)]
     pub struct View {
         /// Cell of the camera.
         pub camera_cell: IVec3,
-        /// Distance of the nearest thing that is drawn, m; the depth of what is z in front is near / z.
+        /// Distance of the nearest thing that is drawn, m. A thing at the distance z in front has the depth near / z.
         pub near: f32,
-        /// The camera within that cell, m.
+        /// Position of the camera in its cell, m.
         pub camera_offset: Vec3,
-        /// Samples of a pixel along each side; 0 where pixels are drawn that are larger than those of the picture.
+        /// Samples of a pixel along each side; 0 if the picture has fewer samples than pixels.
         pub supersampling: u32,
-        /// Where the camera looks: a unit vector.
+        /// Unit vector along the camera's line of sight.
         pub forward: Vec3,
-        /// Index of the body that is picked, or one that there is not.
+        /// Index of the body that is picked; an index beyond all bodies if none is.
         pub picked: u32,
-        /// From the centre of the picture to its right edge, where it is 1 in front.
+        /// Vector from the middle of the picture to its right edge, in a plane at the distance 1 from the camera.
         pub right: Vec3,
         /// Meaning of colours; see [`ColourBy`](super::ColourBy).
         pub colour_by: u32,
-        /// Vector from the middle of the picture to its upper edge.
+        /// Vector from the middle of the picture to its upper edge, in the same plane.
         pub up: Vec3,
         /// The value of the last colour of the map.
         pub top: f32,
-        /// Where the light comes from: a unit vector.
+        /// Unit vector towards the light.
         pub to_light: Vec3,
         /// Half the side of the box that the shadow map shows, m.
         pub shadow_radius: f32,
-        /// Unit vector across the light, to the right of its shadow map.
+        /// Unit vector to the right in the shadow map.
         pub light_right: Vec3,
-        /// Depth of that box, m.
+        /// Half the depth of the box that the shadow map shows, m.
         pub shadow_depth: f32,
-        /// Unit vector across the light, up in its shadow map.
+        /// Unit vector that points up in the shadow map.
         pub light_up: Vec3,
         /// Distance within which surfaces shade each other from ambient light, m.
         pub occlusion_radius: f32,
-        /// Centre of that box, m.
+        /// Centre of the box that the shadow map shows, m.
         pub shadow_center: Vec3,
-        /// Side of a square of the pattern on planes, m; 0 for none.
+        /// Side of a square of the pattern on planes, m; 0 for no pattern.
         pub tile: f32,
-        /// A corner of the box that holds all bodies, m.
+        /// Corner with the smallest coordinates of the box around all bodies and all walls that have an end, m.
         pub box_min: Vec3,
         /// Half the diagonal of that box, m.
         pub scene_radius: f32,
-        /// Its opposite corner, m.
+        /// Corner of that box with the largest coordinates, m.
         pub box_max: Vec3,
         /// Width of a line, pixels.
         pub line_width: f32,
@@ -64,37 +65,37 @@ shared_structs! {
         pub time: f32,
         /// The value of the first colour of the map.
         pub bottom: f32,
-        /// Factor from 4/3 pi r³ to the count of a sphere in a survey, 1/m³.
+        /// Factor from the cubed radius of a sphere to its weight in a survey, 1/m³.
         pub survey_weight: f32,
-        /// Where they are, how many of these a pixel of the picture is wide.
+        /// Fraction of the pixels along each side that are drawn; see [`Look::sharpness`](super::Look::sharpness).
         pub sharpness: f32,
-        /// Samples by which the light from all around is found; without any, it is taken to be the same everywhere.
+        /// Number of samples of the ambient light around each point; with 0 the ambient light is the same everywhere.
         pub occlusion_samples: u32,
-        /// A survey samples one sphere of so many.
+        /// The number of spheres of which a survey looks at one.
         pub survey_stride: u32,
         /// Unit vector that points up.
         pub zenith: Vec3,
         /// The middle of the bulk of the bodies, m.
         pub bodies_center: Vec3,
-        /// A corner of the box that held all bodies at the last survey, m.
+        /// Corner with the smallest coordinates of the box that held all bodies at the last survey, m.
         pub bodies_min: Vec3,
         /// The sides of that box, m.
         pub bodies_size: Vec3,
-        /// Where bodies and walls are cut: a unit vector to what is cut away, and how far along it that starts, m.
+        /// Clipping plane: a unit vector towards the part that is cut away, and the distance along it to the plane, m.
         pub clip: Vec4,
-        /// Background: linear red, green and blue, times how much it hides, and that; less than 0 is a sky.
+        /// Background: linear red, green and blue, each times the opacity, and the opacity; an opacity below 0 means a sky.
         pub background: Vec4,
     }
 }
 
-/// Direction of the sun, seen from the scene, where y is up.
+/// Direction towards the sun if y is up; of any length.
 const TO_LIGHT: DVec3 = DVec3::new(0.35, 0.85, 0.4);
 
-/// The shadow map covers at most this many times the distance from the camera to its target.
+/// Largest half side of the shadow map's box, over the distance from the camera to its target.
 const SHADOW_REACH: f64 = 2.0;
 
 impl View {
-    /// A picture of `size` samples.
+    /// The parameters of a picture of `size` samples, with a shadow map of `shadow_size` texels along each side.
     pub(super) fn new(
         camera: &Camera,
         look: &Look,
@@ -129,7 +130,7 @@ impl View {
         };
         View {
             camera_cell: cells.as_ivec3(),
-            // Small against all there is; with reversed depths, nothing is lost by it.
+            // Reversed depths lose no precision to a near plane that is so close.
             near: (1e-3 * bounds.radius().min(camera.distance)).max(1e-6) as f32,
             camera_offset: camera_offset.as_vec3(),
             supersampling: if look.is_blurred() {
@@ -181,11 +182,12 @@ impl View {
 }
 
 /// Side of a square of the pattern on planes, m: 1, 2 or 5 times a power of ten.
+#[doc(hidden)]
 pub fn tile(bounds: Bounds) -> f64 {
     f64::from(round_up(0.15 * bounds.radius() as f32))
 }
 
-/// The box that the shadow map of a picture shows.
+/// The box that the shadow map of a picture shows: its centre, half its side and half its depth, m.
 pub(super) fn lit(camera: &Camera, surroundings: &Surroundings, shadow_size: u32) -> [f64; 5] {
     let Shadow {
         center,
@@ -196,7 +198,7 @@ pub(super) fn lit(camera: &Camera, surroundings: &Surroundings, shadow_size: u32
     [center.x, center.y, center.z, radius, depth]
 }
 
-/// The box that the shadow map shows.
+/// The box that the shadow map shows, and its axes.
 struct Shadow {
     to_light: DVec3,
     right: DVec3,
@@ -218,7 +220,7 @@ impl Shadow {
         } else {
             bounds.center()
         };
-        // By whole texels only, so that the edges of shadows stay where they are.
+        // The box moves by whole texels only, so that the edges of shadows stay where they are.
         let texel = 2.0 * radius / f64::from(size);
         let snap = |axis: DVec3| {
             let place = center.dot(axis);

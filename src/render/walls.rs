@@ -1,4 +1,4 @@
-//! Geometry of walls for the shaders, in the frames of the walls, so that it holds for a whole run.
+//! Geometry of walls for the shaders. It is in the frames of the walls, so it holds for a whole run.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, Vec3, Vec4};
@@ -9,11 +9,10 @@ use crate::model::view::SceneView;
 use crate::model::wall::{Shape, Side, Wall};
 use crate::state::layout::{BACK, BOTH_SIDES, FRONT, MAX_WALLS};
 
-/// Pieces of a circle.
+/// Number of straight pieces in the drawing of a circle.
 const FINENESS: u32 = 96;
 
-/// Normals of triangles that meet at less than this angle (its cosine) are blended at their edge, as on a round
-/// surface.
+/// Cosine of the largest angle between two triangles whose normals are blended where they meet, as on a round surface.
 const ROUND: f64 = 0.8;
 
 /// An infinite plane: `Plane` in `shaders/render/wall.wgsl`.
@@ -30,14 +29,15 @@ pub(super) struct Plane {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(super) struct Triangle {
-    /// Corners in the frame of the wall, from its anchor, m, anticlockwise seen from the front; beside the first the index
-    /// of the wall, beside the second the side that bodies touch.
+    /// Corners `a`, `b` and `c` in the frame of the wall, from its anchor, m; anticlockwise seen from the front.
     pub a: Vec3,
+    /// Index of the wall.
     pub wall: u32,
     pub b: Vec3,
+    /// Side that bodies touch.
     pub side: u32,
     pub c: Vec3,
-    /// Depth of wear over the largest depth.
+    /// Depth of wear over the largest depth of any wall.
     pub worn: f32,
     /// Unit normals at the corners.
     pub normal_a: Vec3,
@@ -52,21 +52,22 @@ pub(super) struct Triangle {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(super) struct Edge {
-    /// Ends in the frame of the wall, from its anchor, m; beside the first the index of the wall, beside the second the
-    /// side that bodies touch.
+    /// Ends `a` and `b` in the frame of the wall, from its anchor, m.
     pub a: Vec3,
+    /// Index of the wall.
     pub wall: u32,
     pub b: Vec3,
+    /// Side that bodies touch.
     pub side: u32,
-    /// Unit normals of the triangles that meet there: twice the same where there is only one.
+    /// Unit normals `first` and `last` of the triangles that meet at the edge; both are the same if there is only one triangle.
     pub first: Vec3,
-    /// 1 where it is to be seen from everywhere, and not only where it is part of an outline.
+    /// 1 if the edge is always drawn, 0 if only as part of an outline.
     pub is_sharp: u32,
     pub last: Vec3,
     pub _pad0: u32,
 }
 
-/// Edges at which triangles meet at less than this angle (its cosine) are seen where they are part of an outline only.
+/// Cosine of the largest angle between two triangles whose edge is drawn only as part of an outline.
 const SHARP: f64 = 0.9;
 
 /// The edges of triangles, each once.
@@ -113,11 +114,19 @@ pub(super) fn edges(triangles: &[Triangle]) -> Vec<Edge> {
     edges
 }
 
-/// Default colours of walls, sRGB: of planes, and of all others.
+/// Default colours of planes and of all other walls, sRGB.
 const COLOURS: [[u8; 3]; 2] = [[179, 179, 177], [170, 181, 193]];
 
-/// Colour of each wall, linear, and a code for its opacity: 0 for a wall that is not drawn, up to 1 for glass of that
-/// opacity, 2 for an opaque one; 1 if the scene says nothing, and -1 for a wall that bodies are in.
+/// Linear colour of each wall, and a code for its opacity; `MAX_WALLS` of them.
+///
+/// `drawn_as` in `shaders/render/wall.wgsl` reads the code:
+///
+/// - 0: the wall is not drawn.
+/// - Between 0 and 1: the wall is glass of that opacity.
+/// - 2: the wall is opaque from everywhere, since the scene gives it the opacity 1.
+/// - 1: the scene gives no opacity. The wall is opaque from the sides that bodies touch, and faint glass from others.
+/// - -1: the scene gives no opacity, and the wall is a vessel. It is drawn as with 1, but the part between its bodies and the
+///   viewer is faint glass, too.
 pub(super) fn wall_looks(walls: &[Wall], view: &SceneView, is_vessel: &[bool]) -> Vec<Vec4> {
     let look = |(index, wall): (usize, &Wall)| {
         let look = view.wall(index);
@@ -140,10 +149,10 @@ pub(super) fn wall_looks(walls: &[Wall], view: &SceneView, is_vessel: &[bool]) -
     looks
 }
 
-/// Part of the box of the bodies that a wall reaches around which is a vessel.
+/// Least fraction of the box around the bodies that lies in the box of a vessel.
 const HELD: f64 = 0.5;
 
-/// Whether the bulk of the bodies, m, is in the box of a wall.
+/// Whether a wall is a vessel: its box holds more than half of the box `bodies` around the bulk of the bodies, m.
 pub(super) fn holds(wall: Bounds, bodies: Bounds) -> bool {
     let common = wall.max.min(bodies.max) - wall.min.max(bodies.min);
     let whole = (bodies.max - bodies.min).max(DVec3::splat(1e-300));
@@ -162,8 +171,10 @@ pub(super) fn planes(walls: &[Wall]) -> Vec<Plane> {
     walls.iter().enumerate().filter_map(plane).collect()
 }
 
-/// The surfaces of the others, from the anchors (m, in the frames of the walls) on, which is where the
-/// state says that walls are; what has no end goes as far as the bodies, and a little further.
+/// The triangles of all walls that are not planes.
+///
+/// Corners are relative to the anchors (m, in the frames of the walls), because the state has the positions of the anchors. A
+/// wall without an end reaches a little beyond the bodies.
 pub(super) fn triangles(walls: &[Wall], anchors: &[DVec3], bodies: Bounds) -> Vec<Triangle> {
     let mut triangles = Vec::new();
     for (index, wall) in walls.iter().enumerate() {
@@ -201,7 +212,7 @@ pub(super) fn triangles(walls: &[Wall], anchors: &[DVec3], bodies: Bounds) -> Ve
     triangles
 }
 
-/// Sets the wear depths of triangles from the volumes (m³) that each triangle has lost.
+/// Sets the relative depth of wear of triangles from the volumes (m³) that the triangles of each wall have lost.
 pub(super) fn wear(triangles: &mut [Triangle], walls: &[Wall], volumes: &[Vec<f64>]) {
     let depths: Vec<Vec<f64>> = walls
         .iter()
@@ -210,7 +221,7 @@ pub(super) fn wear(triangles: &mut [Triangle], walls: &[Wall], volumes: &[Vec<f6
         .collect();
     let deepest = depths.iter().flatten().copied();
     let deepest = deepest.fold(f64::MIN_POSITIVE, f64::max);
-    // They stand wall by wall, in the order of the mesh.
+    // The triangles of a wall stand together, in the order of its mesh.
     let mut next = vec![0; walls.len()];
     for triangle in triangles {
         let wall = triangle.wall as usize;
@@ -221,9 +232,9 @@ pub(super) fn wear(triangles: &mut [Triangle], walls: &[Wall], volumes: &[Vec<f6
     }
 }
 
-/// The normals at the corners of triangles.
+/// Unit normals at the corners of triangles, smooth across round surfaces.
 fn normals(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Vec<[DVec3; 3]> {
-    // Vertices at the same place are one, as those at the pole of a sphere.
+    // Vertices at the same place count as one, such as those at the pole of a sphere.
     let mut places = std::collections::HashMap::new();
     let place = |vertex: &DVec3| vertex.as_vec3().to_array().map(|x| (x + 0.0).to_bits());
     let mut own = Vec::with_capacity(triangles.len());
@@ -305,7 +316,7 @@ mod tests {
             let own = all.iter().filter(|triangle| triangle.wall == wall);
             own.map(|triangle| triangle.worn).collect()
         };
-        // The same volume of four times the area is a quarter as deep.
+        // The same volume on four times the area is a quarter as deep.
         assert_eq!([worn(1), worn(2)], [vec![0.0, 0.5], vec![0.25, 1.0]]);
         assert!(worn(0).iter().all(|&worn| worn == 0.0));
     }

@@ -135,6 +135,7 @@ pub fn rayleigh_time(radius: f64, density: f64, modulus: f64, poisson_ratio: f64
 
 /// The least mass that a push along the normal of a contact can meet, kg, since it turns the body too:
 /// 1/m_c = 1/m + max (c x n) I⁻¹ (c x n) over the centres c of the spheres and all directions n.
+#[doc(hidden)]
 pub fn contact_mass(clump: &Clump) -> f64 {
     let turning = clump
         .spheres
@@ -147,6 +148,7 @@ pub fn contact_mass(clump: &Clump) -> f64 {
 /// 1/m_t = 1/m + max (p x f) I⁻¹ (p x f) over the points p of the surfaces of the spheres and all
 /// directions f. With p = c + r n, the root of that form is at most that of the form of c, plus r over
 /// the root of the least moment of inertia; both are equal for a single sphere.
+#[doc(hidden)]
 pub fn shear_mass(clump: &Clump) -> f64 {
     let easiest = clump.inertia.min_element();
     let turning = clump.spheres.iter().map(|sphere| {

@@ -588,7 +588,7 @@ pub struct Material {
     /// Density, kg/m³.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub density: f64,
-    /// Coefficient of restitution: speed after a head-on contact over the speed before it, 0 to 1.
+    /// Coefficient of restitution: speed after a head-on collision over the speed before it, 0 to 1.
     ///
     /// It sets the damping ratio of the dashpot, zeta = -ln e / sqrt(pi² + ln² e); 0 is taken as
     /// critical damping, zeta = 1.

@@ -22,6 +22,7 @@ fn vector(vector: &format::Vector) -> DVec3 {
 
 impl format::Measure {
     /// The measures of each moment of a run of `model`.
+    #[doc(hidden)]
     pub fn plan(&self, model: &Model) -> Plan {
         Plan {
             mixing: self.mixing.as_ref().map(|mixing| MixingPlan {

@@ -10,6 +10,7 @@ use crate::model::{ModelBody, Shared};
 ///
 /// A page of a browser finds it beside the thread that draws, which [`parse_placed`](super::parse_placed) then spares the
 /// search. It travels as numbers.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
     pub(super) bodies: Shared<ModelBody>,

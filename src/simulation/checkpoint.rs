@@ -55,6 +55,7 @@ const VERSION: u32 = 3;
 const ALIGNMENT: usize = 16;
 
 /// Header of a checkpoint.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of Rockfall that wrote it.
@@ -97,6 +98,7 @@ pub struct Header {
 }
 
 /// A part of a checkpoint.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
     /// Name of a buffer of [`State`], or one of these: `shape_of_body`, a `u32` a body with the index of its shape,
@@ -108,6 +110,7 @@ pub struct Section {
 }
 
 /// A shape, as a checkpoint has it.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShapeBefore {
     /// Its name.
@@ -151,6 +154,7 @@ impl ShapeBefore {
 }
 
 /// A wall, as a checkpoint has it.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WallBefore {
     /// Name.
@@ -210,6 +214,7 @@ fn group_of(shape: u32) -> usize {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// Header.
+    #[doc(hidden)]
     pub header: Header,
     bytes: Vec<u8>,
     /// Where each section starts.
@@ -223,6 +228,7 @@ pub struct Checkpoint {
 ///
 /// # Errors
 /// Those of `writer`.
+#[doc(hidden)]
 pub fn encode(
     writer: &mut impl Write,
     snapshot: &Snapshot,

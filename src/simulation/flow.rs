@@ -279,6 +279,7 @@ pub struct Seen {
 
 impl Seen {
     /// Reading of `region`, a volume, now.
+    #[doc(hidden)]
     pub fn new(region: &Region, model: &Model, state: &State) -> Seen {
         let mut seen = Seen::default();
         let mut momentum = DVec3::ZERO;

@@ -95,10 +95,12 @@ pub struct Options {
     pub threads: Option<usize>,
     /// The cluster to run on; this process is its rank 0.
     #[cfg(all(feature = "cpu", feature = "gpu"))]
+    #[doc(hidden)]
     pub cluster: Option<Cluster>,
 }
 
 /// The ranks of a cluster.
+#[doc(hidden)]
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 #[derive(Clone)]
 pub struct Cluster(pub Arc<dyn Ranks>);
@@ -239,6 +241,7 @@ impl Simulation {
     ///
     /// # Errors
     /// As [`Simulation::on_cpu`].
+    #[doc(hidden)]
     #[cfg(all(feature = "cpu", feature = "gpu"))]
     pub fn on_ranks(
         model: Model,
@@ -370,6 +373,7 @@ impl Simulation {
 
     /// The host's copy of the state: with the CPU engine the state itself, with the GPU engine the buffers that were
     /// last fetched.
+    #[doc(hidden)]
     pub fn on_host(&self) -> &State {
         &self.state
     }
@@ -688,6 +692,7 @@ impl Simulation {
     ///
     /// # Errors
     /// If the device is lost.
+    #[doc(hidden)]
     pub fn probe(&mut self) -> Result<Vec<Seen>> {
         self.fetch(&[Field::Bodies])?;
         let probes = self.model.flow.probes.iter();
@@ -795,6 +800,7 @@ impl Simulation {
     }
 
     /// Reported state of a body: that of its centre of mass, and of the shape's own axes.
+    #[doc(hidden)]
     pub fn report(&self, index: usize, body: &crate::state::layout::Body) -> BodyState {
         report(
             &self.model,
@@ -806,6 +812,7 @@ impl Simulation {
     }
 
     /// Reported state of a sampled body, which may have left since.
+    #[doc(hidden)]
     pub fn report_sample(&self, sample: &Sample) -> BodyState {
         let index = sample.body as usize;
         report(
@@ -937,6 +944,7 @@ impl Simulation {
     }
 
     /// Counters of the run after the last call of [`Simulation::step`].
+    #[doc(hidden)]
     pub fn stats(&self) -> Stats {
         self.state.stats[0]
     }
@@ -962,6 +970,7 @@ impl Simulation {
 }
 
 /// Serves rank 0 of a cluster; all other ranks call this. See [`Simulation::on_ranks`].
+#[doc(hidden)]
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 pub fn serve_rank(ranks: Arc<dyn Ranks>) {
     cluster::serve(ranks, clock::system());

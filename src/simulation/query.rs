@@ -1,7 +1,8 @@
 //! Queries by place: along a ray, in a region, near a point.
 //!
-//! Each query checks all bodies, and the spheres of those whose bounding sphere may matter. In a periodic box,
-//! regions and points use the nearest image of each body; a ray continues through the box once, as the box stands.
+//! Each query checks all bodies, and the spheres of those whose bounding sphere may matter. In a periodic box, regions and points
+//! use the nearest image of each body. A ray uses no images: it meets a body only at the image whose centre of mass is in the
+//! box, and a ray that leaves the box does not come in again on the other side.
 
 use glam::{DMat3, DVec3};
 

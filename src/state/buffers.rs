@@ -7,7 +7,7 @@
 //! Bodies = bodies: Body, per Body, carried;
 //! ```
 //!
-//! - `Bodies` is its name in [`Field`](super::Field), `bodies` that of the field of [`State`](super::State) and of the
+//! - `Bodies` is its name in [`Field`](super::Field), which shows the documentation, `bodies` that of the field of [`State`](super::State) and of the
 //!   variable in the shaders.
 //! - `Body` is the type of its elements, one of [`layout`](super::layout) or of a single number.
 //! - `per Body` says how many of them there are, see [`Per`]. Bodies that come and go take their elements along.
@@ -89,14 +89,14 @@ macro_rules! buffers {
         $(#[$of_struct])*
         pub struct $State {
             $($(#[$of_other])* pub $other: $Other,)*
-            $($(#[$doc])* pub $buffer: Vec<$Element>,)*
+            $($(#[$doc])* #[doc(hidden)] pub $buffer: Vec<$Element>,)*
         }
 
         $(#[$of_enum])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $Field {
             $(
-                #[doc = concat!("[`", stringify!($State), "::", stringify!($buffer), "`]")]
+                $(#[$doc])*
                 $Variant,
             )*
         }

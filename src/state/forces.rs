@@ -93,6 +93,7 @@ pub(super) fn actions(model: &Model, grid: &Grid) -> Vec<Action> {
 }
 
 /// A spring as it is in a state.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretched {
     /// Index into [`Forces::springs`](crate::model::forces::Forces::springs).
@@ -105,6 +106,7 @@ pub struct Stretched {
 
 impl State {
     /// The springs that there are.
+    #[doc(hidden)]
     pub fn springs(&self) -> impl Iterator<Item = Stretched> + '_ {
         let place = |body: u32, point: glam::Vec3| {
             let body = &self.bodies[body as usize];

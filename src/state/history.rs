@@ -12,6 +12,7 @@ shared_structs! {
     /// It is all zero before two surfaces touch and after they part. It is kept in elements of four numbers, and a
     /// scene keeps only the first ones, as many as its law and its materials use: what lies behind them is zero. A
     /// vector starts an element, so a gap before one is filled by numbers whose names start with `_pad`.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct History {

@@ -28,6 +28,7 @@ pub use crate::model::wall::facet::{
 pub use crate::model::wall::tree::Node;
 
 /// Every struct that the shaders share with the host.
+#[doc(hidden)]
 pub const STRUCTS: [Layout; 22] = [
     Params::LAYOUT,
     Body::LAYOUT,
@@ -64,6 +65,7 @@ pub(crate) static GEOMETRY: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// [`Action::source`] of what the caller applies.
+#[doc(hidden)]
 pub const APPLIED: u32 = u32::MAX;
 
 /// Functions in WGSL that read and write the history of a contact in [`State::history`](super::State::history).
@@ -75,22 +77,30 @@ shared_constants! {
     pub const WORKGROUP_SIZE: u32 = 64;
 
     /// Elements that one workgroup of the scan sums: sixteen for each thread.
+    #[doc(hidden)]
     pub const SCAN_BLOCK: u32 = 16 * WORKGROUP_SIZE;
 
     /// `Params::integrator` of semi-implicit Euler: velocity first, then position with the new velocity.
+    #[doc(hidden)]
     pub const SEMI_IMPLICIT: u32 = 0;
     /// `Params::integrator` of explicit (forward) Euler: position with the old velocity.
+    #[doc(hidden)]
     pub const EXPLICIT: u32 = 1;
 
     /// `Params::law` of [`crate::model::Law::HookeViscous`].
+    #[doc(hidden)]
     pub const HOOKE_VISCOUS: u32 = 0;
     /// `Params::law` of [`crate::model::Law::HookeHistory`].
+    #[doc(hidden)]
     pub const HOOKE_HISTORY: u32 = 1;
     /// `Params::law` of [`crate::model::Law::HertzMindlin`].
+    #[doc(hidden)]
     pub const HERTZ_MINDLIN: u32 = 2;
     /// `Params::law` of [`crate::model::Law::Custom`].
+    #[doc(hidden)]
     pub const CUSTOM: u32 = 3;
     /// `Params::law` of [`crate::model::Law::Impulse`].
+    #[doc(hidden)]
     pub const IMPULSE: u32 = 4;
 
     /// An entry of a neighbour list is the index of a sphere or, with this bit set, that of a [`Facet`] of a
@@ -104,9 +114,11 @@ shared_constants! {
     pub const MAX_GROUPS: usize = 32;
 
     /// Kinds of balls for which there is a table, see [`BallKind`]: together they fit a uniform buffer.
+    #[doc(hidden)]
     pub const MAX_BALLS: usize = 256;
 
     /// Trains of waves that water may have.
+    #[doc(hidden)]
     pub const MAX_WAVES: usize = 4;
 
     /// The bits of [`Sphere::tags`] that are the index of the material.
@@ -117,55 +129,74 @@ shared_constants! {
     pub const ASLEEP: u32 = 1 << 31;
     /// The bits of [`Body::still`] that count contacts, with the law [`IMPULSE`]: from this one on, up to
     /// [`ASLEEP`].
+    #[doc(hidden)]
     pub const SHARES_SHIFT: u32 = 20;
     /// All of those bits.
+    #[doc(hidden)]
     pub const SHARES: u32 = 0x7ff0_0000;
     /// Contacts among which each sphere with which a body may land shares its mass while they have not been counted.
+    #[doc(hidden)]
     pub const UNCOUNTED_SHARES: u32 = 12;
     /// Steps after which a body shares its mass among one contact less, with the law [`IMPULSE`], where some have
     /// ended.
+    #[doc(hidden)]
     pub const SHARE_STEPS: u32 = 8;
     /// Bit of `Sphere::tags` of bodies that are fast: see [`Params::fast_displacement`].
+    #[doc(hidden)]
     pub const FAST: u32 = 1 << 30;
     /// The bit of [`SphereLoad::contacts`] that is set where the load is that of an earlier step, since all that
     /// the sphere may touch sleeps.
+    #[doc(hidden)]
     pub const KEPT: u32 = 1 << 31;
     /// The bit of [`SphereLoad::contacts`] that is set where the next load must be a new one, even if the sphere sleeps: it was
     /// awake, near a sphere that was, or touched a wall while walls move. It rests on where things are and not on the
     /// neighbour lists, so bits do not depend on when these are built.
+    #[doc(hidden)]
     pub const DISTURBED: u32 = 1 << 30;
 
     /// `Action::kind`: a spring to a point of another body.
+    #[doc(hidden)]
     pub const SPRING: u32 = 0;
     /// `Action::kind`: a spring to a point of the world.
+    #[doc(hidden)]
     pub const ANCHOR: u32 = 1;
     /// `Action::kind`: a force and a torque in the axes of the world.
+    #[doc(hidden)]
     pub const PUSH: u32 = 2;
     /// `Action::kind`: a force and a torque in the axes of the body.
+    #[doc(hidden)]
     pub const THRUST: u32 = 3;
 
     /// `Bond::broken`: by tension.
+    #[doc(hidden)]
     pub const BROKEN_BY_TENSION: u32 = 1;
     /// `Bond::broken`: by shear.
+    #[doc(hidden)]
     pub const BROKEN_BY_SHEAR: u32 = 2;
 
     /// `DynamicWall::wall` of none.
+    #[doc(hidden)]
     pub const NO_WALL: u32 = u32::MAX;
 
     /// Steps for which the GPU engine has the poses of walls that move by prescription; the most that a
     /// submission takes.
+    #[doc(hidden)]
     pub const WALL_STEPS: u32 = 1024;
 
     /// Spheres whose loads on a wall go to the same copy of its sum: few enough that no digit overflows.
+    #[doc(hidden)]
     pub const SPHERES_OF_STRIPE: u32 = 8192;
 
     /// Digits of a sum of loads on a wall: three for each component of force and torque, see
     /// [`crate::step::wall_load`].
+    #[doc(hidden)]
     pub const WALL_DIGITS: usize = 18;
 
     /// `Pair::rolling` of [`crate::model::Rolling::Constant`].
+    #[doc(hidden)]
     pub const ROLLING_CONSTANT: u32 = 0;
     /// `Pair::rolling` of [`crate::model::Rolling::Spring`].
+    #[doc(hidden)]
     pub const ROLLING_SPRING: u32 = 1;
 }
 
@@ -179,6 +210,7 @@ shared_structs! {
     ///
     /// It starts with an integer: llvmpipe makes shaders of their own for some values of the first word, as
     /// often as they are dispatched.
+    #[doc(hidden)]
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     #[cfg_attr(feature = "gpu", derive(encase::ShaderType))]
     pub struct Params {
@@ -475,6 +507,7 @@ shared_structs! {
     }
 
     /// A sphere of a shape.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct Member {
@@ -494,6 +527,7 @@ shared_structs! {
     ///
     /// With its body, this is all that a [`Sphere`] is made of. The kinds are those of
     /// [`State::properties`](super::State::properties).
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct BallKind {
@@ -514,6 +548,7 @@ shared_structs! {
     }
 
     /// A group of bodies.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct Group {
@@ -531,6 +566,7 @@ shared_structs! {
 
     /// Force on a body besides contacts, gravity, drag and water: one end of a spring, or an applied force. They lie in the
     /// order of the bodies on which they act.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct Action {
@@ -570,6 +606,7 @@ shared_structs! {
     }
 
     /// Force and torque on a body besides those of contacts and gravity, and what they have taken.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct BodyForce {
@@ -594,6 +631,7 @@ shared_structs! {
     }
 
     /// Temperature of a body.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct BodyHeat {
@@ -611,6 +649,7 @@ shared_structs! {
     ///
     /// The bond has a frame in each of its bodies. At the start they are one; the x axis points from the first sphere to the
     /// second. What is along that axis and what turns about it comes first in stiffnesses and dashpots.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct Bond {
@@ -661,6 +700,7 @@ shared_structs! {
     }
 
     /// Energy and damage of the bonds at a body.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct BodyBonds {
@@ -839,6 +879,7 @@ impl SphereLoad {
 
 shared_structs! {
     /// Load of contacts on a body in one step.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct Load {
@@ -853,6 +894,7 @@ shared_structs! {
     }
 
     /// Load of contacts on a wall, and its work so far.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct SummedLoad {
@@ -895,6 +937,7 @@ shared_structs! {
     }
 
     /// Where a wall that moves by prescription is in a step.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct WallPose {
@@ -919,6 +962,7 @@ shared_structs! {
     }
 
     /// A wall that moves under load: as a rigid body of its own, or as a servo.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct DynamicWall {
@@ -947,6 +991,7 @@ shared_structs! {
     }
 
     /// Counters that all threads gather over a run.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
     pub struct Stats {

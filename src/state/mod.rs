@@ -56,21 +56,29 @@ buffers! {
         /// Where cell (0, 0, 0) starts, m: the lower side of a periodic box, and 0 along the other axes.
         pub origin: DVec3,
         /// Who each body is; `body_count` elements.
+        #[doc(hidden)]
         pub identities: Vec<Identity>,
         /// Energy that the contacts of bodies dissipated that are no longer there.
+        #[doc(hidden)]
         pub gone: Dissipated,
         /// Counters of what has come in, gone out and passed.
+        #[doc(hidden)]
         pub traffic: Traffic,
         /// Simulated time before the first step, as if all steps had been as long as the next one will be, s:
         /// 0 unless the time step was changed.
+        #[doc(hidden)]
         pub earlier: f64,
         /// Parameters of the whole run.
+        #[doc(hidden)]
         pub params: Params,
         /// The walls that move by prescription.
+        #[doc(hidden)]
         pub kinematic_walls: KinematicWalls,
         /// The anchor of each wall in its own frame, m: forces and distances are reckoned from there.
+        #[doc(hidden)]
         pub anchors: Vec<DVec3>,
         /// Volume of each shape over that of its spheres one by one, if there is water.
+        #[doc(hidden)]
         pub displacements: Vec<f32>,
     }
 
@@ -146,6 +154,7 @@ buffers! {
 }
 
 /// Who a body is.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// The number by which it is known: that of its place at the start, and further ones for bodies that
@@ -160,6 +169,7 @@ pub struct Identity {
 }
 
 /// Energy that was dissipated, and work, J.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dissipated {
     /// By dashpots.
@@ -230,6 +240,7 @@ impl State {
     }
 
     /// Load of contacts on a body, from those on its spheres: `body` is it as it is after the step.
+    #[doc(hidden)]
     pub fn load(&self, body: &Body) -> Load {
         let loads = &self.sphere_loads[self.spheres_of(body)];
         load(body, self.members_of(body), loads)
@@ -245,6 +256,7 @@ impl State {
     }
 
     /// The facets of all walls, those of the first one first.
+    #[doc(hidden)]
     pub fn facets(&self) -> &[Facet] {
         let Params {
             facet_start,
@@ -255,6 +267,7 @@ impl State {
     }
 
     /// The nodes of the trees of all walls; see [`Wall::first_node`].
+    #[doc(hidden)]
     pub fn nodes(&self) -> &[Node] {
         let Params {
             node_start,
@@ -265,6 +278,7 @@ impl State {
     }
 
     /// The samples of the signed distances of all walls.
+    #[doc(hidden)]
     pub fn samples(&self) -> &[f32] {
         let Params {
             sample_start,
@@ -275,6 +289,7 @@ impl State {
     }
 
     /// The temperatures of all walls, K, below 0 of one that conducts nothing; none without heat.
+    #[doc(hidden)]
     pub fn wall_temperatures(&self) -> &[f32] {
         cast_slice(&self.geometry[self.params.temperature_start as usize..])
     }

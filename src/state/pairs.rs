@@ -9,6 +9,7 @@ use crate::model::{Cohesion, Law, Model, PairLaw, Rolling};
 
 shared_structs! {
     /// Contact parameters of a pair of materials; element `a * material_count + b` of the table.
+    #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct Pair {

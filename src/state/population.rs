@@ -25,6 +25,7 @@ const LEAST_SLICE: usize = 1 << 16;
 
 impl State {
     /// Adds bodies of `model` with their ids, at the end.
+    #[doc(hidden)]
     pub fn extend(&mut self, model: &Model, bodies: impl IntoIterator<Item = (u64, ModelBody)>) {
         let bodies = bodies.into_iter();
         let (count, _) = bodies.size_hint();

@@ -36,9 +36,11 @@ pub struct Sample {
     /// Index that the body had in that step.
     pub body: u32,
     /// Who it is; a [`Simulation`](crate::Simulation) says so.
+    #[doc(hidden)]
     pub identity: Identity,
     /// Its state at the end of the step.
     pub state: Body,
     /// Load of contacts on it in the step.
+    #[doc(hidden)]
     pub load: Load,
 }

@@ -12,6 +12,7 @@ use bytemuck::cast_slice;
 use glam::{DQuat, DVec3, DVec4, IVec3, UVec4, Vec3};
 
 /// The walls that move by prescription, and the grid in which they do.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KinematicWalls {
     pub(super) walls: Vec<KinematicWall>,

@@ -37,6 +37,7 @@ pub struct ClusterCost {
 }
 
 /// A file that an engine of many processes writes, each what it has.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct SharedFile<'a> {
     /// Where it is. It is there, and empty.
@@ -50,6 +51,7 @@ pub struct SharedFile<'a> {
 }
 
 /// Result of an engine for those who cannot block.
+#[doc(hidden)]
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
 /// How to wait for a device.
@@ -62,11 +64,13 @@ pub(crate) enum Patience {
 }
 
 /// [`Send`], but in a browser, where what belongs to a device stays on one thread.
+#[doc(hidden)]
 #[cfg(not(target_family = "wasm"))]
 pub trait MaybeSend: Send {}
 #[cfg(not(target_family = "wasm"))]
 impl<T: Send> MaybeSend for T {}
 /// [`Send`], but in a browser, where what belongs to a device stays on one thread.
+#[doc(hidden)]
 #[cfg(target_family = "wasm")]
 pub trait MaybeSend {}
 #[cfg(target_family = "wasm")]
@@ -79,6 +83,7 @@ impl<T> MaybeSend for T {}
 /// contact histories. An engine on a device has the state in buffers of its own, and
 /// the host's copy has what was last read, but [`State::params`], [`State::stats`] and the numbers of bodies and
 /// spheres, which are right after each call.
+#[doc(hidden)]
 pub trait Engine: MaybeSend {
     /// Name of the engine, as on the command line: `"cpu"`, `"gpu"`.
     fn name(&self) -> &'static str;

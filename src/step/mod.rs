@@ -36,6 +36,7 @@
 mod canceller;
 #[doc(hidden)]
 pub mod clock;
+#[doc(hidden)]
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 #[forbid(unsafe_code)]
 pub mod cluster;

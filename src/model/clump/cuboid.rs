@@ -4,8 +4,10 @@ use glam::{DMat3, DVec3};
 
 use super::{MassProperties, inertia_from_second_moment};
 
-/// Mass, centre of mass and inertia of a solid cuboid about the origin with sides of the lengths `size` (m) along
-/// the axes, of the given `density` (kg/m³): m = ρ a b c, and a moment of m (b² + c²)/12 about x and so on.
+/// Mass, centre of mass and inertia of a solid cuboid about the origin.
+///
+/// Its sides along the axes have the lengths `size` (m), and its `density` is in kg/m³. With the sides a, b and c, the mass is
+/// m = ρ a b c, and the moment of inertia about x is m (b² + c²)/12; those about y and z follow likewise.
 pub fn solid_cuboid(size: DVec3, density: f64) -> MassProperties {
     let mass = density * size.element_product();
     MassProperties {

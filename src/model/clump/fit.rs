@@ -1,9 +1,9 @@
 //! Spheres fitted inside a watertight mesh.
 //!
-//! Points are spread over the surface, and at each of them the largest sphere is found that touches it from inside:
-//! such spheres have their centres on the medial axis, large ones in the middle and small ones in edges and corners.
-//! Of these, a greedy cover takes the one that comes within a tolerance of the most points that no other comes near,
-//! until there is none left. A number of spheres is met by the smallest tolerance for which so many do.
+//! Points are spread over the surface. At each point the fit finds the largest sphere that touches the surface there from
+//! inside. Such spheres have their centres on the medial axis: large ones are in the middle, small ones in edges and corners.
+//! A greedy cover chooses among them. It takes the sphere that comes within a tolerance of the most points that are not covered
+//! yet, until all are covered. For a number of spheres, the fit finds the smallest tolerance for which so many suffice.
 //!
 //! The largest spheres: Ma, Bae and Choi, 3D medial point approximation using nearest neighbors and the normal
 //! field, 2012 ("shrinking balls"). The greedy cover: Johnson, Approximation algorithms for combinatorial problems,
@@ -21,12 +21,12 @@ use crate::math::parallel::prelude::*;
 use crate::model::wall::Mesh;
 use crate::model::wall::solid::Solid;
 
-/// How many spheres are fitted.
+/// Goal of a fit: a number of spheres, or a tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fit {
-    /// So many, or fewer if these do as well.
+    /// At most this number of spheres, with the smallest gap.
     Count(usize),
-    /// As many as it takes to leave no larger gap, m.
+    /// As many spheres as it takes to leave no larger gap than this, m.
     Tolerance(f64),
 }
 
@@ -35,50 +35,50 @@ pub enum Fit {
 pub struct Fitted {
     /// The spheres, in the axes of the mesh; none if the mesh is too thin to hold any.
     pub spheres: Vec<ClumpSphere>,
-    /// The largest distance of a point of the mesh's surface from the nearest sphere, m.
+    /// The largest distance of a point of the mesh's surface from the nearest sphere, m; infinite without spheres.
     pub gap: f64,
-    /// Where a tolerance takes more than [`MAX_FITTED`] spheres, a number that it takes at least.
+    /// A lower bound of the number of spheres, if a tolerance takes more than [`MAX_FITTED`]; then there are no spheres.
     pub at_least: Option<usize>,
 }
 
-/// Spheres that a fit has at most.
+/// Largest number of spheres of a fit.
 pub const MAX_FITTED: usize = 2_000;
 
-/// The finest tolerance, as a part of the size of the mesh: no sphere is closer to a surface of triangles than that.
+/// The finest tolerance, as a fraction of the size of the mesh: no sphere comes closer to a surface of triangles.
 pub const FINEST: f64 = 1e-5;
 
-/// Points on the surface: at least, and at most for a number of spheres and for a tolerance.
+/// Number of points on the surface: the least, the largest for a number of spheres, and the largest for a tolerance.
 const POINTS: (usize, usize, usize) = (600, 8_000, 20_000);
-/// Places at which a tolerance is looked at first.
+/// Number of places of a first check, which refuses tolerances that are far too fine.
 const SAMPLED: usize = 8_000;
-/// Points for each sphere that is wanted.
+/// Number of points for each sphere, if a number of spheres is wanted.
 const POINTS_OF_SPHERE: usize = 60;
-/// Distance of points as a part of the tolerance.
+/// Distance between points, as a fraction of the tolerance.
 const SPREAD: f64 = 0.7;
-/// Points at which the outcome is measured, for each of those from which it was made.
+/// Number of points that measure the outcome, for each point of the fit.
 const FINER: usize = 4;
-/// Part of its radius by which the surface may enter a sphere that touches it, for smooth surfaces made of triangles
-/// have an edge everywhere.
+/// Fraction of its radius by which the surface may enter a sphere. A smooth surface made of triangles has edges everywhere, and
+/// they must not make spheres small.
 const FLAT: f64 = 0.02;
-/// Radius that is too small, as a part of the size of the mesh.
+/// Largest radius of a sphere that is left out, as a fraction of the size of the mesh.
 const TINY: f64 = 1e-3;
-/// Times that a tolerance is halved towards the smallest.
+/// Number of bisections in the search for the smallest tolerance.
 const HALVINGS: usize = 12;
-/// Number of times that points too far from all spheres are checked again.
+/// Number of rounds that add spheres where the surface is still too far from all of them.
 const ROUNDS: usize = 6;
 
-/// Fits spheres inside a closed `mesh`, the triangles of which are anticlockwise seen from outside.
+/// Fits spheres inside a watertight `mesh`, whose triangles are anticlockwise seen from outside.
 ///
-/// The same mesh gives the same spheres. They touch the surface from inside (but for a fiftieth of their radius, where
-/// triangles meet nearly flat), and overlap each other. A tolerance may be too small to be met; then
-/// [`Fitted::gap`] is larger.
+/// The same mesh gives the same spheres. They overlap each other and touch the surface from inside, but where triangles meet
+/// nearly flat, the surface may enter a sphere by a fiftieth of its radius. A tolerance may be too small to be met; then
+/// [`Fitted::gap`] is larger than the tolerance.
 pub fn fit_mesh(mesh: &Mesh, wanted: Fit) -> Fitted {
     fit_mesh_telling(mesh, wanted, &|_| ())
 }
 
-/// [`fit_mesh`], which may take some seconds, with reports of its progress.
+/// [`fit_mesh`] with reports of its progress, which may take some seconds.
 pub fn fit_mesh_telling(mesh: &Mesh, wanted: Fit, tell: &(dyn Fn(Stage) + Sync)) -> Fitted {
-    // In a box of size 1 about the origin, where single precision serves.
+    // The mesh is scaled to a box of size 1 about the origin, where single precision suffices.
     let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
     for vertex in &mesh.vertices {
         (min, max) = (min.min(*vertex), max.max(*vertex));
@@ -108,20 +108,20 @@ pub fn fit_mesh_telling(mesh: &Mesh, wanted: Fit, tell: &(dyn Fn(Stage) + Sync))
     }
 }
 
-/// How far a fit is.
+/// Stage of a fit in progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Stage {
-    /// It looks for spheres that touch the surface at so many points.
+    /// The fit looks for spheres that touch the surface at points.
     Touching {
         /// Number of points.
         points: usize,
     },
-    /// It chooses those that come near the surface.
+    /// The fit chooses spheres that cover the surface.
     Choosing {
-        /// How many it has.
+        /// Number of spheres so far.
         spheres: usize,
-        /// Part of the surface that they come near, 0 to 1.
+        /// Fraction of the surface that they cover, 0 to 1.
         covered: f64,
     },
 }
@@ -198,7 +198,7 @@ impl Fitting<'_> {
                 }
             }
             let far = far_from(&chosen, &all, tolerance);
-            // What nothing reaches stays, and shows in the gap.
+            // Places that no sphere reaches are left out; they show in the gap.
             let places: Vec<DVec3> = (0..all.len())
                 .into_par_iter()
                 .filter(|&k| far[k] && spheres.iter().any(|s| gap(s, all[k]) <= tolerance))
@@ -213,7 +213,7 @@ impl Fitting<'_> {
             if best.gap <= tolerance {
                 break;
             }
-            // Spheres that touch the surface where it is still too far from all.
+            // The next round adds spheres that touch the surface where it is still too far from all of them.
             let far = far_from(&chosen, &all, tolerance);
             points = (0..finer.len())
                 .filter(|&k| far[k])
@@ -235,7 +235,7 @@ impl Fitting<'_> {
 
     /// About `count` points spread evenly over the surface, each with the normal there.
     fn points(&self, count: usize) -> Vec<(DVec3, DVec3)> {
-        /// Fractions that fill a square evenly: Roberts, The unreasonable effectiveness of quasirandom sequences, 2018.
+        /// Steps whose multiples fill a square evenly: Roberts, The unreasonable effectiveness of quasirandom sequences, 2018.
         const STEPS: (f64, f64) = (0.754_877_666_246_692_7, 0.569_840_290_998_053_2);
         let share = self.areas().sum::<f64>() / count as f64;
         let mut points = Vec::with_capacity(count + 1);
@@ -256,8 +256,9 @@ impl Fitting<'_> {
         points
     }
 
-    /// The places of points, and as close to each other some along the edges of triangles and all vertices, where the
-    /// surface is farthest out.
+    /// The places of points, with vertices and places along the edges of triangles, where the surface is farthest out.
+    ///
+    /// Places along edges are about as far from each other as the points. There are at most about as many vertices as points.
     fn with_edges(&self, points: &[(DVec3, DVec3)]) -> Vec<DVec3> {
         let spacing = (self.areas().sum::<f64>() / points.len() as f64).sqrt();
         let step = self.mesh.vertices.len().div_ceil(points.len()).max(1);
@@ -266,7 +267,7 @@ impl Fitting<'_> {
         for &triangle in &self.mesh.triangles {
             for side in 0..3 {
                 let [from, to] = [side, (side + 1) % 3].map(|corner| triangle[corner]);
-                // The other triangle has the edge the other way round.
+                // The other triangle has this edge in the other direction.
                 if from < to {
                     let [from, to] = [from, to].map(|corner| self.mesh.vertices[corner as usize]);
                     let count = (from.distance(to) / spacing) as u32;
@@ -278,8 +279,9 @@ impl Fitting<'_> {
         places
     }
 
-    /// The largest spheres inside that touch the surface at the points; the largest of them first, so that of those
-    /// that serve alike it is taken.
+    /// The largest spheres inside that touch the surface at the points, the largest first.
+    ///
+    /// In this order a cover takes the larger of two spheres that serve equally well.
     fn touching(&self, points: &[(DVec3, DVec3)]) -> Vec<ClumpSphere> {
         (self.tell)(Stage::Touching {
             points: points.len(),
@@ -294,8 +296,10 @@ impl Fitting<'_> {
         large
     }
 
-    /// The largest sphere inside that touches the surface at a place: it shrinks until nothing of the surface is in
-    /// it. Where the surface is in it, the next one goes through that point.
+    /// The largest sphere inside that touches the surface at a place; its radius is 0 if it is too small.
+    ///
+    /// A sphere that touches at the place shrinks until no point of the surface is in it. Each time, the next sphere goes
+    /// through the point that is nearest to the centre.
     fn largest(&self, place: DVec3, normal: DVec3) -> ClumpSphere {
         let mut radius = 1.0;
         loop {
@@ -321,7 +325,7 @@ impl Fitting<'_> {
         let gaps = places
             .par_iter()
             .map(|place| nearest_gap(&spheres, *place).max(0.0));
-        // The largest of some numbers is the same in any order.
+        // The maximum does not depend on the order of the threads.
         let gap = gaps.reduce(|| 0.0, f64::max);
         Fitted {
             spheres,
@@ -348,7 +352,7 @@ impl Fitted {
     }
 }
 
-/// How far a place is from a sphere; negative in it.
+/// Distance of a place from a sphere; negative inside.
 fn gap(sphere: &ClumpSphere, place: DVec3) -> f64 {
     place.distance(sphere.center) - sphere.radius
 }
@@ -365,10 +369,10 @@ fn far_from(spheres: &[ClumpSphere], places: &[DVec3], tolerance: f64) -> Vec<bo
         .collect()
 }
 
-/// Some of `spheres`, at most `most`, by their indices, that come within `tolerance` of all `places`.
+/// Chooses at most `most` of the `spheres` that together come within `tolerance` of all `places`. Returns their indices.
 ///
 /// # Errors
-/// If that takes more, or all do not: a number that it takes at least.
+/// If it takes more: a lower bound of their number, `usize::MAX` if even all spheres do not suffice.
 fn cover(
     spheres: &[ClumpSphere],
     places: &[DVec3],
@@ -394,12 +398,12 @@ fn cover(
     let mut chosen = Vec::new();
     while !left.is_empty() {
         let (before, Reverse(sphere)) = best.pop().ok_or(usize::MAX)?;
-        // No sphere adds more than the first one would have added once.
+        // No sphere that is left covers more places than the best one did when it was last counted.
         let at_least = chosen.len() + left.len().div_ceil(before.max(1));
         if at_least > most {
             return Err(at_least);
         }
-        // What a sphere adds only ever gets less, so one that still leads is the best.
+        // The number of places that a sphere adds only ever shrinks, so a sphere that still leads is the best.
         let now = near(sphere, &left);
         if now == 0 {
             continue;
@@ -427,13 +431,13 @@ mod tests {
     use super::*;
     use crate::model::wall::mesh::tests::{ball, cuboid};
 
-    /// No sphere sticks out of a box, and how far its surface is from the spheres.
+    /// Checks that no sphere sticks out of a box; returns the largest distance of its surface from the spheres, m.
     fn in_box(fitted: &Fitted, size: DVec3) -> f64 {
         for sphere in &fitted.spheres {
             let out = sphere.center.abs() + sphere.radius - 0.5 * size;
             assert!(out.max_element() < 1e-5, "{sphere:?} sticks out by {out}");
         }
-        // An account of its own, on a grid over the faces.
+        // The gap is measured independently, on a grid over the faces.
         let mut most: f64 = 0.0;
         for axis in 0..3 {
             for k in 0..400 {

@@ -10,14 +10,16 @@ use super::{Clump, ClumpSphere, summed_spheres};
 
 /// The pieces of a clump.
 pub(crate) struct Fragments {
-    /// Each in its own body frame; the axes in which it is "given" are the body frame of the clump.
+    /// A clump for each piece. Its shape axes are the body frame of the clump that bursts.
     pub clumps: Vec<Clump>,
     /// The deepest overlap of two spheres of different pieces, as a fraction of the smaller radius.
     pub overlap: f64,
 }
 
-/// Parts the spheres of `clump` into `count` pieces, each of the spheres that are nearest to one of `count` spheres
-/// drawn at random. The mass of the clump is divided by the volume of the spheres.
+/// Parts the spheres of `clump` into `count` pieces.
+///
+/// `count` spheres are drawn at random, and each sphere goes to the piece of the nearest one. Each piece gets a share of the
+/// clump's mass in proportion to the volume of its spheres.
 ///
 /// # Panics
 /// If the clump has fewer spheres.
@@ -60,7 +62,7 @@ pub(crate) fn fragments(clump: &Clump, count: usize, seed: u64) -> Fragments {
 
 /// The deepest overlap of spheres of different pieces, as a fraction of the smaller radius.
 fn overlap(spheres: &[ClumpSphere], piece_of: &[usize]) -> f64 {
-    // Along x, only those within reach of each other are looked at.
+    // Sorted by x, a sphere need only be compared with those that follow within reach.
     let mut order: Vec<usize> = (0..spheres.len()).collect();
     order.sort_by(|&a, &b| spheres[a].center.x.total_cmp(&spheres[b].center.x));
     let largest = spheres.iter().map(|s| s.radius).fold(0.0, f64::max);

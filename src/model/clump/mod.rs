@@ -40,8 +40,10 @@ pub struct MassProperties {
     pub inertia: DMat3,
 }
 
-/// A shape ready for simulation: its spheres in the body frame, which has its origin in the centre
-/// of mass and its axes along the principal axes of inertia.
+/// A shape that is ready for simulation.
+///
+/// Its spheres are in the body frame, which has its origin in the centre of mass and its axes along the principal axes of
+/// inertia.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clump {
     /// Name of the shape.
@@ -56,11 +58,11 @@ pub struct Clump {
     pub inertia: DVec3,
     /// Centre of mass in the shape's own axes, m.
     pub center_of_mass: DVec3,
-    /// Shape axes from body frame: turns a vector of the body frame into the shape's own axes.
+    /// Rotation from the body frame to the shape's own axes.
     pub principal_axes: DQuat,
 }
 
-/// Why numbers given for mass, centre of mass and inertia belong to no rigid body.
+/// The reason why no rigid body can have a given mass, centre of mass and inertia.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unphysical {
@@ -85,8 +87,10 @@ pub enum Unphysical {
 }
 
 impl MassProperties {
-    /// Those of two bodies that are fixed to each other: masses add up, and so do moments of inertia about the
-    /// common centre of mass, by the parallel-axis theorem (Huygens and Steiner).
+    /// Mass properties of two bodies that are fixed to each other.
+    ///
+    /// Masses add up, and so do moments of inertia about the common centre of mass, by the parallel-axis theorem (Huygens and
+    /// Steiner).
     pub fn and(&self, other: &MassProperties) -> MassProperties {
         let mass = self.mass + other.mass;
         let way = other.center_of_mass - self.center_of_mass;
@@ -102,7 +106,7 @@ impl MassProperties {
         }
     }
 
-    /// Those of a body that is turned about the origin, and then moved.
+    /// Mass properties of the same body, turned about the origin by `orientation` and then moved by `position` (m).
     pub fn moved(&self, orientation: DQuat, position: DVec3) -> MassProperties {
         let axes = DMat3::from_quat(orientation);
         MassProperties {
@@ -112,7 +116,7 @@ impl MassProperties {
         }
     }
 
-    /// Those of a body of the same shape, `factor` times as dense.
+    /// Mass properties of a body of the same shape that is `factor` times as dense.
     pub fn denser(&self, factor: f64) -> MassProperties {
         MassProperties {
             mass: factor * self.mass,
@@ -121,13 +125,13 @@ impl MassProperties {
         }
     }
 
-    /// Whether a rigid body can have this mass and inertia.
+    /// Checks that a rigid body can have this mass and inertia.
     ///
     /// # Errors
     ///
-    /// If a number is not finite, the mass or a principal moment is not positive, the tensor is
-    /// not symmetric, or the principal moments break the triangle inequality; both of these within
-    /// 1e-6, for numbers written with few digits.
+    /// If a number is not finite, if the mass or a principal moment is not positive, if the tensor is not symmetric, or if the
+    /// principal moments break the triangle inequality. The last two checks have a tolerance of 1e-6, for numbers that were
+    /// written with few digits.
     pub fn check(&self) -> Result<(), Unphysical> {
         const TOLERANCE: f64 = 1e-6;
         if !(self.mass > 0.0 && self.mass.is_finite()) {
@@ -154,7 +158,7 @@ impl MassProperties {
 }
 
 impl Clump {
-    /// A shape made of `spheres`, with `properties` in the same axes; `material` is its index.
+    /// A clump of `spheres`, with `properties` in the same axes; `material` is the index of the material of all spheres.
     ///
     /// The properties must pass [`MassProperties::check`].
     pub fn new(
@@ -166,7 +170,9 @@ impl Clump {
         Self::of_materials(name, vec![material; spheres.len()], spheres, properties)
     }
 
-    /// A clump of spheres with a material for each.
+    /// A clump of `spheres`, with a material for each and `properties` in the same axes.
+    ///
+    /// The properties must pass [`MassProperties::check`].
     ///
     /// # Panics
     /// If there are more or fewer materials than spheres.
@@ -194,7 +200,7 @@ impl Clump {
         }
     }
 
-    /// A similar clump: all lengths `factor` times as long, of the same density.
+    /// A similar clump of the same density, with all lengths multiplied by `factor`.
     pub fn scaled(&self, factor: f64) -> Self {
         let spheres = self.spheres.iter().map(|sphere| ClumpSphere {
             center: factor * sphere.center,
@@ -211,7 +217,7 @@ impl Clump {
         }
     }
 
-    /// Radius of the smallest sphere about the centre of mass that holds the shape, m.
+    /// Bounding radius, m: that of the smallest sphere about the centre of mass that holds the clump.
     pub fn bounding_radius(&self) -> f64 {
         self.spheres
             .iter()
@@ -219,50 +225,50 @@ impl Clump {
             .fold(0.0, f64::max)
     }
 
-    /// A point of the shape, in its own axes, in the body frame, m.
+    /// Converts a point (m) from the shape's own axes to the body frame, m.
     pub fn in_body_frame(&self, point: DVec3) -> DVec3 {
         self.principal_axes.conjugate() * (point - self.center_of_mass)
     }
 
-    /// World from shape axes, for a body with the given orientation (world from body frame).
+    /// Rotation from the shape's own axes to the world, given the rotation from the body frame to the world.
     pub fn shape_orientation(&self, body_orientation: DQuat) -> DQuat {
         body_orientation * self.principal_axes.conjugate()
     }
 
-    /// World from body frame, for a shape with the given orientation (world from shape axes).
+    /// Rotation from the body frame to the world, given the rotation from the shape's own axes to the world.
     pub fn body_orientation(&self, shape_orientation: DQuat) -> DQuat {
         shape_orientation * self.principal_axes
     }
 
-    /// World position (m) of the shape's own origin, for a body with its centre of mass at
-    /// `position` and the given orientation (world from body frame).
+    /// World position (m) of the shape's own origin, given the centre of mass `position` (m) and the rotation from the body
+    /// frame to the world.
     pub fn origin(&self, position: DVec3, body_orientation: DQuat) -> DVec3 {
         position - self.shape_orientation(body_orientation) * self.center_of_mass
     }
 
-    /// World position (m) of the centre of mass, for a shape with its own origin at `origin` and
-    /// the given orientation (world from shape axes).
+    /// World position (m) of the centre of mass, given the shape's own `origin` (m) and the rotation from the shape's own axes
+    /// to the world.
     pub fn position_of(&self, origin: DVec3, shape_orientation: DQuat) -> DVec3 {
         origin + shape_orientation * self.center_of_mass
     }
 }
 
-/// a bᵀ
+/// The outer product a bᵀ.
 fn outer(a: DVec3, b: DVec3) -> DMat3 {
     DMat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 
-/// Inertia ∫ (|x|² 1 - x xᵀ) dm from the second moment ∫ x xᵀ dm.
+/// The inertia ∫ (|x|² 1 - x xᵀ) dm, from the second moment ∫ x xᵀ dm.
 fn inertia_from_second_moment(second_moment: DMat3) -> DMat3 {
     let trace = second_moment.diagonal().element_sum();
     DMat3::from_diagonal(DVec3::splat(trace)) - second_moment
 }
 
-/// How easily a push through the point `center` (m, from the centre of mass) turns a body of the principal moments
-/// `inertia` (kg m²): max (c x n) I⁻¹ (c x n) over all directions n, 1/kg.
+/// Compliance (1/kg) with which a body turns under a push through the point c = `center` (m, from its centre of mass).
 ///
-/// That quadratic form of n vanishes along c, so its largest eigenvalue solves a quadratic equation,
-/// with the trace of the form and the sum of its principal minors.
+/// It is the maximum of (c x n) I⁻¹ (c x n) over all directions n of the push, with the principal moments I = `inertia` (kg m²).
+/// That quadratic form of n vanishes along c. So its largest eigenvalue solves a quadratic equation, whose coefficients are the
+/// trace of the form and the sum of its principal minors.
 pub fn turning(inertia: DVec3, center: DVec3) -> f64 {
     let inverse = inertia.recip();
     let others = DVec3::new(
@@ -281,7 +287,7 @@ pub fn turning(inertia: DVec3, center: DVec3) -> f64 {
 mod tests {
     use super::*;
 
-    /// An L of three spheres off the origin: no principal axis is along a given one but z.
+    /// An L of three spheres away from the origin, of whose principal axes only z is along a given axis.
     fn bracket() -> [ClumpSphere; 3] {
         [(1.0, 1.0, 0.5), (1.7, 1.0, 0.5), (1.0, 2.0, 0.6)].map(|(x, y, radius)| ClumpSphere {
             center: DVec3::new(x, y, 4.0),

@@ -6,12 +6,12 @@ use nalgebra::{Matrix3, SymmetricEigen};
 /// Off-diagonal terms below this part of the trace count as round-off.
 const DIAGONAL_TOLERANCE: f64 = 1e-9;
 
-/// Principal moments (kg m²) of a finite symmetric `inertia` tensor, and the rotation whose columns
-/// are the principal axes: inertia = R diag(moments) Rᵀ.
+/// Principal moments and principal axes of a finite symmetric `inertia` tensor (kg m²).
 ///
-/// A tensor that is diagonal already keeps the given axes. Otherwise, of the 24 right-handed frames
-/// along the principal axes it is the one nearest to the given axes, so that neither the order nor
-/// the signs depend on how the axes were found.
+/// The moments (kg m²) and the rotation R, whose columns are the axes, satisfy inertia = R diag(moments) Rᵀ.
+///
+/// A tensor that is diagonal already keeps the given axes. Otherwise there are 24 right-handed frames along the principal
+/// axes, and R is the frame nearest to the given axes. So neither the order nor the signs depend on how the axes were found.
 pub fn principal_frame(inertia: DMat3) -> (DVec3, DQuat) {
     let diagonal = inertia.diagonal();
     let off_diagonal = DVec3::new(inertia.y_axis.z, inertia.z_axis.x, inertia.x_axis.y);
@@ -89,7 +89,7 @@ mod tests {
             };
         prop_assert!(assemble(moments, axes).abs_diff_eq(tensor, tolerance));
         prop_assert!((axes.length() - 1.0).abs() < 1e-15);
-        // Some frame of the 24 is never more than 62.8 degrees away.
+        // The nearest of the 24 frames is never more than 62.8 degrees away.
         prop_assert!(axes.w.abs() > 0.8535);
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Generators of sphere composites, each centred on its centroid, in the shape's own axes.
+//! Generators of the spheres of clumps, in the shape's own axes, with the centroid at the origin.
 //!
-//! All lengths are in metres. `spacing` is the distance between the centres of neighbouring
-//! spheres; left out, it is twice the radius, so that neighbours touch.
+//! All lengths are in metres. `spacing` is the distance between the centres of neighbouring spheres. With `None` it is twice
+//! the radius, so that neighbours touch; [`cuboid`] has another default.
 
 use std::f64::consts::PI;
 
@@ -32,11 +32,12 @@ pub fn cube(n: usize, radius: f64, spacing: Option<f64>) -> Vec<ClumpSphere> {
     spheres
 }
 
-/// A regular tetrahedron with `n` spheres along each edge, `n (n + 1) (n + 2) / 6` in all; one face
-/// is level and at the bottom, with an edge along x.
+/// A regular tetrahedron with `n` spheres along each edge, `n (n + 1) (n + 2) / 6` in all.
+///
+/// One face is level and at the bottom, with an edge along x.
 pub fn tetrahedron(n: usize, radius: f64, spacing: Option<f64>) -> Vec<ClumpSphere> {
-    // Corners of a tetrahedron of edge 1 about its centroid. They add up to zero, so a lattice point
-    // given by its barycentric coordinates (whole numbers that add up to n - 1) is centred already.
+    // Corners of a tetrahedron of edge 1 about its centroid. They add up to zero, so the lattice points, whose barycentric
+    // coordinates are whole numbers that add up to n - 1, need no centring.
     let floor = -6f64.sqrt() / 12.0;
     let corners = [
         DVec3::new(-0.5, floor, -3f64.sqrt() / 6.0),
@@ -75,8 +76,8 @@ pub fn rod(n: usize, radius: f64, spacing: Option<f64>) -> Vec<ClumpSphere> {
 
 /// A ring of `n` spheres, two or more, in the x-z plane, the first on the x axis.
 ///
-/// `ring_radius` is the radius of the circle through the centres; left out, it is
-/// `radius / sin(pi / n)`, so that neighbours touch.
+/// `ring_radius` is the radius of the circle through the centres. With `None` it is `radius / sin(pi / n)`, so that neighbours
+/// touch.
 pub fn torus(n: usize, radius: f64, ring_radius: Option<f64>) -> Vec<ClumpSphere> {
     let ring_radius = ring_radius.unwrap_or_else(|| radius / libm::sin(PI / n as f64));
     (0..n)
@@ -90,8 +91,10 @@ pub fn torus(n: usize, radius: f64, ring_radius: Option<f64>) -> Vec<ClumpSphere
         .collect()
 }
 
-/// Spheres along the faces, edges and corners of a cuboid with sides of the lengths `size`, each at least twice
-/// `radius`, which they touch from inside. Neighbours are at most `spacing` apart; left out, it is the radius.
+/// Spheres that touch the faces, edges and corners of a cuboid from inside.
+///
+/// The sides of the cuboid have the lengths `size`, each at least twice `radius`. The centres of neighbours are at most
+/// `spacing` apart; with `None` it is the radius.
 pub fn cuboid(size: DVec3, radius: f64, spacing: Option<f64>) -> Vec<ClumpSphere> {
     let spacing = spacing.unwrap_or(radius);
     let counts = size
@@ -109,7 +112,7 @@ pub fn cuboid(size: DVec3, radius: f64, spacing: Option<f64>) -> Vec<ClumpSphere
     for y in 0..up {
         for z in 0..back {
             let inner = (1..up.max(1) - 1).contains(&y) && (1..back.max(1) - 1).contains(&z);
-            // Inside there is nothing between the two ends of a row.
+            // A row inside the cuboid has spheres only at its two ends.
             let step = if inner { (right - 1).max(1) } else { 1 };
             for x in (0..right).step_by(step as usize) {
                 let center = DVec3::new(row(0, x), row(1, y), row(2, z));
@@ -120,7 +123,7 @@ pub fn cuboid(size: DVec3, radius: f64, spacing: Option<f64>) -> Vec<ClumpSphere
     spheres
 }
 
-/// Number of spheres of a [`cuboid`] of such a `size`; infinite if there are too many to count.
+/// Number of spheres that [`cuboid`] makes; infinite if there are too many to count.
 pub fn cuboid_count(size: DVec3, radius: f64, spacing: Option<f64>) -> f64 {
     let spacing = spacing.unwrap_or(radius);
     let counts = size
@@ -131,9 +134,9 @@ pub fn cuboid_count(size: DVec3, radius: f64, spacing: Option<f64>) -> f64 {
     all - inner
 }
 
-/// Steps from the first sphere along a side to the last.
+/// Number of steps from the first sphere along a side to the last.
 fn steps_of_side(side: f64, radius: f64, spacing: f64) -> f64 {
-    // Not one more by rounding.
+    // Rounding must not add a step.
     ((side - 2.0 * radius) / spacing - 1e-9).ceil().max(0.0)
 }
 
@@ -194,7 +197,7 @@ mod tests {
     fn spheres_of_a_cuboid_touch_its_faces_from_inside() {
         let size = DVec3::new(0.3, 0.2, 0.5);
         for (radius, spacing, count) in [
-            // 9 x 6 x 16 less 7 x 4 x 14; 3 x 2 x 5; and a plate of 2 x 1 x 4.
+            // 9 x 6 x 16 less 7 x 4 x 14, then 3 x 2 x 5, then a plate of 2 x 1 x 4.
             (0.03, None, 472),
             (0.05, Some(0.1), 30),
             (0.1, None, 8),
@@ -260,7 +263,7 @@ mod tests {
             .filter(|s| s.center.y - bottom < 1e-15)
             .count();
         assert_eq!(on_floor, n * (n + 1) / 2);
-        // Four corners, each an edge away from the other three.
+        // There are four corners, each at the distance of an edge from the other three.
         let edge = (n - 1) as f64 * 2.0 * RADIUS;
         let corners: Vec<_> = spheres
             .iter()

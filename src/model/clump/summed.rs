@@ -6,11 +6,10 @@ use glam::{DMat3, DVec3};
 
 use super::{ClumpSphere, MassProperties, inertia_from_second_moment, outer};
 
-/// Mass, centre of mass and inertia of `spheres` of the given `density` (kg/m³), each counted whole:
-/// where spheres overlap, the overlap counts once for each of them.
+/// Mass, centre of mass and inertia of `spheres` of the given `density` (kg/m³), each counted whole.
 ///
-/// A sphere has the mass 4/3 π ρ r³ and its own inertia 2/5 m r² on top of the parallel-axis term,
-/// so that a row of spheres still has inertia about its own line.
+/// Where spheres overlap, the overlap counts once for each of them. A sphere has the mass m = 4/3 π ρ r³ and, besides the
+/// parallel-axis term, the inertia 2/5 m r² about its centre. So a row of spheres has inertia about its own line, too.
 ///
 /// # Panics
 ///
@@ -25,7 +24,7 @@ pub fn summed_spheres(spheres: &[ClumpSphere], density: f64) -> MassProperties {
         4.0 / 3.0 * PI * density * sphere.radius * sphere.radius * sphere.radius
     };
 
-    // Offsets from a sphere of the clump, so that a clump far from its origin loses no digits.
+    // Offsets are from a sphere of the clump, so that a clump far from its origin loses no digits.
     let reference = spheres[0].center;
     let mass: f64 = spheres.iter().map(mass_of).sum();
     let first_moment: DVec3 = spheres
@@ -69,7 +68,7 @@ mod tests {
         let one = 1000.0 * 4.0 / 3.0 * PI * 1e-3;
         assert!((mass / (5.0 * one) - 1.0).abs() < 1e-14);
         assert!(center_of_mass.distance(DVec3::new(3.4, -7.0, 1.0)) < 1e-14);
-        // Five times 2/5 m r², and across the row m (0.4² + 0.2²) on either side.
+        // About the row, five times 2/5 m r²; across it, also m (0.4² + 0.2²) on either side.
         let axial = one * 5.0 * 0.4 * 0.01;
         let across = axial + one * 2.0 * (0.16 + 0.04);
         let expected = DMat3::from_diagonal(DVec3::new(axial, across, across));

@@ -1,22 +1,22 @@
-//! Mass properties of what a watertight mesh is around.
+//! Mass properties of the inside of a watertight mesh.
 
 use glam::{DMat3, DVec3};
 
 use super::{MassProperties, inertia_from_second_moment, outer};
 use crate::model::wall::Mesh;
 
-/// Mass, centre of mass and inertia of the inside of a closed `mesh`, filled with the given `density` (kg/m³).
+/// Mass, centre of mass and inertia of the inside of a watertight `mesh`, filled with the given `density` (kg/m³).
 ///
-/// Volume integrals are integrals over the surface by the divergence theorem; over a triangle mesh they are exact
-/// sums over its triangles (Mirtich, Fast and accurate computation of polyhedral mass properties, 1996; Eberly,
-/// Polyhedral mass properties (revisited), 2002). Here each triangle stands for the tetrahedron that it makes with
-/// one point, of negative volume where the triangle faces that point: with a, b, c from there and s = a + b + c,
+/// By the divergence theorem volume integrals are integrals over the surface, and for a triangle mesh they are exact sums over
+/// its triangles (Mirtich, Fast and accurate computation of polyhedral mass properties, 1996; Eberly, Polyhedral mass
+/// properties (revisited), 2002). Here each triangle forms a tetrahedron with one common point. Its volume V counts as negative
+/// if the front of the triangle faces that point. With the corners a, b, c from that point and s = a + b + c,
 ///
 /// V = a · (b × c)/6,  ∫ x = V s/4,  ∫ x xᵀ = V (s sᵀ + a aᵀ + b bᵀ + c cᵀ)/20.
 ///
-/// The triangles are anticlockwise seen from outside; else the mass is negative.
+/// The triangles must be anticlockwise seen from outside; otherwise the mass is negative.
 pub fn inside_of_mesh(mesh: &Mesh, density: f64) -> MassProperties {
-    // In the middle of the vertices, so that a mesh far from its origin loses no digits.
+    // The common point is in the middle of the vertices, so that a mesh far from its origin loses no digits.
     let count = mesh.vertices.len() as f64;
     let middle: DVec3 = mesh.vertices.iter().map(|vertex| *vertex / count).sum();
     let (mut volume, mut first, mut second) = (0.0, DVec3::ZERO, DMat3::ZERO);
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_tetrahedron_has_the_moments_of_the_tables() {
-        // With corners in the origin and on the axes: V = 1/6, a centre of 1/4 on each axis, and about the origin
+        // With corners in the origin and on the axes, V = 1/6, the centre is at 1/4 on each axis, and about the origin
         // ∫ x² = 1/60 and ∫ x y = 1/120.
         let corners = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z];
         let faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];

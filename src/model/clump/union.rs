@@ -6,21 +6,21 @@ use glam::{DMat3, DMat4, DVec2, DVec3, DVec4, Vec4Swizzles};
 
 use super::{ClumpSphere, MassProperties, inertia_from_second_moment, outer, summed_spheres};
 
-/// Mass, centre of mass and inertia of the union of `spheres`, filled with the given `density`
-/// (kg/m³): each point of space counts once, however many spheres hold it.
+/// Mass, centre of mass and inertia of the union of `spheres`, filled with the given `density` (kg/m³).
+///
+/// Each point of space counts once, however many spheres hold it.
 ///
 /// By the divergence theorem the moments of a solid are integrals over its surface:
-/// ∫ dV = 1/3 ∮ x·n dS, ∫ x dV = 1/4 ∮ x (x·n) dS and ∫ x xᵀ dV = 1/5 ∮ x xᵀ (x·n) dS. The surface
-/// of the union is that of each sphere without the caps inside its neighbours.
-/// Each sphere is cut into rings of constant z. Along a ring the exposed arcs are integrated in
-/// closed form; across the rings by adaptive Gauss-Legendre quadrature between the heights at which
-/// the pattern of arcs changes. Only that quadrature is not exact: its relative error is about 1e-12.
+/// ∫ dV = 1/3 ∮ x·n dS, ∫ x dV = 1/4 ∮ x (x·n) dS and ∫ x xᵀ dV = 1/5 ∮ x xᵀ (x·n) dS. The surface of the union is made of the
+/// surfaces of all spheres, without the caps inside their neighbours. Each sphere is cut into rings of constant z. Along a ring
+/// the exposed arcs are integrated in closed form. Across the rings, adaptive Gauss-Legendre quadrature integrates between the
+/// heights at which the pattern of arcs changes. Only that quadrature is not exact: its relative error is about 1e-12.
 ///
 /// # Panics
 ///
 /// If there is no sphere, a radius is not positive, or a number is not finite.
 pub fn union_of_spheres(spheres: &[ClumpSphere], density: f64) -> MassProperties {
-    // Near the centre of mass, so that a clump far from its origin loses no digits.
+    // The reference is near the centre of mass, so that a clump far from its origin loses no digits.
     let reference = summed_spheres(spheres, density).center_of_mass;
     let rule = quadrature_rule();
     let mut moments = DMat4::ZERO;
@@ -39,20 +39,20 @@ pub fn union_of_spheres(spheres: &[ClumpSphere], density: f64) -> MassProperties
     }
 }
 
-/// The part of a unit sphere on which `axis · n > cosine`.
+/// A cap: the part of a unit sphere on which `axis · n > cosine`.
 struct Cap {
     axis: DVec3,
     cosine: f64,
     half_angle: f64,
-    /// Direction of the axis about z.
+    /// Angle of the axis about z, rad.
     azimuth: f64,
-    /// Length of the axis across z.
+    /// Length of the part of the axis across z.
     flat: f64,
 }
 
-/// The caps of one sphere that lie inside other spheres; none when the whole sphere does.
+/// The caps of one sphere that lie inside other spheres; `None` if the whole sphere does.
 ///
-/// A cap inside a larger one is left out. Of identical spheres the first stands for all.
+/// A cap inside a larger cap is left out. Of identical spheres only the first counts.
 fn hidden_caps(spheres: &[ClumpSphere], index: usize) -> Option<Vec<Cap>> {
     let ClumpSphere { center, radius } = spheres[index];
     let mut caps = Vec::new();
@@ -96,10 +96,11 @@ fn hidden_caps(spheres: &[ClumpSphere], index: usize) -> Option<Vec<Cap>> {
     Some(kept)
 }
 
-/// Heights on the unit sphere between which the exposed arcs vary smoothly, in ascending order:
-/// the poles, the extremes of the caps' edges, and the points where two edges cross.
+/// Heights on the unit sphere between which the exposed arcs vary smoothly, in ascending order.
+///
+/// They are the heights of the poles, of the extremes of the caps' edges, and of the points where two edges cross.
 fn breakpoints(caps: &[Cap]) -> Vec<f64> {
-    // A point inside another cap bounds no exposed arc; one on its edge, but for round-off, does.
+    // A point inside another cap bounds no exposed arc, but a point on its edge does, and round-off must not hide it.
     const MARGIN: f64 = 1e-9;
     let mut heights = vec![-1.0, 1.0];
     let mut add = |point: DVec3| {
@@ -112,7 +113,7 @@ fn breakpoints(caps: &[Cap]) -> Vec<f64> {
     };
     for (index, cap) in caps.iter().enumerate() {
         let rim = (1.0 - cap.cosine * cap.cosine).sqrt();
-        // Zero for a level edge, all of which is at one height.
+        // Zero for a level edge, which has only one height.
         let outward = cap.axis.truncate().normalize_or_zero();
         let uphill = (outward * -cap.axis.z).extend(cap.flat);
         add(cap.axis * cap.cosine + uphill * rim);
@@ -125,7 +126,7 @@ fn breakpoints(caps: &[Cap]) -> Vec<f64> {
                 + other.axis * (other.cosine - cosine * cap.cosine);
             let foot = foot / sine_squared;
             let rest = (1.0 - foot.length_squared()) / sine_squared;
-            // False also for parallel axes, where both are not numbers.
+            // For parallel axes this is NaN, and the comparison false.
             if rest >= 0.0 {
                 add(foot + along * rest.sqrt());
                 add(foot - along * rest.sqrt());
@@ -136,11 +137,11 @@ fn breakpoints(caps: &[Cap]) -> Vec<f64> {
     heights
 }
 
-/// ∮ X Xᵀ (x·n) dS with X = (x, 1), over the part of a sphere that is in none of the `caps`.
+/// Surface integral ∮ X Xᵀ (x·n) dS with X = (x, 1), over the part of a sphere that is in none of the `caps`.
 fn surface_moments(center: DVec3, radius: f64, caps: &[Cap], rule: &[DVec2]) -> DMat4 {
     // With N = (n, 1) on the unit sphere: x·n = (centre, radius)·N.
     let support = center.extend(radius);
-    // Of the size that an integral of the whole sphere may have.
+    // Relative to the size of an integral over the whole sphere.
     let tolerance = 1e-12 * support.abs().element_sum();
     let mut covered = Vec::new();
     let mut ring = |height| match exposed_arcs(caps, height, &mut covered) {
@@ -161,8 +162,9 @@ fn surface_moments(center: DVec3, radius: f64, caps: &[Cap], rule: &[DVec2]) -> 
 /// Integrals over arcs of a circle: ∫ cos kφ dφ as x and ∫ sin kφ dφ as y, for k from 0 to 3.
 type Harmonics = [DVec2; 4];
 
-/// Harmonics of the arcs in no cap of the unit sphere's ring at a height; none when there is no
-/// such arc. `covered` is working space.
+/// Harmonics of the exposed arcs of the unit sphere's ring at a height; `None` if there is no such arc.
+///
+/// `covered` is working space.
 fn exposed_arcs(caps: &[Cap], height: f64, covered: &mut Vec<DVec2>) -> Option<Harmonics> {
     let ring_radius = (1.0 - height * height).max(0.0).sqrt();
     covered.clear();
@@ -211,7 +213,7 @@ fn add_arc(harmonics: &mut Harmonics, start: f64, end: f64) {
     }
 }
 
-/// ∫ N Nᵀ (support·N) dφ over arcs of the unit sphere's ring at a height, with N = (n, 1).
+/// Integral ∫ N Nᵀ (support·N) dφ over arcs of the unit sphere's ring at a height, with N = (n, 1).
 fn ring_moments(height: f64, arcs: &Harmonics, support: DVec4) -> DMat4 {
     let [DVec2 { x: one, .. }, first, second, third] = *arcs;
     let (c, s) = (first.x, first.y);
@@ -241,7 +243,7 @@ fn ring_moments(height: f64, arcs: &Harmonics, support: DVec4) -> DMat4 {
     )
 }
 
-/// ∫ `ring` from `low` to `high` by one application of the rule.
+/// Integral of `ring` from `low` to `high` by one application of the quadrature rule.
 fn quadrature(ring: &mut impl FnMut(f64) -> DMat4, low: f64, high: f64, rule: &[DVec2]) -> DMat4 {
     let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
     let terms = rule
@@ -250,7 +252,7 @@ fn quadrature(ring: &mut impl FnMut(f64) -> DMat4, low: f64, high: f64, rule: &[
     terms.fold(DMat4::ZERO, |sum, term| sum + term)
 }
 
-/// Halves an interval until its integral, first `whole`, no longer changes.
+/// Halves an interval until its integral no longer changes; `whole` is the integral before halving.
 fn refine(
     ring: &mut impl FnMut(f64) -> DMat4,
     low: f64,
@@ -272,7 +274,7 @@ fn refine(
 
 /// Nodes (x) and weights (y) for integrals over (-1, 1) of functions with square roots at the ends.
 ///
-/// Gauss-Legendre quadrature over t of f(-cos t) sin t: the substitution makes such ends smooth.
+/// They are those of Gauss-Legendre quadrature over t of f(-cos t) sin t: the substitution makes such ends smooth.
 fn quadrature_rule() -> Vec<DVec2> {
     const NODES: u32 = 12;
     let half_turn = PI / 2.0;
@@ -323,7 +325,7 @@ mod tests {
             .collect()
     }
 
-    /// Largest difference, each quantity relative to its size for the clump.
+    /// The largest difference of all quantities, each relative to its size.
     fn difference(a: &MassProperties, b: &MassProperties) -> f64 {
         let trace = |inertia: DMat3| inertia.x_axis.x + inertia.y_axis.y + inertia.z_axis.z;
         let size = (trace(b.inertia) / b.mass).sqrt();
@@ -335,7 +337,7 @@ mod tests {
             .max(inertia / trace(b.inertia))
     }
 
-    /// The union by another road: columns along x with exact ends, on a grid of midpoints.
+    /// Mass properties of the union by another method: columns along x with exact ends, on a grid of midpoints.
     fn columns(spheres: &[ClumpSphere], per_side: u32) -> MassProperties {
         let low = spheres
             .iter()
@@ -412,7 +414,7 @@ mod tests {
         assert!(difference_from_summed(&lattice(3, 0.06, 0.03)) < 1e-13);
         let apart = [sphere(0.0, 0.0, 0.0, 1.0), sphere(3.0, 4.0, 5.0, 0.1)];
         assert!(difference_from_summed(&apart) < 1e-13);
-        // The check can fail: a small overlap shows.
+        // A small overlap shows, so the check can fail.
         assert!(difference_from_summed(&lattice(3, 0.06, 0.0301)) > 1e-6);
     }
 
@@ -422,7 +424,7 @@ mod tests {
         let expected = union_of_spheres(&open, 2.0);
         let mut all = open.clone();
         all.iter_mut().for_each(|s| s.radius *= 0.4);
-        // Touches the surface of the first from inside.
+        // A sphere that touches the surface of the first one from inside.
         let radius = 0.25;
         let center = open[0].center + DVec3::X * (open[0].radius - radius);
         all.push(ClumpSphere { center, radius });
@@ -434,7 +436,7 @@ mod tests {
 
     #[test]
     fn agrees_with_columns() {
-        // The difference is that of the columns: it shrinks as their number grows.
+        // The difference is the error of the columns, which shrinks as their number grows.
         for (count, spread) in [(2, 1.0), (3, 1.0), (5, 1.5), (20, 2.5)] {
             let set = random_spheres(1, count, spread);
             let error = difference(&union_of_spheres(&set, 1.0), &columns(&set, 400));
@@ -469,7 +471,7 @@ mod tests {
 
     #[test]
     fn symmetric_shapes_have_symmetric_inertia() {
-        // Many edges cross in one point here.
+        // Many edges of caps cross in one point here.
         let inertia = union_of_spheres(&lattice(4, 1.0, 0.75), 1.0).inertia;
         let cube = DMat3::from_diagonal(DVec3::splat(inertia.x_axis.x));
         assert!(inertia.abs_diff_eq(cube, 1e-11 * inertia.x_axis.x));

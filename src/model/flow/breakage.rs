@@ -5,20 +5,23 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::Explosion;
 
-/// Bodies of a shape that burst under load.
+/// Breakage: the rule by which bodies of a shape burst under load.
+///
+/// The force and the energy at which a body bursts are multiplied by its relative strength, which scatters about 1.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Breakage {
     /// Index of the shape in [`Model::shapes`](crate::model::Model::shapes).
     pub shape: usize,
-    /// The rule of the scene that it comes from.
+    /// Index of the rule of the scene.
     pub rule: usize,
-    /// Contact force at which a body bursts, N, but for how its strength scatters.
+    /// Contact force at which a body bursts, N.
     pub force: Option<f64>,
-    /// Energy that its contacts have dissipated when it bursts, J, likewise.
+    /// Energy dissipated by its contacts at which a body bursts, J.
     pub energy: Option<f64>,
-    /// Weibull modulus of its strength; it does not scatter if there is none.
+    /// Weibull modulus of the relative strength; with `None` it is 1 for all bodies.
     pub weibull_modulus: Option<f64>,
-    /// Seed of that.
+    /// Seed of the relative strengths.
     pub seed: u64,
     /// Speed of the push outwards, m/s.
     pub speed: f64,
@@ -27,18 +30,18 @@ pub struct Breakage {
 }
 
 impl Breakage {
-    /// By what the strength of a body is multiplied: P(below x) = 1 - exp(-x^m) (Weibull 1951).
+    /// Relative strength of a body. It is below x with the probability 1 - exp(-x^m), m the modulus (Weibull 1951).
     pub(crate) fn strength(&self, id: u64) -> f64 {
         self.weibull_modulus.map_or(1.0, |modulus| {
             let mut random = ChaCha8Rng::seed_from_u64(self.seed);
             random.set_stream(id);
-            // Greater than 0 and less than 1.
+            // Neither 0 nor 1, so that the logarithm is finite and not 0.
             let part = ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
             libm::pow(-libm::log(part), 1.0 / modulus)
         })
     }
 
-    /// Whether a body bursts on which the largest contact force is `force`, N, and whose contacts have dissipated `energy`, J.
+    /// Whether a body bursts under the largest contact force `force` (N) and the energy `energy` (J) dissipated by its contacts.
     pub(crate) fn breaks(&self, id: u64, force: f64, energy: f64) -> bool {
         let beyond = |load: f64, limit: Option<f64>| {
             limit.is_some_and(|limit| load > limit * self.strength(id))
@@ -46,7 +49,7 @@ impl Breakage {
         beyond(force, self.force) || beyond(energy, self.energy)
     }
 
-    /// The fragments of the body `id`, as an explosion of it.
+    /// The explosion by which the body `id` bursts.
     pub(crate) fn explosion(&self, id: u64) -> Explosion {
         Explosion {
             body: id,

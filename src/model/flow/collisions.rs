@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Classes in which a speed or an energy doubles.
+/// Number of classes of speeds or energies in a factor of two.
 const CLASSES: f64 = 4.0;
 
 /// Collisions of a run: contacts that have ended, by impact speed and by dissipated energy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Collisions {
-    /// By normal speed at the first touch, m/s; see [`Collisions::classes`].
+    /// Collisions by classes of the normal speed at the first touch, m/s; see [`Collisions::classes`].
     pub speeds: BTreeMap<i32, Amount>,
-    /// By the energy that dashpots and friction dissipated from the first touch to the last, J.
+    /// Collisions by classes of the energy that dashpots and friction dissipated from the first touch to the last, J.
     pub energies: BTreeMap<i32, Amount>,
     /// Contacts that have not ended, ordered by their surfaces.
     pub open: Vec<Touching>,
@@ -30,27 +30,27 @@ pub struct Amount {
 /// A contact that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Touching {
-    /// The two surfaces, each by the id of its body and the number of the sphere in it; a wall is [`Touching::WALL`] and its index.
+    /// The two surfaces. A sphere is the id of its body and its number in the body; a wall is [`Touching::WALL`] and its index.
     pub surfaces: [(u64, u32); 2],
-    /// Normal speed at the first touch, m/s; 0 of surfaces that did not approach.
+    /// Normal speed at the first touch, m/s; 0 if the surfaces did not approach.
     pub speed: f64,
     /// Energy dissipated so far, J.
     pub energy: f64,
 }
 
 impl Touching {
-    /// In place of the id of a body.
+    /// Stands in place of the id of a body for a wall.
     pub const WALL: u64 = u64::MAX;
 }
 
-/// A class of collisions.
+/// A class of collisions with about the same speed or energy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CollisionClass {
-    /// Its lower end, m/s or J.
+    /// Lower end of the class, m/s or J.
     pub from: f64,
-    /// Its upper end, m/s or J.
+    /// Upper end of the class, m/s or J.
     pub to: f64,
-    /// Collisions in it, and what they dissipated.
+    /// Collisions in the class, and the energy that they dissipated.
     pub amount: Amount,
 }
 
@@ -62,7 +62,9 @@ impl Amount {
 }
 
 impl Collisions {
-    /// Follows the contacts of a step. Facets of one wall that a sphere touches at once are one contact.
+    /// Follows the contacts through a step; `now` has the contacts of this step.
+    ///
+    /// Facets of one wall that a sphere touches at once count as one contact.
     pub(crate) fn follow(&mut self, mut now: Vec<Touching>) {
         now.sort_by_key(|own| own.surfaces);
         now.dedup_by(|next, kept| {
@@ -98,7 +100,7 @@ impl Collisions {
         }
     }
 
-    /// All collisions that have ended.
+    /// Number and dissipated energy of all collisions that have ended.
     pub fn total(&self) -> Amount {
         let amounts = self.speeds.values();
         amounts.fold(Amount::default(), |sum, own| Amount {

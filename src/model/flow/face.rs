@@ -1,16 +1,17 @@
 use glam::DVec3;
 
-/// Triangles on which points are drawn, all of them alike likely.
+/// Triangles on which random points are drawn, evenly over their area.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Face {
-    /// Corners of each, m.
+    /// Corners of each triangle, m.
     triangles: Vec<[DVec3; 3]>,
-    /// Area of each and of those before it, as a part of all.
+    /// Area of each triangle together with those before it, as a fraction of the whole area.
     sums: Vec<f64>,
 }
 
 impl Face {
-    /// The triangles with these corners, m; `None` if they have no area.
+    /// A face of the triangles with these corners, m; `None` if they have no area.
     pub fn new(triangles: impl IntoIterator<Item = [DVec3; 3]>) -> Option<Face> {
         let triangles: Vec<[DVec3; 3]> = triangles.into_iter().collect();
         let mut sum = 0.0;
@@ -28,7 +29,7 @@ impl Face {
         Some(Face { triangles, sums })
     }
 
-    /// Corners of the box that holds it, m.
+    /// The box around the face, m: its corners with the smallest and the largest coordinates.
     pub fn bounds(&self) -> (DVec3, DVec3) {
         let corners = self.triangles.iter().flatten();
         corners.fold(
@@ -37,11 +38,11 @@ impl Face {
         )
     }
 
-    /// The point that three numbers from 0 to 1 stand for, m; evenly distributed numbers give evenly distributed points.
+    /// The point of the face for three numbers from 0 to 1, m. Evenly distributed numbers give evenly distributed points.
     pub fn point(&self, [which, along, across]: [f64; 3]) -> DVec3 {
         let index = self.sums.partition_point(|sum| *sum <= which);
         let [a, b, c] = self.triangles[index.min(self.triangles.len() - 1)];
-        // A point of the parallelogram beyond the diagonal is turned about its middle.
+        // A point in the other half of the parallelogram is turned about the middle, into the triangle.
         let (along, across) = match along + across > 1.0 {
             true => (1.0 - along, 1.0 - across),
             false => (along, across),

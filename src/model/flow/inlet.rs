@@ -6,43 +6,47 @@ use crate::model::packing::fill::{Fill, Occupied};
 use crate::model::wall;
 use crate::model::{Model, ModelBody};
 
-/// Places tried for a body in one look; then it waits for the next.
+/// Number of places tried for a body in one look; after that it waits for the next look.
 const TRIES: usize = 200;
 
-/// Most bodies that wait for room and are counted.
+/// Largest count of bodies that wait for room.
 const COUNTED: u64 = 1_000_000;
 
-/// Where bodies come in.
+/// An inlet, through which bodies come in.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inlet {
     /// Name.
     pub name: String,
-    /// Which bodies, where and how fast: at random places in a box, which may have no width along an axis:
-    /// there, centres of mass come to lie in that face; or on triangles, whose bounds the box then has. Its count and placement mean nothing.
+    /// The bodies, and where and how fast they come in; its count and placement are not used.
+    ///
+    /// Bodies come in at random places in its box. Along an axis in which the box has no width, their centres of mass lie in
+    /// the box, and bodies stick out of it. With a face, their centres of mass lie on its triangles, and the box bounds them.
     pub fill: Fill,
-    /// How many.
+    /// Rate at which bodies come in.
     pub rate: Rate,
-    /// From when on, s.
+    /// Time from which the inlet is open, s.
     pub start: f64,
-    /// Until when, s.
+    /// Time until which the inlet is open, s.
     pub end: f64,
-    /// Most bodies in all.
+    /// Largest number of bodies in all.
     pub most: u64,
-    /// Most mass in all, kg.
+    /// Largest mass in all, kg.
     pub most_mass: f64,
 }
 
-/// How much an inlet brings.
+/// Rate of an inlet.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
-    /// Bodies, 1/s.
+    /// Number of bodies per second, 1/s.
     Bodies(f64),
-    /// Mass, kg/s.
+    /// Mass per second, kg/s.
     Mass(f64),
 }
 
 impl Inlet {
-    /// The shape of the next body, if it is due at `time` (s) when `brought` has come.
+    /// The shape of the next body, if it is due at `time` (s) and the inlet has brought the amount `brought` so far.
     pub(crate) fn next(&self, brought: &Amount, time: f64, shapes: &[Clump]) -> Option<usize> {
         if brought.bodies >= self.most {
             return None;
@@ -54,13 +58,13 @@ impl Inlet {
         }
         let due = match self.rate {
             Rate::Bodies(rate) => (brought.bodies + 1) as f64 <= rate * open,
-            // The nearest mass that can be had of whole bodies.
+            // Whole bodies come as near to the wanted mass as they can.
             Rate::Mass(rate) => brought.mass + 0.5 * shapes[shape].mass <= rate * open,
         };
         due.then_some(shape)
     }
 
-    /// How many bodies are due at `time` when `brought` has come.
+    /// Number of bodies that are due at `time` (s) if the inlet has brought the amount `brought` so far; at most [`COUNTED`].
     pub(crate) fn due(&self, brought: &Amount, time: f64, shapes: &[Clump]) -> u64 {
         let mut with = *brought;
         while with.bodies - brought.bodies < COUNTED
@@ -71,7 +75,7 @@ impl Inlet {
         with.bodies - brought.bodies
     }
 
-    /// The space in its box that `bodies` take.
+    /// The space in and around the box of the inlet that `bodies` take.
     pub(crate) fn occupied(
         &self,
         model: &Model,
@@ -89,7 +93,7 @@ impl Inlet {
                         let shift = glam::IVec3::new(x, y, z).as_dvec3() * period;
                         let position = body.position + shift;
                         let nearest = position.clamp(self.fill.min, self.fill.max);
-                        // Bodies may stick out of a face by their own size.
+                        // Bodies that come in on a face stick out of the box by their own size.
                         let reach = radius + self.overhang(&radii);
                         if position.distance_squared(nearest) <= reach * reach {
                             occupied.insert(&ModelBody { position, ..body }, &model.shapes);
@@ -101,7 +105,7 @@ impl Inlet {
         occupied
     }
 
-    /// How far a body may stick out of the box, m.
+    /// Largest distance by which a body that comes in sticks out of the box, m.
     fn overhang(&self, radii: &[f64]) -> f64 {
         if self.fill.face.is_none() && self.fill.min.cmplt(self.fill.max).all() {
             return 0.0;
@@ -110,8 +114,9 @@ impl Inlet {
         mix.map(|(shape, _)| radii[*shape]).fold(0.0, f64::max)
     }
 
-    /// The body with the number `number` of this inlet, of the shape `shape`, in free space before the step after
-    /// `steps`.
+    /// Places the body with the number `number` of this inlet in free space; `None` if no free place is found.
+    ///
+    /// `shape` is its shape, and `steps` the number of steps so far.
     pub(crate) fn place(
         &self,
         shape: usize,

@@ -1,10 +1,9 @@
 //! Inlets, outlets, probes and explosions.
 //!
-//! At every [`Flow::every`]th step, before it is taken, the host looks at where bodies are: those in an
-//! [`Outlet`] are taken away, [`Inlet`]s bring those that are due, and what passed a face of a [`Probe`]
-//! since the look before is counted. When that is follows from the number of the step alone, and what
-//! an inlet brings from its seed and from how many it has brought: the same scene gives the same bits,
-//! however the steps are divided.
+//! Every [`Flow::every`] steps the host looks at the positions of the bodies. Each [`Outlet`] takes away the bodies in it, each
+//! [`Inlet`] brings the bodies that are due, and each [`Probe`] that is a face counts the bodies that have passed it since the
+//! last look. The time of a look depends on the number of steps alone, and the bodies that an inlet brings depend on its seed
+//! and on the number of bodies that it has brought. So the same scene gives the same bits, however a caller divides the steps.
 //!
 //! An [`Explosion`] does not wait for a look: it happens before its own step.
 
@@ -36,28 +35,29 @@ use crate::model::deform::Deformation;
 use crate::model::wall::{Shape, Wall};
 
 /// The inlets, outlets and probes of a model.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flow {
-    /// Steps from one look to the next, at least one if there is anything to look at.
+    /// Number of steps from one look to the next; at least one if there is anything to look at.
     pub every: u64,
-    /// Where bodies come in.
+    /// Inlets, through which bodies come in.
     pub inlets: Vec<Inlet>,
-    /// Where bodies go out.
+    /// Outlets, through which bodies leave.
     pub outlets: Vec<Outlet>,
-    /// Probes: volumes and faces that are looked at over time.
+    /// Probes: volumes and faces that are measured over time.
     pub probes: Vec<Probe>,
-    /// Bodies that burst.
+    /// Bodies that burst at given times.
     pub explosions: Vec<Explosion>,
-    /// Shapes of which the caller may add bodies, besides those that are there.
+    /// Shapes whose sphere sizes the search for contacts also allows for, so that a caller may add bodies of them.
     pub spawn: Vec<usize>,
-    /// Whether outlets tell how long bodies were there.
+    /// Whether outlets count residence times.
     pub residence: bool,
     /// Whether collisions are counted.
     pub collisions: bool,
 }
 
 impl Flow {
-    /// Whether the bodies stay the same, and there is nothing to look at.
+    /// Whether the set of bodies stays the same, and there is nothing to look at.
     pub fn is_empty(&self) -> bool {
         self.inlets.is_empty()
             && self.outlets.is_empty()
@@ -66,7 +66,7 @@ impl Flow {
             && self.spawn.is_empty()
     }
 
-    /// Corners of the regions in which bodies come in, m.
+    /// Corners of the boxes in which bodies come in, m.
     pub fn corners(&self) -> impl Iterator<Item = DVec3> + Clone {
         let fills = self.inlets.iter().map(|inlet| &inlet.fill);
         fills.flat_map(|fill| [fill.min, fill.max])
@@ -92,63 +92,63 @@ impl Amount {
 /// Amounts that have passed a face.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Passed {
-    /// Along the normal.
+    /// Amount that has passed along the normal.
     pub forward: Amount,
-    /// Against it.
+    /// Amount that has passed against the normal.
     pub backward: Amount,
 }
 
-/// Counters of what has come and gone so far in a run.
+/// Counters and records of a run so far: bodies that came and left, stages, wear, collisions and so on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Amount that each inlet has brought.
     pub inlets: Vec<Amount>,
-    /// Bodies that each inlet could not bring at the last look, since there was no room.
+    /// Number of bodies that each inlet could not bring at the last look, because there was no room.
     pub waiting: Vec<u64>,
     /// Amount that each outlet has taken away.
     pub outlets: Vec<Amount>,
-    /// When the bodies that inlets have brought and that are there came in: their ids, and the number of steps before. Only if it
-    /// is asked how long they stay, as is the next.
+    /// Number of steps after which each present body from an inlet came in, by the id of the body. Empty unless
+    /// [`Flow::residence`] is set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arrivals: BTreeMap<u64, u64>,
-    /// How long the bodies that each outlet has taken had been there.
+    /// Residence times of the bodies that each outlet has taken. Empty unless [`Flow::residence`] is set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub residence: Vec<Residence>,
-    /// Amount that has passed each probe that is a face.
+    /// Amount that has passed each probe; 0 for a probe that is a volume.
     pub passed: Vec<Passed>,
-    /// Which of the explosions are over.
+    /// Whether each explosion is over.
     pub exploded: Vec<bool>,
     /// Amount that has burst by each rule of the scene.
     #[serde(default)]
     pub broken: Vec<Amount>,
-    /// The number of steps after which each stage but the first began, of those that have begun.
+    /// Number of steps after which each stage that has begun did so; without the first stage.
     #[serde(default)]
     pub stages: Vec<u64>,
-    /// Volume that each triangle of a mesh that wears has lost, m³, wall by wall; none of a wall that does not.
+    /// Volume that each triangle of each wall has lost to wear, m³; an empty list for a wall that does not wear.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worn: Vec<Vec<f64>>,
-    /// The number of steps after which that was summed last.
+    /// Number of steps up to which `worn` was summed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worn_at: Option<u64>,
-    /// Largest contact force since the look before on each body that bursts by its force, N, by their ids.
+    /// Largest contact force since the last look on each body that bursts by its force, N, by the id of the body.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub peaks: BTreeMap<u64, f64>,
-    /// Collisions so far, if it is asked for.
+    /// Collisions so far; none unless [`Flow::collisions`] is set.
     #[serde(default)]
     pub collisions: Collisions,
-    /// How far the periodic box has deformed, if it does.
+    /// Deformation of the periodic box, if it deforms.
     #[serde(default)]
     pub deformation: Option<Deformation>,
     /// The id of the next body that comes in.
     pub next_id: u64,
-    /// The step before which the last look was.
+    /// Number of steps taken before the last look.
     pub looked: Option<u64>,
-    /// Where each body was then, m; only if there are faces.
+    /// Position of each body at the last look, m; empty without probes that are faces.
     #[serde(skip)]
     pub places: Vec<DVec3>,
 }
 
-/// Nothing lost as yet, of each triangle that wears.
+/// The volumes lost to wear at the start: 0 for each triangle of a wall that wears.
 fn worn(model: &Model) -> Vec<Vec<f64>> {
     if model.walls.iter().all(|wall| wall.wear.is_none()) {
         return Vec::new();
@@ -161,7 +161,7 @@ fn worn(model: &Model) -> Vec<Vec<f64>> {
 }
 
 impl Traffic {
-    /// Before the first look at a simulation of `model`.
+    /// The counters at the start of a simulation of `model`.
     pub fn new(model: &Model) -> Traffic {
         let Flow {
             inlets,
@@ -203,7 +203,7 @@ impl Traffic {
         }
     }
 
-    /// The number of steps after which the next explosion happens.
+    /// Number of steps after which the next explosion happens; see [`Explosion::step`] for `earlier`.
     pub(crate) fn next_explosion(&self, model: &Model, earlier: f64) -> Option<u64> {
         let explosions = model.flow.explosions.iter().zip(&self.exploded);
         explosions

@@ -1,25 +1,27 @@
 use glam::DVec3;
 
-/// Where bodies go out: those that are not fixed, by their centres of mass.
+/// An outlet, which takes away bodies whose centre of mass is in it, unless they are fixed.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlet {
     /// Name.
     pub name: String,
-    /// Where.
+    /// The part of space that it takes bodies from.
     pub place: Place,
 }
 
 /// A part of space.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
-    /// A box, by its corners, m.
+    /// The inside of a box, by its corners with the smallest and the largest coordinates, m.
     Inside(DVec3, DVec3),
-    /// All but a box.
+    /// The outside of a box, by the same corners, m.
     Outside(DVec3, DVec3),
 }
 
 impl Place {
-    /// Whether a point is in it.
+    /// Whether a point (m) is in this part of space.
     pub fn holds(&self, point: DVec3) -> bool {
         let within = |min: DVec3, max: DVec3| point.cmpge(min).all() && point.cmple(max).all();
         match *self {

@@ -1,15 +1,17 @@
 use glam::DVec3;
 
-/// A part of space, or a face, that is looked at over time.
+/// A probe: a volume or a face in which bodies are measured over time.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
     /// Name.
     pub name: String,
-    /// Where.
+    /// The volume or face.
     pub region: Region,
 }
 
-/// Where a [`Probe`] looks. Bodies are where their centres of mass are.
+/// Region of a [`Probe`]. A body is in it if its centre of mass is.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Region {
     /// A box.
@@ -23,40 +25,40 @@ pub enum Region {
     Cylinder {
         /// Centre of its base, m.
         base: DVec3,
-        /// Direction of its axis, of length 1.
+        /// Unit vector along its axis, from the base on.
         axis: DVec3,
-        /// m.
+        /// Height, m.
         height: f64,
-        /// m.
+        /// Radius, m.
         radius: f64,
     },
-    /// A rectangle: a box without width along an axis, the direction of which is its normal.
+    /// A rectangle across an axis, which is its normal.
     Rectangle {
         /// Corner with the smallest coordinates, m.
         min: DVec3,
         /// Corner with the largest coordinates, m.
         max: DVec3,
-        /// 0, 1 or 2.
+        /// Index of the axis: 0, 1 or 2.
         axis: usize,
     },
     /// A disc.
     Disc {
-        /// m.
+        /// Centre, m.
         center: DVec3,
-        /// Of length 1.
+        /// Unit normal.
         normal: DVec3,
-        /// m.
+        /// Radius, m.
         radius: f64,
     },
 }
 
 impl Region {
-    /// Whether it is a face, which bodies pass, and no volume, which holds them.
+    /// Whether the region is a face, which bodies pass, and not a volume, which holds them.
     pub fn is_face(&self) -> bool {
         matches!(self, Region::Rectangle { .. } | Region::Disc { .. })
     }
 
-    /// Whether a volume holds a point; a face holds none.
+    /// Whether the region is a volume that holds a point (m); a face holds none.
     pub fn holds(&self, point: DVec3) -> bool {
         match *self {
             Region::Box { min, max } => point.cmpge(min).all() && point.cmple(max).all(),
@@ -75,7 +77,9 @@ impl Region {
         }
     }
 
-    /// Whether a straight way passes a face along its normal (`true`), against it (`false`) or not.
+    /// Whether the straight way between two points (m) passes the face along its normal, `true`, or against it, `false`.
+    ///
+    /// Returns `None` if it does not pass, or if the region is a volume.
     pub fn passing(&self, from: DVec3, to: DVec3) -> Option<bool> {
         let (center, normal) = match *self {
             Region::Rectangle { min, axis, .. } => (min, DVec3::AXES[axis]),
@@ -83,7 +87,7 @@ impl Region {
             Region::Box { .. } | Region::Cylinder { .. } => return None,
         };
         let [before, after] = [from, to].map(|point| (point - center).dot(normal));
-        // In the face counts as past it, so that no way is counted twice.
+        // A point in the plane of the face counts as past it, so that two ways in a row never count the same passage twice.
         if (before < 0.0) == (after < 0.0) {
             return None;
         }
@@ -121,14 +125,14 @@ mod tests {
         assert_eq!(square.passing(at(0.0, 1.0), at(0.0, 3.0)), Some(true));
         assert_eq!(square.passing(at(0.0, 3.0), at(0.0, 1.0)), Some(false));
         assert_eq!(disc.passing(at(0.0, 1.0), at(0.0, 3.0)), Some(false));
-        // Past its edge, where the straight way is in the plane of the face.
+        // The way crosses the plane of the face beyond its edge, and then within it.
         assert_eq!(square.passing(at(0.0, 1.0), at(2.1, 3.0)), None);
         assert_eq!(square.passing(at(0.0, 1.0), at(1.9, 3.0)), Some(true));
-        // To the face and on: once in all.
+        // A way to the face and one onwards pass once in all.
         let ways = [(at(0.0, 1.0), at(0.0, 2.0)), (at(0.0, 2.0), at(0.0, 3.0))];
         let passed = ways.map(|(from, to)| square.passing(from, to));
         assert_eq!(passed.iter().flatten().count(), 1);
-        // To the face and back.
+        // A way to the face and one back pass it twice.
         let ways = [(at(0.0, 1.0), at(0.0, 2.0)), (at(0.0, 2.0), at(0.0, 1.0))];
         assert_eq!(
             ways.map(|(from, to)| square.passing(from, to)),

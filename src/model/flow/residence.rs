@@ -2,41 +2,41 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Classes of times in which a time doubles.
+/// Number of classes of times in a factor of two.
 const CLASSES: f64 = 8.0;
 
-/// How long bodies that an outlet has taken had been there since an inlet brought them.
+/// Residence times of the bodies that an outlet has taken: from the time when an inlet brought them to that when they left.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Residence {
-    /// Number of them.
+    /// Number of bodies.
     pub bodies: u64,
-    /// Sum of their times, s.
+    /// Sum of their residence times, s.
     pub sum: f64,
-    /// Sum of the squares of these, s².
+    /// Sum of the squares of their residence times, s².
     pub squares: f64,
-    /// How many there are of each class of times; see [`Residence::classes`].
+    /// Number of bodies in each class of times; see [`Residence::classes`].
     pub counts: BTreeMap<i32, u64>,
 }
 
 /// A class of residence times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Class {
-    /// Its shortest time, s.
+    /// Lower end of the class, s.
     pub from: f64,
-    /// Its end, s.
+    /// Upper end of the class, s.
     pub to: f64,
-    /// Bodies of these times.
+    /// Number of bodies in the class.
     pub bodies: u64,
-    /// Part of all bodies that were there for a time before its end: F of Danckwerts (1953).
+    /// Fraction of all bodies with a residence time below the upper end: F of Danckwerts (1953).
     pub below: f64,
-    /// Part of all bodies that is in it, for each second that it covers, 1/s: E of Danckwerts.
+    /// Fraction of all bodies in the class over its width, 1/s: E of Danckwerts.
     pub density: f64,
 }
 
 impl Residence {
-    /// Counts a body that was there for `time`, s.
+    /// Counts a body with the residence time `time`, s.
     pub(crate) fn add(&mut self, time: f64) {
-        // What comes in and goes out at one look was there for no time, or for the shortest.
+        // A body that comes and leaves at one look has the time 0, which belongs to no class.
         let class = (CLASSES * libm::log2(time.max(1e-9))).floor() as i32;
         *self.counts.entry(class).or_default() += 1;
         self.bodies += 1;
@@ -44,12 +44,12 @@ impl Residence {
         self.squares += time * time;
     }
 
-    /// Mean of the times, s; NaN of none.
+    /// Mean residence time, s; NaN without bodies.
     pub fn mean(&self) -> f64 {
         self.sum / self.bodies as f64
     }
 
-    /// Their standard deviation, s; NaN of none.
+    /// Standard deviation of the residence times, s; NaN without bodies.
     pub fn deviation(&self) -> f64 {
         let mean = self.mean();
         (self.squares / self.bodies as f64 - mean * mean)
@@ -57,7 +57,7 @@ impl Residence {
             .sqrt()
     }
 
-    /// The classes that have bodies, by their times: each is an eighth of an octave wide.
+    /// The classes that have bodies, the shortest times first; each is an eighth of an octave wide.
     pub fn classes(&self) -> impl Iterator<Item = Class> {
         let all = self.bodies as f64;
         let mut sum = 0;
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_stirred_tank_has_its_distribution() {
-        // Times of an ideal mixer of 2 s: F = 1 - exp(-t/2).
+        // In an ideal mixer with a mean time of 2 s, F = 1 - exp(-t/2).
         let mut residence = Residence::default();
         let count = 100_000;
         for k in 0..count {

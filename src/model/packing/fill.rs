@@ -1,4 +1,4 @@
-//! Fills: many bodies from few lines.
+//! Fills: many bodies from a short description.
 
 use std::cmp::Reverse;
 use std::f64::consts::PI;
@@ -19,98 +19,100 @@ use crate::model::flow::Face;
 use crate::model::quantity::Quantities;
 use crate::model::wall::Probe;
 
-/// Overlap that still counts as touching, as a fraction of the smaller radius: room for round-off.
+/// Overlap that still counts as touching, as a fraction of the smaller radius; it allows for round-off.
 const TOUCH: f64 = 1e-9;
-/// Random places tried for a body before the fill gives up.
+/// Number of random places that are tried for a body before the fill gives up.
 const TRIES: usize = 10_000;
-/// Places that walls may take before the fill gives up: so many, and so many for each body, so that the work goes with the
-/// bodies and not with the region.
+/// Number of places taken by walls at which the fill gives up: a constant, and a number for each body.
+///
+/// So the work is in proportion to the number of bodies, not to the size of the region.
 const BLOCKED: (u64, u64) = (1_000_000, 20);
-/// Gap that the default pitch of a grid leaves, as a fraction of it.
+/// Gap that the default pitch of a grid leaves, as a fraction of the largest bounding diameter.
 const GAP: f64 = 1e-3;
 
-/// Where the bodies of a fill go.
+/// Placement of the bodies of a fill.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Placement {
-    /// On a cubic lattice, layer upon layer from the bottom: x fastest, then z, then y. The lattice
-    /// is centred in x and z. Sites where a body would overlap another or a wall stay empty.
+    /// On a cubic lattice, layer upon layer from the bottom: x fastest, then z, then y.
+    ///
+    /// The lattice is centred in x and z. Sites where a body would overlap another body or a wall stay empty.
     Grid {
-        /// Pitch of the lattice, m; the default leaves a small gap between the largest bodies of
-        /// the mix, however they are turned and displaced.
+        /// Pitch of the lattice, m. The default leaves a small gap between the largest bodies of the mix, however they are turned
+        /// and displaced.
         spacing: Option<f64>,
-        /// Bodies are displaced at random by up to this along each axis, m, within the region.
+        /// Largest random displacement of a body along each axis, m. Bodies stay within the region.
         jitter: f64,
     },
-    /// Anywhere, by random sequential addition, the largest bodies first.
+    /// At random places, by random sequential addition with the largest bodies first.
     Random,
-    /// Anywhere, denser than at random: see [`pack`](mod@super::pack).
+    /// At random places, but packed more densely; see [`pack`](mod@super::pack).
     Packed,
 }
 
-/// How many bodies a fill has, where it does not say their number.
+/// Quantity from which the number of bodies of a fill follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Wanted {
-    /// As many as come nearest to this mass, kg.
+    /// Mass of all bodies, kg; it is met as nearly as whole bodies allow.
     Mass(f64),
-    /// As many as come nearest to this volume, as a part of the room in the region.
+    /// Volume of all bodies over the room in the region; it is met as nearly as whole bodies allow.
     SolidFraction(f64),
-    /// As many as fit; only with [`Placement::Packed`].
+    /// As many bodies as fit; only with [`Placement::Packed`].
     All,
 }
 
-/// How the bodies of a fill are turned.
+/// Orientation of the bodies of a fill.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Orientation {
-    /// Each at random, all orientations alike.
+    /// A random orientation for each body, uniform over all rotations.
     Random,
-    /// All like this: world from shape axes, a unit quaternion.
+    /// One orientation for all bodies: the rotation from the shape's own axes to the world, a unit quaternion.
     Fixed(DQuat),
 }
 
-/// Many bodies, described by a few numbers.
+/// A fill: many bodies, described by a few numbers.
 ///
 /// The same fill gives the same bodies on every machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fill {
     /// Number of bodies.
     pub count: usize,
-    /// Quantity from which the number of bodies follows, if it is not given: [`Fill::settle_count`] finds it.
+    /// Quantity from which `count` follows, if the number is not given; [`Fill::settle_count`] finds `count`.
     pub wanted: Option<Wanted>,
-    /// Mix of shapes: index of a shape, and its weight, above zero. A body is of a shape with
-    /// the probability of its weight over the sum of weights.
+    /// Mix of shapes: the index of each shape and its weight, above zero. The probability of a shape is its weight over the sum
+    /// of the weights.
     pub shapes: Vec<(usize, f64)>,
-    /// Sizes that each shape comes in: a factor, and its weight. None means that there is one, 1;
-    /// [`Fill::resize`] makes shapes of them.
+    /// Sizes of each shape: a factor of all lengths, and its weight. Empty for the one factor 1; [`Fill::resize`] makes shapes of
+    /// them.
     pub sizes: Vec<(f64, f64)>,
-    /// Where the bodies go.
+    /// Placement of the bodies.
     pub placement: Placement,
-    /// Lowest corner of the region, which holds whole bodies, m.
+    /// Corner of the region with the smallest coordinates, m; the region holds whole bodies.
     pub min: DVec3,
-    /// Highest corner, m.
+    /// Corner of the region with the largest coordinates, m.
     pub max: DVec3,
-    /// Triangles on which the centres of mass come to lie of bodies that come [one by one](Fill::place_one), within the region.
+    /// Triangles within the region for the centres of mass of bodies that come [one by one](Fill::place_one).
     pub face: Option<Arc<Face>>,
-    /// How the bodies are turned.
+    /// Orientation of the bodies.
     pub orientation: Orientation,
-    /// Lowest and highest velocity, for each component, m/s.
+    /// Least and largest velocity, for each component, m/s.
     pub velocity: (DVec3, DVec3),
-    /// Lowest and highest angular velocity in the world frame, for each component, rad/s.
+    /// Least and largest angular velocity in the world frame, for each component, rad/s.
     pub angular_velocity: (DVec3, DVec3),
     /// Index of the group of the bodies in [`Forces::groups`](crate::model::forces::Forces::groups).
     pub group: usize,
     /// Quantities that the bodies carry besides their motion.
     pub quantities: Quantities,
-    /// Seed of all that is random here.
+    /// Seed of all random numbers of the fill.
     pub seed: u64,
 }
 
-/// Why a fill could not be placed.
+/// The reason why a fill could not be placed; its text is a sentence with a remedy.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum FillError {
-    /// No shapes, or weights that give no probabilities.
+    /// The mix has no shapes, or its weights give no probabilities.
     #[error(
         "the mix of shapes has no weights to choose by; give at least one shape, and each a weight \
          above zero"
@@ -138,23 +140,22 @@ pub enum FillError {
     RegionTooSmall {
         /// Name of the shape.
         shape: String,
-        /// `x`, `y` or `z`: where it lacks most.
+        /// The axis, `x`, `y` or `z`, along which the region lacks most.
         axis: char,
         /// Width of the region, m.
         room: f64,
-        /// Width of the body, m: in its orientation, or, on a grid of bodies turned at random, of
-        /// its bounding sphere, or, placed and turned at random, in the best orientation that was
-        /// tried.
+        /// Width of the body, m. With a random orientation it is that of the bounding sphere on a grid, and elsewhere that in the
+        /// best orientation that was tried.
         needed: f64,
     },
-    /// A given spacing at which neighbours on the lattice would overlap.
+    /// Neighbours on the lattice would overlap at the given spacing.
     #[error(
         "the grid's spacing is {} m, less than {} m, the diameter of the smallest sphere \
          in the mix, so neighbours would overlap; take a larger spacing, or leave it out",
         Rounded(*spacing), Rounded(*least)
     )]
     SpacingTooSmall {
-        /// As given, m.
+        /// The given spacing, m.
         spacing: f64,
         /// Diameter of the smallest sphere, m.
         least: f64,
@@ -168,30 +169,30 @@ pub enum FillError {
         Rounded(*pitch)
     )]
     GridFull {
-        /// Bodies placed.
+        /// Number of bodies placed.
         placed: usize,
-        /// Bodies wanted.
+        /// Number of bodies wanted.
         count: usize,
-        /// Sites along x, y and z.
+        /// Number of sites along x, y and z.
         sites: [u64; 3],
-        /// Sites that stayed empty since a body would have overlapped something.
+        /// Number of sites that stayed empty, because a body would have overlapped another body or a wall.
         blocked: u64,
         /// Distance between neighbouring sites, m.
         pitch: f64,
     },
-    /// Bodies could not be eased apart.
+    /// Bodies of a dense fill could not be moved apart.
     #[error(
         "{count} bodies are too many to pack: eased apart, {remaining} overlaps are left, the deepest {:.1} % of the \
          smaller radius; enlarge the region, or take fewer bodies", 100.0 * worst
     )]
     Jammed {
-        /// Bodies wanted.
+        /// Number of bodies wanted.
         count: usize,
-        /// Their volume as a part of the room in the region.
+        /// Their volume over the room in the region.
         solid_fraction: f64,
-        /// Overlaps that are left.
+        /// Number of overlaps that are left.
         remaining: usize,
-        /// The deepest of them, as a fraction of the smaller radius.
+        /// Depth of the deepest overlap, as a fraction of the smaller radius.
         worst: f64,
     },
     /// Nearly all of the region is inside or behind walls.
@@ -200,14 +201,14 @@ pub enum FillError {
          narrow the region to where bodies can be"
     )]
     Walled {
-        /// Bodies placed.
+        /// Number of bodies placed.
         placed: usize,
-        /// Bodies wanted.
+        /// Number of bodies wanted.
         count: usize,
-        /// Places that walls took.
+        /// Number of tried places that walls took.
         blocked: u64,
     },
-    /// No free place was found at random.
+    /// Random tries found no free place for a body.
     #[error(
         "placed {placed} of {count} bodies at random; then no free place for a \"{shape}\" was found \
          in {tries} tries: the spheres of all {count} would take {} m^3 of the \
@@ -216,13 +217,13 @@ pub enum FillError {
         Rounded(*sphere_volume), Rounded(*region_volume), 100.0 * sphere_volume / region_volume
     )]
     Crowded {
-        /// Bodies placed; the largest of the mix are placed first.
+        /// Number of bodies placed; the largest of the mix are placed first.
         placed: usize,
-        /// Bodies wanted.
+        /// Number of bodies wanted.
         count: usize,
         /// Name of the shape that found no place.
         shape: String,
-        /// Places tried.
+        /// Number of places tried.
         tries: usize,
         /// Volume of the region, m³.
         region_volume: f64,
@@ -231,12 +232,12 @@ pub enum FillError {
     },
 }
 
-/// The space taken by the bodies placed so far.
+/// The space that the bodies placed so far occupy.
 #[derive(Clone, Debug)]
 pub struct Occupied {
     /// Parts of each shape.
     shape_parts: Vec<Vec<Part>>,
-    /// Spheres of all bodies placed, part by part.
+    /// Spheres of all placed bodies, body by body.
     spheres: Vec<ClumpSphere>,
     /// Range of each placed part in `spheres`.
     ranges: Vec<Range<usize>>,
@@ -244,9 +245,10 @@ pub struct Occupied {
     bounds: SphereGrid,
 }
 
-/// Spheres of a clump that are near each other, within a bounding sphere: a whole clump if it is
-/// compact, else one of its spheres. So one look into the grid serves all spheres of a small block,
-/// and a long rod or a landscape does not keep others out of the space around it.
+/// A part of a clump, with a bounding sphere: the whole clump if it is compact, else one of its spheres.
+///
+/// So one look into the grid serves all spheres of a small block, and the bounding spheres of a long rod or a landscape hold
+/// little empty space.
 #[derive(Clone, Debug)]
 struct Part {
     center: DVec3,
@@ -282,7 +284,7 @@ impl Part {
 }
 
 impl Occupied {
-    /// All space free; for bodies of any of these shapes.
+    /// Space without bodies, for bodies of any of these shapes.
     pub fn new(shapes: &[Clump]) -> Self {
         let shape_parts: Vec<_> = shapes.iter().map(Part::all_of).collect();
         let radii = shape_parts.iter().flatten().map(|part| part.radius);
@@ -294,7 +296,7 @@ impl Occupied {
         }
     }
 
-    /// Takes the space of a body.
+    /// Adds the space of a body.
     pub fn insert(&mut self, body: &ModelBody, shapes: &[Clump]) {
         self.take(&Candidate::new(*body, shapes));
     }
@@ -330,7 +332,7 @@ impl Occupied {
     }
 }
 
-/// A body that may find a place, with its spheres in the world.
+/// A body that is tried at a place, with its spheres in the world.
 struct Candidate {
     body: ModelBody,
     spheres: Vec<ClumpSphere>,
@@ -344,7 +346,7 @@ impl Candidate {
         Self { body, spheres }
     }
 
-    /// At rest with its centre of mass in the origin.
+    /// A body at rest with its centre of mass at the origin.
     fn at_origin(shape: usize, orientation: DQuat, shapes: &[Clump]) -> Self {
         let body = ModelBody {
             shape,
@@ -376,7 +378,7 @@ impl Candidate {
         })
     }
 
-    /// Whether it overlaps no wall, and is not cut off by it from `middle`.
+    /// Whether the body does not overlap the wall, and is on the right side of it for a region about `middle`.
     fn is_clear_of(&self, wall: &Probe, middle: DVec3) -> bool {
         self.spheres.iter().all(|sphere| {
             let least = TOUCH * sphere.radius;
@@ -408,14 +410,14 @@ impl Fill {
         }
     }
 
-    /// Makes the bodies, and takes their space.
+    /// Makes the bodies, and adds their space to `occupied`.
     ///
-    /// Each body is whole within the region, overlaps nothing in `occupied`, is clear of every
-    /// wall, and inside those that the middle of the region is inside of. `shapes` are those of the scene, for which `occupied` was made.
+    /// Each body is wholly within the region, and overlaps no body in `occupied` and no wall. If the middle of the region is
+    /// inside a wall, so is each body. `shapes` are those of the scene, for which `occupied` was made.
     ///
     /// # Errors
     ///
-    /// A [`FillError`] says why there are no such places; `occupied` may then hold some of the bodies.
+    /// A [`FillError`] says why the bodies cannot be placed; `occupied` may then hold some of them.
     pub fn place(
         &self,
         shapes: &[Clump],
@@ -452,8 +454,9 @@ impl Fill {
         }
     }
 
-    /// Finds the number of bodies where it follows from something else, between `walls` and with `shapes`, those of the
-    /// scene. The bodies are those that [`Fill::place`] draws.
+    /// Sets the number of bodies, if it follows from another quantity.
+    ///
+    /// `shapes` and `walls` are those of the scene. It draws the same shapes as [`Fill::place`].
     pub fn settle_count(&mut self, shapes: &[Clump], walls: &[Probe]) {
         let mass = |clump: &Clump| clump.mass;
         let (wanted, of): (f64, &dyn Fn(&Clump) -> f64) = match self.wanted {
@@ -480,7 +483,7 @@ impl Fill {
         }
     }
 
-    /// Volume of the region as far as walls leave it free, m³: by looking at the middles of 32 × 32 × 32 parts of it.
+    /// Volume of the part of the region that walls leave free, m³; sampled at the middles of 32 × 32 × 32 parts.
     pub fn room(&self, walls: &[Probe]) -> f64 {
         const PARTS: usize = 32;
         let size = self.max - self.min;
@@ -499,17 +502,17 @@ impl Fill {
         size.element_product() * free.len() as f64 / all as f64
     }
 
-    /// The shape of the body with the number `number`, of those that come one by one.
+    /// The shape of the body with the number `number` among those that come [one by one](Fill::place_one).
     pub fn shape_of(&self, number: u64) -> usize {
         let total = self.shapes.iter().map(|&(_, weight)| weight).sum();
         self.choose_shape(total, &mut Random::stream(self.seed, number, 0))
     }
 
-    /// One body at a random place, or none if `tries` places are taken; it takes its space.
+    /// Places one body at a random place, and adds its space to `occupied`; `None` if `tries` places are not free.
     ///
-    /// Along axes where the region has no width, the centre of mass comes to lie in it; along the
-    /// others, the body is whole within the region. With a face, the centre of mass comes to lie there. What is random depends on `key` alone: the number
-    /// of the body, and which attempt it is.
+    /// The body is wholly within the region, except along axes in which the region has no width: there its centre of mass lies in
+    /// the region. With a face, its centre of mass lies on the face. All random numbers depend only on the seed of the fill, the
+    /// number of the body and the number of the attempt.
     pub fn place_one(
         &self,
         shape: usize,
@@ -574,7 +577,7 @@ struct Filling<'a> {
     walls: &'a [Probe],
     occupied: &'a mut Occupied,
     random: Random,
-    /// Places so far that walls took.
+    /// Number of places so far that walls took.
     blocked: u64,
 }
 
@@ -619,7 +622,7 @@ impl Filling<'_> {
         Ok(bodies)
     }
 
-    /// The sites for the centres of the hulls.
+    /// The lattice of sites for the centres of the hulls.
     fn lattice(
         &self,
         hulls: &[Aabb],
@@ -655,8 +658,9 @@ impl Filling<'_> {
         ))
     }
 
-    /// The box about the centre of mass that must be within the region for a body on the grid: that
-    /// of its bounding sphere where bodies are turned at random, so that all fit the same sites.
+    /// The hull of a body on the grid: a box from its centre of mass on, which must be within the region.
+    ///
+    /// With random orientations it is the box of the bounding sphere, so that all orientations fit the same sites.
     fn hull(&self, shape: usize) -> Aabb {
         let clump = &self.shapes[shape];
         match self.fill.orientation {
@@ -674,10 +678,10 @@ impl Filling<'_> {
         }
     }
 
-    /// Random sequential addition.
+    /// Places bodies by random sequential addition, the largest first.
     fn at_random(&mut self, mix: &[usize]) -> Result<Vec<ModelBody>, FillError> {
         let mut order: Vec<usize> = (0..mix.len()).collect();
-        // The bits of positive numbers are in the order of the numbers.
+        // The bits of positive floats have the order of the floats.
         order.sort_by_cached_key(|&index| {
             Reverse(bounding_radius(&self.shapes[mix[index]]).to_bits())
         });
@@ -700,9 +704,9 @@ impl Filling<'_> {
         Ok(bodies.into_iter().flatten().collect())
     }
 
-    /// A free place for a body of this shape, if one is found.
+    /// Finds a free place for a body of this shape; `None` if tries find none.
     fn find_place(&mut self, shape: usize) -> Result<Option<Candidate>, FillError> {
-        // The best of those that do not fit at all; none once one does.
+        // The hull that comes nearest to fitting, of those that do not fit into the region at all.
         let mut unfit: Option<Aabb> = None;
         let mut fits = false;
         for _ in 0..TRIES {
@@ -729,7 +733,7 @@ impl Filling<'_> {
         }
     }
 
-    /// A body of this shape about the origin, turned as the fill says.
+    /// A body of this shape at the origin, with an orientation of the fill.
     fn candidate(&mut self, shape: usize) -> Candidate {
         let orientation = match self.fill.orientation {
             Orientation::Random => self.random.rotation(),
@@ -750,7 +754,7 @@ impl Filling<'_> {
         !self.occupied.clashes_with(candidate)
     }
 
-    /// Gives up where walls take nearly all places.
+    /// Gives up if walls take nearly all places.
     fn check_walls(&self, placed: usize, count: usize) -> Result<(), FillError> {
         let (least, each) = BLOCKED;
         let blocked = self.blocked;
@@ -764,7 +768,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Takes the candidate's space, and sets it going.
+    /// Adds the candidate's space, and gives it velocities, group and quantities.
     fn settle(&mut self, candidate: Candidate) -> ModelBody {
         self.occupied.take(&candidate);
         let (slowest, fastest) = self.fill.velocity;
@@ -788,7 +792,7 @@ impl Filling<'_> {
         }
     }
 
-    /// By how much a body is wider than the region, m, and along which axis it lacks most.
+    /// The largest excess of a body's width over that of the region, m, and its axis.
     fn lack(&self, hull: &Aabb) -> (f64, usize) {
         let width = 2.0 * hull.half_width();
         let lack = width * (1.0 - TOUCH) - (self.fill.max - self.fill.min);
@@ -797,7 +801,7 @@ impl Filling<'_> {
     }
 }
 
-/// A box along the axes.
+/// A box along the axes, m.
 #[derive(Clone, Copy, Debug)]
 struct Aabb {
     min: DVec3,
@@ -819,12 +823,12 @@ impl Aabb {
 struct Lattice {
     first: DVec3,
     pitch: f64,
-    /// Sites along x, y and z.
+    /// Number of sites along x, y and z.
     counts: [u64; 3],
 }
 
 impl Lattice {
-    /// As many sites as go between two corners: centred in x and z, from the bottom in y.
+    /// A lattice with as many sites as fit between two corners, centred in x and z, and from the bottom on in y.
     fn new(low: DVec3, high: DVec3, pitch: f64) -> Self {
         // A region cut to fit must not lose its last layer to round-off.
         let steps = ((high - low) / pitch + TOUCH).floor().max(DVec3::ZERO);
@@ -838,7 +842,7 @@ impl Lattice {
         }
     }
 
-    /// The sites, x fastest, then z, then y.
+    /// The sites in the order x fastest, then z, then y.
     fn sites(&self) -> impl Iterator<Item = DVec3> + use<> {
         let Self {
             first,
@@ -852,7 +856,7 @@ impl Lattice {
     }
 }
 
-/// Volume of a body, m³: what its spheres share counts once.
+/// Volume of the union of a clump's spheres, m³.
 pub(crate) fn volume(clump: &Clump) -> f64 {
     union_of_spheres(&clump.spheres, 1.0).mass
 }
@@ -862,8 +866,7 @@ fn sphere_volume(clump: &Clump) -> f64 {
     4.0 / 3.0 * PI * cubes.sum::<f64>()
 }
 
-/// Random numbers that are the same on every machine: ChaCha with 8 rounds, and no function
-/// beyond the square root.
+/// Random numbers that are the same on every machine: ChaCha with 8 rounds, and no function beyond the square root.
 struct Random(ChaCha8Rng);
 
 impl Random {
@@ -873,29 +876,29 @@ impl Random {
         Self(ChaCha8Rng::from_seed(key))
     }
 
-    /// One of many independent streams: the one for this attempt at this body.
+    /// One of many independent streams of random numbers: the stream for one attempt at one body.
     fn stream(seed: u64, number: u64, attempt: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..16].copy_from_slice(&number.to_le_bytes());
         key[16..24].copy_from_slice(&attempt.to_le_bytes());
-        // Keeps these streams apart from those of a fill with the same seed.
+        // This keeps the streams apart from that of `new` with the same seed.
         key[24] = 1;
         Self(ChaCha8Rng::from_seed(key))
     }
 
-    /// Uniform in [0, 1): the top 53 bits of a word.
+    /// A uniform number in [0, 1), from the top 53 bits of a word.
     fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform in a box.
+    /// A uniform point in a box.
     fn within(&mut self, low: DVec3, high: DVec3) -> DVec3 {
         let unit = DVec3::new(self.unit(), self.unit(), self.unit());
         low + (high - low) * unit
     }
 
-    /// Uniform in the unit disc, with the squared distance from its centre.
+    /// A uniform point in the unit disc, and the square of its distance from the centre.
     fn in_disc(&mut self) -> (f64, f64, f64) {
         loop {
             let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
@@ -906,7 +909,7 @@ impl Random {
         }
     }
 
-    /// Uniform over all rotations, by two points in a disc (Marsaglia 1972).
+    /// A uniform rotation, from two points in a disc (Marsaglia 1972).
     fn rotation(&mut self) -> DQuat {
         let (x, y, near) = self.in_disc();
         let (z, w, far) = self.in_disc();
@@ -924,7 +927,7 @@ mod tests {
     use crate::model::packing::overlap::overlaps;
     use crate::model::packing::overlap::tests::{ball, body, clump, plane, world};
 
-    /// A ball, a block, a rod, and a lopsided pair whose principal axes are not its own.
+    /// A ball, a block, a rod, and a lopsided pair whose principal axes are not its shape axes.
     fn mixed() -> Vec<Clump> {
         let axes = DQuat::from_xyzw(0.5, 0.5, 0.5, 0.5);
         let lopsided = [(0.02, 0.05), (-0.1, 0.02)].map(|(x, radius)| ClumpSphere {
@@ -1220,7 +1223,7 @@ mod tests {
             overlaps(&bodies, world(&shapes, &planes, None), 2.0 * TOUCH),
             []
         );
-        // Only spheres keep others out, not what bounds them: the bounding radius of the ring is 0.22 m.
+        // Spheres keep other bodies out, bounding spheres do not: the bounding radius of the ring is 0.22 m.
         let ring = &bodies[1];
         assert!(
             bodies[2..]

@@ -1,4 +1,4 @@
-//! Where bodies are placed: fills, and the overlaps of what was placed.
+//! Placing of bodies: fills, dense packings, and overlaps of bodies that were placed.
 
 pub mod fill;
 #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! Bodies that overlap at the start: finding them, and easing them apart.
+//! Overlaps of bodies at the start: finds them, and moves the bodies apart.
 
 mod grid;
 mod relax;
@@ -16,61 +16,63 @@ use crate::model::{Domain, ModelBody};
 pub use grid::{GridSphere, SphereGrid};
 pub use relax::{RELAX_SWEEPS, RELAX_TOLERANCE, RelaxReport, Unrelaxed, relax};
 
-/// Spheres that one sphere is paired with at most. Spheres of a packing touch about a dozen of their
-/// size or larger; where many more overlap, a scene is wrong whatever the rest would say, and
-/// listing each pair of a great heap in one place would take forever.
+/// Largest number of spheres that one sphere is paired with.
+///
+/// A sphere of a packing touches about a dozen spheres of its size or larger. If many more overlap, the scene is wrong anyway,
+/// and a list of all pairs of a large heap in one place would take forever.
 const CROWD: usize = 64;
 
 /// Partner of a body that overlaps: another body or a wall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Partner {
-    /// Index of another body, a later one.
+    /// Another body, by its index, which is larger than that of the first.
     Body(usize),
-    /// Index of a wall.
+    /// A wall, by its index.
     Wall(usize),
 }
 
-/// An overlap of a body: that of the deepest pair of spheres, or of the sphere deepest in a wall.
+/// An overlap of a body with another body or a wall: that of the deepest pair of spheres, or of the sphere deepest in the wall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
     /// Index of the body.
     pub body: usize,
-    /// The other one.
+    /// The other body, or the wall.
     pub partner: Partner,
-    /// Depth, m.
+    /// Depth of the overlap, m.
     pub depth: f64,
-    /// Depth over the smaller radius; more than 2 for a sphere wholly behind a wall.
+    /// Depth over the smaller radius; more than 2 for a sphere that is wholly behind a wall.
     pub fraction: f64,
 }
 
 /// Surroundings of bodies: their shapes, walls and domain.
 #[derive(Clone, Copy)]
 pub struct World<'a> {
-    /// Of all bodies.
+    /// Shapes of all bodies.
     pub shapes: &'a [Clump],
-    /// Groups of bodies; those that ignore each other do not touch. None, if all touch all.
+    /// Groups of bodies, which may ignore each other; empty if all bodies touch each other.
     pub groups: &'a [Group],
     /// Walls.
     pub walls: &'a [Probe],
-    /// Periodic box.
+    /// Periodic box, if there is one.
     pub domain: Option<&'a Domain>,
 }
 
 impl World<'_> {
-    /// Whether an overlap of two bodies does any harm.
+    /// Whether an overlap of two bodies matters: they are not both fixed, and do not ignore each other.
     fn collide(&self, a: &ModelBody, b: &ModelBody) -> bool {
         let ignores = |group: &Group| group.ignores >> b.group & 1 == 1;
         !(a.fixed && b.fixed || self.groups.get(a.group).is_some_and(ignores))
     }
 }
 
-/// Overlaps of bodies with each other and with walls that are deeper than `tolerance` times the
-/// smaller radius, one for each two, the one of the largest fraction first (equal ones in the order
-/// of their bodies).
+/// Finds the overlaps of bodies with each other and with walls that are deeper than `tolerance` times the smaller radius.
 ///
-/// Of two fixed bodies, a fixed body and a wall, or two bodies that ignore each other, an overlap does no harm and is
-/// left out. In a periodic domain, which is longer than two of the largest diameters, the images of bodies count.
-/// Each sphere looks at no more than 64 that overlap it.
+/// There is one overlap for each two partners. The overlap with the largest fraction comes first; equal ones are in the order of
+/// their bodies.
+///
+/// Overlaps of two fixed bodies, of a fixed body with a wall, and of two bodies that ignore each other do no harm, and are left
+/// out. In a periodic domain, whose sides must be at least two of the largest diameters, the images of bodies count. For each
+/// sphere at most 64 others are looked at.
 pub fn overlaps(bodies: &[ModelBody], world: World, tolerance: f64) -> Vec<Overlap> {
     let grid = grid_of(bodies, world);
     let mut found: Vec<Overlap> = (0..bodies.len())
@@ -93,7 +95,7 @@ pub fn overlaps(bodies: &[ModelBody], world: World, tolerance: f64) -> Vec<Overl
     found
 }
 
-/// The spheres of a body in the world: centre and radius, m.
+/// The spheres of a body in the world: their centres and radii, m.
 pub(super) fn spheres_of<'a>(
     body: &ModelBody,
     shapes: &'a [Clump],
@@ -106,7 +108,7 @@ pub(super) fn spheres_of<'a>(
         .map(move |sphere| (position + world_from_body * sphere.center, sphere.radius))
 }
 
-/// Radius of the smallest sphere about the centre of mass that holds the clump, m.
+/// Bounding radius, m: that of the smallest sphere about the centre of mass that holds the clump.
 pub(super) fn bounding_radius(clump: &Clump) -> f64 {
     clump
         .spheres
@@ -115,7 +117,7 @@ pub(super) fn bounding_radius(clump: &Clump) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// A grid of all spheres; in a periodic domain, of their images in it.
+/// Makes a grid of all spheres; in a periodic domain, of their images in it.
 fn grid_of(bodies: &[ModelBody], world: World) -> SphereGrid {
     let World { shapes, domain, .. } = world;
     let mut grid = SphereGrid::new(
@@ -132,9 +134,10 @@ fn grid_of(bodies: &[ModelBody], world: World) -> SphereGrid {
     grid
 }
 
-/// Calls `visit` with each sphere of a body and each of another body near it that it collides with;
-/// see [`SphereGrid::for_each_near`] for `margin`. In a periodic domain they are images: of the second the
-/// one in the box, of the first the one that is near that.
+/// Calls `visit` for each pair of a sphere of the body `index` and a sphere of another body near it that it collides with.
+///
+/// See [`SphereGrid::for_each_near`] for `margin`. In a periodic domain the second sphere is the image in the box, and the first
+/// one the image near that.
 fn for_each_pair(
     grid: &SphereGrid,
     bodies: &[ModelBody],
@@ -163,7 +166,7 @@ fn for_each_pair(
     }
 }
 
-/// Calls `visit` with each image of a point that is in the box or within `reach` of it.
+/// Calls `visit` with each image of a point (m) that is in the box or within `reach` (m) of it.
 fn for_each_image(domain: Option<&Domain>, point: DVec3, reach: f64, mut visit: impl FnMut(DVec3)) {
     let Some(domain) = domain else {
         return visit(point);
@@ -261,7 +264,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Where all bodies touch all.
+    /// A world in which all bodies touch each other.
     pub fn world<'a>(
         shapes: &'a [Clump],
         walls: &'a [Probe],
@@ -291,7 +294,7 @@ pub(super) mod tests {
         Probe::new(&Wall::plane(point, normal, 0), None)
     }
 
-    /// Numbers in [0, 1).
+    /// A generator of random numbers in [0, 1).
     pub fn random(seed: u8) -> impl FnMut() -> f64 {
         let mut generator = ChaCha8Rng::from_seed([seed; 32]);
         move || (generator.next_u32() >> 8) as f64 / (1 << 24) as f64
@@ -306,7 +309,7 @@ pub(super) mod tests {
         }
     }
 
-    /// The deepest overlap of each two, by looking at all pairs of spheres.
+    /// The deepest overlap of each two partners, from all pairs of spheres.
     fn by_brute_force(
         bodies: &[ModelBody],
         shapes: &[Clump],
@@ -430,7 +433,7 @@ pub(super) mod tests {
             [false, false, true],
             [true; 3],
         ] {
-            // Some bodies are outside the box, also by more than its length.
+            // Some bodies are outside the box, some of them by more than its length.
             let bodies: Vec<ModelBody> = (0..300)
                 .map(|index| random_body(index % shapes.len(), 5.0, &mut random))
                 .collect();

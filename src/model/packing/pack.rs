@@ -1,7 +1,7 @@
-//! Dense fills: bodies that grow while they are eased apart.
+//! Dense fills: bodies grow, and are moved apart as they do.
 //!
-//! After Lubachevsky and Stillinger (1990), but that no time passes: bodies that are so small that they find places at
-//! random grow step by step, and after each step those that overlap are [eased apart](fn@super::overlap::relax).
+//! The method is that of Lubachevsky and Stillinger (1990), but without time. Bodies start so small that they find places at
+//! random, and grow step by step. After each step, bodies that overlap are [moved apart](fn@super::overlap::relax).
 
 use std::f64::consts::PI;
 
@@ -13,26 +13,26 @@ use crate::model::ModelBody;
 use crate::model::clump::Clump;
 use crate::model::wall::{Probe, Wall};
 
-/// Part of the room that bodies are tried to take where as many are wanted as fit: that of spheres packed at random
-/// (Scott and Kilgour 1969).
+/// Solid fraction that a fill with as many bodies as fit aims at: that of spheres packed at random (Scott and Kilgour 1969).
 pub const DENSEST: f64 = 0.64;
-/// Part of the room that the small bodies take, which find places at random quickly.
+/// Fraction of the room in which the balls around the small bodies find places at random quickly.
 const THIN: f64 = 0.2;
-/// Steps of growth.
+/// Number of steps of growth.
 const STEPS: i32 = 8;
-/// Sweeps that separate bodies after each step of growth but the last; the next step separates the rest.
+/// Number of sweeps that move bodies apart after each step of growth but the last.
 const SWEEPS: usize = 200;
-/// Part of the bodies that are left out at a time where as many are wanted as fit.
+/// Fraction of the bodies that is left out at a time, in a fill with as many bodies as fit.
 const LEFT_OUT: f64 = 0.02;
 
 impl Fill {
-    /// Makes the bodies, dense; `others` are there before them, and stay.
+    /// Makes a dense packing of bodies around `others`, which are there before and stay.
     ///
-    /// Each body is within the region to [`RELAX_TOLERANCE`] of its radius, as are overlaps with others and with walls,
-    /// those of `world`. Across faces of the region that are those of a periodic domain, bodies have neighbours.
+    /// A sphere sticks out of the region by at most [`RELAX_TOLERANCE`] times its radius, and its overlaps with other bodies and
+    /// with the walls of `world` are limited likewise. If the region spans a periodic domain along an axis, bodies have
+    /// neighbours across its faces.
     ///
     /// # Errors
-    /// A [`FillError`] says why there are no such places.
+    /// A [`FillError`] says why the bodies cannot be packed.
     pub fn pack(&self, others: &[ModelBody], world: World) -> Result<Vec<ModelBody>, FillError> {
         let total: f64 = self.shapes.iter().map(|(_, weight)| weight).sum();
         let mix = self.shapes.iter();
@@ -44,7 +44,7 @@ impl Fill {
         };
         let room = self.room(world.walls);
         let part = self.count as f64 * mean(&volume) / room;
-        // At random places, bodies keep as far apart as the balls around them, and from what is there.
+        // At random places, bodies need about as much room as the balls around them, besides that of the bodies that are there.
         let is_inside = |body: &&ModelBody| {
             body.position.cmpge(self.min).all() && body.position.cmple(self.max).all()
         };
@@ -54,7 +54,7 @@ impl Fill {
         let crowd = self.count as f64 * around / (room - taken).max(THIN * room);
         let least = libm::cbrt(THIN / crowd).min(1.0);
 
-        // All shapes as they are, and after them as they are while they grow.
+        // All shapes at their full size, and after them the same shapes while they grow.
         let first = world.shapes.len();
         let grown = |factor: f64| -> Vec<Clump> {
             let small = world.shapes.iter().map(|shape| shape.scaled(factor));
@@ -84,7 +84,7 @@ impl Fill {
                 walls: &walls,
                 ..world
             };
-            // The last step separates the rest.
+            // The last step moves apart the bodies that still overlap.
             let _ = relax(&mut bodies, world, 10.0 * RELAX_TOLERANCE, SWEEPS);
         }
         for body in &mut bodies[others.len()..] {
@@ -114,7 +114,9 @@ impl Fill {
         Ok(bodies.split_off(others.len()))
     }
 
-    /// The faces of the region as planes that hold bodies inside, but those of a periodic domain that it spans.
+    /// The faces of the region, as planes that hold bodies inside.
+    ///
+    /// Faces across an axis along which the region spans a periodic domain are left out.
     fn faces(&self, world: World) -> Vec<Probe> {
         let period = world.domain.map_or(DVec3::ZERO, |domain| domain.period());
         let mut faces = Vec::new();
@@ -133,7 +135,7 @@ impl Fill {
     }
 }
 
-/// Leaves out `count` of the bodies from `first` on: those of the deepest overlaps.
+/// Leaves out at most `count` of the bodies from `first` on: those of the deepest overlaps.
 fn leave_out(bodies: &mut Vec<ModelBody>, first: usize, count: usize, world: World) {
     let mut gone = vec![false; bodies.len()];
     let deepest = overlaps(bodies, world, RELAX_TOLERANCE).into_iter();
@@ -142,7 +144,7 @@ fn leave_out(bodies: &mut Vec<ModelBody>, first: usize, count: usize, world: Wor
             overlap::Partner::Body(other) => other,
             overlap::Partner::Wall(_) => overlap.body,
         };
-        // Of two, the later one: it was placed later, and is the smaller one.
+        // Of two bodies the later one goes, because the bodies before `first` stay.
         (other >= first).then_some(other)
     });
     let mut left = count;
@@ -190,7 +192,7 @@ mod tests {
         }
     }
 
-    /// The bodies, after checks of the fill's guarantees; and the ratio of their volume to that of the region.
+    /// The bodies, after checks of their overlaps, and the solid fraction of the region.
     fn packed(mut fill: Fill, others: &[ModelBody], world: World) -> (Vec<ModelBody>, f64) {
         fill.settle_count(world.shapes, world.walls);
         let bodies = fill
@@ -251,7 +253,7 @@ mod tests {
         let own = fill(Some(Wanted::All), &[0, 2]);
         let (bodies, part) = packed(own.clone(), &boulder, world(&shapes, &[], None));
         assert_inside(&bodies, &own, &shapes);
-        // Beside the boulder there is 0.887 of the room, and a cube of eight balls is half empty itself.
+        // The boulder leaves 0.887 of the room, and a cube of eight balls is half empty itself.
         assert!((0.3..0.45).contains(&part), "{part}");
     }
 

@@ -1,4 +1,4 @@
-//! Signed distances from closed meshes, sampled on a grid.
+//! Signed distances from watertight meshes, sampled on a grid.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use super::solid::Solid;
 use super::tree::Bounds;
 use crate::math::parallel::prelude::*;
 
-/// Distances from a closed surface at the points of a cubic grid, negative inside; trilinear in between.
+/// Signed distances from a watertight mesh at the points of a cubic grid. They are negative inside, and trilinear in between.
 #[derive(Clone, PartialEq)]
 pub struct Distance {
-    /// First point, m.
+    /// First point of the grid, m.
     pub origin: DVec3,
-    /// Distance of two points, m.
+    /// Distance between neighbouring points, m.
     pub spacing: f64,
     /// Number of points along each axis.
     pub count: IVec3,
-    /// m; x runs fastest.
+    /// Distance at each point, m; the index along x runs fastest.
     pub samples: Vec<f32>,
-    /// The surface that was sampled.
+    /// The mesh that was sampled.
     pub mesh: Arc<Mesh>,
 }
 
@@ -46,17 +46,17 @@ impl fmt::Debug for Distance {
     }
 }
 
-/// Points that a grid has at most.
+/// Largest number of points of a grid.
 pub const MAX_SAMPLES: u64 = 1 << 26;
 
 impl Distance {
-    /// Number of points of the grid around a mesh, with a margin of `margin` (m) on all sides.
+    /// Number of points of the grid around a mesh, with a distance of `spacing` (m) and a `margin` (m) on all sides.
     pub fn sample_count(mesh: &Mesh, spacing: f64, margin: f64) -> u64 {
         let (_, count) = grid(mesh, spacing, margin);
         count.as_u64vec3().element_product()
     }
 
-    /// Samples the distance from a watertight mesh, as far as `margin` (m) around it.
+    /// Samples the distance from a watertight mesh at points `spacing` (m) apart, up to `margin` (m) around it.
     pub fn new(mesh: &Arc<Mesh>, spacing: f64, margin: f64) -> Distance {
         let solid = Solid::new(mesh.clone());
         let (origin, count) = grid(mesh, spacing, margin);
@@ -79,7 +79,7 @@ impl Distance {
         }
     }
 
-    /// The distance at a point, m: negative inside.
+    /// The signed distance at a point (m), m.
     pub fn at(&self, point: DVec3) -> f64 {
         let facet = self.facet(Facet {
             side: FRONT,
@@ -89,13 +89,13 @@ impl Distance {
         found.distance.into()
     }
 
-    /// Its box: all of the grid.
+    /// The box of the grid, m.
     pub(crate) fn bounds(&self) -> Bounds {
         let end = self.origin + self.spacing * (self.count - 1).as_dvec3();
         (self.origin.as_vec3(), end.as_vec3())
     }
 
-    /// Its facet.
+    /// The facet of these distances; its other fields are those of `blank`.
     pub(crate) fn facet(&self, blank: Facet) -> Facet {
         Facet {
             kind: SAMPLED,
@@ -107,7 +107,7 @@ impl Distance {
     }
 }
 
-/// First point and number of points of the grid around a mesh.
+/// The first point (m) and the number of points along each axis of the grid around a mesh.
 fn grid(mesh: &Mesh, spacing: f64, margin: f64) -> (DVec3, IVec3) {
     let (mut min, mut max) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
     for vertex in &mesh.vertices {

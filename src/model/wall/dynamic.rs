@@ -1,73 +1,75 @@
-//! Walls that move under load: where they are depends on what touches them.
+//! Dynamic walls: forces move them.
 //!
-//! The engines move them in the pass `integrate`, by the rules that bodies have; see
+//! The engines move them in the pass `integrate`, by the same rules as bodies; see
 //! [`DynamicWall`](crate::state::layout::DynamicWall).
 
 use glam::{DQuat, DVec3};
 
-/// How a wall moves under load.
+/// Drive of a dynamic wall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dynamic {
-    /// As a rigid body: forces move it.
+    /// The wall is a rigid body.
     Body(RigidWall),
-    /// So that it presses with the force that is wanted.
+    /// A servo presses the wall against bodies.
     Servo(Servo),
 }
 
-/// A wall that is a rigid body, whose centre of mass is the wall's position; with a mass it moves, with
-/// moments of inertia it turns.
+/// A wall that is a rigid body, with its centre of mass at the wall's position.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RigidWall {
-    /// kg; without one, its position stays.
+    /// Mass, kg; without a mass its position stays.
     pub mass: Option<f64>,
-    /// Unit vector: rails, along which alone it moves.
+    /// Unit vector along rails; the wall moves only along them. `None` lets it move freely.
     pub rail: Option<DVec3>,
-    /// Principal moments of inertia about its own axes, kg m²; without them, its orientation stays.
+    /// Principal moments of inertia about its own axes, kg m²; without them its orientation stays.
     pub moments: Option<DVec3>,
-    /// Unit vector: an axle through its position, about which alone it turns.
+    /// Unit vector along an axle through its position; the wall turns only about it. `None` lets it turn freely.
     pub axle: Option<DVec3>,
-    /// Force on it besides gravity and contacts, N.
+    /// Force on the wall besides gravity and contacts, N.
     pub force: DVec3,
-    /// Torque on it besides that of contacts, N m.
+    /// Torque on the wall besides that of contacts, N m.
     pub torque: DVec3,
-    /// At the start, m/s.
+    /// Velocity at the start, m/s.
     pub velocity: DVec3,
-    /// At the start, rad/s.
+    /// Angular velocity at the start, rad/s.
     pub angular_velocity: DVec3,
 }
 
-/// A wall that is pressed against bodies: its speed is `max_speed` times the part of the force that is
-/// missing, and so no larger; pressed too hard, it goes back.
+/// A servo, which presses a wall against bodies with a wanted force.
+///
+/// The speed of the wall is `max_speed` times the missing fraction of the force. If the force is too large, the wall goes back,
+/// at most with the same speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Servo {
-    /// Unit vector along which it presses and moves.
+    /// Unit vector along which the wall presses and moves.
     pub direction: DVec3,
-    /// Force that bodies bear, N.
+    /// Wanted force on the bodies, N.
     pub force: f64,
-    /// m/s.
+    /// Largest speed, m/s.
     pub max_speed: f64,
-    /// When it starts to press, s; the wall stands still before.
+    /// Time when the servo starts, s; the wall stands still before.
     pub start: f64,
-    /// When it ends, s; the wall stands still from then on.
+    /// Time when the servo ends, s; the wall stands still from then on.
     pub end: f64,
 }
 
 impl Servo {
-    /// Whether it presses in the step after so many, each of `time_step`, s.
+    /// Whether the servo is on in the step after `steps` steps of `time_step` (s).
     pub(crate) fn presses(&self, steps: u64, time_step: f64) -> bool {
         let [start, end] = self.turns(time_step);
         (start..end).contains(&steps)
     }
 
-    /// The numbers of steps after which it starts and ends.
+    /// Numbers of steps after which the servo starts and ends.
     pub(crate) fn turns(&self, time_step: f64) -> [u64; 2] {
         [self.start, self.end].map(|time| (time / time_step).round() as u64)
     }
 }
 
 impl RigidWall {
-    /// Moments of inertia for a wall with the given orientation at the start, kg m²: about an axle, the same
-    /// about any axis, since only that one counts.
+    /// Moments of inertia (kg m²) of a wall with the given orientation at the start; `None` if it does not turn.
+    ///
+    /// With an axle all three are equal to the moment about the axle, because no other counts.
     pub(crate) fn inertia_in(&self, orientation: DQuat) -> Option<DVec3> {
         let moments = self.moments?;
         Some(match self.axle {
@@ -81,7 +83,9 @@ impl RigidWall {
 }
 
 impl Dynamic {
-    /// The speed that it has at the start, or never exceeds, m/s.
+    /// The speed of a rigid wall at the start, or the largest speed of a servo, m/s.
+    ///
+    /// `reach` (m) is the largest distance of a point of the wall from its origin.
     pub(crate) fn speed(&self, reach: f64) -> f64 {
         match self {
             Dynamic::Body(body) => {
@@ -95,7 +99,7 @@ impl Dynamic {
         }
     }
 
-    /// Whether something besides gravity and contacts does work on it.
+    /// Whether something besides gravity and contacts does work on the wall.
     pub(crate) fn is_driven(&self) -> bool {
         match self {
             Dynamic::Body(body) => body.force != DVec3::ZERO || body.torque != DVec3::ZERO,

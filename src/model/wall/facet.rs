@@ -1,6 +1,6 @@
-//! Where a facet of a wall is nearest to a point; the twin of `shaders/shared/wall.wgsl`.
+//! Distances of points from the facets of walls; the twin of `shaders/shared/wall.wgsl`.
 //!
-//! All in the frame of the wall, in which its facets stand still.
+//! All points and vectors are in the frame of the wall, in which its facets stand still.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{IVec3, Vec2, Vec3};
@@ -8,71 +8,70 @@ use glam::{IVec3, Vec2, Vec3};
 use crate::math::wgsl::{shared_constants, shared_structs};
 
 shared_constants! {
-    /// `Facet::kind` of an infinite plane: through the wall's anchor, `a` its normal.
+    /// `Facet::kind` of an infinite plane through the wall's anchor: `a` is its unit normal.
     pub const PLANE: u32 = 0;
-    /// `Facet::kind` of a rectangle: `a` its centre, `b` and `c` unit vectors along its sides, `d` half of
-    /// their lengths; its normal is `b` × `c`.
+    /// `Facet::kind` of a rectangle: `a` is its centre, `b` and `c` are unit vectors along its sides, `d.x` and `d.y` half the
+    /// lengths of these sides. Its normal is `b` × `c`.
     pub const RECTANGLE: u32 = 1;
-    /// `Facet::kind` of a triangle: `a` a corner, `b` and `c` from there to the others, `d` its normal.
+    /// `Facet::kind` of a triangle: `a` is a corner, `b` and `c` lead from there to the others, and `d` is its unit normal.
     pub const TRIANGLE: u32 = 2;
-    /// `Facet::kind` of a line turned about y: from radius and height `a` to `b`; its normal is to the right of
-    /// the way. `d.x` is 1 of an endless cylinder of the radius `a.x`.
+    /// `Facet::kind` of a line turned about y. It goes from the radius and height `a` to `b`, and its normal is to its right. If
+    /// `d.x` is 1, the facet is an endless cylinder of the radius `a.x`.
     pub const REVOLVED: u32 = 3;
-    /// `Facet::kind` of a sphere about the anchor, of the radius `a.x`.
+    /// `Facet::kind` of a sphere about the anchor: `a.x` is its radius.
     pub const BALL: u32 = 4;
-    /// `Facet::kind` of a torus about y: `a.x` the radius of its ring, `a.y` that of its tube.
+    /// `Facet::kind` of a torus about y: `a.x` is the radius of its ring, `a.y` that of its tube.
     pub const TORUS: u32 = 5;
-    /// `Facet::kind` of a signed distance, sampled: `a` the first corner of the grid, `b.x` its spacing, `c`
-    /// the number of samples along each side.
+    /// `Facet::kind` of a sampled signed distance: `a` is the first corner of the grid, `b.x` its spacing, and `c` the number of
+    /// samples along each side.
     pub const SAMPLED: u32 = 6;
-    /// `Facet::side`: bodies touch either side.
+    /// `Facet::side`: bodies touch both sides.
     pub const BOTH_SIDES: u32 = 0;
     /// `Facet::side`: bodies touch the side to which the normal points.
     pub const FRONT: u32 = 1;
-    /// `Facet::side`: bodies touch the other.
+    /// `Facet::side`: bodies touch the side away from the normal.
     pub const BACK: u32 = 2;
 }
 
 shared_structs! {
-    /// A piece of a wall that is convex or smooth, in the wall frame; what its fields mean depends on its
-    /// kind.
+    /// A facet: a piece of a wall that is convex or smooth, in the frame of the wall. The meaning of its vectors depends on
+    /// its kind.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct Facet {
-        /// See [`PLANE`], [`RECTANGLE`] and so on.
+        /// First vector; see [`PLANE`], [`RECTANGLE`] and so on.
         pub a: Vec3,
         /// [`PLANE`], [`RECTANGLE`], [`TRIANGLE`], [`REVOLVED`], [`BALL`], [`TORUS`] or [`SAMPLED`].
         pub kind: u32,
-        /// See there.
+        /// Second vector.
         pub b: Vec3,
         /// Index of the wall.
         pub wall: u32,
-        /// See there.
+        /// Third vector.
         pub c: Vec3,
         /// [`BOTH_SIDES`], [`FRONT`] or [`BACK`].
         pub side: u32,
-        /// See there.
+        /// Fourth vector.
         pub d: Vec3,
-        /// Of a signed distance, the index of its first sample.
+        /// For a signed distance, the index of its first sample.
         pub first: u32,
     }
 }
 
-/// How a point lies to a facet.
+/// Position of a point relative to a facet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Closest {
-    /// Distance from the facet, m; negative behind a facet that has a front. [`FAR`] from one that is not
-    /// felt.
+    /// Distance from the facet, m; negative behind a facet that bodies touch on one side only. [`FAR`] if the facet is not felt.
     pub distance: f32,
-    /// Unit vector from the facet to the point; behind a facet that has a front, to the front.
+    /// Unit vector from the facet to the point; behind a facet that bodies touch on one side only, towards that side.
     pub normal: Vec3,
 }
 
-/// The distance of a facet that is not felt: of one side only, and the point is on the other.
+/// The distance of a facet that is not felt, because the point is on the side that bodies do not touch.
 pub const FAR: f32 = 1e30;
 
 impl Closest {
-    /// To one that is not felt.
+    /// Position relative to a facet that is not felt.
     pub const FAR: Closest = Closest {
         distance: FAR,
         normal: Vec3::Y,
@@ -85,8 +84,9 @@ impl Closest {
     }
 }
 
-/// How `point` lies to `facet`; `samples` are those of signed distances. Facets with a front,
-/// but for planes, hold what has come no farther behind them than `depth`, m.
+/// Position of `point` relative to `facet`; `samples` are those of signed distances.
+///
+/// A facet that bodies touch on one side only is felt up to `depth` (m) behind it. A plane is felt at any depth.
 #[inline(always)]
 pub fn closest(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Closest {
     if facet.kind == PLANE {
@@ -95,13 +95,13 @@ pub fn closest(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Close
     closest_of_end(facet, samples, point, depth)
 }
 
-/// How `point` lies to a plane.
+/// Position of `point` relative to a plane.
 #[inline(always)]
 pub fn plane(facet: &Facet, point: Vec3) -> Closest {
     face(facet.a.dot(point), facet.a, facet.side, FAR)
 }
 
-/// How `point` lies to a facet that has an end.
+/// Position of `point` relative to a facet that is not a plane.
 fn closest_of_end(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Closest {
     match facet.kind {
         RECTANGLE => rectangle(facet, point, depth),
@@ -124,9 +124,11 @@ fn closest_of_end(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Cl
     }
 }
 
-/// Distance of `point` from `facet`, m, from whichever side it is felt: a small motion of the point changes it
-/// by no more than that, while that of [`closest`] leaps where the point comes round the rim of a facet with one
-/// side. Neighbour lists go by it. Planes hold at any depth, so that it is negative behind them.
+/// Distance of `point` from `facet`, m, as if bodies touched both sides of it.
+///
+/// Neighbour lists use it, because it changes by no more than the point moves. The distance of [`closest`] jumps where the point
+/// comes round the rim of a facet that bodies touch on one side only. Planes are felt at any depth, so behind them the distance
+/// is negative.
 #[inline(always)]
 pub fn distance(facet: &Facet, samples: &[f32], point: Vec3) -> f32 {
     if facet.kind == PLANE {
@@ -139,7 +141,7 @@ pub fn distance(facet: &Facet, samples: &[f32], point: Vec3) -> f32 {
     closest_of_end(&either, samples, point, 0.0).distance
 }
 
-/// A point above the inside of a facet with the normal `normal`, at the height `height`.
+/// Position of a point at the height `height` (m) above the face of a facet with the normal `normal`.
 #[inline(always)]
 fn face(height: f32, normal: Vec3, side: u32, depth: f32) -> Closest {
     let turned = side == BACK || (side == BOTH_SIDES && height < 0.0);
@@ -153,16 +155,16 @@ fn face(height: f32, normal: Vec3, side: u32, depth: f32) -> Closest {
     }
 }
 
-/// Largest rounding error of a point in a wall's frame, as a part of its coordinates.
+/// Largest rounding error of a point in a wall's frame, relative to its coordinates.
 pub const ROUNDING: f32 = 5e-7;
 
-/// The square of a tangent so small that a distance along the normal and one that is a little beside it round
-/// to the same number.
+/// Square of the largest tangent at which the distance along the normal and the distance to the rim round to the same number.
 const STEEP: f32 = 2e-7;
 
-/// A point that is nearest to the rim of a facet: `way` is from there to the point. If it is so little beside
-/// the facet that rounding hides it, it is above: at an edge of two facets in one plane, which are then equally
-/// near, the normal is theirs.
+/// Position of a point that is nearest to the rim of a facet; `way` leads from the rim to the point.
+///
+/// If rounding may hide that the point is beside the facet, it counts as above the face. So at the edge between two facets in one
+/// plane, which are equally near, the normal is that of the plane.
 #[inline(always)]
 fn rim(way: Vec3, normal: Vec3, side: u32, point: Vec3, depth: f32) -> Closest {
     let height = way.dot(normal);
@@ -181,7 +183,7 @@ fn rim(way: Vec3, normal: Vec3, side: u32, point: Vec3, depth: f32) -> Closest {
     }
 }
 
-/// `way` over its `length`, or `other` if it has none.
+/// The unit vector `way` over its `length`, or `other` if the length is 0.
 #[inline(always)]
 fn unit(way: Vec3, length: f32, other: Vec3) -> Vec3 {
     if length > 0.0 { way / length } else { other }
@@ -200,7 +202,7 @@ fn rectangle(facet: &Facet, point: Vec3, depth: f32) -> Closest {
     rim(way, normal, facet.side, point, depth)
 }
 
-/// After Ericson, Real-Time Collision Detection, 5.1.5: by the region of the triangle that the point is in.
+/// Position relative to a triangle, by the region that the point is in (Ericson, Real-Time Collision Detection, 5.1.5).
 fn triangle(facet: &Facet, point: Vec3, depth: f32) -> Closest {
     let Facet {
         a, b, c, d, side, ..
@@ -264,7 +266,9 @@ fn revolved(facet: &Facet, point: Vec3, depth: f32) -> Closest {
     rim(turned(way), turned(normal), facet.side, point, depth)
 }
 
-/// Trilinear between the samples, and beyond the grid those of its border and the way to it.
+/// Position relative to a sampled surface: trilinear between the samples.
+///
+/// Beyond the grid, the distance to the grid is added to the sample at its border.
 fn sampled(facet: &Facet, samples: &[f32], point: Vec3, depth: f32) -> Closest {
     let spacing = facet.b.x;
     let count = facet.c.as_ivec3();
@@ -383,7 +387,7 @@ mod tests {
     fn round_a_rim_the_distance_changes_by_little() {
         for side in [BOTH_SIDES, FRONT, BACK] {
             let facet = Facet { side, ..FLAT };
-            // From the front to the back beside the triangle, and through it.
+            // The point goes from the front to the back, once beside the triangle and once through it.
             for x in [-0.3, 0.2] {
                 let heights = (-50..50).map(|k| 0.01 * k as f32);
                 let distances = heights.map(|y| distance(&facet, &[], Vec3::new(x, y, 0.2)));

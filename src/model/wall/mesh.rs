@@ -1,6 +1,6 @@
 //! Triangle meshes from OBJ and STL files.
 //!
-//! They are read here, and not by a crate, since none says in which line a mistake is.
+//! No crate reads them here, because none says in which line a mistake is.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,16 +13,16 @@ use xxhash_rust::xxh3::Xxh3;
 use super::facet::{Facet, TRIANGLE};
 use super::tree::Bounds;
 
-/// A surface made of triangles; it need not be closed.
+/// A triangle mesh; it need not be watertight.
 #[derive(Clone, PartialEq)]
 pub struct Mesh {
-    /// m.
+    /// Vertices, m.
     pub vertices: Vec<DVec3>,
-    /// Three vertices each, anticlockwise seen from the front.
+    /// Indices of the three vertices of each triangle, anticlockwise seen from the front.
     pub triangles: Vec<[u32; 3]>,
 }
 
-/// Format of the file of a mesh.
+/// Format of a mesh file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MeshFormat {
@@ -32,18 +32,18 @@ pub enum MeshFormat {
     Stl,
 }
 
-/// Mistake in the file of a mesh, and its place.
+/// A mistake in a mesh file, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeshMistake {
-    /// Line of a text file, counted from 1; 0 if it is not in one place.
+    /// Line of a text file, counted from 1; 0 if the mistake is not in one line.
     pub line: usize,
-    /// Text that stands there.
+    /// Words for what was found.
     pub found: String,
-    /// Text that should stand there.
+    /// Words for what was expected.
     pub expected: String,
 }
 
-/// Meshes of a million triangles print as a line, and models hash what is printed.
+/// Prints a mesh as one short line with a hash of its data. Models hash what is printed, and a mesh may have a million triangles.
 impl fmt::Debug for Mesh {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut hash = Xxh3::new();
@@ -58,11 +58,11 @@ impl fmt::Debug for Mesh {
     }
 }
 
-/// Triangles with an area less than this part of the square of their longest side are degenerate.
+/// Area of a degenerate triangle, at most, over the square of its longest side.
 const THIN: f64 = 1e-10;
 
 impl Mesh {
-    /// A mesh of triangles, each by its corners, m; equal corners become one vertex.
+    /// Makes a mesh of triangles, each given by its corners (m). Equal corners become one vertex.
     pub fn new(triangles: impl IntoIterator<Item = [DVec3; 3]>) -> Mesh {
         let mut welder = Welder::new();
         for corners in triangles {
@@ -72,10 +72,10 @@ impl Mesh {
         welder.lined.mesh
     }
 
-    /// Reads a mesh from the bytes of a file. Lengths are multiplied by `scale`.
+    /// Reads a mesh from the bytes of a file. Lengths are multiplied by `scale`, which must turn them into metres.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the file is not a mesh of this format, has no triangles, or has a triangle without area or a number that is not finite.
     pub fn parse(bytes: &[u8], format: MeshFormat, scale: f64) -> Result<Mesh, MeshMistake> {
         if bytes.is_empty() {
             return Err(MeshMistake::of_file("an empty file", "a mesh"));
@@ -93,7 +93,7 @@ impl Mesh {
         Ok(file.mesh)
     }
 
-    /// The corners of a triangle.
+    /// The corners of a triangle, m.
     pub fn corners(&self, triangle: [u32; 3]) -> [DVec3; 3] {
         triangle.map(|corner| self.vertices[corner as usize])
     }
@@ -106,7 +106,7 @@ impl Mesh {
             .fold(0.0, f64::max)
     }
 
-    /// A facet for each triangle, with its box.
+    /// A facet for each triangle, with its box. The other fields of the facets are those of `blank`.
     pub(crate) fn facets(&self, blank: Facet) -> Vec<(Facet, Bounds)> {
         let facet = |&triangle: &[u32; 3]| {
             let [a, b, c] = self.corners(triangle);
@@ -126,7 +126,9 @@ impl Mesh {
         self.triangles.iter().map(facet).collect()
     }
 
-    /// Whether each edge is that of two triangles, once in each direction: then it has an inside.
+    /// Whether the mesh is watertight, so that it has an inside.
+    ///
+    /// As many triangles must run along each edge in one direction as in the other.
     pub fn is_closed(&self) -> bool {
         let mut open: HashMap<(u32, u32), i32> = HashMap::new();
         for &[a, b, c] in &self.triangles {
@@ -140,10 +142,10 @@ impl Mesh {
 }
 
 impl MeshFormat {
-    /// The format that the ending of a file says, `obj` or `stl`.
+    /// The format for the ending of a file's name, `obj` or `stl`.
     ///
     /// # Errors
-    /// If it is another ending.
+    /// If it has another ending.
     pub fn of(file: &Path) -> Result<MeshFormat, MeshMistake> {
         let ending = file.extension().unwrap_or_default().to_ascii_lowercase();
         match ending.to_str() {
@@ -158,7 +160,7 @@ impl MeshFormat {
 }
 
 impl MeshMistake {
-    /// A file that cannot be read, and why.
+    /// The mistake of a file that cannot be read.
     pub fn unreadable(error: &io::Error) -> MeshMistake {
         let found = match error.kind() {
             io::ErrorKind::NotFound => "no such file".to_owned(),
@@ -180,7 +182,7 @@ impl MeshMistake {
     }
 }
 
-/// A mesh, and the line of each triangle and of each vertex: 0 in a file without lines.
+/// A mesh, with the line of each triangle and of each vertex; 0 in a file without lines.
 struct Lined {
     mesh: Mesh,
     lines: Vec<usize>,
@@ -230,7 +232,7 @@ fn text(bytes: &[u8]) -> Result<&str, MeshMistake> {
     })
 }
 
-/// Three numbers, one after the other.
+/// Reads a vertex: the first three words as numbers.
 fn vector<'a>(words: impl Iterator<Item = &'a str>, line: usize) -> Result<DVec3, MeshMistake> {
     let words: Vec<&str> = words.collect();
     let numbers: Vec<f64> = words.iter().map_while(|word| word.parse().ok()).collect();
@@ -245,7 +247,7 @@ fn vector<'a>(words: impl Iterator<Item = &'a str>, line: usize) -> Result<DVec3
     }
 }
 
-/// Vertices (`v`) and faces (`f`) of an OBJ file; of a face with more corners, a fan of triangles.
+/// Reads vertices (`v`) and faces (`f`) of an OBJ file. A face with more than three corners becomes a fan of triangles.
 fn obj(text: &str) -> Result<Lined, MeshMistake> {
     let mut lined = Lined {
         mesh: Mesh {
@@ -266,7 +268,7 @@ fn obj(text: &str) -> Result<Lined, MeshMistake> {
                 let count = lined.mesh.vertices.len();
                 let corner = |word: &str| {
                     let index = word.split('/').next()?.parse::<i64>().ok()?;
-                    // Counted from 1, or from the last one backwards.
+                    // Indices count from 1 on, or with a negative sign backwards from the last vertex.
                     let index = if index < 0 {
                         count as i64 + index
                     } else {
@@ -300,15 +302,16 @@ fn obj(text: &str) -> Result<Lined, MeshMistake> {
     Ok(lined)
 }
 
-/// The 50 bytes of each triangle of a binary STL file, if it is one: its length says so. It may well start
-/// with `solid`, as a text does.
+/// The 50 bytes of each triangle of a binary STL file; `None` for other files.
+///
+/// The length tells, because a binary file may also start with `solid`, as a text does.
 fn binary_triangles(bytes: &[u8]) -> Option<std::slice::Chunks<'_, u8>> {
     let count = u32::from_le_bytes(bytes.get(80..84)?.try_into().ok()?);
     let triangles = &bytes[84..];
     (triangles.len() as u64 == 50 * u64::from(count)).then(|| triangles.chunks(50))
 }
 
-/// Corners one by one, of which equal ones become one vertex.
+/// Builder of a mesh from single corners; equal corners become one vertex.
 struct Welder {
     lined: Lined,
     known: HashMap<[u64; 3], u32>,
@@ -334,7 +337,7 @@ impl Welder {
         let Lined {
             mesh, vertex_lines, ..
         } = &mut self.lined;
-        // So that 0 and -0 are one.
+        // Adding 0 makes -0 equal to 0.
         let bits = place.to_array().map(|x| (x + 0.0).to_bits());
         *self.known.entry(bits).or_insert_with(|| {
             mesh.vertices.push(place);
@@ -362,7 +365,7 @@ fn binary_stl(triangles: std::slice::Chunks<'_, u8>) -> Lined {
             ];
             f64::from(f32::from_le_bytes(bytes))
         };
-        // The normal comes first; the corners have it, too.
+        // The normal comes first; it is skipped, because it follows from the corners.
         let corners = [1, 2, 3].map(|k| {
             let place = DVec3::new(number(3 * k), number(3 * k + 1), number(3 * k + 2));
             welder.vertex(place, 0)
@@ -422,7 +425,7 @@ fn text_stl(text: &str) -> Result<Lined, MeshMistake> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A ball of triangles: an octahedron, its faces split `times` times.
+    /// A ball of triangles: an octahedron with its faces split `times` times.
     pub fn ball(radius: f64, times: u32) -> Mesh {
         let mut faces: Vec<[DVec3; 3]> = Vec::new();
         for k in 0..8 {
@@ -451,7 +454,7 @@ pub(crate) mod tests {
         )
     }
 
-    /// A box about the origin.
+    /// A cuboid about the origin.
     pub fn cuboid(size: DVec3) -> Mesh {
         let mut triangles = Vec::new();
         for axis in 0..3 {

@@ -1,14 +1,15 @@
-//! Walls: what bodies touch that is no body.
+//! Walls: surfaces that bodies touch and that are no bodies.
 //!
-//! A [`Wall`] has a [`Shape`] in its own frame, a [`Pose`] that puts it into the world, and perhaps a way
-//! to move. For the engines it is made of [facets](mod@facet), pieces that are convex or smooth, in a
-//! [tree](mod@tree) of boxes.
+//! A [`Wall`] has a [`Shape`] in its own frame and a [`Pose`] that puts it into the world; kinematic and dynamic walls move. For
+//! the engines a wall consists of [facets](mod@facet), which are convex or smooth, in a [tree](mod@tree) of boxes.
 
 #[doc(hidden)]
 pub mod distance;
+#[doc(hidden)]
 pub mod dynamic;
 #[doc(hidden)]
 pub mod facet;
+#[doc(hidden)]
 pub mod mesh;
 pub mod motion;
 mod probe;
@@ -33,35 +34,36 @@ pub use surface::Surface;
 use tree::Bounds;
 pub use wear::Wear;
 
-/// Something that bodies touch and that is no body: a plane, a cylinder and so on.
+/// A wall: a surface that bodies touch and that is no body, such as a plane or a cylinder.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wall {
-    /// Its name in reports.
+    /// Name in reports.
     pub name: String,
-    /// Shape, in its own frame.
+    /// Shape, in the wall's own frame.
     pub shape: Shape,
-    /// Which side of its surface bodies touch.
+    /// Side of the surface that bodies touch.
     pub side: Side,
     /// Index of the material.
     pub material: usize,
-    /// Where it is at the start.
+    /// Pose at the start.
     pub pose: Pose,
-    /// How it moves, if it does.
+    /// Motion of a kinematic wall.
     pub motion: Option<Motion>,
-    /// How it moves under load, if it does; then it has no `motion`.
+    /// Drive of a dynamic wall, which has no `motion`.
     pub dynamic: Option<Dynamic>,
-    /// Velocity of its surface in its own frame, as that of a belt that runs over it, m/s.
+    /// Velocity of a belt that runs over the surface, in the wall's own frame, m/s.
     pub belt: DVec3,
-    /// How bodies wear it, if they do and it is a mesh.
+    /// Law by which bodies wear the wall, if they do; only for meshes.
     pub wear: Option<Wear>,
 }
 
-/// Where something is.
+/// A pose: position and orientation of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose {
-    /// Origin of its own frame, m.
+    /// Origin of the frame in the world, m.
     pub position: DVec3,
-    /// World from its own frame.
+    /// Rotation from the frame to the world.
     pub orientation: DQuat,
 }
 
@@ -75,26 +77,29 @@ impl Default for Pose {
 }
 
 impl Pose {
-    /// A point of its own frame in the world, m.
+    /// Converts a point (m) of the frame to the world, m.
     pub fn place(&self, point: DVec3) -> DVec3 {
         self.position + self.orientation * point
     }
 }
 
-/// Which side of a wall's surface bodies touch. The other is not felt, but for a body that has come
-/// less than the radius of its sphere behind it.
+/// Side of a wall's surface that bodies touch.
+///
+/// From the other side the wall is felt only up to the radius of a sphere behind the surface; a plane is felt at any depth.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Side {
-    /// Either.
+    /// Bodies touch both sides.
     #[default]
     Both,
-    /// The one to which the normals point: the outside of a closed surface.
+    /// Bodies touch the side to which the normals point: the outside of a closed surface.
     Front,
-    /// The other: the inside.
+    /// Bodies touch the other side: the inside of a closed surface.
     Back,
 }
 
 /// Shape of a wall in its own frame. Normals of closed shapes point outwards.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Shape {
@@ -110,7 +115,7 @@ pub enum Shape {
     },
     /// A disc about the origin, across y.
     Disc {
-        /// m.
+        /// Radius, m.
         radius: f64,
         /// Radius of a hole in its middle, m; 0 if there is none.
         hole: f64,
@@ -122,45 +127,45 @@ pub enum Shape {
     },
     /// A sphere about the origin.
     Sphere {
-        /// m.
+        /// Radius, m.
         radius: f64,
     },
-    /// A cone about the y axis, cut off at both ends; with equal radii a cylinder.
+    /// A truncated cone about the y axis; with equal radii a cylinder.
     Cone {
         /// Radius at the lower end, at -height/2, m.
         bottom: f64,
         /// Radius at the upper end, at height/2, m.
         top: f64,
-        /// m; infinite for an endless cylinder.
+        /// Height, m; infinite for an endless cylinder.
         height: f64,
         /// Whether discs close its ends.
         closed: bool,
     },
     /// A torus about the y axis.
     Torus {
-        /// Radius of the circle in its middle, m.
+        /// Radius of the circle in the middle of the tube, m.
         ring: f64,
-        /// Radius of its tube, m.
+        /// Radius of the tube, m.
         tube: f64,
     },
-    /// Triangles.
+    /// A triangle mesh.
     Mesh(Arc<Mesh>),
-    /// The distance from a watertight mesh, sampled.
+    /// Sampled signed distances from a watertight mesh.
     Sampled(Arc<Distance>),
 }
 
-/// The facets of a wall, as the engines have them.
+/// The facets of a wall, before they are sorted into a tree.
 pub(crate) struct Facets {
-    /// In the order of the tree.
+    /// The facets.
     pub facets: Vec<Facet>,
-    /// Their tree; its leaves count facets from 0.
+    /// The box of each facet.
     pub bounds: Vec<Bounds>,
-    /// Samples of signed distances.
+    /// Samples of signed distances; empty for other shapes.
     pub samples: Vec<f32>,
 }
 
 impl Wall {
-    /// An infinite plane that holds bodies on the side to which its unit normal points.
+    /// An infinite plane through `point` (m) that holds bodies on the side to which its unit normal points.
     pub fn plane(point: DVec3, normal: DVec3, material: usize) -> Wall {
         Wall {
             name: "plane".to_owned(),
@@ -178,12 +183,12 @@ impl Wall {
         }
     }
 
-    /// Whether it may do work on bodies: it moves, or has a belt.
+    /// Whether the wall may do work on bodies, because it moves or has a belt.
     pub fn works(&self) -> bool {
         self.motion.is_some() || self.dynamic.is_some() || self.belt != DVec3::ZERO
     }
 
-    /// How deep each triangle of a mesh is worn, m, from the volume that it has lost, m³; none of a wall that does not wear.
+    /// Depth of wear of each triangle, m, from the volume that it has lost, m³; empty for a wall that does not wear.
     pub(crate) fn depths_of_wear(&self, volumes: &[f64]) -> Vec<f64> {
         let Shape::Mesh(mesh) = &self.shape else {
             return Vec::new();
@@ -195,13 +200,13 @@ impl Wall {
         mesh.triangles.iter().zip(volumes).map(depth).collect()
     }
 
-    /// Hash of its shape and its side.
+    /// Hash of the shape and the side.
     pub(crate) fn shape_hash(&self) -> u64 {
-        // What `Debug` writes of a number is enough to tell it from every other.
+        // `Debug` writes enough digits of a number to tell it from every other number.
         xxh3_64(format!("{:?} {:?}", self.shape, self.side).as_bytes())
     }
 
-    /// The normal of an infinite plane, in the world at the start.
+    /// Unit normal of an infinite plane in the world at the start; `None` for all other shapes.
     pub fn plane_normal(&self) -> Option<DVec3> {
         match self.shape {
             Shape::Plane { normal } => Some(self.pose.orientation * normal),
@@ -209,7 +214,9 @@ impl Wall {
         }
     }
 
-    /// Where it is and how it moves at a time (s), if that is known beforehand.
+    /// Pose and velocities at a time (s), as far as they are known beforehand.
+    ///
+    /// For a dynamic wall they are those at the start.
     pub fn at(&self, time: f64) -> Moving {
         match &self.motion {
             Some(motion) => motion.at(&self.pose, time),
@@ -224,7 +231,9 @@ impl Wall {
         }
     }
 
-    /// The fastest speed that its surface comes to have, m/s, or a little more.
+    /// Estimate of the largest speed of the surface, m/s; see [`Motion::top_speed`].
+    ///
+    /// For a dynamic rigid wall it is the speed at the start.
     pub fn top_speed(&self) -> f64 {
         let moving = self
             .motion
@@ -236,14 +245,15 @@ impl Wall {
         moving + dynamic + self.belt.length()
     }
 
-    /// Whether something besides gravity and contacts does work on it.
+    /// Whether something besides gravity and contacts does work on the wall.
     pub fn is_driven(&self) -> bool {
         let dynamic = self.dynamic.is_some_and(|dynamic| dynamic.is_driven());
         self.motion.is_some() || self.belt != DVec3::ZERO || dynamic
     }
 
-    /// Its lowest point at the start, m, if it has one: with the largest coordinate along `down`, a unit
-    /// vector.
+    /// The lowest point of the boxes of its facets at the start, m; `None` for a wall without an end.
+    ///
+    /// It has the largest coordinate along the unit vector `down`.
     pub(crate) fn lowest(&self, down: DVec3) -> Option<DVec3> {
         let own = self.pose.orientation.conjugate() * down;
         let bounds = self.facets(0).bounds;
@@ -255,7 +265,7 @@ impl Wall {
         (lowest.abs().max_element() < f64::from(0.5 * ENDLESS)).then(|| self.pose.place(lowest))
     }
 
-    /// The largest distance of a point of it from its origin, m; infinite for one without an end.
+    /// The largest distance of a point of the wall from its origin, m; infinite for a wall without an end.
     pub fn reach(&self) -> f64 {
         match &self.shape {
             Shape::Plane { .. } => f64::INFINITY,
@@ -274,8 +284,9 @@ impl Wall {
         }
     }
 
-    /// The largest distance of a point of it from its origin along `axis`, a unit vector of the world, as it stands at the start, m, or
-    /// a little more.
+    /// An upper bound of the distance of a point of the wall from its origin along the unit vector `axis`, m.
+    ///
+    /// `axis` is in the world, and the wall is in its pose at the start.
     pub(crate) fn extent(&self, axis: DVec3) -> f64 {
         let own = (self.pose.orientation.conjugate() * axis).abs();
         let bounds = self.facets(0).bounds.into_iter();
@@ -283,8 +294,10 @@ impl Wall {
         extents.fold(0.0, f64::max).min(self.reach())
     }
 
-    /// How far a point of it may move when it goes from one pose to another, m. What only turns about
-    /// its own axis goes nowhere.
+    /// Upper bound of the distance that the surface moves when the wall goes from one pose to another, m.
+    ///
+    /// A wall that turns about its own axis of symmetry counts as still, because its surface stays where it is. For an infinite
+    /// plane only its shift counts.
     pub(crate) fn way(&self, from: &Pose, to: &Pose) -> f64 {
         let shift = to.position - from.position;
         let turned = |axis: DVec3| to.orientation * axis - from.orientation * axis;
@@ -300,15 +313,16 @@ impl Wall {
             }
             Shape::Cone { .. } => shift.length() + turned(DVec3::Y).length() * self.reach(),
             _ => {
-                // The chord of the angle between the two.
+                // The chord of the angle between the two orientations.
                 let between = from.orientation.conjugate() * to.orientation;
                 shift.length() + 2.0 * between.xyz().length() * self.reach()
             }
         }
     }
 
-    /// Whether a point of its frame is inside, if it has an inside: an open cylinder or cone as far as it
-    /// reaches.
+    /// Whether a point (m) of the wall's frame is inside; `None` if there is no inside at that point.
+    ///
+    /// An open cylinder or cone has an inside only between its two ends. For a mesh, [`Probe`] finds out.
     pub(crate) fn is_inside(&self, point: DVec3) -> Option<bool> {
         match &self.shape {
             Shape::Plane { .. } | Shape::Rectangle { .. } | Shape::Disc { .. } | Shape::Mesh(_) => {
@@ -339,7 +353,7 @@ impl Wall {
         }
     }
 
-    /// Its facets, for the wall with the index `wall`.
+    /// The facets of the wall, which has the index `wall`.
     pub(crate) fn facets(&self, wall: usize) -> Facets {
         let side = match self.side {
             Side::Both => BOTH_SIDES,
@@ -452,9 +466,9 @@ impl Wall {
 /// A coordinate (m) beyond all others.
 const ENDLESS: f32 = 1e18;
 
-/// The rectangle with the unit normal `normal`, an axis, and the sides of `size` along the other two.
+/// A rectangle across an axis, with the unit normal `normal` along that axis and the sides of `size` (m) along the other two.
 fn rectangle(blank: Facet, center: DVec3, normal: DVec3, size: DVec3) -> (Facet, Bounds) {
-    // For the axes in their order b × c = a, whatever the sign of the normal.
+    // With this choice b × c is the normal, whatever its sign.
     let axis = normal.abs();
     let (b, c) = (
         DVec3::new(axis.z, axis.x, axis.y),

@@ -1,43 +1,43 @@
-//! Prescribed motion: the pose of a wall over time, independent of forces.
+//! Motion of kinematic walls: their pose over time, whatever pushes them.
 //!
-//! In `f64`, on the host, from the time alone: so a wall is where it should be after any number of steps,
-//! on either engine to the bit.
+//! The host computes it in `f64` from the time alone. So a wall is where it should be after any number of steps, to the bit the
+//! same on either engine.
 
 use glam::{DQuat, DVec3};
 
 use super::Pose;
 
-/// How a wall moves: it turns, and then it is shifted.
+/// Motion of a kinematic wall. The rotation comes first, then velocity and swings shift the wall.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Motion {
     /// Constant velocity, m/s.
     pub velocity: DVec3,
-    /// Swings to and fro, all added up.
+    /// Swings to and fro, which add up.
     pub swings: Vec<Swing>,
-    /// Turning about an axis.
+    /// Rotation about an axis.
     pub rotation: Option<Rotation>,
-    /// Poses to go through; they take the place of the pose at the start. In the order of time.
+    /// Poses that the wall goes through, in the order of time. They take the place of the pose at the start.
     pub keys: Vec<Key>,
-    /// When velocity, swings and rotation start, s.
+    /// Time when velocity, swings and rotation start, s.
     pub start: f64,
-    /// When they end, s.
+    /// Time when velocity, swings and rotation end, s.
     pub end: f64,
 }
 
-/// A swing to and fro: amplitude times sin(2 pi frequency t + phase), less its value at the start.
+/// A swing to and fro: the amplitude times sin(2 pi f t + phase), less its value at t = 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Swing {
-    /// Largest displacement, m.
+    /// Amplitude, m.
     pub amplitude: DVec3,
-    /// 1/s.
+    /// Frequency f, 1/s.
     pub frequency: f64,
-    /// rad.
+    /// Phase, rad.
     pub phase: f64,
-    /// Time in which the amplitude grows from 0, evenly, s.
+    /// Time in which the amplitude grows linearly from 0, s.
     pub ramp: f64,
 }
 
-/// Turning about an axis that stands still.
+/// Rotation about a fixed axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rotation {
     /// Unit vector along the axis.
@@ -46,9 +46,9 @@ pub struct Rotation {
     pub center: DVec3,
     /// Angular speed, rad/s.
     pub speed: f64,
-    /// Time in which the speed grows from 0, evenly, s.
+    /// Time in which the angular speed and the amplitude of the rocking grow linearly from 0, s.
     pub ramp: f64,
-    /// Rocking to and fro on top of that: its amplitude, rad.
+    /// Amplitude of a rocking to and fro besides the angular speed, rad.
     pub amplitude: f64,
     /// Frequency of the rocking, 1/s.
     pub frequency: f64,
@@ -56,28 +56,28 @@ pub struct Rotation {
     pub phase: f64,
 }
 
-/// A pose at a time; between two of them a wall moves and turns evenly.
+/// A pose at a time. Between two keys a wall moves and turns at constant velocities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Key {
-    /// s.
+    /// Time, s.
     pub time: f64,
-    /// The pose.
+    /// Pose at that time.
     pub pose: Pose,
 }
 
-/// Where something is and how it moves.
+/// A pose with its velocities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moving {
-    /// Where it is.
+    /// Pose.
     pub pose: Pose,
-    /// Velocity of its origin, m/s.
+    /// Velocity of the origin, m/s.
     pub velocity: DVec3,
     /// Angular velocity, rad/s.
     pub angular_velocity: DVec3,
 }
 
 impl Moving {
-    /// Something at rest.
+    /// A pose at rest.
     pub fn still(pose: Pose) -> Moving {
         Moving {
             pose,
@@ -88,7 +88,7 @@ impl Moving {
 }
 
 impl Motion {
-    /// That of what may move later, and does not yet.
+    /// The motion of a wall at rest that may move later.
     pub fn at_rest() -> Motion {
         Motion {
             end: f64::INFINITY,
@@ -96,7 +96,7 @@ impl Motion {
         }
     }
 
-    /// Pose and velocities at `time`, s, of a wall that starts at `start`.
+    /// Pose and velocities at `time` (s) of a wall with the pose `start` at the start.
     pub fn at(&self, start: &Pose, time: f64) -> Moving {
         let mut moving = self.between_keys(start, time);
         let moves = (self.start..self.end).contains(&time);
@@ -129,15 +129,17 @@ impl Motion {
         moving
     }
 
-    /// An upper bound, m/s, close to the fastest speed of a point within `reach` (m) of the origin of a wall that
-    /// starts at `start`.
+    /// Estimate of the largest speed of a point within `reach` (m) of the origin of a wall, m/s.
+    ///
+    /// `start` is the pose of the wall at the start. The estimate adds up the largest speeds of all parts of the motion. A point
+    /// may be faster during a ramp, or if keys take the wall farther from the axis of its rotation.
     pub fn top_speed(&self, start: &Pose, reach: f64) -> f64 {
         let rate = |frequency: f64| std::f64::consts::TAU * frequency;
         let turning = self.rotation.map_or(0.0, |rotation| {
             let rocking = rotation.amplitude.abs() * rate(rotation.frequency);
             let arm = start.position - rotation.center;
             let across = (arm - arm.dot(rotation.axis) * rotation.axis).length();
-            // An endless wall turns about its own axis.
+            // An endless wall may turn only about its own axis.
             let reach = if reach.is_finite() { reach } else { 0.0 };
             (rotation.speed.abs() + rocking) * (across + reach)
         });
@@ -154,7 +156,7 @@ impl Motion {
         self.velocity.length() + turning + swinging + keyed
     }
 
-    /// Where the keys put it at `time`, s.
+    /// Pose and velocities that the keys give at `time` (s); at rest before the first and after the last key.
     fn between_keys(&self, start: &Pose, time: f64) -> Moving {
         let after = self.keys.partition_point(|key| key.time <= time);
         let (Some(from), Some(to)) = (
@@ -184,7 +186,7 @@ impl Motion {
 }
 
 impl Swing {
-    /// Displacement as a part of the amplitude, and its change in a second, after `time`, s.
+    /// Displacement over the amplitude, and its rate of change (1/s), at the time `time` (s) after the start of the motion.
     fn at(&self, time: f64) -> (f64, f64) {
         let rate = std::f64::consts::TAU * self.frequency;
         let (sine, cosine) = (
@@ -202,7 +204,7 @@ impl Swing {
 }
 
 impl Rotation {
-    /// Angle (rad) and angular speed (rad/s) after `time`, s.
+    /// Angle (rad) and angular speed (rad/s) at the time `time` (s) after the start of the motion.
     fn at(&self, time: f64) -> (f64, f64) {
         let (angle, speed) = if time < self.ramp {
             let grown = time / self.ramp;
@@ -224,13 +226,13 @@ impl Rotation {
     }
 }
 
-/// Turning about a unit vector by an angle, rad.
+/// The rotation about a unit vector by an angle (rad).
 pub(crate) fn quaternion(axis: DVec3, angle: f64) -> DQuat {
     let half = 0.5 * angle;
     DQuat::from_vec4((libm::sin(half) * axis).extend(libm::cos(half)))
 }
 
-/// The axis and the angle (rad, at most half a turn) of a rotation.
+/// The axis of a rotation, and its angle (rad), which is at most half a turn.
 fn axis_angle(rotation: DQuat) -> (DVec3, f64) {
     let rotation = if rotation.w < 0.0 {
         -rotation

@@ -1,4 +1,4 @@
-//! How deep a sphere is in a wall, before a run.
+//! Depths of spheres in walls, before a run.
 
 use glam::DVec3;
 
@@ -10,26 +10,27 @@ use super::tree::{for_each_near, tree};
 use super::{Pose, Shape, Side, Wall};
 use crate::model::Domain;
 
-/// A wall at the start, ready to be asked how deep a sphere is in it.
+/// A wall, prepared for queries of the depth of a sphere in it.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Probe {
-    /// Its name.
+    /// Name of the wall.
     pub name: String,
-    /// Where it is.
+    /// Pose of the wall.
     pub pose: Pose,
-    /// Normal in the world, of an infinite plane.
+    /// Unit normal of an infinite plane in the world; `None` for all other shapes.
     pub normal: Option<DVec3>,
     domain: Option<Domain>,
     wall: Wall,
     facets: Vec<Facet>,
     nodes: Vec<Node>,
     samples: Vec<f32>,
-    /// Of a watertight mesh.
+    /// The inside of a watertight mesh; `None` for all other shapes.
     solid: Option<Solid>,
 }
 
 impl Probe {
-    /// A probe of a wall where it is at the start; in a periodic `domain`, of its images.
+    /// A probe of a wall in its pose at the start; in a periodic `domain`, also of its images.
     pub fn new(wall: &Wall, domain: Option<&Domain>) -> Probe {
         let mut facets = wall.facets(0);
         let nodes = tree(&mut facets.facets, &facets.bounds, 0);
@@ -49,7 +50,7 @@ impl Probe {
         }
     }
 
-    /// Moves it to where the wall is now.
+    /// Moves the probe to the present pose of the wall.
     pub fn move_to(&mut self, pose: Pose) {
         if self.normal.is_some() {
             let turned = pose.orientation * self.pose.orientation.conjugate();
@@ -58,8 +59,9 @@ impl Probe {
         self.pose = pose;
     }
 
-    /// How deep a sphere is in the wall, m, where it is deepest, and the way out of there, a unit vector;
-    /// if it is deeper than `least`, which is 0 or more.
+    /// The depth of a sphere in the wall, m, and the unit vector that leads out of it; `None` if it is at most `least` (m) deep.
+    ///
+    /// `least` must be 0 or more.
     pub fn depth(&self, center: DVec3, radius: f64, least: f64) -> Option<(f64, DVec3)> {
         if let Some(normal) = self.normal {
             let depth = radius - (center - self.pose.position).dot(normal);
@@ -76,7 +78,7 @@ impl Probe {
             }
         });
         if nearest.0 == FAR && self.wall.side == Side::Front && self.is_inside(own) == Some(true) {
-            // All of the sphere is behind the surface, where no facet feels it.
+            // The whole sphere is behind the surface, beyond the reach of its facets.
             let ways = self.facets.iter().map(|facet| {
                 let facet = Facet {
                     side: BOTH_SIDES,
@@ -92,9 +94,11 @@ impl Probe {
         (depth > least).then(|| (depth, self.pose.orientation * nearest.1))
     }
 
-    /// Whether a point, m, is on the wrong side for the bodies of a region about `middle`. If `middle` is inside,
-    /// they belong inside. If it is neither inside nor outside, above an open vessel, they belong to the side that is
-    /// touched, and never into a wall that is touched from outside.
+    /// Whether a point (m) is on the wrong side of the wall for the bodies of a region about `middle` (m).
+    ///
+    /// If bodies touch the front of the wall only, they belong outside. Otherwise they belong on the side of `middle`. A `middle`
+    /// above an open vessel is neither inside nor outside. Then bodies that touch the back only belong inside, and if they touch
+    /// both sides, no point is wrong.
     pub fn parts(&self, point: DVec3, middle: DVec3) -> bool {
         let wanted = match self.wall.side {
             Side::Front => Some(false),
@@ -107,7 +111,7 @@ impl Probe {
             .is_some_and(|(inside, wanted)| inside != wanted)
     }
 
-    /// Whether a point of the wall's frame is inside, if it has an inside.
+    /// Whether a point of the wall's frame (m) is inside; `None` if there is no inside at that point.
     fn is_inside(&self, place: DVec3) -> Option<bool> {
         match &self.solid {
             Some(solid) => Some(solid.contains(place)),
@@ -115,7 +119,7 @@ impl Probe {
         }
     }
 
-    /// A point in the frame of the wall, m.
+    /// Converts a point (m) of the world to the frame of the wall, m.
     fn place(&self, point: DVec3) -> DVec3 {
         let way = point - self.pose.position;
         let way = self.domain.map_or(way, |domain| domain.nearest(way));

@@ -1,4 +1,4 @@
-//! What a watertight mesh is around.
+//! The inside of a watertight mesh.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::tree::{Bounds, tree};
 #[derive(Clone, Debug)]
 pub(crate) struct Solid {
     mesh: Arc<Mesh>,
-    /// Its triangles, in the order of the tree; each has its own index for a wall.
+    /// The triangles, in the order of the tree. `Facet::wall` is the index of the triangle in the mesh.
     facets: Vec<Facet>,
     nodes: Vec<Node>,
 }
@@ -38,10 +38,10 @@ impl Solid {
         }
     }
 
-    /// Whether a point, m, is inside: whether a line from there along x comes out more often than it goes in.
+    /// Whether a point (m) is inside: a line from it along x comes out of the surface more often than it goes in.
     ///
-    /// The line is a little beside the point, so that it meets no corner; and of two triangles at an edge it
-    /// meets just one, since both see the edge with the same numbers.
+    /// The line is a little beside the point, so that it meets no corner. At an edge it meets just one of the two triangles,
+    /// because both compute the edge with the same numbers.
     pub fn contains(&self, point: DVec3) -> bool {
         let size = f64::from((self.nodes[0].max - self.nodes[0].min).max_element());
         let point = point + size * DVec3::new(0.0, 1.234_567e-7, 2.718_281e-7);
@@ -85,7 +85,7 @@ impl Solid {
         if x > point.x { way } else { 0 }
     }
 
-    /// How a point, m, lies to the triangle that is nearest.
+    /// The position of a point (m) relative to the nearest triangle.
     pub fn nearest(&self, point: DVec3) -> Closest {
         let point = point.as_vec3();
         let mut best = Closest::FAR;
@@ -122,7 +122,7 @@ mod tests {
         let solid = Solid::new(Arc::new(mesh));
         for k in 0..500 {
             let number = |step: f64| (f64::from(k) * step).fract() * 6.0 - 3.0;
-            // Among them points of the axes, where lines meet corners.
+            // Some points are on the x axis, where lines would meet corners.
             let point = match k % 5 {
                 0 => DVec3::X * number(0.618),
                 _ => DVec3::new(number(0.618), number(0.755), number(0.57)),

@@ -1,4 +1,4 @@
-//! What a wall looks like, in triangles: to be drawn, or written to a file.
+//! Surfaces of walls as triangles, for pictures and files.
 
 use std::f64::consts::TAU;
 
@@ -7,17 +7,20 @@ use glam::{DVec2, DVec3};
 use super::{Mesh, Shape, Wall};
 
 /// A surface made of triangles, in the wall's own frame.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surface {
-    /// m.
+    /// Vertices, m.
     pub vertices: Vec<[f64; 3]>,
-    /// Three vertices each, anticlockwise seen from the front.
+    /// Indices of the three vertices of each triangle, anticlockwise seen from the front.
     pub triangles: Vec<[u32; 3]>,
 }
 
 impl Wall {
-    /// Its surface; `fineness` is the number of pieces that a circle is made of (3 or more), and what has
-    /// no end goes as far as `extent` (m) from the wall's origin.
+    /// The surface of the wall in its own frame, m.
+    ///
+    /// `fineness` is the number of straight pieces of a circle, 3 or more. A wall without an end goes as far as `extent` (m) from
+    /// its origin.
     pub fn surface(&self, fineness: u32, extent: f64) -> Surface {
         let fineness = fineness.max(3);
         match &self.shape {
@@ -98,7 +101,7 @@ fn of_mesh(mesh: &Mesh) -> Surface {
     }
 }
 
-/// The front is to where `across` x `along` points.
+/// A parallelogram with the half sides `across` and `along` (m); its front is the side to which `across` x `along` points.
 fn parallelogram(center: DVec3, across: DVec3, along: DVec3) -> Surface {
     let corner = |a: f64, b: f64| (center + a * across + b * along).to_array();
     Surface {
@@ -112,10 +115,10 @@ fn parallelogram(center: DVec3, across: DVec3, along: DVec3) -> Surface {
     }
 }
 
-/// `part` of a circle of the radius `radius` about (`center`, 0), from straight below it on, anticlockwise.
+/// An arc: the fraction `part` of a circle about (`center`, 0), anticlockwise from its lowest point on.
 fn arc(center: f64, radius: f64, pieces: u32, part: f64) -> Vec<DVec2> {
     let point = |k: u32| {
-        // Closed to the bit, and on the axis to the bit.
+        // A whole circle must close to the bit, and an arc must end on the axis to the bit.
         let k = if part == 1.0 { k % pieces } else { k };
         let angle = part * TAU * f64::from(k) / f64::from(pieces);
         let sine = if part < 1.0 && (k == 0 || k == pieces) {
@@ -128,7 +131,7 @@ fn arc(center: f64, radius: f64, pieces: u32, part: f64) -> Vec<DVec2> {
     (0..=pieces).map(point).collect()
 }
 
-/// A line of radius and height, turned about y; the front is to the right of the line.
+/// The surface of a line of radius and height (m) that is turned about y; its front is to the right of the line.
 fn turned(line: &[DVec2], fineness: u32) -> Surface {
     let mut surface = Surface::default();
     for point in line {
@@ -160,7 +163,7 @@ mod tests {
     use crate::model::wall::Side;
     use glam::DVec3;
 
-    /// Area, and volume within, with the sign of the normals.
+    /// Area of a surface, and the volume inside, which is positive if the normals point outwards.
     fn measure(shape: Shape) -> (f64, f64) {
         let wall = Wall {
             shape,

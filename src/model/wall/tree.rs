@@ -1,4 +1,4 @@
-//! A tree of boxes around the facets of a wall: which of them may be near a point.
+//! A tree of boxes around the facets of a wall, to find the facets near a point.
 
 use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
@@ -7,33 +7,33 @@ use super::facet::Facet;
 use crate::math::wgsl::shared_structs;
 
 shared_structs! {
-    /// A node of the tree of a wall's facets. The nodes of a tree lie in the order in which they are
-    /// visited.
+    /// A node of the tree of a wall's facets. The nodes of a tree lie in the order in which a search visits them.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct Node {
         /// Corner of its box with the smallest coordinates, m.
         pub min: Vec3,
-        /// Where to go on if its box is missed: this many nodes further.
+        /// Number of nodes by which a search that misses the box goes on.
         pub skip: u32,
-        /// Corner with the largest coordinates, m.
+        /// Corner of its box with the largest coordinates, m.
         pub max: Vec3,
-        /// Of a leaf, its first facet times 8 and the number of its facets; else 0.
+        /// For a leaf, 8 times the index of its first facet plus the number of its facets; otherwise 0.
         pub facets: u32,
     }
 }
 
-/// Facets that a leaf has at most.
+/// Largest number of facets of a leaf.
 const LEAF: usize = 4;
 
-/// Box of a facet: two corners.
+/// Box of a facet: its corners with the smallest and the largest coordinates, m.
 pub type Bounds = (Vec3, Vec3);
 
-/// The tree of some facets, which it sorts; `first` is the index that the first of them will have.
-/// `bounds` are the boxes of the facets.
+/// Makes the tree of some facets, and sorts the facets.
 ///
-/// Nodes lie in the order in which a search visits them; one that misses a node's box goes on at
-/// `skip`. So no search needs a stack, and it comes by the facets in the order of their indices.
+/// `bounds` are the boxes of the facets, and `first` is the index of the first facet among all facets.
+///
+/// Nodes lie in the order in which a search visits them. A search that misses a node's box goes on `skip` nodes later. So it
+/// needs no stack, and visits the facets in the order of their indices.
 pub fn tree(facets: &mut [Facet], bounds: &[Bounds], first: usize) -> Vec<Node> {
     let mut order: Vec<usize> = (0..facets.len()).collect();
     let mut nodes = Vec::new();
@@ -46,7 +46,7 @@ pub fn tree(facets: &mut [Facet], bounds: &[Bounds], first: usize) -> Vec<Node> 
 fn split(order: &mut [usize], bounds: &[Bounds], first: usize, nodes: &mut Vec<Node>) {
     let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-    // Halves first: the sum of two of them may be too large.
+    // Halved before the sum, which might overflow.
     let center = |index: usize| 0.5 * bounds[index].0 + 0.5 * bounds[index].1;
     for &index in &*order {
         (min, max) = (min.min(bounds[index].0), max.max(bounds[index].1));
@@ -70,7 +70,7 @@ fn split(order: &mut [usize], bounds: &[Bounds], first: usize, nodes: &mut Vec<N
         order.select_nth_unstable_by(middle, |&a, &b| {
             center(a)[axis].total_cmp(&center(b)[axis]).then(a.cmp(&b))
         });
-        // The order left of the middle differs between machines; sorting makes the trees equal.
+        // The order on each side of the middle differs between machines; sorting makes the trees equal.
         let (left, right) = order.split_at_mut(middle);
         left.sort_unstable();
         right.sort_unstable();
@@ -80,8 +80,9 @@ fn split(order: &mut [usize], bounds: &[Bounds], first: usize, nodes: &mut Vec<N
     nodes[at].skip = (nodes.len() - at) as u32;
 }
 
-/// Calls `visit` with the index of each facet whose box is nearer than `reach` to `point`, and of some
-/// more, in increasing order.
+/// Calls `visit` with the indices of facets near `point` (m), in increasing order.
+///
+/// They are all facets whose box is nearer than `reach` (m), and some more.
 #[inline(always)]
 pub fn for_each_near(nodes: &[Node], point: Vec3, reach: f32, mut visit: impl FnMut(u32)) {
     let mut at = 0;

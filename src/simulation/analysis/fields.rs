@@ -1,19 +1,20 @@
 //! Fields by coarse graining: density, velocity, granular temperature and stress on a grid, averaged over time.
 //!
-//! Each body is spread out by a Gaussian φ of a width w, and each contact force along the way between the two centres, or from
-//! the centre to a wall (Goldhirsch, Granular Matter 12, 239, 2010; at walls Weinhart et al., Granular Matter 14, 289, 2012):
+//! A Gaussian φ of a width w spreads out each body. It also spreads out each contact force, along the line between the two
+//! centres of mass, or from the centre of mass to the point of contact with a wall or a fixed body (Goldhirsch, Granular Matter
+//! 12, 239, 2010; at walls Weinhart et al., Granular Matter 14, 289, 2012):
 //!
 //! - density ρ = Σ m φ, solid fraction Σ V φ, velocity u = Σ m v φ / ρ;
 //! - kinetic stress Σ m v' v' φ with v' = v - u, granular temperature its trace over 3 ρ;
-//! - contact stress -Σ f b ∫ φ(r - r₁ - s b) ds from 0 to 1, with the force f on the first body and the way b from it to the
+//! - contact stress -Σ f b ∫ φ(r - r₁ - s b) ds from 0 to 1, with the force f on the first body and the vector b from it to the
 //!   second one.
 //!
 //! So mass and momentum are balanced exactly, whatever the width: ρ du/dt = ρ g - div σ with the sum σ of both stresses, which
-//! are positive in compression. With several moments, all sums are means over them, and v' is against the mean over time: what
-//! sways as a whole is warm.
+//! are positive in compression. With several moments, all sums are means over them. Then v' is relative to the mean velocity over
+//! time, so bodies that sway together have a granular temperature.
 //!
-//! Along an axis on which the grid has one cell, φ is no Gaussian but the mean over that cell. So a grid of `[1, 50, 1]` cells is a
-//! line along y, averaged over a cross-section.
+//! Along an axis with one cell, φ is no Gaussian but the mean over that cell. So a grid of `[1, 50, 1]` cells is a line along y,
+//! averaged over a cross-section.
 
 use std::f64::consts::PI;
 
@@ -22,7 +23,7 @@ use glam::{DMat3, DVec3};
 use super::Moment;
 use crate::simulation::network::{NetworkContact, Partner};
 
-/// Where fields are taken: at the middles of the cells of a box.
+/// A box of cells; fields are taken at the middles of the cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
     /// Corner with the smallest coordinates, m.
@@ -39,7 +40,7 @@ impl Grid {
         self.cells.iter().product()
     }
 
-    /// Whether there is none.
+    /// Whether the grid has no cells.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -53,7 +54,7 @@ impl Grid {
         DVec3::from_array(self.cells.map(|count| count as f64))
     }
 
-    /// The middle of a cell, m; the index along x runs fastest.
+    /// The middle of the cell with this index, m. Cells are counted along x first, then along y, then along z.
     pub fn middle(&self, index: usize) -> DVec3 {
         let [i, j, _] = self.cells;
         let place = [index % i, index / i % j, index / i / j];
@@ -61,36 +62,37 @@ impl Grid {
     }
 }
 
-/// Names of the components of a stress, row by row: the first letter is the direction of the force, the second that of the
-/// normal of the surface on which it acts.
+/// Names of the components of a stress, row by row.
+///
+/// The first letter is the direction of the force, the second that of the normal of the surface on which it acts.
 pub const COMPONENTS: [&str; 9] = ["xx", "xy", "xz", "yx", "yy", "yz", "zx", "zy", "zz"];
 
 /// The fields in a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Field {
-    /// kg/m³.
+    /// Density, kg/m³.
     pub density: f64,
-    /// Part of the space that bodies take.
+    /// Solid fraction: the part of the space that bodies fill.
     pub solid_fraction: f64,
-    /// m/s; 0 without mass.
+    /// Mean velocity, weighted by mass, m/s; 0 without mass.
     pub velocity: DVec3,
-    /// Granular temperature, m²/s²: the mean square of what is left of the velocity, over 3.
+    /// Granular temperature, m²/s²: a third of the mean square of the velocities relative to the mean velocity.
     pub temperature: f64,
-    /// Pa, positive in compression; its columns are those of the normals.
+    /// Kinetic stress, Pa, positive in compression; each column belongs to a direction of the normal.
     pub kinetic_stress: DMat3,
-    /// Pa, positive in compression; of bodies whose contacts are not known, 0.
+    /// Contact stress, Pa, with the same signs and columns; 0 if the contacts are not known.
     pub contact_stress: DMat3,
 }
 
 impl Field {
-    /// A third of the trace of both stresses, Pa.
+    /// Pressure, Pa: a third of the trace of the sum of both stresses.
     pub fn pressure(&self) -> f64 {
         let sum = self.kinetic_stress + self.contact_stress;
         (sum.x_axis.x + sum.y_axis.y + sum.z_axis.z) / 3.0
     }
 }
 
-/// Sums over moments, from which the [`Field`]s follow.
+/// Sums over moments, from which the [`Field`] of each cell follows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fields {
     grid: Grid,
@@ -108,19 +110,20 @@ struct Sums {
     contact: DMat3,
 }
 
-/// Widths within which a body counts: beyond, 2e-9 of it are left.
+/// Distance up to which a body counts, in widths; 2e-9 of the Gaussian lies beyond.
 const REACH: f64 = 6.0;
-/// Widths within which a contact counts: beyond, 4e-6 of it are left.
+/// Distance up to which a contact counts, in widths; 4e-6 of the Gaussian lies beyond.
 const REACH_OF_CONTACT: f64 = 5.0;
-/// Cells that a grid has at most.
+/// Largest number of cells of a grid.
 pub const MOST_CELLS: usize = 50_000_000;
 
 impl Fields {
-    /// Those of no moment yet, on a grid, with the width (m) of the Gaussian.
+    /// Makes empty sums on a grid, for a Gaussian of the given `width` (m).
     ///
     /// # Errors
-    /// If the grid has no volume, or too many cells, or the width is less than the side of a cell: then cells would miss what
-    /// lies between them. The sentence says what was found and what was expected.
+    /// If the grid has no volume, no cells or more than [`MOST_CELLS`]; or if the width is less than the longest side of a cell,
+    /// because a body between the middles of two cells would then count too little. Axes with one cell do not matter for that.
+    /// The sentence says what was found and what was expected.
     pub fn new(grid: Grid, width: f64) -> Result<Fields, String> {
         let sides = grid.max - grid.min;
         if !(sides.is_finite() && sides.min_element() > 0.0) {
@@ -144,7 +147,7 @@ impl Fields {
             .filter(|axis| grid.cells[*axis] > 1)
             .map(|axis| spacing[axis])
             .fold(0.0, f64::max);
-        // A little less, so that a width that is meant to be a side is one.
+        // Rounding must not refuse a width that is meant to equal a side.
         if !(width.is_finite() && width > 0.0 && width >= coarsest * (1.0 - 1e-9)) {
             return Err(format!(
                 "found a width of {width} m, expected at least the longest side of a cell, {coarsest} m: take a larger width \
@@ -159,7 +162,7 @@ impl Fields {
         })
     }
 
-    /// Where they are.
+    /// The grid of the fields.
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
@@ -169,7 +172,7 @@ impl Fields {
         self.width
     }
 
-    /// Number of moments that were added.
+    /// Number of moments that have been added.
     pub fn moments(&self) -> u64 {
         self.moments
     }
@@ -209,8 +212,9 @@ impl Fields {
         }
     }
 
-    /// The cells along an axis on which a body at `place` (m) counts, each with its share in 1/m; also of its images in a periodic
-    /// box.
+    /// The cells along an axis to which a body at `place` (m) adds, each with its weight, 1/m.
+    ///
+    /// In a periodic box the images of the body add, too.
     fn weights(&self, axis: usize, place: f64, period: f64) -> Vec<(usize, f64)> {
         let (min, max) = (self.grid.min[axis], self.grid.max[axis]);
         let count = self.grid.cells[axis];
@@ -241,7 +245,7 @@ impl Fields {
         let body = contact.body as usize;
         let fixed = |body: usize| moment.grains[body].fixed;
         let mut force = contact.force;
-        // From a body that is free, to another one or to where it touches what is not.
+        // From a body that is not fixed to the centre of another, or to the point where it touches a fixed body or a wall.
         let (start, way) = match contact.partner {
             Partner::Sphere { body: other, .. } => {
                 let other = other as usize;
@@ -289,13 +293,13 @@ impl Fields {
         }
     }
 
-    /// Adds a stress (N m) that is spread out along a way.
+    /// Spreads a stress (N m) out along the vector `way` (m) from `start` (m).
     fn add_way(&mut self, start: DVec3, way: DVec3, stress: DMat3) {
         let Grid { min, max, cells } = self.grid;
         let spacing = self.grid.spacing();
         let width = self.width;
         let reach = REACH_OF_CONTACT * width;
-        // The part of the way within the cells over which the mean is taken, and the sides of those.
+        // `from` and `to` bound the part of the way inside the grid, along axes with one cell, where the mean is taken.
         let (mut from, mut to, mut factor) = (0.0_f64, 1.0_f64, 1.0);
         let mut active = DVec3::ZERO;
         let mut ranges = [(0, 0); 3];
@@ -358,7 +362,7 @@ impl Fields {
         }
     }
 
-    /// The fields, cell by cell; the index along x runs fastest.
+    /// The fields of all cells, in the order of [`Grid::middle`].
     pub fn cells(&self) -> impl ExactSizeIterator<Item = Field> + '_ {
         let share = 1.0 / self.moments.max(1) as f64;
         self.sums.iter().map(move |sums| {
@@ -388,7 +392,7 @@ impl Fields {
 }
 
 impl Sums {
-    // What glam has as the default of a matrix is 1.
+    // The default of a glam matrix is the identity, so `Default` would be wrong here.
     const NONE: Sums = Sums {
         mass: 0.0,
         volume: 0.0,
@@ -405,12 +409,12 @@ impl Sums {
     }
 }
 
-/// a b: a column for each component of b.
+/// The outer product a b, with a column for each component of b.
 fn outer(a: DVec3, b: DVec3) -> DMat3 {
     DMat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 
-/// The images of a place in a periodic box that are from `min` on and before `max`, m; itself where the period is 0.
+/// The images of a coordinate from `min` (included) to `max` (excluded), m; only itself if the period is 0.
 fn images(place: f64, period: f64, min: f64, max: f64) -> Vec<f64> {
     if period <= 0.0 {
         let within = (min..max).contains(&place);
@@ -468,7 +472,7 @@ mod tests {
         assert!((sum(|field| field.solid_fraction) - 1.0).abs() < 1e-6);
         let momentum = sum(|field| field.density * field.velocity.x);
         assert!((momentum / 2.0 - 1.0).abs() < 1e-6, "{momentum}");
-        // What is not in the mean motion is in the kinetic stress.
+        // Energy that is not in the mean motion is in the granular temperature.
         let kinetic = sum(|field| field.density * field.velocity.length_squared())
             + sum(|field| 3.0 * field.density * field.temperature);
         assert!((kinetic / 4.0 - 1.0).abs() < 1e-6, "{kinetic}");
@@ -533,7 +537,7 @@ mod tests {
         let spacing = line.spacing().y;
         for (index, cell) in cells.iter().enumerate() {
             let height = line.middle(index).y;
-            // Further down, the floor bears its part already.
+            // Further down, the floor bears a part of the weight.
             if height < 3.5 {
                 continue;
             }
@@ -547,7 +551,7 @@ mod tests {
             );
             assert!(cell.contact_stress.x_axis.x.abs() < 1e-9);
         }
-        // The same in space: the force through a level is the weight above it.
+        // In space, the force through a level is the weight above it.
         let space = Grid {
             min: DVec3::new(-4.0, 4.5, -4.0),
             max: DVec3::new(4.0, 5.5, 4.0),

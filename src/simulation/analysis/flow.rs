@@ -1,18 +1,20 @@
-//! Flow: rates fitted to what has passed, times without flow, and numbers averaged over windows of time.
+//! Flow: rates fitted to amounts that have passed, times without flow, and means over windows of time.
 
 /// A rate, fitted by least squares to an amount over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// In units of the amount, a second.
+    /// Rate, in the unit of the amount per second.
     pub rate: f64,
-    /// Standard error of the rate.
+    /// Standard error of the rate, in the same unit.
     pub error: f64,
-    /// Number of values.
+    /// Number of values that the line was fitted to.
     pub values: usize,
 }
 
 impl Rate {
-    /// The rate of `amounts` at `times` (s), both of one length. `None` with fewer than three values, or all at one time.
+    /// Fits a line to `amounts` at `times` (s), both of one length.
+    ///
+    /// Returns `None` with fewer than three values, or if all are at one time.
     pub fn new(times: &[f64], amounts: &[f64]) -> Option<Rate> {
         let values = times.len().min(amounts.len());
         if values < 3 {
@@ -38,8 +40,10 @@ impl Rate {
     }
 }
 
-/// The times (s) in which an amount that grows did not, for `still` (s) or longer: from the last change before to the next, or to the
-/// end. Before the first change, nothing flows yet, and that is no arch.
+/// Arches: the times (s) in which a growing amount stood still for `still` (s) or longer.
+///
+/// Each arch lasts from one change of the amount to the next, or to the end. The time before the first change is no arch, because
+/// nothing flows yet.
 pub fn arches(times: &[f64], amounts: &[f64], still: f64) -> Vec<(f64, f64)> {
     let mut found = Vec::new();
     let mut since = None;
@@ -63,8 +67,9 @@ pub fn arches(times: &[f64], amounts: &[f64], still: f64) -> Vec<(f64, f64)> {
     found
 }
 
-/// Means of `numbers` at `times` (s) over windows of a `length` (s), each with the time of its middle, from the first time on; windows
-/// without a value are left out.
+/// Means of `numbers` at `times` (s) over windows of a `length` (s), each with the time of its middle, s.
+///
+/// `times` must not decrease. The first window starts at the first time, and windows without a value are left out.
 pub fn windows(times: &[f64], numbers: &[f64], length: f64) -> Vec<(f64, f64)> {
     let Some(start) = times.first() else {
         return Vec::new();

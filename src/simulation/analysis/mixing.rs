@@ -1,4 +1,4 @@
-//! Mixing and segregation: how far cells differ in what their bodies are.
+//! Mixing and segregation: how far the bodies of one cell differ from those of another.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use glam::DVec3;
 
 use super::{Grain, Moment};
 
-/// How well a property of bodies is mixed, from its variance between cells (Lacey, Journal of Applied Chemistry 4, 257, 1954).
+/// Mixing of a property of bodies, from its variance between cells (Lacey, Journal of Applied Chemistry 4, 257, 1954).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mixing {
-    /// Variance of the means of cells, each weighted by its number of bodies.
+    /// Variance between the means of the cells, each weighted by its number of bodies; in the squared unit of the property.
     pub variance: f64,
-    /// Variance of a fully segregated state, in which no two bodies that differ share a cell: that of the property.
+    /// Variance between cells in a fully segregated state, where all bodies of a cell are alike: the variance of the property.
     pub of_segregated: f64,
-    /// Variance of a random mixture in such cells: that of the property by the mean number of bodies of a cell.
+    /// Variance between cells in a random mixture: the variance of the property over the mean number of bodies in a cell.
     pub of_random: f64,
     /// Number of cells with enough bodies.
     pub cells: usize,
@@ -22,9 +22,11 @@ pub struct Mixing {
 }
 
 impl Mixing {
-    /// How well a `property` is mixed in cells of a `side` (m), among the bodies that are not fixed; cells with fewer than `fewest`
-    /// bodies do not count. For kinds, the property is 1 of one and 0 of the others; any other number will do, a radius or a
-    /// temperature. `None` if no cell counts, or all bodies that do are alike.
+    /// Measures how well a `property` of the bodies that are not fixed is mixed in cubic cells of a `side` (m).
+    ///
+    /// Cells with fewer than `fewest` bodies do not count. The property can be any number, such as a radius or a temperature;
+    /// for the mixing of kinds it is 1 for one kind and 0 for all others. Returns `None` if no cell counts, or if the property
+    /// is the same for all bodies in the cells that count.
     pub fn new(
         moment: &Moment,
         side: f64,
@@ -66,13 +68,16 @@ impl Mixing {
         (of_segregated > 0.0).then_some(mixing)
     }
 
-    /// Lacey's index: 0 segregated, 1 as a random mixture, above that more even than chance has it. Not a number if each cell has one
-    /// body.
+    /// Lacey's index: 0 for a segregated state, 1 for a random mixture, more than 1 for a mixture more even than chance makes it.
+    ///
+    /// It is NaN if each cell has one body.
     pub fn lacey(&self) -> f64 {
         (self.of_segregated - self.variance) / (self.of_segregated - self.of_random)
     }
 
-    /// The intensity of segregation, the root of the variance over that of a segregated state: 1 segregated, near 0 mixed.
+    /// The intensity of segregation: 1 for a segregated state, near 0 for a mixed one.
+    ///
+    /// It is the square root of the variance over that of a segregated state.
     pub fn segregation(&self) -> f64 {
         (self.variance / self.of_segregated).sqrt()
     }
@@ -82,7 +87,7 @@ impl Mixing {
 mod tests {
     use super::*;
 
-    /// 16³ bodies, 1 m apart, of two shapes.
+    /// A cubic lattice of 16³ bodies, 1 m apart, of two shapes.
     fn lattice(shape: impl Fn(usize, DVec3) -> usize) -> Moment {
         let grains = (0..4096).map(|index| {
             let [x, y, z] = [index % 16, index / 16 % 16, index / 256];
@@ -112,7 +117,7 @@ mod tests {
         assert!(mixing.lacey().abs() < 1e-12);
         assert!((mixing.segregation() - 1.0).abs() < 1e-12);
 
-        // A random number of each index (the finalizer of SplitMix64).
+        // The finalizer of SplitMix64 gives each index a random number.
         let random = |index: usize| {
             let mut bits = (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -122,7 +127,7 @@ mod tests {
         let mixed = lattice(|index, _| usize::from(random(index).is_multiple_of(3)));
         let mixing = Mixing::new(&mixed, 4.0, 5, of_shape).unwrap();
         assert!((mixing.lacey() - 1.0).abs() < 0.01, "{mixing:?}");
-        // Any property: the index does not depend on its unit.
+        // The index does not depend on the unit of the property.
         let tenths = Mixing::new(&mixed, 4.0, 5, |grain| 7.0 + 0.1 * of_shape(grain)).unwrap();
         assert!((tenths.lacey() - mixing.lacey()).abs() < 1e-9);
     }

@@ -1,13 +1,14 @@
-//! Measures of granular media: what a state, or many of a run, come to.
+//! Measures of granular media, taken of one state or of many states of a run.
 //!
-//! A [`Moment`] has the bodies and contacts of one time. [`Moment::new`] takes it from a simulation, `KeptRun::moment` of the
-//! module `output` from a run that was kept, and whoever has bodies from elsewhere fills one. Measures are functions of moments:
-//! [`fields`] by coarse graining, [`mixing`] and segregation, the [`structure`] of contacts, the slope of a free
-//! [`surface`]; and, of numbers over time, [`flow`].
+//! A [`Moment`] has the bodies and contacts of one time. [`Moment::new`] takes it from a simulation, and `KeptRun::moment` of
+//! the module `output` from a run that was kept; bodies from elsewhere can be filled in by hand. Measures are functions of
+//! moments: [`fields`] by coarse graining, [`mixing`] and segregation, the [`structure`] of contacts and the slope of a free
+//! [`surface`]. The measures of [`flow`] are functions of numbers over time.
 
 pub mod fields;
 pub mod flow;
 pub mod mixing;
+#[doc(hidden)]
 pub mod plan;
 pub mod structure;
 pub mod surface;
@@ -19,42 +20,42 @@ use crate::model::clump::{Clump, union_of_spheres};
 use crate::simulation::network::Network;
 use crate::simulation::snapshot::{BodyState, Snapshot};
 
-/// A body, as measures see it.
+/// A body with the data that measures use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Grain {
-    /// The number by which it is known.
+    /// Number of the body, as in a [`BodyHandle`](crate::model::handle::BodyHandle).
     pub id: u64,
-    /// Index of its shape.
+    /// Index of the shape.
     pub shape: usize,
     /// Index of the material of its first sphere.
     pub material: usize,
     /// Mass, kg.
     pub mass: f64,
-    /// Volume, m³: of the union of its spheres.
+    /// Volume of the union of the spheres, m³.
     pub volume: f64,
     /// Centre of mass, m.
     pub position: DVec3,
-    /// Its velocity, m/s.
+    /// Velocity of the centre of mass, m/s.
     pub velocity: DVec3,
-    /// Whether it is fixed: then measures take it for a part of a wall.
+    /// Whether the body is fixed; measures treat a fixed body as part of a wall.
     pub fixed: bool,
 }
 
 /// The bodies and contacts of one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Moment {
-    /// s.
+    /// Time, s.
     pub time: f64,
     /// The bodies.
     pub grains: Vec<Grain>,
-    /// The contacts, of the bodies by their places in `grains`; `None` where they are not known.
+    /// The contacts, `None` if they are not known. They name bodies by their indices in `grains`.
     pub contacts: Option<Network>,
-    /// Sides of a periodic box, m; 0 along the axes along which it is not periodic.
+    /// Sides of a periodic box, m; 0 along axes that are not periodic.
     pub period: DVec3,
 }
 
 impl Moment {
-    /// That of a snapshot.
+    /// Takes the bodies and contacts of a snapshot.
     pub fn new(snapshot: &Snapshot) -> Moment {
         let volumes = volumes(snapshot.model);
         let bodies = snapshot.bodies();
@@ -73,7 +74,9 @@ impl Moment {
         self.grains.iter().filter(|grain| !grain.fixed)
     }
 
-    /// The smallest box that has the centres of mass of all bodies that are not fixed, m; `None` without any.
+    /// The smallest box around the centres of mass of all bodies that are not fixed, m; `None` if there are none.
+    ///
+    /// Returns the corners with the smallest and with the largest coordinates.
     pub fn bounds(&self) -> Option<[DVec3; 2]> {
         let around = |bounds: Option<[DVec3; 2]>, grain: &Grain| {
             let [min, max] = bounds.unwrap_or([grain.position; 2]);
@@ -82,19 +85,19 @@ impl Moment {
         self.free().fold(None, around)
     }
 
-    /// The shortest of the images of a way in a periodic box, m.
+    /// The shortest image of the vector `way` (m) in the periodic box, m.
     pub fn nearest(&self, way: DVec3) -> DVec3 {
         crate::model::nearest_image(way, self.period)
     }
 }
 
-/// Volumes of the shapes of a model, m³.
+/// Volumes of the unions of spheres of a model's shapes, m³.
 pub(crate) fn volumes(model: &Model) -> Vec<f64> {
     let volume = |clump: &Clump| union_of_spheres(&clump.spheres, 1.0).mass;
     model.shapes.iter().map(volume).collect()
 }
 
-/// Sides of the periodic box of a model, m; 0 along the other axes.
+/// Sides of the periodic box of a model, m; 0 along axes that are not periodic.
 pub(crate) fn period(model: &Model) -> DVec3 {
     model
         .domain
@@ -102,7 +105,7 @@ pub(crate) fn period(model: &Model) -> DVec3 {
         .map_or(DVec3::ZERO, crate::model::Domain::period)
 }
 
-/// A body of a model whose shapes have these `volumes` (m³).
+/// A [`Grain`] of a body; `volumes` are those of the model's shapes, m³.
 pub(crate) fn grain(model: &Model, volumes: &[f64], body: &BodyState) -> Grain {
     Grain {
         id: body.id,

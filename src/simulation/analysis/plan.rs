@@ -1,4 +1,4 @@
-//! Which measures are taken, as columns of a table over time.
+//! Plans: which measures are taken of each moment, as columns of a table over time.
 
 use std::f64::consts::PI;
 
@@ -10,21 +10,21 @@ use super::surface::Slope;
 use super::{Grain, Moment};
 use crate::model::Model;
 
-/// Property whose mixing is measured.
+/// A property of bodies whose mixing is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Property {
-    /// Whether a body is of one of some shapes: whether each shape of the model is.
+    /// Whether the body has one of some shapes; the list tells it for each shape of the model.
     Shapes(Vec<bool>),
-    /// Whether its first sphere is of a material, by its index.
+    /// Whether the first sphere of the body is of the material with this index.
     Material(usize),
-    /// Its mass.
+    /// Mass of the body, kg.
     Mass,
-    /// Its volume.
+    /// Volume of the body, m³.
     Volume,
 }
 
 impl Property {
-    /// Whether a body is of a shape of a name, of whatever size.
+    /// Whether a body has a shape of this name, of whatever size.
     pub fn shapes_named(model: &Model, name: &str) -> Property {
         Property::Shapes(
             model
@@ -35,7 +35,7 @@ impl Property {
         )
     }
 
-    /// Value of the property for one body.
+    /// Value of the property for one body; 1 or 0 for a property that holds or does not.
     pub fn of(&self, grain: &Grain) -> f64 {
         match self {
             Property::Shapes(shapes) => f64::from(u8::from(shapes.get(grain.shape) == Some(&true))),
@@ -46,44 +46,44 @@ impl Property {
     }
 }
 
-/// Mixing, as it is measured.
+/// Settings for a measure of mixing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixingPlan {
-    /// Property that is mixed.
+    /// The property whose mixing is measured.
     pub property: Property,
-    /// Side of the cells, m; `None` for four mean diameters.
+    /// Side of the cells, m; `None` for four times the [`mean_diameter`].
     pub side: Option<f64>,
 }
 
-/// A slope, as it is measured.
+/// Settings for a measure of the slope of a free surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlopePlan {
-    /// Upwards.
+    /// Direction that points up; of any length.
     pub up: DVec3,
-    /// The direction in which the surface may rise.
+    /// Direction along which a rising slope is positive; of any length.
     pub along: DVec3,
 }
 
-/// The measures that are taken of a moment.
+/// The measures to take of a moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// How well something is mixed.
+    /// Mixing, if it is measured.
     pub mixing: Option<MixingPlan>,
-    /// The slope of the free surface.
+    /// Slope of the free surface, if it is measured.
     pub slope: Option<SlopePlan>,
 }
 
-/// Mean diameters of a cell in which mixing is measured.
+/// Side of a cell for mixing, in mean diameters.
 const CELL: f64 = 4.0;
-/// Bodies that such a cell must have to count.
+/// Least number of bodies in a cell that counts for mixing.
 pub const FEWEST: usize = 5;
-/// Columns into which a free surface is cut.
+/// Number of columns across a free surface.
 const COLUMNS: usize = 20;
-/// The part of them on each side that does not count.
+/// Fraction of the columns on each side that does not count for a slope.
 const LEFT_OUT: f64 = 0.2;
 
 impl Plan {
-    /// Names of the columns, with their units.
+    /// Names of the columns of the table, with their units.
     pub fn columns(&self) -> Vec<&'static str> {
         let mut columns = vec![
             "time_s",
@@ -109,8 +109,9 @@ impl Plan {
         columns
     }
 
-    /// The numbers of a moment, in the order of the columns; NaN where there is none: of contacts that are not known, or of a mixture
-    /// of one kind.
+    /// Measures a moment; one number for each column, in the order of [`Plan::columns`].
+    ///
+    /// A number is NaN where there is none, as for contacts that are not known or a mixture of one kind.
     pub fn values(&self, moment: &Moment) -> Vec<f64> {
         let (mut bodies, mut mass, mut speed) = (0.0, 0.0, 0.0);
         for grain in moment.free() {
@@ -151,7 +152,7 @@ impl Plan {
     }
 }
 
-/// The diameter of a ball of the mean volume of the bodies that are not fixed, m.
+/// Diameter of a ball that has the mean volume of the bodies that are not fixed, m.
 pub fn mean_diameter(moment: &Moment) -> f64 {
     let (count, volume) = moment.free().fold((0.0, 0.0), |(count, sum), grain| {
         (count + 1.0, sum + grain.volume)

@@ -1,4 +1,4 @@
-//! The structure of a packing: how many contacts, which way they point, how forces are spread, what hangs together.
+//! The structure of a packing: coordination number, fabric of the contacts, spread of the forces, clusters of bodies.
 
 use glam::{DMat3, DVec3};
 
@@ -7,26 +7,25 @@ use crate::simulation::network::{Histogram, Network, NetworkContact, Partner};
 /// Structure of the contacts of one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Structure {
-    /// Number of contacts: surfaces that overlap.
+    /// Number of contacts: pairs of surfaces that overlap.
     pub contacts: usize,
-    /// Mean number of contacts of a body that is not fixed.
+    /// Coordination number: the mean number of contacts of a body that is not fixed.
     pub coordination: f64,
-    /// Mean number of contacts without rattlers: bodies with fewer than four contacts, and those that only such bodies hold.
+    /// Coordination number without rattlers: bodies with fewer than four contacts, and bodies that only rattlers hold.
     pub coordination_without_rattlers: f64,
     /// Number of rattlers.
     pub rattlers: usize,
-    /// Fabric tensor: the mean of n n over contacts, whose trace is 1; 0 without contacts.
+    /// Fabric tensor: the mean of n n over the normals n of all contacts. Its trace is 1; without contacts it is 0.
     pub fabric: DMat3,
-    /// How far the fabric is from isotropic: 0 if contacts point everywhere alike, 1 if all along one line.
+    /// Anisotropy of the fabric: 0 if contacts point everywhere alike, 1 if all are along one line; see [`anisotropy`].
     pub anisotropy: f64,
-    /// Mean size of the forces, N.
+    /// Mean size of the contact forces, N.
     pub mean_force: f64,
-    /// The largest, N.
+    /// Size of the largest contact force, N.
     pub largest_force: f64,
-    /// Sizes of forces over their mean.
+    /// Histogram of the sizes of contact forces over their mean.
     pub forces: Histogram,
-    /// Numbers of bodies of the clusters, the largest first: bodies that are not fixed and touch, one another or by others. A body
-    /// alone is one.
+    /// Number of bodies of each cluster, the largest first; see [`clusters`].
     pub clusters: Vec<usize>,
 }
 
@@ -34,7 +33,7 @@ pub struct Structure {
 const BINS: usize = 50;
 
 impl Structure {
-    /// That of a network.
+    /// Measures the structure of a network.
     pub fn new(network: &Network) -> Structure {
         let touching = || network.contacts.iter().filter(|contact| touches(contact));
         let count = touching().count();
@@ -65,7 +64,7 @@ fn touches(contact: &NetworkContact) -> bool {
     contact.overlap > 0.0
 }
 
-/// The mean of n n over unit vectors; 0 without any.
+/// Fabric tensor of unit vectors n: the mean of n n; 0 without any vectors.
 pub fn fabric(normals: impl Iterator<Item = DVec3>) -> DMat3 {
     let (mut sum, mut count) = (DMat3::ZERO, 0.0);
     for normal in normals {
@@ -79,7 +78,9 @@ pub fn fabric(normals: impl Iterator<Item = DVec3>) -> DMat3 {
     }
 }
 
-/// sqrt(3/2 D : D) of the deviator D of a fabric tensor: 0 if it is isotropic, 1 if all normals are along one line.
+/// Anisotropy of a fabric tensor with the deviator D, sqrt(3/2 D : D).
+///
+/// It is 0 if the tensor is isotropic, and 1 if all normals are along one line.
 pub fn anisotropy(fabric: &DMat3) -> f64 {
     let third = (fabric.x_axis.x + fabric.y_axis.y + fabric.z_axis.z) / 3.0;
     let deviator = *fabric - DMat3::from_diagonal(DVec3::splat(third));
@@ -87,9 +88,12 @@ pub fn anisotropy(fabric: &DMat3) -> f64 {
     (1.5 * squares).sqrt()
 }
 
-/// Numbers of bodies of the clusters of touching bodies that are not fixed, the largest first.
+/// Number of bodies of each cluster, the largest first.
+///
+/// A cluster is made of bodies that are not fixed and touch, directly or through others. A body that touches none of them is a
+/// cluster by itself.
 pub fn clusters(network: &Network) -> Vec<usize> {
-    // Each body points to another of its cluster, and the first of it to itself.
+    // Union-find: each body points to another body of its cluster, and the first body of a cluster points to itself.
     let mut parents: Vec<usize> = (0..network.fixed.len()).collect();
     fn first(parents: &mut [usize], mut body: usize) -> usize {
         while parents[body] != body {

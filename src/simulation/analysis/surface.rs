@@ -1,4 +1,4 @@
-//! The slope of a free surface: of a heap, or in a drum.
+//! The slope of a free surface, of a heap or in a drum.
 
 use glam::DVec3;
 
@@ -7,24 +7,26 @@ use super::Moment;
 /// A line through the tops of a heap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slope {
-    /// Angle with the horizontal, rad: positive if it rises along the direction that was asked for.
+    /// Angle with the horizontal, rad; positive if the surface rises along the given direction.
     pub angle: f64,
-    /// Root of the mean square by which tops are off the line, m.
+    /// Root mean square of the vertical distances of the tops from the line, m.
     pub scatter: f64,
-    /// Number of columns with bodies.
+    /// Number of columns with a top that counts.
     pub columns: usize,
 }
 
-/// Columns that a slope needs at least.
+/// Least number of columns, and of tops, for a slope.
 const FEWEST: usize = 3;
 
 impl Slope {
-    /// The slope of the free surface across a direction: the way `along` is cut into `columns`, each column has the highest centre
-    /// of a body that is not fixed as its top, and a line goes through the tops by least squares. The outer columns on each side,
-    /// the part `left_out` (0 to 0.5) of all, do not count: there a drum's walls bend the surface.
+    /// Measures the slope of the free surface along the horizontal direction `along`.
     ///
-    /// `up` and `along` need not be unit vectors; what `along` has of `up` does not count. `None` with fewer than three tops, or if
-    /// they have no direction.
+    /// The bodies that are not fixed are sorted into `columns` along that direction. The top of a column is its highest centre of
+    /// mass, and a line is fitted to the tops by least squares. On each side, the fraction `left_out` (0 to 0.5) of the columns
+    /// does not count, because the walls of a drum bend the surface there.
+    ///
+    /// `up` and `along` need not be unit vectors; only the part of `along` across `up` counts. Returns `None` with fewer than
+    /// three columns or tops, or if `up` or `along` gives no direction.
     pub fn new(
         moment: &Moment,
         up: DVec3,

@@ -6,6 +6,7 @@ const MOST_IN_A_ROW: u64 = 65_535;
 /// Workgroups to dispatch for `threads` threads: one row, or as many rows of nearly equal length
 /// as its limit asks for. `shaders/shared/dispatch.wgsl` turns them back into an index; threads
 /// past the end return at once.
+#[doc(hidden)]
 pub fn workgroups_for(threads: u64) -> [u32; 3] {
     grid(threads.div_ceil(u64::from(WORKGROUP_SIZE)))
 }

@@ -8,6 +8,7 @@ use crate::state::layout::Params;
 use crate::step::Pass;
 
 /// An entry point of the passes as this engine gives it to wgpu, for tools that ask compilers about it.
+#[doc(hidden)]
 pub struct EntryPoint {
     /// Its name.
     pub name: &'static str,

@@ -1,7 +1,7 @@
-//! `cargo xtask isa`: what a production compiler makes of every compute pipeline of a step, without its GPU.
+//! `cargo xtask isa`: every compute pipeline of a step, as a production compiler compiles it, without its GPU.
 //!
-//! Mesa's driver for AMD's GPUs (RADV) can be opened for a family of GPUs of which none is there. wgpu loses such a device
-//! when it opens it, so the pipelines are made here, of the SPIR-V that wgpu would have naga write.
+//! Mesa's driver for AMD's GPUs (RADV) can be opened for a family of GPUs without having one. wgpu loses such a device
+//! when it opens it, so this program makes the pipelines itself, from the SPIR-V that wgpu would have naga write.
 
 mod kept;
 mod model;
@@ -15,20 +15,20 @@ use kept::{Family, Kept, Pipe};
 use pipelines::{Buffers, Checks};
 
 const HELP: &str = "\
-Says what Mesa's compiler for AMD's GPUs makes of every compute pipeline of a step.
+Shows how Mesa's compiler for AMD's GPUs compiles each compute pipeline of a step.
 
 Usage: cargo xtask isa [--write | --check] [--without CHECK] [--with CHECK]
 
-  --write          keeps the numbers in benches/results/isa, and what a model makes of them in docs/book/src/gpu.md
-  --check          prints nothing but what has become worse than what is kept there: a spill, a lost wave
-  --without CHECK  leaves out what is checked while a shader runs: `indices`, `divisions`, `buffers` or `all`; or has
-                   sums of products rounded twice, which wgpu cannot ask for: `contraction`
-  --with CHECK     adds one: `loops`, that each ends, or `naga`, which checks the indices of buffers instead of the driver, as
-                   for Metal and Direct3D
-  --help           prints this
+  --write          Keeps the numbers in benches/results/isa, and writes the model's tables in docs/book/src/gpu.md.
+  --check          Compares with the numbers that are kept, and prints what has become worse: a spill, a lost wave.
+  --without CHECK  Leaves out a check that shaders make while they run: `indices`, `divisions`, `buffers` or `all`.
+                   `contraction` instead rounds products and sums separately, which wgpu cannot ask for.
+  --with CHECK     Adds a check: `loops` that each loop ends; `naga` has naga check the indices of buffers in place
+                   of the driver, as on Metal and Direct3D.
+  --help           Prints this.
 
-Exit code: 0 if nothing is worse, 1 if something is, 2 if the arguments are wrong, 3 if there is no such driver or it is
-not of the version of what is kept.
+Exit code: 0 if nothing is worse, 1 if something is, 2 if the arguments are wrong, 3 if the driver is missing or its
+version differs from that of the numbers that are kept.
 ";
 
 /// Families of GPUs: Radeon RX Vega 64, RX 5700 XT, RX 6900 XT and RX 7900 XTX.

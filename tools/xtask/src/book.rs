@@ -1,4 +1,4 @@
-//! The handbook: its reference, which is made of the JSON Schema, and its pages, of which mdBook makes a site.
+//! The handbook: generates its reference from the JSON Schema, and builds the site with mdBook.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::python::{self, succeed};
 
 const BOOK: &str = "docs/book";
 
-/// Mistakes in scenes with the message about each, which tests hold the program to.
+/// Mistakes in scenes, each with its message, which tests check.
 const MISTAKES: &str = "tests/data/scene_mistakes.txt";
 
 /// Builds the handbook in `out`, by default `target/book`.

@@ -1,5 +1,5 @@
-//! Every shader through DXC, Microsoft's compiler for Direct3D 12, as naga writes it: npm's package `webgpu` brings DXC for Windows, which
-//! Wine runs.
+//! Every shader, as naga writes it, through DXC, Microsoft's compiler for Direct3D 12: npm's package `webgpu` has DXC for
+//! Windows, and Wine runs it.
 
 use std::process::Command;
 
@@ -14,7 +14,7 @@ const SOURCE: &str = "tools/dxc/compile.c";
 /// Has DXC compile every shader; prints a remedy where DXC is missing.
 ///
 /// # Errors
-/// If it says anything against one.
+/// If it rejects one.
 pub fn check() -> Result<(), String> {
     let Some(package) = npm::package(tint::PACKAGE) else {
         eprintln!("           ignored: {}", tint::REMEDY);

@@ -1,4 +1,4 @@
-//! Combinations of features: what each of them pulls in, and that it builds.
+//! Combinations of features: the dependencies of each, and whether it builds.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -48,12 +48,12 @@ macro_rules! library_of_the_cpu {
     };
 }
 
-/// Holds a build without threads to the hash that the tests of a build with them hold to. It is a build of its own, so it
-/// belongs to the longer command.
+/// Tests that a build without threads gives the hash of a build with threads. It is a build of its own, so it belongs to
+/// the longer command.
 pub const SAME_BITS: Step = Step {
     arguments: library_of_the_cpu!("test"; "same_bits"),
     variable: None,
-    remedy: "without the feature `parallel` a run gives other bits",
+    remedy: "a run gives other bits without the feature `parallel`",
 };
 
 /// Tests of the bits in builds that use fewer of a processor's vector instructions than it has.
@@ -62,7 +62,7 @@ pub const SAME_BITS_ON_OTHERS: [Step; 2] = [on("avx2"), on("portable")];
 const fn on(simd: &'static str) -> Step<'static> {
     Step {
         variable: Some(("ROCKFALL_SIMD", simd)),
-        remedy: "with other vector instructions a run gives other bits",
+        remedy: "a run gives other bits with other vector instructions",
         ..SAME_BITS
     }
 }
@@ -80,10 +80,10 @@ pub const SAME_BITS_ON_AARCH64: Step = Step {
         "same_bits"
     ),
     variable: None,
-    remedy: "a processor of another kind gives other bits",
+    remedy: "a run gives other bits on aarch64",
 };
 
-/// Has Miri, an interpreter that finds what `unsafe` code may not do, run the tests of what both engines and many lanes share.
+/// Runs the tests of `unsafe` code in Miri, an interpreter that finds undefined behaviour.
 ///
 /// # Errors
 /// With a sentence, if a test fails.
@@ -100,14 +100,14 @@ pub fn miri() -> Result<(), String> {
     let version = version.stdout(Stdio::null()).stderr(Stdio::null());
     if !version.status().is_ok_and(|status| status.success()) {
         eprintln!(
-            "           ignored: Miri; `rustup toolchain install nightly --component miri,rust-src` brings it"
+            "           ignored: Miri; `rustup toolchain install nightly --component miri,rust-src` installs it"
         );
         return Ok(());
     }
     let mut test = rustup(library_of_the_cpu!("test"; "--", "math::grid", "step::cpu::lanes"));
     match test.status() {
         Ok(status) if status.success() => Ok(()),
-        _ => Err("Miri's run failed; it names the place above".to_owned()),
+        _ => Err("Miri failed; its report above names the place".to_owned()),
     }
 }
 
@@ -120,7 +120,7 @@ pub fn lacks_aarch64() -> Option<&'static str> {
     };
     if lacks("qemu-aarch64") || lacks("aarch64-linux-gnu-gcc") {
         return Some(
-            "on Debian and Ubuntu, `apt-get install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross` brings an emulator \
+            "on Debian and Ubuntu, `apt-get install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross` installs an emulator \
              and a linker",
         );
     }
@@ -134,15 +134,15 @@ pub fn lacks_aarch64() -> Option<&'static str> {
     let folder = rustc.output().ok().map(|output| output.stdout);
     let folder = String::from_utf8(folder.unwrap_or_default()).unwrap_or_default();
     (!Path::new(folder.trim()).is_dir())
-        .then_some("`rustup target add aarch64-unknown-linux-gnu` brings the standard library")
+        .then_some("`rustup target add aarch64-unknown-linux-gnu` installs the standard library")
 }
 
-/// Checks what each combination pulls in, and its lints.
+/// Checks the dependencies of each combination, and its lints.
 ///
 /// # Errors
 /// With a sentence, at the first that is wrong.
 pub fn check(announce: impl Fn(&str)) -> Result<(), String> {
-    announce("what each combination of features pulls in");
+    announce("dependencies of each combination of features");
     for features in COMBINATIONS {
         let tree = tree(features)?;
         if let Some(wrong) = wrong(features, &tree) {

@@ -21,14 +21,14 @@ const PACKAGE: Step = Step {
         "--allow-dirty",
     ],
     variable: None,
-    remedy: "what the build misses is left out by `exclude` in Cargo.toml",
+    remedy: "if the build misses a file, see `exclude` in Cargo.toml",
 };
 
 /// Builds the program as it is released.
 const BUILD: Step = Step {
     arguments: &["build", "--release", "--locked", "--bin", "rockfall"],
     variable: None,
-    remedy: "a Cargo.lock that is not up to date is one reason; `cargo update --workspace` mends that",
+    remedy: "if Cargo.lock is out of date, `cargo update --workspace` mends it",
 };
 
 /// Shells, and how the files of their completions are called.
@@ -66,7 +66,7 @@ pub fn package() -> Result<(), String> {
 /// Checks that the oldest Rust of the manifest builds everything.
 ///
 /// # Errors
-/// With a sentence, if it does not, or cannot be had.
+/// With a sentence, if it does not, or cannot be installed.
 pub fn oldest_rust() -> Result<(), String> {
     const CHECK: [&str; 4] = ["check", "--workspace", "--all-targets", "--locked"];
     let oldest = manifest("rust-version")?;
@@ -88,7 +88,7 @@ pub fn oldest_rust() -> Result<(), String> {
     succeed(&mut check)
 }
 
-/// Writes what a user downloads to `out`: an archive of the program, its scenes, manual pages and completions, and on
+/// Writes the files of a release to `out`: an archive of the program, its scenes, manual pages and completions, and on
 /// Debian and Ubuntu a package.
 ///
 /// # Errors
@@ -179,7 +179,7 @@ pub fn manifest(key: &str) -> Result<String, String> {
 /// Compares the library's interface with that of the last release, if there is one.
 ///
 /// # Errors
-/// With a sentence, if the interface breaks what the version number promises, or cargo-semver-checks cannot be had.
+/// With a sentence, if the interface breaks what the version number promises, or cargo-semver-checks cannot be installed.
 pub fn semver() -> Result<(), String> {
     let Some(tag) = last_release() else {
         eprintln!("           there is no tag v* yet, so no interface to compare with");
@@ -198,34 +198,34 @@ pub fn semver() -> Result<(), String> {
             &tag,
         ],
         variable: None,
-        remedy: "raise the version in Cargo.toml, or keep what is public as it was",
+        remedy: "raise the version in Cargo.toml, or keep the public interface as it was",
     })
 }
 
-/// Holds the dependencies to `deny.toml`: licences, sources, versions, and, if the list of that can be had, what is known
-/// against them.
+/// Checks the dependencies against `deny.toml`: licences, sources, versions, and, if their list can be read, known
+/// vulnerabilities.
 ///
 /// # Errors
-/// With a sentence, if one does not hold, or cargo-deny cannot be had.
+/// With a sentence, if a check fails, or cargo-deny cannot be installed.
 pub fn deny() -> Result<(), String> {
     install("deny", &["install", "cargo-deny", "--locked"])?;
     run(&Step {
         arguments: &["deny", "check", "bans", "licenses", "sources"],
         variable: None,
-        remedy: "deny.toml says what is allowed",
+        remedy: "deny.toml lists what is allowed",
     })?;
     let mut fetched = cargo(["deny", "fetch", "db"]);
     let fetched = fetched.stdout(Stdio::null()).stderr(Stdio::null());
     if !fetched.status().is_ok_and(|status| status.success()) {
         eprintln!(
-            "           ignored: what is known against the dependencies; https://github.com/RustSec/advisory-db cannot be read"
+            "           ignored: known vulnerabilities of dependencies; https://github.com/RustSec/advisory-db cannot be read"
         );
         return Ok(());
     }
     run(&Step {
         arguments: &["deny", "check", "advisories"],
         variable: None,
-        remedy: "take another version of the crate, or say in deny.toml why it does no harm",
+        remedy: "take another version of the crate, or state in deny.toml why it does no harm",
     })
 }
 

@@ -40,7 +40,7 @@ const TESTS: [&str; 28] = [
     "world::",
 ];
 
-/// Runs the tests; says so where SwiftShader is not to be had.
+/// Runs the tests; prints a note where SwiftShader is missing.
 ///
 /// # Errors
 /// If one fails.
@@ -62,7 +62,7 @@ pub fn test() -> Result<(), String> {
 /// Part of the description of adapters of OpenGL.
 const OPEN_GL: &str = ", gl, ";
 
-/// Runs the tests of the passes on OpenGL; says so where there is no adapter.
+/// Runs the tests of the passes on OpenGL; prints a note where there is no adapter.
 ///
 /// # Errors
 /// If one fails.

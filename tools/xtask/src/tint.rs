@@ -1,18 +1,18 @@
-//! Every shader through Tint, the compiler of Chromium, without a browser: npm's package `webgpu` has it, as a part of Dawn for Node.
+//! Every shader through Tint, Chromium's compiler, without a browser: it is in npm's package `webgpu`, which is Dawn for Node.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::{npm, python};
 
-/// The package, of a certain version: what a newer one refuses, shows when somebody takes it.
+/// The package at a fixed version, so that a newer one fails no test by itself.
 pub const PACKAGE: &str = "webgpu@0.6.2";
 
 /// The script that gives shaders to it.
 const SCRIPT: &str = "tools/tint/check.mjs";
 
 /// Advice on how to get Tint.
-pub const REMEDY: &str = "the package `webgpu` of npm needs Node and npm (Debian and Ubuntu: sudo apt-get install npm), and a way to npm's registry";
+pub const REMEDY: &str = "npm's package `webgpu` needs Node and npm (Debian and Ubuntu: sudo apt-get install npm), and access to npm's registry";
 
 /// Has Tint compile every shader, and each entry point of a computation as a pipeline; prints a remedy where Tint is missing.
 ///

@@ -1,4 +1,4 @@
-//! The library for the browser, where the target's standard library is to be had.
+//! The library for browsers, where the target's standard library is available.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -20,10 +20,10 @@ const CHECK: Step = Step {
         TARGET,
     ],
     variable: None,
-    remedy: "in a browser there are no threads, files or clocks, and nobody can wait for a device",
+    remedy: "a browser has no threads, files or clocks, and the code cannot wait for a device",
 };
 
-/// Checks that the library, with the window's viewer, builds for the target; says so where it cannot.
+/// Checks that the library, with the window's viewer, builds for the target; prints a note where it cannot check.
 ///
 /// # Errors
 /// If it does not build.

@@ -19,10 +19,10 @@ const BUILD: Step = Step {
         wasm::TARGET,
     ],
     variable: None,
-    remedy: "the viewer has to do without what a browser lacks",
+    remedy: "the viewer may use only what a browser has",
 };
 
-/// The most that the module may have, MB, as it is and compressed by brotli, which every browser with WebGPU takes.
+/// Largest size of the module, MB: as it is, and compressed by brotli, which every browser with WebGPU accepts.
 const MOST: [f64; 2] = [4.0, 1.5];
 
 /// The optimiser of modules, a package of npm.
@@ -83,7 +83,7 @@ fn number(package: &Path, version: &str) -> std::io::Result<()> {
 fn optimise(module: &Path) -> Result<(), String> {
     let Some(binaryen) = npm::package(OPTIMISER) else {
         eprintln!(
-            "           ignored: a smaller module; npm's package `{OPTIMISER}` needs Node and npm"
+            "           ignored: wasm-opt, which makes the module smaller; npm's package `{OPTIMISER}` needs Node and npm"
         );
         return Ok(());
     };

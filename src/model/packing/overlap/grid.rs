@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use glam::DVec3;
 
-/// End of a chain.
+/// Index that marks the end of a chain.
 const NONE: u32 = u32::MAX;
 
 /// A sphere in the grid.
@@ -16,15 +16,16 @@ pub struct GridSphere {
     pub radius: f64,
     /// Index of the owner: a body, or a part of one.
     pub owner: u32,
-    /// The sphere put into the same bucket before this one.
+    /// Index of the sphere that came into the same bucket before this one.
     next: u32,
 }
 
-/// Spheres hashed into cubic cells, one level of cells for each octave of radii, so that a sphere
-/// among far smaller or far larger ones costs no more than among its like.
+/// Spheres hashed into cubic cells, with one level of cells for each octave of radii.
+///
+/// So a sphere among far smaller or far larger ones costs no more than one among spheres of its size.
 #[derive(Clone, Debug)]
 pub struct SphereGrid {
-    /// From the largest spheres to the smallest.
+    /// The levels, from the largest spheres to the smallest.
     levels: Vec<Level>,
 }
 
@@ -42,15 +43,17 @@ impl SphereGrid {
         Self { levels }
     }
 
-    /// Adds a sphere. Its radius must be one of those that the grid was made for, and its owner no
-    /// earlier than that of any sphere before it.
+    /// Adds a sphere with its centre and radius in m.
+    ///
+    /// The grid must have been made for its radius, and its owner must not be less than the owner of any sphere before it.
     pub fn insert(&mut self, center: DVec3, radius: f64, owner: u32) {
         let level = self.level_of(radius);
         self.levels[level].insert(center, radius, owner);
     }
 
-    /// Whether `clashes` holds for any sphere in the grid that overlaps this one. `clashes` may be called for one
-    /// sphere more than once.
+    /// Whether `clashes` holds for any sphere in the grid that overlaps the given one.
+    ///
+    /// `clashes` may be called more than once for one sphere.
     pub fn any_overlapping(
         &self,
         center: DVec3,
@@ -72,9 +75,10 @@ impl SphereGrid {
         })
     }
 
-    /// Calls `visit` with the spheres of other owners whose gap to this one of `owner` is less than
-    /// `margin` of the smaller radius, until it breaks. Asked for each sphere in the grid, it finds
-    /// each pair once: from the smaller level, or else from the earlier owner.
+    /// Calls `visit` with spheres of other owners whose gap to the given one is less than `margin` times the smaller radius.
+    ///
+    /// It ends when `visit` breaks. A loop over all spheres in the grid finds each pair once: from the sphere on the level of
+    /// smaller radii, or within one level from the sphere of the lower owner.
     pub fn for_each_near(
         &self,
         center: DVec3,
@@ -105,8 +109,7 @@ impl SphereGrid {
         }
     }
 
-    /// Farthest that the centre of a sphere can be, m, which [`SphereGrid::for_each_near`] finds near
-    /// one of this radius.
+    /// The largest distance of centres at which [`SphereGrid::for_each_near`] finds a sphere near one of this radius, m.
     pub fn reach(&self, radius: f64, margin: f64) -> f64 {
         let largest = self.levels.first().map_or(0.0, |level| level.radius);
         radius + largest + margin.max(0.0) * radius
@@ -120,13 +123,13 @@ impl SphereGrid {
     }
 }
 
-/// Spheres whose radii are within a factor of two.
+/// A level of the grid: spheres whose radii are within a factor of two.
 #[derive(Clone, Debug)]
 struct Level {
-    /// The largest radius; cells are twice as wide, so touching spheres are in neighbouring cells.
+    /// The largest radius, m. Cells are twice as wide, so spheres of the level that touch are in neighbouring cells.
     radius: f64,
     cells_per_metre: f64,
-    /// Latest sphere of each bucket; their number is a power of two.
+    /// Latest sphere of each bucket; the number of buckets is a power of two.
     heads: Vec<u32>,
     spheres: Vec<GridSphere>,
 }
@@ -151,7 +154,7 @@ impl Level {
             .map(|x| x.floor() as i64)
     }
 
-    /// Bucket of the cell at x = 0 of a row; the others follow it, so a row is read in one go.
+    /// Bucket of the cell at x = 0 of a row, before the remainder is taken. The buckets of a row follow each other in memory.
     fn row(y: i64, z: i64) -> u64 {
         (y as u64)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -186,8 +189,9 @@ impl Level {
         self.spheres[index].next = std::mem::replace(&mut self.heads[bucket], index as u32);
     }
 
-    /// Visits the spheres of `first_owner` and later ones in all cells within `reach` of a point, and
-    /// others, with the cell for which each is shown (`None`: for all of them).
+    /// Visits the spheres of `first_owner` and later owners in all cells within `reach` of a point, and some others.
+    ///
+    /// `visit` also gets the cell for which a sphere is shown, or `None` if the spheres are not visited cell by cell.
     fn walk(
         &self,
         center: DVec3,
@@ -234,7 +238,7 @@ mod tests {
     use super::*;
     use crate::model::packing::overlap::tests::random;
 
-    /// A search so wide that four cells are looked into along an axis.
+    /// A margin so wide that a search covers four cells along an axis.
     const MARGIN: f64 = 0.5;
 
     #[test]

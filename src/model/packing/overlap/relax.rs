@@ -1,4 +1,4 @@
-//! Easing overlapping bodies apart.
+//! Relaxing: it moves overlapping bodies apart.
 
 use glam::DVec3;
 use thiserror::Error;
@@ -8,24 +8,24 @@ use crate::math::display::Rounded;
 use crate::math::parallel::prelude::*;
 use crate::model::ModelBody;
 
-/// Overlap that relaxing leaves be, as a fraction of the smaller radius.
+/// Largest overlap that relaxing leaves, as a fraction of the smaller radius.
 pub const RELAX_TOLERANCE: f64 = 1e-3;
-/// Sweeps over all overlaps after which relaxing gives up.
+/// Number of sweeps over all overlaps after which relaxing gives up.
 pub const RELAX_SWEEPS: usize = 2000;
 
-/// Sweeps between two searches for neighbours.
+/// Largest number of sweeps between two searches for neighbours.
 const SWEEPS_PER_SEARCH: usize = 16;
 /// Gap up to which two spheres count as neighbours, as a fraction of the smaller radius.
 const MARGIN: f64 = 0.2;
-/// Overlap from which a pair counts as locked at times, as a fraction of the smaller radius.
+/// Overlap above which a pair counts as locked in some sweeps, as a fraction of the smaller radius.
 const UNLOCK_DEPTH: f64 = 0.2;
-/// Centres closer than this fraction of the sum of the radii give no direction.
+/// Distance of centres below which they give no direction, as a fraction of the sum of the radii.
 const COINCIDENT: f64 = 1e-6;
 
-/// Report of relaxing: sweeps, and overlaps that are left.
+/// Report of relaxing: the number of sweeps, and how far bodies were moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RelaxReport {
-    /// Sweeps over all overlaps.
+    /// Number of sweeps over all overlaps.
     pub sweeps: usize,
     /// Number of bodies that were moved.
     pub moved: usize,
@@ -40,27 +40,28 @@ pub struct RelaxReport {
      {:.1} % of the smaller radius ({} m)", 100.0 * worst.fraction, Rounded(worst.depth)
 )]
 pub struct Unrelaxed {
-    /// Sweeps over all overlaps.
+    /// Number of sweeps over all overlaps.
     pub sweeps: usize,
     /// Number of overlaps deeper than the tolerance.
     pub remaining: usize,
-    /// The deepest of them.
+    /// The overlap that is deepest relative to the smaller radius.
     pub worst: Overlap,
 }
 
-/// Moves bodies, without turning them, until no two overlap, nor a body and a wall, by more than
-/// `tolerance` of the smaller radius. Fixed bodies stay where they are; velocities stay as they are.
+/// Moves bodies, without turning them, until no overlap exceeds `tolerance` times the smaller radius.
 ///
-/// Position projection: each sweep goes through the overlapping pairs of spheres one after another
-/// and moves the two bodies apart along the line of centres, each by half (heavy or light, since a
-/// crowd spreads faster so), then moves each body out of the walls. Clumps can lock into each
-/// other where such pushes cancel, so now and then a pair is pushed along the line between the
-/// centres of mass instead, which always parts it. In a periodic `domain` images part, too.
+/// Overlaps are those of two bodies, and of a body with a wall. Fixed bodies stay where they are, and all velocities stay as they
+/// are.
+///
+/// The method is position projection. Each sweep goes through the overlapping pairs of spheres one after another and moves the
+/// two bodies apart along the line of centres; then it moves each body out of the walls. Each body moves by half of the overlap,
+/// heavy or light, because a crowd spreads faster that way. Clumps can lock into each other where such pushes cancel. So in some
+/// sweeps a pair is pushed along the line between the centres of mass instead, which always parts it. In a periodic domain
+/// images part, too.
 ///
 /// # Errors
 ///
-/// [`Unrelaxed`] when overlaps are left after `max_sweeps`; the bodies are then where the last sweep
-/// left them.
+/// [`Unrelaxed`] if overlaps are left after `max_sweeps` or a few more; the bodies are then where the last sweep left them.
 pub fn relax(
     bodies: &mut [ModelBody],
     world: World,
@@ -68,7 +69,7 @@ pub fn relax(
     max_sweeps: usize,
 ) -> Result<RelaxReport, Unrelaxed> {
     let start: Vec<DVec3> = bodies.iter().map(|body| body.position).collect();
-    // Stop a little below the tolerance: the final check may round otherwise.
+    // The aim is a little below the tolerance, because the final check may round differently.
     let allowed = 0.9 * tolerance;
     let mut sweeps = 0;
     let mut searches = 0;
@@ -79,13 +80,13 @@ pub fn relax(
         let mut since_search = 0;
         while moving && since_search < SWEEPS_PER_SEARCH {
             let unlock = match since_search {
-                // Not at first: most pairs come free without.
+                // The first search never unlocks, because most pairs come free without it.
                 0 if searches % 8 == 0 => 0.0,
                 0 if searches > 1 => UNLOCK_DEPTH,
                 _ => f64::INFINITY,
             };
             let part = |moving, pair: &Pair| pair.part(bodies, allowed, unlock) || moving;
-            // To and fro, so that no end of the list is favoured.
+            // Sweeps alternate in direction, so that no end of the list is favoured.
             moving = if since_search % 2 == 0 {
                 neighbours.iter().fold(false, part)
             } else {
@@ -123,15 +124,14 @@ pub fn relax(
     })
 }
 
-/// Two spheres of different bodies.
+/// Two spheres of the bodies `a` and `b`.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     a: u32,
     b: u32,
-    /// From the sphere of `a` to that of `b`, or to the image of it, if their bodies were at one place,
-    /// m.
+    /// Vector from the sphere of `a` to that of `b`, or to its image, less the vector from body to body, m.
     offset: DVec3,
-    /// From the body of `b` to its image, m; zero but in a periodic domain.
+    /// Vector from the body `b` to its image, m; zero without a periodic domain.
     image: DVec3,
     /// Sum of the radii, m.
     touching: f64,
@@ -140,9 +140,10 @@ struct Pair {
 }
 
 impl Pair {
-    /// Moves the two bodies so far apart that the spheres just touch, if they overlap by more than
-    /// `allowed` of the smaller radius, and says so: along the line of centres, or along that between
-    /// the bodies if they overlap by more than `unlock` of the smaller radius.
+    /// Moves the two bodies apart until the spheres just touch, if they overlap by more than `allowed` times the smaller radius.
+    ///
+    /// Returns whether it moved them. They move along the line of centres of the spheres, or along that of the bodies if the
+    /// overlap exceeds `unlock` times the smaller radius.
     fn part(&self, bodies: &mut [ModelBody], allowed: f64, unlock: f64) -> bool {
         let (a, b) = (self.a as usize, self.b as usize);
         let between_bodies = bodies[b].position - bodies[a].position;
@@ -163,7 +164,7 @@ impl Pair {
         } else {
             any_direction(self.a, self.b)
         };
-        // How far along `direction` until the centres are `touching` apart.
+        // The distance along `direction` at which the centres are `touching` apart.
         let along = between.dot(direction);
         let push =
             (along * along + self.touching * self.touching - distance_squared).sqrt() - along;
@@ -178,7 +179,7 @@ impl Pair {
     }
 }
 
-/// Pairs of spheres that overlap, or soon may.
+/// Pairs of spheres that overlap, or may soon do so.
 fn neighbours(bodies: &[ModelBody], world: World) -> Vec<Pair> {
     let grid = grid_of(bodies, world);
     let nearest = |way| world.domain.map_or(way, |domain| domain.nearest(way));
@@ -205,8 +206,9 @@ fn neighbours(bodies: &[ModelBody], world: World) -> Vec<Pair> {
         .collect()
 }
 
-/// Moves each body that may move and is in a wall by more than `allowed` of a radius to the front of
-/// it, one wall after another; whether there was any.
+/// Moves bodies that are not fixed out of walls, one wall after another. Returns whether it moved any.
+///
+/// It moves a body if a sphere is in a wall by more than `allowed` times its radius.
 fn leave_walls(bodies: &mut [ModelBody], world: World, allowed: f64) -> bool {
     let World { shapes, walls, .. } = world;
     let leave = |body: &mut ModelBody| {
@@ -230,10 +232,10 @@ fn leave_walls(bodies: &mut [ModelBody], world: World, allowed: f64) -> bool {
         .reduce(|| false, |a, b| a || b)
 }
 
-/// A unit vector that depends on two numbers only, and on them without any pattern.
+/// A pseudo-random unit vector that depends on two numbers only.
 fn any_direction(a: u32, b: u32) -> DVec3 {
     let mut state = (u64::from(a) << 32) | u64::from(b);
-    // SplitMix64 (Steele, Lea and Flood 2014), and the first of its points in the unit ball.
+    // SplitMix64 (Steele, Lea and Flood 2014) gives points in a cube; the first one in the unit ball counts.
     let mut next = || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = state;
@@ -398,7 +400,7 @@ mod tests {
         assert_eq!(single.run(|| relaxed(&bodies, &shapes, &floor)).0, first);
     }
 
-    /// Periodic along x and z, from -0.5 to 0.5.
+    /// A domain that is periodic along x and z, from -0.5 to 0.5.
     const BOX: Domain = Domain {
         min: DVec3::splat(-0.5),
         max: DVec3::splat(0.5),
@@ -407,7 +409,7 @@ mod tests {
 
     #[test]
     fn bodies_part_across_the_seam() {
-        // The second is in a box far away, and its image at 0.45.
+        // The second body is far outside the domain, and its image at -0.55 overlaps the first.
         let bodies = [
             body(0, DVec3::new(-0.45, 0.0, 0.1)),
             body(0, DVec3::new(7.45, 0.0, 0.1)),
@@ -440,7 +442,7 @@ mod tests {
 
     #[test]
     fn blocks_in_each_other_come_free() {
-        // All spheres in pairs, each between two of the other, and one in the middle of the other.
+        // All spheres coincide in pairs; each lies between two of the other block; one lies in the middle of the other block.
         let block = clump(shapes::cube(2, 0.05, None));
         for offset in [DVec3::ZERO, DVec3::X * 0.05, DVec3::splat(0.05)] {
             relaxed(
