@@ -195,7 +195,7 @@ fn what_falls_comes_to_its_terminal_speed() {
     let fall = json!({ "gravity": [0, -10, 0], "drag": { "linear": 20 } });
     on_both(&scene(body, fall), |mut simulation, engine| {
         let mass = simulation.model().shapes[2].mass;
-        simulation.step(15_000).unwrap();
+        simulation.step(24_000).unwrap();
         let speed = -first(&mut simulation).velocity.y;
         let expected = mass * 10.0 / 20.0;
         assert!((speed / expected - 1.0).abs() < 1e-3, "{engine}: {speed}");
@@ -206,7 +206,7 @@ fn what_falls_comes_to_its_terminal_speed() {
                 "water": { "level": 0, "density": 100, "drag_coefficient": 0.8, "viscosity": 0 } }),
     );
     on_both(&text, |mut simulation, engine| {
-        simulation.step(15_000).unwrap();
+        simulation.step(24_000).unwrap();
         let speed = -first(&mut simulation).velocity.y;
         let weight = 10.0 * (1.0 - 100.0 / DENSITY);
         let expected = (weight / (0.5 * 0.8 * 100.0 * PI * RADIUS * RADIUS)).sqrt();

@@ -60,8 +60,8 @@ fn a_rigid_wall_keeps_the_stiffness_of_each_material() {
     let text = r#"{ "version": 1, "duration": 0.001,
         "contact": { "normal": "hertz", "time_step": 1e-6 },
         "materials": {
-            "soft": { "density": 1000, "friction": 0.5, "young_modulus": 1e6, "poisson_ratio": 0.3 },
-            "hard": { "density": 1000, "friction": 0.5, "young_modulus": 1e8, "poisson_ratio": 0.3 } },
+            "soft": { "density": 1000, "restitution": 0.5, "friction": 0.5, "young_modulus": 1e6, "poisson_ratio": 0.3 },
+            "hard": { "density": 1000, "restitution": 0.5, "friction": 0.5, "young_modulus": 1e8, "poisson_ratio": 0.3 } },
         "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "soft" } },
         "walls": [
             { "plane": { "normal": [0, 1, 0] }, "material": "soft", "rigid": true },

@@ -558,7 +558,7 @@ fn a_drum_carries_a_block_round_from_its_critical_speed_on() {
         { "center": [-half, 0, -half], "radius": ball }, { "center": [half, 0, -half], "radius": ball },
         { "center": [-half, 0, half], "radius": ball }, { "center": [half, 0, half], "radius": ball } ] } });
     on_both(&scene.to_string(), |mut simulation, engine| {
-        let time = 1.5 * std::f64::consts::TAU / critical;
+        let time = 2.5 * std::f64::consts::TAU / critical;
         simulation.step((time / 2e-5) as u64).unwrap();
         let time = simulation.time();
         let bodies = simulation.bodies().unwrap();
