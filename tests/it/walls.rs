@@ -553,13 +553,13 @@ fn a_drum_carries_a_block_round_from_its_critical_speed_on() {
     }
     let mut scene = scene(json!(walls), json!(bodies));
     scene["contact"] =
-        json!({ "normal": "hooke", "tangential": "history", "stiffness": 2e3, "time_step": 2e-5 });
+        json!({ "normal": "hooke", "tangential": "history", "stiffness": 2e3, "time_step": 4e-5 });
     scene["shapes"] = json!({ "block": { "material": "ball", "spheres": [
         { "center": [-half, 0, -half], "radius": ball }, { "center": [half, 0, -half], "radius": ball },
         { "center": [-half, 0, half], "radius": ball }, { "center": [half, 0, half], "radius": ball } ] } });
     on_both(&scene.to_string(), |mut simulation, engine| {
         let time = 2.5 * std::f64::consts::TAU / critical;
-        simulation.step((time / 2e-5) as u64).unwrap();
+        simulation.step((time / 4e-5) as u64).unwrap();
         let time = simulation.time();
         let bodies = simulation.bodies().unwrap();
         let lag = |index: usize| {
