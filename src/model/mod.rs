@@ -438,10 +438,11 @@ impl Model {
         let count = self.materials.len();
         let before = self.pairs[a * count + b];
         let other = self.pairs[b * count + a];
-        let in_proportion = |other: f64, before: f64, now: f64| match before {
-            _ if other == before => now,
-            0.0 => now,
-            _ => other * (now / before),
+        let in_proportion = |other: f64, before: f64, now: f64| {
+            if other == before || before == 0.0 {
+                return now;
+            }
+            other * (now / before)
         };
         self.pairs[b * count + a] = PairLaw {
             wall_stiffness: in_proportion(

@@ -42,6 +42,7 @@ mod placed;
 mod reading;
 mod strict;
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -211,7 +212,7 @@ pub fn parse_with(text: &str, file: &Path, files: &dyn Files) -> Result<Scene, S
 }
 
 /// A scene's text as JSON: comments and trailing commas become spaces, so that lines and columns stay.
-pub fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
+pub fn without_comments(text: &str) -> Cow<'_, str> {
     comments::blank(text)
 }
 

@@ -7,8 +7,8 @@
 //! Bodies = bodies: Body, per Body, carried;
 //! ```
 //!
-//! - `Bodies` is its name in [`Field`](super::Field), which shows the documentation, `bodies` that of the field of [`State`](super::State) and of the
-//!   variable in the shaders.
+//! - `Bodies` is its name in [`Field`](super::Field), where its documentation is shown. `bodies` is the name of the field
+//!   of [`State`](super::State) and of the variable in the shaders.
 //! - `Body` is the type of its elements, one of [`layout`](super::layout) or of a single number.
 //! - `per Body` says how many of them there are, see [`Per`]. Bodies that come and go take their elements along.
 //! - `carried` buffers go into checkpoints; `derived` ones follow from the model, or each step that needs them

@@ -392,7 +392,7 @@ fn run(step: &Step) -> Result<(), String> {
     command.envs(step.variable);
     if std::env::var_os(TEST_THREADS).is_none() {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        // Tests wait for a device and for other programs: one for each core would leave a third of the cores idle.
+        // Tests wait for a device and for other programs: with one for each core, a quarter of their time is idle.
         command.env(TEST_THREADS, (cores + cores.div_ceil(2)).to_string());
     }
     outcome(step, command.status())
