@@ -2,10 +2,12 @@
 
 import importlib
 import re
+import shlex
+import shutil
 import sys
 
 import pytest
-from conftest import REPOSITORY
+from conftest import HAS_ADAPTER, REPOSITORY, program
 
 sys.path.insert(0, str(REPOSITORY / "python" / "examples"))
 pytest.importorskip("matplotlib")
@@ -45,9 +47,41 @@ def test_calibration():
     assert 0.05 < friction < 0.9 and abs(degrees - 22) < 8
 
 
+def blocks(page, language):
+    """The blocks of code on a page of the handbook."""
+    text = (REPOSITORY / "docs" / "book" / "src" / page).read_text("utf-8")
+    return re.findall(rf"^```{re.escape(language)}\n(.*?)^```", text, re.M | re.S)
+
+
+def execute(code):
+    exec(compile("".join(code), "page.py", "exec"), {})  # noqa: S102
+
+
 def test_the_tutorial_of_the_handbook(capsys):
-    page = (REPOSITORY / "docs" / "book" / "src" / "tutorials" / "python.md").read_text("utf-8")
-    blocks = re.findall(r"^```python column\.py\n(.*?)^```", page, re.M | re.S)
-    assert len(blocks) == 2
-    exec(compile("".join(blocks), "column.py", "exec"), {})  # noqa: S102
+    code = blocks("tutorials/python.md", "python column.py")
+    assert len(code) == 2
+    execute(code)
     assert capsys.readouterr().out.count(" s: top at ") == 4
+
+
+@pytest.mark.skipif(not HAS_ADAPTER, reason="no adapter for pictures")
+@pytest.mark.skipif(not shutil.which("ffmpeg"), reason="no ffmpeg for the film")
+def test_the_page_about_python(tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    code = blocks("python.md", "python")
+    assert len(code) == 2
+    execute(code)
+    for name in ["end.png", "fall.mp4"]:
+        assert (tmp_path / name).stat().st_size > 5000
+
+
+def test_the_page_about_sweeps(tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    [commands] = blocks("how-to/sweep.md", "sh")
+    for line in commands.splitlines():
+        _, *arguments = shlex.split(line)
+        program(*arguments, folder=tmp_path)
+    [code] = blocks("how-to/sweep.md", "python")
+    execute(code)

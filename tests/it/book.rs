@@ -9,6 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rockfall::scene;
+use serde_json::{Map, Value, json};
+
 use crate::common::{device, own};
 
 fn source() -> PathBuf {
@@ -205,6 +208,132 @@ fn follow(page: &str) {
         }
     }
     assert!(did > 0, "{page} shows nothing");
+}
+
+/// A scene that has what the pieces of scenes on the pages of the reference name.
+fn surroundings() -> Map<String, Value> {
+    let ball = |radius: f64| json!({ "sphere": { "radius": radius }, "material": "stone" });
+    let cube = |n: usize| json!({ "cube": { "n": n, "radius": 0.01 }, "material": "stone" });
+    let wall = |name: &str| json!({ "name": name, "rectangle": { "size": [2, 2] }, "position": [0, -9, 0], "material": "steel" });
+    let mut drum = wall("drum");
+    drum["motion"] = json!({ "rotation": { "axis": [0, 1, 0], "speed": 1 } });
+    let scene = json!({
+        "version": 1,
+        "materials": {
+            "stone": { "density": 2500, "restitution": 0.5, "friction": 0.5 },
+            "steel": { "density": 7800, "restitution": 0.5, "friction": 0.5 },
+            "wood": { "density": 700, "restitution": 0.5, "friction": 0.5 },
+        },
+        "contact": { "normal": "hooke", "stiffness": 1e5 },
+        "shapes": { "ball": ball(0.01), "bob": ball(0.05), "pair": cube(2), "lump": cube(2), "shell": cube(4) },
+        "bodies": [
+            { "shape": "bob", "name": "bob", "position": [0, 1, 0] },
+            { "shape": "shell", "name": "shell", "position": [0, 2, 0] },
+            { "shape": "ball", "position": [0.05, 0.05, 0.05] },
+        ],
+        "walls": [wall("gate"), drum],
+    });
+    scene.as_object().unwrap().clone()
+}
+
+#[test]
+fn pieces_of_scenes_are_accepted() {
+    let mut checked = 0;
+    for page in ["scenes.md", "running.md"] {
+        for (what, text) in blocks(&read(page)) {
+            if what != "json part" {
+                continue;
+            }
+            let piece: Map<String, Value> = serde_json::from_str(&format!("{{{text}}}"))
+                .unwrap_or_else(|error| panic!("{page}: {error}: {text}"));
+            let mut scene = surroundings();
+            if piece.contains_key("deform") {
+                // A box without walls has its bodies inside.
+                scene.remove("walls");
+                scene["bodies"].as_array_mut().unwrap().drain(..2);
+            }
+            for (name, value) in piece {
+                match (scene.get_mut(&name), value) {
+                    (Some(Value::Object(own)), Value::Object(value)) => own.extend(value),
+                    (_, value) => _ = scene.insert(name, value),
+                }
+            }
+            let scene = Value::Object(scene).to_string();
+            if let Err(error) = scene::parse(&scene, &own("scenes/meshes/piece.json")) {
+                panic!("{page}: {error}: {text}");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 10, "{checked}");
+}
+
+/// Output of `rockfall check` for a scene.
+fn checked(scene: &Path) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_rockfall"))
+        .arg("check")
+        .arg(scene.file_name().unwrap())
+        .current_dir(scene.parent().unwrap())
+        .output()
+        .unwrap();
+    String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+}
+
+/// Lines of the reference that show what the program prints are printed.
+#[test]
+fn what_the_reference_shows_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, scene: Value| {
+        let path = folder.path().join(name);
+        fs::write(&path, scene.to_string()).unwrap();
+        path
+    };
+    let mut ball = surroundings();
+    ball.retain(|name, _| ["version", "materials"].contains(&name.as_str()));
+    ball["materials"]
+        .as_object_mut()
+        .unwrap()
+        .retain(|name, _| name == "stone");
+    let mut rock = ball.clone();
+    ball.insert(
+        "shapes".into(),
+        json!({ "ball": { "sphere": { "radius": -0.05 }, "material": "stone" } }),
+    );
+    ball.insert(
+        "bodies".into(),
+        json!([{ "shape": "bal", "position": [0, 1, 0] }]),
+    );
+    fs::copy(
+        own("scenes/meshes/rock.obj"),
+        folder.path().join("rock.obj"),
+    )
+    .unwrap();
+    rock.insert(
+        "shapes".into(),
+        json!({ "rock": { "mesh": { "file": "rock.obj", "spheres": 40 }, "material": "stone" } }),
+    );
+    rock.insert(
+        "bodies".into(),
+        json!([{ "shape": "rock", "position": [0, 1, 0] }]),
+    );
+    let said = [
+        checked(&own("scenes/mixed_pile.json")),
+        checked(&write("ball.json", Value::Object(ball))),
+        checked(&write("rock.json", Value::Object(rock))),
+    ]
+    .concat();
+    let shown = blocks(&read("scenes.md"))
+        .into_iter()
+        .filter(|(what, _)| what == "text");
+    let lines: Vec<String> = shown
+        .flat_map(|(_, text)| text.lines().map(str::to_owned).collect::<Vec<_>>())
+        .filter(|line| !line.starts_with('$'))
+        .collect();
+    assert!(lines.len() > 7, "{lines:?}");
+    for line in lines {
+        let line = line.trim_start_matches("scenes/");
+        assert!(said.contains(line), "no {line:?} in {said}");
+    }
 }
 
 macro_rules! follow {
