@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use rockfall::internals::cpu;
 use rockfall::simulation::{Backend, Options, Simulation};
 use rockfall::state::State;
 use rockfall::step::Pass;
-use rockfall::step::cpu;
 
 /// A bed that has come to rest, where the pass `integrate` has just moved bodies for the last time.
 fn settled() -> State {

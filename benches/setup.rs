@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rockfall::glam::DVec3;
-use rockfall::model::clump::{Clump, ClumpSphere, Fit, fit_mesh, union_of_spheres};
+use rockfall::internals::clump::{Clump, ClumpSphere, Fit, fit_mesh, union_of_spheres};
 use rockfall::model::wall::{Mesh, MeshFormat};
 use rockfall::scene;
 use rockfall::state::State;

@@ -87,8 +87,8 @@
 //! # Interface
 //!
 //! [`wgpu`] and [`glam`] are re-exported, because their types appear in this interface. Only what this documentation
-//! shows is part of the interface: passes, grids, comparisons and the like are public for tests and for the program,
-//! and may change in any version.
+//! shows is part of the interface. What else the program and the tests use is public with the feature `internals`, or
+//! hidden here, and may change in any version.
 //!
 
 #![deny(missing_docs)]
@@ -96,14 +96,13 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // The lower layers have what the upper ones use. The program uses all of them: with it, the lints are on.
-#![cfg_attr(not(feature = "measure"), allow(dead_code, unused_imports))]
+#![cfg_attr(not(feature = "internals"), allow(dead_code, unused_imports))]
 
-#[doc(hidden)]
-pub mod math;
-#[cfg(feature = "measure")]
+#[cfg(feature = "internals")]
 #[doc(hidden)]
 #[forbid(unsafe_code)]
-pub mod measure;
+pub mod internals;
+mod math;
 pub mod model;
 #[cfg(feature = "output")]
 #[forbid(unsafe_code)]
@@ -118,6 +117,7 @@ pub mod simulation;
 pub mod state;
 pub mod step;
 #[cfg(feature = "view")]
+#[doc(hidden)]
 #[forbid(unsafe_code)]
 pub mod viewer;
 

@@ -23,7 +23,7 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::wrapper::ConnectionExt as _;
 
-/// How long a window may take for what it is asked for: software adapters are slow.
+/// Time that a window may take for what it is asked for: software adapters are slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 type Outcome = Result<(), Failed>;
@@ -38,7 +38,7 @@ const GAME: [u32; 2] = [480, 360];
 /// Width of the panel, points.
 const PANEL: u32 = 300;
 
-/// Where in the panel of a window that is 520 pixels wide some things are: the button that plays, the list of
+/// Places in the panel of a window that is 520 pixels wide: the button that plays, the list of
 /// scenes.
 const PLAY: [u32; 2] = [248, 12];
 const LIST: [u32; 2] = [300, 126];
@@ -504,7 +504,7 @@ fn screen(file: &[u8], [width, height]: [u32; 2]) -> RgbaImage {
     })
 }
 
-/// Where something is seen: how many pixels, and their middle.
+/// Pixels in which something is seen: their number, and their middle.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     pixels: f64,

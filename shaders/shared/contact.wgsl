@@ -168,15 +168,15 @@ fn hooke_viscous(contact: Contact, pair: Pair) -> Response {
         return response;
     }
     let normal_force = normal_force_of(contact, pair);
-    let slip = contact.relative_velocity + normal_force.approach * contact.normal;
-    var shear = pair.tangential_ratio * normal_force.impedance * slip;
+    let tangential_velocity = contact.relative_velocity + normal_force.approach * contact.normal;
+    var shear = pair.tangential_ratio * normal_force.impedance * tangential_velocity;
     let cap = pair.friction * max(normal_force.total, 0.0);
     let magnitude = length(shear);
     let slides = magnitude > cap;
     if slides {
         shear *= cap / magnitude;
     }
-    let lost = dot(shear, slip) * contact.time_step;
+    let lost = dot(shear, tangential_velocity) * contact.time_step;
     response.force = shear - normal_force.total * contact.normal;
     response.damping = damping_of(normal_force, contact) + select(lost, 0.0, slides);
     response.friction = select(0.0, lost, slides);
@@ -223,10 +223,10 @@ fn with_history(given: Contact, pair: Pair, history: History, params: Params) ->
     let dashpot = params.tangential_damping * normal_force.dashpot;
     let angle = contact.common_twist * contact.time_step;
 
-    let slip = contact.relative_velocity + normal_force.approach * normal;
+    let tangential_velocity = contact.relative_velocity + normal_force.approach * normal;
     let shear = slide_changed(
         Slider(stiffness, dashpot, pair.friction * compression), change,
-        carried(history.tangential_displacement, normal, angle), slip, contact);
+        carried(history.tangential_displacement, normal, angle), tangential_velocity, contact);
     response.force += shear.force;
     response.damping += shear.damping;
     response.friction += shear.friction;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 #[cfg(feature = "render")]
-use rockfall::measure::bench::Draw;
-use rockfall::measure::bench::{
+use rockfall::internals::bench::Draw;
+use rockfall::internals::bench::{
     Bench, BenchScene, LeftOut, Machine, Measurement, Options, Outcome, Progress,
 };
 use rockfall::model::Model;

@@ -73,8 +73,8 @@ mod with_mpi {
     use mpi::ffi;
     use mpi::topology::SimpleCommunicator;
     use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
+    use rockfall::internals::cluster::{self, Ranks};
     use rockfall::simulation::{Cluster, serve_rank};
-    use rockfall::step::cluster::{self, Ranks};
 
     use crate::failure::{Failure, Outcome};
     use crate::{interrupts, terminal};
@@ -154,7 +154,7 @@ mod with_mpi {
     /// All processes that were started together.
     struct World {
         world: SimpleCommunicator,
-        /// How many of them are on this machine.
+        /// Number of these processes on this machine.
         local: usize,
     }
 

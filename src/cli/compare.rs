@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rockfall::measure::compare::{
+use rockfall::internals::compare::{
     Comparison, Moment, Nearer, PassComparison, TRAJECTORY_TOLERANCE, compare,
 };
 use rockfall::output::Rounded;

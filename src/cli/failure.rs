@@ -7,7 +7,7 @@ use rockfall::scene::SceneError;
 
 use super::terminal;
 
-/// Why a command failed.
+/// Failure of a command.
 #[derive(Debug)]
 pub enum Failure {
     /// A wrong argument or scene, in a sentence: exit code 2.
@@ -16,9 +16,9 @@ pub enum Failure {
     Scene(SceneError),
     /// Scenes are wrong, and their mistakes have been printed: exit code 2.
     Scenes {
-        /// How many are wrong.
+        /// Number of wrong scenes.
         wrong: usize,
-        /// How many there are.
+        /// Number of all scenes.
         of: usize,
     },
     /// A run that failed, in a sentence: exit code 1.

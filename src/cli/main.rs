@@ -137,7 +137,7 @@ pub struct Arguments {
     #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 900)]
     pub verbose: u8,
 
-    /// When to colour messages: auto, always or never (for the colours of bodies, see --colour)
+    /// Colour messages: auto, always or never (for the colours of bodies, see --colour)
     #[arg(
         long,
         global = true,
@@ -171,9 +171,9 @@ pub struct Arguments {
 /// The version, the commit and the features that the program was built from.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let version = env!("CARGO_PKG_VERSION");
-    let commit = rockfall::measure::bench::commit().unwrap_or("unknown");
+    let commit = rockfall::internals::bench::commit().unwrap_or("unknown");
     let own = cfg!(feature = "mpi").then_some("mpi");
-    let features: Vec<&str> = rockfall::measure::bench::features().chain(own).collect();
+    let features: Vec<&str> = rockfall::internals::bench::features().chain(own).collect();
     format!(
         "{version}\ncommit: {commit}\nfeatures: {}",
         features.join(", ")
@@ -390,7 +390,7 @@ impl EngineArguments {
 /// Whether scenes may read files that lie outside of their own folders.
 static ALLOW_OUTSIDE: AtomicBool = AtomicBool::new(false);
 
-/// Where a scene may read files: in its own folder, or anywhere if the user allows it.
+/// Returns the files that a scene may read: those in its own folder, or all if the user allows it.
 fn files_of(scene: &Path) -> Box<dyn Files> {
     match ALLOW_OUTSIDE.load(Ordering::Relaxed) {
         true => Box::new(Disk),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use rockfall::measure::bench::Spread;
+use rockfall::internals::bench::Spread;
 use rockfall::model::view::Background;
 use rockfall::render::film::{Film, FilmError};
 use rockfall::scene::Scene;
@@ -160,7 +160,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-/// Where pictures go.
+/// Destinations of pictures.
 struct Outputs {
     directory: Option<PathBuf>,
     film: Option<(PathBuf, Film)>,

@@ -388,7 +388,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Why a run failed: the errors that it printed, or how it ended.
+/// Says why a run failed: the errors that it printed, or how it ended.
 fn reason(said: &str, status: &str) -> String {
     let errors: Vec<&str> = said
         .lines()

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::failure::{Failure, Outcome};
 
-/// When to use colours.
+/// Use of colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless NO_COLOR is set

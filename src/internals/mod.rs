@@ -1,4 +1,37 @@
-//! What developers measure: throughput, and how far two engines are apart.
+//! What the program, the tests and the benchmarks use besides the interface. It may change in any version.
 
 pub mod bench;
 pub mod compare;
+
+/// Bonds.
+pub mod bond {
+    pub use crate::model::bond::*;
+}
+/// The engine of a cluster.
+pub mod cluster {
+    pub use crate::step::cluster::*;
+}
+/// Clumps: mass properties, and shapes made of spheres.
+pub mod clump {
+    pub use crate::model::clump::*;
+}
+/// The CPU engine.
+pub mod cpu {
+    pub use crate::step::cpu::*;
+}
+/// Heat of bodies and walls.
+pub mod heat {
+    pub use crate::model::heat::*;
+}
+/// Grids, rotations, rounding.
+pub mod math {
+    pub use crate::math::*;
+}
+/// The force by which a user pulls a body.
+pub mod pull {
+    pub use crate::model::pull::*;
+}
+/// The reference engine.
+pub mod reference {
+    pub use crate::step::reference::*;
+}

@@ -2,27 +2,20 @@
 //!
 //! Everything here is in `f64` and in SI units; [`crate::state::State`] turns it into the buffers that the engines work on.
 
-#[doc(hidden)]
-pub mod bond;
-#[doc(hidden)]
-pub mod clump;
+pub(crate) mod bond;
+pub(crate) mod clump;
 pub mod deform;
 pub mod error;
 pub mod flow;
 pub mod forces;
-#[doc(hidden)]
-pub mod gravity;
+pub(crate) mod gravity;
 pub mod handle;
-#[doc(hidden)]
-pub mod heat;
-#[doc(hidden)]
-pub mod packing;
-#[doc(hidden)]
-pub mod pull;
+pub(crate) mod heat;
+pub(crate) mod packing;
+pub(crate) mod pull;
 pub mod quantity;
 mod shared;
-#[doc(hidden)]
-pub mod stage;
+pub(crate) mod stage;
 pub mod view;
 pub mod wall;
 

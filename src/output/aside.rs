@@ -45,7 +45,7 @@ pub fn name(part: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Where a file is written before it has its name.
+/// Returns the path at which a file is written before it has its name.
 #[doc(hidden)]
 pub fn part(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);

@@ -35,6 +35,7 @@ use crate::state::State;
 const WAITING: usize = 1;
 
 /// Files that a run writes, and every how many steps.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// Every how many steps VTK files and states are written.
@@ -52,6 +53,7 @@ pub struct Plan {
 }
 
 /// Measures of a run, and every how many steps.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measures {
     /// Every how many steps.
@@ -142,7 +144,7 @@ pub struct RunFolder {
     writer: Option<Writer>,
     /// Held as long as this writes to the folder.
     lock: File,
-    /// When the run, the last row of statistics and the last checkpoint were.
+    /// Times of the start of the run, of the last row of statistics and of the last checkpoint.
     clock: Instant,
     last_row: Row,
     last_checkpoint: Instant,
@@ -150,7 +152,7 @@ pub struct RunFolder {
     written: u64,
 }
 
-/// Where the simulation was when a row of statistics was written.
+/// Progress of the simulation when a row of statistics was written.
 #[derive(Clone, Copy)]
 struct Row {
     steps: u64,
@@ -177,7 +179,7 @@ struct Writer {
 struct Job {
     state: State,
     steps: u64,
-    /// Of the statistics: spheres times steps a second.
+    /// Spheres times steps a second, if a row of statistics is due.
     row: Option<f64>,
     files: bool,
     checkpoint: Option<Due>,
@@ -444,11 +446,12 @@ impl RunFolder {
     }
 
     /// Files that it writes, and how often.
+    #[doc(hidden)]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

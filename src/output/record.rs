@@ -29,7 +29,7 @@ pub struct Record {
     pub options: RecordedOptions,
     /// Arguments of the command.
     pub command: Vec<String>,
-    /// When the run began: seconds since the start of 1970, UTC.
+    /// Start of the run: seconds since the start of 1970, UTC.
     pub started_s: u64,
     /// Time step, s.
     pub time_step: f64,
@@ -39,9 +39,9 @@ pub struct Record {
     pub shapes: Vec<String>,
     /// Names of the materials, by their indices.
     pub materials: Vec<String>,
-    /// How it stands.
+    /// Status of the run.
     pub status: Status,
-    /// Why it failed.
+    /// Reason for its failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The run in one piece, or the pieces that it was resumed in.
@@ -51,7 +51,7 @@ pub struct Record {
     pub summary: Option<Value>,
 }
 
-/// How a run stands.
+/// Status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
@@ -86,7 +86,7 @@ pub struct Part {
     pub from_step: u64,
     /// Steps taken when it ended, as far as is known.
     pub to_step: u64,
-    /// How long that took, s.
+    /// Wall-clock time that it took, s.
     pub wall_s: f64,
     /// `"cpu"`, `"gpu"` or `"reference"`.
     pub backend: String,
@@ -95,7 +95,7 @@ pub struct Part {
 }
 
 impl Record {
-    /// Of a run that is about to start and is to take `steps` steps.
+    /// Makes the record of a run that is about to start and is to take `steps` steps.
     pub fn new(
         simulation: &Simulation,
         options: &Options,

@@ -50,7 +50,7 @@ pub struct RunSummary {
     pub coordination: f64,
     /// Bodies that sleep at the end.
     pub asleep: u64,
-    /// Where the energy is at the end.
+    /// Energies at the end.
     pub energy: EnergyBudget,
     /// The bonds, if the scene has any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,9 +87,9 @@ pub struct RunSummary {
 /// Bonds of a scene, whole and broken.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BondReport {
-    /// How many there are, broken ones among them.
+    /// Number of bonds, broken ones among them.
     pub count: usize,
-    /// How many of them are broken.
+    /// Number of broken bonds.
     pub broken: usize,
     /// Taken by their dashpots, and held by those that broke, since the start, J.
     pub taken_j: f64,
@@ -100,7 +100,7 @@ pub struct BondReport {
 pub struct StageReport {
     /// Its name.
     pub name: String,
-    /// When it began, s.
+    /// Start, s.
     pub start_s: f64,
 }
 
@@ -109,7 +109,7 @@ pub struct StageReport {
 pub struct InletReport {
     /// Its name.
     pub name: String,
-    /// How much.
+    /// Amount that it has brought.
     #[serde(flatten)]
     pub amount: Amount,
     /// Bodies that are due, but had no room at the last look.
@@ -121,15 +121,15 @@ pub struct InletReport {
 pub struct OutletReport {
     /// Its name.
     pub name: String,
-    /// How much.
+    /// Amount that it has taken away.
     #[serde(flatten)]
     pub amount: Amount,
-    /// How long they had been there, if the scene asks for it and any came through an inlet.
+    /// Residence times of these bodies, if the scene asks for them and any came through an inlet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub residence: Option<ResidenceReport>,
 }
 
-/// How long bodies stayed from an inlet to an outlet.
+/// Residence times of bodies from an inlet to an outlet.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ResidenceReport {
     /// Number of them.
@@ -220,10 +220,10 @@ pub struct WallReport {
     pub position: [f64; 3],
 }
 
-/// Where the energy is, J.
+/// Energies of a simulation, J.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EnergyBudget {
-    /// Of translation and rotation.
+    /// Energy of translation and rotation.
     pub kinetic: f64,
     /// In the field of gravity; 0 at the origin.
     pub gravitational: f64,

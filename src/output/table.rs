@@ -274,8 +274,8 @@ impl Table {
         }
     }
 
-    /// Where the walls of a snapshot are: `position` is that of each wall's own origin, `orientation` turns its own axes
-    /// into the world's.
+    /// Returns the poses of the walls of a snapshot: `position` is that of each wall's own origin, `orientation` turns
+    /// its own axes into the world's.
     pub fn walls(snapshot: &Snapshot) -> Table {
         let walls: Vec<_> = snapshot.walls().collect();
         let of = || walls.iter();

@@ -63,7 +63,7 @@ struct Run {
 struct Cells {
     connectivity: Vec<i64>,
     offsets: Vec<i64>,
-    /// Of each state: cells and points of them before it, and in it.
+    /// Numbers of cells and points before each state, and in each.
     starts: Vec<[i64; 2]>,
     counts: Vec<[i64; 2]>,
 }

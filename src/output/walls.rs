@@ -13,7 +13,7 @@ pub struct WallMesh {
     pub velocities: Vec<DVec3>,
     /// Three corners each, counter-clockwise as seen from the side on which bodies live.
     pub triangles: Vec<[u32; 3]>,
-    /// How deep each of them is worn, m, the volume over the area; none of a wall that does not wear.
+    /// Depth of wear of each triangle, m, the volume over the area; none of a wall that does not wear.
     pub worn: Vec<f64>,
 }
 

@@ -26,12 +26,9 @@ pub mod colour;
 #[cfg(not(target_family = "wasm"))]
 pub mod film;
 mod hidden;
-#[doc(hidden)]
-pub mod legend;
-#[doc(hidden)]
-pub mod overlay;
-#[doc(hidden)]
-pub mod pace;
+pub(crate) mod legend;
+pub(crate) mod overlay;
+pub(crate) mod pace;
 mod picture;
 mod programs;
 #[doc(hidden)]
@@ -568,10 +565,11 @@ impl Renderer {
                 .write_buffer(&self.triangle_buffer, 0, bytes);
             self.drawn = None;
         }
-        if look.is_some_and(|look| look.hides)
-            && !self.hidden.as_ref().is_some_and(|own| own.suits(state))
-        {
-            self.hidden = Some(Hidden::new(&self.context, state)?);
+        if !self.hidden.as_ref().is_some_and(|own| own.suits(state)) {
+            // Buffers that are too small are of no use to a later picture that hides, either.
+            let hides = look.is_some_and(|look| look.hides);
+            let hidden = hides.then(|| Hidden::new(&self.context, state));
+            self.hidden = hidden.transpose()?;
             self.was_hiding = false;
         }
         if self.source.update(&self.context, simulation, look)? {

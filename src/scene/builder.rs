@@ -50,7 +50,7 @@ pub struct SceneBuilder {
     folder: PathBuf,
 }
 
-/// Where an end of a spring is.
+/// End of a spring.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SpringEnd {
     /// At a point of a body, in the axes of its shape, m.

@@ -24,7 +24,7 @@ pub const MAX_OVERLAP: f64 = 0.01;
 /// tangential and normal oscillations take the same time in a contact, for 1/m + r²/(2/5 m r²) = 7/2 1/m.
 pub const TANGENTIAL_RATIO: f64 = 2.0 / 7.0;
 /// Tangential over normal stiffness of the normal model `impulse`, and of its dashpots: together, spring and dashpot
-/// stop the slip of a solid sphere in one step.
+/// stop the sliding of a solid sphere in one step.
 pub const IMPULSE_TANGENTIAL_RATIO: f64 = 1.0 / 7.0;
 /// Longest time step of the normal model `impulse` that is derived, as a part of sqrt(R/g).
 const PART_OF_FALL: f64 = 0.01;
@@ -36,7 +36,7 @@ const SUBSTEPS: u32 = 8;
 const MOST_SUBSTEPS: f64 = 10_000.0;
 /// Time that all of them take unless the scene says otherwise, s.
 const FRAME: f64 = 1.0 / 60.0;
-/// How many times as long as the derived one a step may be without a warning.
+/// Largest ratio of a time step to the derived one without a warning.
 const LONG: f64 = 3.0;
 /// Time steps in the shortest contact.
 pub const STEPS_PER_CONTACT: f64 = 50.0;
@@ -95,8 +95,8 @@ pub fn stable_time_step(model: &Model) -> Option<f64> {
     both.reduce(f64::min)
 }
 
-/// How long two bodies of the effective mass `mass` (kg) touch, s, with a spring of `stiffness` (N/m)
-/// and a dashpot of `damping` (N s/m): t_c = pi / sqrt(k/m - (c/2m)²).
+/// Returns the duration, s, of a contact of two bodies of the effective mass `mass` (kg), with a spring of
+/// `stiffness` (N/m) and a dashpot of `damping` (N s/m): t_c = pi / sqrt(k/m - (c/2m)²).
 ///
 /// At most 2 pi sqrt(m/k), twice the time without damping: from critical damping on, a contact has no
 /// end, and its fastest part is what a time step must resolve.
@@ -111,8 +111,8 @@ pub fn contact_time(stiffness: f64, mass: f64, damping: f64) -> f64 {
     }
 }
 
-/// How long two spheres of the effective mass `mass` (kg) and radius `radius` (m) touch by Hertz's law, s,
-/// with the effective modulus E* `modulus` (Pa), if they close at `speed` (m/s) and nothing is damped:
+/// Returns the duration, s, of a contact of two spheres of the effective mass `mass` (kg) and radius `radius` (m)
+/// by Hertz's law, with the effective modulus E* `modulus` (Pa), if they close at `speed` (m/s) and nothing is damped:
 /// t_c = 2.87 (m²/(R E*² v))^(1/5); infinite at rest. Johnson, Contact Mechanics (1985), section 11.4.
 pub fn hertz_contact_time(modulus: f64, radius: f64, mass: f64, speed: f64) -> f64 {
     let ratio = mass / modulus;
@@ -126,7 +126,7 @@ pub fn hertz_largest_overlap(modulus: f64, radius: f64, mass: f64, speed: f64) -
     libm::pow(energy / (modulus * radius.sqrt()), 0.4)
 }
 
-/// How long a Rayleigh wave takes around half of a sphere of `radius` (m), s:
+/// Returns the time, s, that a Rayleigh wave takes around half of a sphere of `radius` (m):
 /// pi R sqrt(rho/G) / (0.1631 nu + 0.8766), with G = E/(2 (1 + nu)).
 pub fn rayleigh_time(radius: f64, density: f64, modulus: f64, poisson_ratio: f64) -> f64 {
     let shear_modulus = modulus / (2.0 * (1.0 + poisson_ratio));
@@ -403,7 +403,7 @@ struct Stiffest {
     shear: f64,
     /// Normal dashpot, N s/m.
     damping: f64,
-    /// How long a central contact takes, s.
+    /// Duration of a central contact, s.
     time: f64,
 }
 
@@ -428,7 +428,7 @@ impl Encounters {
         encounters
     }
 
-    /// Those of a number of materials of which nothing else is known.
+    /// Makes the encounters of a number of materials of which nothing else is known.
     fn among(
         materials: usize,
         shapes: &[Clump],
@@ -960,7 +960,7 @@ struct Limits<'a> {
     stable_of: &'a Encounter,
     /// The part of the contact that makes it no longer.
     unstable_by: &'static str,
-    /// Of the normal model `hertz`, the shortest Rayleigh time, s, and its material.
+    /// Shortest Rayleigh time, s, and its material, with the normal model `hertz`.
     rayleigh: Option<(f64, usize)>,
     /// The largest stable time step, s, where flat sides meet.
     flat: (f64, &'a Encounter),

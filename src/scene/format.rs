@@ -86,7 +86,7 @@ pub struct SceneFile {
     #[serde(default = "one")]
     #[schemars(range(min = 0))]
     pub duration: f64,
-    /// How positions and velocities are advanced.
+    /// Time integration of positions and velocities.
     #[serde(default)]
     pub integrator: Integrator,
     /// Treatment of bodies that overlap at the start by more than 5 % of the smaller radius.
@@ -103,7 +103,7 @@ pub struct SceneFile {
     pub measure: Option<Measure>,
     /// Conditions that end a run before its duration. Default: none.
     pub until: Option<RunUntil>,
-    /// How bodies touch.
+    /// Contact law and time step.
     #[serde(default)]
     pub contact: Contact,
     /// Groups of bodies by name, 31 at most.
@@ -123,7 +123,7 @@ pub struct SceneFile {
     pub forces: Vec<Force>,
     /// Water below a surface. Default: none.
     pub water: Option<Water>,
-    /// When bodies at rest fall asleep, so that they cost less time. Default: never.
+    /// Conditions under which bodies at rest fall asleep, so that they cost less time. Default: they do not.
     pub sleep: Option<Sleep>,
     /// Materials by name.
     pub materials: Table<Material>,
@@ -155,10 +155,10 @@ pub struct SceneFile {
     /// `start`, or one that comes in through an inlet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fills: Vec<Fill>,
-    /// Where bodies come in during the run.
+    /// Inlets, where bodies come in during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inlets: Vec<Inlet>,
-    /// Where bodies go out.
+    /// Outlets, where bodies go out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outlets: Vec<Outlet>,
     /// Regions and faces to look at: what they hold, and what passes them.
@@ -177,10 +177,10 @@ pub struct SceneFile {
     /// search for contacts and the time step take them into account. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spawn: Vec<String>,
-    /// How often inlets, outlets and probes act, and the loads that break bodies are checked. Only then do bodies come in and
-    /// go out, and are those that pass a face counted. Default: 200 time steps, 10 with `breakage`.
+    /// Interval at which inlets, outlets and probes act, and the loads that break bodies are checked. Only then do
+    /// bodies come in and go out, and are those that pass a face counted. Default: 200 time steps, 10 with `breakage`.
     pub look_every: Option<Interval>,
-    /// How pictures and the window show the scene.
+    /// View of the scene in pictures and the window.
     #[serde(default, skip_serializing_if = "View::is_default")]
     pub view: View,
 }
@@ -235,7 +235,7 @@ impl JsonSchema for Version {
     }
 }
 
-/// How positions and velocities are advanced.
+/// Time integration of positions and velocities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Integrator", rename_all = "kebab-case")]
 pub enum Integrator {
@@ -285,11 +285,11 @@ pub struct Domain {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Output", deny_unknown_fields)]
 pub struct Output {
-    /// How often VTK files and states are written. Default: a hundredth of the duration.
+    /// Interval at which VTK files and states are written. Default: a hundredth of the duration.
     pub every: Option<Interval>,
-    /// How often there is a row of statistics. Default: a thousandth of the duration.
+    /// Interval between rows of statistics. Default: a thousandth of the duration.
     pub statistics_every: Option<Interval>,
-    /// How often there is a checkpoint. Default: every ten minutes of real time.
+    /// Interval between checkpoints. Default: ten minutes of real time.
     pub checkpoint_every: Option<Interval>,
     /// Kinds of VTK files. Default: bodies, spheres, contacts, bonds and walls.
     pub vtk: Option<Vec<Kind>>,
@@ -303,7 +303,7 @@ impl Output {
     }
 }
 
-/// How often: `{"steps": 1000}` or `{"seconds": 0.01}`, of simulated time.
+/// Interval of simulated time: `{"steps": 1000}` or `{"seconds": 0.01}`.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Interval", deny_unknown_fields)]
@@ -381,7 +381,7 @@ impl Kind {
     }
 }
 
-/// How bodies touch.
+/// Contact law and time step.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Contact", deny_unknown_fields)]
@@ -560,9 +560,9 @@ pub enum TangentialModel {
     /// Mindlin's spring k_t = 8 G* sqrt(R d), with a contact history and a dashpot, capped as with "history"; with the
     /// normal model "hertz". 1/G* = (2 - nu1)/G1 + (2 - nu2)/G2, G = E/(2 (1 + nu)).
     Mindlin,
-    /// As "mindlin", but the spring keeps its force while the overlap grows, and its elongation while it shrinks (Thornton,
-    /// Cummins and Cleary 2013): with "mindlin" it keeps its elongation always, and a contact that is pressed while it
-    /// shears gains energy.
+    /// Variant of "mindlin" whose spring keeps its force while the overlap grows, and its elongation while it shrinks
+    /// (Thornton, Cummins and Cleary 2013): with "mindlin" it keeps its elongation always, and a contact that is pressed
+    /// while it shears gains energy.
     MindlinRescale,
 }
 
@@ -612,7 +612,7 @@ pub struct Material {
     /// needs a contact history: not with the tangential model "viscous", nor with "hooke" and "none". Default: 0.
     #[schemars(range(min = 0))]
     pub rolling_friction: Option<f64>,
-    /// How rolling is resisted; only with a contact history. Default: "spring".
+    /// Resistance to rolling; only with a contact history. Default: "spring".
     pub rolling: Option<Rolling>,
     /// Coefficient of twisting friction: the torque about the normal is at most this times R times the
     /// normal force, with the R of rolling friction. Only with a contact history. Default: 0.
@@ -652,7 +652,7 @@ pub struct Pair {
     /// with a contact history.
     #[schemars(range(min = 0))]
     pub rolling_friction: Option<f64>,
-    /// How rolling is resisted; only with a contact history.
+    /// Resistance to rolling; only with a contact history.
     pub rolling: Option<Rolling>,
     /// Coefficient of twisting friction: the torque about the normal is at most this times R times the
     /// normal force, with the R of rolling friction. Only with a contact history.
@@ -662,11 +662,11 @@ pub struct Pair {
     pub cohesion: Option<Cohesion>,
 }
 
-/// How rolling is resisted.
+/// Resistance to rolling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Rolling", rename_all = "kebab-case")]
 pub enum Rolling {
-    /// Not at all, whatever the coefficient of rolling friction.
+    /// None, whatever the coefficient of rolling friction.
     None,
     /// By a constant torque against the relative spin. It holds no load at rest: heaps creep.
     Constant,
@@ -756,7 +756,7 @@ pub struct Body {
     /// Name of a material, which takes the place of that of the shape, its density included. Default: that of
     /// the shape.
     pub material: Option<String>,
-    /// Where the shape's own origin is, m. Default: 0, 0, 0.
+    /// Position of the shape's own origin, m. Default: 0, 0, 0.
     #[serde(default = "origin")]
     pub position: Vector,
     /// Quaternion x, y, z, w that turns the shape's own axes into the world; it is normalised.
@@ -834,14 +834,14 @@ pub struct Fill {
     /// Name of a material, which takes the place of those of the shapes, their densities included. Default:
     /// those of the shapes.
     pub material: Option<String>,
-    /// How the bodies are placed.
+    /// Placement of the bodies.
     #[serde(default)]
     pub placement: Placement,
     /// Distance between the points of the grid, m; only with the placement "grid". Default: the width
     /// of the largest body.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub spacing: Option<f64>,
-    /// How far a body may stray from its grid point, m; only with the placement "grid".
+    /// Largest random displacement of a body from its grid point along each axis, m; only with the placement "grid".
     /// Default: 0.
     #[schemars(range(min = 0))]
     pub jitter: Option<f64>,
@@ -868,7 +868,7 @@ pub struct Fill {
     pub temperature: Option<f64>,
 }
 
-/// Where bodies come in, at random places that are free. The same seed brings the same bodies.
+/// Inlet of bodies, at random places that are free. The same seed brings the same bodies.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Inlet", deny_unknown_fields)]
@@ -934,7 +934,7 @@ pub struct Inlet {
     pub temperature: Option<f64>,
 }
 
-/// Where bodies go out: those that are not fixed, once their centre of mass is there.
+/// Outlet of bodies that are not fixed: they go out once their centre of mass is there.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Outlet", deny_unknown_fields)]
@@ -1022,7 +1022,7 @@ pub struct Disc {
     pub radius: f64,
 }
 
-/// How sizes are distributed, by number: multiples of the shape as it is written. They are drawn from 32
+/// Distribution of sizes by number: multiples of the shape as it is written. They are drawn from 32
 /// classes of equal probability, or from those of a table.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -1093,7 +1093,7 @@ pub struct LogNormal {
     pub max: Option<f64>,
 }
 
-/// How the bodies of a fill are placed.
+/// Placement of the bodies of a fill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Placement", rename_all = "kebab-case")]
 pub enum Placement {

@@ -74,7 +74,7 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// That of a scene, if it says what ends its run.
+    /// Returns the ending of a scene, if it says what ends its run.
     pub fn of(scene: &Scene) -> Option<Ending> {
         let until = scene.file.until.clone()?;
         let walls = &scene.model.walls;

@@ -4,9 +4,8 @@
 //! text  --reading-->  format::SceneFile  --build-->  Scene { model, warnings, notes }
 //! ```
 //!
-//! [`mod@format`] is the file as it is written, `build` checks it and makes a [`Model`] of it: clumps
-//! from [`shapes`](crate::model::clump::shapes), bodies from [`fill`](crate::model::packing::fill), overlaps found or eased by [`overlap`](crate::model::packing::overlap), stiffness, dashpots
-//! and the time step by [`contact`]. Whatever is wrong comes back as a [`SceneError`] that names the
+//! [`mod@format`] is the file as it is written, `build` checks it and makes a [`Model`] of it: clumps,
+//! bodies, overlaps found or pushed apart, and stiffness, dashpots and the time step by [`contact`]. Whatever is wrong comes back as a [`SceneError`] that names the
 //! file, the place, what was found and what was expected; nothing is guessed, nothing is dropped.
 //!
 //! ```

@@ -6,10 +6,10 @@ use super::Scene;
 use crate::model::quantity::QUANTITIES;
 use crate::model::{ModelBody, Shared};
 
-/// Where the bodies of a scene start: what takes the longest to find, above all where fills are eased apart.
+/// Bodies of a scene as they start: they take the longest to find, above all where fills are eased apart.
 ///
-/// A page of a browser finds it beside the thread that draws, which [`parse_placed`](super::parse_placed) then spares the
-/// search. It travels as numbers.
+/// A page of a browser finds them beside the thread that draws, which [`parse_placed`](super::parse_placed) then spares
+/// the search. They travel as numbers.
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
@@ -21,7 +21,7 @@ pub struct Placed {
 const LENGTH: usize = 16 + QUANTITIES.len();
 
 impl Placed {
-    /// Where the bodies of `scene` start.
+    /// Returns the bodies of `scene` as they start.
     pub fn of(scene: &Scene) -> Placed {
         Placed {
             bodies: scene.model.bodies.clone(),

@@ -74,7 +74,7 @@ pub struct Header {
     pub steps: u64,
     /// Time step, s.
     pub time_step: f64,
-    /// Where cell (0, 0, 0) of the grid starts, m.
+    /// Position at which cell (0, 0, 0) of the grid starts, m.
     pub origin: [f64; 3],
     /// Sides of a cell, m.
     pub cell_size: [f32; 3],
@@ -217,7 +217,7 @@ pub struct Checkpoint {
     #[doc(hidden)]
     pub header: Header,
     bytes: Vec<u8>,
-    /// Where each section starts.
+    /// Starts of the sections.
     starts: Vec<usize>,
 }
 

@@ -83,7 +83,7 @@ pub enum Precision {
     Double,
 }
 
-/// Where a simulation runs.
+/// Engine, adapter and threads of a simulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Which engine to use.

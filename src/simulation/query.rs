@@ -12,7 +12,7 @@ use crate::model::error::Result;
 use crate::model::handle::BodyHandle;
 use crate::state::{Field, body_orientation};
 
-/// Where a ray meets a body.
+/// Point at which a ray meets a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RayHit {
@@ -20,7 +20,7 @@ pub struct RayHit {
     pub body: BodyHandle,
     /// Distance from the start of the ray, m; 0 if the ray starts inside.
     pub distance: f64,
-    /// Where the ray meets the surface, m.
+    /// Point at which the ray meets the surface, m.
     pub point: DVec3,
     /// Unit normal of the surface there, outwards.
     pub normal: DVec3,

@@ -74,7 +74,7 @@ impl Summary {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Energy {
-    /// Of translation and rotation, of bodies that are not fixed and of walls that are rigid bodies.
+    /// Energy of translation and rotation, of bodies that are not fixed and of walls that are rigid bodies.
     pub kinetic: f64,
     /// In the field of gravity, without buoyancy: 0 at the origin. In a periodic box, that of the image inside it.
     pub gravitational: f64,

@@ -68,19 +68,19 @@ pub struct Bonded {
     pub load: f64,
     /// Energy of its springs half a step before, when the velocities were what they are, J.
     pub energy: f64,
-    /// How it broke, if it did.
+    /// Break of the bond, if it broke.
     pub broken: Option<Break>,
 }
 
-/// How a bond broke.
+/// Break of a bond.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Break {
     /// The step, counted from 1.
     pub step: u64,
-    /// When, s.
+    /// Time of the break, s.
     pub time: f64,
-    /// Where, m.
+    /// Place of the break, m.
     pub place: DVec3,
     /// Energy that it held, J.
     pub energy: f64,
@@ -101,7 +101,7 @@ impl State {
         once.map(|bond| self.bonded_by(bond))
     }
 
-    /// How many bonds there are, and how many of them are broken.
+    /// Counts the bonds, and the broken ones among them.
     pub fn count_bonds(&self) -> [usize; 2] {
         let broken = self.bonds.iter().filter(|bond| bond.broken != 0).count();
         [self.bonds.len() / 2, broken / 2]

@@ -19,10 +19,10 @@
 
 use super::layout::{Params, WALL_DIGITS};
 
-/// How many elements a buffer has.
+/// Number of elements of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Per {
-    /// As many as the model asks for; whoever sets the buffer sees to that.
+    /// Number that the model asks for; whoever sets the buffer sees to that.
     Model,
     /// One for each body.
     Body,

@@ -305,7 +305,7 @@ shared_structs! {
         pub pull_point: Vec3,
         /// Cell of the point to which it is pulled.
         pub pull_cell: IVec3,
-        /// That point within its cell, m.
+        /// Point to which it is pulled, within its cell, m.
         pub pull_offset: Vec3,
         /// 1 if forces besides those of contacts act on bodies: see the pass `forces`.
         pub forces: u32,
@@ -339,7 +339,7 @@ shared_structs! {
         pub water_level: f32,
         /// Simulated time before the first step, see [`crate::state::State::earlier`], s.
         pub earlier: f32,
-        /// Where cell 0 is, along x and z, m: phases of waves are reckoned from the origin of the world.
+        /// Position of cell 0 along x and z, m: phases of waves are reckoned from the origin of the world.
         pub wave_origin: Vec2,
         /// [`MAX_WAVES`] trains of waves: wave vector along x and z, 1/m, amplitude, m, and angular frequency, rad/s.
         pub waves: [Vec4; 4],
@@ -352,8 +352,8 @@ shared_structs! {
         pub first_step: u32,
         /// Unit vector along the gradient of the shear flow, g; zero if there is none.
         pub gradient: Vec3,
-        /// How far two spheres that are no neighbours may come towards each other in a step as the box deforms, a half of
-        /// it, m.
+        /// Half of the distance by which two spheres that are no neighbours may come towards each other in a step as the
+        /// box deforms, m.
         pub stretch: f32,
         /// Rate of shear along the flow, γ, 1/s.
         pub shear_rate: Vec3,
@@ -361,7 +361,7 @@ shared_structs! {
         pub first_cell_size: Vec3,
         /// Growth of a cell's sides in each step after it, m.
         pub growth: Vec3,
-        /// How far the box is tilted: along the flow, over the height along the gradient.
+        /// Tilt of the box: along the flow, over the height along the gradient.
         pub tilt: Vec3,
         /// Tilt in the step [`Params::first_step`].
         pub first_tilt: Vec3,
@@ -441,7 +441,7 @@ impl Params {
         way - self.tilt * self.gradient.dot(way)
     }
 
-    /// How much faster the mean flow is at the end of a way than at its start, m/s.
+    /// Returns the velocity of the mean flow at the end of a way less that at its start, m/s.
     #[inline(always)]
     pub fn flow(&self, way: Vec3) -> Vec3 {
         self.strain_rate * way + self.shear_rate * self.gradient.dot(way)
@@ -517,7 +517,7 @@ shared_structs! {
         pub radius: f32,
         /// Index of the material.
         pub material: u32,
-        /// How easily a push through its centre turns the body, beyond how easily it moves it, 1/kg.
+        /// Compliance with which a push through its centre turns the body, beyond that with which it moves it, 1/kg.
         pub turning: f32,
         /// Zero.
         pub _pad: [u32; 2],
@@ -581,9 +581,9 @@ shared_structs! {
         pub body: u32,
         /// Torque of a push, N m.
         pub torque: Vec3,
-        /// Of a [`SPRING`], index of the other body.
+        /// Index of the other body of a [`SPRING`].
         pub other: u32,
-        /// Of an [`ANCHOR`], the cell of the other end.
+        /// Cell of the other end of an [`ANCHOR`].
         pub cell: IVec3,
         /// Which of the scene's springs or applied forces it is, or [`APPLIED`].
         pub source: u32,
@@ -687,9 +687,9 @@ shared_structs! {
         pub shear_strength: f32,
         /// Energy that it held when it broke, J.
         pub energy: f32,
-        /// When it broke, s.
+        /// Time at which it broke, s.
         pub time: f32,
-        /// Where it broke, within its cell, m.
+        /// Place where it broke, within its cell, m.
         pub offset: Vec3,
         /// The step in which it broke, counted from 0.
         pub step: u32,
@@ -714,7 +714,7 @@ shared_structs! {
         pub _pad: u32,
     }
 
-    /// Where a sphere is and how it moves: all that contacts read of it, in one line of a cache.
+    /// Position and motion of a sphere: all that contacts read of it, in one line of a cache.
     #[repr(C, align(64))]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
     pub struct Sphere {
@@ -932,11 +932,11 @@ shared_structs! {
         pub node_count: u32,
         /// Velocity of the surface in the wall frame, as that of a belt that runs over it, m/s.
         pub belt: Vec3,
-        /// How far a point of the wall may have moved since the neighbour lists were built, m.
+        /// Largest distance that a point of the wall may have moved since the neighbour lists were built, m.
         pub displacement_bound: f32,
     }
 
-    /// Where a wall that moves by prescription is in a step.
+    /// Pose and motion of a wall that moves by prescription, in a step.
     #[doc(hidden)]
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -947,7 +947,7 @@ shared_structs! {
         pub wall: u32,
         /// Anchor within its cell, m.
         pub offset: Vec3,
-        /// How far a point of it may have moved since the step before, m.
+        /// Largest distance that a point of it may have moved since the step before, m.
         pub way: f32,
         /// World from wall frame, a unit quaternion (x, y, z, w).
         pub orientation: Vec4,

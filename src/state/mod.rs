@@ -9,8 +9,7 @@ mod change;
 mod deform;
 mod forces;
 mod from_model;
-#[doc(hidden)]
-pub mod grid;
+pub(crate) mod grid;
 mod history;
 mod kinds;
 pub mod layout;
@@ -53,9 +52,9 @@ buffers! {
     /// All buffers of a simulation.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct State {
-        /// Where cell (0, 0, 0) starts, m: the lower side of a periodic box, and 0 along the other axes.
+        /// Position at which cell (0, 0, 0) starts, m: the lower side of a periodic box, and 0 along the other axes.
         pub origin: DVec3,
-        /// Who each body is; `body_count` elements.
+        /// Identity of each body; `body_count` elements.
         #[doc(hidden)]
         pub identities: Vec<Identity>,
         /// Energy that the contacts of bodies dissipated that are no longer there.
@@ -136,7 +135,7 @@ buffers! {
         /// `contacts`, `walls`: what contacts do to each sphere.
         SphereLoads = sphere_loads: SphereLoad, per Sphere, carried;
         /// `walls`: what contacts do to each wall, in digits; `stripes` times [`WALL_DIGITS`](layout::WALL_DIGITS)
-        /// for each wall, at least one element. See [`crate::step::wall_load`].
+        /// for each wall, at least one element. See `wall_load.rs`.
         WallSums = wall_sums: i32, per WallDigit, derived;
         /// `integrate`: the same in newtons, if it is asked for, and the work of each wall; at least one element.
         /// Torques are about the anchor.
@@ -153,7 +152,7 @@ buffers! {
     }
 }
 
-/// Who a body is.
+/// Identity of a body.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
@@ -294,7 +293,7 @@ impl State {
         cast_slice(&self.geometry[self.params.temperature_start as usize..])
     }
 
-    /// Where a wall is, and how it moves.
+    /// Returns the pose and the motion of a wall.
     pub fn wall(&self, index: usize) -> wall::Moving {
         let wall = &self.walls[index];
         let cells = wall.cell.as_dvec3() * self.params.cell_size.as_dvec3();

@@ -301,7 +301,7 @@ pub(super) fn inverse_capacity(heat: &Heat, shape: usize, fixed: bool) -> f32 {
 /// The place of an element that goes. No sphere has it: it would be that of a wall.
 const GONE: u32 = u32::MAX;
 
-/// Where each of `count` elements goes when others leave, [`GONE`] for these.
+/// Returns the new place of each of `count` elements when others leave, [`GONE`] for these.
 fn places(count: usize, leaving: &[Range<usize>]) -> Vec<u32> {
     let mut places = Vec::with_capacity(count);
     let mut next = 0;

@@ -35,7 +35,7 @@ pub struct Sample {
     pub step: u64,
     /// Index that the body had in that step.
     pub body: u32,
-    /// Who it is; a [`Simulation`](crate::Simulation) says so.
+    /// Identity of the body, which a [`Simulation`](crate::Simulation) fills in.
     #[doc(hidden)]
     pub identity: Identity,
     /// Its state at the end of the step.

@@ -16,8 +16,8 @@ use glam::{DQuat, DVec3, DVec4, IVec3, UVec4, Vec3};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KinematicWalls {
     pub(super) walls: Vec<KinematicWall>,
-    /// Where walls are in steps to come, for those who have none of them: the number of the first of these steps, and all walls
-    /// for each.
+    /// Poses of walls in steps to come, for those who have none of the walls: the number of the first of these
+    /// steps, and all walls for each.
     pub(super) given: (u64, Vec<Vec<WallPose>>),
     /// s.
     pub(super) time_step: f64,
@@ -39,7 +39,7 @@ pub(super) struct KinematicWall {
 }
 
 impl KinematicWalls {
-    /// How many there are.
+    /// Counts the walls.
     pub fn len(&self) -> usize {
         self.walls.len()
     }
@@ -58,7 +58,7 @@ impl KinematicWalls {
         (self.time_step, self.earlier) = (time_step, earlier);
     }
 
-    /// Where they are in the step that comes after `steps` steps.
+    /// Returns the poses of the walls in the step that comes after `steps` steps.
     pub fn poses(&self, steps: u64) -> impl Iterator<Item = WallPose> + '_ {
         let (first, given) = &self.given;
         let step = steps.checked_sub(*first);

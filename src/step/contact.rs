@@ -16,7 +16,7 @@ use crate::state::layout::{HERTZ_MINDLIN, HOOKE_VISCOUS, IMPULSE, Pair, Params, 
 pub struct Contact {
     /// Overlap in the middle of the step, m; negative while the surfaces are apart.
     pub overlap: f32,
-    /// When they touch.
+    /// Part of the step in which they touch, and how deep.
     pub touch: Touch,
     /// Unit vector from this surface to the other.
     pub normal: Vec3,
@@ -270,15 +270,15 @@ fn hooke_viscous(contact: &Contact, pair: &Pair, params: &Params) -> Response {
         return Response::default();
     }
     let normal_force = NormalForce::new::<HOOKE_VISCOUS>(contact, pair, params);
-    let slip = contact.relative_velocity + normal_force.approach * contact.normal;
-    let mut shear = pair.tangential_ratio * normal_force.impedance * slip;
+    let tangential_velocity = contact.relative_velocity + normal_force.approach * contact.normal;
+    let mut shear = pair.tangential_ratio * normal_force.impedance * tangential_velocity;
     let cap = pair.friction * normal_force.total.max(0.0);
     let magnitude = shear.length();
     let slides = magnitude > cap;
     if slides {
         shear *= cap / magnitude;
     }
-    let lost = shear.dot(slip) * contact.time_step;
+    let lost = shear.dot(tangential_velocity) * contact.time_step;
     Response {
         force: shear - normal_force.total * contact.normal,
         damping: normal_force.damping(contact) + if slides { 0.0 } else { lost },
@@ -351,8 +351,12 @@ fn with_history<const LAW: u32>(
         .slide(elongation, velocity, presence, time_step)
     };
 
-    let slip = contact.relative_velocity + normal_force.approach * normal;
-    let shear = slide(carry(history.tangential_displacement), slip, pair.friction);
+    let tangential_velocity = contact.relative_velocity + normal_force.approach * normal;
+    let shear = slide(
+        carry(history.tangential_displacement),
+        tangential_velocity,
+        pair.friction,
+    );
     response.force += shear.force;
     response.add_losses(&shear);
     response.history.tangential_displacement = shear.elongation;
@@ -458,11 +462,13 @@ pub fn before<const LAW: u32>(
     let inverse = if scale > 0.0 { 1.0 / scale } else { 0.0 };
     let way = contact.touch.presence * contact.time_step;
     let normal = contact.normal;
-    let slip = contact.relative_velocity - contact.relative_velocity.dot(normal) * normal;
+    let tangential_velocity =
+        contact.relative_velocity - contact.relative_velocity.dot(normal) * normal;
     let twist = contact.radius * contact.relative_spin.dot(normal);
     let spin = contact.relative_spin - contact.relative_spin.dot(normal) * normal;
     History {
-        tangential_displacement: inverse * (history.tangential_displacement - way * slip),
+        tangential_displacement: inverse
+            * (history.tangential_displacement - way * tangential_velocity),
         twisting_displacement: inverse * (history.twisting_displacement - way * twist),
         rolling_displacement: inverse
             * (history.rolling_displacement - way * (contact.radius * spin)),

@@ -40,7 +40,7 @@ pub struct ClusterCost {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct SharedFile<'a> {
-    /// Where it is. It is there, and empty.
+    /// Path of the file. It is there, and empty.
     pub path: &'a Path,
     /// Number of its bytes.
     pub length: u64,
@@ -54,7 +54,7 @@ pub struct SharedFile<'a> {
 #[doc(hidden)]
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
-/// How to wait for a device.
+/// Way to wait for a device.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
     /// The thread waits: a future that waits like this is never pending.

@@ -55,11 +55,11 @@ impl ContactGeometry {
 pub(crate) struct RelativeMotion {
     /// From this centre to the other, m.
     pub separation: Vec3,
-    /// Of this sphere, m.
+    /// Radius of this sphere, m.
     pub radius: f32,
-    /// Of the other, m.
+    /// Radius of the other sphere, m.
     pub other_radius: f32,
-    /// Of the other centre relative to this one, m/s.
+    /// Velocity of the other centre relative to this one, m/s.
     pub velocity: Vec3,
     /// Angular velocity of the other less that of this one, rad/s.
     pub spin: Vec3,

@@ -34,29 +34,22 @@
 //! nothing is read back in between.
 
 mod canceller;
-#[doc(hidden)]
-pub mod clock;
-#[doc(hidden)]
+pub(crate) mod clock;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 #[forbid(unsafe_code)]
-pub mod cluster;
-#[doc(hidden)]
-pub mod contact;
+pub(crate) mod cluster;
+pub(crate) mod contact;
 #[cfg(feature = "cpu")]
-#[doc(hidden)]
-pub mod cpu;
+pub(crate) mod cpu;
 mod engine;
-#[doc(hidden)]
-pub mod geometry;
+pub(crate) mod geometry;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod pass;
 pub(crate) mod pull;
-#[doc(hidden)]
 #[forbid(unsafe_code)]
-pub mod reference;
-#[doc(hidden)]
-pub mod wall_load;
+pub(crate) mod reference;
+pub(crate) mod wall_load;
 pub(crate) mod wall_motion;
 pub(crate) mod wall_run;
 

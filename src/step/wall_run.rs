@@ -80,7 +80,7 @@ impl<'a> WallRun<'a> {
         }
     }
 
-    /// How the sphere lies to the facet at `at`.
+    /// Returns the position of the sphere relative to the facet at `at`.
     #[inline(always)]
     pub fn closest(&self, at: usize) -> Closest {
         let facet = &self.facets[(self.entries[at] & !WALL) as usize];
@@ -92,7 +92,7 @@ impl<'a> WallRun<'a> {
         closest.to(self.place)
     }
 
-    /// How the sphere lies to the facet at `at`, if it may touch it there.
+    /// Returns the position of the sphere relative to the facet at `at`, if it may touch it there.
     ///
     /// A surface is touched where its distance is smallest: nowhere around is it nearer. A facet is convex, so if
     /// the point in question lies on another facet that is nearer elsewhere, the distance shrinks on the
@@ -171,11 +171,11 @@ pub(crate) struct Approach {
     pub distance: f32,
     /// Unit vector from the facet to the centre of the sphere, in the frame of the wall.
     pub normal: Vec3,
-    /// Of the sphere, m.
+    /// Radius of the sphere, m.
     pub radius: f32,
-    /// Of its centre, m/s.
+    /// Velocity of its centre, m/s.
     pub velocity: Vec3,
-    /// Of the sphere, rad/s.
+    /// Angular velocity of the sphere, rad/s.
     pub spin: Vec3,
     /// Sum of those of the body and the wall, 1/kg.
     pub inverse_mass: f32,
@@ -185,14 +185,14 @@ pub(crate) struct Approach {
     pub orientation: Quaternion,
     /// Velocity of the surface in the frame of the wall, as that of a belt, m/s.
     pub belt: Vec3,
-    /// Of the wall's anchor, m/s.
+    /// Velocity of the wall's anchor, m/s.
     pub wall_velocity: Vec3,
-    /// Of the wall, rad/s.
+    /// Angular velocity of the wall, rad/s.
     pub wall_spin: Vec3,
 }
 
 impl Approach {
-    /// That of `sphere`, the centre of which is at `from_anchor` of the wall, m.
+    /// Makes the approach of `sphere`, the centre of which is at `from_anchor` of the wall, m.
     #[inline(always)]
     pub fn new(
         sphere: &Sphere,
@@ -227,7 +227,7 @@ impl Approach {
         } = *self;
         let overlap = radius - self.distance;
         let normal = -self.orientation.rotate(self.normal);
-        // The arm is the radius of the undeformed sphere, so that one that rolls without slip has the
+        // The arm is the radius of the undeformed sphere, so that one that rolls without sliding has the
         // speed of its angular velocity times its radius.
         let arm = radius * normal;
         let belt = self.orientation.rotate(self.belt);

@@ -24,7 +24,7 @@ const LONGEST: f64 = 0.1;
 /// Part of an average that a new value makes up.
 const NEW: f64 = 0.1;
 
-/// How fast simulated time goes, and how fast it should go.
+/// Speed of simulated time, wanted and achieved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     pub playing: bool,

@@ -49,11 +49,11 @@ enum Drag {
 /// The mouse.
 #[derive(Debug, Default)]
 pub(super) struct Hand {
-    /// Where it is, pixels.
+    /// Position of the mouse, pixels.
     place: DVec2,
     modifiers: ModifiersState,
     drag: Option<Drag>,
-    /// How far it has moved since the button was pressed, pixels.
+    /// Distance that it has moved since the button was pressed, pixels.
     moved: f64,
     /// The line from the body that is pulled to the mouse.
     line: Option<Line>,
@@ -244,7 +244,7 @@ impl Viewer {
         self.camera.target += metres * (way.y * axes.up - way.x * axes.right);
     }
 
-    /// How long what takes one pixel is at a distance, m.
+    /// Returns the length of what takes one pixel at a distance, m.
     fn metres_of_pixel(&self, distance: f64) -> f64 {
         let [_, height] = self.picture_size();
         2.0 * self.camera.slope() * distance / f64::from(height)
@@ -372,7 +372,7 @@ impl Viewer {
     }
 }
 
-/// How far along a unit vector a sphere is met; where the ray passes it, if it misses it.
+/// Returns the distance along a unit vector at which a sphere is met; where the ray passes it, if it misses it.
 fn met(center: DVec3, way: DVec3, radius: f64) -> f64 {
     let along = center.dot(way);
     let beside = (center - along * way).length_squared();

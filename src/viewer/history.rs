@@ -47,7 +47,7 @@ const UNITS: [(&str, &str); 9] = [
 /// A column, with its name as people read it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
-    /// As in `statistics.csv`.
+    /// Name in `statistics.csv`.
     pub key: String,
     pub name: String,
     /// Unit; empty for numbers.

@@ -63,22 +63,22 @@ use watch::Watch;
 #[cfg(not(target_family = "wasm"))]
 pub use window::run;
 
-/// How a window is opened.
+/// Settings with which a window is opened.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The scene, or the folder of a run, that it shows at first.
     pub scene: PathBuf,
-    /// Where simulations run. An adapter that is named also draws.
+    /// Engine, adapter and threads of simulations. An adapter that is named also draws.
     pub options: Options,
     /// Width and height of the window, logical pixels.
     pub size: [u32; 2],
     /// Whether the simulation waits for the user to start it.
     pub paused: bool,
-    /// How pictures look at first, before a scene asks for something else.
+    /// Look of pictures at first, before a scene asks for something else.
     pub look: Look,
     /// Meaning of colours, whatever scenes ask for.
     pub colour: Option<ColourBy>,
-    /// Where bodies and walls are cut, likewise.
+    /// Cut through bodies and walls, whatever scenes ask for.
     pub clip: Option<Clip>,
     /// Unit vector that points up, likewise.
     pub up: Option<DVec3>,
@@ -125,7 +125,7 @@ impl Notice {
     }
 }
 
-/// How long frames take, on average, s.
+/// Average times of frames, s.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timing {
     frame: f64,
@@ -171,19 +171,19 @@ struct Viewer {
     recording: Option<Recording>,
     /// The message to the user that is shown.
     notice: Option<Notice>,
-    /// How much of a picture is drawn while something moves that a software driver is slow to draw.
+    /// Part of a picture that is drawn while something moves that a software driver is slow to draw.
     pace: Pace,
     /// The look of the picture that is shown, in which the mouse picks.
     shown: Look,
     /// From where it is seen, with its size; and when that was another one last, if that is not long ago.
     seen: Option<(Camera, [u32; 2])>,
     moved: Option<Instant>,
-    /// When it is to be drawn with care.
+    /// Time at which the picture is to be drawn with care.
     #[cfg(not(target_family = "wasm"))]
     sharpen_at: Option<Instant>,
     /// Whether a kept run starts again at its end.
     looped: bool,
-    /// Where in a kept run the window is, s.
+    /// Time in a kept run at which the window is, s.
     cursor: f64,
     panel_shown: bool,
     help_shown: bool,
@@ -196,7 +196,7 @@ struct Viewer {
     changed: Vec<(PathBuf, Instant)>,
     /// Files that a page hands over, for it has no disk.
     handed: Option<Handed>,
-    /// Where pictures go in a page.
+    /// Receiver of pictures in a page.
     deliver: Option<Deliver>,
     /// Whether the user wants the window to close.
     closing: bool,

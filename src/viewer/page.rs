@@ -42,7 +42,7 @@ pub struct Page {
     status: Rc<RefCell<Status>>,
 }
 
-/// How the viewer is, as of its last frame.
+/// Status of the viewer, as of its last frame.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
@@ -74,7 +74,7 @@ pub struct Status {
     pub adapter: String,
     /// Notice for the user.
     pub notice: Option<String>,
-    /// Why there is no viewer any more, or never was one.
+    /// Reason why there is no viewer any more, or never was one.
     pub failure: Option<String>,
 }
 
@@ -158,7 +158,7 @@ impl Page {
         Ok(page)
     }
 
-    /// How the viewer is.
+    /// Returns the status of the viewer.
     pub fn status(&self) -> Status {
         self.status.borrow().clone()
     }

@@ -253,7 +253,7 @@ impl Viewer {
         });
     }
 
-    /// Where in time the picture is, below it.
+    /// Shows the time of the picture, below it.
     fn timeline_over(&mut self, context: &egui::Context, wishes: &mut Vec<Wish>) {
         let Some(stage) = &self.stage else { return };
         let now = stage.simulation.time();

@@ -9,7 +9,7 @@ const MOST: usize = 12;
 /// Scenes that were opened last, the newest first.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    /// Where they are kept, one a line; nowhere, if the system has no place for it.
+    /// File in which they are kept, one a line; none if the system has no place for it.
     file: Option<PathBuf>,
     paths: Vec<PathBuf>,
 }
@@ -25,7 +25,7 @@ impl Recent {
         }
     }
 
-    /// Those that are still there.
+    /// Returns the paths that are still there.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let paths = self.paths.iter().map(PathBuf::as_path);
         paths.filter(|path| path.exists())

@@ -35,7 +35,7 @@ pub(super) struct Stage {
     start: State,
 }
 
-/// Why a scene is not on stage.
+/// Reason why a scene is not on stage.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StageError {
     #[error("{0}")]
@@ -247,7 +247,7 @@ pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
 /// Files that a page hands over, for it has no disk.
 pub(super) struct Handed {
     pub files: Files,
-    /// Where the bodies of the scene start, if that is known already.
+    /// Bodies of the scene as they start, if that is known already.
     pub placed: Option<Placed>,
 }
 

@@ -15,9 +15,9 @@ const PART: f64 = 0.05;
 
 /// Times, and how to get there.
 pub(super) enum Timeline {
-    /// Of a simulation that goes on.
+    /// Times of a simulation that goes on.
     Live(Ring),
-    /// Of a run that was kept, with the one of its states that is shown.
+    /// Times of a run that was kept, with the one of its states that is shown.
     Kept { run: Box<KeptRun>, shown: usize },
 }
 
@@ -37,7 +37,7 @@ impl Timeline {
         }
     }
 
-    /// How many states there are.
+    /// Counts the states.
     pub fn len(&self) -> usize {
         match self {
             Timeline::Live(ring) => ring.past.len(),

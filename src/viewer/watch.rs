@@ -12,7 +12,7 @@ pub(super) struct Watch {
     folder: Option<PathBuf>,
 }
 
-/// Where the pictures' shaders are in the checkout that this was built from, if this is a development
+/// Returns the folder of the pictures' shaders in the checkout that this was built from, if this is a development
 /// build.
 pub(super) fn shaders() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/render");

@@ -98,7 +98,7 @@ fn keep(viewer: Viewer) -> Option<PathBuf> {
     }
 }
 
-/// Why there is no window, without the place in winit's source at which it says so.
+/// Returns the reason why there is no window, without the place in winit's source at which it says so.
 fn no_window(error: &EventLoopError) -> Error {
     let text = error.to_string();
     Error::Window(match text.split_once(": ") {

@@ -9,10 +9,10 @@ use glam::{DQuat, DVec2, DVec3};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use rockfall::model::bond::{BondLaw, bonds};
-use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};
+use rockfall::internals::bond::{BondLaw, bonds};
+use rockfall::internals::clump::{Clump, ClumpSphere, summed_spheres};
+use rockfall::internals::heat::{Heat, Thermal};
 use rockfall::model::forces::{AppliedForce, Drag, End, Group, Spring, Water, Wave};
-use rockfall::model::heat::{Heat, Thermal};
 use rockfall::model::wall::motion::Rotation;
 use rockfall::model::wall::{Dynamic, Motion, Pose, RigidWall, Servo, Shape, Side, Wall};
 use rockfall::model::{
@@ -250,7 +250,7 @@ pub fn forced_crowd(spheres: usize, center: DVec3, seed: u64) -> Model {
     model
 }
 
-/// How spheres of the crowds are bonded: strongly and weakly, by their materials.
+/// Bonds of the spheres of the crowds: strong and weak, by their materials.
 pub fn bond_laws() -> Vec<BondLaw> {
     let law = |materials, strength: f64| BondLaw {
         materials,

@@ -6,8 +6,8 @@ use glam::{DVec3, Vec3};
 use serde_json::{Value, json};
 
 use crate::common::{bonded_crowd, device, model, periodic_crowd};
+use rockfall::internals::bond::bonds;
 use rockfall::model::Model;
-use rockfall::model::bond::bonds;
 use rockfall::scene;
 use rockfall::simulation::events::Event;
 use rockfall::state::{Bonded, State};
@@ -163,7 +163,7 @@ fn a_rigid_motion_strains_nothing() {
     let mut state = State::new(&start);
     for (body, own) in state.bodies.iter_mut().zip(&start.bodies) {
         let moved = turn * own.position;
-        body.orientation = rockfall::math::rotation::orientation(turn);
+        body.orientation = rockfall::internals::math::rotation::orientation(turn);
         let cells = (moved - state.origin) / state.params.cell_size.as_dvec3();
         body.cell = cells.floor().as_ivec3();
         body.offset = ((cells - cells.floor()) * 4_294_967_296.0).as_uvec3();
@@ -254,7 +254,7 @@ fn a_pair_across_the_seam_of_a_periodic_box_is_bonded() {
         &periodic.shapes,
         periodic.domain.as_ref(),
     );
-    let pairs = |bonds: &[rockfall::model::bond::Bond]| -> Vec<[usize; 2]> {
+    let pairs = |bonds: &[rockfall::internals::bond::Bond]| -> Vec<[usize; 2]> {
         bonds.iter().map(|bond| bond.bodies).collect()
     };
     assert_eq!(pairs(&all), pairs(&moved));
@@ -263,7 +263,7 @@ fn a_pair_across_the_seam_of_a_periodic_box_is_bonded() {
         ..periodic
     });
     assert!(state.bonded().all(|bond| bond.force.length() < 20.0));
-    rockfall::step::cpu::step(&mut state);
+    rockfall::internals::cpu::step(&mut state);
     assert!(
         state
             .bodies

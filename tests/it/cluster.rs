@@ -15,11 +15,11 @@ use crate::common::{
     walled_crowd, warm_crowd,
 };
 use crate::deform;
+use rockfall::internals::cluster::{Ranks, end};
 use rockfall::model::{Law, Model};
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::serve_rank;
 use rockfall::state::State;
-use rockfall::step::cluster::{Ranks, end};
 use rockfall::{Error, NewBody, Simulation};
 
 /// A rank that is a thread.

@@ -3,7 +3,7 @@
 use crate::common::{Random, device, own, random_clump};
 use assert_cmd::Command;
 use glam::DVec3;
-use rockfall::measure::compare::{Comparison, TRAJECTORY_TOLERANCE, compare, compare_from};
+use rockfall::internals::compare::{Comparison, TRAJECTORY_TOLERANCE, compare, compare_from};
 use rockfall::model::wall::Wall;
 use rockfall::model::{ContactModel, Integrator, Model, ModelBody, PairLaw};
 use rockfall::state::State;

@@ -3,12 +3,12 @@
 use crate::common::device;
 use glam::DVec3;
 use rockfall::Simulation;
+use rockfall::internals::{cpu, reference};
 use rockfall::model::Model;
 use rockfall::scene;
 use rockfall::simulation::{Backend, Options, Precision};
 use rockfall::state::State;
 use rockfall::step::gpu::GpuEngine;
-use rockfall::step::{cpu, reference};
 
 /// Balls of two sizes and pairs of balls in a box, which what is under `deform` deforms.
 fn scene(deform: &str, count: u32, rest: &str) -> String {

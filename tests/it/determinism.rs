@@ -127,7 +127,7 @@ fn sleepers() -> Model {
     )
 }
 
-/// When lists are built is up to an engine and to how many steps it is asked for at a time.
+/// Lists are built when an engine decides, which depends on how many steps it is asked for at a time.
 #[test]
 fn when_lists_are_built_does_not_matter_to_sleepers() {
     let model = sleepers();

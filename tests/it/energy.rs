@@ -2,11 +2,11 @@
 
 use crate::common::{crowd, crowd_with_history, device};
 use glam::DVec3;
+use rockfall::internals::cpu;
 use rockfall::model::{Cohesion, Law, Model, Rolling};
 use rockfall::simulation::checkpoint::Checkpoint;
 use rockfall::simulation::network::{Network, Partner};
 use rockfall::state::State;
-use rockfall::step::cpu;
 use rockfall::{Energy, Simulation};
 
 fn on_both(model: &Model, check: impl Fn(Simulation, &str)) {
@@ -136,12 +136,14 @@ fn a_spring_holds_what_was_put_into_it() {
             pair.cohesion = Cohesion::None;
             pair.rolling = Rolling::Constant;
         }
-        let ball = [rockfall::model::clump::ClumpSphere {
+        let ball = [rockfall::internals::clump::ClumpSphere {
             center: DVec3::ZERO,
             radius: 1.0,
         }];
-        let mass = rockfall::model::clump::summed_spheres(&ball, 1000.0);
-        model.shapes = vec![rockfall::model::clump::Clump::new("ball", 0, &ball, mass)];
+        let mass = rockfall::internals::clump::summed_spheres(&ball, 1000.0);
+        model.shapes = vec![rockfall::internals::clump::Clump::new(
+            "ball", 0, &ball, mass,
+        )];
         model.bodies.truncate(1);
         model.bodies[0].shape = 0;
         model.bodies[0].fixed = false;

@@ -39,7 +39,7 @@ fn checkpoint(model: &Model, steps: u64) -> Vec<u8> {
     simulation.checkpoint().unwrap()
 }
 
-/// Where each section lies in the bytes of a checkpoint.
+/// Ranges of the sections in the bytes of a checkpoint.
 fn sections(bytes: &[u8]) -> BTreeMap<String, Range<usize>> {
     let length = u32::from_le_bytes(bytes[20..24].try_into().unwrap()) as usize;
     let header: Value = serde_json::from_slice(&bytes[24..24 + length]).unwrap();

@@ -2,9 +2,9 @@
 
 use crate::common::{device, model, on_both, warm_crowd};
 use glam::DVec3;
+use rockfall::internals::heat::ROOM;
 use rockfall::model::Law;
 use rockfall::model::handle::WallHandle;
-use rockfall::model::heat::ROOM;
 use rockfall::output::{Table, write_state};
 use rockfall::{Simulation, scene};
 use serde_json::{Value, json};

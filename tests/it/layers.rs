@@ -16,7 +16,7 @@ const LAYERS: [&str; 10] = [
     "scene",
     "output",
     "render",
-    "measure",
+    "internals",
     "viewer",
 ];
 
@@ -172,7 +172,7 @@ const CORE: [&str; 5] = ["math", "model", "state", "step", "simulation"];
 const OUTSIDE: [&str; 5] = ["Instant", "SystemTime", "fs", "thread", "env"];
 const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
 
-/// Where they may use one of these, and why.
+/// Files that may use one of these, and why.
 const ALLOWED: [(&str, &str, &str); 3] = [
     (
         "simulation/clock.rs",

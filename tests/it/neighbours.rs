@@ -2,12 +2,12 @@
 
 use crate::common::{crowd, crowd_with_history, device, large_among_small, own, walled_crowd};
 use glam::DVec3;
+use rockfall::internals::cpu;
 use rockfall::model::{Law, Model};
 use rockfall::scene;
 use rockfall::state::layout::{Body, Stats};
 use rockfall::state::{Field, State};
 use rockfall::step::Pass;
-use rockfall::step::cpu;
 use rockfall::step::gpu::GpuEngine;
 
 /// Bodies, without what they drifted, and the statistics after `steps` steps on the CPU.
@@ -147,7 +147,7 @@ fn fewest_neighbours(model: &Model) -> u32 {
     state.stats[0].neighbours
 }
 
-/// As [`all_laws`], but contracting, so that lists become longer.
+/// Scenes of [`all_laws`] that contract, so that lists become longer.
 fn contracting(seed: u64) -> [Model; 3] {
     let mut models = all_laws(seed);
     for body in models.iter_mut().flat_map(|model| &mut model.bodies) {

@@ -5,15 +5,15 @@ use crate::common::{
     warm_crowd,
 };
 use glam::{DVec3, IVec3, Vec3, Vec4};
-use rockfall::math::grid::bucket;
-use rockfall::measure::compare::{Difference, differences};
+use rockfall::internals::compare::{Difference, differences};
+use rockfall::internals::math::grid::bucket;
+use rockfall::internals::{cpu, reference};
 use rockfall::model::Law;
 use rockfall::model::wall::Shape;
 use rockfall::state::layout::{ASLEEP, EXPLICIT, SEMI_IMPLICIT, Sphere, SummedLoad};
 use rockfall::state::{Field, State};
 use rockfall::step::Pass;
 use rockfall::step::gpu::GpuEngine;
-use rockfall::step::{cpu, reference};
 
 const SIZES: [usize; 6] = [1, 2, 63, 64, 65, 1000];
 /// More than a workgroup of workgroups: sums of sums.

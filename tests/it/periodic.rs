@@ -3,13 +3,13 @@
 use crate::common::{Random, crowd, device, periodic_crowd};
 use glam::{DVec3, IVec3};
 use rockfall::Simulation;
-use rockfall::model::clump::{Clump, ClumpSphere, summed_spheres};
+use rockfall::internals::clump::{Clump, ClumpSphere, summed_spheres};
+use rockfall::internals::cpu;
 use rockfall::model::wall::Wall;
 use rockfall::model::{Domain, Model, ModelBody};
 use rockfall::simulation::summary::Summary;
 use rockfall::state::layout::{Body, SphereLoad};
 use rockfall::state::{Field, State, least_period};
-use rockfall::step::cpu;
 use rockfall::step::gpu::GpuEngine;
 
 /// The state after `steps` steps on the CPU.

@@ -2,12 +2,12 @@
 
 use crate::common::{device, own, walled_crowd};
 use glam::DVec3;
+use rockfall::internals::cpu;
 use rockfall::model::forces::Sleep;
 use rockfall::model::{Law, Model};
 use rockfall::state::layout::{ASLEEP, Body, FAST, Sphere, SphereLoad, Wall};
 use rockfall::state::trace::{Sample, Trace};
 use rockfall::state::{Field, State};
-use rockfall::step::cpu;
 use rockfall::step::gpu::GpuEngine;
 use rockfall::{Simulation, scene};
 

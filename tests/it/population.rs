@@ -9,12 +9,12 @@ use crate::common::{
     Random, bonded_crowd, crowd, crowd_with_history, device, forced_crowd, periodic_crowd,
     walled_crowd, warm_crowd,
 };
+use rockfall::internals::cpu::CpuEngine;
 use rockfall::model::forces::Sleep;
 use rockfall::model::{Law, Model, ModelBody};
 use rockfall::state::layout::{Body, SphereLoad, Stats, WALL};
 use rockfall::state::{Field, State};
 use rockfall::step::Engine;
-use rockfall::step::cpu::CpuEngine;
 use rockfall::step::gpu::GpuEngine;
 
 /// Crowds in which all that a body can have is had by some.

@@ -8,14 +8,14 @@ use crate::common::{
 };
 use glam::DVec3;
 use rockfall::Simulation;
-use rockfall::model::bond::bonds;
+use rockfall::internals::bond::bonds;
+use rockfall::internals::{cpu, reference};
 use rockfall::model::{Cohesion, Law, Model, Rolling};
 use rockfall::scene;
 use rockfall::simulation::Precision;
 use rockfall::state::State;
 use rockfall::state::layout::{ASLEEP, Body, SphereLoad};
 use rockfall::step::Pass;
-use rockfall::step::{cpu, reference};
 
 /// The first difference, as text.
 fn difference(fast: &State, plain: &State) -> Option<String> {

@@ -57,7 +57,7 @@ fn picture(simulation: &Simulation, look: &Look) -> RgbaImage {
     renderer.picture(SIZE, &camera(), look, &[]).unwrap()
 }
 
-/// How different two pictures look: the root of the mean square of the differences of their colours,
+/// Difference between two pictures: the root of the mean square of the differences of their colours,
 /// from 0 (none) to 1 (black and white), after both are blurred by 3 x 3 pixels, as a person does not
 /// see single ones.
 fn difference(a: &RgbaImage, b: &RgbaImage) -> f64 {

@@ -7,7 +7,7 @@ use naga::back::pipeline_constants::process_overrides;
 use naga::proc::BoundsCheckPolicies;
 use naga::valid::{Capabilities, FunctionInfo, GlobalUse, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, TypeInner, back};
-use rockfall::math::wgsl::Layout;
+use rockfall::internals::math::wgsl::Layout;
 use rockfall::state::layout::{Params, STRUCTS};
 use rockfall::step::Pass;
 use rockfall::step::gpu::shaders::{Choice, Shader, source};
@@ -305,7 +305,7 @@ fn a_variable_has_one_binding_in_all_shaders() {
     );
 }
 
-/// Where the fields of a struct of the host lie that are not padding, by their names.
+/// Offsets of the fields of a struct of the host that are not padding, by their names.
 fn fields(layout: &Layout) -> Vec<(&'static str, usize)> {
     let members = layout.members.iter().enumerate();
     let members = members.filter(|(_, member)| !member.is_padding());
@@ -318,7 +318,7 @@ fn fields(layout: &Layout) -> Vec<(&'static str, usize)> {
         .collect()
 }
 
-/// How the structs of a shader differ from those of the host.
+/// Differences between the structs of a shader and those of the host.
 fn mismatches(module: &Module) -> Vec<String> {
     let mut found = Vec::new();
     for layout in STRUCTS {
@@ -372,7 +372,8 @@ fn structs_of_the_host_are_laid_out_as_nagas() {
 #[cfg(feature = "render")]
 #[test]
 fn the_view_is_laid_out_as_nagas() {
-    use rockfall::render::{shaders::Texts, view::View};
+    use rockfall::render::shaders::Texts;
+    use rockfall::render::view::View;
     let module = parse(&Texts::BuiltIn.source("shade"));
     let found = module
         .types

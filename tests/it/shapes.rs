@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::common::{device, model, on_both, own, simulate};
 use glam::{DMat3, DQuat, DVec3};
-use rockfall::model::clump::Clump;
+use rockfall::internals::clump::Clump;
 use rockfall::{Simulation, Summary, scene};
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 use crate::common::on_both;
 use glam::DVec3;
 use rockfall::Simulation;
+use rockfall::internals::pull::Pull;
 use rockfall::model::handle::{MaterialHandle, WallHandle};
-use rockfall::model::pull::Pull;
 
 /// A ball of 1 kg above a floor; steps of 1 ms.
 fn ball(height: f64, extra: &str) -> String {
@@ -310,7 +310,7 @@ fn bodies_that_came_in_can_be_asked_for_and_pulled() {
         simulation.step(300).unwrap();
         assert_eq!(simulation.body_count(), 4, "{engine}");
         let before = simulation.body_at(3).unwrap();
-        let pull = rockfall::model::pull::Pull {
+        let pull = rockfall::internals::pull::Pull {
             body: 3,
             point: glam::DVec3::ZERO,
             target: before.position + glam::DVec3::Y,

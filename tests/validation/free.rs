@@ -102,7 +102,7 @@ pub fn asymmetric_body(engine: Engine) -> Vec<Quantity> {
     ]
 }
 
-/// When the spin about the middle axis is first zero, and the time between its zeros: with Jacobi's
+/// Time at which the spin about the middle axis is first zero, and the time between its zeros: with Jacobi's
 /// elliptic functions, for moments that increase, spins above zero, and L² > 2 E I2 (Landau and
 /// Lifshitz, Mechanics, section 37).
 fn middle_axis_turns([i1, i2, i3]: [f64; 3], [w1, w2, w3]: [f64; 3]) -> (f64, f64) {

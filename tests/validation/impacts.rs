@@ -309,7 +309,7 @@ fn oblique(
     after.collect()
 }
 
-/// How a ball moves before or after it hits the floor.
+/// Motion of a ball before or after it hits the floor.
 #[derive(Clone, Copy)]
 struct Launch {
     tangential: f64,

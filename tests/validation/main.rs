@@ -88,10 +88,10 @@ cases! {
         impulses_on_an_incline: "impulse: cube on an incline", "exact", impulse::incline;
         impulses_of_a_cluster: "impulse: free cluster", "exact", impulse::cluster;
         impulses_of_a_fast_ball: "impulse: ball of 200 m/s and a thin wall", "exact", impulse::fast_ball;
-        single_and_double: "single and double precision", "double precision", precision::beside_double;
         cooling_gas: "cooling gas", "Haff 1983; Carnahan and Starling 1969", gas::cooling;
     }
     long {
+        single_and_double: "single and double precision", "double precision", precision::beside_double;
         energy_of_a_linear_gas: "energy of an elastic gas, hooke/viscous", "exact", gas::linear_energy;
         energy_of_a_hertzian_gas: "energy of an elastic gas, hertz/mindlin", "exact", gas::hertzian_energy;
         isotropic_packing: "isotropic packing", "O'Hern et al. 2003", packing::isotropic;

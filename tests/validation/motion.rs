@@ -37,7 +37,7 @@ pub fn follow(
     tracks
 }
 
-/// Where the straight line through two points is zero.
+/// Zero of the straight line through two points.
 pub fn zero_between((t0, y0): (f64, f64), (t1, y1): (f64, f64)) -> f64 {
     t0 + (t1 - t0) * y0 / (y0 - y1)
 }
@@ -82,14 +82,14 @@ impl Impact {
         }
     }
 
-    /// That of a ball of `radius` with the plane through the origin that faces up.
+    /// Contact of a ball of `radius` with the plane through the origin that faces up.
     pub fn on_floor(track: &[Moment], radius: f64) -> Impact {
         let gap = |moment: &Moment| (moment.time, moment.body.position.y - radius);
         let gaps: Vec<_> = track.iter().map(gap).collect();
         Impact::new(&gaps, track.iter().map(|moment| moment.force.length()))
     }
 
-    /// That of two balls.
+    /// Contact of two balls.
     pub fn of_two(one: &[Moment], two: &[Moment], radii: f64) -> Impact {
         let gaps: Vec<_> = one
             .iter()

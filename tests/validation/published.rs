@@ -35,7 +35,7 @@ fn open(model: &mut Model, name: &str) {
     assert!(model.walls.len() < before);
 }
 
-/// When a series of (time, value) that rises reaches `value`.
+/// Time at which a rising series of (time, value) reaches `value`.
 fn reached(series: &[(f64, f64)], value: f64) -> f64 {
     let above = series.iter().position(|point| point.1 >= value).unwrap();
     let [(t0, v0), (t1, v1)] = [series[above - 1], series[above]];

@@ -74,7 +74,7 @@ impl Engine {
 /// A set-up whose outcome is known.
 pub struct Case {
     pub name: &'static str,
-    /// Where the expected numbers come from.
+    /// Source of the expected numbers.
     pub source: &'static str,
     pub run: fn(Engine) -> Vec<Quantity>,
     /// Whether it runs on GPUs, but not on a software adapter, on which it takes the better part of an hour.

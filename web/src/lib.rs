@@ -101,7 +101,7 @@ impl Viewer {
         self.page.picture();
     }
 
-    /// How the viewer is, as JSON.
+    /// State of the viewer, as JSON.
     pub fn status(&self) -> Result<String, JsError> {
         Ok(serde_json::to_string(&self.page.status())?)
     }
@@ -140,7 +140,7 @@ impl Viewer {
 pub struct Built {
     /// Output of `rockfall check` about it, as JSON.
     pub told: String,
-    /// Where its bodies start, for [`Viewer::show`]; none if something is wrong.
+    /// Start of its bodies, for [`Viewer::show`]; none if something is wrong.
     pub bodies: Option<Vec<f64>>,
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Spread;
 
-/// How pictures are to be drawn.
+/// Pictures to draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draw {
     /// Width and height, pixels.
@@ -45,7 +45,7 @@ mod run {
     use pollster::block_on;
 
     use super::{Draw, Drawing};
-    use crate::measure::bench::Spread;
+    use crate::internals::bench::Spread;
     use crate::model::error::Result;
     use crate::render::pace::{beside, frame_time};
     use crate::render::{Camera, Look, PICTURE, Pace, Renderer, target};
@@ -56,7 +56,7 @@ mod run {
     /// Pictures that are drawn before those that are timed: as long the pace takes to settle.
     const FIRST: usize = 15;
 
-    /// How long the others take. A development build measures nothing, and is only tried.
+    /// Length of the other repeats. A development build measures nothing, and is only tried.
     const LENGTH: Duration = match cfg!(debug_assertions) {
         true => Duration::from_millis(300),
         false => Duration::from_secs(5),

@@ -38,7 +38,7 @@ use crate::step::Pass;
 /// copy of it to go back to, and another one on its way to a device.
 const HOST_BYTES_PER_SPHERE: u64 = 2048;
 
-/// How long the timed steps of a repeat should take: long enough for their start and end not to
+/// Time that the timed steps of a repeat should take: long enough for their start and end not to
 /// matter.
 const REPEAT: Duration = Duration::from_secs(1);
 
@@ -51,10 +51,10 @@ const PROFILED_STEPS: u64 = 100;
 /// Time between two looks at the clock, about.
 const SLICE: Duration = Duration::from_millis(300);
 
-/// How long a first look at the speed takes.
+/// Time of a first look at the speed.
 const PROBE: Duration = Duration::from_millis(100);
 
-/// How to measure.
+/// Settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The engine.
@@ -70,18 +70,18 @@ pub struct Options {
     pub settle: Option<f64>,
     /// Whether to measure how fast the memory copies, and how near a step comes to that.
     pub roofline: bool,
-    /// How to draw pictures beside the steps, if that is to be measured; it takes the feature `render`.
+    /// Pictures to draw beside the steps, if that is to be measured; it takes the feature `render`.
     pub draw: Option<Draw>,
 }
 
-/// How far a benchmark of a scene has come.
+/// Progress of a benchmark of a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Name of the stage.
     pub stage: &'static str,
-    /// How much of that is done.
+    /// Part of that which is done.
     pub done: u64,
-    /// How much there is of it.
+    /// Amount of it in all.
     pub of: u64,
 }
 
@@ -108,7 +108,7 @@ pub struct LeftOut {
 pub struct Traffic {
     /// Dispatches in a step, those without threads too.
     pub dispatches_per_step: f64,
-    /// How often the host waits for the device in a step.
+    /// Waits of the host for the device in a step.
     pub waits_per_step: f64,
 }
 
@@ -142,7 +142,7 @@ pub struct Measurement {
     /// Mean time of each pass in some steps; `None` where the adapter has no
     /// timestamps. The time between passes is not counted, so they need not add up to a step.
     pub passes: Option<Vec<PassTime>>,
-    /// How near a step comes to what the memory can move; `None` if that was not asked for.
+    /// Bytes of a step beside what the memory can move; `None` if that was not asked for.
     pub roofline: Option<Roofline>,
     /// Dispatches and waits of the timed steps; `None` on the CPU.
     pub traffic: Option<Traffic>,
@@ -489,7 +489,7 @@ impl Work {
         ((rate * time.as_secs_f64() / self.spheres) as u64).max(1)
     }
 
-    /// Why it does not fit into the time left, if so, at `rate` sphere-steps per second.
+    /// Reason why it does not fit into the time left, if so, at `rate` sphere-steps per second.
     fn exceeds(&self, bench: &Bench, rate: f64) -> Option<String> {
         let step = self.spheres / rate;
         let repeat = self
@@ -511,7 +511,7 @@ impl Work {
         })
     }
 
-    /// Why it does not fit into so much host memory, if so.
+    /// Reason why it does not fit into so much host memory, if so.
     fn exceeds_memory(&self, available: Option<u64>) -> Option<String> {
         let needed = self.spheres as u64 * HOST_BYTES_PER_SPHERE;
         let available = available.filter(|&available| needed > available)?;
@@ -546,7 +546,7 @@ fn seconds(time: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::bench::BenchScene;
+    use crate::internals::bench::BenchScene;
 
     fn bench(limit: f64) -> Bench {
         Bench::new(Options {

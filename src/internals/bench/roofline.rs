@@ -4,7 +4,7 @@ use super::PassTime;
 use crate::state::layout::{Body, BodyBonds, BodyForce, BodyHeat, Bond, Sphere, SphereLoad};
 use crate::step::Pass;
 
-/// How near a step comes to the time in which the memory could move its bytes.
+/// Time of a step beside the time in which the memory could move its bytes.
 ///
 /// A pass must read what it needs and write what it makes; the fewest bytes for that are those of the
 /// [layouts](crate::state::layout), each buffer once: data of neighbours counts once for each sphere, as if
@@ -26,7 +26,7 @@ pub struct Roofline {
     pub passes: Vec<PassRoofline>,
 }
 
-/// How near a pass comes to the limit.
+/// Time of a pass beside that limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PassRoofline {
     /// Name of the pass.
@@ -49,7 +49,7 @@ pub(super) struct Sizes {
     pub buckets: f64,
     /// Entries of the neighbour lists.
     pub entries: f64,
-    /// Those of them that touch.
+    /// Entries of the lists that touch.
     pub touching: f64,
     /// Spheres whose contacts are looked for: of those with an empty list, nothing is read where nobody sleeps and steps
     /// follow each other without a pose.

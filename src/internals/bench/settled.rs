@@ -9,7 +9,7 @@ use crate::state::layout::SphereLoad;
 /// The most energy of a pile at rest; see [`Settled::energy_fraction`].
 const AT_REST: f64 = 0.01;
 
-/// How far a scene has come to rest before it is timed.
+/// State of rest of a scene before it is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Settled {
     /// Steps that it took to settle.

@@ -49,7 +49,7 @@ const MOST_EXACT: u64 = 5_000_000;
 /// Steps between two calls of the progress function.
 const STRIDE: u64 = 16;
 
-/// How the engines compare on a model.
+/// Comparison of the engines on a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Name of the scene.
@@ -74,7 +74,7 @@ pub struct Comparison {
     pub moments: Vec<Moment>,
 }
 
-/// How far the engines are from the reference in double precision, as long as trajectories in position are held to their
+/// Differences of the engines from the reference in double precision, as long as trajectories in position are held to their
 /// tolerance: the largest difference in position, of all bodies but one in a hundred, as a fraction of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Nearer {
@@ -95,7 +95,7 @@ pub struct PassComparison {
     pub step: u64,
     /// Name of the pass.
     pub pass: &'static str,
-    /// How far the engines are apart.
+    /// Differences between the engines.
     #[serde(flatten)]
     pub difference: Difference,
 }
@@ -107,13 +107,13 @@ pub struct Moment {
     pub step: u64,
     /// Simulated time, s.
     pub time: f64,
-    /// How far the bodies are apart.
+    /// Differences between the bodies.
     pub trajectories: Vec<Divergence>,
     /// Statistics that can be compared beyond chaos.
     pub statistics: Vec<Statistic>,
 }
 
-/// How far the bodies of two runs are apart in one quantity.
+/// Difference between the bodies of two runs in one quantity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Divergence {
     /// The GPU against the CPU, all bodies but one in a hundred.
@@ -134,7 +134,7 @@ pub struct Statistic {
     pub cpu: f64,
     /// The GPU's value.
     pub gpu: f64,
-    /// How far they are apart: kinetic energies as a fraction of the largest so far, mean heights
+    /// Difference: kinetic energies as a fraction of the largest so far, mean heights
     /// as a fraction of a cell.
     #[serde(flatten)]
     pub difference: Difference,

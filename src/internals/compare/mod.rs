@@ -262,7 +262,7 @@ pub fn differences(pass: Pass, a: &State, b: &State) -> Vec<Difference> {
     }
 }
 
-/// How far the forces and torques on bodies, besides those of contacts, are apart.
+/// Differences between the forces and torques on bodies, besides those of contacts.
 fn sums_on_bodies(a: &State, b: &State) -> [Difference; 2] {
     let pairs = || a.body_forces.iter().zip(&b.body_forces);
     [
@@ -279,7 +279,7 @@ fn sums_on_bodies(a: &State, b: &State) -> [Difference; 2] {
     ]
 }
 
-/// How far the bodies of two states are apart in one quantity.
+/// Difference between the bodies of two states in one quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
     /// Name of the quantity that is compared.

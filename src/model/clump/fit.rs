@@ -26,7 +26,7 @@ use crate::model::wall::solid::Solid;
 pub enum Fit {
     /// At most this number of spheres, with the smallest gap.
     Count(usize),
-    /// As many spheres as it takes to leave no larger gap than this, m.
+    /// Largest gap to leave, m, with as many spheres as it takes.
     Tolerance(f64),
 }
 

@@ -57,7 +57,7 @@ pub enum Wanted {
     Mass(f64),
     /// Volume of all bodies over the room in the region; it is met as nearly as whole bodies allow.
     SolidFraction(f64),
-    /// As many bodies as fit; only with [`Placement::Packed`].
+    /// All bodies that fit; only with [`Placement::Packed`].
     All,
 }
 

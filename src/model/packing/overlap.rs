@@ -14,7 +14,7 @@ use crate::model::wall::Probe;
 use crate::model::{Domain, ModelBody};
 
 pub use grid::{GridSphere, SphereGrid};
-pub use relax::{RELAX_SWEEPS, RELAX_TOLERANCE, RelaxReport, Unrelaxed, relax};
+pub use relax::{RELAX_SWEEPS, RELAX_TOLERANCE, relax};
 
 /// Largest number of spheres that one sphere is paired with.
 ///

@@ -1,22 +1,17 @@
 //! Walls: surfaces that bodies touch and that are no bodies.
 //!
 //! A [`Wall`] has a [`Shape`] in its own frame and a [`Pose`] that puts it into the world; kinematic and dynamic walls move. For
-//! the engines a wall consists of [facets](mod@facet), which are convex or smooth, in a [tree](mod@tree) of boxes.
+//! the engines a wall consists of facets, which are convex or smooth, in a tree of boxes.
 
-#[doc(hidden)]
-pub mod distance;
-#[doc(hidden)]
-pub mod dynamic;
-#[doc(hidden)]
-pub mod facet;
-#[doc(hidden)]
-pub mod mesh;
+pub(crate) mod distance;
+pub(crate) mod dynamic;
+pub(crate) mod facet;
+pub(crate) mod mesh;
 pub mod motion;
 mod probe;
 pub(crate) mod solid;
 mod surface;
-#[doc(hidden)]
-pub mod tree;
+pub(crate) mod tree;
 mod wear;
 
 use std::sync::Arc;

@@ -52,7 +52,7 @@ impl<'a> Names<'a> {
 pub(super) struct Check {
     pub(super) problems: Vec<Problem>,
     pub(super) warnings: Vec<String>,
-    /// Where the file gives a quantity, and which of [`QUANTITIES`] it is.
+    /// Paths at which the file gives a quantity, and which of [`QUANTITIES`] it is.
     pub(super) given: Vec<(String, usize)>,
     pub(super) notes: Vec<String>,
 }

@@ -127,7 +127,7 @@ pub(super) struct Shapes {
     pub clumps: Vec<Option<Clump>>,
     drafts: Vec<Option<Draft>>,
     densities: Vec<f64>,
-    /// Where the shapes of another material are.
+    /// Indices of the shapes of another material, by shape and material.
     variants: HashMap<(usize, usize), usize>,
 }
 
@@ -427,7 +427,7 @@ impl Check {
         Some(clump)
     }
 
-    /// Of which kind a shape is.
+    /// Returns the kind of a shape.
     fn kind(&mut self, path: &str, shape: &format::Shape) -> Option<Kind> {
         let given = [
             shape.sphere.is_some(),

@@ -9,7 +9,8 @@ use crate::model::deform::{Deform, Drive, Shear};
 const FASTEST: f64 = 1.0;
 
 impl Check {
-    /// How the box deforms at the start, beside what has no place in one that deforms in any stage.
+    /// Returns the deformation of the box at the start, and reports what has no place in a box that deforms in any
+    /// stage.
     pub(super) fn deforms(&mut self, file: &SceneFile, bodies: &[ModelBody]) -> Deform {
         let stages = file.stages.iter().enumerate();
         let staged = stages.filter(|(_, stage)| stage.deform.is_some());
@@ -37,7 +38,7 @@ impl Check {
         own
     }
 
-    /// How the box deforms, as what stands at `path` says.
+    /// Returns the deformation of the box that is given at `path`.
     pub(super) fn deform(&mut self, path: &str, deform: &format::Deform) -> Deform {
         let mut sides = [None; 3];
         for ((own, side), axis) in sides.iter_mut().zip(deform.sides()).zip(["x", "y", "z"]) {

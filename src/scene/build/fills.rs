@@ -204,7 +204,7 @@ impl Check {
         mix.collect()
     }
 
-    /// How the bodies of a fill or an inlet are turned.
+    /// Returns the orientation of the bodies of a fill or an inlet.
     pub(super) fn turned(
         &mut self,
         path: &str,

@@ -376,7 +376,7 @@ impl Check {
         }
     }
 
-    /// When bodies sleep; `radius` is the smallest, m.
+    /// Returns the conditions under which bodies sleep; `radius` is the smallest, m.
     pub(super) fn sleep(&mut self, file: &SceneFile, radius: f64) -> Option<Sleep> {
         let sleep = file.sleep.as_ref()?;
         let gravity = vector(&file.gravity).length();

@@ -214,7 +214,7 @@ fn row(
     }
 }
 
-/// Where the numbers of a body are in a row.
+/// Places of the numbers of a body in a row.
 struct Bodies<'a> {
     from: &'a BodiesFile,
     scene: &'a mut SceneFile,
@@ -223,7 +223,7 @@ struct Bodies<'a> {
     velocity: Option<[usize; 3]>,
     spin: Option<[usize; 3]>,
     orientation: Option<[usize; 4]>,
-    /// Of the radius, and what makes it one of the number there.
+    /// Place of the radius, and the factor that makes it one of the number there.
     radius: Option<(usize, f64)>,
     kind: Option<usize>,
     temperature: Option<usize>,

@@ -385,7 +385,7 @@ impl Check {
     }
 }
 
-/// Why a file cannot be read.
+/// Says why a file cannot be read.
 fn unreadable(error: io::Error) -> String {
     match error.kind() {
         io::ErrorKind::IsADirectory => "a directory".into(),

@@ -12,7 +12,7 @@ use super::usage::used_shapes;
 
 /// Fields beyond friction and dashpot that both materials and pairs may have.
 struct Resistances<'a> {
-    /// Those of [`COEFFICIENTS`].
+    /// Values of [`COEFFICIENTS`].
     coefficients: [Option<f64>; COEFFICIENTS.len()],
     rolling: Option<Rolling>,
     cohesion: Option<&'a format::Cohesion>,

@@ -11,7 +11,7 @@ use crate::model::wall::Probe;
 
 /// Bodies and walls that come from another run: overlaps among them do no harm.
 pub(super) struct Kept<'a> {
-    /// How many of the bodies, the first of all.
+    /// Number of these bodies, the first of all.
     pub bodies: usize,
     /// Which of the walls.
     pub walls: &'a [bool],

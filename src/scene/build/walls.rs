@@ -36,7 +36,7 @@ const KINDS: [&str; 10] = [
     "signed_distance",
 ];
 
-/// How many times as large as the largest sphere, or as small, a mesh is not without a doubt.
+/// Ratio of the size of a mesh to that of the largest sphere, or the inverse, beyond which its unit is in doubt.
 const EXTREME: f64 = 1000.0;
 
 impl Check {
@@ -176,7 +176,7 @@ impl Check {
         Some(wall)
     }
 
-    /// How bodies wear a wall, if they do.
+    /// Returns the wear of a wall by bodies, if they wear it.
     fn wear(&mut self, path: &str, wall: &format::Wall) -> Option<Wear> {
         let wear = wall.wear.as_ref()?;
         let path = format!("{path}.wear");
@@ -535,7 +535,7 @@ impl Check {
         }
     }
 
-    /// How a wall of a shape, turned, moves under load, if it does.
+    /// Returns the motion of a wall of a shape, turned, under load, if it has any.
     fn dynamic(
         &mut self,
         path: &str,

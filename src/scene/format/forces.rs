@@ -50,9 +50,9 @@ impl Drag {
 pub struct Spring {
     /// Name. Default: "spring 0" and so on.
     pub name: Option<String>,
-    /// Where it starts.
+    /// First end of the spring.
     pub from: End,
-    /// Where it ends. One of the two is at a body.
+    /// Second end of the spring. One of the two is at a body.
     pub to: End,
     /// Stiffness k, N/m.
     #[schemars(range(min = 0))]
@@ -118,7 +118,7 @@ pub struct Force {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Axes", rename_all = "kebab-case")]
 pub enum Axes {
-    /// Those of the world.
+    /// Axes of the world.
     #[default]
     World,
     /// The own axes of the body's shape: the force turns with it.

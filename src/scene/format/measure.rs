@@ -13,7 +13,7 @@ use super::{Interval, List, Region, Vector};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "Measure", deny_unknown_fields)]
 pub struct Measure {
-    /// How often. Default: a hundredth of the duration.
+    /// Interval between measurements. Default: a hundredth of the duration.
     pub every: Option<Interval>,
     /// Mixing, by Lacey's index. Default: it is not measured.
     pub mixing: Option<Mixing>,
@@ -83,8 +83,8 @@ pub struct Fields {
     /// Width of the Gaussian, m: at least the longest side of a cell.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub width: f64,
-    /// How often they are written, each time averaged over the measurements since the last time. A run that resumes from a checkpoint
-    /// starts a new average there. Default: a tenth of the duration.
+    /// Interval between files, each an average over the measurements since the one before. A run that resumes from a
+    /// checkpoint starts a new average there. Default: a tenth of the duration.
     pub every: Option<Interval>,
 }
 

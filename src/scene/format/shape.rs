@@ -157,7 +157,7 @@ pub struct FittedMesh {
 pub struct Part {
     /// Name of a shape, which does not consist of this one.
     pub shape: String,
-    /// Where the part's own origin is in the axes of the whole, m. Default: 0, 0, 0.
+    /// Position of the part's own origin in the axes of the whole, m. Default: 0, 0, 0.
     #[serde(default = "origin")]
     pub position: Vector,
     /// Quaternion x, y, z, w that turns the part's own axes into those of the whole; it is normalised.

@@ -8,7 +8,7 @@ use super::super::strict::{given, keywords, objects};
 use super::{List, Vector};
 use crate::model::view::{ColourBy, ColourMap, Ground, Lines};
 
-/// How pictures and the window show the scene, unless the arguments of a command say otherwise.
+/// View of the scene in pictures and the window, unless the arguments of a command say otherwise.
 #[apply(Option => #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(remote = "View", deny_unknown_fields)]

@@ -57,7 +57,7 @@ pub struct Wall {
     /// With the normal model "hertz", whether it is rigid: only the elastic constants of the sphere count. Either all walls
     /// of a material are rigid, or none. Default: false, but true where the material has no `young_modulus`.
     pub rigid: Option<bool>,
-    /// Where the wall's own origin is, m. Default: 0, 0, 0.
+    /// Position of the wall's own origin, m. Default: 0, 0, 0.
     #[serde(default = "origin")]
     pub position: Vector,
     /// Quaternion x, y, z, w that turns the wall's own axes into the world; it is normalised.
@@ -268,10 +268,10 @@ pub struct Motion {
     /// Poses to pass through, with uniform motion from one to the next; the wall rests before the first and after the last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<Key>,
-    /// When velocity, rotation and vibrations start, s. Default: 0.
+    /// Time at which velocity, rotation and vibrations start, s. Default: 0.
     #[schemars(range(min = 0))]
     pub start: Option<f64>,
-    /// When they end, s. Default: never.
+    /// Time at which velocity, rotation and vibrations end, s. Default: never.
     #[schemars(range(min = 0))]
     pub end: Option<f64>,
 }
@@ -330,10 +330,10 @@ pub struct Servo {
     /// Speed where nothing resists, m/s; the slower, the steadier the force.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub max_speed: f64,
-    /// When it starts to press, s; the wall stands still before. Default: 0.
+    /// Time at which it starts to press, s; the wall stands still before. Default: 0.
     #[schemars(range(min = 0))]
     pub start: Option<f64>,
-    /// When it ends, s; the wall stands still from then on. Default: never.
+    /// Time at which it ends, s; the wall stands still from then on. Default: never.
     #[schemars(range(min = 0))]
     pub end: Option<f64>,
 }
@@ -407,7 +407,7 @@ pub struct Key {
     /// Time, s; later than that of the key before.
     #[schemars(range(min = 0))]
     pub time: f64,
-    /// Where the wall's own origin is, m.
+    /// Position of the wall's own origin, m.
     pub position: Option<Vector>,
     /// Quaternion x, y, z, w that turns the wall's own axes into the world; it is normalised.
     pub orientation: Option<List<f64, 4>>,

@@ -36,8 +36,8 @@ const OTHER_COST: f64 = 0.1;
 /// too.
 const WEIGHT: f64 = 64.0;
 
-/// How much of the pace of a rank is that since the lists were built last, and how far it may be off the mean: times vary from one
-/// to the next without a reason.
+/// Weight, in the pace of a rank, of that since the lists were built last, and the largest factor by which it may be
+/// off the mean: times vary from one to the next without a reason.
 const NEW_PACE: f64 = 0.25;
 const MOST_PACE: f64 = 4.0;
 
@@ -65,7 +65,7 @@ pub(super) struct Edges {
     pub entries: Vec<Entry>,
     /// Number of kinds of bodies; those of ghosts come after them, in the same order.
     kinds: u32,
-    /// How far from its centre a body of each kind may touch others, m.
+    /// Distance from the centre of a body of each kind up to which it may touch others, m.
     reaches: Vec<f64>,
     /// Springs and applied forces of the whole scene.
     pub actions: Vec<Action>,
@@ -266,14 +266,14 @@ impl Edges {
         state.set_bonds(local.collect());
     }
 
-    /// Where a body is.
+    /// Returns the place of a body.
     fn place(body: &Body) -> Place {
         std::array::from_fn(|axis| {
             (i64::from(body.cell[axis]) << 32) | i64::from(body.offset[axis])
         })
     }
 
-    /// Where some bodies are, and what a step of them costs.
+    /// Returns the places of some bodies, and the cost of a step of each.
     fn places_and_costs<'a>(
         state: &State,
         bodies: impl Iterator<Item = &'a Body>,
@@ -869,7 +869,7 @@ fn pace(before: f64, own: [i64; 2], all: [i64; 2]) -> f64 {
     now.clamp(1.0 / MOST_PACE, MOST_PACE)
 }
 
-/// Where the part has what a body carries.
+/// Place where the part has what a body carries.
 #[derive(Clone, Copy)]
 enum Source {
     /// At this place of before.
@@ -941,7 +941,7 @@ impl Bounds {
         }
     }
 
-    /// How far a place is from it; in a periodic box, from the nearest of its images.
+    /// Returns the distance of a place from it; in a periodic box, from the nearest of its images.
     fn distance(&self, place: DVec3, period: DVec3) -> f64 {
         let one = |place: DVec3| (self.min - place).max(place - self.max).max(DVec3::ZERO);
         let mut nearest = one(place);
@@ -952,7 +952,7 @@ impl Bounds {
     }
 }
 
-/// Where a body is, from cell 0 on, m.
+/// Returns the position of a body, from cell 0 on, m.
 fn position(state: &State, body: &Body) -> DVec3 {
     let cells = body.cell.as_dvec3() + body.offset.as_dvec3() * f64::from(FRACTION);
     cells * state.params.cell_size.as_dvec3()

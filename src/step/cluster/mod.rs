@@ -57,7 +57,7 @@ use crate::state::{Field, State};
 use crate::step::clock::Clock;
 use crate::step::{Canceller, ClusterCost, Engine, PassTimes, SharedFile};
 
-/// Steps a scene with others; what rank 0 has, see [the module](self).
+/// The engine of rank 0, which steps a scene together with the other ranks.
 pub struct ClusterEngine {
     ranks: Arc<dyn Ranks>,
     part: Part,

@@ -423,7 +423,7 @@ impl Part {
         own.flat_map(|(index, _)| self.state.spheres_of(&self.state.bodies[index]))
     }
 
-    /// Where the lists of the own spheres start among those of the whole scene, which has so many spheres.
+    /// Returns the starts of the lists of the own spheres among those of the whole scene, which has so many spheres.
     fn whole_starts(&self, own: &[(usize, Entry)], spheres: usize) -> Vec<u32> {
         let ranks = &self.edges.post.ranks;
         // Each rank adds up the lists of spheres that follow each other.

@@ -14,10 +14,10 @@ pub trait Ranks: Send + Sync {
     /// Number of this one, from 0.
     fn rank(&self) -> usize;
 
-    /// How many there are.
+    /// Returns the number of ranks.
     fn count(&self) -> usize;
 
-    /// How many of them share the machine of this one.
+    /// Returns the number of ranks that share the machine of this one.
     fn on_this_machine(&self) -> usize {
         1
     }

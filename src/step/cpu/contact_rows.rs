@@ -23,7 +23,7 @@ use crate::step::geometry::RelativeMotion;
 pub(super) struct Effect(pub [[f32; 4]; 2]);
 
 impl Effect {
-    /// Of each lane.
+    /// Returns the effect of each lane.
     #[inline(always)]
     fn of([forces, torques]: &[Soa4<WIDTH>; 2]) -> [Effect; WIDTH] {
         cast(both(forces, torques))
@@ -48,7 +48,7 @@ pub(super) struct SumRing {
 }
 
 impl SumRing {
-    /// That of a sphere, from its place in the subdomain.
+    /// Returns the place of a sphere in the ring, from that in the subdomain.
     #[inline(always)]
     pub fn place(&self, place: usize) -> usize {
         place & (self.effects.len() - 1)

@@ -42,7 +42,7 @@ pub(in crate::step) struct Decomposition {
     folded: bool,
     /// Whether the rows have the current contact histories, and the state those of an earlier step.
     has_histories: bool,
-    /// Where the contact histories of the state end that may not be zero, in entries.
+    /// End of the contact histories of the state that may not be zero, in entries.
     written: usize,
 }
 

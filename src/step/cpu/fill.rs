@@ -23,7 +23,7 @@ const CHUNK: usize = 1024;
 pub(super) struct FillScratch {
     pairs: Vec<Listed>,
     owners: Vec<RowOwner>,
-    /// Where each of the pairs went, among those of the chunk.
+    /// Slot of each of the pairs, among those of the chunk.
     slot_of: Vec<u32>,
 }
 

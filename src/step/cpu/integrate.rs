@@ -102,7 +102,7 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    /// Of no body as yet.
+    /// Makes the value for no body as yet.
     fn new(step: &Step) -> Moved {
         Moved {
             runaway: 0,
@@ -166,7 +166,7 @@ pub(super) struct Step {
     step: u32,
     /// The bits of [`Body::still`] that count contacts; none but with the law [`IMPULSE`].
     shares: u32,
-    /// Where rounding starts to go up.
+    /// Fraction from which rounding goes up.
     dither: f32,
 }
 
@@ -192,7 +192,7 @@ pub(super) struct Bodies<'a> {
     /// Loads on spheres, from [`Bodies::first_sphere`] on.
     pub loads: &'a [SphereLoad],
     pub first_sphere: usize,
-    /// Of each, or of none.
+    /// Forces on each body, or none at all.
     pub forces: &'a [BodyForce],
 }
 
@@ -295,7 +295,7 @@ pub(super) fn integrate_balls(
     moved
 }
 
-/// Of bodies that may sleep, those that have to be moved.
+/// Bodies that have to be moved, of those that may sleep.
 #[derive(Default)]
 struct Awake {
     places: Vec<usize>,
@@ -480,7 +480,7 @@ struct BodyLanes<const COUNT: usize> {
     properties: [Soa4<COUNT>; 3],
     /// The kinds of which these are, and whether all of them have three equal moments.
     kinds: Option<([u32; COUNT], bool)>,
-    /// Those of [`BodyForce`], added to the others.
+    /// Force, torque and acceleration of [`BodyForce`], added to the others.
     forces: [Soa4<COUNT>; 3],
     /// 1 where a body moves too far to be followed.
     lost: [u32; COUNT],

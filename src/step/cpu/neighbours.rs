@@ -174,7 +174,7 @@ struct Grid<'a> {
     places: &'a SortedSpheres,
 }
 
-/// Where the spheres are, in the order of [`State::sorted`], value by value; with [`LANES`] more at the end.
+/// Positions of the spheres, in the order of [`State::sorted`], value by value; with [`LANES`] more at the end.
 #[derive(Debug, Default)]
 struct SortedSpheres {
     offsets: [Vec<f32>; 3],
@@ -464,7 +464,7 @@ fn find_among_all<const PERIODIC: bool>(
     found
 }
 
-/// Of the places from `first` on whose bits are set, those of spheres that a sphere meets.
+/// Returns those of `bits`, which stand for the places from `first` on, whose spheres a sphere meets.
 fn met(grid: &Grid, sphere: &Sphere, first: usize, bits: u32) -> u32 {
     let is_met = |lane: &usize| {
         let other = grid.places.indices[first + lane] as usize;
@@ -473,7 +473,7 @@ fn met(grid: &Grid, sphere: &Sphere, first: usize, bits: u32) -> u32 {
     (0..LANES).filter(is_met).map(|lane| 1 << lane).sum()
 }
 
-/// As many of the lowest bits as there are lanes left.
+/// Returns as many of the lowest bits as there are lanes left.
 #[inline(always)]
 fn bits_below(count: usize) -> u32 {
     (1 << count.min(LANES)) - 1

@@ -18,8 +18,8 @@ pub(super) struct Retired {
     pub columns: usize,
     /// See [`Subdomain::histories`](super::subdomain::Subdomain::histories).
     pub histories: Vec<[f32; WIDTH]>,
-    /// Of each sphere, where the first pair is that it owns, but for those of `before`: row by row, lane by lane. The next
-    /// ones are in the next rows.
+    /// Slot of the first pair that each sphere owns, except those of `before`: row by row, lane by lane. The next ones
+    /// are in the next rows.
     pub slots: Vec<u32>,
     /// Histories of its pairs with spheres of lower index than any of the subdomain, with the place of the sphere; in the order
     /// of these.
@@ -28,7 +28,7 @@ pub(super) struct Retired {
     pub facet_histories: Vec<Vec4>,
 }
 
-/// Where contact histories lie.
+/// Keeper of contact histories.
 #[derive(Clone, Copy)]
 pub(super) enum Keeper<'a> {
     /// In the state, with so many elements for each entry of the lists.
@@ -44,7 +44,7 @@ pub(super) struct Histories<'a> {
     pub keeper: Keeper<'a>,
 }
 
-/// Where the history of a contact of two spheres lies.
+/// Place of the history of a contact of two spheres.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     /// Nowhere: it is zero.
@@ -55,7 +55,7 @@ pub(super) enum Place {
     Row {
         subdomain: u32,
         slot: u32,
-        /// As the other sphere has it.
+        /// Whether it is as the other sphere has it.
         reversed: bool,
     },
 }
@@ -75,7 +75,7 @@ pub(super) struct SphereHistories<'a> {
 }
 
 impl<'a> Histories<'a> {
-    /// Those of a sphere.
+    /// Returns the histories of a sphere.
     #[inline(always)]
     pub fn of(self, sphere: usize) -> SphereHistories<'a> {
         let Range { start, end } = self.lists.of_sphere(sphere);
@@ -138,7 +138,7 @@ impl<'a> SphereHistories<'a> {
         (neighbours.get(self.at) == Some(&neighbour)).then_some(self.at)
     }
 
-    /// Where the history of the contact with another sphere lies.
+    /// Finds the place of the history of the contact with another sphere.
     #[inline(always)]
     pub fn find(&mut self, other: u32) -> Place {
         let Some(entry) = self.entry(other) else {

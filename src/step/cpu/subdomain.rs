@@ -111,7 +111,7 @@ pub(super) struct NeighbourLists<'a> {
 }
 
 impl<'a> NeighbourLists<'a> {
-    /// Those of a state.
+    /// Returns the lists of a state.
     pub fn of(state: &'a State) -> NeighbourLists<'a> {
         NeighbourLists {
             starts: &state.neighbour_starts,
@@ -125,7 +125,7 @@ impl<'a> NeighbourLists<'a> {
         self.starts[sphere] as usize..self.starts[sphere + 1] as usize
     }
 
-    /// Of those, the ones with spheres of lower index than `sphere`.
+    /// Returns those of `entries` with spheres of lower index than `sphere`.
     #[inline(always)]
     pub fn below(&self, entries: Range<usize>, sphere: usize) -> Range<usize> {
         let below = |other: &&u32| (**other as usize) < sphere;

@@ -44,7 +44,7 @@ struct WallCandidate {
     sphere: u32,
     /// Place of the facet in the subdomain.
     facet: u32,
-    /// How the sphere lies to the facet; means nothing if that is a plane.
+    /// Position of the sphere relative to the facet; means nothing if that is a plane.
     closest: Closest,
 }
 

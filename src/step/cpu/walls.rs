@@ -275,7 +275,7 @@ struct EndedContacts {
 }
 
 impl EndedContacts {
-    /// As many contacts as a sphere has with one wall, and more.
+    /// Number of contacts to hold: as many as a sphere has with one wall, and more.
     const MOST: usize = 4;
 
     fn gather(&mut self, run: &WallRun, histories: &mut [Vec4], size: usize) {

@@ -34,7 +34,7 @@ pub(super) struct Buffers {
     pub kinematic_walls: KinematicWalls,
 }
 
-/// How large to make buffers.
+/// Room to make in buffers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Room {
     /// For what there is.
@@ -53,8 +53,8 @@ fn home(field: Field) -> Field {
     }
 }
 
-/// Where a field starts in its buffer, bytes, if there is room for `starts` bytes of starts of neighbour lists. Between these and
-/// the entries there is as much for the spheres that are near walls: see `shaders/shared/lists.wgsl`.
+/// Returns the start of a field in its buffer, bytes, if there is room for `starts` bytes of starts of neighbour lists.
+/// Between these and the entries there is as much for the spheres that are near walls: see `shaders/shared/lists.wgsl`.
 fn offset(starts: u64, field: Field) -> u64 {
     match field {
         Field::Neighbours => 2 * starts,
@@ -141,7 +141,7 @@ impl Buffers {
         &self.fields[&home(field)]
     }
 
-    /// Where a field starts in its buffer, bytes.
+    /// Returns the start of a field in its buffer, bytes.
     pub fn offset(&self, field: Field) -> u64 {
         offset(self.kept_starts.size(), field)
     }

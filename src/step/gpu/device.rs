@@ -25,7 +25,7 @@ pub struct Context {
 /// Traffic between host and device.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// How often the host has waited for the device.
+    /// Number of times that the host has waited for the device.
     pub waits: AtomicU64,
     /// Bytes from the host to the device.
     pub uploaded: AtomicU64,
@@ -34,17 +34,17 @@ pub(super) struct Counts {
 }
 
 impl Context {
-    /// How often the host has waited for the device through this context and its clones.
+    /// Returns the number of times that the host has waited for the device through this context and its clones.
     pub fn waits(&self) -> u64 {
         self.counts.waits.load(Ordering::Relaxed)
     }
 
-    /// How many bytes have gone to the device in the same way.
+    /// Returns the number of bytes that have gone to the device through this context and its clones.
     pub fn uploaded(&self) -> u64 {
         self.counts.uploaded.load(Ordering::Relaxed)
     }
 
-    /// How many bytes have come from the device in the same way.
+    /// Returns the number of bytes that have come from the device through this context and its clones.
     pub fn downloaded(&self) -> u64 {
         self.counts.downloaded.load(Ordering::Relaxed)
     }

@@ -22,8 +22,8 @@ pub struct EntryPoint {
 }
 
 impl EntryPoint {
-    /// Those of the steps of a scene with these parameters, each of them once: for steps that may build the neighbour
-    /// lists, and `pose` for those that may not, too.
+    /// Returns the entry points of the steps of a scene with these parameters, each of them once: for steps that may
+    /// build the neighbour lists, and `pose` for those that may not, too.
     ///
     /// # Errors
     /// If a shader does not compile.

@@ -10,7 +10,7 @@ use crate::state::SLICES;
 use crate::state::layout::{Params, SCAN_BLOCK};
 use crate::step::Pass;
 
-/// How many threads a kernel wants.
+/// Number of threads that a kernel wants.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Threads {
     /// One for each sphere.
@@ -90,7 +90,7 @@ pub(super) enum Object {
     Buckets,
     /// The neighbour lists.
     Lists,
-    /// Those of a slice.
+    /// Neighbour lists of a slice.
     Slice(u32),
 }
 

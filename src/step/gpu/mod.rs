@@ -75,12 +75,12 @@ pub struct GpuEngine {
     staging: Vec<wgpu::Buffer>,
     /// The `stats` of the device, if the host knows them.
     known: Option<Stats>,
-    /// How many submissions of steps there were.
+    /// Number of submissions of steps.
     submissions: u64,
-    /// How many dispatches they had.
+    /// Number of dispatches of these submissions.
     dispatches: u64,
     steps_per_submission: u64,
-    /// How many steps the neighbour lists hold.
+    /// Number of steps for which the neighbour lists hold.
     steps_per_list: f32,
     canceller: Canceller,
 }
@@ -95,14 +95,14 @@ struct Flight {
     arrival: Arrival,
 }
 
-/// How far a call of [`GpuEngine::step`] has come, as the host knows it.
+/// Progress of a call of [`GpuEngine::step`], as the host knows it.
 struct Course {
     /// Number of the next step.
     next: u64,
     /// Number of the first one that is not wanted.
     end: u64,
     stats: Stats,
-    /// When the host learned that.
+    /// Time at which the host learned of this progress.
     seen: Instant,
 }
 
@@ -187,27 +187,27 @@ impl GpuEngine {
         self.buffers.size()
     }
 
-    /// How often the host has waited for the device since the engine was made.
+    /// Returns the number of times that the host has waited for the device since the engine was made.
     pub fn waits(&self) -> u64 {
         self.context.waits()
     }
 
-    /// How many bytes have gone from the host to the device since then.
+    /// Returns the number of bytes that have gone from the host to the device since the engine was made.
     pub fn uploaded(&self) -> u64 {
         self.context.uploaded()
     }
 
-    /// How many bytes have come from the device to the host since then.
+    /// Returns the number of bytes that have come from the device to the host since the engine was made.
     pub fn downloaded(&self) -> u64 {
         self.context.downloaded()
     }
 
-    /// How many submissions of steps there were since then.
+    /// Returns the number of submissions of steps since the engine was made.
     pub fn submissions(&self) -> u64 {
         self.submissions
     }
 
-    /// How many dispatches these had, those without threads too.
+    /// Returns the number of dispatches of these submissions, those without threads too.
     pub fn dispatches(&self) -> u64 {
         self.dispatches
     }
@@ -666,7 +666,7 @@ impl Timer {
 }
 
 impl Context {
-    /// How fast the device copies: bytes read and written in a second, between two buffers of `size`
+    /// Measures how fast the device copies: bytes read and written in a second, between two buffers of `size`
     /// bytes or as many as the device allows; the fastest of `repeats` submissions of many copies.
     pub(crate) fn copy_speed(&self, size: u64, repeats: usize) -> Result<f64> {
         /// Copies in a submission, so that its start and end do not matter.

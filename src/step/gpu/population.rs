@@ -142,7 +142,7 @@ impl GpuEngine {
     }
 }
 
-/// Where the elements of some bodies lie in a field, bytes; nowhere if it has none.
+/// Returns the place of the elements of some bodies in a field, bytes; empty if it has none.
 fn element_bytes(state: &State, field: Field, bodies: Range<usize>) -> Range<usize> {
     let size = state.bytes(field).len() / state.bodies.len().max(1);
     bodies.start * size..bodies.end * size

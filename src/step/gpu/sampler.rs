@@ -21,9 +21,9 @@ pub(super) struct Sampler {
     /// The bodies and their spheres, as elements of their buffers: each run is one copy.
     bodies: Vec<Range<u32>>,
     spheres: Vec<Range<u32>>,
-    /// Of each body.
+    /// Members of each body.
     members: Vec<Vec<Member>>,
-    /// Of a sample, bytes.
+    /// Size of a sample, bytes.
     size: u64,
     /// Samples that a submission has room for.
     most: u64,
@@ -59,7 +59,8 @@ impl Sampler {
         self.most * self.size
     }
 
-    /// Of `steps` steps from `first` on, how many have room for their samples, and after which of them one is taken.
+    /// Returns how many of `steps` steps from `first` on have room for their samples, and after which of them one is
+    /// taken.
     pub fn plan(&self, first: u64, steps: u64) -> (u64, Vec<u64>) {
         let every = self.trace.every;
         let due = (first..first + steps).filter(|step| step.is_multiple_of(every));

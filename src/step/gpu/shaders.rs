@@ -10,7 +10,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 /// A file of shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shader {
-    /// That of a pass.
+    /// File of a pass.
     Pass(Pass),
     /// Takes bodies away between two steps.
     Remove,

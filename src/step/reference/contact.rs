@@ -96,7 +96,7 @@ pub struct Contact<R> {
     pub time_step: R,
 }
 
-/// How two surfaces touch during a step.
+/// Part of a step in which two surfaces touch, and how deep.
 #[derive(Clone, Copy, Debug)]
 pub struct Touch<R> {
     /// The part of the step in which they overlap, 0 to 1.
@@ -279,15 +279,15 @@ fn hooke_viscous<R: Real>(contact: &Contact<R>, pair: &Pair<R>) -> Response<R> {
         return Response::default();
     }
     let normal_force = normal_force_of(HOOKE_VISCOUS, contact, pair);
-    let slip = contact.relative_velocity + contact.normal * normal_force.approach;
-    let mut shear = slip * (pair.tangential_ratio * normal_force.impedance);
+    let tangential_velocity = contact.relative_velocity + contact.normal * normal_force.approach;
+    let mut shear = tangential_velocity * (pair.tangential_ratio * normal_force.impedance);
     let cap = pair.friction * normal_force.total.max(R::ZERO);
     let magnitude = shear.length();
     let slides = magnitude > cap;
     if slides {
         shear *= cap / magnitude;
     }
-    let lost = shear.dot(slip) * contact.time_step;
+    let lost = shear.dot(tangential_velocity) * contact.time_step;
     let [damping, friction] = if slides {
         [R::ZERO, lost]
     } else {
@@ -362,12 +362,12 @@ fn with_history<R: Real>(
         cap: coefficient * compression,
     };
 
-    let slip = contact.relative_velocity + normal * normal_force.approach;
+    let tangential_velocity = contact.relative_velocity + normal * normal_force.approach;
     let start = carried(history.tangential_displacement, normal, angle);
     let shear = slide(
         slider(pair.friction),
         start,
-        slip,
+        tangential_velocity,
         presence * contact.time_step,
         contact,
     );

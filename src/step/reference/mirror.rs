@@ -119,7 +119,7 @@ impl<T, M: Mirror<T> + Clone + Default> Mirror<Vec<T>> for Vec<M> {
     }
 }
 
-/// As [`Mirror::take`], of a slice.
+/// Variant of [`Mirror::take`] for a slice.
 pub trait TakeAll<T> {
     fn take_all(&mut self, values: &[T]);
 }

@@ -89,7 +89,7 @@ pub trait Real:
     fn rounded_part(part: Self::Part) -> u32;
     /// The part that a number from 0 to below 1 is.
     fn part(number: f64) -> Self::Part;
-    /// As [`Real::refined`].
+    /// Variant of [`Real::refined`] for a part.
     fn refined_part(rounded: u32, known: Self::Part) -> Self::Part;
 
     /// The component of a quaternion that a component of an orientation is.
@@ -98,9 +98,9 @@ pub trait Real:
     fn turned(turn: Self::Turn, change: Self, dither: Self) -> Self::Turn;
     /// The component as the other engines have it.
     fn rounded_turn(turn: Self::Turn) -> i32;
-    /// That of a component of a quaternion.
+    /// The component of an orientation that a component of a quaternion is.
     fn turn(number: f64) -> Self::Turn;
-    /// As [`Real::refined`].
+    /// Variant of [`Real::refined`] for a component of an orientation.
     fn refined_turn(rounded: i32, known: Self::Turn) -> Self::Turn;
 
     /// `self + term`, for a sum over many steps.

@@ -61,7 +61,7 @@ state! {
         nodes: Vec<Node<R>>,
         samples: Vec<R>,
         wall_temperatures: Vec<R>,
-        /// Of each entry of `neighbours`.
+        /// History of each entry of `neighbours`.
         history: Vec<History<R>>,
         /// The largest overlap so far is in `max_overlap_fraction`.
         stats: Stats,

@@ -12,7 +12,7 @@ use crate::state::layout::{
     BACK, BALL, BOTH_SIDES, FRONT, PLANE, RECTANGLE, REVOLVED, TORUS, TRIANGLE, WALL,
 };
 
-/// How a point lies to a facet.
+/// Position of a point relative to a facet.
 #[derive(Clone, Copy, Debug)]
 pub struct Closest<R> {
     /// m; negative behind a facet that has a front.
@@ -287,7 +287,7 @@ impl<R: Real> Run<'_, R> {
         &self.state.facets[(self.entries[at] & !WALL) as usize]
     }
 
-    /// How the sphere lies to the facet at `at`.
+    /// Returns the position of the sphere relative to the facet at `at`.
     pub fn closest(&self, at: usize) -> Closest<R> {
         let radius = self.sphere.radius;
         closest(self.facet(at), &self.state.samples, self.place, radius)

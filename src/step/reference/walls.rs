@@ -89,7 +89,7 @@ const INHERITED: f64 = 0.3;
 struct Orphans<R: Real>(Vec<(Vector<R>, History<R>)>);
 
 impl<R: Real> Orphans<R> {
-    /// As many contacts as a sphere has with one wall, and more.
+    /// Number of contacts to hold: as many as a sphere has with one wall, and more.
     const MOST: usize = 4;
 
     fn gather(run: &Run<R>, history: &mut [History<R>]) -> Orphans<R> {

@@ -26,7 +26,7 @@ pub struct Pipeline {
 pub struct Checks {
     /// Indices of arrays that are no buffers.
     pub indices: bool,
-    /// That each loop ends.
+    /// Check that each loop ends.
     pub loops: bool,
     /// Divisors that are 0.
     pub divisions: bool,
@@ -37,7 +37,7 @@ pub struct Checks {
     pub contraction: bool,
 }
 
-/// Who checks the indices of buffers.
+/// Checks of the indices of buffers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Buffers {
     /// The driver, by `robustBufferAccess2`: what wgpu asks of Vulkan where there is that.
@@ -48,7 +48,7 @@ pub enum Buffers {
 }
 
 impl Checks {
-    /// Those of the engine: all of wgpu's but that each loop ends.
+    /// Checks of the engine: all of wgpu's but that each loop ends.
     pub const OWN: Checks = Checks {
         indices: true,
         loops: false,

@@ -28,7 +28,7 @@ pub enum Peer {
     Box3d { threads: usize },
 }
 
-/// Where the programs are, and what they get.
+/// Paths of the programs, and what they get.
 pub struct Workplace {
     pub rockfall: PathBuf,
     pub lammps: PathBuf,
@@ -83,7 +83,7 @@ impl Peer {
         }
     }
 
-    /// Why the program cannot run here; `None` if it can.
+    /// Reason why the program cannot run here; `None` if it can.
     pub fn missing(&self, at: &Workplace) -> Option<String> {
         let (mut command, remedy) = match self {
             Peer::Rockfall { .. } => (with(&at.rockfall, &["--version"]), BUILD),

@@ -96,7 +96,7 @@ pub struct Pile {
     pub spin: Vec<[f64; 3]>,
 }
 
-/// How the spheres touch.
+/// Contact law of the spheres.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Law {

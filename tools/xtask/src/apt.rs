@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-/// How packages can be installed.
+/// Right to install packages.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Privilege {
     Root,

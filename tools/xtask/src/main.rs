@@ -6,9 +6,11 @@
 
 mod apt;
 mod book;
+mod container;
 mod display;
 mod dxc;
 mod features;
+mod interface;
 mod isa;
 mod mpi;
 mod npm;
@@ -25,6 +27,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 const HELP: &str = "\
@@ -35,6 +38,7 @@ Usage: cargo xtask test [--long | --web]
        cargo xtask book [--out DIR]
        cargo xtask wheel
        cargo xtask release --out DIR
+       cargo xtask container [--base IMAGE]
        cargo xtask package | semver | deny | oldest-rust
        cargo xtask web --out DIR
        cargo xtask isa [--write | --check] [--without CHECK] [--with CHECK]
@@ -67,6 +71,8 @@ Usage: cargo xtask test [--long | --web]
   wheel     Builds the wheel of the Python package for this platform, in target/wheels.
   release   Builds the files of a release in DIR: an archive of the program with its scenes, manual pages and
             completions, and on Debian and Ubuntu a package.
+  container Builds the image `rockfall` of a container from that package, with podman or docker, and runs it. It
+            starts from IMAGE, or else from the image of the system that runs this.
   package   Builds the packages for crates.io from their own files alone, and runs the library's tests there.
   semver    Compares the library's interface with that of the last release.
   deny      Checks the dependencies against deny.toml: licences, sources, known vulnerabilities.
@@ -91,7 +97,7 @@ adapter, set ROCKFALL_TEST_ADAPTER to a part of its name:
 Exit code: 0 if everything passes, 1 if a check fails, 2 if the arguments are wrong.
 ";
 
-const TASKS: &str = "`test`, `python`, `book`, `wheel`, `release`, `package`, `semver`, `deny`, `oldest-rust`, `web`, `isa`, \
+const TASKS: &str = "`test`, `python`, `book`, `wheel`, `release`, `container`, `package`, `semver`, `deny`, `oldest-rust`, `web`, `isa`, \
                      `validate` and `fuzz`";
 
 #[derive(Debug, PartialEq)]
@@ -103,6 +109,7 @@ enum Task {
     TestWeb,
     Wheel,
     Release { out: String },
+    Container { base: Option<String> },
     Package,
     Semver,
     Deny,
@@ -197,6 +204,7 @@ fn main() -> ExitCode {
         Ok(Task::TestWeb) => (web::test(), 1),
         Ok(Task::Wheel) => (wheel(), 1),
         Ok(Task::Release { out }) => (release::files(out.as_ref()), 1),
+        Ok(Task::Container { base }) => (container::build(base.as_deref()), 1),
         Ok(Task::Package) => (release::package(), 1),
         Ok(Task::Semver) => (release::semver(), 1),
         Ok(Task::Deny) => (release::deny(), 1),
@@ -240,6 +248,13 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
         ["release", ..] => {
             Err("`release` takes `--out` and a folder (see `cargo xtask --help`)".to_owned())
         }
+        ["container"] => Ok(Task::Container { base: None }),
+        ["container", "--base", base] => Ok(Task::Container {
+            base: Some((*base).to_owned()),
+        }),
+        ["container", ..] => Err(
+            "`container` takes at most `--base` and an image (see `cargo xtask --help`)".to_owned(),
+        ),
         ["package"] => Ok(Task::Package),
         ["semver"] => Ok(Task::Semver),
         ["deny"] => Ok(Task::Deny),
@@ -295,6 +310,10 @@ fn test(long: bool) -> Result<(), String> {
     for step in &STEPS {
         announce(&step.to_string());
         run(step)?;
+        if step.arguments[0] == "doc" {
+            announce("the items that the documentation of the library shows");
+            interface::check()?;
+        }
     }
     announce("every shader, by Tint");
     tint::check()?;
@@ -413,8 +432,17 @@ fn outcome(step: &Step, status: io::Result<ExitStatus>) -> Result<(), String> {
 fn cargo(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments);
+    // A first build has nothing to reuse, and takes a fifth longer if it keeps what a later one could.
+    static IS_FIRST: OnceLock<bool> = OnceLock::new();
+    let is_first = *IS_FIRST.get_or_init(|| !python::program("debug").exists());
+    if is_first && std::env::var_os(INCREMENTAL).is_none() {
+        command.env(INCREMENTAL, "0");
+    }
     command
 }
+
+/// Whether a build keeps what a later one can reuse.
+const INCREMENTAL: &str = "CARGO_INCREMENTAL";
 
 #[cfg(test)]
 mod tests {
@@ -441,6 +469,17 @@ mod tests {
         let out = "folder".to_owned();
         assert_eq!(parsed("release --out folder"), Ok(Task::Release { out }));
         assert!(parsed("release").unwrap_err().contains("`--out`"));
+        assert_eq!(parsed("container"), Ok(Task::Container { base: None }));
+        let base = Some("debian".to_owned());
+        assert_eq!(
+            parsed("container --base debian"),
+            Ok(Task::Container { base })
+        );
+        assert!(
+            parsed("container --out x")
+                .unwrap_err()
+                .contains("`--base`")
+        );
         assert_eq!(parsed("oldest-rust"), Ok(Task::OldestRust));
         assert_eq!(parsed("validate"), Ok(Task::Validate));
         let arguments = vec!["--write".to_owned()];

@@ -233,7 +233,7 @@ pub fn program(profile: &str) -> PathBuf {
     program.with_extension(env::consts::EXE_EXTENSION)
 }
 
-/// Where Cargo builds.
+/// Folder in which Cargo builds.
 pub fn target() -> PathBuf {
     let named = env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
     std::path::absolute(&named).unwrap_or(named)

@@ -28,7 +28,7 @@ struct Facts {
     gpu: bool,
     /// Whether there is `apt-get`.
     apt: bool,
-    /// How packages can be installed.
+    /// Right to install packages.
     privilege: Privilege,
 }
 
