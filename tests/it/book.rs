@@ -145,11 +145,16 @@ impl Place {
         let program = Path::new(env!("CARGO_BIN_EXE_rockfall"));
         // Windows are tested elsewhere.
         line = line.replace("rockfall view", "rockfall check");
+        line = line.replace(
+            "--adapter llvmpipe",
+            &format!("--adapter '{}'", device().adapter),
+        );
         let draws = line.starts_with("rockfall render") || line.contains("dent.json --trace");
         if draws {
             line = format!("{line} --adapter '{}'", device().adapter);
         } else if line.starts_with("rockfall run")
             && !line.contains("--backend")
+            && !line.contains("--adapter")
             && !line.contains("--resume")
         {
             line = format!("{line} --backend cpu");
@@ -334,6 +339,37 @@ fn what_the_reference_shows_is_printed() {
         let line = line.trim_start_matches("scenes/");
         assert!(said.contains(line), "no {line:?} in {said}");
     }
+}
+
+/// The commands on the page about running, with few bodies for a short time.
+#[test]
+fn commands_of_the_reference_work() {
+    let place = Place(tempfile::tempdir().unwrap());
+    fs::create_dir(place.0.path().join("scenes")).unwrap();
+    for name in ["pile", "bounce", "drum"] {
+        let file = format!("scenes/{name}.json");
+        let text = fs::read_to_string(own(&file)).unwrap();
+        let mut scene: Value = serde_json::from_str(&text).unwrap();
+        scene["duration"] = json!(0.05);
+        if let Some(fills) = scene.get_mut("fills").and_then(Value::as_array_mut) {
+            for fill in fills {
+                fill["count"] = json!(30);
+            }
+        }
+        fs::write(place.0.path().join(file), scene.to_string()).unwrap();
+    }
+    let mut ran = 0;
+    for (_, text) in blocks(&read("running.md"))
+        .iter()
+        .filter(|(what, _)| what == "sh")
+    {
+        let text = text.replace("\\\n", " ");
+        for line in text.lines().filter(|line| line.starts_with("rockfall ")) {
+            place.run("running.md", &line.replace("--from 2s", "--from 0.02s"));
+            ran += 1;
+        }
+    }
+    assert!(ran > 15, "{ran}");
 }
 
 macro_rules! follow {

@@ -71,7 +71,7 @@ Usage: cargo xtask test [--long | --web]
   wheel     Builds the wheel of the Python package for this platform, in target/wheels.
   release   Builds the files of a release in DIR: an archive of the program with its scenes, manual pages and
             completions, and on Debian and Ubuntu a package.
-  container Builds the image `rockfall` of a container from that package, with podman or docker, and runs it. It
+  container Builds the image `rockfall` of a container from that package, with podman or docker. It
             starts from IMAGE, or else from the image of the system that runs this.
   package   Builds the packages for crates.io from their own files alone, and runs the library's tests there.
   semver    Compares the library's interface with that of the last release.
