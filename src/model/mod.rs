@@ -34,6 +34,7 @@ use crate::model::forces::{Forces, Sleep};
 use crate::model::gravity::GravityTable;
 use crate::model::heat::Heat;
 use crate::model::quantity::{QUANTITIES, Quantities};
+#[doc(hidden)]
 pub use crate::model::shared::Shared;
 use crate::model::stage::Stages;
 use crate::model::view::SceneView;
@@ -50,6 +51,7 @@ pub enum Integrator {
 }
 
 /// Contact law: a normal model with a tangential model.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Law {
@@ -102,6 +104,7 @@ impl Law {
 }
 
 /// A custom contact law.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomLaw {
     /// The file of the law, as error messages name it.
@@ -253,6 +256,7 @@ impl PairLaw {
 }
 
 /// A box that is periodic along some axes: a body that leaves it on one side comes in on the other.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Domain {
     /// Corner with the smallest coordinates, m.

@@ -20,6 +20,7 @@ pub mod vtk;
 mod vtkhdf;
 mod walls;
 
+#[doc(hidden)]
 pub use crate::math::display::Rounded;
 pub use checkpoint::write_checkpoint;
 pub use folder::{Measures, Plan, RunFolder};

@@ -26,6 +26,7 @@ pub struct Record {
     /// [`Model::hash`](crate::model::Model::hash): 16 hexadecimal digits.
     pub scene_hash: String,
     /// Options that were asked for.
+    #[doc(hidden)]
     pub options: RecordedOptions,
     /// Arguments of the command.
     pub command: Vec<String>,
@@ -45,6 +46,7 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The run in one piece, or the pieces that it was resumed in.
+    #[doc(hidden)]
     pub parts: Vec<Part>,
     /// Summary, as `rockfall run --json` prints it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,6 +68,7 @@ pub enum Status {
 }
 
 /// The options of a simulation, as they are recorded.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedOptions {
     /// `"auto"`, `"gpu"`, `"cpu"` or `"reference"`.
@@ -80,6 +83,7 @@ pub struct RecordedOptions {
 }
 
 /// Part of a run that went on without a stop.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// Steps taken when it began.

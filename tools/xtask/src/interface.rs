@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::python::target;
 
 /// The most items that the documentation may show.
-const MOST: usize = 2_150;
+const MOST: usize = 2_300;
 
 /// The module with the structs of scene files: their fields are a scene's.
 const SCENE_FORMAT: &str = "scene/format";
