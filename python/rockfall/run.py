@@ -13,6 +13,9 @@ import numpy
 
 PathLike = Union[str, "os.PathLike[str]"]
 
+# A class of collisions: its ends, the number of collisions in it, and the energy that these dissipated, J.
+COLLISIONS = numpy.dtype([("from", "f8"), ("to", "f8"), ("collisions", "u8"), ("dissipated_J", "f8")])
+
 
 def read(folder: PathLike) -> Run:
     """Opens the folder of a run.
@@ -102,6 +105,20 @@ class Run:
         cells = [[float(cell) for cell in row] for row in rows[1:]]
         columns = numpy.array(cells).reshape(-1, len(rows[0]))
         return {name: columns[:, index] for index, name in enumerate(rows[0])}
+
+    def collisions(self) -> Dict[str, numpy.ndarray]:
+        """Spectra of collisions, as `World.collisions` gives them. Raises FileNotFoundError if the scene did not ask for them."""
+        file = self.folder / "collisions.csv"
+        if not file.exists():
+            raise FileNotFoundError(
+                f'{file}: found no spectra of collisions; a scene with "measure": {{ "collisions": true }} writes them'
+            )
+        with open(file, newline="", encoding="utf-8") as lines:
+            _, *rows = csv.reader(lines)
+        found: Dict[str, List[Any]] = {"impact_speed_m_per_s": [], "dissipated_energy_J": []}
+        for quantity, start, end, count, energy in rows:
+            found[quantity].append((float(start), float(end), int(count), float(energy)))
+        return {quantity: numpy.array(classes, dtype=COLLISIONS) for quantity, classes in found.items()}
 
     def table(self, kind: str = "bodies", step: Optional[int] = None) -> Any:
         """A pandas.DataFrame of a state, or of "statistics". Raises ImportError if pandas is not installed."""

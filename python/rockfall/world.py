@@ -11,6 +11,7 @@ import numpy
 
 from . import _core
 from .picture import Film, Picture
+from .run import COLLISIONS
 
 Vector = Union[Sequence[float], numpy.ndarray]
 PathLike = Union[str, "os.PathLike[str]"]
@@ -822,6 +823,17 @@ class World:
         of the fabric, and others.
         """
         return self._core.measure()
+
+    def collisions(self) -> Dict[str, numpy.ndarray]:
+        """Spectra of the collisions that have ended so far, by "impact_speed_m_per_s" and by "dissipated_energy_J".
+
+        Each is a structured array with a row for each class: "from" and "to" are its ends (m/s or J), "collisions" is their number,
+        and "dissipated_J" the energy that they dissipated. Raises ValueError if the scene has no
+        `"measure": { "collisions": true }`.
+        """
+        return {
+            quantity: numpy.array(classes, dtype=COLLISIONS) for quantity, classes in self._core.collisions().items()
+        }
 
     def fields(
         self, cells: Tuple[int, int, int], minimum: Vector, maximum: Vector, width: float

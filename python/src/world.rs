@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rockfall::glam::{DQuat, DVec3};
+use rockfall::model::flow::Collisions;
 use rockfall::model::forces::Drag;
 use rockfall::model::quantity::Quantities;
 use rockfall::output::{Record, RunFolder, RunSummary, Table};
@@ -994,6 +995,39 @@ impl World {
         let parts = PyDict::new(py);
         for (name, value) in plan.columns().into_iter().zip(values) {
             parts.set_item(name, value)?;
+        }
+        Ok(parts)
+    }
+
+    /// Spectra of collisions: classes by quantity, each with its ends, its number of collisions and their energy.
+    fn collisions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let spectra = self.read(py, |simulation| {
+            let flow = &simulation.model().flow;
+            let own = &simulation.traffic().collisions;
+            Ok(flow
+                .collisions
+                .then(|| (own.speeds.clone(), own.energies.clone())))
+        })?;
+        let Some((speeds, energies)) = spectra else {
+            return Err(PyValueError::new_err(
+                "found a scene that does not ask for collisions, expected `\"measure\": { \"collisions\": true }` in it",
+            ));
+        };
+        let parts = PyDict::new(py);
+        for (name, classes) in [
+            ("impact_speed_m_per_s", speeds),
+            ("dissipated_energy_J", energies),
+        ] {
+            let classes = Collisions::classes(&classes);
+            let rows = classes.map(|class| {
+                (
+                    class.from,
+                    class.to,
+                    class.amount.count,
+                    class.amount.energy,
+                )
+            });
+            parts.set_item(name, rows.collect::<Vec<_>>())?;
         }
         Ok(parts)
     }

@@ -38,6 +38,24 @@ def test_a_run_is_written_and_read(scene, tmp_path):
         rockfall.read(tmp_path)
 
 
+def test_collisions_are_counted_and_read(scene, tmp_path):
+    world = start(scene)
+    with pytest.raises(ValueError, match="does not ask for collisions"):
+        world.collisions()
+    scene.set(measure={"collisions": True})
+    world = start(scene)
+    list(world.run(seconds=0.4, every=0.1, out=tmp_path / "out"))
+    spectra = world.collisions()
+    kept = rockfall.read(tmp_path / "out").collisions()
+    assert set(spectra) == set(kept) == {"impact_speed_m_per_s", "dissipated_energy_J"}
+    for quantity, classes in spectra.items():
+        assert (classes["from"] < classes["to"]).all() and classes["collisions"].sum() >= 20
+        assert (kept[quantity] == classes).all()
+    total = spectra["impact_speed_m_per_s"]["dissipated_J"].sum()
+    energy = world.energy()
+    assert 0 < total <= (energy["damping"] + energy["friction"]) * (1 + 1e-6)
+
+
 def test_a_run_is_a_table_of_pandas(scene, tmp_path):
     pandas = pytest.importorskip("pandas")
     world = start(scene)

@@ -1,5 +1,6 @@
 //! `rockfall measure`.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use rockfall::simulation::analysis::Moment;
 use rockfall::simulation::analysis::fields::{Fields, Grid};
 use rockfall::simulation::analysis::flow::{Rate, arches};
 use rockfall::simulation::analysis::plan::{MixingPlan, Plan, Property, SlopePlan, mean_diameter};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::failure::{Failure, Outcome};
@@ -25,7 +27,7 @@ use super::terminal;
 /// number with and without rattlers, clusters, forces, the anisotropy of the fabric; with --mixing also Lacey's index, with
 /// --slope also the angle of the free surface. Measures of contacts need states of contacts: run with --states bodies,contacts.
 /// Below the table are the mass flows of outlets and faces, fitted to statistics.csv, the times in which nothing flowed, and the
-/// mean power of walls that move.
+/// mean power of walls that move. If the scene asks for collisions, a line sums them up, and --json has their spectra.
 ///
 /// With --fields, the command writes density, solid fraction, velocity, granular temperature and stress on a grid to the file
 /// --to, averaged over all states from --from to --until.
@@ -211,6 +213,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let series = Series::read(&arguments.run.join(RunFolder::STATISTICS), from, until)?;
     let flows = series.flows(kept.model(), arguments.still);
     let powers = series.powers();
+    let spectra = spectra(&arguments.run.join(RunFolder::COLLISIONS))?;
     if arguments.json {
         let row = |values: &Vec<f64>| -> Value {
             let cells = columns.iter().zip(values);
@@ -221,6 +224,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
             "moments": rows.iter().map(row).collect::<Vec<_>>(),
             "flows": flows.iter().map(Flow::json).collect::<Vec<_>>(),
             "walls": powers.iter().map(Power::json).collect::<Vec<_>>(),
+            "collisions": spectra,
             "fields": written.map(|file| file.display().to_string()),
         }));
     }
@@ -231,6 +235,9 @@ pub fn run(arguments: &Arguments) -> Outcome {
     for power in &powers {
         terminal::print(power.line())?;
     }
+    if let Some(spectra) = &spectra {
+        terminal::print(collisions(spectra))?;
+    }
     if let Some(file) = written {
         terminal::print(format_args!(
             "{} (fields of {} states)",
@@ -239,6 +246,61 @@ pub fn run(arguments: &Arguments) -> Outcome {
         ))?;
     }
     Ok(())
+}
+
+/// A class of collisions in a run's file of spectra.
+#[derive(Deserialize, Serialize)]
+struct Class {
+    #[serde(skip_serializing)]
+    quantity: String,
+    from: f64,
+    to: f64,
+    collisions: u64,
+    #[serde(rename = "dissipated_J")]
+    dissipated: f64,
+}
+
+/// Spectra of collisions by quantity, if the run has a file of them.
+fn spectra(file: &Path) -> Outcome<Option<BTreeMap<String, Vec<Class>>>> {
+    if !file.exists() {
+        return Ok(None);
+    }
+    let wrong = |error: csv::Error| {
+        Failure::Usage(format!(
+            "{}: {error}; expected the spectra of collisions that a run writes",
+            file.display()
+        ))
+    };
+    let mut spectra: BTreeMap<String, Vec<Class>> = BTreeMap::new();
+    for class in csv::Reader::from_path(file).map_err(wrong)?.deserialize() {
+        let class: Class = class.map_err(wrong)?;
+        spectra
+            .entry(class.quantity.clone())
+            .or_default()
+            .push(class);
+    }
+    Ok(Some(spectra))
+}
+
+/// The line that sums up spectra of collisions: their number, their energy, and the speeds at which most of it was lost.
+fn collisions(spectra: &BTreeMap<String, Vec<Class>>) -> String {
+    let speeds = spectra
+        .get("impact_speed_m_per_s")
+        .map_or(&[][..], Vec::as_slice);
+    let count: u64 = speeds.iter().map(|class| class.collisions).sum();
+    let energy: f64 = speeds.iter().map(|class| class.dissipated).sum();
+    let most = speeds
+        .iter()
+        .max_by(|a, b| a.dissipated.total_cmp(&b.dissipated));
+    let most = most.filter(|class| class.dissipated > 0.0).map(|class| {
+        let [from, to] = [class.from, class.to].map(Rounded);
+        format!(", most of it at {from} to {to} m/s")
+    });
+    format!(
+        "collisions: {count}, which dissipated {} J{}",
+        Rounded(energy),
+        most.unwrap_or_default()
+    )
 }
 
 fn open(path: &Path) -> Outcome<KeptRun> {

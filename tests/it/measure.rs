@@ -468,6 +468,23 @@ fn a_run_writes_spectra_of_collisions() {
         assert_eq!(line[3], "1");
         assert!((number(4) / lost - 1.0).abs() < 0.01, "{text} {lost}");
     }
+
+    let ran = rockfall(folder.path(), &["measure", "run"]);
+    let line = ran
+        .out
+        .lines()
+        .find(|line| line.starts_with("collisions: "));
+    let line = line.unwrap_or_else(|| panic!("{}", ran.out));
+    assert!(
+        line.starts_with("collisions: 1, which dissipated 0.0176"),
+        "{line} {lost}"
+    );
+    assert!(line.ends_with("most of it at 2.828 to 3.364 m/s"), "{line}");
+    let ran = rockfall(folder.path(), &["measure", "run", "--json"]);
+    let measured: Value = serde_json::from_str(&ran.out).unwrap();
+    let class = &measured["collisions"]["dissipated_energy_J"][0];
+    assert_eq!(class["collisions"], 1);
+    assert!(class["from"].as_f64().unwrap() <= lost && lost < class["to"].as_f64().unwrap());
 }
 
 /// Balls that fall from an inlet to an outlet, which the file of residence times tells; and what wears, which VTK files have.
