@@ -965,6 +965,43 @@ const BLOCK: &str = r#"{
                  "region": { "min": [-0.8, 0, -0.6], "max": [0.8, 2, 0.6] } } ]
 }"#;
 
+/// A look that hides bodies shows those that have come in, too, if the renderer was brought up to date without that look.
+#[test]
+fn bodies_that_come_in_are_not_hidden() {
+    let text = r#"{ "version": 1, "gravity": [0, 0, 0],
+        "contact": { "stiffness": 1e3, "time_step": 1e-3 },
+        "materials": { "stone": { "density": 1, "restitution": 0.5, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.1 }, "material": "stone" } },
+        "bodies": [ { "shape": "ball", "position": [-1, 0, 0] } ],
+        "inlets": [ { "rate": 1000, "count": 40, "shapes": { "ball": 1 },
+                      "region": { "min": [-0.8, -0.6, -0.6], "max": [1, 0.6, 0.6] } } ] }"#;
+    let camera = Camera::at(DVec3::new(0.0, 0.0, 6.0), DVec3::ZERO);
+    let hiding = Look {
+        hides: true,
+        ..Look::default()
+    };
+    let mut simulation = on_cpu(text);
+    let mut renderer = renderer(&simulation);
+    let mut spheres = |simulation: &Simulation, look: Option<&Look>| {
+        match look {
+            Some(look) => renderer.update_for(simulation, look).unwrap(),
+            None => renderer.update(simulation).unwrap(),
+        }
+        // The first picture finds out what is in sight.
+        for _ in 0..2 {
+            renderer.picture(SIZE, &camera, &hiding, &[]).unwrap();
+        }
+        let things = renderer.layers().unwrap().unwrap().things.into_iter();
+        let spheres = things.filter(|thing| matches!(thing, Thing::Sphere(_)));
+        spheres.collect::<std::collections::HashSet<_>>().len()
+    };
+    assert_eq!(spheres(&simulation, Some(&hiding)), 1);
+    simulation.step(450).unwrap();
+    assert_eq!(simulation.sphere_count(), 41);
+    let there = spheres(&simulation, None);
+    assert!(there > 20, "{there} of 41 are seen");
+}
+
 #[test]
 fn bodies_that_others_hide_are_left_out_and_no_others() {
     let mut simulation = on_cpu(BLOCK);
