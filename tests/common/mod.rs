@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::Mutex;
 
 use glam::{DQuat, DVec2, DVec3};
 use rand_chacha::ChaCha8Rng;
@@ -28,22 +28,39 @@ pub fn own(path: &str) -> PathBuf {
     package.ancestors().nth(2).unwrap().join(path)
 }
 
-/// The device of the GPU tests: a real GPU, or the software adapter, which the test command
-/// installs. There is no third case: without either, the tests fail and say why.
+/// The device of a GPU test, on a real GPU or on the software adapter that the test command installs. There is no third
+/// case: without either, the tests fail and say why.
+///
+/// Tests that run at the same time have a device each: one device takes its work one dispatch after the other, and tests
+/// with few bodies leave most of a machine idle. A test that ends leaves its device to the next.
 pub fn device() -> &'static Context {
-    static DEVICE: LazyLock<Context> = LazyLock::new(|| {
-        let wanted = std::env::var("ROCKFALL_TEST_ADAPTER").ok();
-        let adapter = match &wanted {
-            Some(text) => Adapter::choose(Some(text)),
-            None => Adapter::choose(None).or_else(|_| Adapter::choose(Some("software"))),
+    static FREE: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
+    struct Lease(&'static Context);
+    impl Drop for Lease {
+        fn drop(&mut self) {
+            FREE.lock().unwrap().push(self.0);
+        }
+    }
+    thread_local! {
+        static LEASE: Lease = {
+            let free = FREE.lock().unwrap().pop();
+            Lease(free.unwrap_or_else(|| Box::leak(Box::new(open()))))
         };
-        let adapter = adapter.unwrap_or_else(|error| {
-            panic!("the GPU tests need an adapter: {error}; `cargo xtask test` installs one")
-        });
-        // With no more than any adapter has, so that nothing relies on more.
-        adapter.open_least().unwrap()
+    }
+    LEASE.with(|lease| lease.0)
+}
+
+fn open() -> Context {
+    let wanted = std::env::var("ROCKFALL_TEST_ADAPTER").ok();
+    let adapter = match &wanted {
+        Some(text) => Adapter::choose(Some(text)),
+        None => Adapter::choose(None).or_else(|_| Adapter::choose(Some("software"))),
+    };
+    let adapter = adapter.unwrap_or_else(|error| {
+        panic!("the GPU tests need an adapter: {error}; `cargo xtask test` installs one")
     });
-    &DEVICE
+    // With no more than any adapter has, so that nothing relies on more.
+    adapter.open_least().unwrap()
 }
 
 /// Options that open a device of its own on the adapter of [`device`].

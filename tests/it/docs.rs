@@ -370,7 +370,7 @@ const UNSAFE: [&str; 5] = [
     "src/cli/main.rs",
     "src/math/grid.rs",
     "src/step/cpu/lanes.rs",
-    "src/step/gpu/kernels.rs",
+    "src/step/gpu/program.rs",
 ];
 
 #[test]

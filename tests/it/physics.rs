@@ -35,7 +35,7 @@ fn an_oblique_collision_keeps_both_momenta() {
 }
 
 #[test]
-fn a_pile_of_a_thousand_clumps_comes_to_rest() {
+fn a_pile_of_clumps_comes_to_rest() {
     let text = r#"{ "version": 1, "duration": 1.0,
         "contact": { "normal": "hooke", "tangential": "viscous", "stiffness": 1e6, "time_step": 2e-4 },
         "materials": { "m": { "density": 2500, "restitution": 0.3, "friction": 0.5 } },
@@ -44,13 +44,13 @@ fn a_pile_of_a_thousand_clumps_comes_to_rest() {
                     "tetrahedron": { "tetrahedron": { "n": 2, "radius": 0.06 }, "material": "m" },
                     "block": { "cube": { "n": 2, "radius": 0.05 }, "material": "m" } },
         "planes": [ { "point": [0, 0, 0], "normal": [0, 1, 0], "material": "m" },
-                    { "point": [-1.5, 0, 0], "normal": [1, 0, 0], "material": "m" },
-                    { "point": [1.5, 0, 0], "normal": [-1, 0, 0], "material": "m" },
-                    { "point": [0, 0, -1.5], "normal": [0, 0, 1], "material": "m" },
-                    { "point": [0, 0, 1.5], "normal": [0, 0, -1], "material": "m" } ],
-        "fills": [ { "count": 1000, "shapes": { "ball": 1, "rod": 1, "tetrahedron": 1, "block": 1 },
+                    { "point": [-0.75, 0, 0], "normal": [1, 0, 0], "material": "m" },
+                    { "point": [0.75, 0, 0], "normal": [-1, 0, 0], "material": "m" },
+                    { "point": [0, 0, -0.75], "normal": [0, 0, 1], "material": "m" },
+                    { "point": [0, 0, 0.75], "normal": [0, 0, -1], "material": "m" } ],
+        "fills": [ { "count": 250, "shapes": { "ball": 1, "rod": 1, "tetrahedron": 1, "block": 1 },
                      "placement": "random", "seed": 2,
-                     "region": { "min": [-1.45, 0.05, -1.45], "max": [1.45, 2, 1.45] } } ] }"#;
+                     "region": { "min": [-0.7, 0.05, -0.7], "max": [0.7, 2, 0.7] } } ] }"#;
     on_both(text, |mut simulation, engine| {
         let radius = 0.05;
         let mut energies = Vec::new();
@@ -73,7 +73,7 @@ fn a_pile_of_a_thousand_clumps_comes_to_rest() {
         }
         assert_eq!(below, 0, "{engine}: spheres through the floor");
         assert!(
-            simulation.summary().unwrap().contacts > 2000,
+            simulation.summary().unwrap().contacts > 500,
             "{engine}: it is a pile"
         );
     });

@@ -260,3 +260,27 @@ fn a_simulation_that_cannot_block_takes_the_same_steps() {
         );
     }
 }
+
+/// A program serves all simulations on a device; of custom laws, those of one are kept.
+#[test]
+fn a_device_keeps_what_it_has_compiled() {
+    let state = State::new(&moving());
+    engine(&state, false);
+    let compiled = device().compiled();
+    assert!(compiled > 10, "{compiled}");
+    engine(&state, false);
+    assert_eq!(device().compiled(), compiled);
+    let with_law = |factor: u32| {
+        let law = format!(
+            "fn contact_law(contact: Contact, pair: Pair, history: History, params: Params) -> Response {{
+                var response = with_history(contact, pair, history, params);
+                response.force *= {factor}.0;
+                return response;
+            }}"
+        );
+        GpuEngine::with_law(device(), &state, Some(&law)).unwrap();
+        device().compiled()
+    };
+    let one = with_law(1);
+    assert_eq!(with_law(2), one);
+}

@@ -10,7 +10,7 @@ use rockfall::simulation::Precision;
 use rockfall::simulation::summary::Energy;
 
 /// Sphere-steps of each scene in the quick test.
-const FEW: u64 = 40_000;
+const FEW: u64 = 10_000;
 /// Spheres of a scene that the quick test takes.
 const MOST: u64 = 30_000;
 /// Sphere-steps of each in the slow one.

@@ -186,10 +186,6 @@ impl Case {
     /// Runs the case on both engines, writes its rows if asked to, and panics with all that is off.
     pub fn check(&self, all: &[Case]) {
         let timed = |engine: Engine| {
-            // One at a time on the GPU: a submission that waits for those of others looks slow, and
-            // is made small.
-            static TURN: Mutex<()> = Mutex::new(());
-            let _turn = (engine == Engine::Gpu).then(|| TURN.lock());
             let start = Instant::now();
             let rows = (self.run)(engine);
             println!("{}: {engine:?} took {:.1?}", self.name, start.elapsed());

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use wgpu::{Backend, Backends, DeviceType, DownlevelFlags, Features, Limits};
 
+use super::program::Programs;
 use crate::model::error::{Error, Result};
 
 /// Storage buffers that the largest pass binds: WebGPU's default limit.
@@ -20,6 +21,8 @@ pub struct Context {
     /// A feature that the adapter lacks to draw pictures, if any.
     cannot_draw: Option<&'static str>,
     pub(super) counts: Arc<Counts>,
+    /// Compiled for it so far.
+    pub(super) programs: Arc<Programs>,
 }
 
 /// Traffic between host and device.
@@ -47,6 +50,12 @@ impl Context {
     /// Returns the number of bytes that have come from the device through this context and its clones.
     pub fn downloaded(&self) -> u64 {
         self.counts.downloaded.load(Ordering::Relaxed)
+    }
+
+    /// Number of entry points that are compiled for this device.
+    #[doc(hidden)]
+    pub fn compiled(&self) -> usize {
+        self.programs.count()
     }
 
     /// Writes bytes to a buffer, from `offset` on.
@@ -98,6 +107,7 @@ impl Context {
             queue,
             cannot_draw: adapter.cannot_draw(),
             counts: Arc::default(),
+            programs: Arc::default(),
         })
     }
 
@@ -147,7 +157,10 @@ impl Adapter {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
             backends,
             // Errors of validation cost time in each call, and our tests catch them.
-            flags: wgpu::InstanceFlags::from_build_config().with_env(),
+            flags: wgpu::InstanceFlags::from_build_config()
+                // Each statement's place in the text, for debuggers: a third of the time that compiling takes.
+                .difference(wgpu::InstanceFlags::DEBUG)
+                .with_env(),
             ..wgpu::InstanceDescriptor::new_without_display_handle()
         });
         Adapter::seen_by(&instance, backends).await
@@ -386,6 +399,7 @@ impl Adapter {
             queue,
             cannot_draw: self.cannot_draw(),
             counts: Arc::default(),
+            programs: Arc::default(),
         })
     }
 

@@ -1,11 +1,59 @@
 use glam::IVec3;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
-use super::kernels::{self, Kind, Needs};
 use super::shaders::{Choice, Shader};
 use crate::model::error::{Error, Result};
 use crate::state::layout::Params;
-use crate::step::Pass;
+
+/// Kind of a step: whether it may build lists, and what the one before has done for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// It may build the neighbour lists.
+    Builds,
+    /// It may not.
+    Keeps,
+    /// It may not, and its spheres are posed already or read by nobody.
+    Posed,
+}
+
+/// All that the code of an entry point depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Variant {
+    pub name: &'static str,
+    file: Shader,
+    balls: bool,
+    /// The text of a custom contact law.
+    pub law: Option<String>,
+    /// Values of its pipeline constants: features of the scene, so that the driver's compiler leaves out what others need.
+    constants: [(&'static str, u32); 8],
+}
+
+impl Variant {
+    pub fn new(
+        name: &'static str,
+        file: Shader,
+        kind: Kind,
+        params: &Params,
+        law: Option<&str>,
+    ) -> Variant {
+        Variant {
+            name,
+            file,
+            balls: params.finds_balls(),
+            law: law.map(str::to_owned),
+            constants: [
+                ("LAW", params.law),
+                ("HISTORY_VALUES", params.history_values),
+                ("ONE_MATERIAL", (params.material_count == 1).into()),
+                ("FACET_KINDS", params.facet_kinds),
+                ("PERIODIC", (params.period != IVec3::ZERO).into()),
+                ("DEFORMS", params.deforms),
+                ("MAY_BUILD", (kind == Kind::Builds).into()),
+                ("DECIDES", (kind == Kind::Posed).into()),
+            ],
+        }
+    }
+}
 
 /// An entry point of the passes as this engine gives it to wgpu, for tools that ask compilers about it.
 #[doc(hidden)]
@@ -22,39 +70,9 @@ pub struct EntryPoint {
 }
 
 impl EntryPoint {
-    /// Returns the entry points of the steps of a scene with these parameters, each of them once: for steps that may
-    /// build the neighbour lists, and `pose` for those that may not, too.
-    ///
-    /// # Errors
-    /// If a shader does not compile.
-    pub fn all(params: &Params) -> Result<Vec<EntryPoint>> {
-        let needs = Needs::of(params, params.moving_walls == 1);
-        let mut made: Vec<EntryPoint> = Vec::new();
-        let posing = params.poses_early();
-        let posing = posing.then(|| kernels::entries_of_posing(needs));
-        for entry in Pass::ALL
-            .into_iter()
-            .flat_map(|pass| kernels::entries(pass, needs))
-            .chain(posing.into_iter().flatten().flatten())
-        {
-            if made.iter().all(|other| other.name != entry.name) {
-                let (name, file) = (entry.name, entry.file);
-                made.push(EntryPoint::new(name, file, Kind::Builds, params, None)?);
-            }
-        }
-        let pose = Shader::Pass(Pass::Pose);
-        made.push(EntryPoint::new("pose", pose, Kind::Keeps, params, None)?);
-        Ok(made)
-    }
-
-    pub(super) fn new(
-        name: &'static str,
-        file: Shader,
-        kind: Kind,
-        params: &Params,
-        law: Option<&str>,
-    ) -> Result<EntryPoint> {
-        let balls = params.finds_balls();
+    pub(super) fn new(variant: &Variant) -> Result<EntryPoint> {
+        let (name, file, balls) = (variant.name, variant.file, variant.balls);
+        let law = variant.law.as_deref();
         let source = Choice { law, balls }.source(file);
         let wrong = |message: String| Error::Shader {
             name: file.name(),
@@ -68,19 +86,8 @@ impl EntryPoint {
         if module.entry_points.iter().all(|entry| entry.name != name) {
             return Err(wrong(format!("there is no entry point `{name}`")));
         }
-        // What a scene has is known when a pipeline is made: the driver's compiler then leaves out what others need.
-        let wanted = [
-            ("LAW", params.law),
-            ("HISTORY_VALUES", params.history_values),
-            ("ONE_MATERIAL", (params.material_count == 1).into()),
-            ("FACET_KINDS", params.facet_kinds),
-            ("PERIODIC", (params.period != IVec3::ZERO).into()),
-            ("DEFORMS", params.deforms),
-            ("MAY_BUILD", (kind == Kind::Builds).into()),
-            ("DECIDES", (kind == Kind::Posed).into()),
-        ];
-        let constants = wanted
-            .into_iter()
+        let constants = variant.constants.into_iter();
+        let constants = constants
             .filter(|&(wanted, _)| {
                 let mut own = module.overrides.iter();
                 own.any(|(_, own)| own.name.as_deref() == Some(wanted))

@@ -3,7 +3,8 @@ use std::collections::HashMap;
 use super::buffers::Buffers;
 use super::device::Context;
 use super::dispatch::{grid, workgroups_for};
-use super::entry_point::EntryPoint;
+use super::entry_point::{EntryPoint, Kind, Variant};
+use super::program::Program;
 use super::shaders::Shader;
 use crate::model::error::Result;
 use crate::state::SLICES;
@@ -193,17 +194,6 @@ pub(super) fn entries(pass: Pass, needs: Needs) -> Vec<Entry> {
     }
 }
 
-/// Kind of a step: whether it may build lists, and what the one before has done for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
-    /// It may build the neighbour lists.
-    Builds,
-    /// It may not.
-    Keeps,
-    /// It may not, and its spheres are posed already or read by nobody.
-    Posed,
-}
-
 /// The entry points in place of those of `integrate` and of the next `pose`, and before those that build lists, where that
 /// `pose` is left out.
 pub(super) fn entries_of_posing(needs: Needs) -> [Vec<Entry>; 3] {
@@ -257,7 +247,11 @@ struct Posing {
 
 impl Kernels {
     pub fn new(context: &Context, buffers: &Buffers, law: Option<&str>) -> Result<Kernels> {
-        let mut compiler = Compiler::new(context, buffers, law);
+        let compiler = Compiler {
+            context,
+            buffers,
+            law,
+        };
         let mut passes = HashMap::new();
         for pass in Pass::ALL {
             passes.insert(pass, compiler.kernels(pass, Kind::Builds)?);
@@ -296,7 +290,7 @@ impl Kernels {
     pub fn bind(&mut self, context: &Context, buffers: &Buffers) {
         for kernel in self.all_mut() {
             let by_name = |name: &str| buffers.by_name(name, kernel.object);
-            kernel.bind_group = kernel.program.bind(context, by_name);
+            kernel.bind_group = kernel.program.bind(&context.device, by_name);
         }
     }
 
@@ -403,74 +397,23 @@ fn dispatch(
     dispatches
 }
 
-/// A compiled entry point.
-#[derive(Clone)]
-pub(super) struct Program {
-    pub pipeline: wgpu::ComputePipeline,
-    /// Binding and name of each variable that it uses.
-    variables: Vec<(u32, String)>,
-}
-
-impl Program {
-    /// Its variables bound to the buffers that `by_name` has for them.
-    ///
-    /// # Panics
-    /// If it has none for one of them.
-    pub fn bind<'a>(
-        &self,
-        context: &Context,
-        by_name: impl Fn(&str) -> Option<wgpu::BufferBinding<'a>>,
-    ) -> wgpu::BindGroup {
-        let entries: Vec<wgpu::BindGroupEntry> = self
-            .variables
-            .iter()
-            .map(|(binding, name)| {
-                let buffer = by_name(name);
-                let buffer = buffer.unwrap_or_else(|| panic!("there is no buffer `{name}`"));
-                wgpu::BindGroupEntry {
-                    binding: *binding,
-                    resource: wgpu::BindingResource::Buffer(buffer),
-                }
-            })
-            .collect();
-        context
-            .device
-            .create_bind_group(&wgpu::BindGroupDescriptor {
-                label: None,
-                layout: &self.pipeline.get_bind_group_layout(0),
-                entries: &entries,
-            })
-    }
-}
-
-/// Compiles entry points, each of them once.
+/// Compiles entry points for the buffers of an engine.
 pub(super) struct Compiler<'a> {
-    context: &'a Context,
-    buffers: &'a Buffers,
-    law: Option<&'a str>,
-    /// By name and the kind of step.
-    made: HashMap<(&'static str, Kind), Program>,
+    pub context: &'a Context,
+    pub buffers: &'a Buffers,
+    pub law: Option<&'a str>,
 }
 
-impl<'a> Compiler<'a> {
-    pub fn new(context: &'a Context, buffers: &'a Buffers, law: Option<&'a str>) -> Compiler<'a> {
-        Compiler {
-            context,
-            buffers,
-            law,
-            made: HashMap::new(),
-        }
-    }
-
+impl Compiler<'_> {
     /// The entry points of a pass with their buffers.
-    fn kernels(&mut self, pass: Pass, kind: Kind) -> Result<Vec<Kernel>> {
+    fn kernels(&self, pass: Pass, kind: Kind) -> Result<Vec<Kernel>> {
         let params = &self.buffers.params_value;
         let needs = Needs::of(params, self.buffers.has_moving_walls());
         self.compile(entries(pass, needs), kind)
     }
 
     /// Entry points with their buffers.
-    fn compile(&mut self, entries: Vec<Entry>, kind: Kind) -> Result<Vec<Kernel>> {
+    fn compile(&self, entries: Vec<Entry>, kind: Kind) -> Result<Vec<Kernel>> {
         let mut kernels = Vec::new();
         for Entry {
             name,
@@ -479,17 +422,10 @@ impl<'a> Compiler<'a> {
             object,
         } in entries
         {
-            let program = match self.made.get(&(name, kind)) {
-                Some(program) => program.clone(),
-                None => {
-                    let program = self.program(name, file, kind)?;
-                    self.made.insert((name, kind), program.clone());
-                    program
-                }
-            };
+            let program = self.program(name, file, kind)?;
             let by_name = |name: &str| self.buffers.by_name(name, object);
             kernels.push(Kernel {
-                bind_group: program.bind(self.context, by_name),
+                bind_group: program.bind(&self.context.device, by_name),
                 program,
                 object,
                 threads,
@@ -499,42 +435,51 @@ impl<'a> Compiler<'a> {
         Ok(kernels)
     }
 
-    /// Compiles an entry point. Its buffers have the names of the variables that it uses: the shader's own declarations
-    /// are the only list of them.
     pub fn program(&self, name: &'static str, file: Shader, kind: Kind) -> Result<Program> {
         let params = &self.buffers.params_value;
-        let entry = EntryPoint::new(name, file, kind, params, self.law)?;
-        let variables: Vec<(u32, String)> = entry
-            .variables()
-            .filter_map(|variable| Some((variable.binding?.binding, variable.name.clone()?)))
-            .collect();
-        let device = &self.context.device;
-        let checks = wgpu::ShaderRuntimeChecks {
-            // A law of the user's may go on for ever.
-            force_loop_bounding: self.law.is_some(),
-            ..wgpu::ShaderRuntimeChecks::checked()
-        };
-        let text = wgpu::ShaderModuleDescriptor {
-            label: Some(name),
-            source: wgpu::ShaderSource::Wgsl(entry.source.into()),
-        };
-        // SAFETY: each loop of our shaders counts up or down to a number that it does not change, so it ends; all
-        // other checks are made.
-        let shader = unsafe { device.create_shader_module_trusted(text, checks) };
-        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(name),
-            layout: None,
-            module: &shader,
-            entry_point: Some(name),
-            compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &entry.constants,
-                ..Default::default()
-            },
-            cache: None,
-        });
-        Ok(Program {
-            pipeline,
-            variables,
-        })
+        let variant = Variant::new(name, file, kind, params, self.law);
+        let Context {
+            device, programs, ..
+        } = self.context;
+        programs.of(device, variant)
+    }
+}
+
+impl EntryPoint {
+    /// Returns the entry points of the steps of a scene with these parameters, each of them once: for steps that may
+    /// build the neighbour lists, and `pose` for those that may not, too.
+    ///
+    /// # Errors
+    /// If a shader does not compile.
+    pub fn all(params: &Params) -> Result<Vec<EntryPoint>> {
+        let needs = Needs::of(params, params.moving_walls == 1);
+        let mut made: Vec<EntryPoint> = Vec::new();
+        let posing = params.poses_early();
+        let posing = posing.then(|| entries_of_posing(needs));
+        for entry in Pass::ALL
+            .into_iter()
+            .flat_map(|pass| entries(pass, needs))
+            .chain(posing.into_iter().flatten().flatten())
+        {
+            if made.iter().all(|other| other.name != entry.name) {
+                let (name, file) = (entry.name, entry.file);
+                made.push(EntryPoint::new(&Variant::new(
+                    name,
+                    file,
+                    Kind::Builds,
+                    params,
+                    None,
+                ))?);
+            }
+        }
+        let pose = Shader::Pass(Pass::Pose);
+        made.push(EntryPoint::new(&Variant::new(
+            "pose",
+            pose,
+            Kind::Keeps,
+            params,
+            None,
+        ))?);
+        Ok(made)
     }
 }

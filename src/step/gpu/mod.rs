@@ -9,9 +9,10 @@ mod device;
 mod dispatch;
 mod engine;
 mod entry_point;
-#[allow(unsafe_code)]
 mod kernels;
 mod population;
+#[allow(unsafe_code)]
+mod program;
 mod removal;
 mod sampler;
 #[doc(hidden)]

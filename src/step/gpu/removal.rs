@@ -6,7 +6,9 @@ use wgpu::{BufferBinding, BufferUsages};
 use super::buffers::Buffers;
 use super::device::Context;
 use super::dispatch::{grid, workgroups_for};
-use super::kernels::{Compiler, Kind, Object, Program, SCAN};
+use super::entry_point::Kind;
+use super::kernels::{Compiler, Object, SCAN};
+use super::program::Program;
 use super::shaders::Shader;
 use crate::model::error::Result;
 use crate::state::Field;
@@ -40,7 +42,11 @@ const ROW: u64 = 16;
 
 impl Removal {
     pub fn new(context: &Context, buffers: &Buffers) -> Result<Removal> {
-        let compiler = Compiler::new(context, buffers, None);
+        let compiler = Compiler {
+            context,
+            buffers,
+            law: None,
+        };
         let program = |name: &'static str, file| compiler.program(name, file, Kind::Keeps);
         let own = |name: &'static str| program(name, Shader::Remove);
         Ok(Removal {
@@ -134,7 +140,7 @@ impl Course<'_> {
     /// Runs an entry point; `moving` is the field whose elements it moves, if it works on any.
     fn run(&mut self, program: &Program, moving: Option<Field>, workgroups: [u32; 3]) {
         let by_name = |name: &str| self.by_name(name, moving);
-        let bound = program.bind(self.context, by_name);
+        let bound = program.bind(&self.context.device, by_name);
         let mut compute = self
             .encoder
             .begin_compute_pass(&wgpu::ComputePassDescriptor {

@@ -8,7 +8,7 @@ use crate::step::Pass;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 /// A file of shaders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shader {
     /// File of a pass.
     Pass(Pass),
