@@ -744,8 +744,8 @@ impl Encounters {
             let (longest, encounter) = limits.flat;
             (seconds > longest).then(|| {
                 format!(
-                    "contact.time_step: found {} s, expected at most {} s: bodies that lie flat touch with {} spheres at \
-                     once ({}), whose springs and dashpots together are unstable; take a shorter step, fewer \
+                    "contact.time_step: found {} s, expected at most {} s: bodies on their flat sides touch with {} spheres at \
+                     once ({}), and so many springs and dashpots together are unstable; take a shorter step, fewer \
                      spheres, or a restitution nearer to 1",
                     rounded(seconds),
                     rounded(longest),

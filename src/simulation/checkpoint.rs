@@ -471,8 +471,7 @@ impl Checkpoint {
         }
         if hash != self::hash(&bytes[..end]).to_le_bytes() {
             return Err(format!(
-                "found bytes that are not those that were written (their hash differs), expected a \
-                 whole checkpoint; {NOT_WHOLE}"
+                "found changed bytes (their hash differs), expected a whole checkpoint; {NOT_WHOLE}"
             ));
         }
         if header.layout != layout() {

@@ -183,7 +183,7 @@ impl Watch {
             };
             format!(
                 "by step {}, body {first} ({}){others} has left the domain, and is at {:.3} m; add a plane \
-                 or a wall that holds it, or a domain that is periodic",
+                 or a wall below it, or make the domain periodic",
                 snapshot.steps, snapshot.model.shapes[body.shape].name, body.position
             )
         })

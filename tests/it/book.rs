@@ -149,15 +149,23 @@ impl Place {
             "--adapter llvmpipe",
             &format!("--adapter '{}'", device().adapter),
         );
-        let draws = line.starts_with("rockfall render") || line.contains("dent.json --trace");
-        if draws {
+        line = line.replace(
+            "--adapter SwiftShader",
+            &format!("--adapter '{}'", device().adapter),
+        );
+        let is_picture = line.starts_with("rockfall render") || line.contains("--snapshot");
+        if is_picture && !line.contains("--size") {
+            // A software adapter draws; what a picture looks like, other tests see.
+            line += " --size 320x200";
+        }
+        let chooses = ["--backend", "--adapter", "--resume"];
+        if line.contains("dent.json --trace") {
+            // A custom law needs a GPU.
             line = format!("{line} --adapter '{}'", device().adapter);
-        } else if line.starts_with("rockfall run")
-            && !line.contains("--backend")
-            && !line.contains("--adapter")
-            && !line.contains("--resume")
+        } else if (is_picture || line.starts_with("rockfall run"))
+            && !chooses.iter().any(|choice| line.contains(choice))
         {
-            line = format!("{line} --backend cpu");
+            line += " --backend cpu";
         }
         let mut paths = vec![program.parent().unwrap().to_owned()];
         paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap()));
@@ -341,9 +349,8 @@ fn what_the_reference_shows_is_printed() {
     }
 }
 
-/// The commands on the page about running, with few bodies for a short time.
-#[test]
-fn commands_of_the_reference_work() {
+/// A folder with those of the shipped scenes that the pages of the reference run, with few bodies and for a short time.
+fn small_scenes() -> Place {
     let place = Place(tempfile::tempdir().unwrap());
     fs::create_dir(place.0.path().join("scenes")).unwrap();
     for name in ["pile", "bounce", "drum"] {
@@ -358,23 +365,98 @@ fn commands_of_the_reference_work() {
         }
         fs::write(place.0.path().join(file), scene.to_string()).unwrap();
     }
+    place
+}
+
+/// The commands that a page shows, one a line.
+fn commands(page: &str) -> Vec<String> {
+    let shells = blocks(page)
+        .into_iter()
+        .filter(|(what, _)| ["sh", "console"].contains(&what.as_str()));
+    let text: String = shells.map(|(_, text)| text.replace("\\\n", " ")).collect();
+    let lines = text
+        .lines()
+        .map(|line| line.trim_start_matches("$ ").trim());
+    lines
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn commands_of_the_reference_work() {
+    let place = small_scenes();
     let mut ran = 0;
-    for (_, text) in blocks(&read("running.md"))
-        .iter()
-        .filter(|(what, _)| what == "sh")
-    {
-        let text = text.replace("\\\n", " ");
-        for line in text.lines().filter(|line| line.starts_with("rockfall ")) {
-            place.run("running.md", &line.replace("--from 2s", "--from 0.02s"));
+    for page in ["running.md", "gpu.md"] {
+        let all = commands(&read(page));
+        for line in all.iter().filter(|line| line.starts_with("rockfall ")) {
+            place.run(page, &line.replace("--from 2s", "--from 0.02s"));
             ran += 1;
         }
     }
-    assert!(ran > 15, "{ran}");
+    assert!(ran > 16, "{ran}");
+}
+
+/// Every command of the documents is run by a test, here or where this says.
+#[test]
+fn every_command_is_run_by_a_test() {
+    // `cargo xtask` runs these.
+    let elsewhere = [
+        // Its tests parse each such line, and the workflows run each task.
+        "cargo xtask ",
+        // `the_readmes_run_is_what_comes_of_its_scene` runs its scene.
+        "cargo run --release -- run scenes/pile.json",
+        // The tests of the Python package, from its wheel.
+        "pip install ./python",
+        // The tests of the tools in Python, and of the examples.
+        "python tools/",
+        "python python/examples/",
+        // The tests of the page serve it.
+        "python3 -m http.server --directory page",
+        // `mpi::commands_of_the_page_about_clusters_work`, by a build with the feature, on packages that it installs.
+        "mpirun ",
+        "sudo apt-get install openmpi-bin libopenmpi-dev libclang-dev",
+        "cargo build --release --features mpi",
+        // The tests on a second implementation of Vulkan.
+        "export VK_DRIVER_FILES=/usr/lib/chromium/vk_swiftshader_icd.json ",
+        "ROCKFALL_TEST_ADAPTER=SwiftShader cargo test --workspace --test it passes::",
+        // The package of the program, which `cargo xtask package` builds and tests.
+        "cargo install --path src/cli",
+    ];
+    let mut pages_of_it = Vec::new();
+    pages(&source(), &mut pages_of_it);
+    let mut documents: Vec<(String, String)> = pages_of_it
+        .into_iter()
+        .map(|page| (page.clone(), read(&page)))
+        .collect();
+    for name in [
+        "README.md",
+        "CONTRIBUTING.md",
+        "ARCHITECTURE.md",
+        "SECURITY.md",
+    ] {
+        documents.push((name.to_owned(), fs::read_to_string(own(name)).unwrap()));
+    }
+    let mut seen = 0;
+    for (page, text) in documents {
+        for line in commands(&text) {
+            seen += 1;
+            let is_followed = FOLLOWED.contains(&page.as_str())
+                || ["running.md", "gpu.md"].contains(&page.as_str());
+            let is_here = line.starts_with("rockfall ") && is_followed;
+            let is_there = elsewhere.iter().any(|start| line.starts_with(start));
+            assert!(is_here || is_there, "{page}: no test runs `{line}`");
+        }
+    }
+    assert!(seen > 60, "{seen}");
 }
 
 macro_rules! follow {
     ($($name:ident: $page:literal,)*) => {
         $(#[test] fn $name() { follow($page) })*
+
+        /// Pages of which each block is tried, in turn.
+        const FOLLOWED: &[&str] = &[$($page),*];
 
         #[test]
         fn every_tutorial_is_followed() {
@@ -383,7 +465,7 @@ macro_rules! follow {
                 pages(&source().join(folder), &mut found);
             }
             found.retain(|page| !WITHOUT_SCENES.contains(&page.as_str()));
-            let followed: BTreeSet<&str> = [$($page),*].into();
+            let followed: BTreeSet<&str> = FOLLOWED.iter().copied().collect();
             assert_eq!(found.iter().map(String::as_str).collect::<BTreeSet<_>>(), followed);
         }
     };

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use proc_macro2::{TokenStream, TokenTree};
 use rockfall::step::gpu::shaders::Shader;
 
 use crate::common::own;
@@ -340,6 +341,97 @@ fn first_lines_of_documentation_stand_alone() {
         }
     }
     assert!(read > 1000, "{read}");
+}
+
+/// The strings of code, without those of attributes and of the modules of tests.
+fn strings(code: TokenStream, found: &mut Vec<String>) {
+    let mut tokens = code.into_iter().peekable();
+    let mut is_of_tests = false;
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Punct(mark) if mark.as_char() == '#' => {
+                tokens.next_if(|next| next.to_string() == "!");
+                if let Some(TokenTree::Group(attribute)) =
+                    tokens.next_if(|next| matches!(next, TokenTree::Group(_)))
+                {
+                    is_of_tests |= attribute.stream().to_string().replace(' ', "") == "cfg(test)";
+                }
+            }
+            TokenTree::Group(_) if std::mem::take(&mut is_of_tests) => (),
+            TokenTree::Group(group) => strings(group.stream(), found),
+            TokenTree::Punct(mark) if mark.as_char() == ';' => is_of_tests = false,
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                if let Some(text) = text.strip_prefix('"') {
+                    let mut lines = text.trim_end_matches('"').split("\\\n");
+                    let first = lines.next().unwrap_or_default().to_owned();
+                    found.push(lines.fold(first, |text, line| text + line.trim_start()));
+                }
+            }
+            _ => (),
+        }
+    }
+}
+
+/// Sentences of a message: a full stop, a colon or a semicolon ends one.
+fn sentences(message: &str) -> Vec<&str> {
+    let ends = [". ", ": ", "; ", "\\n", "\n"];
+    let mut parts = vec![message];
+    for end in ends {
+        parts = parts.iter().flat_map(|part| part.split(end)).collect();
+    }
+    parts
+}
+
+/// No sentence that the program prints needs a second reading: it is short, has one relative clause at most, and uses the
+/// words of the glossary.
+#[test]
+fn messages_are_read_once() {
+    const LONGEST: usize = 28;
+    let relative = ["that", "which", "whose", "what"];
+    // Words that the glossary has replaced.
+    let replaced = [
+        " slip ",
+        " memory of ",
+        "remember",
+        " the clock on the wall",
+        " hold against ",
+        " held against ",
+    ];
+    let mut files = Vec::new();
+    for folder in ["src", "python/src", "web/src"] {
+        tree(&own(folder), &mut files);
+    }
+    let mut read = 0;
+    let mut bad = String::new();
+    for path in files
+        .iter()
+        .filter(|path| path.extension().is_some_and(|ending| ending == "rs"))
+    {
+        let code: TokenStream = fs::read_to_string(path).unwrap().parse().unwrap();
+        let mut found = Vec::new();
+        strings(code, &mut found);
+        for message in found {
+            for sentence in sentences(&message) {
+                let words: Vec<&str> = sentence.split_whitespace().collect();
+                if words.len() < 4 {
+                    continue;
+                }
+                read += 1;
+                let clauses = words
+                    .iter()
+                    .filter(|word| relative.contains(&word.trim_matches(',')));
+                let is_long = words.len() > LONGEST || clauses.count() > 1;
+                if is_long || replaced.iter().any(|old| sentence.contains(old)) {
+                    bad += &format!("{}: {sentence}\n", path.display());
+                }
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{bad}");
+    assert!(read > 1000, "{read} sentences");
+    let two = "the box {} is not that of the run that it resumes; start anew";
+    assert_eq!(sentences(two).len(), 2);
 }
 
 #[test]

@@ -200,6 +200,66 @@ mod with_mpi {
         }
     }
 
+    /// The text of a page of the handbook between fences that begin so.
+    fn blocks(page: &str, fence: &str) -> String {
+        let page = crate::common::own("docs/book/src").join(page);
+        let text = fs::read_to_string(page).unwrap();
+        let fence = format!("```{fence}\n");
+        let parts = text.split(&fence).skip(1);
+        parts
+            .map(|part| part.split("```").next().unwrap().to_owned())
+            .collect()
+    }
+
+    /// The page's own commands, with a small scene in the place of its scenes, and all ranks on this machine.
+    #[test]
+    fn commands_of_the_page_about_clusters_work() {
+        let folder = TempDir::new().unwrap();
+        scene(folder.path());
+        fs::create_dir(folder.path().join("scenes")).unwrap();
+        for name in ["scenes/pile.json", "heap.json"] {
+            fs::copy(folder.path().join("scene.json"), folder.path().join(name)).unwrap();
+        }
+        let mut ran = 0;
+        let mut said = String::new();
+        for line in blocks("cluster.md", "console").lines() {
+            let Some(own) = line.strip_prefix("$ mpirun ") else {
+                continue;
+            };
+            let own = own
+                .replace("--map-by ppr:1:node ", "")
+                .replace("--duration 5", "--duration 0.15");
+            let (of_mpi, own) = own.split_once(" rockfall ").unwrap();
+            let mut command = Command::new("mpirun");
+            command.args(["--allow-run-as-root", "--oversubscribe"]);
+            command.args(["--mca", "mpi_yield_when_idle", "1"]);
+            command
+                .args(of_mpi.split(' '))
+                .arg(program())
+                .args(own.split(' '));
+            let output = command
+                .args(["--threads", "1"])
+                .current_dir(folder.path())
+                .output()
+                .unwrap();
+            said = stderr(&output) + &String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{line}: {said}");
+            ran += 1;
+        }
+        assert!(ran > 2, "{ran}");
+        // What it shows of the summary, but for the numbers.
+        let words = |text: &str| {
+            let is_word = |word: &&str| !word.chars().any(|c| c.is_ascii_digit());
+            text.split_whitespace()
+                .filter(is_word)
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        for line in blocks("cluster.md", "text").lines() {
+            assert!(words(&said).contains(&words(line)), "no {line:?} in {said}");
+        }
+    }
+
     #[test]
     fn what_is_wrong_is_said_once() {
         let folder = TempDir::new().unwrap();

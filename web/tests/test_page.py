@@ -458,6 +458,27 @@ class Page(ServedPage):
         self.assertRegex(state_hash, "^[0-9a-f]{16}$")
         self.assertEqual(rest, ["Float64Array", 15, 5, "image/png", 10])
 
+    def test_the_example_of_the_handbook_runs(self):
+        text = (ROOT / "docs/book/src/browser.md").read_text()
+        code = text.split("```js\n")[1].split("```")[0]
+        package = json.loads((PAGE / "package.json").read_text())
+        imports = json.dumps({"imports": {package["name"]: "./rockfall.js"}})
+        page = PAGE / "example_of_the_handbook.html"
+        page.write_text(
+            '<!doctype html><link rel="icon" href="data:,"><canvas style="width: 320px; height: 200px"></canvas>'
+            f'<script type="importmap">{imports}</script><script type="module">{code}</script>'
+        )
+        self.addCleanup(page.unlink)
+        scene = PAGE / "drum.json"
+        shutil.copy(ROOT / "scenes/drum.json", scene)
+        self.addCleanup(scene.unlink)
+        page = self.open(page.name, before="console.log = (...said) => { globalThis.said = said; };")
+        self.wait(page, "'said' in globalThis")
+        summary, positions = page.evaluate("[said[0], said[1].length]")
+        self.assertEqual(summary["steps"], 100)
+        self.assertEqual(positions % 3, 0)
+        self.assert_quiet()
+
     def test_buttons_keys_and_sizes(self):
         page = self.open("#scene=stack")
         self.wait(page, "rockfall.simulation.status().steps > 0")

@@ -119,9 +119,8 @@ impl Check {
                     path,
                     format!("a wall across {name}, along which the domain is periodic"),
                     format!(
-                        "one that does not change along {name}, such as a rectangle twice as long as the domain, or one that \
-                         reaches at most {} m from its position along {name}: half the domain less the \
-                         largest diameter",
+                        "a wall that is the same all along {name}, such as a rectangle twice as long as the domain; or one \
+                         within {} m of its position along {name}, half the domain less the largest diameter",
                         rounded(room)
                     ),
                 );

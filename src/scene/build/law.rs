@@ -317,8 +317,7 @@ impl Check {
                 refuse(
                     format!("materials.{name}.conductivity"),
                     exact(given),
-                    "heat flows through the area of contacts, which is that of stiff ones with the normal \
-                     model \"hooke\" or \"hertz\" only",
+                    "the normal model \"hooke\" or \"hertz\", because heat flows through the area of a stiff contact",
                 );
             }
         }

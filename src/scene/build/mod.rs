@@ -265,7 +265,7 @@ pub(super) fn build(
     let steps = file.duration / seconds;
     if steps > MANY_STEPS {
         check.warnings.push(format!(
-            "duration: {} s take {} steps of {} s each; at 10,000 steps a second, which few scenes reach, that is {} \
+            "duration: {} s take {} steps of {} s each; even at 10,000 steps a second, a high speed, this takes {} \
              days; shorten the duration, or find out what makes contact.time_step so short",
             exact(file.duration),
             rounded(steps),

@@ -783,7 +783,7 @@ impl Check {
             );
             if let Some(before) = keys.last().filter(|before| before.time >= key.time) {
                 let expected = format!(
-                    "a time later than that of the key before, which is {} (s)",
+                    "a time after that of the key before it, {} s",
                     exact(before.time)
                 );
                 self.problem(format_args!("{path}.time"), exact(key.time), expected);

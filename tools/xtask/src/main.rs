@@ -513,6 +513,54 @@ mod tests {
         assert!(tasks > 8, "{tasks}");
     }
 
+    /// Each `cargo xtask` that a document names is a task.
+    #[test]
+    fn documents_name_tasks() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut open = vec![root.join("docs")];
+        let mut texts = Vec::new();
+        for name in [
+            "README.md",
+            "CONTRIBUTING.md",
+            "ARCHITECTURE.md",
+            "CHANGELOG.md",
+        ] {
+            texts.push(root.join(name));
+        }
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                match path.is_dir() {
+                    true => open.push(path),
+                    false if path.extension().is_some_and(|ending| ending == "md") => {
+                        texts.push(path)
+                    }
+                    false => (),
+                }
+            }
+        }
+        let mut tasks = 0;
+        for path in texts {
+            let text = std::fs::read_to_string(&path).unwrap();
+            for rest in text.split("cargo xtask ").skip(1) {
+                let task = rest.split(['`', '\n', '#', ';']).next().unwrap().trim();
+                // A number that the reader chooses.
+                let task = task.replace(" N", " 1");
+                // A task may be named without its arguments.
+                let is_named = |sentence: String| {
+                    !task.contains(' ') && sentence.starts_with(&format!("`{task}` takes"))
+                };
+                assert!(
+                    parsed(&task).map_or_else(is_named, |_| true),
+                    "{}: {task}",
+                    path.display()
+                );
+                tasks += 1;
+            }
+        }
+        assert!(tasks > 40, "{tasks}");
+    }
+
     #[test]
     fn wrong_arguments_are_named() {
         assert!(parsed("").unwrap_err().contains("`test`"));
