@@ -413,7 +413,7 @@ fn every_command_is_run_by_a_test() {
         "python python/examples/",
         // The tests of the page serve it.
         "python3 -m http.server --directory page",
-        // `mpi::commands_of_the_page_about_clusters_work`, by a build with the feature, on packages that it installs.
+        // `commands_of_the_page_about_clusters_work` in `tests/mpi.rs`, by a build with the feature, on packages that it installs.
         "mpirun ",
         "sudo apt-get install openmpi-bin libopenmpi-dev libclang-dev",
         "cargo build --release --features mpi",

@@ -408,17 +408,17 @@ impl std::fmt::Display for Step<'_> {
 
 fn run(step: &Step) -> Result<(), String> {
     let mut command = cargo(step.arguments);
-    command.envs(step.variable);
-    if std::env::var_os(LLVMPIPE_THREADS).is_none() {
-        command.env(LLVMPIPE_THREADS, "0");
-    }
+    command.envs(step.variable).envs(llvmpipe());
     outcome(step, command.status())
 }
 
-/// Threads of llvmpipe, a software adapter, beside the one that hands it its work. Each test has a device of its own, and
-/// most have few bodies: several tests at a time use all cores, where these threads only wait for one another (a fifth of
-/// the time, measured on two cores).
-const LLVMPIPE_THREADS: &str = "LP_NUM_THREADS";
+/// A variable for llvmpipe, a software adapter: no threads beside the one that hands it its work. Each test has a device of
+/// its own, and most have few bodies: several tests at a time use all cores, where such threads would wait for one another
+/// (five times as long, measured on two cores).
+fn llvmpipe() -> Option<(&'static str, &'static str)> {
+    const NAME: &str = "LP_NUM_THREADS";
+    std::env::var_os(NAME).is_none().then_some((NAME, "0"))
+}
 
 fn outcome(step: &Step, status: io::Result<ExitStatus>) -> Result<(), String> {
     match status {

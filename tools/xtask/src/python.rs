@@ -141,7 +141,9 @@ pub fn test_package(release: bool) -> Result<(), String> {
     let mut tests = Command::new(python);
     tests
         .args(["-m", "pytest", "--quiet", "-c", "python/pyproject.toml"])
+        .args(["--numprocesses", "auto"])
         .arg("python/tests")
+        .envs(crate::llvmpipe())
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("MPLBACKEND", "agg")
         .env("ROCKFALL", program(profile));
