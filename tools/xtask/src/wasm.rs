@@ -15,7 +15,7 @@ const CHECK: Step = Step {
         "rockfall",
         "--lib",
         "--no-default-features",
-        "--features=cpu,gpu,scene",
+        "--features=cpu,scene",
         "--target",
         TARGET,
     ],
@@ -23,8 +23,8 @@ const CHECK: Step = Step {
     remedy: "a browser has no threads, files or clocks, and the code cannot wait for a device",
 };
 
-/// Checks that the library builds for the target, as far as simulations need it; prints a note where it cannot check. The
-/// tests of the page build the rest.
+/// Checks that the core of the library builds for the target; prints a note where it cannot check. The tests of the page build
+/// the rest.
 ///
 /// # Errors
 /// If it does not build.
