@@ -1,12 +1,14 @@
 //! Set-ups of the literature, with the numbers that were measured or simulated there.
 
+use glam::DVec2;
 use rockfall::Simulation;
 use rockfall::model::Model;
+use rockfall::model::wall::Shape;
 use serde_json::{Value, json};
 
 use crate::motion::line;
-use crate::table::{Engine, Quantity, absolute, at_most};
-use crate::theory::sphere_mass;
+use crate::table::{Engine, Quantity, absolute, at_most, relative};
+use crate::theory::{G, sphere_mass};
 
 /// A model with its bodies where those of a simulation are now, without their contact histories.
 fn as_now(simulation: &mut Simulation) -> Model {
@@ -200,6 +202,102 @@ pub fn dam_break(engine: Engine) -> Vec<Quantity> {
             0.025,
             height(&mut simulation, 0.8),
             1.5 * diameter,
+        ),
+    ]
+}
+
+/// A hopper of Myers and Sellers's kind: 3,000 spheres in a slab little more than two diameters thick, above a slot in a flat bottom.
+pub fn slots(engine: Engine) -> Vec<Quantity> {
+    let (diameter, half, count) = (0.002_f64, 0.04, 3000);
+    let depth = 2.1 * diameter;
+    let scene = json!({
+        "version": 1,
+        "contact": { "normal": "hooke", "tangential": "history", "stiffness": 1e3, "time_step": 1e-5 },
+        "materials": { "glass": { "density": 2500, "restitution": 0.8, "friction": 0.5 } },
+        "shapes": { "ball": { "sphere": { "radius": 0.5 * diameter }, "material": "glass" } },
+        "domain": { "min": [-0.1, -1, 0], "max": [0.1, 1, depth], "periodic": [false, false, true] },
+        "planes": [ { "point": [-half, 0, 0], "normal": [1, 0, 0], "material": "glass" },
+                    { "point": [half, 0, 0], "normal": [-1, 0, 0], "material": "glass" },
+                    { "point": [0, -0.16, 0], "normal": [0, 1, 0], "material": "glass" } ],
+        "walls": [ { "name": "bottom", "rectangle": { "size": [2.0 * half, 2.0 * depth] },
+                     "position": [0, 0, 0.5 * depth], "material": "glass" } ],
+        "fills": [ { "count": count, "shapes": { "ball": 1 },
+                     "spacing": 1.04 * diameter, "jitter": 0.02 * diameter, "seed": 3,
+                     "region": { "min": [-half, 0, 0], "max": [half, 0.25, depth] } } ],
+    });
+    let bed = settled(&scene, 0.5);
+    let mass = |y: f64| 2500.0 * std::f64::consts::PI / 6.0 * diameter.powi(3) * y;
+    let heights: Vec<f64> = bed.bodies.iter().map(|body| body.position.y).collect();
+    let top = heights.iter().copied().fold(0.0, f64::max);
+    let within = heights
+        .iter()
+        .filter(|y| (0.2 * top..0.8 * top).contains(*y))
+        .count();
+    let bulk = mass(within as f64) / (0.6 * top * 2.0 * half * depth);
+
+    let flow = |slot: f64| {
+        let mut model = bed.clone();
+        let bottom = model
+            .walls
+            .iter()
+            .position(|wall| wall.name == "bottom")
+            .unwrap();
+        let whole = model.walls.remove(bottom);
+        for side in [-1.0, 1.0] {
+            let mut part = whole.clone();
+            let width = half - 0.5 * slot;
+            part.shape = Shape::Rectangle {
+                size: DVec2::new(width, 2.0 * depth),
+            };
+            part.pose.position.x = side * 0.5 * (half + 0.5 * slot);
+            part.name = format!("bottom {side}");
+            model.walls.push(part);
+        }
+        let every = (0.005 / model.time_step).round() as u64;
+        let mut simulation = engine.start_model(model);
+        let mut out = Vec::new();
+        // While the bed is at least twice as high as the slot is wide, after the flow has gathered.
+        loop {
+            simulation.step(every).unwrap();
+            let bodies = simulation.bodies().unwrap();
+            let below = bodies
+                .iter()
+                .filter(|body| body.position.y < -diameter)
+                .count() as f64;
+            if below > 0.45 * f64::from(count) || simulation.time() > 2.0 {
+                break;
+            }
+            if below > 0.08 * f64::from(count) {
+                out.push((simulation.time(), mass(below)));
+            }
+        }
+        line(&out).1
+    };
+    let widths = [5.0, 8.0, 12.0, 16.0].map(|width| width * diameter);
+    // Without the empty annulus: 1.4 diameters.
+    let free = widths.map(|width| width - 1.4 * diameter);
+    let flows = widths.map(flow);
+    let logarithms: Vec<_> = free
+        .iter()
+        .zip(flows)
+        .map(|(width, flow)| (width.ln(), flow.ln()))
+        .collect();
+    let coefficients = free
+        .iter()
+        .zip(flows)
+        .map(|(width, flow)| flow / (bulk * G.sqrt() * depth * width.powf(1.5)));
+    vec![
+        relative(
+            "exponent of the width without 1.4 diameters",
+            1.5,
+            line(&logarithms).1,
+            0.1,
+        ),
+        relative(
+            "C, mean of four slots",
+            1.03,
+            coefficients.sum::<f64>() / 4.0,
+            0.15,
         ),
     ]
 }
