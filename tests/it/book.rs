@@ -397,7 +397,7 @@ fn commands_of_the_reference_work() {
     assert!(ran > 16, "{ran}");
 }
 
-/// Every command of the documents is run by a test, here or where this says.
+/// Every command of the documents is run by a test here, or is listed with the test that runs it or does the same.
 #[test]
 fn every_command_is_run_by_a_test() {
     // `cargo xtask` runs these.
