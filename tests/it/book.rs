@@ -404,24 +404,21 @@ fn every_command_is_run_by_a_test() {
     let elsewhere = [
         // Its tests parse each such line, and the workflows run each task.
         "cargo xtask ",
-        // `the_readmes_run_is_what_comes_of_its_scene` runs its scene.
+        // `cargo xtask test --long` runs these, see tools/xtask/src/documents.rs.
         "cargo run --release -- run scenes/pile.json",
-        // The tests of the Python package, from its wheel.
         "pip install ./python",
+        "cargo build --release --features mpi",
+        "export VK_DRIVER_FILES=/usr/lib/chromium/vk_swiftshader_icd.json ",
+        "ROCKFALL_TEST_ADAPTER=SwiftShader cargo test --workspace --test it passes::",
+        "cargo install --locked --path src/cli",
         // The tests of the tools in Python, and of the examples.
         "python tools/",
         "python python/examples/",
-        // The tests of the page serve it.
+        // A test of the page serves it so.
         "python3 -m http.server --directory page",
         // `commands_of_the_page_about_clusters_work` in `tests/mpi.rs`, by a build with the feature, on packages that it installs.
         "mpirun ",
         "sudo apt-get install openmpi-bin libopenmpi-dev libclang-dev",
-        "cargo build --release --features mpi",
-        // The tests on a second implementation of Vulkan.
-        "export VK_DRIVER_FILES=/usr/lib/chromium/vk_swiftshader_icd.json ",
-        "ROCKFALL_TEST_ADAPTER=SwiftShader cargo test --workspace --test it passes::",
-        // The package of the program, which `cargo xtask package` builds and tests.
-        "cargo install --path src/cli",
     ];
     let mut pages_of_it = Vec::new();
     pages(&source(), &mut pages_of_it);

@@ -10,6 +10,9 @@ import math
 import os
 import pathlib
 import shutil
+import socket
+import subprocess
+import tempfile
 import time
 import unittest
 
@@ -237,6 +240,28 @@ class Page(ServedPage):
         self.wait(page, "rockfall.simulation.status().bodies === 2400")
         self.assertEqual(page.text_content("#problems"), "")
         self.assert_quiet()
+
+    def test_the_command_of_the_handbook_serves_the_page(self):
+        handbook = (ROOT / "docs/book/src/browser.md").read_text()
+        [command] = [line for line in handbook.split("\n") if "http.server" in line]
+        with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
+            (pathlib.Path(folder) / "page").symlink_to(PAGE)
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+            free.close()
+            # At a port that nobody else has.
+            words = [*command.split(), str(port)]
+            server = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.addCleanup(server.wait)
+            self.addCleanup(server.terminate)
+            self.address = f"http://127.0.0.1:{port}/"
+            for _ in range(100):
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.1)
+            self.open("#scene=stack")
+            self.assert_quiet()
 
     def test_the_page_as_the_handbook_shows_it(self):
         """Its picture is docs/book/src/pictures/page.jpg, where it is to be put by hand."""

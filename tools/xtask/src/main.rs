@@ -8,6 +8,7 @@ mod apt;
 mod book;
 mod container;
 mod display;
+mod documents;
 mod dxc;
 mod features;
 mod interface;
@@ -39,7 +40,7 @@ Usage: cargo xtask test [--long | --web]
        cargo xtask wheel
        cargo xtask release --out DIR
        cargo xtask container [--base IMAGE]
-       cargo xtask package | semver | deny | oldest-rust
+       cargo xtask package | semver | deny | oldest-rust | documents
        cargo xtask web --out DIR
        cargo xtask isa [--write | --check] [--without CHECK] [--with CHECK]
        cargo xtask validate
@@ -61,7 +62,7 @@ Usage: cargo xtask test [--long | --web]
               - the GPU tests on SwiftShader, a second implementation of Vulkan, which Chromium brings;
               - the tests of the passes on OpenGL, if there is an adapter for it;
               - every shader through DXC, Microsoft's compiler, under Wine;
-              - the tasks `release`, `oldest-rust`, `semver` and `deny`;
+              - the tasks `release`, `oldest-rust`, `semver`, `deny` and `documents`;
               - the tests of the Python package, in release mode;
               - the tests of the tools in Python, with numpy, matplotlib, pandas and vtk.
   --web     Builds the page for browsers and tests it in Chromium, beside the program. Runs no other tests.
@@ -78,6 +79,7 @@ Usage: cargo xtask test [--long | --web]
   deny      Checks the dependencies against deny.toml: licences, sources, known vulnerabilities.
   oldest-rust
             Checks that everything builds with the oldest Rust that Cargo.toml names.
+  documents Runs the commands of the documents that build Rockfall: with MPI, for Python, to install it.
   web       Builds the page for browsers in DIR, which is also a package for npm. Prints the size of its module.
   isa       Shows how Mesa's compiler for AMD's GPUs compiles each pipeline of a step: registers, spills,
             waves, cycles. It needs no GPU. `--write` keeps the numbers in benches/results/isa; `test`
@@ -97,8 +99,8 @@ adapter, set ROCKFALL_TEST_ADAPTER to a part of its name:
 Exit code: 0 if everything passes, 1 if a check fails, 2 if the arguments are wrong.
 ";
 
-const TASKS: &str = "`test`, `python`, `book`, `wheel`, `release`, `container`, `package`, `semver`, `deny`, `oldest-rust`, `web`, `isa`, \
-                     `validate` and `fuzz`";
+const TASKS: &str = "`test`, `python`, `book`, `wheel`, `release`, `container`, `package`, `semver`, `deny`, `oldest-rust`, \
+                     `documents`, `web`, `isa`, `validate` and `fuzz`";
 
 #[derive(Debug, PartialEq)]
 enum Task {
@@ -114,6 +116,7 @@ enum Task {
     Semver,
     Deny,
     OldestRust,
+    Documents,
     Web { out: String },
     Isa { arguments: Vec<String> },
     Validate,
@@ -209,6 +212,7 @@ fn main() -> ExitCode {
         Ok(Task::Semver) => (release::semver(), 1),
         Ok(Task::Deny) => (release::deny(), 1),
         Ok(Task::OldestRust) => (release::oldest_rust(), 1),
+        Ok(Task::Documents) => (documents::run_commands(), 1),
         Ok(Task::Web { out }) => (web::build(out.as_ref()), 1),
         Ok(Task::Isa { arguments }) => (isa::run(&arguments), 1),
         Ok(Task::Validate) => (validate(), 1),
@@ -259,6 +263,7 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
         ["semver"] => Ok(Task::Semver),
         ["deny"] => Ok(Task::Deny),
         ["oldest-rust"] => Ok(Task::OldestRust),
+        ["documents"] => Ok(Task::Documents),
         ["web", "--out", out] => Ok(Task::Web {
             out: (*out).to_owned(),
         }),
@@ -285,8 +290,8 @@ fn parse(arguments: &[String]) -> Result<Task, String> {
             "`test` does not take `{other}`; it takes at most one of `--long` and `--web` (see `cargo xtask --help`)"
         )),
         [
-            task
-            @ ("python" | "wheel" | "package" | "semver" | "deny" | "oldest-rust" | "validate"),
+            task @ ("python" | "wheel" | "package" | "semver" | "deny" | "oldest-rust"
+            | "documents" | "validate"),
             other,
             ..,
         ] => Err(format!(
@@ -365,6 +370,8 @@ fn test(long: bool) -> Result<(), String> {
         python::test_package(true)?;
         announce("the tools in Python, and files of runs as numpy, pandas and vtk read them");
         python::test()?;
+        announce("commands of the documents that build Rockfall");
+        documents::run_commands()?;
     }
     Ok(())
 }

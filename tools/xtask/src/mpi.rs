@@ -41,7 +41,8 @@ fn remedy() -> String {
     )
 }
 
-fn is_there() -> bool {
+/// Whether OpenMPI is installed.
+pub fn is_there() -> bool {
     let programs = [("mpirun", "--version"), ("mpicc", "--version")];
     programs
         .iter()

@@ -83,7 +83,7 @@ fn tests(modules: &[&str]) -> std::process::Command {
 }
 
 /// The manifest; where it is missing, the package is installed if that can be done without asking.
-fn manifest() -> Option<PathBuf> {
+pub fn manifest() -> Option<PathBuf> {
     let there = || Some(PathBuf::from(MANIFEST)).filter(|path| Path::exists(path));
     let privilege = Privilege::gather();
     if there().is_none() && apt::exists() && privilege != Privilege::None {
