@@ -2,6 +2,8 @@
 //! get the structs and constants of the host; and how numbers are written for people.
 
 pub mod display;
+#[cfg(feature = "cpu")]
+pub mod each;
 #[allow(unsafe_code)]
 pub mod grid;
 pub mod hash;

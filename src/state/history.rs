@@ -98,7 +98,7 @@ impl History {
     #[inline(always)]
     pub(crate) fn elements<const SIZE: usize>(&self) -> [Vec4; SIZE] {
         let own: [Vec4; History::ELEMENTS] = cast(*self);
-        std::array::from_fn(|k| own[k])
+        *own.first_chunk().expect("SIZE is at most ELEMENTS")
     }
 
     /// Its numbers, one after the other.
@@ -109,8 +109,11 @@ impl History {
 
     /// The history of these numbers.
     #[inline(always)]
-    pub(crate) fn of_values(value: impl FnMut(usize) -> f32) -> History {
-        let values: [f32; History::VALUES] = std::array::from_fn(value);
+    pub(crate) fn of_values(value: impl Fn(usize) -> f32) -> History {
+        let mut values = [0.0; History::VALUES];
+        for (k, own) in values.iter_mut().enumerate() {
+            *own = value(k);
+        }
         cast(values)
     }
 

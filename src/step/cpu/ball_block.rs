@@ -5,6 +5,7 @@
 use bytemuck::{cast, cast_mut, cast_slice, cast_slice_mut};
 
 use super::lanes::{Soa4, WIDTH, read_four, write_four};
+use crate::math::each::Each;
 use crate::state::layout::{Body, SphereLoad};
 
 /// The values of sixteen elements of `ROWS` times four values.
@@ -28,12 +29,11 @@ pub(super) fn fold(bodies: &mut [Body], loads: &mut [SphereLoad]) {
     }
     for own in loads.as_chunks_mut::<WIDTH>().0 {
         let rows = cast_slice::<SphereLoad, [[f32; 4]; 3]>(&own[..]);
-        let columns: LoadColumns = std::array::from_fn(|row| {
-            let mut columns = Soa4::<WIDTH>::ZERO;
+        let mut columns = [Soa4::<WIDTH>::ZERO; 3];
+        for (row, columns) in columns.iter_mut().enumerate() {
             columns.read(rows, row);
-            columns.0
-        });
-        *cast_mut::<_, LoadColumns>(own) = columns;
+        }
+        *cast_mut::<_, LoadColumns>(own) = columns.each(|columns| columns.0);
     }
 }
 
@@ -41,13 +41,13 @@ pub(super) fn fold(bodies: &mut [Body], loads: &mut [SphereLoad]) {
 #[inline(always)]
 pub(super) fn unfold(bodies: &mut [Body], loads: &mut [SphereLoad]) {
     for own in bodies.as_chunks_mut::<WIDTH>().0 {
-        let [a, b, c, d, last] = cast_mut::<_, BodyColumns>(own).map(Soa4);
+        let [a, b, c, d, last] = cast_mut::<_, BodyColumns>(own).each(Soa4);
         let rows = cast_slice_mut::<Body, [[f32; 4]; 5]>(&mut own[..]);
         write_four([&a, &b, &c, &d], rows, 0);
         last.write(rows, 4);
     }
     for own in loads.as_chunks_mut::<WIDTH>().0 {
-        let columns = cast_mut::<_, LoadColumns>(own).map(Soa4);
+        let columns = cast_mut::<_, LoadColumns>(own).each(Soa4);
         let rows = cast_slice_mut::<SphereLoad, [[f32; 4]; 3]>(&mut own[..]);
         for (row, columns) in columns.iter().enumerate() {
             columns.write(rows, row);
@@ -85,7 +85,7 @@ pub(super) fn of_column<const ROWS: usize>(
     columns: &Columns<ROWS>,
     lane: usize,
 ) -> [[f32; 4]; ROWS] {
-    columns.map(|four| four.map(|values| values[lane]))
+    columns.each(|four| four.each(|values| values[lane]))
 }
 
 /// Takes over one of sixteen elements.
@@ -109,7 +109,7 @@ pub(super) fn kinds_of<const COUNT: usize>(
     count: usize,
 ) -> [u32; COUNT] {
     let [.., own] = &bodies[1].0;
-    let mut kinds = own.map(f32::to_bits);
+    let mut kinds = own.each(f32::to_bits);
     let first = kinds[0];
     for kind in kinds.iter_mut().skip(count) {
         *kind = first;

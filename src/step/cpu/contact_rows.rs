@@ -11,6 +11,7 @@ use glam::IVec3;
 use super::history::columns;
 use super::lanes::{Soa4, Soa16, WIDTH, both, gather, of_lane, prefetch};
 use super::subdomain::{Chunk, LaneGroup, Spheres, Subdomain};
+use crate::math::each::Each;
 use crate::state::State;
 use crate::state::layout::{self, IMPULSE, MATERIAL_BITS, Params, Sphere};
 use crate::step::contact::{History, Response, respond};
@@ -155,8 +156,8 @@ impl ContactScratch {
         for index in rows.clone() {
             let ahead = index + Self::AHEAD;
             if let Some(others) = subdomain.others.get(ahead) {
-                for other in others.map(|other| other as usize) {
-                    prefetch(own, other..other + 1);
+                for &other in others {
+                    prefetch(own, other as usize..other as usize + 1);
                 }
                 prefetch(&subdomain.histories, ahead * columns..(ahead + 1) * columns);
             }
@@ -167,7 +168,7 @@ impl ContactScratch {
             if let [pair] = pairs[..] {
                 row.respond::<LAW, PLAIN, SIZE>(&params, |_, _| pair);
             } else {
-                let [tags, other_tags] = [&row.own, &row.others].map(|spheres| spheres[3].0[3]);
+                let [tags, other_tags] = [&row.own, &row.others].each(|spheres| spheres[3].0[3]);
                 let material = |tags: f32| (tags.to_bits() & MATERIAL_BITS) as usize;
                 let element = |lane| {
                     let own = material(tags[lane]) * params.material_count as usize;

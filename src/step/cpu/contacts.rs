@@ -13,6 +13,7 @@ use super::decomposition::{Decomposition, SubdomainView};
 use super::history::for_law;
 use super::lanes::{Soa4, WIDTH, prefetch, read_both};
 use super::subdomain::{Chunk, LaneGroup, Subdomain};
+use crate::math::each::Each;
 pub(super) use crate::math::rounding::add_up as add;
 use crate::state::State;
 use crate::state::layout::{Body, DISTURBED, IMPULSE, KEPT, Sphere, SphereLoad};
@@ -173,7 +174,7 @@ fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize, const PERIODIC
         (load.max_overlap, load.contacts) = (0.0, load.contacts & DISTURBED);
         let mut effect = take(&mut subdomain.sums.effects[place]);
         effect.add(&sums.effects[place]);
-        let [force, torque] = effect.0.map(Vec4::from_array);
+        let [force, torque] = effect.0.each(Vec4::from_array);
         load.force = force.truncate();
         load.torque = torque.truncate();
         if LAW == IMPULSE {

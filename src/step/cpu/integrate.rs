@@ -8,6 +8,7 @@ use multiversion::multiversion;
 use super::GRAIN;
 use super::ball_block::{kinds_of, loads_side_by_side, side_by_side_mut};
 use super::lanes::{LANES, Soa4, WIDTH, read_four, write_four};
+use crate::math::each::Each;
 use crate::math::grid::{is_sane, travel};
 use crate::math::parallel::prelude::*;
 use crate::math::rotation::{MOST_TURN, Quaternion, advance, angular_velocity, is_round};
@@ -282,11 +283,11 @@ pub(super) fn integrate_balls(
     let all = side_by_side_mut(bodies).iter_mut();
     for (block, (own, loads)) in all.zip(loads_side_by_side(loads)).enumerate() {
         // Copies, aligned as vectors like it.
-        let mut bodies = own.map(Soa4);
+        let mut bodies = own.each(Soa4);
         let [forces, torques, _] = *loads;
-        let loads = [forces, torques].map(Soa4);
+        let loads = [forces, torques].each(Soa4);
         let marks = lanes.integrate(&mut bodies, &loads, WIDTH, kinds, step);
-        *own = bodies.map(|columns| columns.0);
+        *own = bodies.each(|columns| columns.0);
         moved.stale |= marks.stale;
         if let Some(lane) = marks.lost {
             moved.runaway = (first + block * WIDTH + lane) as u32 + 1;
@@ -538,7 +539,7 @@ impl<const COUNT: usize> BodyLanes<COUNT> {
         {
             return round;
         }
-        let own = those.map(|kind| match kinds.properties[kind as usize] {
+        let own = those.each(|kind| match kinds.properties[kind as usize] {
             // Who steps it says where it goes.
             own if own.is_ghost() => BodyProperties {
                 inverse_mass: 0.0,

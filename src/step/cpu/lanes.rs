@@ -7,14 +7,16 @@
 
 use std::ops::Range;
 
-use bytemuck::{Pod, cast, cast_ref};
+use bytemuck::{Pod, Zeroable, cast, cast_ref};
 use glam::{Mat4, Vec3, Vec4};
+
+use crate::math::each::Each;
 
 /// Elements in a batch: a multiple of the lanes of any machine, few enough for its first cache.
 pub const LANES: usize = 128;
 
 /// Four values for each element, value by value: as vectors want them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Zeroable)]
 #[repr(C, align(64))]
 pub struct Soa4<const COUNT: usize = LANES>(pub [[f32; COUNT]; 4]);
 
@@ -42,9 +44,13 @@ pub fn gather<'a, T: Pod>(soa: &mut Soa16, element: impl Fn(usize) -> &'a T) {
         return unsafe { avx512::read(&mut soa.each_mut(), 0, element) };
     }
     for lane in (0..WIDTH).step_by(4) {
-        let four: [_; 4] = std::array::from_fn(|k| cast_ref::<_, [[f32; 4]; 4]>(element(lane + k)));
+        let a: &[[f32; 4]; 4] = cast_ref(element(lane));
+        let b: &[[f32; 4]; 4] = cast_ref(element(lane + 1));
+        let c: &[[f32; 4]; 4] = cast_ref(element(lane + 2));
+        let d: &[[f32; 4]; 4] = cast_ref(element(lane + 3));
         for (row, columns) in soa.iter_mut().enumerate() {
-            columns.set_four(lane, four.map(|own| Vec4::from_array(own[row])));
+            let four = [a[row], b[row], c[row], d[row]];
+            columns.set_four(lane, four.each(Vec4::from_array));
         }
     }
 }
@@ -84,7 +90,7 @@ pub fn write_four<const COUNT: usize, const N: usize>(
             // SAFETY: this processor has what the function needs.
             let rows = unsafe { avx512::rows(columns, group * WIDTH) };
             for (element, own) in elements.iter_mut().zip(rows) {
-                element[row..row + 4].copy_from_slice(&own);
+                *element[row..].first_chunk_mut().unwrap() = own;
             }
         }
         return;
@@ -129,7 +135,7 @@ pub fn prefetch<T>(elements: &[T], range: Range<usize>) {
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         const LINE: usize = 64;
-        let [start, end] = [range.start, range.end].map(|index| index * size_of::<T>());
+        let [start, end] = [range.start, range.end].each(|index| index * size_of::<T>());
         for offset in (start..end).step_by(LINE) {
             let place = elements.as_ptr().cast::<i8>().wrapping_add(offset);
             // SAFETY: a prefetch reads nothing, and takes any address.
@@ -185,9 +191,11 @@ impl<const COUNT: usize> Soa4<COUNT> {
     /// Four elements from lane `lane` on.
     #[inline(always)]
     pub fn four(&self, lane: usize) -> [Vec4; 4] {
-        let [x, y, z, w] = &self.0;
-        let four = |values: &[f32; COUNT]| Vec4::from_slice(&values[lane..lane + 4]);
-        let block = Mat4::from_cols(four(x), four(y), four(z), four(w)).transpose();
+        let [x, y, z, w] = self
+            .0
+            .each_ref()
+            .each(|values| Vec4::from_slice(&values[lane..lane + 4]));
+        let block = Mat4::from_cols(x, y, z, w).transpose();
         [block.x_axis, block.y_axis, block.z_axis, block.w_axis]
     }
 
@@ -205,7 +213,7 @@ impl<const COUNT: usize> Soa4<COUNT> {
     pub fn read<const N: usize>(&mut self, elements: &[[[f32; 4]; N]], row: usize) {
         let (fours, rest) = elements.as_chunks::<4>();
         for (group, four) in fours.iter().enumerate() {
-            let four = four.each_ref().map(|own| Vec4::from_array(own[row]));
+            let four = four.each_ref().each(|own| Vec4::from_array(own[row]));
             self.set_four(4 * group, four);
         }
         for (lane, own) in (4 * fours.len()..).zip(rest) {
@@ -248,7 +256,7 @@ impl<const COUNT: usize> Soa4<COUNT> {
     #[inline(always)]
     pub fn bits(&self, lane: usize) -> [u32; 4] {
         let [x, y, z, w] = &self.0;
-        [x[lane], y[lane], z[lane], w[lane]].map(f32::to_bits)
+        [x[lane], y[lane], z[lane], w[lane]].each(f32::to_bits)
     }
 
     #[inline(always)]
@@ -282,7 +290,7 @@ mod avx512 {
         let transposed = transposed(rows);
         for (columns, own) in columns.iter_mut().zip(transposed.as_chunks::<4>().0) {
             for (values, own) in columns.0.iter_mut().zip(own) {
-                values[at..at + WIDTH].copy_from_slice(&cast::<_, [f32; WIDTH]>(*own));
+                *values[at..].first_chunk_mut::<WIDTH>().unwrap() = cast(*own);
             }
         }
     }
@@ -305,14 +313,17 @@ mod avx512 {
     #[target_feature(enable = "avx512f")]
     #[inline]
     pub fn both(a: &Soa4<WIDTH>, b: &Soa4<WIDTH>) -> [[[f32; 4]; 2]; WIDTH] {
-        let [a, b] = [a, b].map(|columns| fours(columns.0.map(cast)));
+        let (a, b) = (elements_of(a), elements_of(b));
         let mut elements = [[[0.0; 4]; 2]; WIDTH];
         // Quarters of vectors: 0 to 3 of the first, 4 to 7 of the second, twice as many halves.
         let low = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
         let high = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
         for k in 0..4 {
-            let [own, other] = [a[k], b[k]].map(|four| _mm512_castps_pd(four));
-            let halves = [low, high].map(|which| _mm512_permutex2var_pd(own, which, other));
+            let (own, other) = (_mm512_castps_pd(a[k]), _mm512_castps_pd(b[k]));
+            let halves = [
+                _mm512_permutex2var_pd(own, low, other),
+                _mm512_permutex2var_pd(own, high, other),
+            ];
             let four: [[[[f32; 4]; 2]; 2]; 2] = cast(halves);
             for (quarter, element) in four.as_flattened().iter().enumerate() {
                 elements[4 * quarter + k] = *element;
@@ -332,7 +343,23 @@ mod avx512 {
             own[k] = _mm512_shuffle_f32x4::<0x88>(low, high);
             other[k] = _mm512_shuffle_f32x4::<0xdd>(low, high);
         }
-        [own, other].map(|rows| Soa4(fours(rows).map(cast)))
+        [columns_of(own), columns_of(other)]
+    }
+
+    /// Sixteen elements of four values, in the order of [`fours`].
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn elements_of(columns: &Soa4<WIDTH>) -> [__m512; 4] {
+        let [x, y, z, w] = columns.0;
+        fours([cast(x), cast(y), cast(z), cast(w)])
+    }
+
+    /// The reverse of [`elements_of`].
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn columns_of(elements: [__m512; 4]) -> Soa4<WIDTH> {
+        let [x, y, z, w] = fours(elements);
+        Soa4([cast(x), cast(y), cast(z), cast(w)])
     }
 
     #[target_feature(enable = "avx512f,avx512vl")]

@@ -503,8 +503,10 @@ impl SortedSpheres {
     ) -> u32 {
         let lanes = first..first + LANES;
         let own = extent(sphere, params);
-        let [x, y, z] = self.offsets.each_ref().map(|own| &own[lanes.clone()]);
-        let [i, j, k] = self.cells.each_ref().map(|own| &own[lanes.clone()]);
+        let [x, y, z] = &self.offsets;
+        let [x, y, z] = [&x[lanes.clone()], &y[lanes.clone()], &z[lanes.clone()]];
+        let [i, j, k] = &self.cells;
+        let [i, j, k] = [&i[lanes.clone()], &j[lanes.clone()], &k[lanes.clone()]];
         let (extents, levels) = (&self.extents[lanes.clone()], &self.levels[lanes.clone()]);
         let bodies = &self.bodies[lanes];
         let count = row.cells.len() as u32;

@@ -9,6 +9,7 @@ use super::GRAIN;
 use super::ball_block::{kinds_of, side_by_side};
 use super::integrate::Kinds;
 use super::lanes::{Soa4, Soa16, WIDTH, write_four};
+use crate::math::each::Each;
 use crate::math::grid::{metres, settle};
 use crate::math::parallel::prelude::*;
 use crate::math::rotation::{Quaternion, angular_velocity};
@@ -138,7 +139,7 @@ pub(super) fn pose_balls(
     let mut lanes = SphereLanes::default();
     let all = side_by_side(bodies).iter().zip(spheres.chunks_mut(WIDTH));
     for (index, (bodies, spheres)) in all.enumerate() {
-        let bodies = bodies.map(Soa4);
+        let bodies = bodies.each(Soa4);
         lanes.set_kinds(&bodies, WIDTH, kinds);
         let first = first + index * WIDTH;
         if params.period == IVec3::ZERO {

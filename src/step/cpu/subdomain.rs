@@ -277,10 +277,12 @@ impl Subdomain {
         let LaneGroup {
             places, ref rows, ..
         } = self.groups[group];
-        std::array::from_fn(|lane| {
+        let mut disturbed = [false; WIDTH];
+        for (lane, disturbed) in disturbed.iter_mut().enumerate() {
             let others = self.others[rows.clone()].iter().map(|row| row[lane]);
-            self.is_disturbed(own, places[lane], others, params)
-        })
+            *disturbed = self.is_disturbed(own, places[lane], others, params);
+        }
+        disturbed
     }
 
     /// Whether a sphere with some others in its list is awake, or near one of them that is.

@@ -11,6 +11,7 @@ use super::ball_block::ChunkLoads;
 use super::contacts::add;
 use super::lanes::{LANES, Soa4, Soa16, WIDTH, both, gather, of_lane, read_both};
 use super::walls::{WallOutcome, may_wake};
+use crate::math::each::Each;
 use crate::math::rotation::Quaternion;
 use crate::model::wall::facet::{Closest, plane};
 use crate::state::State;
@@ -162,7 +163,7 @@ pub(super) fn evaluate<const LAW: u32, const PLAIN: bool, const SIZE: usize>(
         let mut load = loads.get(owner.load);
         let (mut damping, mut friction) = (0.0, 0.0);
         for done in &batch.done[owner.contacts] {
-            let [force, torque] = done.effect.map(Vec4::from_array);
+            let [force, torque] = done.effect.each(Vec4::from_array);
             load.force += force.truncate();
             load.torque += torque.truncate();
             damping += force.w;
@@ -212,8 +213,10 @@ impl WallRow {
         let mut gathered = [Soa4::ZERO; 4];
         gather(&mut gathered, |lane| wall(lane).unwrap().0);
         [*a, *b, *c, *d] = gathered;
-        let last: [[[f32; 4]; 2]; WIDTH] =
-            std::array::from_fn(|lane| *wall(lane).unwrap().1.first_chunk().unwrap());
+        let mut last = [[[0.0; 4]; 2]; WIDTH];
+        for (lane, own) in last.iter_mut().enumerate() {
+            *own = *wall(lane).unwrap().1.first_chunk().unwrap();
+        }
         read_both(rest.each_mut(), &last);
         for (lane, candidate) in candidates.iter().enumerate() {
             let Closest { normal, distance } = candidate.closest;
