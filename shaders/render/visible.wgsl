@@ -10,11 +10,9 @@ struct Fragment {
 
 struct BallVertex {
     @builtin(position) position: vec4<f32>,
-    // From the camera to the point of the triangle, m.
-    @location(0) way: vec3<f32>,
-    @location(1) @interpolate(flat) center: vec3<f32>,
-    @location(2) @interpolate(flat) radius: f32,
-    @location(3) @interpolate(flat) index: u32,
+    @location(0) @interpolate(flat) center: vec3<f32>,
+    @location(1) @interpolate(flat) radius: f32,
+    @location(2) @interpolate(flat) index: u32,
 }
 
 // The spheres that are drawn, where not all are (hidden.wgsl).
@@ -44,8 +42,7 @@ fn around_ball(index: u32, vertex: u32) -> BallVertex {
     }
     let across = tangents(ball.center / sqrt(distance_squared));
     let half = ball.radius * sqrt(distance_squared / rest) * corner_around(vertex);
-    out.way = ball.center + half.x * across.first + half.y * across.second;
-    out.position = project(out.way);
+    out.position = project(ball.center + half.x * across.first + half.y * across.second);
     out.center = ball.center;
     out.radius = ball.radius;
     out.index = index;
@@ -54,7 +51,8 @@ fn around_ball(index: u32, vertex: u32) -> BallVertex {
 
 @fragment
 fn visible_ball_at(in: BallVertex) -> Fragment {
-    let way = normalize(in.way);
+    // Not from the corners of the triangle, which a device may round to sixteenths of a pixel.
+    let way = normalize(ray(in.position.xy));
     let distance = meet(way, in.center, in.radius);
     if distance < 0.0 {
         discard;
