@@ -2,12 +2,12 @@
 
 use bytemuck::Zeroable;
 
-/// What [`array::map`] does, where it is written.
+/// An [`array::map`] that is inlined wherever it is called.
 ///
-/// That one is a function of its own, which the compiler inlines only if it is compiled together with its caller. Loops of the
-/// CPU engine call it for every lane, and become vectors only without a call.
+/// The compiler inlines that of the standard library only where both are compiled together. Loops of the CPU engine call it for
+/// every lane, and become vectors only without a call.
 pub trait Each<T, const N: usize> {
-    /// The results of a function for each value.
+    /// Results of a function for each value.
     fn each<U: Zeroable + Copy>(self, of: impl Fn(T) -> U) -> [U; N];
 }
 
